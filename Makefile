@@ -1,0 +1,51 @@
+# Everything a newcomer needs: `make demo`, `make test`. `make help` lists the rest.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+.DEFAULT_GOAL := help
+.PHONY: help install demo test check format bench lock clean
+
+help: ## Show this help
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(VENV)/.installed ## Install into .venv, from the hash-pinned lock
+
+$(VENV)/.installed: locks/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "lineage-bridge needs Python 3.11 or newer as '$(PYTHON)'."; \
+	  echo "Install it (Debian, Ubuntu: apt install python3 python3-venv) or say: make $(MAKECMDGOALS) PYTHON=/path/to/python3"; \
+	  exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "This Python cannot make virtual environments. Debian, Ubuntu: apt install python3-venv"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r locks/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: install ## Start the service, send it real Spark events, show the lineage; Ctrl-C ends it
+	$(BIN)/python -m bridge.demo
+
+test: install ## Run all tests
+	$(BIN)/python -m pytest -n 2
+
+check: install ## Lint, format, types, import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: install ## Bring the code into the one form
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: install ## Measure the figures of the README
+	$(BIN)/python benchmarks/intake.py
+
+lock: install ## Resolve the dependencies anew, with hashes and without registry hosts
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	  --all-extras --group dev pyproject.toml -o locks/all.txt
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	  --group dev -c locks/all.txt pyproject.toml -o locks/dev.txt
+
+clean: ## Remove what was installed and built
+	rm -rf $(VENV) .demo .mypy_cache .pytest_cache .ruff_cache dist

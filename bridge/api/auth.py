@@ -1,0 +1,35 @@
+"""Who may do what: API keys by their hashes."""
+
+import hashlib
+from collections.abc import Sequence
+
+from starlette.responses import Response
+
+from bridge.api.problem import problem
+from bridge.settings import ApiKey, Scope
+
+
+class Authorizer:
+    """Checks the bearer key of a request; without any keys, everybody on loopback may do everything."""
+
+    def __init__(self, keys: Sequence[ApiKey]) -> None:
+        self._scopes = {key.sha256: frozenset(key.scopes) for key in keys}
+        self._names = {key.sha256: key.name for key in keys}
+
+    def refusal(self, authorization: str | None, scope: Scope) -> Response | None:
+        """Give the answer that refuses the request, None when it may pass.
+
+        Keys are 256 random bits and looked up by their hash, so the time of the look-up tells nothing.
+        """
+        if not self._scopes:
+            return None
+        kind, _, key = (authorization or "").partition(" ")
+        if kind.lower() != "bearer" or not key:
+            return problem(401, "Key required", "send an API key as `Authorization: Bearer <key>`")
+        digest = hashlib.sha256(key.strip().encode("utf-8", "replace")).hexdigest()
+        scopes = self._scopes.get(digest)
+        if scopes is None:
+            return problem(401, "Unknown key", "this API key is not in server.api_keys")
+        if scope not in scopes:
+            return problem(403, "Not allowed", f"the key {self._names[digest]} lacks the scope {scope}")
+        return None

@@ -1,0 +1,16 @@
+"""Errors as RFC 9457 problem details."""
+
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+PROBLEM_TYPE = "application/problem+json"
+RETRY_AFTER_SECONDS = "2"
+
+
+def problem(status: int, title: str, detail: str, **more: Any) -> Response:
+    """Answer with a problem: what went wrong, where, and what would help."""
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
+    headers = {"Retry-After": RETRY_AFTER_SECONDS} if status == 503 else None
+    return Response(msgspec.json.encode(body), status, headers, PROBLEM_TYPE)

@@ -1,0 +1,43 @@
+"""The one place where concrete parts are put together."""
+
+import sqlite3
+
+from bridge.intake.reading import Reader
+from bridge.settings import Settings
+from bridge.store.classes import NeverLink
+from bridge.store.schema import prepare
+from bridge.store.sqlite import open_reader, open_writer, store_path
+from bridge.store.writer import Writer
+from mappers.openlineage.event import Limits
+from mappers.openlineage.statements import Rules
+
+_PAGE_BYTES = 4096
+
+
+def make_reader(settings: Settings) -> Reader:
+    """Make the reader of events that the settings ask for."""
+    intake = settings.intake
+    return Reader(
+        Rules(settings.org, frozenset(intake.noise_facets)),
+        Limits(intake.max_datasets, intake.max_facets),
+    )
+
+
+def make_writer(settings: Settings) -> Writer:
+    """Open the store for writing, made or brought up to date first."""
+    path = store_path(settings.store.url)
+    prepare(path)
+    limit = settings.store.max_size_mb
+    return Writer(
+        open_writer(path, max_pages=limit * (1 << 20) // _PAGE_BYTES if limit else None),
+        settings.org,
+        never_link=[NeverLink(rule.namespace, rule.name) for rule in settings.identity.never_link],
+        keep_rejected=settings.intake.keep_rejected,
+    )
+
+
+def open_store(settings: Settings) -> sqlite3.Connection:
+    """Open the store for reading, made or brought up to date first."""
+    path = store_path(settings.store.url)
+    prepare(path)
+    return open_reader(path)

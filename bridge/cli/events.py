@@ -1,0 +1,150 @@
+"""`lineage-bridge ingest` and `rejected`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bridge.cli.options import Config, load
+
+if TYPE_CHECKING:
+    from bridge.intake.ingest import Progress, Report
+    from bridge.store.rejected import Trouble
+
+rejected = typer.Typer(
+    name="rejected", help="What could not be taken or merged: list it, show it, try it again.", no_args_is_help=True
+)
+
+
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(help="Files or folders of events; - reads standard input.")],
+    config: Config = None,
+    historical: Annotated[bool, typer.Option(help="Mark the events as history.")] = False,
+    again: Annotated[bool, typer.Option(help="Start at the beginning, even of files already taken.")] = False,
+) -> None:
+    """Take events from files: ndjson, JSON, a JSON array, gzipped or not. Goes on where it stopped."""
+    settings = load(config)
+    from bridge.bootstrap import make_reader, make_writer  # noqa: PLC0415
+    from bridge.intake.ingest import Ingestion, Report  # noqa: PLC0415
+    from connectors.openlineage.files import event_files  # noqa: PLC0415
+
+    files = event_files([path for path in paths if str(path) != "-"])
+    missing = [path for path in files if not path.exists()]
+    if missing:
+        raise typer.BadParameter(f"no such file: {missing[0]}")
+    ingestion = Ingestion(make_reader(settings), make_writer(settings), historical=historical, again=again)
+    total = Report()
+    for path in files:
+        with _progress(path) as progress:
+            total = total.plus(ingestion.file(path, progress))
+    if len(files) < len(paths) and any(str(path) == "-" for path in paths):
+        total = total.plus(ingestion.stream(sys.stdin.buffer, "stdin"))
+    _print_report(total, len(files))
+
+
+def _print_report(total: "Report", files: int) -> None:
+    text = f"{total.accepted} events taken from {files} file(s)"
+    if total.resumed_at:
+        text += f", {total.resumed_at} bytes had been taken before (--again takes them anew)"
+    typer.echo(text)
+    if total.rejected or total.unmerged:
+        typer.echo(
+            f"{total.rejected} rejected, {total.unmerged} kept but not merged: "
+            "see `lineage-bridge rejected list`",
+            err=True,
+        )
+        raise typer.Exit(1)
+
+
+class _progress:  # noqa: N801 - reads as a statement
+    """A progress bar on a terminal, nothing elsewhere."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._bar = None
+
+    def __enter__(self) -> "Progress":
+        if not sys.stderr.isatty():
+            return lambda _: None
+        from rich.console import Console  # noqa: PLC0415
+        from rich.progress import Progress  # noqa: PLC0415
+
+        self._bar = Progress(console=Console(stderr=True))
+        self._bar.start()
+        task = self._bar.add_task(self._path.name, total=self._path.stat().st_size)
+        bar = self._bar
+        return lambda position: bar.update(task, completed=position)
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+@rejected.command("list")
+def list_rejected(config: Config = None) -> None:
+    """List what was refused (rejected) or kept but not merged (unmerged)."""
+    for trouble in _troubles(config):
+        path = f" at {trouble.path}" if trouble.path else ""
+        lost = " (payload evicted)" if trouble.evicted else ""
+        typer.echo(
+            f"{trouble.hash.hex()[:16]}  {trouble.kind}  x{trouble.receipts}  {trouble.source}  "
+            f"{trouble.reason}{path}{lost}"
+        )
+
+
+@rejected.command("show")
+def show_rejected(hash: Annotated[str, typer.Argument(help="The hash, or its beginning.")], config: Config = None) -> None:  # noqa: A002
+    """Print an input as it was sent."""
+    settings = load(config)
+    from bridge.bootstrap import open_store  # noqa: PLC0415
+    from bridge.store.rejected import payload_of  # noqa: PLC0415
+
+    trouble = _one(_troubles(config), hash)
+    payload = payload_of(open_store(settings), settings.org, trouble)
+    if payload is None:
+        raise typer.BadParameter(f"the payload of {hash} had to make room for newer ones; its sender has it")
+    sys.stdout.buffer.write(payload)
+
+
+@rejected.command("retry")
+def retry_rejected(
+    hash: Annotated[str | None, typer.Argument(help="The hash, or its beginning; all without.")] = None,  # noqa: A002
+    config: Config = None,
+) -> None:
+    """Try again to take what was refused or not merged, for instance after an upgrade."""
+    settings = load(config)
+    from bridge.bootstrap import make_reader, make_writer, open_store  # noqa: PLC0415
+    from bridge.store.rejected import payload_of  # noqa: PLC0415
+    from bridge.store.writer import Incoming  # noqa: PLC0415
+
+    troubles = _troubles(config)
+    chosen = [_one(troubles, hash)] if hash else troubles
+    reader, writer, store = make_reader(settings), make_writer(settings), open_store(settings)
+    taken = 0
+    for trouble in chosen:
+        payload = payload_of(store, settings.org, trouble)
+        item = reader.read(payload, trouble.source) if payload is not None else None
+        if isinstance(item, Incoming) and item.failure is None:
+            writer.write([item])
+            if trouble.kind == "rejected":
+                writer.forget_rejected(trouble.hash)
+            taken += 1
+    typer.echo(f"{taken} taken, {len(chosen) - taken} still refused")
+    if taken < len(chosen):
+        raise typer.Exit(1)
+
+
+def _troubles(config: Config) -> "list[Trouble]":
+    settings = load(config)
+    from bridge.bootstrap import open_store  # noqa: PLC0415
+    from bridge.store.rejected import list_troubles  # noqa: PLC0415
+
+    return list(list_troubles(open_store(settings), settings.org))
+
+
+def _one(troubles: "list[Trouble]", prefix: str) -> "Trouble":
+    found = [trouble for trouble in troubles if trouble.hash.hex().startswith(prefix.lower())]
+    if len(found) != 1:
+        raise typer.BadParameter(f"{len(found)} inputs have a hash that begins with {prefix}")
+    return found[0]

@@ -1,0 +1,69 @@
+"""`lineage-bridge lineage` and `export`."""
+
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from bridge.cli.options import Config, load
+
+
+class Direction(StrEnum):
+    """Which way to walk."""
+
+    upstream = "upstream"
+    downstream = "downstream"
+
+
+class Granularity(StrEnum):
+    """What a job is: one run, a step, the job people know, or the root of all."""
+
+    run = "run"
+    step = "step"
+    job = "job"
+    root = "root"
+
+
+def lineage(
+    namespace: Annotated[str, typer.Argument(help="The dataset's namespace, such as `file`.")],
+    name: Annotated[str, typer.Argument(help="The dataset's name, such as `/data/out/bands`.")],
+    direction: Annotated[Direction, typer.Option(help="Where the data came from, or where it goes.")] = Direction.upstream,
+    depth: Annotated[int, typer.Option(min=1, help="How many datasets far.")] = 5,
+    granularity: Annotated[Granularity, typer.Option(help="What counts as a job.")] = Granularity.job,
+    config: Config = None,
+) -> None:
+    """Show where a dataset comes from, or what is made of it."""
+    settings = load(config)
+    from bridge.bootstrap import open_store  # noqa: PLC0415
+    from bridge.cli.tree import draw  # noqa: PLC0415
+    from bridge.store.graph import Graph  # noqa: PLC0415
+    from bridge.store.walk import walk  # noqa: PLC0415
+    from mappers.folding import FoldingRule  # noqa: PLC0415
+    from mappers.naming import canonical_namespace  # noqa: PLC0415
+
+    rule = FoldingRule(settings.folding.job, settings.folding.step)
+    graph = Graph(open_store(settings), settings.org, granularity.value, rule)
+    start = graph.find(canonical_namespace(namespace), name)
+    if start is None:
+        typer.echo(f"error: no dataset {name!r} in namespace {namespace!r} in {settings.store.url}", err=True)
+        raise typer.Exit(1)
+    found = walk(graph, start, direction.value, depth)
+    for line in draw(graph, found, direction.value):
+        typer.echo(line)
+
+
+def export(
+    canonical: Annotated[bool, typer.Option("--canonical", help="The canonical state, equal for equal events.")] = False,
+    config: Config = None,
+) -> None:
+    """Print the canonical state as JSON lines, byte for byte the same for the same events."""
+    if not canonical:
+        raise typer.BadParameter("say --canonical: it is the only export there is")
+    settings = load(config)
+    from bridge.bootstrap import open_store  # noqa: PLC0415
+    from bridge.store.export import export_canonical  # noqa: PLC0415
+
+    for line in export_canonical(open_store(settings), settings.org):
+        sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()

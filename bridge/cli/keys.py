@@ -1,0 +1,38 @@
+"""`lineage-bridge keys`."""
+
+import hashlib
+import secrets
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+keys = typer.Typer(name="keys", help="API keys of producers and readers.", no_args_is_help=True)
+
+_KEY_BYTES = 32
+
+
+class KeyScope(StrEnum):
+    """What a key allows."""
+
+    ingest = "ingest"
+    read = "read"
+    operate = "operate"
+
+
+@keys.command("create")
+def create(
+    name: Annotated[str, typer.Argument(help="Whose key it is.")],
+    scope: Annotated[list[KeyScope], typer.Option(help="What it allows; may be given several times.")],
+) -> None:
+    """Make a key. It is printed once; the configuration keeps only its hash."""
+    key = secrets.token_urlsafe(_KEY_BYTES)
+    typer.echo(key)
+    typer.echo("Keep it: it is not shown again. Add to the configuration:\n", err=True)
+    typer.echo(
+        "server:\n  api_keys:\n"
+        f"    - name: {name!r}\n"
+        f"      sha256: {hashlib.sha256(key.encode()).hexdigest()}\n"
+        f"      scopes: [{', '.join(dict.fromkeys(scope))}]",
+        err=True,
+    )

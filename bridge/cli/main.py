@@ -1,0 +1,44 @@
+"""The `lineage-bridge` command: one function a subcommand, everything heavy imported inside it."""
+
+import sys
+
+import typer
+
+from bridge.cli import events, graph, keys, service
+
+#: Exit codes, documented in docs/cli.md.
+EXIT_HANDLED = 1
+EXIT_USAGE = 2
+EXIT_STORE = 4
+
+app = typer.Typer(
+    name="lineage-bridge",
+    help="Keeps lineage events durably, merges them, and tells where data comes from.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=True,
+    rich_markup_mode=None,
+)
+app.command()(service.serve)
+app.command()(service.version)
+app.command()(events.ingest)
+app.add_typer(events.rejected, name="rejected")
+app.command()(graph.lineage)
+app.command()(graph.export)
+app.add_typer(keys.keys, name="keys")
+
+
+def main() -> None:
+    """Run the command; errors of ours are one line that names the thing, the place and the remedy."""
+    from mappers.errors import ConfigError, LineageBridgeError  # noqa: PLC0415 - as light as it gets
+
+    try:
+        app()
+    except LineageBridgeError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(EXIT_USAGE if isinstance(error, ConfigError) else EXIT_STORE)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)

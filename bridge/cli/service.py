@@ -1,0 +1,33 @@
+"""`lineage-bridge serve` and `version`."""
+
+from typing import Annotated
+
+import typer
+
+from bridge.cli.options import Config, load
+
+
+def serve(
+    config: Config = None,
+    host: Annotated[str | None, typer.Option(help="Listen here instead of server.host.")] = None,
+    port: Annotated[int | None, typer.Option(help="Listen here instead of server.port.")] = None,
+) -> None:
+    """Take events over HTTP until told to stop."""
+    import os  # noqa: PLC0415
+
+    from bridge.settings import PREFIX  # noqa: PLC0415
+
+    for name, value in (("HOST", host), ("PORT", port)):
+        if value is not None:
+            os.environ[f"{PREFIX}SERVER__{name}"] = str(value)
+    settings = load(config)
+    from bridge.api.serving import serve_forever  # noqa: PLC0415 - the web framework takes its time
+
+    serve_forever(settings)
+
+
+def version() -> None:
+    """Print the version."""
+    from bridge import __version__  # noqa: PLC0415
+
+    typer.echo(f"lineage-bridge {__version__}")

@@ -1,0 +1,51 @@
+"""A walk drawn as a tree: every dataset is unfolded once."""
+
+from collections.abc import Iterator
+
+from bridge.store.graph import Edge, Graph
+from bridge.store.walk import Direction, Walk
+
+
+def draw(graph: Graph, walk: Walk, direction: Direction) -> Iterator[str]:
+    """Give the lines of the tree, beginning with the dataset that was asked for."""
+    children: dict[bytes, list[Edge]] = {}
+    for edge in walk.edges:
+        at = edge.target if direction == "upstream" else edge.source
+        if at is not None:
+            children.setdefault(at, []).append(edge)
+    yield _dataset(graph, walk.start)
+    yield from _branches(graph, walk.start, children, direction, "", {walk.start})
+    if walk.cut:
+        yield "… there is more: raise --depth"
+
+
+def _branches(
+    graph: Graph, at: bytes, children: dict[bytes, list[Edge]], direction: Direction, indent: str, drawn: set[bytes]
+) -> Iterator[str]:
+    edges = children.get(at, [])
+    for i, edge in enumerate(edges):
+        last = i == len(edges) - 1
+        other = edge.source if direction == "upstream" else edge.target
+        again = other is not None and other in drawn
+        yield f"{indent}{'└─' if last else '├─'} {_line(graph, edge, other, direction)}{' (see above)' if again else ''}"
+        if other is not None and not again:
+            drawn.add(other)
+            yield from _branches(graph, other, children, direction, indent + ("   " if last else "│  "), drawn)
+
+
+def _line(graph: Graph, edge: Edge, other: bytes | None, direction: Direction) -> str:
+    arrow = "<-" if direction == "upstream" else "->"
+    if edge.job is None:
+        how = "renamed"
+    else:
+        job = graph.job(edge.job)
+        step = f" / {edge.step}" if edge.step else ""
+        run = f" run {edge.run_uuid}" if edge.run_uuid else ""
+        how = f"{job.namespace} {job.name}{step}{run}, {edge.evidence}"
+    what = _dataset(graph, other) if other is not None else "no known source"
+    return f"{arrow} {what}   [{how}]"
+
+
+def _dataset(graph: Graph, dataset: bytes) -> str:
+    named = graph.dataset(dataset)
+    return f"{named.namespace} {named.name}"

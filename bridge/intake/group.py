@@ -1,0 +1,102 @@
+"""Group commit: all events that wait while one commit is under way share the next."""
+
+import os
+import queue
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+import structlog
+
+from bridge.store.writer import Incoming, Rejected, Writer
+from mappers.errors import Overloaded, TransientError
+
+T = TypeVar("T")
+
+_log = structlog.get_logger()
+
+#: Exit code after a storage error that leaves the content of the disk in doubt (BSD's EX_IOERR).
+EXIT_STORAGE = 74
+
+
+class _Waiting(NamedTuple, Generic[T]):
+    item: Incoming | Rejected
+    token: T
+
+
+class GroupCommit(Generic[T]):
+    """Feeds one writer from one thread, and tells who waited how it went.
+
+    `settled` is called in the writer's thread, once a group, with the tokens of the group and the error
+    that kept it out of the store, if any.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        settled: Callable[[Sequence[T], TransientError | None], None],
+        *,
+        max_group: int = 256,
+        max_waiting: int = 5_000,
+    ) -> None:
+        self._writer = writer
+        self._settled = settled
+        self._max_group = max_group
+        self._max_waiting = max_waiting
+        self._queue: queue.SimpleQueue[_Waiting[T] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+        self.healthy = True
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Write all that waits, then stop."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def waiting(self) -> int:
+        """Count the events that wait for a commit."""
+        return self._queue.qsize()
+
+    def submit(self, item: Incoming | Rejected, token: T) -> None:
+        """Queue an event; raises Overloaded instead of letting the queue grow."""
+        if self._queue.qsize() >= self._max_waiting:
+            raise Overloaded(f"{self._max_waiting} events are waiting to be written")
+        self._queue.put(_Waiting(item, token))
+
+    def _run(self) -> None:
+        open_ = True
+        while open_:
+            first = self._queue.get()
+            group = [first] if first is not None else []
+            open_ = first is not None
+            while open_ and len(group) < self._max_group:
+                try:
+                    more = self._queue.get_nowait()
+                except queue.Empty:
+                    break
+                if more is None:
+                    open_ = False
+                else:
+                    group.append(more)
+            if group:
+                self._commit(group)
+
+    def _commit(self, group: list[_Waiting[T]]) -> None:
+        error: TransientError | None = None
+        try:
+            self._writer.write([waiting.item for waiting in group])
+        except TransientError as passing:
+            error = passing
+            if self.healthy:
+                _log.error("the store takes no events", reason=str(passing))
+        except BaseException:
+            # Nobody knows what reached the disk: answer nobody, stop, and let the next start recover.
+            _log.critical("the store failed: stopping without answering", exc_info=True)
+            sys.stderr.flush()
+            os._exit(EXIT_STORAGE)
+        self.healthy = error is None
+        self._settled([waiting.token for waiting in group], error)

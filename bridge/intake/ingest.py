@@ -1,0 +1,99 @@
+"""Files of events into the store: every record through the one door, resumable where it stopped."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from bridge.intake.reading import Reader
+from bridge.store.writer import Incoming, Position, Rejected, Writer
+from connectors.openlineage.files import Record, open_events, read_records
+from mappers.canonical.identity import digest
+
+_FINGERPRINT_BYTES = 4096
+_GROUP = 500
+
+Progress = Callable[[int], None]
+
+
+class Report(NamedTuple):
+    """How an ingestion went, and how many bytes an earlier one had already taken."""
+
+    accepted: int = 0
+    rejected: int = 0
+    unmerged: int = 0
+    resumed_at: int = 0
+
+    def plus(self, other: "Report") -> "Report":
+        """Add two reports up."""
+        return Report(*(ours + theirs for ours, theirs in zip(self, other, strict=True)))
+
+
+class Ingestion:
+    """Takes events from files into the store.
+
+    While one group is being committed, the next is read and mapped.
+    """
+
+    def __init__(self, reader: Reader, writer: Writer, *, historical: bool = False, again: bool = False) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._historical = historical
+        self._again = again
+
+    def file(self, path: Path, progress: Progress = lambda _: None) -> Report:
+        """Take one file, from where an earlier ingestion of the same content stopped."""
+        with open_events(path) as file:
+            name = str(path.resolve())
+            start = 0 if self._again else self._resume_at(file, name)
+            progress(start)
+            prefix = _prefix(file)
+            report = self._take(read_records(file, start), str(path), progress, (name, prefix))
+        return report._replace(resumed_at=start)
+
+    def stream(self, file: BinaryIO, source: str) -> Report:
+        """Take events from a stream, which cannot be resumed."""
+        return self._take(read_records(file), source, lambda _: None, None)
+
+    def _resume_at(self, file: BinaryIO, name: str) -> int:
+        known = self._writer.position(name)
+        if known is None:
+            return 0
+        return known.end if known.fingerprint == _fingerprint(_prefix(file), known.end) else 0
+
+    def _take(
+        self, records: Iterator[Record], source: str, progress: Progress, file: tuple[str, bytes] | None
+    ) -> Report:
+        report = Report()
+        pending: Future[None] | None = None
+        with ThreadPoolExecutor(1, thread_name_prefix="writer") as writing:
+            while group := list(islice(records, _GROUP)):
+                items = [self._reader.read(r.payload, source, historical=self._historical) for r in group]
+                end = max(record.end for record in group)
+                position = Position(file[0], _fingerprint(file[1], end), end) if file and end else None
+                if pending is not None:
+                    pending.result()
+                pending = writing.submit(self._writer.write, items, position)
+                report = report.plus(_count(items))
+                progress(end)
+            if pending is not None:
+                pending.result()
+        return report
+
+
+def _count(items: list[Incoming | Rejected]) -> Report:
+    rejected = sum(isinstance(item, Rejected) for item in items)
+    unmerged = sum(isinstance(item, Incoming) and item.failure is not None for item in items)
+    return Report(len(items) - rejected, rejected, unmerged)
+
+
+def _prefix(file: BinaryIO) -> bytes:
+    prefix = file.read(_FINGERPRINT_BYTES)
+    file.seek(0)
+    return prefix
+
+
+def _fingerprint(prefix: bytes, end: int) -> bytes:
+    """Recognise a file by the beginning of what was taken of it, which appending does not change."""
+    return digest(prefix[:end])

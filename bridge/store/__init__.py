@@ -1,0 +1,1 @@
+"""The canonical store: tables, the one write path, and what is read from it."""

@@ -1,0 +1,113 @@
+"""Which column lineage is active: what the newest run says that speaks of a target."""
+
+import sqlite3
+from typing import NamedTuple
+
+from mappers.canonical.facts import ColumnLineage, Run, RunLineage
+from mappers.canonical.identity import NOBODY
+from mappers.canonical.merge import Reducer
+
+_NEVER = -(1 << 63)
+_ID_BYTES = 16
+
+_MOVED = """
+SELECT h.job_id, h.target_id FROM column_head h
+JOIN ol_run r ON r.org_id = h.org_id AND r.run_id = h.run_id
+WHERE h.org_id = ?1 AND h.run_id = ?2 AND h.run_start <> r.started_at
+"""
+_NEWEST = f"""
+SELECT l.run_id, coalesce(r.started_at, {_NEVER}) FROM run_lineage l
+LEFT JOIN ol_run r ON r.org_id = l.org_id AND r.run_id = l.run_id
+WHERE l.org_id = ?1 AND l.job_id = ?2 AND l.target_id = ?3
+ORDER BY 2 DESC, 1 DESC LIMIT 1
+"""
+_START = "SELECT started_at FROM ol_run WHERE org_id = ?1 AND run_id = ?2"
+_HEAD = "SELECT run_id, run_start, members FROM column_head WHERE org_id = ?1 AND job_id = ?2 AND target_id = ?3"
+_SAID = """
+SELECT explicit, columns_set FROM run_lineage
+WHERE org_id = ?1 AND run_id = ?2 AND job_id = ?3 AND target_id = ?4
+"""
+_EXPLICIT = """
+SELECT s.members FROM run_explicit e JOIN lineage_set s ON s.org_id = e.org_id AND s.set_id = e.set_id
+WHERE e.org_id = ?1 AND e.run_id = ?2 AND e.job_id = ?3 AND e.target_id = ?4
+"""
+_MEMBERS = "SELECT members FROM lineage_set WHERE org_id = ?1 AND set_id = ?2"
+_WRITE_HEAD = """
+INSERT INTO column_head (org_id, job_id, target_id, run_id, run_start, members) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (org_id, job_id, target_id) DO UPDATE
+SET run_id = excluded.run_id, run_start = excluded.run_start, members = excluded.members
+"""
+_ACTIVATE = "UPDATE column_lineage SET is_active = ?3 WHERE org_id = ?1 AND lineage_id = ?2"
+
+
+class _Head(NamedTuple):
+    run: bytes
+    start: int
+    members: bytes
+
+
+class Heads:
+    """Keeps `column_head`, and with it `column_lineage.is_active`, what the runs say."""
+
+    def __init__(self, connection: sqlite3.Connection, org: str) -> None:
+        self._db = connection
+        self._org = org
+
+    def settle(self, changes: Reducer) -> None:
+        """Find the newest run again for every job and target that the changes touch."""
+        touched: dict[tuple[bytes, bytes], set[bytes]] = {}
+        for row in changes.rows(RunLineage):
+            touched.setdefault((row[2], row[3]), set()).add(row[1])
+        recount = set()
+        for run in changes.rows(Run):
+            recount.update(self._db.execute(_MOVED, (self._org, run[1])).fetchall())
+        asserted: dict[tuple[bytes, bytes], set[bytes]] = {}
+        if touched:
+            for line in changes.rows(ColumnLineage):
+                asserted.setdefault((line[2], line[5]), set()).add(line[1])
+        for pair in sorted(touched.keys() | recount):
+            self._settle_pair(pair, touched.get(pair, set()), pair in recount, asserted.get(pair, set()))
+
+    def _settle_pair(
+        self, pair: tuple[bytes, bytes], runs: set[bytes], recount: bool, asserted: set[bytes]
+    ) -> None:
+        row = self._db.execute(_HEAD, (self._org, *pair)).fetchone()
+        old = _Head(*row) if row else None
+        if recount:
+            run, start = self._db.execute(_NEWEST, (self._org, *pair)).fetchone()
+        else:
+            known = {old.run: old.start} if old else {}
+            known.update((run, self._start(run)) for run in runs)
+            run, start = max(known.items(), key=lambda item: (item[1], item[0]))
+        members = old.members if old and run == old.run and run not in runs else self._members(run, pair)
+        new = _Head(run, start, members)
+        if new != old:
+            self._db.execute(_WRITE_HEAD, (self._org, *pair, *new))
+        self._flip(old, new, asserted)
+
+    def _start(self, run: bytes) -> int:
+        if run == NOBODY:
+            return _NEVER
+        (start,) = self._db.execute(_START, (self._org, run)).fetchone()
+        return int(start)
+
+    def _members(self, run: bytes, pair: tuple[bytes, bytes]) -> bytes:
+        explicit, columns = self._db.execute(_SAID, (self._org, run, *pair)).fetchone()
+        if explicit:
+            sets = self._db.execute(_EXPLICIT, (self._org, run, *pair)).fetchall()
+            return b"".join(sorted({part for (members,) in sets for part in _split(members)}))
+        (members,) = self._db.execute(_MEMBERS, (self._org, columns)).fetchone()
+        return bytes(members)
+
+    def _flip(self, old: _Head | None, new: _Head, asserted: set[bytes]) -> None:
+        """Rows are born active: only those that the newest run does not show need a write."""
+        shown = set(_split(new.members))
+        before = set(_split(old.members)) if old else set()
+        changes = [(member, False) for member in (before | asserted) - shown]
+        if old:
+            changes.extend((member, True) for member in shown - before)
+        self._db.executemany(_ACTIVATE, [(self._org, *change) for change in sorted(changes)])
+
+
+def _split(members: bytes) -> list[bytes]:
+    return [members[i : i + _ID_BYTES] for i in range(0, len(members), _ID_BYTES)]

@@ -1,0 +1,462 @@
+"""The spine: the canonical tables, the event log and what keeps them."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0001"
+down_revision = None
+
+
+def upgrade() -> None:
+    """Create every table of the first version."""
+    op.create_table(
+        "column_head",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("job_id", sa.LargeBinary(), nullable=False),
+        sa.Column("target_id", sa.LargeBinary(), nullable=False),
+        sa.Column("run_id", sa.LargeBinary(), nullable=False),
+        sa.Column("run_start", sa.BigInteger(), nullable=False),
+        sa.Column("members", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("org_id", "job_id", "target_id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index("ix_column_head__run_id", "column_head", ["org_id", "run_id"], unique=False)
+    op.create_table(
+        "column_lineage",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("lineage_id", sa.LargeBinary(), nullable=False),
+        sa.Column("job_id", sa.LargeBinary(), nullable=False),
+        sa.Column("source_id", sa.LargeBinary(), nullable=False),
+        sa.Column("source_field", sa.Text(), nullable=False),
+        sa.Column("target_id", sa.LargeBinary(), nullable=False),
+        sa.Column("target_field", sa.Text(), nullable=False),
+        sa.Column("transformation_type", sa.Text(), nullable=False),
+        sa.Column("transformation_subtype", sa.Text(), nullable=False),
+        sa.Column("masking", sa.Boolean(), nullable=False),
+        sa.Column("discovered_at", sa.BigInteger(), nullable=False),
+        sa.Column("run_id", sa.LargeBinary(), nullable=False),
+        sa.Column("transformation_description", sa.Text(), nullable=False),
+        sa.Column("confidence_score", sa.Float(), server_default=sa.text("1.0"), nullable=False),
+        sa.Column("is_active", sa.Boolean(), server_default=sa.text("1"), nullable=False),
+        sa.PrimaryKeyConstraint("org_id", "lineage_id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index(
+        "ix_column_lineage__source_id__source_field",
+        "column_lineage",
+        ["org_id", "source_id", "source_field"],
+        unique=False,
+    )
+    op.create_index(
+        "ix_column_lineage__target_id__target_field",
+        "column_lineage",
+        ["org_id", "target_id", "target_field"],
+        unique=False,
+    )
+    op.create_table(
+        "dataset_registration",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("reg_id", sa.LargeBinary(), nullable=False),
+        sa.Column("dataset_id", sa.LargeBinary(), nullable=False),
+        sa.Column("submitted_by", sa.Text(), nullable=False),
+        sa.Column("submitted_at", sa.BigInteger(), nullable=False),
+        sa.Column("status", sa.Text(), nullable=False),
+        sa.Column("reviewer", sa.Text(), nullable=True),
+        sa.Column("review_comment", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint("org_id", "reg_id"),
+    )
+    op.create_table(
+        "dataset_schema",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("dataset_id", sa.LargeBinary(), nullable=False),
+        sa.Column("schema_hash", sa.LargeBinary(), nullable=False),
+        sa.Column("column_count", sa.BigInteger(), nullable=False),
+        sa.Column("first_seen", sa.BigInteger(), nullable=False),
+        sa.Column("written_at", sa.BigInteger(), nullable=True),
+        sa.Column("declared_at", sa.BigInteger(), nullable=True),
+        sa.Column("read_at", sa.BigInteger(), nullable=True),
+        sa.Column("columns_order", sa.LargeBinary(), nullable=True),
+        sa.Column("columns_json", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint("org_id", "dataset_id", "schema_hash"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "dataset_succession",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("source_id", sa.LargeBinary(), nullable=False),
+        sa.Column("target_id", sa.LargeBinary(), nullable=False),
+        sa.Column("run_id", sa.LargeBinary(), nullable=False),
+        sa.Column("renamed_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("org_id", "source_id", "target_id", "run_id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index(
+        "ix_dataset_succession__target_id", "dataset_succession", ["org_id", "target_id"], unique=False
+    )
+    op.create_table(
+        "dataset_symlink",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("dataset_id", sa.LargeBinary(), nullable=False),
+        sa.Column("alias_id", sa.LargeBinary(), nullable=False),
+        sa.Column("identifier_type", sa.Text(), nullable=False),
+        sa.Column("asserted_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("org_id", "dataset_id", "alias_id", "identifier_type"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index("ix_dataset_symlink__alias_id", "dataset_symlink", ["org_id", "alias_id"], unique=False)
+    op.create_table(
+        "dataset_version",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("dataset_id", sa.LargeBinary(), nullable=False),
+        sa.Column("writer_id", sa.LargeBinary(), nullable=False),
+        sa.Column("version_id", sa.LargeBinary(), nullable=False),
+        sa.Column("produced_by_run_id", sa.LargeBinary(), nullable=True),
+        sa.Column("path", sa.Text(), nullable=True),
+        sa.Column("produced_at", sa.BigInteger(), nullable=False),
+        sa.Column("tag_order", sa.LargeBinary(), nullable=False),
+        sa.Column("version_tag", sa.Text(), nullable=False),
+        sa.Column("statistics_order", sa.LargeBinary(), nullable=True),
+        sa.Column("row_count", sa.BigInteger(), nullable=True),
+        sa.Column("byte_count", sa.BigInteger(), nullable=True),
+        sa.Column("file_count", sa.BigInteger(), nullable=True),
+        sa.Column("schema_order", sa.LargeBinary(), nullable=True),
+        sa.Column("schema_hash", sa.LargeBinary(), nullable=True),
+        sa.Column("subset_order", sa.LargeBinary(), nullable=True),
+        sa.Column("subset_json", sa.Text(), nullable=True),
+        sa.Column("key_order", sa.LargeBinary(), nullable=True),
+        sa.Column("idempotency_key", sa.Text(), nullable=True),
+        sa.Column("checksum", sa.Text(), nullable=True),
+        sa.Column("metadata_json", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint("org_id", "dataset_id", "writer_id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index(
+        "ix_dataset_version__idempotency_key", "dataset_version", ["org_id", "idempotency_key"], unique=False
+    )
+    op.create_index(
+        "ix_dataset_version__version_tag", "dataset_version", ["org_id", "version_tag"], unique=False
+    )
+    op.create_table(
+        "dirty_mark",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("target", sa.Text(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("key", sa.LargeBinary(), nullable=False),
+        sa.Column("marked_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("org_id", "target", "kind", "key"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "facet",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("owner_id", sa.LargeBinary(), nullable=False),
+        sa.Column("about_id", sa.LargeBinary(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("facet_order", sa.LargeBinary(), nullable=False),
+        sa.Column("body", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint("org_id", "owner_id", "about_id", "name"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "ingest_position",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("path", sa.Text(), nullable=False),
+        sa.Column("fingerprint", sa.LargeBinary(), nullable=False),
+        sa.Column("position", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("org_id", "path"),
+    )
+    op.create_table(
+        "lineage_edge",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("source_id", sa.LargeBinary(), nullable=False),
+        sa.Column("target_id", sa.LargeBinary(), nullable=False),
+        sa.Column("edge_role", sa.Text(), nullable=False),
+        sa.Column("job_id", sa.LargeBinary(), nullable=False),
+        sa.Column("evidence", sa.Text(), nullable=False),
+        sa.Column("source_type", sa.Text(), nullable=False),
+        sa.Column("target_type", sa.Text(), nullable=False),
+        sa.Column("first_seen", sa.BigInteger(), nullable=False),
+        sa.Column("last_seen", sa.BigInteger(), nullable=False),
+        sa.Column("meta_order", sa.LargeBinary(), nullable=True),
+        sa.Column("transform_meta", sa.Text(), nullable=True),
+        sa.Column("declared_io", sa.LargeBinary(), nullable=True),
+        sa.Column("declared_lineage", sa.LargeBinary(), nullable=True),
+        sa.PrimaryKeyConstraint("org_id", "source_id", "target_id", "edge_role", "job_id", "evidence"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index("ix_lineage_edge__target_id", "lineage_edge", ["org_id", "target_id"], unique=False)
+    op.create_table(
+        "lineage_set",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("set_id", sa.LargeBinary(), nullable=False),
+        sa.Column("members", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("org_id", "set_id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "ol_dataset",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("dataset_id", sa.LargeBinary(), nullable=False),
+        sa.Column("namespace_id", sa.LargeBinary(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("source_type", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("updated_at", sa.BigInteger(), nullable=False),
+        sa.Column("documentation_order", sa.LargeBinary(), nullable=True),
+        sa.Column("description", sa.Text(), nullable=True),
+        sa.Column("ownership_order", sa.LargeBinary(), nullable=True),
+        sa.Column("owner_team", sa.Text(), nullable=True),
+        sa.Column("owner_email", sa.Text(), nullable=True),
+        sa.Column("storage_order", sa.LargeBinary(), nullable=True),
+        sa.Column("default_format", sa.Text(), nullable=True),
+        sa.Column("retired_at", sa.BigInteger(), nullable=True),
+        sa.Column("symlinks_deleted_at", sa.BigInteger(), nullable=True),
+        sa.Column("declared_lineage", sa.LargeBinary(), nullable=True),
+        sa.Column("class_id", sa.LargeBinary(), nullable=False),
+        sa.Column("is_active", sa.Boolean(), server_default=sa.text("1"), nullable=False),
+        sa.PrimaryKeyConstraint("org_id", "dataset_id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index("ix_ol_dataset__class_id", "ol_dataset", ["org_id", "class_id"], unique=False)
+    op.create_index(
+        "ix_ol_dataset__namespace_id__name", "ol_dataset", ["org_id", "namespace_id", "name"], unique=False
+    )
+    op.create_table(
+        "ol_job",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("job_id", sa.LargeBinary(), nullable=False),
+        sa.Column("namespace_id", sa.LargeBinary(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("updated_at", sa.BigInteger(), nullable=False),
+        sa.Column("type_order", sa.LargeBinary(), nullable=True),
+        sa.Column("job_type", sa.Text(), nullable=True),
+        sa.Column("processing_type", sa.Text(), nullable=True),
+        sa.Column("integration", sa.Text(), nullable=True),
+        sa.Column("emits_snapshots", sa.Boolean(), nullable=True),
+        sa.Column("documentation_order", sa.LargeBinary(), nullable=True),
+        sa.Column("description", sa.Text(), nullable=True),
+        sa.Column("ownership_order", sa.LargeBinary(), nullable=True),
+        sa.Column("owner_team", sa.Text(), nullable=True),
+        sa.Column("owner_email", sa.Text(), nullable=True),
+        sa.Column("declared_io", sa.LargeBinary(), nullable=True),
+        sa.Column("declared_lineage", sa.LargeBinary(), nullable=True),
+        sa.PrimaryKeyConstraint("org_id", "job_id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index(
+        "ix_ol_job__namespace_id__name", "ol_job", ["org_id", "namespace_id", "name"], unique=False
+    )
+    op.create_table(
+        "ol_namespace",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("namespace_id", sa.LargeBinary(), nullable=False),
+        sa.Column("namespace_uri", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("description", sa.Text(), nullable=True),
+        sa.Column("spec_version", sa.Text(), server_default="2-0-2", nullable=False),
+        sa.PrimaryKeyConstraint("org_id", "namespace_id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index(
+        "ix_ol_namespace__namespace_uri", "ol_namespace", ["org_id", "namespace_uri"], unique=False
+    )
+    op.create_table(
+        "ol_run",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("run_id", sa.LargeBinary(), nullable=False),
+        sa.Column("run_uuid", sa.Text(), nullable=False),
+        sa.Column("claim_order", sa.LargeBinary(), nullable=False),
+        sa.Column("job_id", sa.LargeBinary(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("updated_at", sa.BigInteger(), nullable=False),
+        sa.Column("least_claimant", sa.LargeBinary(), nullable=True),
+        sa.Column("greatest_claimant", sa.LargeBinary(), nullable=True),
+        sa.Column("started_at", sa.BigInteger(), nullable=True),
+        sa.Column("state_order", sa.LargeBinary(), nullable=True),
+        sa.Column("event_type", sa.Text(), nullable=True),
+        sa.Column("event_time", sa.BigInteger(), nullable=True),
+        sa.Column("origin_order", sa.LargeBinary(), nullable=True),
+        sa.Column("producer", sa.Text(), nullable=True),
+        sa.Column("schema_url", sa.Text(), nullable=True),
+        sa.Column("nominal_order", sa.LargeBinary(), nullable=True),
+        sa.Column("nominal_start_time", sa.BigInteger(), nullable=True),
+        sa.Column("nominal_end_time", sa.BigInteger(), nullable=True),
+        sa.Column("parent_order", sa.LargeBinary(), nullable=True),
+        sa.Column("parent_run_id", sa.LargeBinary(), nullable=True),
+        sa.Column("parent_run_uuid", sa.Text(), nullable=True),
+        sa.Column("parent_job_id", sa.LargeBinary(), nullable=True),
+        sa.Column("root_run_id", sa.LargeBinary(), nullable=True),
+        sa.Column("root_job_id", sa.LargeBinary(), nullable=True),
+        sa.Column("explicit", sa.Boolean(), nullable=False),
+        sa.PrimaryKeyConstraint("org_id", "run_id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index(
+        "ix_ol_run__job_id__started_at", "ol_run", ["org_id", "job_id", "started_at"], unique=False
+    )
+    op.create_index("ix_ol_run__parent_run_id", "ol_run", ["org_id", "parent_run_id"], unique=False)
+    op.create_table(
+        "ol_run_input",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("run_id", sa.LargeBinary(), nullable=False),
+        sa.Column("dataset_id", sa.LargeBinary(), nullable=False),
+        sa.Column("job_id", sa.LargeBinary(), nullable=False),
+        sa.Column("first_seen", sa.BigInteger(), nullable=False),
+        sa.Column("last_seen", sa.BigInteger(), nullable=False),
+        sa.Column("version_order", sa.LargeBinary(), nullable=True),
+        sa.Column("version", sa.Text(), nullable=True),
+        sa.Column("statistics_order", sa.LargeBinary(), nullable=True),
+        sa.Column("row_count", sa.BigInteger(), nullable=True),
+        sa.Column("byte_count", sa.BigInteger(), nullable=True),
+        sa.Column("file_count", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("org_id", "run_id", "dataset_id", "job_id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index("ix_ol_run_input__dataset_id", "ol_run_input", ["org_id", "dataset_id"], unique=False)
+    op.create_table(
+        "ol_run_output",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("run_id", sa.LargeBinary(), nullable=False),
+        sa.Column("dataset_id", sa.LargeBinary(), nullable=False),
+        sa.Column("job_id", sa.LargeBinary(), nullable=False),
+        sa.Column("first_seen", sa.BigInteger(), nullable=False),
+        sa.Column("last_seen", sa.BigInteger(), nullable=False),
+        sa.Column("dropped_at", sa.BigInteger(), nullable=True),
+        sa.Column("lifecycle_order", sa.LargeBinary(), nullable=True),
+        sa.Column("lifecycle", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint("org_id", "run_id", "dataset_id", "job_id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index("ix_ol_run_output__dataset_id", "ol_run_output", ["org_id", "dataset_id"], unique=False)
+    op.create_table(
+        "ol_schema_version",
+        sa.Column("version_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("openlineage_spec_version", sa.Text(), nullable=False),
+        sa.Column("schema_version", sa.Text(), nullable=False),
+        sa.Column("applied_at", sa.BigInteger(), nullable=False),
+        sa.Column("description", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint("version_id"),
+    )
+    op.create_table(
+        "quality_check_def",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("qdef_id", sa.LargeBinary(), nullable=False),
+        sa.Column("dataset_id", sa.LargeBinary(), nullable=True),
+        sa.Column("job_id", sa.LargeBinary(), nullable=True),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("field_name", sa.Text(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("definition_order", sa.LargeBinary(), nullable=True),
+        sa.Column("sql_expression", sa.Text(), nullable=True),
+        sa.Column("expected_result", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint("org_id", "qdef_id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index(
+        "ix_quality_check_def__dataset_id", "quality_check_def", ["org_id", "dataset_id"], unique=False
+    )
+    op.create_table(
+        "quality_check_result",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("qres_id", sa.LargeBinary(), nullable=False),
+        sa.Column("qdef_id", sa.LargeBinary(), nullable=False),
+        sa.Column("run_id", sa.LargeBinary(), nullable=False),
+        sa.Column("dataset_version_id", sa.LargeBinary(), nullable=True),
+        sa.Column("result_order", sa.LargeBinary(), nullable=False),
+        sa.Column("executed_at", sa.BigInteger(), nullable=False),
+        sa.Column("status", sa.Text(), nullable=False),
+        sa.Column("detail_json", sa.Text(), nullable=True),
+        sa.PrimaryKeyConstraint("org_id", "qres_id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index(
+        "ix_quality_check_result__qdef_id", "quality_check_result", ["org_id", "qdef_id"], unique=False
+    )
+    op.create_table(
+        "rejected_event",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("payload_hash", sa.LargeBinary(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("path", sa.Text(), nullable=False),
+        sa.Column("source", sa.Text(), nullable=False),
+        sa.Column("first_at", sa.BigInteger(), nullable=False),
+        sa.Column("last_at", sa.BigInteger(), nullable=False),
+        sa.Column("receipts", sa.BigInteger(), nullable=False),
+        sa.Column("payload_size", sa.BigInteger(), nullable=False),
+        sa.Column("payload", sa.LargeBinary(), nullable=True),
+        sa.PrimaryKeyConstraint("org_id", "payload_hash"),
+    )
+    op.create_index("ix_rejected_event__last_at", "rejected_event", ["org_id", "last_at"], unique=False)
+    op.create_table(
+        "run_event",
+        sa.Column(
+            "seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False
+        ),
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("event_hash", sa.LargeBinary(), nullable=False),
+        sa.Column("event_type", sa.Text(), nullable=False),
+        sa.Column("event_time", sa.BigInteger(), nullable=False),
+        sa.Column("run_id", sa.LargeBinary(), nullable=True),
+        sa.Column("process_key", sa.Text(), nullable=True),
+        sa.Column("received_at", sa.BigInteger(), nullable=False),
+        sa.Column("source", sa.Text(), nullable=False),
+        sa.Column("historical", sa.Boolean(), nullable=False),
+        sa.Column("receipts", sa.BigInteger(), nullable=False),
+        sa.Column("notes_json", sa.Text(), nullable=True),
+        sa.Column("failure", sa.Text(), nullable=True),
+        sa.Column("payload", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("seq"),
+        sqlite_autoincrement=True,
+    )
+    op.create_index(
+        "ix_run_event__failure",
+        "run_event",
+        ["org_id", "seq"],
+        unique=False,
+        sqlite_where=sa.text("failure IS NOT NULL"),
+        postgresql_where=sa.text("failure IS NOT NULL"),
+    )
+    op.create_index("ux_run_event__event_hash", "run_event", ["org_id", "event_hash"], unique=True)
+    op.create_table(
+        "run_explicit",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("run_id", sa.LargeBinary(), nullable=False),
+        sa.Column("job_id", sa.LargeBinary(), nullable=False),
+        sa.Column("target_id", sa.LargeBinary(), nullable=False),
+        sa.Column("set_id", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("org_id", "run_id", "job_id", "target_id", "set_id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "run_lineage",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("run_id", sa.LargeBinary(), nullable=False),
+        sa.Column("job_id", sa.LargeBinary(), nullable=False),
+        sa.Column("target_id", sa.LargeBinary(), nullable=False),
+        sa.Column("explicit", sa.Boolean(), nullable=False),
+        sa.Column("columns_order", sa.LargeBinary(), nullable=True),
+        sa.Column("columns_set", sa.LargeBinary(), nullable=True),
+        sa.PrimaryKeyConstraint("org_id", "run_id", "job_id", "target_id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index(
+        "ix_run_lineage__job_id__target_id", "run_lineage", ["org_id", "job_id", "target_id"], unique=False
+    )
+    op.create_table(
+        "sla",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("sla_id", sa.LargeBinary(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("description", sa.Text(), nullable=True),
+        sa.Column("sla_window_sec", sa.BigInteger(), nullable=True),
+        sa.Column("escalation_json", sa.Text(), nullable=True),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("org_id", "sla_id"),
+    )
+    op.create_table(
+        "store_meta",
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("value", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("name"),
+    )

@@ -1,0 +1,55 @@
+"""Connections to a SQLite store, durable by default, and what its errors mean."""
+
+import sqlite3
+from pathlib import Path
+
+from mappers.errors import ConfigError, StoreBusy, StoreFull
+
+_SCHEME = "sqlite:///"
+_CACHE_KIB = 65_536
+_CHECKPOINT_PAGES = 4_000
+
+
+def store_path(url: str) -> Path:
+    """Read the file of a store from its URL."""
+    if not url.startswith(_SCHEME):
+        raise ConfigError(f"store.url {url!r} is not supported: it must start with {_SCHEME}")
+    return Path(url.removeprefix(_SCHEME)).expanduser()
+
+
+def open_writer(path: Path, *, max_pages: int | None = None) -> sqlite3.Connection:
+    """Open the connection of the one writer: every commit reaches the disk before it returns."""
+    connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+    for pragma in (
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        f"cache_size = -{_CACHE_KIB}",
+        f"wal_autocheckpoint = {_CHECKPOINT_PAGES}",
+        "temp_store = MEMORY",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+    if max_pages is not None:
+        connection.execute(f"PRAGMA max_page_count = {max_pages}")
+    return connection
+
+
+def open_reader(path: Path) -> sqlite3.Connection:
+    """Open a connection that can only read."""
+    connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+    connection.execute("PRAGMA query_only = ON")
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+def transient(error: sqlite3.OperationalError) -> StoreFull | StoreBusy | None:
+    """Translate an error that passes by itself or by making room; None for one that must stop us.
+
+    Only a failure that leaves the store as it was is translated. After any other error nobody knows
+    what the disk holds, so going on would break the promise that acknowledged means kept.
+    """
+    code = getattr(error, "sqlite_errorcode", None)
+    if code == sqlite3.SQLITE_FULL:
+        return StoreFull("the store is full: make room on the disk or raise its limit")
+    if code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreBusy("another process holds the store's write lock")
+    return None

@@ -1,0 +1,206 @@
+"""The tables of the store, made from the declared vocabulary and completed with what it does not merge."""
+
+from types import NoneType
+from typing import Any, get_args
+
+import sqlalchemy as sa
+
+from mappers.canonical.facts import TABLES
+from mappers.canonical.merge import Row, plan_of
+
+metadata = sa.MetaData()
+
+_SQL_TYPES: dict[type, type[sa.types.TypeEngine[Any]]] = {
+    bytes: sa.LargeBinary,
+    str: sa.Text,
+    int: sa.BigInteger,
+    bool: sa.Boolean,
+}
+
+#: Columns that are no statements: computed from them in the same transaction, or filled by later parts.
+_COMPUTED: dict[str, list[sa.Column[Any]]] = {
+    "ol_namespace": [
+        sa.Column("description", sa.Text),
+        sa.Column("spec_version", sa.Text, nullable=False, server_default="2-0-2"),
+    ],
+    "ol_dataset": [
+        sa.Column("class_id", sa.LargeBinary, nullable=False),
+        sa.Column("is_active", sa.Boolean, nullable=False, server_default=sa.true()),
+    ],
+    "dataset_version": [
+        sa.Column("checksum", sa.Text),
+        sa.Column("metadata_json", sa.Text),
+    ],
+    "column_lineage": [
+        sa.Column("confidence_score", sa.Float, nullable=False, server_default=sa.text("1.0")),
+        sa.Column("is_active", sa.Boolean, nullable=False, server_default=sa.true()),
+    ],
+}
+
+_INDEXES: dict[str, list[tuple[str, ...]]] = {
+    "ol_namespace": [("namespace_uri",)],
+    "ol_dataset": [("class_id",), ("namespace_id", "name")],
+    "dataset_symlink": [("alias_id",)],
+    "dataset_succession": [("target_id",)],
+    "ol_job": [("namespace_id", "name")],
+    "ol_run": [("job_id", "started_at"), ("parent_run_id",)],
+    "ol_run_input": [("dataset_id",)],
+    "ol_run_output": [("dataset_id",)],
+    "dataset_version": [("version_tag",), ("idempotency_key",)],
+    "column_lineage": [("source_id", "source_field"), ("target_id", "target_field")],
+    "run_lineage": [("job_id", "target_id")],
+    "lineage_edge": [("target_id",)],
+    "quality_check_def": [("dataset_id",)],
+    "quality_check_result": [("qdef_id",)],
+}
+
+
+def _column(name: str, hint: Any, key: bool) -> sa.Column[Any]:
+    kinds = get_args(hint) or (hint,)
+    plain = next(kind for kind in kinds if kind is not NoneType)
+    return sa.Column(name, _SQL_TYPES[plain](), primary_key=key, nullable=NoneType in kinds)
+
+
+def _fact_table(name: str, row_class: type[Row]) -> sa.Table:
+    plan = plan_of(row_class)
+    columns = [
+        _column(column, hint, key=i < plan.keys)
+        for i, (column, hint) in enumerate(zip(plan.names, plan.types, strict=True))
+    ]
+    table = sa.Table(name, metadata, *columns, *_COMPUTED.get(name, ()), sqlite_with_rowid=False)
+    for index in _INDEXES.get(name, ()):
+        sa.Index(f"ix_{name}__{'__'.join(index)}", table.c.org_id, *(table.c[column] for column in index))
+    return table
+
+
+FACT_TABLES: dict[type[Row], sa.Table] = {
+    row_class: _fact_table(name, row_class) for name, row_class in TABLES.items()
+}
+
+
+def _id(name: str, **more: Any) -> sa.Column[Any]:
+    return sa.Column(name, sa.LargeBinary, **more)
+
+
+def _org() -> sa.Column[Any]:
+    return sa.Column("org_id", sa.Text, primary_key=True)
+
+
+column_head = sa.Table(
+    "column_head",
+    metadata,
+    _org(),
+    _id("job_id", primary_key=True),
+    _id("target_id", primary_key=True),
+    _id("run_id", nullable=False),
+    sa.Column("run_start", sa.BigInteger, nullable=False),
+    _id("members", nullable=False),
+    sqlite_with_rowid=False,
+)
+sa.Index("ix_column_head__run_id", column_head.c.org_id, column_head.c.run_id)
+
+run_event = sa.Table(
+    "run_event",
+    metadata,
+    sa.Column("seq", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=True),
+    sa.Column("org_id", sa.Text, nullable=False),
+    _id("event_hash", nullable=False),
+    sa.Column("event_type", sa.Text, nullable=False),
+    sa.Column("event_time", sa.BigInteger, nullable=False),
+    _id("run_id"),
+    sa.Column("process_key", sa.Text),
+    sa.Column("received_at", sa.BigInteger, nullable=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("historical", sa.Boolean, nullable=False),
+    sa.Column("receipts", sa.BigInteger, nullable=False),
+    sa.Column("notes_json", sa.Text),
+    sa.Column("failure", sa.Text),
+    _id("payload", nullable=False),
+    sqlite_autoincrement=True,
+)
+sa.Index("ux_run_event__event_hash", run_event.c.org_id, run_event.c.event_hash, unique=True)
+sa.Index(
+    "ix_run_event__failure",
+    run_event.c.org_id,
+    run_event.c.seq,
+    sqlite_where=run_event.c.failure.is_not(None),
+    postgresql_where=run_event.c.failure.is_not(None),
+)
+
+rejected_event = sa.Table(
+    "rejected_event",
+    metadata,
+    _org(),
+    _id("payload_hash", primary_key=True),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("path", sa.Text, nullable=False),
+    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("first_at", sa.BigInteger, nullable=False),
+    sa.Column("last_at", sa.BigInteger, nullable=False),
+    sa.Column("receipts", sa.BigInteger, nullable=False),
+    sa.Column("payload_size", sa.BigInteger, nullable=False),
+    _id("payload"),
+)
+sa.Index("ix_rejected_event__last_at", rejected_event.c.org_id, rejected_event.c.last_at)
+
+dirty_mark = sa.Table(
+    "dirty_mark",
+    metadata,
+    _org(),
+    sa.Column("target", sa.Text, primary_key=True),
+    sa.Column("kind", sa.Text, primary_key=True),
+    _id("key", primary_key=True),
+    sa.Column("marked_at", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+ingest_position = sa.Table(
+    "ingest_position",
+    metadata,
+    _org(),
+    sa.Column("path", sa.Text, primary_key=True),
+    _id("fingerprint", nullable=False),
+    sa.Column("position", sa.BigInteger, nullable=False),
+)
+
+store_meta = sa.Table(
+    "store_meta",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+
+ol_schema_version = sa.Table(
+    "ol_schema_version",
+    metadata,
+    sa.Column("version_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("openlineage_spec_version", sa.Text, nullable=False),
+    sa.Column("schema_version", sa.Text, nullable=False),
+    sa.Column("applied_at", sa.BigInteger, nullable=False),
+    sa.Column("description", sa.Text),
+)
+
+sla = sa.Table(
+    "sla",
+    metadata,
+    _org(),
+    _id("sla_id", primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("description", sa.Text),
+    sa.Column("sla_window_sec", sa.BigInteger),
+    sa.Column("escalation_json", sa.Text),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+)
+
+dataset_registration = sa.Table(
+    "dataset_registration",
+    metadata,
+    _org(),
+    _id("reg_id", primary_key=True),
+    _id("dataset_id", nullable=False),
+    sa.Column("submitted_by", sa.Text, nullable=False),
+    sa.Column("submitted_at", sa.BigInteger, nullable=False),
+    sa.Column("status", sa.Text, sa.CheckConstraint("status IN ('PENDING', 'APPROVED', 'REJECTED')"), nullable=False),
+    sa.Column("reviewer", sa.Text),
+    sa.Column("review_comment", sa.Text),
+)

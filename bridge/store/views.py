@@ -1,0 +1,180 @@
+"""What people read: views in the shape of the catalogue models, computed from the merged tables.
+
+Values of a dataset are values of its class: the connected names it is known by. Views hold no data, so
+they are made anew by every upgrade and need no migrations of their own.
+"""
+
+
+def _iso(micros: str) -> str:
+    return (
+        f"strftime('%Y-%m-%dT%H:%M:%S', {micros} / 1000000, 'unixepoch')"
+        f" || printf('.%06dZ', {micros} % 1000000)"
+    )
+
+
+def _of_class(column: str, order: str) -> str:
+    """Pick a register's value over all members of a dataset's class."""
+    return (
+        f"(SELECT m.{column} FROM ol_dataset m WHERE m.org_id = d.org_id AND m.class_id = d.dataset_id"
+        f" AND m.{order} IS NOT NULL ORDER BY m.{order} DESC LIMIT 1)"
+    )
+
+
+_CURRENT_SCHEMA = """
+SELECT org_id, class_id, schema_hash, columns_json, first_seen
+FROM (
+  SELECT s.org_id, d.class_id, s.schema_hash, s.columns_json, s.first_seen, row_number() OVER (
+    PARTITION BY s.org_id, d.class_id
+    ORDER BY s.written_at IS NULL, s.written_at DESC, s.declared_at IS NULL, s.declared_at DESC,
+             s.column_count DESC, s.read_at DESC, s.schema_hash DESC, s.columns_order DESC
+  ) AS place
+  FROM dataset_schema s
+  JOIN ol_dataset d ON d.org_id = s.org_id AND d.dataset_id = s.dataset_id
+  WHERE NOT EXISTS (
+    SELECT 1 FROM ol_dataset m
+    JOIN facet f ON f.org_id = m.org_id AND f.owner_id = m.dataset_id AND f.about_id = zeroblob(16)
+    WHERE m.org_id = s.org_id AND m.class_id = d.class_id AND f.name = 'schema' AND f.body IS NULL
+      AND f.facet_order > s.columns_order)
+)
+WHERE place = 1
+"""
+
+_OL_DATASET_FIELD = """
+SELECT d.org_id, lower(hex(d.dataset_id)) || ':' || json_extract(c.value, '$.name') AS field_id, d.dataset_id,
+  json_extract(c.value, '$.name') AS field_name, json_extract(c.value, '$.type') AS field_type,
+  json_extract(c.value, '$.description') AS field_description,
+  json_extract(c.value, '$.ordinal') AS ordinal_position,
+  coalesce(json_extract(c.value, '$.depth'), 0) AS depth, NULL AS nullable, s.first_seen AS created_at
+FROM current_schema s
+JOIN ol_dataset d ON d.org_id = s.org_id AND d.class_id = s.class_id
+JOIN json_each(s.columns_json) c
+"""
+
+_OL_COLUMN_LINEAGE = """
+SELECT c.org_id, c.lineage_id, c.run_id, c.job_id, sn.namespace_uri AS source_namespace,
+  s.name AS source_dataset, nullif(c.source_field, '') AS source_field,
+  tn.namespace_uri AS target_namespace, t.name AS target_dataset, nullif(c.target_field, '') AS target_field,
+  c.transformation_type, c.transformation_subtype, c.transformation_description, c.masking,
+  c.confidence_score, c.discovered_at, c.is_active
+FROM column_lineage c
+JOIN ol_dataset s ON s.org_id = c.org_id AND s.dataset_id = c.source_id
+JOIN ol_namespace sn ON sn.org_id = c.org_id AND sn.namespace_id = s.namespace_id
+JOIN ol_dataset t ON t.org_id = c.org_id AND t.dataset_id = c.target_id
+JOIN ol_namespace tn ON tn.org_id = c.org_id AND tn.namespace_id = t.namespace_id
+"""
+
+_DATASET = f"""
+SELECT d.org_id, d.dataset_id, n.namespace_uri AS namespace, d.name,
+  n.namespace_uri || '/' || d.name AS full_name,
+  {_of_class("description", "documentation_order")} AS description,
+  {_of_class("default_format", "storage_order")} AS default_format,
+  {_of_class("owner_team", "ownership_order")} AS owner_team,
+  {_of_class("owner_email", "ownership_order")} AS owner_email,
+  NULL AS default_sla_id, CASE WHEN d.is_active THEN 'ACTIVE' ELSE 'DEPRECATED' END AS status,
+  NULL AS created_by,
+  (SELECT {_iso("min(m.created_at)")} FROM ol_dataset m
+   WHERE m.org_id = d.org_id AND m.class_id = d.dataset_id) AS created_at,
+  (SELECT {_iso("max(m.updated_at)")} FROM ol_dataset m
+   WHERE m.org_id = d.org_id AND m.class_id = d.dataset_id) AS updated_at
+FROM ol_dataset d
+JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
+WHERE d.class_id = d.dataset_id
+"""
+
+_PROCESS = f"""
+SELECT j.org_id, j.job_id AS process_id,
+  CASE WHEN n.namespace_uri LIKE 'autosys://%' THEN 'AUTOSYS/' || coalesce((
+    SELECT b.name || '/' FROM lineage_edge e
+    JOIN ol_job b ON b.org_id = e.org_id AND b.job_id = e.source_id
+    WHERE e.org_id = j.org_id AND e.target_id = j.job_id AND e.edge_role = 'PARENT'
+    ORDER BY e.last_seen DESC, e.source_id LIMIT 1), '') || j.name
+  ELSE n.namespace_uri || '/' || j.name END AS process_key,
+  j.name, j.description,
+  upper(CASE WHEN n.namespace_uri LIKE '%://%' AND j.integration IS NULL
+    THEN substr(n.namespace_uri, 1, instr(n.namespace_uri, '://') - 1)
+    ELSE coalesce(j.integration, 'OTHER') END) AS technology,
+  j.owner_team AS team, j.owner_email, 'PROCESS' AS trigger_mode,
+  {_iso("j.created_at")} AS created_at, {_iso("j.updated_at")} AS updated_at
+FROM ol_job j
+JOIN ol_namespace n ON n.org_id = j.org_id AND n.namespace_id = j.namespace_id
+"""
+
+_RUN_OUTCOME = """
+SELECT r.org_id, r.run_id,
+  CASE r.event_type WHEN 'FAIL' THEN 'FAILED' WHEN 'ABORT' THEN 'CANCELLED'
+    WHEN 'COMPLETE' THEN CASE WHEN d.failed THEN 'FAILED' ELSE 'SUCCESS' END
+    ELSE 'STARTED' END AS status,
+  d.failed AS status_derived
+FROM ol_run r
+JOIN (
+  SELECT p.org_id, p.run_id, p.event_type = 'COMPLETE' AND j.job_type = 'APPLICATION' AND 'FAIL' = (
+    SELECT c.event_type FROM ol_run c
+    JOIN ol_job cj ON cj.org_id = c.org_id AND cj.job_id = c.job_id
+    WHERE c.org_id = p.org_id AND c.parent_run_id = p.run_id AND cj.job_type = 'SQL_JOB'
+      AND c.event_type IN ('COMPLETE', 'FAIL', 'ABORT')
+    ORDER BY c.event_time DESC, c.run_id DESC LIMIT 1) IS TRUE AS failed
+  FROM ol_run p
+  JOIN ol_job j ON j.org_id = p.org_id AND j.job_id = p.job_id
+) d ON d.org_id = r.org_id AND d.run_id = r.run_id
+"""
+
+_PROCESS_RUN = f"""
+SELECT r.org_id, r.run_id, r.run_uuid, r.job_id AS process_id,
+  {_iso("coalesce(r.started_at, r.created_at)")} AS start_ts,
+  CASE WHEN r.event_type IN ('COMPLETE', 'FAIL', 'ABORT') THEN {_iso("r.event_time")} END AS end_ts,
+  o.status, o.status_derived, r.least_claimant <> r.greatest_claimant AS claim_disputed,
+  1 AS attempt, r.parent_run_uuid, NULL AS log_location,
+  (SELECT json_group_object(f.name, json(f.body)) FROM (
+     SELECT name, body FROM facet
+     WHERE org_id = r.org_id AND owner_id = r.run_id AND about_id = zeroblob(16) AND body IS NOT NULL
+     ORDER BY name) f) AS facets_json,
+  {_iso("r.created_at")} AS created_at
+FROM ol_run r
+JOIN run_outcome o ON o.org_id = r.org_id AND o.run_id = r.run_id
+"""
+
+def _shown(table: str) -> str:
+    """Show a side of a run's I/O; a job that emits snapshots shows only its newest of that side."""
+    return f"""
+SELECT x.* FROM {table} x
+JOIN ol_job j ON j.org_id = x.org_id AND j.job_id = x.job_id
+WHERE NOT coalesce(j.emits_snapshots, 0) OR x.last_seen = (
+  SELECT max(y.last_seen) FROM {table} y
+  WHERE y.org_id = x.org_id AND y.run_id = x.run_id AND y.job_id = x.job_id)
+"""
+
+
+_DATASET_VERSION_READ = """
+SELECT org_id, class_id, version_id, version_tag, idempotency_key, produced_by_run_id, row_count, produced_at,
+  group_last = class_last AS is_latest
+FROM (
+  SELECT c.*,
+    row_number() OVER (PARTITION BY org_id, class_id, grouped_by ORDER BY run_start, writer_id) AS place,
+    max(ended) OVER (PARTITION BY org_id, class_id, grouped_by) AS group_last,
+    max(ended) OVER (PARTITION BY org_id, class_id) AS class_last
+  FROM (
+    SELECT v.*, d.class_id, coalesce('key:' || v.idempotency_key, 'tag:' || v.version_tag) AS grouped_by,
+      coalesce(r.started_at, v.produced_at) AS run_start,
+      printf('%020d', coalesce(r.event_time, v.produced_at)) || hex(v.writer_id) AS ended
+    FROM dataset_version v
+    JOIN ol_dataset d ON d.org_id = v.org_id AND d.dataset_id = v.dataset_id
+    LEFT JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.produced_by_run_id
+    WHERE v.produced_by_run_id IS NULL OR r.event_type = 'COMPLETE'
+  ) c
+)
+WHERE place = 1
+"""
+
+#: In the order in which they build on each other.
+VIEWS: dict[str, str] = {
+    "current_schema": _CURRENT_SCHEMA,
+    "ol_dataset_field": _OL_DATASET_FIELD,
+    "ol_column_lineage": _OL_COLUMN_LINEAGE,
+    "dataset": _DATASET,
+    "process": _PROCESS,
+    "run_outcome": _RUN_OUTCOME,
+    "process_run": _PROCESS_RUN,
+    "shown_input": _shown("ol_run_input"),
+    "shown_output": _shown("ol_run_output"),
+    "dataset_version_read": _DATASET_VERSION_READ,
+}

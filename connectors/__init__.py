@@ -1,0 +1,1 @@
+"""Conversation with the systems outside, one package each."""

@@ -1,0 +1,1 @@
+"""OpenLineage events from files, and to a service over HTTP."""

@@ -1,0 +1,96 @@
+"""OpenLineage events in files: one JSON a line, one JSON a file, a JSON array, gzipped or not, or a folder."""
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, cast
+
+import msgspec
+
+_ENDINGS = (".ndjson", ".jsonl", ".json", ".ndjson.gz", ".jsonl.gz", ".json.gz")
+_BOM = b"\xef\xbb\xbf"
+_GZIP_MAGIC = b"\x1f\x8b"
+_array_decoder = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+class Record(NamedTuple):
+    """One event's bytes, and where in the unpacked file to go on after it (0: not before the file's end)."""
+
+    payload: bytes
+    end: int
+
+
+def event_files(paths: list[Path]) -> list[Path]:
+    """Name every file of events among paths and below folders, in a stable order."""
+    files: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            files.extend(sorted(p for p in path.rglob("*") if p.is_file() and p.name.endswith(_ENDINGS)))
+        else:
+            files.append(path)
+    return files
+
+
+def open_events(path: Path) -> BinaryIO:
+    """Open a file of events, unpacking gzip by its content rather than its name."""
+    file = path.open("rb")
+    packed = file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
+    file.seek(0)
+    return cast("BinaryIO", gzip.open(file)) if packed else file
+
+
+def read_records(file: BinaryIO, start: int = 0) -> Iterator[Record]:
+    """Read events one by one, from a position that an earlier reading gave as an end.
+
+    A file that is one JSON document over several lines is one record, an array one record an element;
+    anything else is taken line by line.
+    """
+    if start:
+        file.seek(start)
+    else:
+        first = file.readline()
+        if _opens_document(first):
+            yield from _document(first + file.read())
+            return
+        start = len(first)
+        if first.strip():
+            yield Record(first, start)
+    yield from _lines(file, start)
+
+
+def _lines(lines: Iterator[bytes], start: int) -> Iterator[Record]:
+    for line in lines:
+        start += len(line)
+        if line.strip():
+            yield Record(line, start)
+
+
+def _opens_document(first: bytes) -> bool:
+    text = first.removeprefix(_BOM).strip()
+    if text.startswith(b"["):
+        return True
+    return text.startswith(b"{") and not _is_json(text)
+
+
+def _document(whole: bytes) -> Iterator[Record]:
+    text = whole.removeprefix(_BOM).strip()
+    try:
+        if text.startswith(b"["):
+            items = [bytes(item) for item in _array_decoder.decode(text)]
+            last = len(items) - 1
+            yield from (Record(item, len(whole) if i == last else 0) for i, item in enumerate(items))
+            return
+    except (msgspec.DecodeError, RecursionError):
+        pass  # not one document after all: its lines are read, and refused each with its own reason
+    if _is_json(text):
+        yield Record(whole, len(whole))
+    else:
+        yield from _lines(iter(whole.splitlines(keepends=True)), 0)
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,55 @@
+"""Sends OpenLineage events to a service over HTTP."""
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import httpx
+
+from mappers.errors import Unreachable
+
+_TIMEOUT = httpx.Timeout(connect=2.0, read=10.0, write=10.0, pool=10.0)
+
+
+class Answer(NamedTuple):
+    """What a service said to one event."""
+
+    status: int
+    detail: str
+
+
+class EventClient:
+    """Speaks to one service; `transport` takes its place in tests."""
+
+    def __init__(self, url: str, *, api_key: str | None = None, transport: httpx.BaseTransport | None = None) -> None:
+        headers = {"Content-Type": "application/json"}
+        if api_key:
+            headers["Authorization"] = f"Bearer {api_key}"
+        self._url = url.rstrip("/")
+        self._client = httpx.Client(headers=headers, timeout=_TIMEOUT, transport=transport)
+
+    def __enter__(self) -> "EventClient":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+    def ready(self) -> bool:
+        """Tell whether the service takes events."""
+        try:
+            return self._client.get(f"{self._url}/readyz").is_success
+        except httpx.TransportError:
+            return False
+
+    def send(self, payload: bytes) -> Answer:
+        """Send one event; raises Unreachable when there is no answer."""
+        try:
+            answer = self._client.post(f"{self._url}/api/v1/lineage", content=payload)
+        except httpx.TransportError as error:
+            raise Unreachable(f"{self._url} does not answer: {error}") from error
+        return Answer(answer.status_code, answer.text)
+
+    def send_all(self, payloads: Iterable[bytes], connections: int = 8) -> Iterator[Answer]:
+        """Send many events over several connections."""
+        with ThreadPoolExecutor(connections) as pool:
+            yield from pool.map(self.send, payloads)

@@ -1,0 +1,1 @@
+"""Pure translation between the languages of lineage: data in, data out."""

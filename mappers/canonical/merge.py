@@ -1,0 +1,175 @@
+"""How rows merge: declared once for every column, used by the reducer, the stores and the laws' tests.
+
+A column is part of the key, a constant that follows from the key, a minimum, a maximum, or belongs to a
+register: a group of columns that is replaced whole by the statement with the greatest (or least) order.
+All of these are commutative, associative and idempotent, so a row is the same whatever the order and
+number of the statements that made it.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from operator import itemgetter
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
+
+T = TypeVar("T")
+
+#: One row of one table, as a NamedTuple whose annotations say how each column merges.
+Row = tuple[Any, ...]
+
+
+class Rule(Enum):
+    """What becomes of a column when two statements about the same key meet."""
+
+    KEY = "key"
+    CONST = "const"
+    LEAST = "least"
+    GREATEST = "greatest"
+
+
+@dataclass(frozen=True)
+class Order:
+    """Marks the column that orders a register; `least` turns the register round."""
+
+    register: str
+    least: bool = False
+
+
+@dataclass(frozen=True)
+class Member:
+    """Marks a column that is replaced together with the order of its register."""
+
+    register: str
+
+
+Key = Annotated[T, Rule.KEY]
+Const = Annotated[T, Rule.CONST]
+Least = Annotated[T, Rule.LEAST]
+Greatest = Annotated[T, Rule.GREATEST]
+
+
+@dataclass(frozen=True)
+class Register:
+    """A resolved register: the columns that order it and all the columns it replaces."""
+
+    order: tuple[int, ...]
+    columns: tuple[int, ...]
+    least: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the rows of one class merge, by column position."""
+
+    names: tuple[str, ...]
+    types: tuple[Any, ...]
+    keys: int
+    least: tuple[int, ...]
+    greatest: tuple[int, ...]
+    registers: tuple[Register, ...]
+
+    def constant(self) -> bool:
+        """Tell whether nothing beyond the key can ever change."""
+        return not (self.least or self.greatest or self.registers)
+
+
+@cache
+def plan_of(row_class: type[Row]) -> Plan:
+    """Read the merge plan of a row class from its annotations."""
+    hints = get_type_hints(row_class, include_extras=True)
+    names = tuple(hints)
+    rules = [_rule(row_class, name, hint) for name, hint in hints.items()]
+    keys = sum(rule is Rule.KEY for rule in rules)
+    if any(rule is not Rule.KEY for rule in rules[:keys]):
+        raise TypeError(f"{row_class.__name__}: key columns come first")
+    return Plan(
+        names=names,
+        types=tuple(get_args(hint)[0] for hint in hints.values()),
+        keys=keys,
+        least=tuple(i for i, rule in enumerate(rules) if rule is Rule.LEAST),
+        greatest=tuple(i for i, rule in enumerate(rules) if rule is Rule.GREATEST),
+        registers=tuple(_registers(rules)),
+    )
+
+
+def _rule(row_class: type[Row], name: str, hint: Any) -> Rule | Order | Member:
+    marks = [mark for mark in get_args(hint)[1:] if isinstance(mark, Rule | Order | Member)]
+    if len(marks) != 1:
+        raise TypeError(f"{row_class.__name__}.{name} must declare exactly one merge rule")
+    return marks[0]
+
+
+def _registers(rules: list[Rule | Order | Member]) -> Iterable[Register]:
+    orders = {rule.register: rule for rule in rules if isinstance(rule, Order)}
+    for name, first in orders.items():
+        mine = [(i, r) for i, r in enumerate(rules) if isinstance(r, Order | Member) and r.register == name]
+        yield Register(
+            order=tuple(i for i, r in mine if isinstance(r, Order)),
+            columns=tuple(i for i, _ in mine),
+            least=first.least,
+        )
+
+
+@cache
+def merger(row_class: type[Row]) -> Callable[[Row, Row], Row]:
+    """Build the function that merges two rows of a class that share their key."""
+    plan = plan_of(row_class)
+    registers = [(itemgetter(*r.order), r.order[0], r.columns, r.least) for r in plan.registers]
+    make = row_class._make  # type: ignore[attr-defined]  # every row class is a NamedTuple
+
+    def merge(left: Row, right: Row) -> Row:
+        merged = list(left)
+        for i in plan.least:
+            if right[i] is not None and (left[i] is None or right[i] < left[i]):
+                merged[i] = right[i]
+        for i in plan.greatest:
+            if right[i] is not None and (left[i] is None or right[i] > left[i]):
+                merged[i] = right[i]
+        for order_of, first, columns, least in registers:
+            if right[first] is None:
+                continue
+            if left[first] is not None:
+                ours, theirs = order_of(left), order_of(right)
+                if theirs == ours or (theirs > ours) == least:
+                    continue
+            for i in columns:
+                merged[i] = right[i]
+        return make(merged)  # type: ignore[no-any-return]  # _make is untyped
+
+    return merge
+
+
+class Reducer:
+    """Folds statements into one row per key before they are written.
+
+    The same fold serves a group of concurrent requests and, on Spark, a partition of a backfill.
+    """
+
+    def __init__(self) -> None:
+        self._tables: dict[type[Row], dict[Row, Row]] = {}
+        self._sorted: dict[type[Row], list[Row]] = {}
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Merge rows into what is already known of their keys."""
+        tables = self._tables
+        self._sorted.clear()
+        for row in rows:
+            row_class = type(row)
+            table = tables.get(row_class)
+            if table is None:
+                table = tables[row_class] = {}
+            key = row[: plan_of(row_class).keys]
+            known = table.get(key)
+            if known is None:
+                table[key] = row
+            elif known is not row and known != row:
+                table[key] = merger(row_class)(known, row)
+
+    def rows(self, row_class: type[Row]) -> list[Row]:
+        """Give the merged rows of one class in the order of their keys."""
+        rows = self._sorted.get(row_class)
+        if rows is None:
+            table = self._tables.get(row_class, {})
+            rows = self._sorted[row_class] = [table[key] for key in sorted(table)]
+        return rows

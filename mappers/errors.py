@@ -1,0 +1,63 @@
+"""Everything that can go wrong, in one tree. The type decides what happens next.
+
+LineageBridgeError
+├── PermanentError          trying again changes nothing: say why and keep the evidence
+│   ├── RefusedEvent        the input is not a lineage event; names the field
+│   ├── TooLarge            the input is over a limit; names the limit
+│   ├── ConfigError         a setting is wrong; names key, file, line and the nearest valid key
+│   └── StoreMismatch       the store cannot be used by this code; names both versions
+└── TransientError          trying again later may work
+    ├── Overloaded          more work is waiting than may wait
+    ├── StoreFull           the disk or the store's size limit is reached
+    ├── StoreBusy           another process holds the store
+    └── Unreachable         the service does not answer
+"""
+
+
+class LineageBridgeError(Exception):
+    """Any failure this project raises on purpose."""
+
+
+class PermanentError(LineageBridgeError):
+    """Trying the same thing again cannot work."""
+
+
+class TransientError(LineageBridgeError):
+    """The same thing may work later."""
+
+
+class RefusedEvent(PermanentError):
+    """The input is not a lineage event."""
+
+    def __init__(self, reason: str, path: str = "") -> None:
+        super().__init__(f"{path}: {reason}" if path else reason)
+        self.reason = reason
+        self.path = path
+
+
+class TooLarge(PermanentError):
+    """The input is over a limit."""
+
+
+class ConfigError(PermanentError):
+    """A setting is missing, unknown or wrong."""
+
+
+class StoreMismatch(PermanentError):
+    """The store was made by other code than this."""
+
+
+class Overloaded(TransientError):
+    """More work is waiting than may wait."""
+
+
+class StoreFull(TransientError):
+    """There is no room left for another event."""
+
+
+class StoreBusy(TransientError):
+    """Another process holds the store's write lock."""
+
+
+class Unreachable(TransientError):
+    """The service does not answer."""

@@ -1,0 +1,40 @@
+"""Names of the OpenLineage world: one spelling for each namespace, and short forms for people."""
+
+import re
+from functools import lru_cache
+
+_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):")
+_SPELLINGS = {"s3a": "s3", "s3n": "s3", "postgresql": "postgres", "sqlserver": "mssql"}
+_STORAGE = {"file", "s3", "gs", "abfss", "abfs", "wasbs", "wasb", "hdfs", "dbfs", "adl"}
+
+
+@lru_cache(maxsize=4096)
+def canonical_namespace(namespace: str) -> str:
+    """Give the one spelling under which a namespace is known: `s3a://b` and `s3://b` are one bucket."""
+    match = _SCHEME.match(namespace)
+    spelling = _SPELLINGS.get(match.group(1).lower()) if match else None
+    return f"{spelling}{namespace[match.end(1) :]}" if match and spelling else namespace
+
+
+@lru_cache(maxsize=4096)
+def source_type(namespace: str) -> str:
+    """Name the kind of system behind a namespace: `postgres`, `file`, `kafka`."""
+    match = _SCHEME.match(namespace)
+    return (match.group(1) if match else namespace.partition("/")[0]).lower()
+
+
+def storage_path(namespace: str, name: str) -> str | None:
+    """Give the full path of a dataset that lives in files, None for any other."""
+    if source_type(namespace) not in _STORAGE:
+        return None
+    if "://" in namespace:
+        return f"{namespace.rstrip('/')}/{name.lstrip('/')}"
+    return name
+
+
+def short_name(name: str) -> str:
+    """Shorten a path or table name to the two last parts, as people call it."""
+    parts = [part for part in name.split("/") if part]
+    if "/" not in name:
+        return ".".join(name.split(".")[-2:])
+    return ".".join(part.removesuffix(".db") for part in parts[-2:])

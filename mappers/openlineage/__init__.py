@@ -1,0 +1,1 @@
+"""OpenLineage events, read tolerantly and turned into statements of the canonical vocabulary."""

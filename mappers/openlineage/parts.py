@@ -1,0 +1,144 @@
+"""Facets and datasets of an event, read once for each distinct content.
+
+The Spark listener repeats the same datasets in every event of a run and in every run of a job, so what
+was read is remembered by its bytes.
+"""
+
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from mappers.canonical.identity import digest
+from mappers.errors import RefusedEvent
+
+F = TypeVar("F")
+
+_SPEC_FIELDS = ("_producer", "_schemaURL")
+
+
+class FacetPart(NamedTuple):
+    """One facet: its canonical body (None when deleted), the hash of that, and its bytes as sent."""
+
+    name: str
+    body: str | None
+    digest: bytes
+    raw: bytes
+
+
+class DatasetPart(NamedTuple):
+    """One dataset of an event with its facets of all three kinds."""
+
+    namespace: str
+    name: str
+    facets: dict[str, FacetPart]
+    input_facets: dict[str, FacetPart]
+    output_facets: dict[str, FacetPart]
+    notes: tuple[str, ...]
+
+
+class _DatasetShape(msgspec.Struct):
+    namespace: str
+    name: str
+    facets: dict[str, msgspec.Raw] | None = None
+    inputFacets: dict[str, msgspec.Raw] | None = None  # noqa: N815 - the spec's spelling
+    outputFacets: dict[str, msgspec.Raw] | None = None  # noqa: N815
+
+
+_dataset_decoder = msgspec.json.Decoder(_DatasetShape)
+
+
+def without_nulls(value: Any) -> Any:
+    """Drop every null member of every object: absent and null mean the same."""
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value]
+    return value
+
+
+def canonical_json(value: Any) -> bytes:
+    """Write a value the one way in which equal values are equal bytes."""
+    written = msgspec.json.encode(value, order="sorted")
+    if b"null" not in written:
+        return written
+    return msgspec.json.encode(without_nulls(value), order="sorted")
+
+
+@lru_cache(maxsize=8192)
+def read_facet(name: str, raw: bytes) -> FacetPart | None:
+    """Read one facet; None when it is null or no object."""
+    value = msgspec.json.decode(raw)
+    if not isinstance(value, dict):
+        return None
+    if value.get("_deleted") is True:
+        return FacetPart(name, None, digest(b"deleted"), raw)
+    if "/spec/facets/" in str(value.get("_schemaURL")):
+        for key in _SPEC_FIELDS:
+            value.pop(key, None)
+    body = canonical_json(value)
+    return FacetPart(name, body.decode(), digest(body), raw)
+
+
+def read_facets(
+    raw: dict[str, msgspec.Raw] | None, where: str, notes: list[str]
+) -> dict[str, FacetPart]:
+    """Read the facets of one entity; what is no facet is noted and left out."""
+    parts = {}
+    for name, value in (raw or {}).items():
+        part = read_facet(name, bytes(value))
+        if part is not None:
+            parts[name] = part
+        elif bytes(value) != b"null":
+            notes.append(f"{where}.{name} is no object: ignored")
+    return parts
+
+
+@lru_cache(maxsize=4096)
+def read_dataset(raw: bytes) -> DatasetPart:
+    """Read one dataset; raises RefusedEvent when it has no name."""
+    shape = decode(raw, _dataset_decoder)
+    for key in ("namespace", "name"):
+        if not getattr(shape, key):
+            raise RefusedEvent("must not be empty", key)
+    notes: list[str] = []
+    return DatasetPart(
+        shape.namespace,
+        shape.name,
+        read_facets(shape.facets, "facets", notes),
+        read_facets(shape.inputFacets, "inputFacets", notes),
+        read_facets(shape.outputFacets, "outputFacets", notes),
+        tuple(notes),
+    )
+
+
+def decode(raw: bytes, decoder: msgspec.json.Decoder[F]) -> F:
+    """Decode JSON into a shape, naming the field that does not fit."""
+    try:
+        return decoder.decode(raw)
+    except msgspec.ValidationError as error:
+        reason, _, path = str(error).partition(" - at `")
+        raise RefusedEvent(reason, path.rstrip("`").removeprefix("$").lstrip(".")) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RefusedEvent(f"not JSON: {error}") from error
+    except RecursionError as error:
+        raise RefusedEvent("nested too deeply") from error
+
+
+@lru_cache(maxsize=8192)
+def _understand(raw: bytes, shape: type[Any]) -> Any:
+    try:
+        return msgspec.json.decode(raw, type=shape)
+    except (msgspec.ValidationError, RecursionError) as error:
+        return RefusedEvent(str(error))
+
+
+def understand(part: FacetPart | None, shape: type[F], notes: list[str]) -> F | None:
+    """Read a facet into its shape; a facet that does not fit is noted and treated as unknown."""
+    if part is None or part.body is None:
+        return None
+    value = _understand(part.raw, shape)  # type: ignore[arg-type]  # classes are hashable
+    if isinstance(value, RefusedEvent):
+        notes.append(f"facet {part.name} is not as specified: {value.reason}")
+        return None
+    return value  # type: ignore[no-any-return]  # msgspec has checked it against the shape

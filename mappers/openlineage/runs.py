@@ -1,0 +1,130 @@
+"""What an event says about its run: state, times, parents, tests and dependencies."""
+
+from mappers.canonical.facts import LineageEdge, Run
+from mappers.canonical.identity import NOBODY, digest, run_id
+from mappers.canonical.order import Rank, order
+from mappers.openlineage import facets as f
+from mappers.openlineage.clock_time import parse_time
+from mappers.openlineage.event import Event, run_uuid
+from mappers.openlineage.parts import FacetPart, canonical_json, understand
+from mappers.openlineage.quality import state_tests
+from mappers.openlineage.statements import Named, Statements
+
+_STATE_RANK = {"START": 1, "RUNNING": 2, "COMPLETE": 3, "ABORT": 4, "FAIL": 5}
+_READ = frozenset({"parent", "parentRun", "nominalTime"})
+
+
+def state_run(say: Statements, event: Event, job: Named) -> bytes:
+    """State what the event says about its run; gives the run's id."""
+    uuid = event.run_uuid or ""
+    run = run_id(say.org, uuid)
+    say.rows.append(_nominal(say, event, _parent(say, event, job, _run_row(say, event, run, uuid, job.id))))
+    understood = frozenset(name for name in _READ if event.run_facets.get(name) is not None)
+    say.facets(run, event.run_facets, Rank.OUTPUT, read=understood)
+    tests = understand(event.run_facets.get("test"), f.Tests, say.notes)
+    if tests:
+        state_tests(say, tests, job.id, run)
+    state_dependencies(say, event.run_facets.get("jobDependencies"), job)
+    return run
+
+
+def _run_row(say: Statements, event: Event, run: bytes, uuid: str, job: bytes) -> Run:
+    state = _STATE_RANK.get(event.event_type)
+    origin = digest(f"{event.producer}\0{event.schema_url}".encode())
+    return Run(
+        say.org,
+        run,
+        uuid,
+        say.order(0, job),
+        job,
+        say.micros,
+        say.micros,
+        job,
+        job,
+        say.micros if state else None,
+        say.order(state, digest(event.event_type.encode())) if state else None,
+        event.event_type if state else None,
+        say.micros if state else None,
+        say.order(0, origin),
+        event.producer,
+        event.schema_url,
+    )
+
+
+def _nominal(say: Statements, event: Event, row: Run) -> Run:
+    facet = event.run_facets.get("nominalTime")
+    nominal = understand(facet, f.NominalTime, say.notes)
+    if nominal is None or facet is None:
+        return row
+    try:
+        start = parse_time(nominal.nominalStartTime)[0]
+        end = parse_time(nominal.nominalEndTime)[0] if nominal.nominalEndTime else None
+    except ValueError:
+        say.notes.append("nominalTime holds no time: ignored")
+        return row
+    content = digest(f"{start}\0{end}".encode())
+    return row._replace(
+        nominal_order=say.order(0, content), nominal_start_time=start, nominal_end_time=end
+    )
+
+
+def _parent(say: Statements, event: Event, job: Named, row: Run) -> Run:
+    facet = event.run_facets.get("parent") or event.run_facets.get("parentRun")
+    parent = understand(facet, f.Parent, say.notes)
+    if parent is None or facet is None:
+        return row
+    parent_uuid, parent_run, parent_job = _stub(say, parent.run, parent.job)
+    root_run, root_job = None, None
+    if parent.root:
+        _, root_run, root_job_named = _stub(say, parent.root.run, parent.root.job)
+        root_job = root_job_named.id
+    if parent_job.id != job.id:
+        say.edge("PARENT", ("job", parent_job.id), ("job", job.id), job.id, "explicit")
+    if parent_run == row.run_id:
+        say.notes.append("the run names itself as its parent: ignored")
+        return row
+    return row._replace(
+        parent_order=say.order(0, facet.digest),
+        parent_run_id=parent_run,
+        parent_run_uuid=parent_uuid,
+        parent_job_id=parent_job.id,
+        root_run_id=root_run,
+        root_job_id=root_job,
+    )
+
+
+def _stub(say: Statements, run: f.RunRef, job: f.JobRef) -> tuple[str, bytes, Named]:
+    """State that a run exists of which only its children speak so far."""
+    named = say.job(job.namespace, job.name)
+    uuid = run_uuid(run.runId, (job.namespace, job.name), say.notes)
+    stub = run_id(say.org, uuid)
+    say.rows.append(Run(say.org, stub, uuid, say.order(1, named.id), named.id, say.micros, say.micros))
+    return uuid, stub, named
+
+
+def state_dependencies(say: Statements, facet: FacetPart | None, job: Named) -> None:
+    """State which jobs must come before and after this one."""
+    found = understand(facet, f.JobDependencies, say.notes)
+    if found is None:
+        return
+    for upstream, dependencies in ((True, found.upstream), (False, found.downstream)):
+        for dependency in dependencies or ():
+            other = say.job(dependency.job.namespace, dependency.job.name)
+            before, after = (other.id, job.id) if upstream else (job.id, other.id)
+            meta = canonical_json(
+                {
+                    "dependency_type": dependency.dependency_type,
+                    "sequence_trigger_rule": dependency.sequence_trigger_rule,
+                    "status_trigger_rule": dependency.status_trigger_rule,
+                    "trigger_rule": found.trigger_rule,
+                }
+            )
+            say.rows.append(
+                LineageEdge(
+                    say.org, before, after, "DEPENDS", job.id, "explicit", "job", "job", say.micros,
+                    say.micros, order(0, say.micros, digest(meta)), meta.decode(),
+                )  # fmt: skip
+            )
+
+
+NO_RUN = NOBODY

@@ -1,0 +1,154 @@
+"""The statements one event makes, collected while its parts are mapped."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from mappers.canonical import identity
+from mappers.canonical.facts import Dataset, Facet, Job, LineageEdge, Namespace
+from mappers.canonical.identity import NOBODY
+from mappers.canonical.merge import Row
+from mappers.canonical.order import Rank, moment, order
+from mappers.naming import canonical_namespace, source_type
+from mappers.openlineage.event import Event
+from mappers.openlineage.listener import repair_path
+from mappers.openlineage.parts import FacetPart
+
+#: Facets that repeat what is said elsewhere, at many times its size.
+DEFAULT_NOISE = frozenset({"spark.logicalPlan", "spark_unknown", "debug", "environment-properties"})
+
+#: Facets of what people assert; they outrank everything that machines observe.
+STEWARD_PREFIX = "lineageBridge_"
+
+
+class Rules(NamedTuple):
+    """What the mapping of an event depends on besides the event."""
+
+    org: str = "default"
+    noise: frozenset[str] = DEFAULT_NOISE
+
+
+class Named(NamedTuple):
+    """A dataset or job with its ids and its one spelling."""
+
+    id: bytes
+    namespace_id: bytes
+    namespace: str
+    name: str
+
+
+@lru_cache(maxsize=1 << 15)
+def name_dataset(org: str, namespace: str, name: str) -> Named:
+    """Find the ids of a dataset, its name repaired and its namespace in the one spelling."""
+    namespace, name = canonical_namespace(namespace), repair_path(name)
+    return Named(
+        identity.dataset_id(org, namespace, name), identity.namespace_id(org, namespace), namespace, name
+    )
+
+
+@lru_cache(maxsize=1 << 15)
+def name_job(org: str, namespace: str, name: str) -> Named:
+    """Find the ids of a job."""
+    return Named(identity.job_id(org, namespace, name), identity.namespace_id(org, namespace), namespace, name)
+
+
+class Statements:
+    """Rows and notes of one event, with what all of them share."""
+
+    def __init__(self, event: Event, rules: Rules) -> None:
+        self.org = rules.org
+        self.noise = rules.noise
+        self.micros = event.micros
+        self.event_hash = event.event_hash
+        self.moment = moment(event.micros, event.event_hash)
+        self.rows: list[Row] = []
+        self.notes = list(event.notes)
+
+    def order(self, rank: int, content: bytes) -> bytes:
+        """Order a statement of this event among all others about the same cell."""
+        return order(rank, self.micros, content)
+
+    def namespace(self, named: Named) -> None:
+        """State that a namespace exists."""
+        self.rows.append(Namespace(self.org, named.namespace_id, named.namespace, self.micros))
+
+    def mention(self, namespace: str, name: str) -> Named:
+        """State that a dataset of this name exists."""
+        named = name_dataset(self.org, namespace, name)
+        self.namespace(named)
+        self.rows.append(self.dataset_row(named))
+        return named
+
+    def dataset_row(self, named: Named) -> Dataset:
+        """Start the row of a dataset."""
+        return Dataset(
+            self.org,
+            named.id,
+            named.namespace_id,
+            named.name,
+            source_type(named.namespace),
+            self.micros,
+            self.micros,
+        )
+
+    def job(self, namespace: str, name: str) -> Named:
+        """State that a job of this name exists."""
+        named = name_job(self.org, namespace, name)
+        self.namespace(named)
+        self.rows.append(self.job_row(named))
+        return named
+
+    def job_row(self, named: Named) -> Job:
+        """Start the row of a job."""
+        return Job(self.org, named.id, named.namespace_id, named.name, self.micros, self.micros)
+
+    def facets(
+        self,
+        owner: bytes,
+        parts: dict[str, FacetPart],
+        rank: int,
+        *,
+        about: bytes = NOBODY,
+        prefix: str = "",
+        read: frozenset[str] = frozenset(),
+    ) -> None:
+        """Keep facets raw: all but noise and those whose content the store has in columns (`read`)."""
+        for part in parts.values():
+            if part.name in self.noise or (part.name in read and part.body is not None):
+                continue
+            weight = Rank.STEWARD if part.name.startswith(STEWARD_PREFIX) else rank
+            self.rows.append(
+                Facet(
+                    self.org, owner, about, prefix + part.name, self.order(weight, part.digest), part.body
+                )
+            )
+
+    def edge(
+        self,
+        role: str,
+        source: tuple[str, bytes],
+        target: tuple[str, bytes],
+        job: bytes,
+        evidence: str,
+        *,
+        declared_io: bytes | None = None,
+        declared_lineage: bytes | None = None,
+    ) -> None:
+        """State an edge from source to target, each given as (type, id)."""
+        self.rows.append(
+            LineageEdge(
+                self.org,
+                source[1],
+                target[1],
+                role,
+                job,
+                evidence,
+                source[0],
+                target[0],
+                self.micros,
+                self.micros,
+                None,
+                None,
+                declared_io,
+                declared_lineage,
+            )
+        )
