@@ -52,9 +52,7 @@ def read_config_files(paths: list[Path]) -> ConfigFiles:
     return merged
 
 
-def _build(
-    node: yaml.Node, at: KeyPath, path: Path, origins: dict[KeyPath, Origin], seen: set[int]
-) -> Any:
+def _build(node: yaml.Node, at: KeyPath, path: Path, origins: dict[KeyPath, Origin], seen: set[int]) -> Any:
     origins[at] = Origin(str(path), node.start_mark.line + 1)
     if id(node) in seen:
         raise ConfigError(f"{origins[at]}: YAML aliases are not supported: write the value out")

@@ -99,7 +99,11 @@ class Settings(BaseSettings):
     """Everything that can be set; the environment overrides files."""
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, nested_model_default_partial_update=True
+        env_prefix=PREFIX,
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        nested_model_default_partial_update=True,
     )
 
     org: str = Field(default="default", min_length=1, max_length=64)
@@ -113,11 +117,11 @@ class Settings(BaseSettings):
     @classmethod
     def settings_customise_sources(
         cls,
-        settings_cls: type[BaseSettings],
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - the signature is pydantic-settings'
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - as above
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - as above
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Let the environment win over the files."""
         return env_settings, init_settings
@@ -159,9 +163,10 @@ def _explain(error: Any, files: ConfigFiles) -> str:
     at: KeyPath = error["loc"]
     key = ".".join(str(part) for part in at)
     variable = PREFIX + "__".join(str(part) for part in at).upper()
-    origin = variable if variable in os.environ else files.origins.get(at) or files.origins.get(at[:-1], variable)
+    place = files.origins.get(at) or files.origins.get(at[:-1])
+    origin = variable if variable in os.environ or place is None else str(place)
     if error["type"] == "extra_forbidden":
-        return _unknown(key, str(origin), _fields_at(at[:-1]))
+        return _unknown(key, origin, _fields_at(at[:-1]))
     return f"{origin}: {key}: {error['msg']} (got {error['input']!r})"
 
 

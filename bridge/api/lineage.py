@@ -61,7 +61,7 @@ class LineageEndpoint:
         length = headers.get("content-length", "")
         if length.isdigit() and int(length) > self._max_body:
             raise TooLarge(f"the body has {length} bytes; the limit is {self._max_body}")
-        body = b""
+        body: bytes = b""
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":

@@ -1,6 +1,8 @@
 """`lineage-bridge ingest` and `rejected`."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,35 +52,24 @@ def _print_report(total: "Report", files: int) -> None:
     typer.echo(text)
     if total.rejected or total.unmerged:
         typer.echo(
-            f"{total.rejected} rejected, {total.unmerged} kept but not merged: "
-            "see `lineage-bridge rejected list`",
+            f"{total.rejected} rejected, {total.unmerged} kept but not merged: see `lineage-bridge rejected list`",
             err=True,
         )
         raise typer.Exit(1)
 
 
-class _progress:  # noqa: N801 - reads as a statement
-    """A progress bar on a terminal, nothing elsewhere."""
+@contextmanager
+def _progress(path: Path) -> "Iterator[Progress]":
+    """Show a progress bar on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import Progress  # noqa: PLC0415
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._bar = None
-
-    def __enter__(self) -> "Progress":
-        if not sys.stderr.isatty():
-            return lambda _: None
-        from rich.console import Console  # noqa: PLC0415
-        from rich.progress import Progress  # noqa: PLC0415
-
-        self._bar = Progress(console=Console(stderr=True))
-        self._bar.start()
-        task = self._bar.add_task(self._path.name, total=self._path.stat().st_size)
-        bar = self._bar
-        return lambda position: bar.update(task, completed=position)
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task(path.name, total=path.stat().st_size)
+        yield lambda position: bar.update(task, completed=position)
 
 
 @rejected.command("list")
@@ -94,22 +85,26 @@ def list_rejected(config: Config = None) -> None:
 
 
 @rejected.command("show")
-def show_rejected(hash: Annotated[str, typer.Argument(help="The hash, or its beginning.")], config: Config = None) -> None:  # noqa: A002
+def show_rejected(
+    prefix: Annotated[str, typer.Argument(metavar="HASH", help="The hash, or its beginning.")], config: Config = None
+) -> None:
     """Print an input as it was sent."""
     settings = load(config)
     from bridge.bootstrap import open_store  # noqa: PLC0415
     from bridge.store.rejected import payload_of  # noqa: PLC0415
 
-    trouble = _one(_troubles(config), hash)
+    trouble = _one(_troubles(config), prefix)
     payload = payload_of(open_store(settings), settings.org, trouble)
     if payload is None:
-        raise typer.BadParameter(f"the payload of {hash} had to make room for newer ones; its sender has it")
+        raise typer.BadParameter(f"the payload of {prefix} had to make room for newer ones; its sender has it")
     sys.stdout.buffer.write(payload)
 
 
 @rejected.command("retry")
 def retry_rejected(
-    hash: Annotated[str | None, typer.Argument(help="The hash, or its beginning; all without.")] = None,  # noqa: A002
+    prefix: Annotated[
+        str | None, typer.Argument(metavar="HASH", help="The hash, or its beginning; all without.")
+    ] = None,
     config: Config = None,
 ) -> None:
     """Try again to take what was refused or not merged, for instance after an upgrade."""
@@ -119,7 +114,7 @@ def retry_rejected(
     from bridge.store.writer import Incoming  # noqa: PLC0415
 
     troubles = _troubles(config)
-    chosen = [_one(troubles, hash)] if hash else troubles
+    chosen = [_one(troubles, prefix)] if prefix else troubles
     reader, writer, store = make_reader(settings), make_writer(settings), open_store(settings)
     taken = 0
     for trouble in chosen:

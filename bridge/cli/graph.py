@@ -28,7 +28,9 @@ class Granularity(StrEnum):
 def lineage(
     namespace: Annotated[str, typer.Argument(help="The dataset's namespace, such as `file`.")],
     name: Annotated[str, typer.Argument(help="The dataset's name, such as `/data/out/bands`.")],
-    direction: Annotated[Direction, typer.Option(help="Where the data came from, or where it goes.")] = Direction.upstream,
+    direction: Annotated[
+        Direction, typer.Option(help="Where the data came from, or where it goes.")
+    ] = Direction.upstream,
     depth: Annotated[int, typer.Option(min=1, help="How many datasets far.")] = 5,
     granularity: Annotated[Granularity, typer.Option(help="What counts as a job.")] = Granularity.job,
     config: Config = None,
@@ -54,7 +56,9 @@ def lineage(
 
 
 def export(
-    canonical: Annotated[bool, typer.Option("--canonical", help="The canonical state, equal for equal events.")] = False,
+    canonical: Annotated[
+        bool, typer.Option("--canonical", help="The canonical state, equal for equal events.")
+    ] = False,
     config: Config = None,
 ) -> None:
     """Print the canonical state as JSON lines, byte for byte the same for the same events."""

@@ -27,7 +27,8 @@ def _branches(
         last = i == len(edges) - 1
         other = edge.source if direction == "upstream" else edge.target
         again = other is not None and other in drawn
-        yield f"{indent}{'└─' if last else '├─'} {_line(graph, edge, other, direction)}{' (see above)' if again else ''}"
+        line = _line(graph, edge, other, direction) + (" (see above)" if again else "")
+        yield f"{indent}{'└─' if last else '├─'} {line}"
         if other is not None and not again:
             drawn.add(other)
             yield from _branches(graph, other, children, direction, indent + ("   " if last else "│  "), drawn)

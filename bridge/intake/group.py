@@ -93,7 +93,7 @@ class GroupCommit(Generic[T]):
             error = passing
             if self.healthy:
                 _log.error("the store takes no events", reason=str(passing))
-        except BaseException:
+        except BaseException:  # noqa: BLE001 - it ends the process, after saying why
             # Nobody knows what reached the disk: answer nobody, stop, and let the next start recover.
             _log.critical("the store failed: stopping without answering", exc_info=True)
             sys.stderr.flush()

@@ -66,8 +66,7 @@ class Classes:
             class_id = self._preferred(tables or members) if len(members) > 1 else next(iter(members))
             for member in sorted(members):
                 if self._db.execute(
-                    "UPDATE ol_dataset SET class_id = ?3"
-                    " WHERE org_id = ?1 AND dataset_id = ?2 AND class_id <> ?3",
+                    "UPDATE ol_dataset SET class_id = ?3 WHERE org_id = ?1 AND dataset_id = ?2 AND class_id <> ?3",
                     (self._org, member, class_id),
                 ).rowcount:
                     changed.add(member)

@@ -127,7 +127,9 @@ class Graph:
 
     def dataset(self, dataset: bytes) -> Named:
         """Name a dataset."""
-        return Named(*self._db.execute(_NAME.format(table="ol_dataset", id="dataset_id"), (self._org, dataset)).fetchone())
+        return Named(
+            *self._db.execute(_NAME.format(table="ol_dataset", id="dataset_id"), (self._org, dataset)).fetchone()
+        )
 
     def job(self, job: bytes) -> Named:
         """Name a job."""
@@ -217,6 +219,6 @@ class Graph:
 
 
 def _without_redundant_unknowns(edges: set[Edge]) -> set[Edge]:
-    """A producer without known sources is only worth showing when it has no edge that names one."""
+    """Drop the producers of unknown sources that also have an edge which names one."""
     named = {(edge.job, edge.step, edge.run_uuid) for edge in edges if edge.source is not None}
     return {e for e in edges if e.source is not None or (e.job, e.step, e.run_uuid) not in named}

@@ -68,9 +68,7 @@ class Heads:
         for pair in sorted(touched.keys() | recount):
             self._settle_pair(pair, touched.get(pair, set()), pair in recount, asserted.get(pair, set()))
 
-    def _settle_pair(
-        self, pair: tuple[bytes, bytes], runs: set[bytes], recount: bool, asserted: set[bytes]
-    ) -> None:
+    def _settle_pair(self, pair: tuple[bytes, bytes], runs: set[bytes], recount: bool, asserted: set[bytes]) -> None:
         row = self._db.execute(_HEAD, (self._org, *pair)).fetchone()
         old = _Head(*row) if row else None
         if recount:

@@ -3,10 +3,14 @@
 import sqlite3
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bridge.store.migrations import HEAD
 from bridge.store.views import VIEWS
 from mappers.errors import StoreMismatch
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 SPEC_VERSION = "2-0-2"
 
@@ -67,7 +71,7 @@ def _migrate(path: Path) -> None:
     engine.dispose()
 
 
-def _make_views(connection) -> None:  # type: ignore[no-untyped-def]  # SQLAlchemy is imported lazily
+def _make_views(connection: "Connection") -> None:
     for name in reversed(VIEWS):
         connection.exec_driver_sql(f"DROP VIEW IF EXISTS {name}")
     for name, query in VIEWS.items():

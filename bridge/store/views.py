@@ -6,10 +6,7 @@ they are made anew by every upgrade and need no migrations of their own.
 
 
 def _iso(micros: str) -> str:
-    return (
-        f"strftime('%Y-%m-%dT%H:%M:%S', {micros} / 1000000, 'unixepoch')"
-        f" || printf('.%06dZ', {micros} % 1000000)"
-    )
+    return f"strftime('%Y-%m-%dT%H:%M:%S', {micros} / 1000000, 'unixepoch') || printf('.%06dZ', {micros} % 1000000)"
 
 
 def _of_class(column: str, order: str) -> str:
@@ -132,6 +129,7 @@ SELECT r.org_id, r.run_id, r.run_uuid, r.job_id AS process_id,
 FROM ol_run r
 JOIN run_outcome o ON o.org_id = r.org_id AND o.run_id = r.run_id
 """
+
 
 def _shown(table: str) -> str:
     """Show a side of a run's I/O; a job that emits snapshots shows only its newest of that side."""

@@ -212,9 +212,7 @@ class Writer:
         if rows:
             self._db.executemany(upsert_sql(row_class), rows)
 
-    def _news(
-        self, row_class: type[Row], rows: list[Row], learnt: list[tuple[type[Row], Row, Row]]
-    ) -> list[Row]:
+    def _news(self, row_class: type[Row], rows: list[Row], learnt: list[tuple[type[Row], Row, Row]]) -> list[Row]:
         """Keep the rows that could change what the store is known to hold.
 
         The store's rows only ever grow, so what was once committed is a lower bound for ever, whoever

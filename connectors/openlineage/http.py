@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import httpx
 
@@ -28,7 +28,7 @@ class EventClient:
         self._url = url.rstrip("/")
         self._client = httpx.Client(headers=headers, timeout=_TIMEOUT, transport=transport)
 
-    def __enter__(self) -> "EventClient":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -51,7 +51,7 @@ Greatest = Annotated[T, Rule.GREATEST]
 
 @dataclass(frozen=True)
 class Register:
-    """A resolved register: the columns that order it and all the columns it replaces."""
+    """Columns that are replaced together, and those among them that decide; a minimum decides by itself."""
 
     order: tuple[int, ...]
     columns: tuple[int, ...]
@@ -60,18 +60,12 @@ class Register:
 
 @dataclass(frozen=True)
 class Plan:
-    """How the rows of one class merge, by column position."""
+    """How the rows of one class merge, by column position; what is in no register never changes."""
 
     names: tuple[str, ...]
     types: tuple[Any, ...]
     keys: int
-    least: tuple[int, ...]
-    greatest: tuple[int, ...]
     registers: tuple[Register, ...]
-
-    def constant(self) -> bool:
-        """Tell whether nothing beyond the key can ever change."""
-        return not (self.least or self.greatest or self.registers)
 
 
 @cache
@@ -83,14 +77,8 @@ def plan_of(row_class: type[Row]) -> Plan:
     keys = sum(rule is Rule.KEY for rule in rules)
     if any(rule is not Rule.KEY for rule in rules[:keys]):
         raise TypeError(f"{row_class.__name__}: key columns come first")
-    return Plan(
-        names=names,
-        types=tuple(get_args(hint)[0] for hint in hints.values()),
-        keys=keys,
-        least=tuple(i for i, rule in enumerate(rules) if rule is Rule.LEAST),
-        greatest=tuple(i for i, rule in enumerate(rules) if rule is Rule.GREATEST),
-        registers=tuple(_registers(rules)),
-    )
+    types = tuple(get_args(hint)[0] for hint in hints.values())
+    return Plan(names, types, keys, tuple(_registers(rules)))
 
 
 def _rule(row_class: type[Row], name: str, hint: Any) -> Rule | Order | Member:
@@ -101,31 +89,23 @@ def _rule(row_class: type[Row], name: str, hint: Any) -> Rule | Order | Member:
 
 
 def _registers(rules: list[Rule | Order | Member]) -> Iterable[Register]:
-    orders = {rule.register: rule for rule in rules if isinstance(rule, Order)}
-    for name, first in orders.items():
+    for i, rule in enumerate(rules):
+        if rule in (Rule.LEAST, Rule.GREATEST):
+            yield Register((i,), (i,), rule is Rule.LEAST)
+    for name, first in {rule.register: rule for rule in rules if isinstance(rule, Order)}.items():
         mine = [(i, r) for i, r in enumerate(rules) if isinstance(r, Order | Member) and r.register == name]
-        yield Register(
-            order=tuple(i for i, r in mine if isinstance(r, Order)),
-            columns=tuple(i for i, _ in mine),
-            least=first.least,
-        )
+        order = tuple(i for i, r in mine if isinstance(r, Order))
+        yield Register(order, tuple(i for i, _ in mine), first.least)
 
 
 @cache
 def merger(row_class: type[Row]) -> Callable[[Row, Row], Row]:
     """Build the function that merges two rows of a class that share their key."""
-    plan = plan_of(row_class)
-    registers = [(itemgetter(*r.order), r.order[0], r.columns, r.least) for r in plan.registers]
+    registers = [(itemgetter(*r.order), r.order[0], r.columns, r.least) for r in plan_of(row_class).registers]
     make = row_class._make  # type: ignore[attr-defined]  # every row class is a NamedTuple
 
     def merge(left: Row, right: Row) -> Row:
-        merged = list(left)
-        for i in plan.least:
-            if right[i] is not None and (left[i] is None or right[i] < left[i]):
-                merged[i] = right[i]
-        for i in plan.greatest:
-            if right[i] is not None and (left[i] is None or right[i] > left[i]):
-                merged[i] = right[i]
+        merged = None
         for order_of, first, columns, least in registers:
             if right[first] is None:
                 continue
@@ -133,9 +113,10 @@ def merger(row_class: type[Row]) -> Callable[[Row, Row], Row]:
                 ours, theirs = order_of(left), order_of(right)
                 if theirs == ours or (theirs > ours) == least:
                     continue
+            merged = merged or list(left)
             for i in columns:
                 merged[i] = right[i]
-        return make(merged)  # type: ignore[no-any-return]  # _make is untyped
+        return left if merged is None else make(merged)  # type: ignore[no-any-return]  # _make is untyped
 
     return merge
 

@@ -85,9 +85,7 @@ def _legacy_transformations(output: OutputField) -> list[Transformation]:
     return [Transformation(known.type, known.subtype, output.transformationDescription, known.masking)]
 
 
-def _input_elements(
-    target: str, item: InputField, transformations: list[Transformation] | None
-) -> Iterator[Element]:
+def _input_elements(target: str, item: InputField, transformations: list[Transformation] | None) -> Iterator[Element]:
     for done in transformations or [Transformation("DIRECT" if target else "INDIRECT")]:
         yield _element(item.namespace, item.name, item.field, target, done)
 

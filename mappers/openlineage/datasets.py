@@ -1,142 +1,115 @@
 """What an event says about a dataset: as an input, as an output, or by itself."""
 
-from enum import Enum
-from functools import lru_cache
-from typing import NamedTuple
-
-import msgspec
-
 from mappers.canonical.facts import (
     Dataset,
-    DatasetSchema,
     DatasetSuccession,
     DatasetSymlink,
-    DatasetVersion,
     RunInput,
     RunLineage,
     RunOutput,
 )
-from mappers.canonical.identity import NOBODY, digest, joined_id, named_id
+from mappers.canonical.identity import NOBODY, digest
 from mappers.canonical.order import Rank, order
-from mappers.naming import storage_path
 from mappers.openlineage import facets as f
 from mappers.openlineage.columns import facet_elements, source_datasets, state_columns
 from mappers.openlineage.explicit import Asserter, DeclaredBy, state_dataset_lineage
-from mappers.openlineage.listener import METADATA_COLUMNS, repair_symlink
+from mappers.openlineage.listener import repair_symlink
 from mappers.openlineage.owners import split_owners
-from mappers.openlineage.parts import DatasetPart, canonical_json, understand
+from mappers.openlineage.parts import DatasetPart, FacetPart, understand
+from mappers.openlineage.place import Place, Side
 from mappers.openlineage.quality import state_assertions
+from mappers.openlineage.schemas import state_schema
 from mappers.openlineage.statements import Named, Statements, name_dataset
+from mappers.openlineage.versions import read_statistics, state_reported_version, state_version, version_id
 
-#: Facets whose content the store keeps in columns; kept raw only when they cannot be read.
-_READ = frozenset({"schema", "symlinks", "version", "lifecycleStateChange", "columnLineage", "lineage"})
-_READ_OUTPUT = frozenset({"outputStatistics", "subset"})
-_READ_INPUT = frozenset({"inputStatistics"})
+_SHAPES: dict[str, type] = {
+    "schema": f.Schema,
+    "symlinks": f.Symlinks,
+    "version": f.Version,
+    "lifecycleStateChange": f.LifecycleStateChange,
+    "columnLineage": f.ColumnLineageFacet,
+    "lineage": f.DatasetLineage,
+    "inputStatistics": f.Statistics,
+    "outputStatistics": f.Statistics,
+}
+#: Facets that end in columns of the store, by side; they are kept raw only when they cannot be read.
+_READ = {
+    Side.INPUT: ("schema", "symlinks", "version"),
+    Side.OUTPUT: ("schema", "symlinks", "version", "lifecycleStateChange", "columnLineage"),
+    Side.DECLARED: ("schema", "symlinks", "columnLineage"),
+    Side.ITSELF: ("schema", "symlinks", "version", "lifecycleStateChange", "columnLineage", "lineage"),
+}
 _NOT_WRITTEN = frozenset({"DROP", "RENAME", "ALTER"})
 _NOT_PRODUCED = frozenset({"DROP", "RENAME"})
-_INT64 = 1 << 63
-
-
-class Side(Enum):
-    """How an event names a dataset."""
-
-    INPUT = Rank.INPUT
-    OUTPUT = Rank.OUTPUT
-    DECLARED = Rank.JOB_EVENT
-    ITSELF = Rank.OUTPUT + 0.5
-
-    @property
-    def rank(self) -> int:
-        """Give the weight of what is said in this place."""
-        return int(self.value)
-
-
-class Place(NamedTuple):
-    """Where in an event a dataset stands: whose run, whose job, which side."""
-
-    side: Side
-    run: bytes
-    run_uuid: str
-    job: bytes
 
 
 def state_dataset(say: Statements, part: DatasetPart, place: Place) -> Named:
     """State everything an event says about one dataset."""
     named = name_dataset(say.org, part.namespace, part.name)
+    side = place.side
     say.namespace(named)
-    lifecycle = understand(part.facets.get("lifecycleStateChange"), f.LifecycleStateChange, say.notes)
+    lifecycle = _lifecycle(say, part) if side in (Side.OUTPUT, Side.ITSELF) else None
     change = lifecycle.lifecycleStateChange.upper() if lifecycle else None
-    say.rows.append(_dataset_row(say, named, part, place, change))
+    say.rows.append(_dataset_row(say, named, part, side.rank, change))
     if lifecycle and change == "RENAME":
         _state_succession(say, lifecycle, named, place)
     _state_symlinks(say, part, named)
-    schema = _state_schema(say, part, named, place)
-    read = _unread(say, part)
-    say.facets(named.id, part.facets, place.side.rank, read=read)
-    if place.side is Side.INPUT:
+    schema = state_schema(say, part, named, side.rank)
+    say.facets(named.id, part.facets, side.rank, read=_readable(part.facets, _READ[side]))
+    if side is Side.INPUT:
         _state_input(say, part, named, place)
-    elif place.side is Side.OUTPUT:
-        _state_output(say, part, named, place, change, schema)
-    elif place.side is Side.ITSELF:
-        _state_version_event(say, part, named)
-    _state_columns(say, part, named, place)
+    elif side is Side.OUTPUT:
+        _state_output(say, part, named, place, change)
+        if change not in _NOT_WRITTEN:
+            state_version(say, part, named, place, schema)
+    elif side is Side.ITSELF:
+        state_reported_version(say, part, named)
+    if not (side is Side.ITSELF and _state_explicit(say, part, named)):
+        _state_columns(say, part, named, place)
     _state_quality(say, part, named, place)
     return named
 
 
-def _unread(say: Statements, part: DatasetPart) -> frozenset[str]:
-    """Name the facets that need not be kept raw because they could be read."""
-    shapes = {"schema": f.Schema, "symlinks": f.Symlinks, "version": f.Version,
-              "lifecycleStateChange": f.LifecycleStateChange, "columnLineage": f.ColumnLineageFacet,
-              "lineage": f.DatasetLineage}  # fmt: skip
-    ignored: list[str] = []
-    return frozenset(
-        name
-        for name in _READ & part.facets.keys()
-        if understand(part.facets[name], shapes[name], ignored) is not None
-    )
+def _readable(parts: dict[str, FacetPart], names: tuple[str, ...]) -> frozenset[str]:
+    """Name those facets that could be read, so that they need not be kept raw."""
+    notes: list[str] = []
+    return frozenset(name for name in names if understand(parts.get(name), _SHAPES[name], notes) is not None)
 
 
-def _dataset_row(
-    say: Statements, named: Named, part: DatasetPart, place: Place, change: str | None
-) -> Dataset:
+def _lifecycle(say: Statements, part: DatasetPart) -> f.LifecycleStateChange | None:
+    return understand(part.facets.get("lifecycleStateChange"), f.LifecycleStateChange, say.notes)
+
+
+def _dataset_row(say: Statements, named: Named, part: DatasetPart, rank: Rank, change: str | None) -> Dataset:
     row = say.dataset_row(named)
-    rank = place.side.rank
-    for name, shape in (("documentation", f.Documentation), ("ownership", f.Ownership), ("storage", f.Storage)):
-        facet = part.facets.get(name)
-        if facet is None:
-            continue
-        value = understand(facet, shape, say.notes)
-        if value is None and facet.body is not None:
-            continue
-        ordered = say.order(rank, facet.digest)
-        if name == "documentation":
-            row = row._replace(documentation_order=ordered, description=getattr(value, "description", None))
-        elif name == "ownership":
-            team, email = split_owners(getattr(value, "owners", None))
-            row = row._replace(ownership_order=ordered, owner_team=team, owner_email=email)
-        else:
-            row = row._replace(storage_order=ordered, default_format=getattr(value, "fileFormat", None))
+    facets = part.facets
+    if (documentation := say.register(facets.get("documentation"), f.Documentation, rank)) is not None:
+        ordered, text = documentation
+        row = row._replace(documentation_order=ordered, description=text.description if text else None)
+    if (ownership := say.register(facets.get("ownership"), f.Ownership, rank)) is not None:
+        ordered, owners = ownership
+        team, email = split_owners(owners.owners if owners else None)
+        row = row._replace(ownership_order=ordered, owner_team=team, owner_email=email)
+    if (storage := say.register(facets.get("storage"), f.Storage, rank)) is not None:
+        ordered, stored = storage
+        row = row._replace(storage_order=ordered, default_format=stored.fileFormat if stored else None)
     if change == "DROP":
         row = row._replace(retired_at=say.micros)
-    symlinks = part.facets.get("symlinks")
+    symlinks = facets.get("symlinks")
     if symlinks is not None and symlinks.body is None:
         row = row._replace(symlinks_deleted_at=say.micros)
     return row
 
 
-def _state_succession(
-    say: Statements, lifecycle: f.LifecycleStateChange, target: Named, place: Place
-) -> None:
+def _state_succession(say: Statements, lifecycle: f.LifecycleStateChange, target: Named, place: Place) -> None:
     previous = lifecycle.previousIdentifier
     if previous is None:
         say.notes.append("a RENAME without previousIdentifier: nothing to retire")
         return
     source = say.mention(previous.namespace, previous.name)
-    if source.id == target.id:
-        return
-    say.rows.append(say.dataset_row(source)._replace(retired_at=say.micros))
-    say.rows.append(DatasetSuccession(say.org, source.id, target.id, place.run, say.micros))
+    if source.id != target.id:
+        say.rows.append(say.dataset_row(source)._replace(retired_at=say.micros))
+        say.rows.append(DatasetSuccession(say.org, source.id, target.id, place.run, say.micros))
 
 
 def _state_symlinks(say: Statements, part: DatasetPart, named: Named) -> None:
@@ -147,217 +120,70 @@ def _state_symlinks(say: Statements, part: DatasetPart, named: Named) -> None:
             continue
         alias = say.mention(repair_symlink(identifier.namespace, identifier.name), identifier.name)
         if alias.id != named.id:
-            say.rows.append(
-                DatasetSymlink(say.org, named.id, alias.id, identifier.type.upper(), say.micros)
-            )
-
-
-def _state_schema(say: Statements, part: DatasetPart, named: Named, place: Place) -> bytes | None:
-    facet = part.facets.get("schema")
-    if facet is None or understand(facet, f.Schema, say.notes) is None:
-        return None
-    schema = _read_schema(facet.raw)
-    if schema is None:
-        return None
-    rank = place.side.rank
-    say.rows.append(
-        DatasetSchema(
-            say.org,
-            named.id,
-            schema.hash,
-            schema.count,
-            say.micros,
-            say.micros if rank == Rank.OUTPUT else None,
-            say.micros if rank == Rank.JOB_EVENT else None,
-            say.micros if rank == Rank.INPUT else None,
-            say.order(rank, schema.content),
-            schema.columns,
-        )
-    )
-    return schema.hash
-
-
-class _Schema(NamedTuple):
-    """The columns of a schema facet as the store keeps them."""
-
-    hash: bytes
-    count: int
-    columns: str
-    content: bytes
-
-
-@lru_cache(maxsize=4096)
-def _read_schema(raw: bytes) -> _Schema | None:
-    facet = msgspec.json.decode(raw, type=f.Schema)
-    columns = [column for column in facet.fields or () if column.name not in METADATA_COLUMNS]
-    if not columns:
-        return None
-    described = canonical_json(_column_rows(columns, "", 0))
-    shape = canonical_json([_column_shape(column) for column in columns])
-    return _Schema(digest(shape), len(columns), described.decode(), digest(described))
-
-
-def _column_shape(column: f.SchemaField) -> list[object]:
-    """Give what makes a schema another schema: names, types, nesting."""
-    return [column.name, column.type, [_column_shape(inner) for inner in column.fields or ()]]
-
-
-def _column_rows(columns: list[f.SchemaField], prefix: str, depth: int) -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = []
-    for number, column in enumerate(columns, start=1):
-        row = {"name": prefix + column.name, "type": column.type, "ordinal": column.ordinal_position or number}
-        rows.append(row | {"description": column.description or None, "depth": depth or None})
-        rows.extend(_column_rows(column.fields or [], f"{prefix}{column.name}.", depth + 1))
-    return rows
-
-
-def _counts(say: Statements, statistics: f.Statistics) -> tuple[int | None, int | None, int | None]:
-    counts = (statistics.rowCount, statistics.size, statistics.fileCount)
-    fitting = [c if c is None or -_INT64 <= c < _INT64 else None for c in counts]
-    if list(counts) != fitting:
-        say.notes.append("a statistic beyond 64 bits: ignored")
-    return fitting[0], fitting[1], fitting[2]
+            kind = identifier.type.upper()
+            say.rows.append(DatasetSymlink(say.org, named.id, alias.id, kind, say.micros))
 
 
 def _state_input(say: Statements, part: DatasetPart, named: Named, place: Place) -> None:
     row = RunInput(say.org, place.run, named.id, place.job, say.micros, say.micros)
     version = understand(part.facets.get("version"), f.Version, say.notes)
     if version:
-        content = digest(version.datasetVersion.encode())
-        row = row._replace(version_order=say.order(0, content), version=version.datasetVersion)
-    facet = part.input_facets.get("inputStatistics")
-    statistics = understand(facet, f.Statistics, say.notes)
-    if statistics and facet:
-        rows, size, files = _counts(say, statistics)
-        row = row._replace(
-            statistics_order=say.order(0, facet.digest), row_count=rows, byte_count=size, file_count=files
-        )
-    say.rows.append(row)
+        tag = version.datasetVersion
+        row = row._replace(version_order=say.order(0, digest(tag.encode())), version=tag)
+    say.rows.append(row._replace(**read_statistics(say, part.input_facets.get("inputStatistics"))))
     say.edge("CONSUMES", ("dataset", named.id), ("job", place.job), place.job, "explicit")
-    read = _READ_INPUT if statistics else frozenset()
+    read = _readable(part.input_facets, ("inputStatistics",))
     say.facets(place.run, part.input_facets, Rank.INPUT, about=named.id, prefix="input:", read=read)
 
 
-def _state_output(
-    say: Statements, part: DatasetPart, named: Named, place: Place, change: str | None, schema: bytes | None
-) -> None:
-    lifecycle = part.facets.get("lifecycleStateChange")
-    say.rows.append(
-        RunOutput(
-            say.org,
-            place.run,
-            named.id,
-            place.job,
-            say.micros,
-            say.micros,
-            say.micros if change == "DROP" else None,
-            say.order(0, lifecycle.digest) if change and lifecycle else None,
-            change,
-        )
-    )
+def _state_output(say: Statements, part: DatasetPart, named: Named, place: Place, change: str | None) -> None:
+    row = RunOutput(say.org, place.run, named.id, place.job, say.micros, say.micros)
+    if change:
+        dropped = say.micros if change == "DROP" else None
+        ordered = say.order(0, digest(change.encode()))
+        row = row._replace(dropped_at=dropped, lifecycle_order=ordered, lifecycle=change)
+    say.rows.append(row)
     if change not in _NOT_PRODUCED:
         say.edge("PRODUCES", ("job", place.job), ("dataset", named.id), place.job, "explicit")
-    if change not in _NOT_WRITTEN:
-        say.rows.append(_version_row(say, part, named, place, schema))
-    read = _READ_OUTPUT if understand(
-        part.output_facets.get("outputStatistics"), f.Statistics, []
-    ) else frozenset({"subset"})  # fmt: skip
+    read = _readable(part.output_facets, ("outputStatistics",)) | {"subset"}
     say.facets(place.run, part.output_facets, Rank.OUTPUT, about=named.id, prefix="output:", read=read)
 
 
-def version_id(dataset: bytes, writer: bytes) -> bytes:
-    """Identify the version of a dataset that a run (or a DatasetEvent) made."""
-    return joined_id(b"version", dataset, writer)
-
-
-def _version_row(
-    say: Statements, part: DatasetPart, named: Named, place: Place, schema: bytes | None
-) -> DatasetVersion:
-    row = DatasetVersion(
-        say.org,
-        named.id,
-        place.run,
-        version_id(named.id, place.run),
-        place.run,
-        storage_path(named.namespace, named.name),
-        say.micros,
-        order(Rank.MENTION, 0, NOBODY),
-        place.run_uuid,
-    )
-    version = understand(part.facets.get("version"), f.Version, say.notes)
-    if version:
-        tag = version.datasetVersion
-        row = row._replace(tag_order=say.order(Rank.OUTPUT, digest(tag.encode())), version_tag=tag)
-    facet = part.output_facets.get("outputStatistics")
-    statistics = understand(facet, f.Statistics, say.notes)
-    if statistics and facet:
-        rows, size, files = _counts(say, statistics)
-        row = row._replace(
-            statistics_order=say.order(0, facet.digest), row_count=rows, byte_count=size, file_count=files
-        )
-    if schema:
-        row = row._replace(schema_order=say.order(0, schema), schema_hash=schema)
-    subset = part.output_facets.get("subset")
-    if subset is not None:
-        row = row._replace(subset_order=say.order(0, subset.digest), subset_json=subset.body)
-    return row
-
-
-def _state_version_event(say: Statements, part: DatasetPart, named: Named) -> None:
-    version = understand(part.facets.get("version"), f.Version, say.notes)
-    if version is None:
-        return
-    tag = version.datasetVersion
-    writer = named_id("reported version", named.id.hex(), tag)
-    say.rows.append(
-        DatasetVersion(
-            say.org,
-            named.id,
-            writer,
-            version_id(named.id, writer),
-            None,
-            storage_path(named.namespace, named.name),
-            say.micros,
-            say.order(Rank.OUTPUT, digest(tag.encode())),
-            tag,
-        )
-    )
+def _state_explicit(say: Statements, part: DatasetPart, target: Named) -> bool:
+    """State a dataset's explicit lineage, which supersedes its column lineage."""
+    explicit = understand(part.facets.get("lineage"), f.DatasetLineage, say.notes)
+    if explicit is None:
+        return False
+    declared = order(DeclaredBy.LINEAGE, say.micros, say.event_hash)
+    say.rows.append(say.dataset_row(target)._replace(declared_lineage=declared))
+    state_dataset_lineage(say, explicit, target, Asserter(NOBODY, None, declared))
+    return True
 
 
 def _state_columns(say: Statements, part: DatasetPart, target: Named, place: Place) -> None:
-    if place.side is Side.INPUT:
-        return
-    if place.side is Side.ITSELF:
-        explicit = understand(part.facets.get("lineage"), f.DatasetLineage, say.notes)
-        if explicit:
-            declared = order(DeclaredBy.LINEAGE, say.micros, say.event_hash)
-            state_dataset_lineage(say, explicit, target, Asserter(NOBODY, None, declared))
-            say.rows.append(say.dataset_row(target)._replace(declared_lineage=declared))
-            return
     facet = part.facets.get("columnLineage")
-    said = facet_elements(facet, say.notes) if facet is not None else None
+    if facet is None or place.side is Side.INPUT:
+        return
+    said = facet_elements(facet, say.notes)
     if said is None:
         return
     declared_io = say.moment if place.side is Side.DECLARED else None
-    declared = order(DeclaredBy.COLUMNS, say.micros, say.event_hash) if place.side is Side.ITSELF else None
-    if declared:
-        say.rows.append(say.dataset_row(target)._replace(declared_lineage=declared))
+    declared_lineage = None
+    if place.side is Side.ITSELF:
+        declared_lineage = order(DeclaredBy.COLUMNS, say.micros, say.event_hash)
+        say.rows.append(say.dataset_row(target)._replace(declared_lineage=declared_lineage))
     set_id = state_columns(say, said, place.job, place.run, target.id)
-    say.rows.append(
-        RunLineage(
-            say.org, place.run, place.job, target.id, False, say.order(DeclaredBy.COLUMNS, set_id), set_id
-        )
-    )
+    ordered = say.order(DeclaredBy.COLUMNS, set_id)
+    say.rows.append(RunLineage(say.org, place.run, place.job, target.id, False, ordered, set_id))
     for namespace, name in source_datasets(said):
-        source = say.mention(namespace, name)
         say.edge(
             "DERIVES",
-            ("dataset", source.id),
+            ("dataset", say.mention(namespace, name).id),
             ("dataset", target.id),
             place.job,
-            "declared" if declared or declared_io else "column",
+            "declared" if declared_io or declared_lineage else "column",
             declared_io=declared_io,
-            declared_lineage=declared,
+            declared_lineage=declared_lineage,
         )
 
 

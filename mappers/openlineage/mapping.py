@@ -7,13 +7,14 @@ from mappers.canonical.identity import NOBODY
 from mappers.canonical.merge import Row
 from mappers.canonical.order import Rank, order
 from mappers.openlineage import facets as f
-from mappers.openlineage.datasets import Place, Side, state_dataset
+from mappers.openlineage.datasets import state_dataset
 from mappers.openlineage.event import Event
 from mappers.openlineage.explicit import Asserter, DeclaredBy, state_job_lineage
 from mappers.openlineage.owners import split_owners
 from mappers.openlineage.parts import understand
+from mappers.openlineage.place import Place, Side
 from mappers.openlineage.runs import state_dependencies, state_run
-from mappers.openlineage.statements import Named, Rules, Statements, name_dataset, name_job
+from mappers.openlineage.statements import Named, Rules, Statements, name_job
 
 
 class Mapped(NamedTuple):
@@ -40,22 +41,15 @@ def map_event(event: Event, rules: Rules) -> Mapped:
 
 def _map_run_event(say: Statements, event: Event, job: Named, run_uuid: str) -> None:
     say.rows.append(_job_row(say, event, job, Rank.OUTPUT))
-    run = state_run(say, event, job)
+    lineage = understand(event.job_facets.get("lineage"), f.JobLineage, say.notes)
+    run = state_run(say, event, job, explicit=lineage is not None)
     _state_job_facets(say, event, job, Rank.OUTPUT)
     for side, parts in ((Side.INPUT, event.inputs), (Side.OUTPUT, event.outputs)):
         place = Place(side, run, run_uuid, job.id)
         for part in parts:
             state_dataset(say, part, place)
-    lineage = understand(event.job_facets.get("lineage"), f.JobLineage, say.notes)
     if lineage:
         state_job_lineage(say, lineage, Asserter(run, job, None))
-        _mark_explicit(say, run)
-
-
-def _mark_explicit(say: Statements, run: bytes) -> None:
-    for i, row in enumerate(say.rows):
-        if type(row).__name__ == "Run" and row[1] == run:
-            say.rows[i] = row._replace(explicit=True)  # type: ignore[attr-defined]  # rows are NamedTuples
 
 
 def _map_job_event(say: Statements, event: Event, job: Named) -> None:
@@ -78,38 +72,28 @@ def _map_job_event(say: Statements, event: Event, job: Named) -> None:
 
 
 def _state_job_facets(say: Statements, event: Event, job: Named, rank: int) -> None:
-    read = frozenset({"lineage"}) if event.run_uuid else frozenset()
-    say.facets(job.id, event.job_facets, rank, read=read)
+    say.facets(job.id, event.job_facets, rank)
     state_dependencies(say, event.job_facets.get("lineageBridge_jobDependencies"), job)
 
 
 def _job_row(say: Statements, event: Event, job: Named, rank: int) -> Job:
     row = say.job_row(job)
-    facet = event.job_facets.get("jobType")
-    kind = understand(facet, f.JobType, say.notes)
-    if kind and facet:
-        pattern = kind.emissionPattern
+    facets = event.job_facets
+    if (kind := say.register(facets.get("jobType"), f.JobType, rank)) is not None:
+        ordered, type_ = kind
+        pattern = type_.emissionPattern if type_ else None
         row = row._replace(
-            type_order=say.order(rank, facet.digest),
-            job_type=kind.jobType,
-            processing_type=kind.processingType,
-            integration=kind.integration,
+            type_order=ordered,
+            job_type=type_.jobType if type_ else None,
+            processing_type=type_.processingType if type_ else None,
+            integration=type_.integration if type_ else None,
             emits_snapshots=bool(pattern and pattern.eventContentMode == "COMPLETE_SNAPSHOT"),
         )
-    facet = event.job_facets.get("documentation")
-    text = understand(facet, f.Documentation, say.notes)
-    if facet and (text or facet.body is None):
-        row = row._replace(
-            documentation_order=say.order(rank, facet.digest), description=text.description if text else None
-        )
-    facet = event.job_facets.get("ownership")
-    ownership = understand(facet, f.Ownership, say.notes)
-    if facet and (ownership or facet.body is None):
-        team, email = split_owners(ownership.owners if ownership else None)
-        row = row._replace(
-            ownership_order=say.order(rank, facet.digest), owner_team=team, owner_email=email
-        )
+    if (documentation := say.register(facets.get("documentation"), f.Documentation, rank)) is not None:
+        ordered, text = documentation
+        row = row._replace(documentation_order=ordered, description=text.description if text else None)
+    if (ownership := say.register(facets.get("ownership"), f.Ownership, rank)) is not None:
+        ordered, owners = ownership
+        team, email = split_owners(owners.owners if owners else None)
+        row = row._replace(ownership_order=ordered, owner_team=team, owner_email=email)
     return row
-
-
-__all__ = ["Mapped", "Rules", "map_event", "name_dataset", "name_job"]

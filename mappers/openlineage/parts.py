@@ -80,9 +80,7 @@ def read_facet(name: str, raw: bytes) -> FacetPart | None:
     return FacetPart(name, body.decode(), digest(body), raw)
 
 
-def read_facets(
-    raw: dict[str, msgspec.Raw] | None, where: str, notes: list[str]
-) -> dict[str, FacetPart]:
+def read_facets(raw: dict[str, msgspec.Raw] | None, where: str, notes: list[str]) -> dict[str, FacetPart]:
     """Read the facets of one entity; what is no facet is noted and left out."""
     parts = {}
     for name, value in (raw or {}).items():

@@ -13,9 +13,7 @@ from mappers.openlineage.statements import Statements
 _TEST_STATUS = {"pass": "PASS", "fail": "FAIL", "skip": "SKIP"}
 
 
-def state_assertions(
-    say: Statements, facet: Assertions, dataset: bytes, run: bytes, version: bytes | None
-) -> None:
+def state_assertions(say: Statements, facet: Assertions, dataset: bytes, run: bytes, version: bytes | None) -> None:
     """State the outcome of every assertion about a dataset."""
     for item in facet.assertions:
         name = item.name or item.assertion

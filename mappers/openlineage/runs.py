@@ -1,8 +1,8 @@
 """What an event says about its run: state, times, parents, tests and dependencies."""
 
-from mappers.canonical.facts import LineageEdge, Run
-from mappers.canonical.identity import NOBODY, digest, run_id
-from mappers.canonical.order import Rank, order
+from mappers.canonical.facts import Run
+from mappers.canonical.identity import digest, run_id
+from mappers.canonical.order import Rank
 from mappers.openlineage import facets as f
 from mappers.openlineage.clock_time import parse_time
 from mappers.openlineage.event import Event, run_uuid
@@ -11,15 +11,18 @@ from mappers.openlineage.quality import state_tests
 from mappers.openlineage.statements import Named, Statements
 
 _STATE_RANK = {"START": 1, "RUNNING": 2, "COMPLETE": 3, "ABORT": 4, "FAIL": 5}
-_READ = frozenset({"parent", "parentRun", "nominalTime"})
+_READ: dict[str, type] = {"parent": f.Parent, "parentRun": f.Parent, "nominalTime": f.NominalTime}
 
 
-def state_run(say: Statements, event: Event, job: Named) -> bytes:
+def state_run(say: Statements, event: Event, job: Named, *, explicit: bool) -> bytes:
     """State what the event says about its run; gives the run's id."""
     uuid = event.run_uuid or ""
     run = run_id(say.org, uuid)
-    say.rows.append(_nominal(say, event, _parent(say, event, job, _run_row(say, event, run, uuid, job.id))))
-    understood = frozenset(name for name in _READ if event.run_facets.get(name) is not None)
+    row = _run_row(say, event, run, uuid, job.id)._replace(explicit=explicit)
+    say.rows.append(_nominal(say, event, _parent(say, event, job, row)))
+    understood = frozenset(
+        name for name, shape in _READ.items() if understand(event.run_facets.get(name), shape, []) is not None
+    )
     say.facets(run, event.run_facets, Rank.OUTPUT, read=understood)
     tests = understand(event.run_facets.get("test"), f.Tests, say.notes)
     if tests:
@@ -41,7 +44,7 @@ def _run_row(say: Statements, event: Event, run: bytes, uuid: str, job: bytes) -
         say.micros,
         job,
         job,
-        say.micros if state else None,
+        say.micros,
         say.order(state, digest(event.event_type.encode())) if state else None,
         event.event_type if state else None,
         say.micros if state else None,
@@ -63,9 +66,7 @@ def _nominal(say: Statements, event: Event, row: Run) -> Run:
         say.notes.append("nominalTime holds no time: ignored")
         return row
     content = digest(f"{start}\0{end}".encode())
-    return row._replace(
-        nominal_order=say.order(0, content), nominal_start_time=start, nominal_end_time=end
-    )
+    return row._replace(nominal_order=say.order(0, content), nominal_start_time=start, nominal_end_time=end)
 
 
 def _parent(say: Statements, event: Event, job: Named, row: Run) -> Run:
@@ -119,12 +120,4 @@ def state_dependencies(say: Statements, facet: FacetPart | None, job: Named) -> 
                     "trigger_rule": found.trigger_rule,
                 }
             )
-            say.rows.append(
-                LineageEdge(
-                    say.org, before, after, "DEPENDS", job.id, "explicit", "job", "job", say.micros,
-                    say.micros, order(0, say.micros, digest(meta)), meta.decode(),
-                )  # fmt: skip
-            )
-
-
-NO_RUN = NOBODY
+            say.edge("DEPENDS", ("job", before), ("job", after), job.id, "explicit", meta=meta)

@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 from mappers.canonical import identity
 from mappers.canonical.facts import Dataset, Facet, Job, LineageEdge, Namespace
-from mappers.canonical.identity import NOBODY
+from mappers.canonical.identity import NOBODY, digest
 from mappers.canonical.merge import Row
 from mappers.canonical.order import Rank, moment, order
 from mappers.naming import canonical_namespace, source_type
 from mappers.openlineage.event import Event
 from mappers.openlineage.listener import repair_path
-from mappers.openlineage.parts import FacetPart
+from mappers.openlineage.parts import F, FacetPart, understand
 
 #: Facets that repeat what is said elsewhere, at many times its size.
 DEFAULT_NOISE = frozenset({"spark.logicalPlan", "spark_unknown", "debug", "environment-properties"})
@@ -40,9 +40,7 @@ class Named(NamedTuple):
 def name_dataset(org: str, namespace: str, name: str) -> Named:
     """Find the ids of a dataset, its name repaired and its namespace in the one spelling."""
     namespace, name = canonical_namespace(namespace), repair_path(name)
-    return Named(
-        identity.dataset_id(org, namespace, name), identity.namespace_id(org, namespace), namespace, name
-    )
+    return Named(identity.dataset_id(org, namespace, name), identity.namespace_id(org, namespace), namespace, name)
 
 
 @lru_cache(maxsize=1 << 15)
@@ -66,6 +64,13 @@ class Statements:
     def order(self, rank: int, content: bytes) -> bytes:
         """Order a statement of this event among all others about the same cell."""
         return order(rank, self.micros, content)
+
+    def register(self, part: FacetPart | None, shape: type[F], rank: int) -> tuple[bytes, F | None] | None:
+        """Give a facet's order and content (None when deleted); None when there is nothing to state."""
+        value = understand(part, shape, self.notes)
+        if part is None or (value is None and part.body is not None):
+            return None
+        return self.order(rank, part.digest), value
 
     def namespace(self, named: Named) -> None:
         """State that a namespace exists."""
@@ -117,9 +122,7 @@ class Statements:
                 continue
             weight = Rank.STEWARD if part.name.startswith(STEWARD_PREFIX) else rank
             self.rows.append(
-                Facet(
-                    self.org, owner, about, prefix + part.name, self.order(weight, part.digest), part.body
-                )
+                Facet(self.org, owner, about, prefix + part.name, self.order(weight, part.digest), part.body)
             )
 
     def edge(
@@ -130,6 +133,7 @@ class Statements:
         job: bytes,
         evidence: str,
         *,
+        meta: bytes | None = None,
         declared_io: bytes | None = None,
         declared_lineage: bytes | None = None,
     ) -> None:
@@ -146,8 +150,8 @@ class Statements:
                 target[0],
                 self.micros,
                 self.micros,
-                None,
-                None,
+                self.order(0, digest(meta)) if meta else None,
+                meta.decode() if meta else None,
                 declared_io,
                 declared_lineage,
             )

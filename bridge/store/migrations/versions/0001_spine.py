@@ -90,9 +90,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "source_id", "target_id", "run_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index(
-        "ix_dataset_succession__target_id", "dataset_succession", ["org_id", "target_id"], unique=False
-    )
+    op.create_index("ix_dataset_succession__target_id", "dataset_succession", ["org_id", "target_id"], unique=False)
     op.create_table(
         "dataset_symlink",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -133,9 +131,7 @@ def upgrade() -> None:
     op.create_index(
         "ix_dataset_version__idempotency_key", "dataset_version", ["org_id", "idempotency_key"], unique=False
     )
-    op.create_index(
-        "ix_dataset_version__version_tag", "dataset_version", ["org_id", "version_tag"], unique=False
-    )
+    op.create_index("ix_dataset_version__version_tag", "dataset_version", ["org_id", "version_tag"], unique=False)
     op.create_table(
         "dirty_mark",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -244,9 +240,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "job_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index(
-        "ix_ol_job__namespace_id__name", "ol_job", ["org_id", "namespace_id", "name"], unique=False
-    )
+    op.create_index("ix_ol_job__namespace_id__name", "ol_job", ["org_id", "namespace_id", "name"], unique=False)
     op.create_table(
         "ol_namespace",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -258,9 +252,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "namespace_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index(
-        "ix_ol_namespace__namespace_uri", "ol_namespace", ["org_id", "namespace_uri"], unique=False
-    )
+    op.create_index("ix_ol_namespace__namespace_uri", "ol_namespace", ["org_id", "namespace_uri"], unique=False)
     op.create_table(
         "ol_run",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -292,9 +284,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "run_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index(
-        "ix_ol_run__job_id__started_at", "ol_run", ["org_id", "job_id", "started_at"], unique=False
-    )
+    op.create_index("ix_ol_run__job_id__started_at", "ol_run", ["org_id", "job_id", "started_at"], unique=False)
     op.create_index("ix_ol_run__parent_run_id", "ol_run", ["org_id", "parent_run_id"], unique=False)
     op.create_table(
         "ol_run_input",
@@ -353,9 +343,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "qdef_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index(
-        "ix_quality_check_def__dataset_id", "quality_check_def", ["org_id", "dataset_id"], unique=False
-    )
+    op.create_index("ix_quality_check_def__dataset_id", "quality_check_def", ["org_id", "dataset_id"], unique=False)
     op.create_table(
         "quality_check_result",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -370,9 +358,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "qres_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index(
-        "ix_quality_check_result__qdef_id", "quality_check_result", ["org_id", "qdef_id"], unique=False
-    )
+    op.create_index("ix_quality_check_result__qdef_id", "quality_check_result", ["org_id", "qdef_id"], unique=False)
     op.create_table(
         "rejected_event",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -390,9 +376,7 @@ def upgrade() -> None:
     op.create_index("ix_rejected_event__last_at", "rejected_event", ["org_id", "last_at"], unique=False)
     op.create_table(
         "run_event",
-        sa.Column(
-            "seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False
-        ),
+        sa.Column("seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
         sa.Column("org_id", sa.Text(), nullable=False),
         sa.Column("event_hash", sa.LargeBinary(), nullable=False),
         sa.Column("event_type", sa.Text(), nullable=False),

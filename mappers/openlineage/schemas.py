@@ -1,0 +1,77 @@
+"""The columns of a dataset: one version for each distinct shape, whoever reports it."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import msgspec
+
+from mappers.canonical.facts import DatasetSchema
+from mappers.canonical.identity import digest
+from mappers.canonical.order import Rank
+from mappers.openlineage.facets import Schema, SchemaField
+from mappers.openlineage.listener import METADATA_COLUMNS
+from mappers.openlineage.parts import DatasetPart, canonical_json, understand
+from mappers.openlineage.statements import Named, Statements
+
+
+def state_schema(say: Statements, part: DatasetPart, named: Named, rank: Rank) -> bytes | None:
+    """State the schema that a dataset is reported with; gives its hash, None for no columns."""
+    facet = part.facets.get("schema")
+    if facet is None or understand(facet, Schema, say.notes) is None:
+        return None
+    schema = _read_schema(facet.raw)
+    if schema is None:
+        return None
+    say.rows.append(
+        DatasetSchema(
+            say.org,
+            named.id,
+            schema.hash,
+            schema.column_count,
+            say.micros,
+            say.micros if rank == Rank.OUTPUT else None,
+            say.micros if rank == Rank.JOB_EVENT else None,
+            say.micros if rank == Rank.INPUT else None,
+            say.order(rank, schema.content),
+            schema.columns,
+        )
+    )
+    return schema.hash
+
+
+class _Schema(NamedTuple):
+    """The columns of a schema facet as the store keeps them."""
+
+    hash: bytes
+    column_count: int
+    columns: str
+    content: bytes
+
+
+@lru_cache(maxsize=4096)
+def _read_schema(raw: bytes) -> _Schema | None:
+    facet = msgspec.json.decode(raw, type=Schema)
+    columns = [column for column in facet.fields or () if column.name not in METADATA_COLUMNS]
+    if not columns:
+        return None
+    described = canonical_json(_column_rows(columns, "", 0))
+    shape = canonical_json([_column_shape(column) for column in columns])
+    return _Schema(digest(shape), len(columns), described.decode(), digest(described))
+
+
+def _column_shape(column: SchemaField) -> list[object]:
+    """Give what makes a schema another schema: names, types, nesting."""
+    return [column.name, column.type, [_column_shape(inner) for inner in column.fields or ()]]
+
+
+def _column_rows(columns: list[SchemaField], prefix: str, depth: int) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for number, column in enumerate(columns, start=1):
+        row: dict[str, object] = {
+            "name": prefix + column.name,
+            "type": column.type,
+            "ordinal": column.ordinal_position or number,
+        }
+        rows.append(row | {"description": column.description or None, "depth": depth or None})
+        rows.extend(_column_rows(column.fields or [], f"{prefix}{column.name}.", depth + 1))
+    return rows

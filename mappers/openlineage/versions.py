@@ -1,0 +1,67 @@
+"""What a run left in a dataset, and how much that is."""
+
+from typing import Any
+
+from mappers.canonical.facts import DatasetVersion
+from mappers.canonical.identity import NOBODY, digest, joined_id, named_id
+from mappers.canonical.order import Rank, order
+from mappers.naming import storage_path
+from mappers.openlineage import facets as f
+from mappers.openlineage.parts import DatasetPart, FacetPart, understand
+from mappers.openlineage.place import Place
+from mappers.openlineage.statements import Named, Statements
+
+_INT64 = 1 << 63
+
+
+def read_statistics(say: Statements, part: FacetPart | None) -> dict[str, Any]:
+    """Give the columns of a row that a statistics facet fills; none when there is nothing to read."""
+    statistics = understand(part, f.Statistics, say.notes)
+    if statistics is None or part is None:
+        return {}
+    counts = (statistics.rowCount, statistics.size, statistics.fileCount)
+    fitting = [c if c is None or -_INT64 <= c < _INT64 else None for c in counts]
+    if list(counts) != fitting:
+        say.notes.append("a statistic beyond 64 bits: ignored")
+    rows, size, files = fitting
+    order_ = say.order(0, part.digest)
+    return {"statistics_order": order_, "row_count": rows, "byte_count": size, "file_count": files}
+
+
+def version_id(dataset: bytes, writer: bytes) -> bytes:
+    """Identify the version of a dataset that a run (or a DatasetEvent) made."""
+    return joined_id(b"version", dataset, writer)
+
+
+def state_version(say: Statements, part: DatasetPart, named: Named, place: Place, schema: bytes | None) -> None:
+    """State the version that a run leaves; without a version of its own system it is called by the run."""
+    row = _row(say, named, place.run, place.run, (order(Rank.MENTION, 0, NOBODY), place.run_uuid))
+    version = understand(part.facets.get("version"), f.Version, say.notes)
+    if version:
+        tag_order, tag = _tag(say, version)
+        row = row._replace(tag_order=tag_order, version_tag=tag)
+    row = row._replace(**read_statistics(say, part.output_facets.get("outputStatistics")))
+    if schema:
+        row = row._replace(schema_order=say.order(0, schema), schema_hash=schema)
+    subset = part.output_facets.get("subset")
+    if subset is not None:
+        row = row._replace(subset_order=say.order(0, subset.digest), subset_json=subset.body)
+    say.rows.append(row)
+
+
+def state_reported_version(say: Statements, part: DatasetPart, named: Named) -> None:
+    """State a version that a DatasetEvent reports, with nobody known to have written it."""
+    version = understand(part.facets.get("version"), f.Version, say.notes)
+    if version:
+        writer = named_id("reported version", named.id.hex(), version.datasetVersion)
+        say.rows.append(_row(say, named, writer, None, _tag(say, version)))
+
+
+def _tag(say: Statements, version: f.Version) -> tuple[bytes, str]:
+    tag = version.datasetVersion
+    return say.order(Rank.OUTPUT, digest(tag.encode())), tag
+
+
+def _row(say: Statements, named: Named, writer: bytes, run: bytes | None, tag: tuple[bytes, str]) -> DatasetVersion:
+    path = storage_path(named.namespace, named.name)
+    return DatasetVersion(say.org, named.id, writer, version_id(named.id, writer), run, path, say.micros, *tag)
