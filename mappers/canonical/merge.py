@@ -102,7 +102,7 @@ def _registers(rules: list[Rule | Order | Member]) -> Iterable[Register]:
 def merger(row_class: type[Row]) -> Callable[[Row, Row], Row]:
     """Build the function that merges two rows of a class that share their key."""
     registers = [(itemgetter(*r.order), r.order[0], r.columns, r.least) for r in plan_of(row_class).registers]
-    make = row_class._make  # type: ignore[attr-defined]  # every row class is a NamedTuple
+    make: Any = row_class._make  # type: ignore[attr-defined]  # every row class is a NamedTuple
 
     def merge(left: Row, right: Row) -> Row:
         merged = None
@@ -116,7 +116,7 @@ def merger(row_class: type[Row]) -> Callable[[Row, Row], Row]:
             merged = merged or list(left)
             for i in columns:
                 merged[i] = right[i]
-        return left if merged is None else make(merged)  # type: ignore[no-any-return]  # _make is untyped
+        return left if merged is None else make(merged)
 
     return merge
 

@@ -1,0 +1,143 @@
+"""Events for tests, as small as the case at hand allows."""
+
+from typing import Any
+
+Json = dict[str, Any]
+
+PRODUCER = "https://example.com/producer"
+SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/"
+FACET_URL = "https://openlineage.io/spec/facets/1-0-0/Any.json"
+
+
+def at(second: float) -> str:
+    """A time within one minute."""
+    return f"2026-01-01T00:00:{second:09.6f}Z"
+
+
+def micros(second: float) -> int:
+    return 1_767_225_600_000_000 + round(second * 1_000_000)
+
+
+def run_uuid(number: int) -> str:
+    return f"00000000-0000-7000-8000-{number:012x}"
+
+
+def facet(**content: Any) -> Json:
+    return {"_producer": PRODUCER, "_schemaURL": FACET_URL, **content}
+
+
+DELETED = facet(_deleted=True)
+
+
+def dataset(
+    name: str,
+    namespace: str = "db",
+    *,
+    input_facets: Json | None = None,
+    output_facets: Json | None = None,
+    **facets: Json,
+) -> Json:
+    made: Json = {"namespace": namespace, "name": name, "facets": facets}
+    if input_facets is not None:
+        made["inputFacets"] = input_facets
+    if output_facets is not None:
+        made["outputFacets"] = output_facets
+    return made
+
+
+def schema(*columns: str, **described: str) -> Json:
+    return facet(
+        fields=[{"name": column, "type": "string"} for column in columns]
+        + [{"name": column, "type": "string", "description": text} for column, text in described.items()]
+    )
+
+
+def symlinks(*names: str, namespace: str = "db", kind: str = "TABLE") -> Json:
+    return facet(identifiers=[{"namespace": namespace, "name": name, "type": kind} for name in names])
+
+
+def lifecycle(change: str, previous: str | None = None, namespace: str = "db") -> Json:
+    made = facet(lifecycleStateChange=change)
+    if previous is not None:
+        made["previousIdentifier"] = {"namespace": namespace, "name": previous}
+    return made
+
+
+def field(source: str, column: str, *transformations: Json, namespace: str = "db") -> Json:
+    made: Json = {"namespace": namespace, "name": source, "field": column}
+    if transformations:
+        made["transformations"] = list(transformations)
+    return made
+
+
+def done(kind: str = "DIRECT", subtype: str = "IDENTITY", *, masking: bool = False, description: str = "") -> Json:
+    return {"type": kind, "subtype": subtype, "masking": masking, "description": description}
+
+
+def columns(fields: dict[str, list[Json]], whole: list[Json] | None = None) -> Json:
+    made = facet(fields={name: {"inputFields": inputs} for name, inputs in fields.items()})
+    if whole is not None:
+        made["dataset"] = whole
+    return made
+
+
+def parent(number: int, job: str, namespace: str = "jobs", root: tuple[int, str] | None = None) -> Json:
+    made = facet(run={"runId": run_uuid(number)}, job={"namespace": namespace, "name": job})
+    if root is not None:
+        made["root"] = {"run": {"runId": run_uuid(root[0])}, "job": {"namespace": namespace, "name": root[1]}}
+    return made
+
+
+def spark_type(kind: str = "SQL_JOB") -> Json:
+    return facet(integration="SPARK", jobType=kind, processingType="BATCH")
+
+
+def run_event(
+    kind: str = "COMPLETE",
+    second: float = 0,
+    *,
+    run: int = 1,
+    job: str = "job",
+    namespace: str = "jobs",
+    inputs: list[Json] | None = None,
+    outputs: list[Json] | None = None,
+    run_facets: Json | None = None,
+    job_facets: Json | None = None,
+) -> Json:
+    return {
+        "eventTime": at(second),
+        "eventType": kind,
+        "producer": PRODUCER,
+        "schemaURL": SPEC + "RunEvent",
+        "run": {"runId": run_uuid(run), "facets": run_facets or {}},
+        "job": {"namespace": namespace, "name": job, "facets": job_facets or {}},
+        "inputs": inputs or [],
+        "outputs": outputs or [],
+    }
+
+
+def job_event(
+    second: float = 0,
+    *,
+    job: str = "job",
+    inputs: list[Json] | None = None,
+    outputs: list[Json] | None = None,
+    **facets: Json,
+) -> Json:
+    return {
+        "eventTime": at(second),
+        "producer": PRODUCER,
+        "schemaURL": SPEC + "JobEvent",
+        "job": {"namespace": "jobs", "name": job, "facets": facets},
+        "inputs": inputs or [],
+        "outputs": outputs or [],
+    }
+
+
+def dataset_event(second: float, described: Json) -> Json:
+    return {
+        "eventTime": at(second),
+        "producer": PRODUCER,
+        "schemaURL": SPEC + "DatasetEvent",
+        "dataset": described,
+    }

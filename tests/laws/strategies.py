@@ -1,0 +1,153 @@
+"""Events that contradict each other in every way the laws decide, equal times included."""
+
+from hypothesis import strategies as st
+
+from tests import factories as make
+
+NAMES = ("a", "b", "c", "wh/x.db/t")
+JOBS = ("app", "app.step", "other")
+SECONDS = st.sampled_from((0, 0, 1, 2, 3))
+VARIANTS = st.sampled_from((1, 2))
+
+_names = st.sampled_from(NAMES)
+
+
+def _maybe(**facets: st.SearchStrategy[make.Json]) -> st.SearchStrategy[make.Json]:
+    return st.fixed_dictionaries({}, optional=facets)
+
+
+_transformation = st.builds(
+    make.done,
+    st.sampled_from(("DIRECT", "INDIRECT")),
+    st.sampled_from(("IDENTITY", "FILTER", "JOIN")),
+    masking=st.booleans(),
+    description=st.sampled_from(("", "x")),
+)
+_fields = st.lists(
+    st.builds(make.field, _names, st.sampled_from(("k", "v")), _transformation), min_size=1, max_size=2
+)
+_source = st.builds(
+    lambda name, column, done: {"type": "DATASET", "namespace": "db", "name": name, **column, "transformations": [done]},
+    _names,
+    st.sampled_from(({}, {"field": "k"})),
+    _transformation,
+)
+_entry_fields = st.dictionaries(
+    st.sampled_from(("k", "v")), st.fixed_dictionaries({"inputs": st.lists(_source, min_size=1, max_size=2)}), max_size=2
+)
+_entry = st.one_of(
+    st.builds(
+        lambda name, inputs, fields: {"type": "DATASET", "namespace": "db", "name": name, "inputs": inputs, "fields": fields},
+        _names,
+        st.lists(_source, max_size=2),
+        _entry_fields,
+    ),
+    st.builds(lambda inputs: {"type": "JOB", "inputs": inputs}, st.lists(_source, min_size=1, max_size=1)),
+)
+_job_lineage = st.lists(_entry, min_size=1, max_size=2).map(lambda entries: make.facet(entries=entries))
+_dataset_lineage = st.builds(
+    lambda inputs, fields: make.facet(inputs=inputs, fields=fields), st.lists(_source, max_size=2), _entry_fields
+)
+
+_dataset_facets = {
+    "schema": st.one_of(
+        st.sampled_from(
+            (make.schema("k"), make.schema("k", "v"), make.schema("k", v="described"), make.facet(fields=[]), make.DELETED)
+        )
+    ),
+    "documentation": st.one_of(VARIANTS.map(lambda n: make.facet(description=f"text {n}")), st.just(make.DELETED)),
+    "ownership": VARIANTS.map(lambda n: make.facet(owners=[{"name": f"team {n}", "type": "team"}])),
+    "symlinks": st.one_of(
+        st.builds(make.symlinks, _names, kind=st.sampled_from(("TABLE", "LOCATION"))), st.just(make.DELETED)
+    ),
+    "lifecycleStateChange": st.one_of(
+        st.sampled_from(("DROP", "CREATE", "ALTER", "TRUNCATE")).map(make.lifecycle),
+        _names.map(lambda name: make.lifecycle("RENAME", name)),
+    ),
+    "version": VARIANTS.map(lambda n: make.facet(datasetVersion=str(n))),
+    "columnLineage": st.one_of(
+        st.builds(
+            make.columns,
+            st.dictionaries(st.sampled_from(("k", "v")), _fields, max_size=2),
+            st.one_of(st.none(), _fields),
+        ),
+        st.just(make.DELETED),
+    ),
+    "dataQualityAssertions": st.booleans().map(
+        lambda ok: make.facet(assertions=[{"assertion": "not_null", "success": ok, "column": "k"}])
+    ),
+    "custom": VARIANTS.map(lambda n: make.facet(any=n)),
+}
+_statistics = VARIANTS.map(lambda n: make.facet(rowCount=n, size=n * 10))
+
+
+def _datasets(kind: str, **more: st.SearchStrategy[make.Json]) -> st.SearchStrategy[make.Json]:
+    def build(name: str, facets: make.Json, own: make.Json) -> make.Json:
+        return {"namespace": "db", "name": name, "facets": facets, f"{kind}Facets": own}
+
+    return st.builds(build, _names, _maybe(**_dataset_facets), _maybe(**more))
+
+
+_inputs = st.lists(_datasets("input", inputStatistics=_statistics, subset=st.just(make.facet(x=1))), max_size=2)
+_outputs = st.lists(_datasets("output", outputStatistics=_statistics, subset=st.just(make.facet(y=1))), max_size=2)
+
+_job_facets = _maybe(
+    jobType=st.sampled_from(
+        (
+            make.spark_type(),
+            make.spark_type("APPLICATION"),
+            make.facet(
+                integration="X", processingType="BATCH", emissionPattern={"eventContentMode": "COMPLETE_SNAPSHOT"}
+            ),
+        )
+    ),
+    documentation=VARIANTS.map(lambda n: make.facet(description=f"job {n}")),
+    lineage=_job_lineage,
+    lineageBridge_note=VARIANTS.map(lambda n: make.facet(note=n)),
+)
+_run_facets = _maybe(
+    parent=st.builds(
+        make.parent,
+        st.sampled_from((1, 2, 3)),
+        st.sampled_from(JOBS),
+        root=st.one_of(st.none(), st.just((9, "root"))),
+    ),
+    nominalTime=VARIANTS.map(lambda n: make.facet(nominalStartTime=make.at(n))),
+    test=st.sampled_from(("pass", "fail")).map(lambda s: make.facet(tests=[{"name": "t", "status": s}])),
+    jobDependencies=VARIANTS.map(
+        lambda n: make.facet(
+            upstream=[{"job": {"namespace": "jobs", "name": "other"}, "status_trigger_rule": f"rule {n}"}]
+        )
+    ),
+    custom=VARIANTS.map(lambda n: make.facet(any=n)),
+)
+
+run_events = st.builds(
+    make.run_event,
+    st.sampled_from(("START", "RUNNING", "COMPLETE", "FAIL", "ABORT", "OTHER")),
+    SECONDS,
+    run=st.sampled_from((1, 2, 3)),
+    job=st.sampled_from(JOBS),
+    inputs=_inputs,
+    outputs=_outputs,
+    run_facets=_run_facets,
+    job_facets=_job_facets,
+)
+job_events = st.builds(
+    lambda second, job, inputs, outputs, facets: make.job_event(second, job=job, inputs=inputs, outputs=outputs, **facets),
+    SECONDS,
+    st.sampled_from(JOBS),
+    _inputs,
+    _outputs,
+    _job_facets,
+)
+dataset_events = st.builds(
+    make.dataset_event,
+    SECONDS,
+    st.builds(
+        lambda name, facets: {"namespace": "db", "name": name, "facets": facets},
+        _names,
+        _maybe(**_dataset_facets, lineage=_dataset_lineage),
+    ),
+)
+events = st.one_of(run_events, run_events, job_events, dataset_events)

@@ -1,0 +1,104 @@
+"""Stores for tests: in memory, copied from one migrated template, written and read like the real one."""
+
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from bridge.intake.reading import Reader
+from bridge.store.classes import NeverLink
+from bridge.store.export import export_canonical
+from bridge.store.graph import Edge, Graph
+from bridge.store.schema import prepare
+from bridge.store.writer import Incoming, Rejected, Writer
+from mappers.folding import FoldingRule, Granularity
+from mappers.openlineage.event import Limits
+from mappers.openlineage.statements import Rules
+
+Json = dict[str, Any]
+
+
+@cache
+def template_connection() -> sqlite3.Connection:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "template.db"
+        prepare(path)
+        template = sqlite3.connect(":memory:", check_same_thread=False)
+        source = sqlite3.connect(path)
+        source.backup(template)
+        source.close()
+    return template
+
+
+def empty_store() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    template_connection().backup(connection)
+    return connection
+
+
+def as_bytes(event: Json | bytes) -> bytes:
+    return event if isinstance(event, bytes) else msgspec.json.encode(event)
+
+
+class Store:
+    """A store, its writer, and the questions that tests ask."""
+
+    def __init__(
+        self, org: str = "default", never_link: Sequence[NeverLink] = (), targets: Iterable[str] = ()
+    ) -> None:
+        self.db = empty_store()
+        self.org = org
+        self.reader = Reader(Rules(org), Limits(), clock=lambda: 0)
+        self.writer = Writer(self.db, org, never_link=never_link, targets=targets)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.db.close()
+
+    def read(self, event: Json | bytes, *, historical: bool = False) -> Incoming | Rejected:
+        return self.reader.read(as_bytes(event), "test", historical=historical)
+
+    def apply(self, *events: Json | bytes) -> Self:
+        """Write all events as one group."""
+        self.writer.write([self.read(event) for event in events])
+        return self
+
+    def apply_each(self, *events: Json | bytes) -> Self:
+        """Write every event in a group of its own."""
+        for event in events:
+            self.apply(event)
+        return self
+
+    def export(self) -> bytes:
+        return b"".join(export_canonical(self.db, self.org))
+
+    def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        return self.db.execute(query, values).fetchall()
+
+    def value(self, query: str, *values: Any) -> Any:
+        rows = self.rows(query, *values)
+        assert len(rows) == 1, rows
+        return rows[0][0]
+
+    def graph(self, granularity: Granularity = "job", rule: FoldingRule = FoldingRule()) -> Graph:
+        self.db.row_factory = sqlite3.Row
+        return Graph(self.db, self.org, granularity, rule)
+
+    def upstream(self, name: str, granularity: Granularity = "job", namespace: str = "db") -> set[tuple[str, ...]]:
+        """Name the edges into a dataset: (source, job, step, evidence)."""
+        graph = self.graph(granularity)
+        found = graph.find(namespace, name)
+        assert found is not None, f"no dataset {namespace} {name}"
+        return {_named(graph, edge) for edge in graph.upstream(found)}
+
+
+def _named(graph: Graph, edge: Edge) -> tuple[str, ...]:
+    source = graph.dataset(edge.source).name if edge.source else "?"
+    job = graph.job(edge.job).name if edge.job else ""
+    return source, job, edge.step, edge.evidence
