@@ -65,8 +65,10 @@ class Store:
         return self.reader.read(as_bytes(event), "test", historical=historical)
 
     def apply(self, *events: Json | bytes) -> Self:
-        """Write all events as one group."""
-        self.writer.write([self.read(event) for event in events])
+        """Write all events as one group; every one of them must be mapped."""
+        items = [self.read(event) for event in events]
+        assert all(isinstance(item, Incoming) and item.failure is None for item in items), items
+        self.writer.write(items)
         return self
 
     def apply_each(self, *events: Json | bytes) -> Self:

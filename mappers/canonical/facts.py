@@ -287,7 +287,7 @@ class QualityResult(NamedTuple):
     qres_id: Key[bytes]
     qdef_id: Const[bytes]
     run_id: Const[bytes]
-    dataset_version_id: Const[bytes | None]
+    dataset_version_id: Greatest[bytes | None]
     result_order: Annotated[bytes, Order("result")]
     executed_at: Annotated[int, Member("result")]
     status: Annotated[str, Member("result")]

@@ -67,7 +67,7 @@ class _Envelope(msgspec.Struct):
     schemaURL: str | None = None  # noqa: N815
     run: _RunShape | None = None
     job: _JobShape | None = None
-    dataset: msgspec.Raw | None = None
+    dataset: msgspec.Raw = msgspec.Raw()
     inputs: list[msgspec.Raw] | None = None
     outputs: list[msgspec.Raw] | None = None
 
@@ -105,7 +105,7 @@ def read_event(body: bytes, limits: Limits = Limits()) -> Event:  # noqa: B008 -
         job_facets=read_facets(envelope.job.facets, "job.facets", notes) if envelope.job else {},
         inputs=_datasets(envelope.inputs, "inputs", notes) if job else [],
         outputs=_datasets(envelope.outputs, "outputs", notes) if job else [],
-        dataset=_dataset(bytes(envelope.dataset), "dataset", notes) if envelope.dataset and not job else None,
+        dataset=_dataset(bytes(envelope.dataset), "dataset", notes) if not job else None,
         event_hash=_event_hash(whole, micros),
         notes=tuple(notes),
     )
@@ -129,9 +129,7 @@ def _replace_nul(body: bytes, notes: list[str]) -> bytes:
 
 
 def _check_kind(envelope: _Envelope, notes: list[str]) -> None:
-    has_dataset = envelope.dataset is not None and bytes(envelope.dataset) != b"null"
-    if not has_dataset:
-        envelope.dataset = None
+    has_dataset = bytes(envelope.dataset) not in (b"", b"null")
     if envelope.job is None:
         if envelope.run is not None:
             raise RefusedEvent("a run needs its job", "job")

@@ -27,17 +27,31 @@ _fields = st.lists(
     st.builds(make.field, _names, st.sampled_from(("k", "v")), _transformation), min_size=1, max_size=2
 )
 _source = st.builds(
-    lambda name, column, done: {"type": "DATASET", "namespace": "db", "name": name, **column, "transformations": [done]},
+    lambda name, column, done: {
+        "type": "DATASET",
+        "namespace": "db",
+        "name": name,
+        **column,
+        "transformations": [done],
+    },
     _names,
     st.sampled_from(({}, {"field": "k"})),
     _transformation,
 )
 _entry_fields = st.dictionaries(
-    st.sampled_from(("k", "v")), st.fixed_dictionaries({"inputs": st.lists(_source, min_size=1, max_size=2)}), max_size=2
+    st.sampled_from(("k", "v")),
+    st.fixed_dictionaries({"inputs": st.lists(_source, min_size=1, max_size=2)}),
+    max_size=2,
 )
 _entry = st.one_of(
     st.builds(
-        lambda name, inputs, fields: {"type": "DATASET", "namespace": "db", "name": name, "inputs": inputs, "fields": fields},
+        lambda name, inputs, fields: {
+            "type": "DATASET",
+            "namespace": "db",
+            "name": name,
+            "inputs": inputs,
+            "fields": fields,
+        },
         _names,
         st.lists(_source, max_size=2),
         _entry_fields,
@@ -52,7 +66,13 @@ _dataset_lineage = st.builds(
 _dataset_facets = {
     "schema": st.one_of(
         st.sampled_from(
-            (make.schema("k"), make.schema("k", "v"), make.schema("k", v="described"), make.facet(fields=[]), make.DELETED)
+            (
+                make.schema("k"),
+                make.schema("k", "v"),
+                make.schema("k", v="described"),
+                make.facet(fields=[]),
+                make.DELETED,
+            )
         )
     ),
     "documentation": st.one_of(VARIANTS.map(lambda n: make.facet(description=f"text {n}")), st.just(make.DELETED)),
@@ -134,7 +154,9 @@ run_events = st.builds(
     job_facets=_job_facets,
 )
 job_events = st.builds(
-    lambda second, job, inputs, outputs, facets: make.job_event(second, job=job, inputs=inputs, outputs=outputs, **facets),
+    lambda second, job, inputs, outputs, facets: make.job_event(
+        second, job=job, inputs=inputs, outputs=outputs, **facets
+    ),
     SECONDS,
     st.sampled_from(JOBS),
     _inputs,
