@@ -81,7 +81,7 @@ class Store:
         return b"".join(export_canonical(self.db, self.org))
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        return self.db.execute(query, values).fetchall()
+        return [tuple(row) for row in self.db.execute(query, values).fetchall()]
 
     def value(self, query: str, *values: Any) -> Any:
         rows = self.rows(query, *values)

@@ -22,6 +22,7 @@ from mappers.canonical.facts import (
     Namespace,
     Run,
 )
+from mappers.canonical.identity import run_id
 from mappers.canonical.merge import Reducer, Row, merger, plan_of
 from mappers.openlineage.event import Event
 
@@ -175,7 +176,7 @@ class Writer:
                     item.event.event_hash,
                     item.event.event_type,
                     item.event.micros,
-                    next((row[1] for row in item.rows if type(row) is Run), None),
+                    run_id(self._org, item.event.run_uuid) if item.event.run_uuid else None,
                     "/".join(item.event.job) if item.event.job else None,
                     item.received_at,
                     item.source,
