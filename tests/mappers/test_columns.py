@@ -1,0 +1,148 @@
+"""Column lineage in all spellings, as elements."""
+
+import pytest
+
+from tests import factories as make
+from tests.factories import Json, columns, dataset, done, facet, field, run_event
+from tests.stores import Store
+
+ROWS = """
+SELECT source_dataset, source_field, target_field, transformation_type, transformation_subtype, masking
+FROM ol_column_lineage ORDER BY 1, 2, 3, 4, 5
+"""
+FILTER = done("INDIRECT", "FILTER")
+WINDOW = done("INDIRECT", "WINDOW")
+
+
+def rows_of(store: Store, lineage: Json) -> list[tuple[object, ...]]:
+    store.apply(run_event(outputs=[dataset("t", columnLineage=lineage)]))
+    return store.rows(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("legacy", "expected"),
+    [
+        ({"transformationType": "IDENTITY", "transformationDescription": "copied"}, ("DIRECT", "IDENTITY", 0)),
+        ({"transformationType": "MASKED"}, ("DIRECT", "TRANSFORMATION", 1)),
+        ({}, ("DIRECT", "", 0)),
+    ],
+)
+def test_version_1_0_says_it_for_all_sources(store: Store, legacy: Json, expected: tuple[object, ...]) -> None:
+    lineage = facet(fields={"k": {"inputFields": [field("a", "x")], **legacy}})
+    assert rows_of(store, lineage) == [("a", "x", "k", *expected)]
+    description = legacy.get("transformationDescription", "")
+    assert store.value("SELECT transformation_description FROM column_lineage") == description
+
+
+def test_version_1_1_says_it_for_each_source(store: Store) -> None:
+    masked = done(subtype="TRANSFORMATION", masking=True)
+    assert rows_of(store, columns({"k": [field("a", "x", done(), masked)]})) == [
+        ("a", "x", "k", "DIRECT", "IDENTITY", 0),
+        ("a", "x", "k", "DIRECT", "TRANSFORMATION", 1),
+    ]
+
+
+def test_version_1_2_and_the_fan_out_before_it_are_the_same_rows() -> None:
+    direct = {"k": [field("a", "k", done())], "v": [field("a", "v", done())]}
+    fanned = {name: [*inputs, field("a", "f", FILTER)] for name, inputs in direct.items()}
+    with Store() as new, Store() as old:
+        assert rows_of(new, columns(direct, [field("a", "f", FILTER)])) == rows_of(old, columns(fanned))
+        assert new.export() != b""
+        assert ("a", "f", None, "INDIRECT", "FILTER", 0) in new.rows(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("fields", "lifted"),
+    [
+        ({"k": [field("a", "f", FILTER)]}, True),
+        ({"k": [field("a", "f", WINDOW)]}, False),
+        ({"k": [field("a", "f", WINDOW)], "v": [field("a", "f", WINDOW)]}, True),
+        ({"k": [field("a", "f", FILTER)], "v": [field("a", "g", FILTER)]}, False),
+        ({"k": [field("a", "f", done())], "v": [field("a", "f", done())]}, False),
+    ],
+    ids=["one column, whole-dataset subtype", "one column, column subtype", "every column", "not every", "direct"],
+)
+def test_only_what_reaches_every_column_indirectly_is_lifted(
+    store: Store, fields: dict[str, list[Json]], lifted: bool
+) -> None:
+    found = rows_of(store, columns(fields))
+    assert all((row[2] is None) is lifted for row in found)
+
+
+def test_metadata_columns_are_no_sources_but_their_table_is(store: Store) -> None:
+    assert rows_of(store, columns({}, [field("a", "_file", FILTER)])) == []
+    assert store.rows("SELECT edge_role, evidence FROM lineage_edge WHERE edge_role = 'DERIVES'") == [
+        ("DERIVES", "column")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "edges"),
+    [
+        (
+            {"type": "JOB", "inputs": [{"namespace": "db", "name": "a", "type": "DATASET"}]},
+            [("dataset", "CONSUMES", "job")],
+        ),
+        ({"namespace": "jobs", "name": "x", "type": "JOB", "inputs": [{"type": "JOB"}]}, [("job", "DERIVES", "job")]),
+        (
+            {"namespace": "db", "name": "t", "type": "DATASET", "inputs": [{"type": "JOB"}]},
+            [("job", "PRODUCES", "dataset")],
+        ),
+        (
+            {
+                "namespace": "db",
+                "name": "t",
+                "type": "DATASET",
+                "inputs": [{"namespace": "db", "name": "a", "type": "DATASET"}],
+            },
+            [("dataset", "DERIVES", "dataset")],
+        ),
+        (
+            {
+                "namespace": "db",
+                "name": "t",
+                "type": "DATASET",
+                "inputs": [],
+                "fields": {"k": {"inputs": [{"type": "JOB", "transformations": [done()]}]}},
+            },
+            [("job", "PRODUCES", "dataset")],
+        ),
+        ({"namespace": "db", "name": "t", "type": "DATASET", "inputs": []}, []),
+        ({"type": "DATASET", "inputs": []}, []),
+    ],
+    ids=[
+        "dataset to own job",
+        "job to job",
+        "job to dataset",
+        "dataset to dataset",
+        "field from job",
+        "generator",
+        "nameless",
+    ],
+)
+@pytest.mark.parametrize("key", ["entries", "lineage"])
+def test_explicit_entries_of_every_shape(store: Store, entry: Json, edges: list[tuple[str, ...]], key: str) -> None:
+    store.apply(run_event(job_facets={"lineage": facet(**{key: [entry]})}))
+    query = "SELECT source_type, edge_role, target_type FROM lineage_edge WHERE evidence = 'explicit'"
+    assert store.rows(query) == edges
+
+
+def test_an_explicit_source_field_without_a_target_field_affects_the_whole_target(store: Store) -> None:
+    source = {
+        "namespace": "db",
+        "name": "a",
+        "type": "DATASET",
+        "field": "g",
+        "transformations": [done("INDIRECT", "GROUP_BY")],
+    }
+    entry = {"namespace": "db", "name": "t", "type": "DATASET", "inputs": [source]}
+    store.apply(run_event(job_facets={"lineage": facet(entries=[entry])}))
+    assert store.rows(ROWS) == [("a", "g", None, "INDIRECT", "GROUP_BY", 0)]
+
+
+def test_a_declared_jobs_column_lineage_is_active_until_a_run_speaks(store: Store) -> None:
+    active = "SELECT source_dataset FROM ol_column_lineage WHERE is_active"
+    store.apply(make.job_event(9, outputs=[dataset("t", columnLineage=columns({"k": [field("a", "k")]}))]))
+    assert store.rows(active) == [("a",)]
+    store.apply(run_event(second=1, outputs=[dataset("t", columnLineage=columns({"k": [field("b", "k")]}))]))
+    assert store.rows(active) == [("b",)]
