@@ -1,0 +1,135 @@
+"""The store's schema: what migrations make is what the code declares, and nothing newer is touched."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+
+from bridge.store import migrations, schema
+from bridge.store.tables import metadata
+from bridge.store.views import VIEWS
+from mappers.errors import StoreMismatch
+from tests.stores import empty_store
+
+SEED = {
+    "ol_namespace": "namespace_id namespace_uri description spec_version created_at",
+    "ol_dataset": "dataset_id namespace_id name description source_type created_at updated_at is_active",
+    "ol_dataset_field": "field_id dataset_id field_name field_type field_description ordinal_position nullable created_at",
+    "ol_job": "job_id namespace_id name description job_type created_at updated_at",
+    "ol_run": "run_id job_id event_type event_time nominal_start_time nominal_end_time producer schema_url created_at",
+    "ol_run_input": "run_id dataset_id",
+    "ol_run_output": "run_id dataset_id",
+    "ol_column_lineage": (
+        "lineage_id run_id source_namespace source_dataset source_field target_namespace target_dataset target_field"
+        " transformation_type transformation_subtype transformation_description masking confidence_score discovered_at"
+        " is_active"
+    ),
+    "ol_schema_version": "version_id openlineage_spec_version schema_version applied_at description",
+    "dataset_version": "version_tag path row_count checksum schema_hash produced_by_run_id produced_at metadata_json",
+    "dataset_schema": "dataset_id schema_hash columns_json",
+    "lineage_edge": "source_type source_id target_type target_id edge_role transform_meta evidence first_seen last_seen",
+    "run_event": "payload run_id process_key event_type received_at source historical notes_json event_hash",
+    "sla": "sla_id name description sla_window_sec escalation_json created_at",
+    "quality_check_def": "qdef_id dataset_id name sql_expression expected_result created_at",
+    "quality_check_result": "qres_id qdef_id dataset_version_id executed_at status detail_json",
+    "dataset_registration": "reg_id dataset_id submitted_by submitted_at status reviewer review_comment",
+    "dataset": (
+        "dataset_id namespace name full_name description default_format owner_team owner_email default_sla_id status"
+        " created_by created_at updated_at"
+    ),
+    "process": "process_id process_key name description technology team owner_email trigger_mode created_at updated_at",
+    "process_run": (
+        "run_id run_uuid process_id start_ts end_ts status attempt parent_run_uuid log_location facets_json created_at"
+    ),
+}
+
+
+def shape(connection: sqlite3.Connection) -> dict[str, object]:
+    """Describe tables and indexes as SQLite understands them, whatever the text of their DDL."""
+    found: dict[str, object] = {}
+    names = connection.execute(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'alembic%'"
+    )
+    for name, ddl in names.fetchall():
+        columns = connection.execute(
+            'SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_info(?)', (name,)
+        )
+        found[name] = (columns.fetchall(), "WITHOUT ROWID" in ddl, "AUTOINCREMENT" in ddl)
+    indexes = connection.execute("SELECT name, tbl_name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
+    for name, table in indexes.fetchall():
+        parts = [c for (c,) in connection.execute("SELECT name FROM pragma_index_info(?)", (name,))]
+        unique = connection.execute(
+            'SELECT "unique", partial FROM pragma_index_list(?) WHERE name = ?', (table, name)
+        )
+        found[f"index {name}"] = (table, parts, unique.fetchall())
+    return found
+
+
+def test_a_migrated_store_has_exactly_the_declared_schema(tmp_path: Path) -> None:
+    migrated, declared = tmp_path / "migrated.db", tmp_path / "declared.db"
+    schema.prepare(migrated)
+    engine = sa.create_engine(f"sqlite:///{declared}")
+    metadata.create_all(engine)
+    engine.dispose()
+    shapes = []
+    for path in (migrated, declared):
+        connection = sqlite3.connect(path)
+        shapes.append(shape(connection))
+        connection.close()
+    assert shapes[0] == shapes[1]
+
+
+def test_the_newest_step_is_what_the_code_thinks() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    assert ScriptDirectory.from_config(config).get_current_head() == migrations.HEAD
+
+
+@pytest.mark.parametrize("table", SEED)
+def test_every_column_of_the_seed_models_is_there(table: str) -> None:
+    connection = empty_store()
+    columns = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))}
+    connection.close()
+    assert set(SEED[table].split()) <= columns
+    assert table == "ol_schema_version" or "org_id" in columns
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_can_be_read(view: str) -> None:
+    connection = empty_store()
+    assert connection.execute(f"SELECT * FROM {view}").fetchall() == []
+    connection.close()
+
+
+def test_preparing_twice_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    for _ in range(2):
+        schema.prepare(path)
+    connection = sqlite3.connect(path)
+    assert connection.execute(
+        "SELECT openlineage_spec_version, schema_version FROM ol_schema_version"
+    ).fetchall() == [("2-0-2", migrations.HEAD)]
+    connection.close()
+
+
+def test_a_newer_store_is_refused_with_the_reason(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    schema.prepare(path)
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.commit()
+    connection.close()
+    with pytest.raises(StoreMismatch, match=rf"version 9999.*knows up to {migrations.HEAD}"):
+        schema.prepare(path)
+
+
+def test_somebody_elses_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE mine (x)")
+    connection.close()
+    with pytest.raises(StoreMismatch, match="not one of lineage-bridge"):
+        schema.prepare(path)
