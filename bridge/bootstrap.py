@@ -1,13 +1,15 @@
 """The one place where concrete parts are put together."""
 
 import sqlite3
+from pathlib import Path
 
 from bridge.intake.reading import Reader
 from bridge.settings import Settings
 from bridge.store.classes import NeverLink
 from bridge.store.schema import prepare
-from bridge.store.sqlite import open_reader, open_writer, store_path
+from bridge.store.sqlite import open_reader, open_writer, store_path, transient
 from bridge.store.writer import Writer
+from mappers.errors import StoreBusy, StoreMismatch
 from mappers.openlineage.event import Limits
 from mappers.openlineage.statements import Rules
 
@@ -23,10 +25,22 @@ def make_reader(settings: Settings) -> Reader:
     )
 
 
+def prepare_store(settings: Settings) -> Path:
+    """Make the store or bring it up to date; raises an error that names its file when that cannot be done."""
+    path = store_path(settings.store.url)
+    try:
+        prepare(path)
+    except (sqlite3.DatabaseError, OSError) as error:
+        reason = f"the store {path} cannot be used: {error}"
+        if isinstance(error, sqlite3.OperationalError) and transient(error) is not None:
+            raise StoreBusy(reason) from error
+        raise StoreMismatch(f"{reason}. Choose another file with store.url") from error
+    return path
+
+
 def make_writer(settings: Settings) -> Writer:
     """Open the store for writing, made or brought up to date first."""
-    path = store_path(settings.store.url)
-    prepare(path)
+    path = prepare_store(settings)
     limit = settings.store.max_size_mb
     return Writer(
         open_writer(path, max_pages=limit * (1 << 20) // _PAGE_BYTES if limit else None),
@@ -38,6 +52,4 @@ def make_writer(settings: Settings) -> Writer:
 
 def open_store(settings: Settings) -> sqlite3.Connection:
     """Open the store for reading, made or brought up to date first."""
-    path = store_path(settings.store.url)
-    prepare(path)
-    return open_reader(path)
+    return open_reader(prepare_store(settings))

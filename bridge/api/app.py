@@ -62,11 +62,13 @@ class Service:
             return "starting"
         if not self.gate.group.healthy:
             return "the last commit failed: see the log"
+        if self.gate.group.crowded():
+            return "as many events as may wait are waiting to be written"
         return None
 
     def refusal(self, request: Request) -> Response | None:
         """Check a request against the scope of its route."""
-        scope = ROUTE_SCOPES[request.url.path]
+        scope = ROUTE_SCOPES[request.scope["path"]]
         return self._authorizer.refusal(request.headers.get("authorization"), scope) if scope else None
 
 

@@ -18,6 +18,7 @@ _CREATED = Response(status_code=201)
 _GONE = Response(status_code=400)
 _JSON_TYPES = frozenset({"", "application/json", "application/x-ndjson"})
 _MEGABYTE = 1 << 20
+_LENGTH_DIGITS = 18
 
 
 class LineageEndpoint:
@@ -59,18 +60,20 @@ class LineageEndpoint:
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes | None:
         length = headers.get("content-length", "")
-        if length.isdigit() and int(length) > self._max_body:
-            raise TooLarge(f"the body has {length} bytes; the limit is {self._max_body}")
-        body: bytes = b""
+        if length.isdecimal() and (len(length) > _LENGTH_DIGITS or int(length) > self._max_body):
+            raise TooLarge(f"the body has {length[:_LENGTH_DIGITS]} bytes; the limit is {self._max_body}")
+        parts: list[bytes] = []
+        size = 0
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return None
-            body += message.get("body", b"")
-            if len(body) > self._max_body:
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > self._max_body:
                 raise TooLarge(f"the body has more than {self._max_body} bytes")
             if not message.get("more_body"):
-                return body
+                return b"".join(parts)
 
     async def _take(self, body: bytes, *, unpack: bool) -> Response:
         try:

@@ -1,33 +1,44 @@
 """Runs the service: listens, says so, and drains when told to stop."""
 
+import signal
 import socket
 import sys
+from types import FrameType
 
 import structlog
 import uvicorn
 
 from bridge.api.app import Service, build_app
-from bridge.bootstrap import make_reader, make_writer
+from bridge.bootstrap import make_reader, make_writer, prepare_store
 from bridge.log import configure_log
 from bridge.settings import Settings
-from bridge.store.schema import prepare
-from bridge.store.sqlite import store_path
 from mappers.errors import ConfigError
 
 _BACKLOG = 2048
+
+
+class _Server(uvicorn.Server):
+    """Drains at the first signal and dies of the second; a drain that ends is no failure."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signature is uvicorn's
+        """Take a signal."""
+        if self.should_exit:
+            signal.signal(sig, signal.SIG_DFL)
+            signal.raise_signal(sig)
+        self.should_exit = True
 
 
 def serve_forever(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT; a second signal does not wait for the drain."""
     configure_log(settings.log)
     log = structlog.get_logger()
-    path = store_path(settings.store.url)
-    prepare(path)
+    path = prepare_store(settings)
     listener = _listen(settings)
     host, port = listener.getsockname()[:2]
     app = build_app(Service(settings, make_reader(settings), lambda: make_writer(settings)))
-    log.info("listening", url=f"http://{host}:{port}", store=str(path), pid_stops_with="SIGTERM")
-    server = uvicorn.Server(
+    name = f"[{host}]" if ":" in host else host
+    log.info("listening", url=f"http://{name}:{port}", store=str(path), pid_stops_with="SIGTERM")
+    server = _Server(
         uvicorn.Config(
             app,
             loop="uvloop" if sys.platform != "win32" else "asyncio",

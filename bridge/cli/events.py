@@ -27,6 +27,9 @@ def ingest(
 ) -> None:
     """Take events from files: ndjson, JSON, a JSON array, gzipped or not. Goes on where it stopped."""
     settings = load(config)
+    from bridge.log import configure_log  # noqa: PLC0415
+
+    configure_log(settings.log)
     from bridge.bootstrap import make_reader, make_writer  # noqa: PLC0415
     from bridge.intake.ingest import Ingestion, Report  # noqa: PLC0415
     from connectors.openlineage.files import event_files  # noqa: PLC0415
@@ -40,7 +43,7 @@ def ingest(
     for path in files:
         with _progress(path) as progress:
             total = total.plus(ingestion.file(path, progress))
-    if len(files) < len(paths) and any(str(path) == "-" for path in paths):
+    if any(str(path) == "-" for path in paths):
         total = total.plus(ingestion.stream(sys.stdin.buffer, "stdin"))
     _print_report(total, len(files))
 
@@ -50,11 +53,14 @@ def _print_report(total: "Report", files: int) -> None:
     if total.resumed_at:
         text += f", {total.resumed_at} bytes had been taken before (--again takes them anew)"
     typer.echo(text)
+    for reason in total.unreadable:
+        typer.echo(f"error: cannot read on in {reason}", err=True)
     if total.rejected or total.unmerged:
         typer.echo(
             f"{total.rejected} rejected, {total.unmerged} kept but not merged: see `lineage-bridge rejected list`",
             err=True,
         )
+    if total.rejected or total.unmerged or total.unreadable:
         raise typer.Exit(1)
 
 
@@ -109,6 +115,9 @@ def retry_rejected(
 ) -> None:
     """Try again to take what was refused or not merged, for instance after an upgrade."""
     settings = load(config)
+    from bridge.log import configure_log  # noqa: PLC0415
+
+    configure_log(settings.log)
     from bridge.bootstrap import make_reader, make_writer, open_store  # noqa: PLC0415
     from bridge.store.rejected import payload_of  # noqa: PLC0415
     from bridge.store.writer import Incoming  # noqa: PLC0415
@@ -119,7 +128,9 @@ def retry_rejected(
     taken = 0
     for trouble in chosen:
         payload = payload_of(store, settings.org, trouble)
-        item = reader.read(payload, trouble.source) if payload is not None else None
+        # An event already in the log keeps its mark: history stays history only if every receipt says so.
+        known = trouble.kind == "unmerged"
+        item = reader.read(payload, trouble.source, historical=known) if payload is not None else None
         if isinstance(item, Incoming) and item.failure is None:
             writer.write([item])
             if trouble.kind == "rejected":

@@ -1,6 +1,7 @@
 """`lineage-bridge keys`."""
 
 import hashlib
+import json
 import secrets
 from enum import StrEnum
 from typing import Annotated
@@ -31,7 +32,7 @@ def create(
     typer.echo("Keep it: it is not shown again. Add to the configuration:\n", err=True)
     typer.echo(
         "server:\n  api_keys:\n"
-        f"    - name: {name!r}\n"
+        f"    - name: {json.dumps(name, ensure_ascii=False)}\n"
         f"      sha256: {hashlib.sha256(key.encode()).hexdigest()}\n"
         f"      scopes: [{', '.join(dict.fromkeys(scope))}]",
         err=True,

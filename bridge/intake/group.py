@@ -39,11 +39,14 @@ class GroupCommit(Generic[T]):
         *,
         max_group: int = 256,
         max_waiting: int = 5_000,
+        probe_seconds: float = 2.0,
     ) -> None:
         self._writer = writer
         self._settled = settled
         self._max_group = max_group
         self._max_waiting = max_waiting
+        self._probe_seconds = probe_seconds
+        self._probe: Incoming | Rejected | None = None
         self._queue: queue.SimpleQueue[_Waiting[T] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self.healthy = True
@@ -61,16 +64,20 @@ class GroupCommit(Generic[T]):
         """Count the events that wait for a commit."""
         return self._queue.qsize()
 
+    def crowded(self) -> bool:
+        """Tell whether as many events wait as may wait."""
+        return self._queue.qsize() >= self._max_waiting
+
     def submit(self, item: Incoming | Rejected, token: T) -> None:
         """Queue an event; raises Overloaded instead of letting the queue grow."""
-        if self._queue.qsize() >= self._max_waiting:
+        if self.crowded():
             raise Overloaded(f"{self._max_waiting} events are waiting to be written")
         self._queue.put(_Waiting(item, token))
 
     def _run(self) -> None:
         open_ = True
         while open_:
-            first = self._queue.get()
+            first = self._next()
             group = [first] if first is not None else []
             open_ = first is not None
             while open_ and len(group) < self._max_group:
@@ -85,10 +92,27 @@ class GroupCommit(Generic[T]):
             if group:
                 self._commit(group)
 
+    def _next(self) -> _Waiting[T] | None:
+        """Wait for the next event; meanwhile, find out whether a store that took none takes them again.
+
+        While the service says that it is not ready, perhaps nobody sends anything that would find out. The
+        probe is an event that was refused: its sender sends it again, and equal events are one.
+        """
+        while self._probe is not None:
+            try:
+                return self._queue.get(timeout=self._probe_seconds)
+            except queue.Empty:
+                self._write([self._probe])
+        return self._queue.get()
+
     def _commit(self, group: list[_Waiting[T]]) -> None:
+        error = self._write([waiting.item for waiting in group])
+        self._settled([waiting.token for waiting in group], error)
+
+    def _write(self, items: list[Incoming | Rejected]) -> TransientError | None:
         error: TransientError | None = None
         try:
-            self._writer.write([waiting.item for waiting in group])
+            self._writer.write(items)
         except TransientError as passing:
             error = passing
             if self.healthy:
@@ -98,5 +122,8 @@ class GroupCommit(Generic[T]):
             _log.critical("the store failed: stopping without answering", exc_info=True)
             sys.stderr.flush()
             os._exit(EXIT_STORAGE)
+        if error is None and not self.healthy:
+            _log.info("the store takes events again")
         self.healthy = error is None
-        self._settled([waiting.token for waiting in group], error)
+        self._probe = None if error is None else items[0]
+        return error

@@ -1,5 +1,7 @@
 """Files of events into the store: every record through the one door, resumable where it stopped."""
 
+import os
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
@@ -14,20 +16,30 @@ from mappers.canonical.identity import digest
 _FINGERPRINT_BYTES = 4096
 _GROUP = 500
 
+#: What a file can fail with while it is read: the disk, torn gzip, damaged gzip.
+_READ_ERRORS = (OSError, EOFError, zlib.error)
+
 Progress = Callable[[int], None]
 
 
 class Report(NamedTuple):
-    """How an ingestion went, and how many bytes an earlier one had already taken."""
+    """How an ingestion went, how many bytes an earlier one had taken, and what could not be read to its end."""
 
     accepted: int = 0
     rejected: int = 0
     unmerged: int = 0
     resumed_at: int = 0
+    unreadable: tuple[str, ...] = ()
 
     def plus(self, other: "Report") -> "Report":
         """Add two reports up."""
-        return Report(*(ours + theirs for ours, theirs in zip(self, other, strict=True)))
+        return Report(
+            self.accepted + other.accepted,
+            self.rejected + other.rejected,
+            self.unmerged + other.unmerged,
+            self.resumed_at + other.resumed_at,
+            self.unreadable + other.unreadable,
+        )
 
 
 class Ingestion:
@@ -44,23 +56,28 @@ class Ingestion:
 
     def file(self, path: Path, progress: Progress = lambda _: None) -> Report:
         """Take one file, from where an earlier ingestion of the same content stopped."""
-        with open_events(path) as file:
-            name = str(path.resolve())
-            start = 0 if self._again else self._resume_at(file, name)
-            progress(start)
-            prefix = _prefix(file)
-            report = self._take(read_records(file, start), str(path), progress, (name, prefix))
+        try:
+            with open_events(path) as file:
+                name, prefix = _text(path.resolve()), _prefix(file)
+                start = 0 if self._again else self._resume_at(file, name, prefix)
+                progress(start)
+                report = self._take(read_records(file, start), _text(path), progress, (name, prefix))
+        except _READ_ERRORS as error:
+            return Report(unreadable=(f"{_text(path)}: {error}",))
         return report._replace(resumed_at=start)
 
     def stream(self, file: BinaryIO, source: str) -> Report:
         """Take events from a stream, which cannot be resumed."""
         return self._take(read_records(file), source, lambda _: None, None)
 
-    def _resume_at(self, file: BinaryIO, name: str) -> int:
+    def _resume_at(self, file: BinaryIO, name: str, prefix: bytes) -> int:
         known = self._writer.position(name)
-        if known is None:
+        if known is None or known.fingerprint != _fingerprint(prefix, known.end):
             return 0
-        return known.end if known.fingerprint == _fingerprint(_prefix(file), known.end) else 0
+        if file.seek(known.end - 1) == known.end - 1 and file.read(1):
+            return known.end
+        file.seek(0)  # it is shorter than what was taken: another file with the same beginning
+        return 0
 
     def _take(
         self, records: Iterator[Record], source: str, progress: Progress, file: tuple[str, bytes] | None
@@ -68,7 +85,12 @@ class Ingestion:
         report = Report()
         pending: Future[None] | None = None
         with ThreadPoolExecutor(1, thread_name_prefix="writer") as writing:
-            while group := list(islice(records, _GROUP)):
+            while True:
+                group, error = _next_group(records)
+                if error is not None:
+                    report = report._replace(unreadable=(f"{source}: {error}",))
+                if not group:
+                    break
                 items = [self._reader.read(r.payload, source, historical=self._historical) for r in group]
                 end = max(record.end for record in group)
                 position = Position(file[0], _fingerprint(file[1], end), end) if file and end else None
@@ -76,10 +98,26 @@ class Ingestion:
                     pending.result()
                 pending = writing.submit(self._writer.write, items, position)
                 report = report.plus(_count(items))
-                progress(end)
+                if end:
+                    progress(end)
             if pending is not None:
                 pending.result()
         return report
+
+
+def _next_group(records: Iterator[Record]) -> tuple[list[Record], Exception | None]:
+    """Read on; what was read before an error is as good as any."""
+    group: list[Record] = []
+    try:
+        group.extend(islice(records, _GROUP))
+    except _READ_ERRORS as error:
+        return group, error
+    return group, None
+
+
+def _text(path: Path) -> str:
+    """Spell a path for the store, which keeps text, whatever bytes the file system has in it."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _count(items: list[Incoming | Rejected]) -> Report:

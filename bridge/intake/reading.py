@@ -1,5 +1,6 @@
 """From bytes to what the writer commits: an event with its statements, or a refusal with its reason."""
 
+import re
 import time
 from collections.abc import Callable
 
@@ -13,6 +14,7 @@ from mappers.openlineage.mapping import map_event
 from mappers.openlineage.statements import Rules
 
 _log = structlog.get_logger()
+_MISSING = re.compile(r"Object missing required field `(\w+)`")
 
 
 def now_micros() -> int:
@@ -35,6 +37,8 @@ class Reader:
             event = read_event(payload, self._limits)
         except (RefusedEvent, TooLarge) as error:
             return self.refuse(payload, source, error)
+        except RecursionError:
+            return self.refuse(payload, source, RefusedEvent("nested too deeply"))
         try:
             rows, notes = map_event(event, self._rules)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not lose the event: kept with its reason
@@ -46,5 +50,7 @@ class Reader:
     def refuse(self, payload: bytes, source: str, error: RefusedEvent | TooLarge) -> Rejected:
         """Keep bytes that are no event, with the reason."""
         reason, path = (error.reason, error.path) if isinstance(error, RefusedEvent) else (str(error), "")
+        if missing := _MISSING.fullmatch(reason):
+            reason, path = "is missing", f"{path}.{missing[1]}".lstrip(".")
         large = isinstance(error, TooLarge)
         return Rejected(payload, digest(payload), reason, path, self._clock(), source, large)

@@ -1,6 +1,7 @@
 """OpenLineage events in files: one JSON a line, one JSON a file, a JSON array, gzipped or not, or a folder."""
 
 import gzip
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
@@ -14,7 +15,7 @@ _array_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class Record(NamedTuple):
-    """One event's bytes, and where in the unpacked file to go on after it (0: not before the file's end)."""
+    """One event's bytes, and where in the unpacked file to go on after it (0: not behind this one)."""
 
     payload: bytes
     end: int
@@ -34,27 +35,30 @@ def event_files(paths: list[Path]) -> list[Path]:
 def open_events(path: Path) -> BinaryIO:
     """Open a file of events, unpacking gzip by its content rather than its name."""
     file = path.open("rb")
-    packed = file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
+    if file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC:
+        file.close()
+        return cast("BinaryIO", gzip.open(path))
     file.seek(0)
-    return cast("BinaryIO", gzip.open(file)) if packed else file
+    return file
 
 
 def read_records(file: BinaryIO, start: int = 0) -> Iterator[Record]:
     """Read events one by one, from a position that an earlier reading gave as an end.
 
     A file that is one JSON document over several lines is one record, an array one record an element;
-    anything else is taken line by line.
+    anything else is taken line by line. A last line that is torn is given, but never gone on behind: its
+    writer may not have finished.
     """
     if start:
         file.seek(start)
     else:
-        first = file.readline()
+        while not (first := file.readline()).strip() and first:
+            start += len(first)
         if _opens_document(first):
-            yield from _document(first + file.read())
+            yield from _document(first + file.read(), start)
             return
-        start = len(first)
-        if first.strip():
-            yield Record(first, start)
+        yield from _lines(iter([first]), start)
+        start += len(first)
     yield from _lines(file, start)
 
 
@@ -62,7 +66,8 @@ def _lines(lines: Iterator[bytes], start: int) -> Iterator[Record]:
     for line in lines:
         start += len(line)
         if line.strip():
-            yield Record(line, start)
+            torn = not line.endswith(b"\n") and not _is_json(line.removeprefix(_BOM))
+            yield Record(line, 0 if torn else start)
 
 
 def _opens_document(first: bytes) -> bool:
@@ -72,20 +77,20 @@ def _opens_document(first: bytes) -> bool:
     return text.startswith(b"{") and not _is_json(text)
 
 
-def _document(whole: bytes) -> Iterator[Record]:
+def _document(whole: bytes, start: int) -> Iterator[Record]:
     text = whole.removeprefix(_BOM).strip()
     try:
         if text.startswith(b"["):
             items = [bytes(item) for item in _array_decoder.decode(text)]
             last = len(items) - 1
-            yield from (Record(item, len(whole) if i == last else 0) for i, item in enumerate(items))
+            yield from (Record(item, start + len(whole) if i == last else 0) for i, item in enumerate(items))
             return
     except (msgspec.DecodeError, RecursionError):
         pass  # not one document after all: its lines are read, and refused each with its own reason
     if _is_json(text):
-        yield Record(whole, len(whole))
+        yield Record(whole, start + len(whole))
     else:
-        yield from _lines(iter(whole.splitlines(keepends=True)), 0)
+        yield from _lines(io.BytesIO(whole), start)
 
 
 def _is_json(text: bytes) -> bool:
