@@ -1,0 +1,118 @@
+"""The service in this process: its application with its lifespan, spoken to over ASGI, one request a call."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import httpx
+import msgspec
+
+from bridge.api.app import Service, build_app
+from bridge.api.gate import Gate
+from bridge.bootstrap import make_reader, make_writer
+from bridge.settings import Settings
+from bridge.store.writer import Writer
+from tests.factories import facet, run_event
+from tests.stores import Json, as_bytes, template_connection
+
+LINEAGE = "/api/v1/lineage"
+PROBLEM = "application/problem+json"
+
+T = TypeVar("T")
+
+
+def store_file(folder: Path) -> Path:
+    """Make an empty store without waiting for migrations."""
+    path = folder / "store.db"
+    with sqlite3.connect(path) as made:
+        template_connection().backup(made)
+    made.close()
+    return path
+
+
+def settings_for(folder: Path, **sections: Json) -> Settings:
+    store = {"url": f"sqlite:///{store_file(folder)}", **sections.pop("store", {})}
+    return Settings.model_validate({"store": store, **sections})
+
+
+def event_with(value: str) -> bytes:
+    """Put a JSON text of any kind into a facet of an event."""
+    return as_bytes(run_event(run_facets={"odd": facet(value="@@")})).replace(b'"@@"', value.encode())
+
+
+class Running:
+    """A running service, and what its store holds."""
+
+    def __init__(self, settings: Settings, open_writer: Callable[[], Writer] | None = None) -> None:
+        self.settings = settings
+        self.service = Service(settings, make_reader(settings), open_writer or (lambda: make_writer(settings)))
+        self.app = build_app(self.service)
+        self._runner = asyncio.Runner()
+
+    def __enter__(self) -> Self:
+        self._lifespan = self.app.app.router.lifespan_context(self.app.app)
+        self._runner.run(_entered(self._lifespan))
+        transport = httpx.ASGITransport(self.app)
+        self.client = httpx.AsyncClient(transport=transport, base_url="http://bridge", follow_redirects=False)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._runner.run(self.client.aclose())
+        self._runner.run(self._lifespan.__aexit__(None, None, None))
+        self._runner.close()
+
+    @property
+    def gate(self) -> Gate:
+        assert self.service.gate is not None
+        return self.service.gate
+
+    def run(self, work: Awaitable[T]) -> T:
+        async def whole() -> T:
+            return await work
+
+        return self._runner.run(whole())
+
+    def get(self, path: str, **options: Any) -> httpx.Response:
+        return self.run(self.client.get(path, **options))
+
+    def post(self, body: Any, path: str = LINEAGE, **headers: str) -> httpx.Response:
+        """Send a body; `content_type="…"` stands for the header of that name."""
+        return self.run(self.send(body, path, **headers))
+
+    async def send(self, body: Any, path: str = LINEAGE, **headers: str) -> httpx.Response:
+        content = as_bytes(body) if isinstance(body, dict) else body
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return await self.client.post(path, content=content, headers={"content-type": "application/json", **named})
+
+    def post_gzip(self, body: bytes) -> httpx.Response:
+        return self.post(body, content_encoding="gzip")
+
+    def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        path = self.settings.store.url.removeprefix("sqlite:///")
+        connection = sqlite3.connect(path)
+        try:
+            return connection.execute(query, values).fetchall()
+        finally:
+            connection.close()
+
+    def notes(self) -> list[str]:
+        return [note for (text,) in self.rows("SELECT notes_json FROM run_event") for note in _read_notes(text)]
+
+    def events(self) -> int:
+        return int(self.rows("SELECT count(*) FROM run_event")[0][0])
+
+
+async def _entered(lifespan: Any) -> None:
+    await lifespan.__aenter__()
+
+
+def _read_notes(text: str | None) -> list[str]:
+    return msgspec.json.decode(text, type=list[str]) if text else []
+
+
+async def chunks(body: bytes, size: int = 1 << 16) -> AsyncIterator[bytes]:
+    """Send a body in pieces, without telling its length."""
+    for start in range(0, len(body), size):
+        yield body[start : start + size]
