@@ -41,11 +41,16 @@ def read_config_files(paths: list[Path]) -> ConfigFiles:
             node = yaml.compose(text, Loader=yaml.SafeLoader)
         except OSError as error:
             raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from error
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
+        except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
             raise ConfigError(f"{path} is not YAML: {error}") from error
         if node is None:
             continue
-        value = _build(node, (), path, merged.origins, set())
+        try:
+            value = _build(node, (), path, merged.origins, set())
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            raise ConfigError(f"{path} is not YAML as it is read here: {error}") from error
+        if value is None:
+            continue
         if not isinstance(value, dict):
             raise ConfigError(f"{path}: the file must hold sections, not a {type(value).__name__}")
         _merge(merged.values, value)
@@ -61,6 +66,8 @@ def _build(node: yaml.Node, at: KeyPath, path: Path, origins: dict[KeyPath, Orig
         mapping = {}
         for key_node, value_node in node.value:
             key = str(key_node.value)
+            if key in mapping:
+                raise ConfigError(f"{path}:{key_node.start_mark.line + 1}: {key} is set twice")
             mapping[key] = _build(value_node, (*at, key), path, origins, seen)
             origins[*at, key] = Origin(str(path), key_node.start_mark.line + 1)
         return mapping
@@ -73,7 +80,9 @@ def _build(node: yaml.Node, at: KeyPath, path: Path, origins: dict[KeyPath, Orig
 
 def _variable(match: re.Match[str], origin: Origin) -> str:
     name, default = match.groups()
-    value = os.environ.get(name, default)
+    value = os.environ.get(name)
+    if default is not None:
+        return value or default  # as in the shell, from where people know this
     if value is None:
         raise ConfigError(f"{origin}: the environment variable {name} is not set")
     return value

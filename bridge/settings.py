@@ -1,10 +1,11 @@
 """Every setting of the bridge, from files and the environment, typed and checked at the start."""
 
 import difflib
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_origin
 
 from platformdirs import user_data_path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -17,6 +18,8 @@ from mappers.openlineage.statements import DEFAULT_NOISE
 PREFIX = "LINEAGE_BRIDGE__"
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _FILE_SUFFIX = "_FILE"
+#: What may hold a secret is not repeated in messages.
+_UNSPOKEN = frozenset({"sha256", "url"})
 
 Scope = Literal["ingest", "read", "operate"]
 
@@ -145,29 +148,50 @@ def _read_secret_files() -> None:
     for name in [n for n in os.environ if n.startswith(PREFIX) and n.endswith(_FILE_SUFFIX)]:
         try:
             text = Path(os.environ[name]).read_text(encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(f"cannot read the file of {name}: {error.strerror}") from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"cannot read the file of {name}: {error}") from error
         os.environ[name.removesuffix(_FILE_SUFFIX)] = text.rstrip("\r\n")
         del os.environ[name]
 
 
 def _check_variables() -> None:
-    for name in os.environ:
-        if name.startswith(PREFIX):
-            section = name.removeprefix(PREFIX).partition("__")[0].lower()
-            if section not in Settings.model_fields:
-                raise ConfigError(_unknown(section, name, list(Settings.model_fields)))
+    """Refuse a variable that names no setting, or holds no JSON where a setting is a list or a section."""
+    for name, value in os.environ.items():
+        if not name.upper().startswith(PREFIX):
+            continue
+        parts = name[len(PREFIX) :].lower().split("__")
+        kind: Any = Settings
+        for i, part in enumerate(parts):
+            fields = getattr(kind, "model_fields", None)
+            if fields is None:
+                raise ConfigError(f"{name}: {'.'.join(parts[:i])} is one value, given whole in one variable")
+            if part not in fields:
+                raise ConfigError(_unknown(".".join(parts[: i + 1]), name, list(fields)))
+            kind = fields[part].annotation
+        if hasattr(kind, "model_fields") or get_origin(kind) is list:
+            try:
+                json.loads(value)
+            except ValueError as error:
+                raise ConfigError(f"{name}: {'.'.join(parts)} must be given as JSON: {error}") from error
 
 
 def _explain(error: Any, files: ConfigFiles) -> str:
     at: KeyPath = error["loc"]
     key = ".".join(str(part) for part in at)
-    variable = PREFIX + "__".join(str(part) for part in at).upper()
-    place = files.origins.get(at) or files.origins.get(at[:-1])
-    origin = variable if variable in os.environ or place is None else str(place)
+    origin = _origin(at, files) or key
     if error["type"] == "extra_forbidden":
         return _unknown(key, origin, _fields_at(at[:-1]))
-    return f"{origin}: {key}: {error['msg']} (got {error['input']!r})"
+    silent = error["type"] == "missing" or at[-1] in _UNSPOKEN
+    return f"{origin}: {key}: {error['msg']}" + ("" if silent else f" (got {error['input']!r})")
+
+
+def _origin(at: KeyPath, files: ConfigFiles) -> str | None:
+    """Name the variable, else the place in a file, that set a key or what holds it."""
+    holders = [at[:end] for end in range(len(at), 0, -1)]
+    variables = {name.upper(): name for name in os.environ}
+    named = (variables.get(PREFIX + "__".join(map(str, holder)).upper()) for holder in holders)
+    places = (str(files.origins[holder]) for holder in holders if holder in files.origins)
+    return next((name for name in named if name), None) or next(places, None)
 
 
 def _unknown(key: str, origin: str, valid: list[str]) -> str:
