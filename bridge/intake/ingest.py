@@ -127,7 +127,13 @@ def _count(items: list[Incoming | Rejected]) -> Report:
 
 
 def _prefix(file: BinaryIO) -> bytes:
-    prefix = file.read(_FINGERPRINT_BYTES)
+    prefix = b""
+    try:
+        while piece := file.readline(_FINGERPRINT_BYTES - len(prefix)):
+            prefix += piece
+    except _READ_ERRORS:
+        if not prefix:
+            raise  # else the records before it are taken, and reading them meets it again
     file.seek(0)
     return prefix
 

@@ -1,0 +1,1 @@
+"""Files of events and the HTTP client."""
