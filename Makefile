@@ -39,7 +39,7 @@ format: install ## Bring the code into the one form
 	$(BIN)/ruff check --fix .
 
 bench: install ## Measure the figures of the README
-	$(BIN)/python benchmarks/intake.py
+	$(BIN)/python -m benchmarks.intake
 
 lock: install ## Resolve the dependencies anew, with hashes and without registry hosts
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \

@@ -9,7 +9,7 @@ import structlog
 import uvicorn
 
 from bridge.api.app import Service, build_app
-from bridge.bootstrap import make_reader, make_writer, prepare_store
+from bridge.bootstrap import calm_collector, make_reader, make_writer, prepare_store
 from bridge.log import configure_log
 from bridge.settings import Settings
 from mappers.errors import ConfigError
@@ -37,6 +37,7 @@ def serve_forever(settings: Settings) -> None:
     host, port = listener.getsockname()[:2]
     app = build_app(Service(settings, make_reader(settings), lambda: make_writer(settings)))
     name = f"[{host}]" if ":" in host else host
+    calm_collector()
     log.info("listening", url=f"http://{name}:{port}", store=str(path), pid_stops_with="SIGTERM")
     server = _Server(
         uvicorn.Config(

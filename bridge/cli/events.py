@@ -30,7 +30,7 @@ def ingest(
     from bridge.log import configure_log  # noqa: PLC0415
 
     configure_log(settings.log)
-    from bridge.bootstrap import make_reader, make_writer  # noqa: PLC0415
+    from bridge.bootstrap import calm_collector, make_reader, make_writer  # noqa: PLC0415
     from bridge.intake.ingest import Ingestion, Report  # noqa: PLC0415
     from connectors.openlineage.files import event_files  # noqa: PLC0415
 
@@ -38,6 +38,7 @@ def ingest(
     missing = [path for path in files if not path.exists()]
     if missing:
         raise typer.BadParameter(f"no such file: {missing[0]}")
+    calm_collector()
     ingestion = Ingestion(make_reader(settings), make_writer(settings), historical=historical, again=again)
     total = Report()
     for path in files:

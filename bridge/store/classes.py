@@ -26,6 +26,8 @@ JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
 WHERE d.org_id = ?1 AND d.dataset_id = ?2
 """
 
+_MOVE = "UPDATE ol_dataset SET class_id = ?3 WHERE org_id = ?1 AND dataset_id = ?2 AND class_id <> ?3"
+
 
 class NeverLink(NamedTuple):
     """Names whose symlinks are not believed, as patterns of namespace and name."""
@@ -47,7 +49,7 @@ class Classes:
         self._never = tuple(never_link)
 
     def settle(self, changes: Reducer) -> set[bytes]:
-        """Recompute the classes that the changes touch; gives the datasets whose class is another now."""
+        """Recompute the classes that the changes touch; gives the datasets whose class may have other members."""
         seeds: set[bytes] = set()
         for symlink in changes.rows(DatasetSymlink):
             seeds.update(symlink[1:3])
@@ -59,18 +61,16 @@ class Classes:
     def recompute(self, seeds: set[bytes]) -> set[bytes]:
         """Recompute the classes of these datasets and of all that are or were in one with them."""
         todo = {m for seed in seeds for (m,) in self._db.execute(_CLASSMATES, (self._org, seed))}
-        changed: set[bytes] = set()
+        considered, changed = set(todo), False
         while todo:
             members, tables = self._component(todo.pop())
             todo -= members
+            considered |= members
             class_id = self._preferred(tables or members) if len(members) > 1 else next(iter(members))
             for member in sorted(members):
-                if self._db.execute(
-                    "UPDATE ol_dataset SET class_id = ?3 WHERE org_id = ?1 AND dataset_id = ?2 AND class_id <> ?3",
-                    (self._org, member, class_id),
-                ).rowcount:
-                    changed.add(member)
-        return changed
+                moved = self._db.execute(_MOVE, (self._org, member, class_id)).rowcount
+                changed = changed or moved > 0
+        return considered if changed else set()
 
     def _component(self, seed: bytes) -> tuple[set[bytes], set[bytes]]:
         """Walk the live links from a dataset; gives all it reaches and those named as TABLE."""

@@ -269,6 +269,10 @@ class Writer:
         row = self._db.execute(_GET_POSITION, (self._org, path)).fetchone()
         return Position(path, *row) if row else None
 
+    def checkpoint(self) -> None:
+        """Move what the write-ahead log holds into the store's file."""
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def forget_rejected(self, payload_hash: bytes) -> None:
         """Delete the row of an input that could be taken at last."""
         self._db.execute(_FORGET_REJECTED, (self._org, payload_hash))

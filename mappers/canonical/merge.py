@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from operator import itemgetter
-from typing import Annotated, Any, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 T = TypeVar("T")
 
@@ -121,6 +121,12 @@ def merger(row_class: type[Row]) -> Callable[[Row, Row], Row]:
     return merge
 
 
+class _Table(NamedTuple):
+    known: dict[Row, Row]
+    keys: int
+    merge: Callable[[Row, Row], Row]
+
+
 class Reducer:
     """Folds statements into one row per key before they are written.
 
@@ -128,7 +134,7 @@ class Reducer:
     """
 
     def __init__(self) -> None:
-        self._tables: dict[type[Row], dict[Row, Row]] = {}
+        self._tables: dict[type[Row], _Table] = {}
         self._sorted: dict[type[Row], list[Row]] = {}
 
     def add(self, rows: Iterable[Row]) -> None:
@@ -139,18 +145,17 @@ class Reducer:
             row_class = type(row)
             table = tables.get(row_class)
             if table is None:
-                table = tables[row_class] = {}
-            key = row[: plan_of(row_class).keys]
-            known = table.get(key)
-            if known is None:
-                table[key] = row
-            elif known is not row and known != row:
-                table[key] = merger(row_class)(known, row)
+                table = tables[row_class] = _Table({}, plan_of(row_class).keys, merger(row_class))
+            known, keys, merge = table
+            key = row[:keys]
+            before = known.setdefault(key, row)
+            if before is not row:
+                known[key] = merge(before, row)
 
     def rows(self, row_class: type[Row]) -> list[Row]:
         """Give the merged rows of one class in the order of their keys."""
         rows = self._sorted.get(row_class)
         if rows is None:
-            table = self._tables.get(row_class, {})
-            rows = self._sorted[row_class] = [table[key] for key in sorted(table)]
+            known = self._tables[row_class].known if row_class in self._tables else {}
+            rows = self._sorted[row_class] = [known[key] for key in sorted(known)]
         return rows

@@ -59,6 +59,7 @@ class Statements:
         self.event_hash = event.event_hash
         self.moment = moment(event.micros, event.event_hash)
         self.rows: list[Row] = []
+        self._stated: set[bytes] = set()
         self.notes = list(event.notes)
 
     def order(self, rank: int, content: bytes) -> bytes:
@@ -73,18 +74,22 @@ class Statements:
         return self.order(rank, part.digest), value
 
     def namespace(self, named: Named) -> None:
-        """State that a namespace exists."""
-        self.rows.append(Namespace(self.org, named.namespace_id, named.namespace, self.micros))
+        """State that a namespace exists; once an event is enough."""
+        if named.namespace_id not in self._stated:
+            self._stated.add(named.namespace_id)
+            self.rows.append(Namespace(self.org, named.namespace_id, named.namespace, self.micros))
 
     def mention(self, namespace: str, name: str) -> Named:
         """State that a dataset of this name exists."""
         named = name_dataset(self.org, namespace, name)
-        self.namespace(named)
-        self.rows.append(self.dataset_row(named))
+        if named.id not in self._stated:
+            self.namespace(named)
+            self.rows.append(self.dataset_row(named))
         return named
 
     def dataset_row(self, named: Named) -> Dataset:
         """Start the row of a dataset."""
+        self._stated.add(named.id)
         return Dataset(
             self.org,
             named.id,
@@ -98,12 +103,14 @@ class Statements:
     def job(self, namespace: str, name: str) -> Named:
         """State that a job of this name exists."""
         named = name_job(self.org, namespace, name)
-        self.namespace(named)
-        self.rows.append(self.job_row(named))
+        if named.id not in self._stated:
+            self.namespace(named)
+            self.rows.append(self.job_row(named))
         return named
 
     def job_row(self, named: Named) -> Job:
         """Start the row of a job."""
+        self._stated.add(named.id)
         return Job(self.org, named.id, named.namespace_id, named.name, self.micros, self.micros)
 
     def facets(

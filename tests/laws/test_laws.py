@@ -598,3 +598,9 @@ def test_dirty_marks_are_made_for_enabled_targets_and_coalesce() -> None:
     with Store() as store:
         store.apply(run_event(outputs=[dataset("t")]))
         assert store.rows("SELECT * FROM dirty_mark") == []
+
+
+def test_5_a_class_that_loses_its_dropped_member_is_alive_again(store: Store) -> None:
+    gone = dataset("b", lifecycleStateChange=lifecycle("DROP"), symlinks=symlinks("a"))
+    store.apply_each(make.dataset_event(1, gone), make.job_event(2, outputs=[dataset("b", symlinks=make.DELETED)]))
+    assert dict(store.rows("SELECT name, is_active FROM ol_dataset")) == {"a": 1, "b": 0}

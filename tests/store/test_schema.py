@@ -51,7 +51,7 @@ def shape(connection: sqlite3.Connection) -> dict[str, object]:
     """Describe tables and indexes as SQLite understands them, whatever the text of their DDL."""
     found: dict[str, object] = {}
     names = connection.execute(
-        "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'alembic%'"
+        "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'alembic%' AND name NOT LIKE 'sqlite%'"
     )
     for name, ddl in names.fetchall():
         columns = connection.execute(

@@ -1,0 +1,1 @@
+"""Programs that measure what the README promises."""

@@ -1,0 +1,85 @@
+"""The floors: the same server that only parses, and the same store that only appends raw rows."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import uvicorn
+
+from bridge.api.gate import Gate
+from bridge.store.schema import prepare
+from bridge.store.sqlite import open_writer
+from bridge.store.writer import Incoming, Position, Rejected, Writer
+from mappers.canonical.identity import digest
+from mappers.openlineage.event import Event
+
+_ANSWER = [
+    {"type": "http.response.start", "status": 201, "headers": [(b"content-length", b"0")]},
+    {"type": "http.response.body", "body": b""},
+]
+
+
+class Appender(Writer):
+    """A writer that only keeps the log."""
+
+    def _write(self, group: Any, position: Position | None) -> None:  # noqa: ARG002 - the writer's signature
+        self._db.execute("BEGIN IMMEDIATE")
+        self._log([item for item in group if isinstance(item, Incoming)])
+        self._db.execute("COMMIT")
+
+
+def appender(path: Path) -> Appender:
+    """Open a store that only appends."""
+    prepare(path)
+    return Appender(open_writer(path))
+
+
+def raw(body: bytes) -> Incoming | Rejected:
+    """Parse an event and nothing more."""
+    whole = msgspec.json.decode(body)
+    event = Event(0, whole["eventType"], None, None, None, {}, None, {}, [], [], None, digest(body), ())
+    return Incoming(body, event, (), (), 0, "floor")
+
+
+class Floor:
+    """An ASGI application that answers 201 after parsing, and after appending where there is a store."""
+
+    def __init__(self, store: Path | None) -> None:
+        self._store = store
+        self._gate: Gate | None = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer one request, or start and stop."""
+        if scope["type"] == "lifespan":
+            await receive()
+            if self._store is not None:
+                self._gate = Gate(appender(self._store), max_group=256, max_waiting=5000)
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            await send({"type": "lifespan.shutdown.complete"})
+            return
+        body = b""
+        while True:
+            message = await receive()
+            body += message.get("body", b"")
+            if not message.get("more_body"):
+                break
+        if scope["method"] == "POST":
+            item = raw(body)
+            if self._gate is not None:
+                await self._gate.commit(item)
+        for part in _ANSWER:
+            await send(part)
+
+
+if __name__ == "__main__":
+    port, store = int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else ""
+    uvicorn.run(
+        Floor(Path(store) if store else None),
+        port=port,
+        loop="uvloop",
+        http="httptools",
+        log_config=None,
+        access_log=False,
+    )
