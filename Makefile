@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format bench lock clean
+.PHONY: help install demo test check format docs bench lock clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ check: install ## Lint, format, types, import contracts
 format: install ## Bring the code into the one form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+docs: install ## Write the generated pages
+	PYTHONPATH=. $(BIN)/python docs/make_vocabulary.py
 
 bench: install ## Measure the figures of the README
 	$(BIN)/python -m benchmarks.intake

@@ -1,0 +1,38 @@
+"""What the documents say is true: generated pages are current, links lead somewhere, promises name real tests."""
+
+import re
+import runpy
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+_LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+_TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
+
+
+def test_the_vocabulary_page_is_what_the_code_declares() -> None:
+    page = runpy.run_path(str(ROOT / "docs" / "make_vocabulary.py"))["render"]()
+    assert (ROOT / "docs" / "vocabulary.md").read_text(encoding="utf-8") == page, "run `make docs`"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_and_named_tests_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for link in _LINK.findall(text):
+        assert (page.parent / link).exists(), link
+    for path, name in _TEST.findall(text):
+        assert (ROOT / path).exists(), path
+        if name:
+            assert f"def {name}(" in (ROOT / path).read_text(encoding="utf-8"), name
+
+
+def test_every_dependency_earns_its_place() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = project["project"]["optional-dependencies"].values()
+    groups = [project["project"]["dependencies"], *extras, *project["dependency-groups"].values()]
+    named = {re.split(r"[\[<>=;~ ]", wanted)[0] for group in groups for wanted in group} - {"lineage-bridge"}
+    page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    assert {name for name in named if f"| {name} |" not in page} == set()
