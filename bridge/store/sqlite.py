@@ -18,7 +18,11 @@ def store_path(url: str) -> Path:
 
 
 def open_writer(path: Path, *, max_pages: int | None = None) -> sqlite3.Connection:
-    """Open the connection of the one writer: every commit reaches the disk before it returns."""
+    """Open the connection of the one writer: every commit reaches the disk before it returns.
+
+    What the write-ahead log holds is moved into the store first: after a failed flush the kernel may call pages
+    clean that never reached the disk, and commits appended behind such a hole would be lost in a power cut.
+    """
     connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
     for pragma in (
         "journal_mode = WAL",
@@ -30,6 +34,7 @@ def open_writer(path: Path, *, max_pages: int | None = None) -> sqlite3.Connecti
         connection.execute(f"PRAGMA {pragma}")
     if max_pages is not None:
         connection.execute(f"PRAGMA max_page_count = {max_pages}")
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
     return connection
 
 
