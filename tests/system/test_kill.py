@@ -92,7 +92,7 @@ class Load:
 def test_a_busy_service_killed_at_any_moment_keeps_what_it_acknowledged(tmp_path: Path, part: int) -> None:
     seed = random.SystemRandom().randrange(1 << 32)
     print(f"seed {seed}, part {part}")
-    chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
+    chance = random.Random(seed)
     events = (some_event(chance, number) for number in itertools.count())
     store = new_store(tmp_path)
     acknowledged: list[bytes] = []
@@ -136,7 +136,7 @@ def many_events(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
     """Make a file that takes several commits: real events, and generated ones around them."""
-    chance = random.Random(7)  # noqa: S311 - as above
+    chance = random.Random(7)
     captured = ROOT / "tests" / "data" / "events" / "spark-4.1.4" / "j_rich_lineage.ndjson"
     made = [some_event(chance, number) for number in range(1010)]
     return write_events(
@@ -180,7 +180,7 @@ def test_an_ingestion_killed_at_every_flush_goes_on_where_it_stopped(
 @pytest.mark.timeout(300)
 def test_a_service_killed_before_and_after_each_flush_keeps_what_it_acknowledged(tmp_path: Path) -> None:
     """The moment between the commit and its answer, and the answer itself, are among those tried."""
-    chance = random.Random(11)  # noqa: S311 - as above
+    chance = random.Random(11)
     events = (some_event(chance, number) for number in itertools.count())
     store = new_store(tmp_path)
     acknowledged: list[bytes] = []
