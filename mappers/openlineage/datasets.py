@@ -73,7 +73,8 @@ def state_dataset(say: Statements, part: DatasetPart, place: Place) -> Named:
 def _readable(parts: dict[str, FacetPart], names: tuple[str, ...]) -> frozenset[str]:
     """Name those facets that could be read, so that they need not be kept raw."""
     notes: list[str] = []
-    return frozenset(name for name in names if understand(parts.get(name), _SHAPES[name], notes) is not None)
+    present = [name for name in names if name in parts]
+    return frozenset(name for name in present if understand(parts[name], _SHAPES[name], notes) is not None)
 
 
 def _lifecycle(say: Statements, part: DatasetPart) -> f.LifecycleStateChange | None:
@@ -125,24 +126,23 @@ def _state_symlinks(say: Statements, part: DatasetPart, named: Named) -> None:
 
 
 def _state_input(say: Statements, part: DatasetPart, named: Named, place: Place) -> None:
-    row = RunInput(say.org, place.run, named.id, place.job, say.micros, say.micros)
+    more = read_statistics(say, part.input_facets.get("inputStatistics"))
     version = understand(part.facets.get("version"), f.Version, say.notes)
     if version:
         tag = version.datasetVersion
-        row = row._replace(version_order=say.order(0, digest(tag.encode())), version=tag)
-    say.rows.append(row._replace(**read_statistics(say, part.input_facets.get("inputStatistics"))))
+        more |= {"version_order": say.order(0, digest(tag.encode())), "version": tag}
+    say.rows.append(RunInput(say.org, place.run, named.id, place.job, say.micros, say.micros, **more))
     say.edge("CONSUMES", ("dataset", named.id), ("job", place.job), place.job, "explicit")
     read = _readable(part.input_facets, ("inputStatistics",))
     say.facets(place.run, part.input_facets, Rank.INPUT, about=named.id, prefix="input:", read=read)
 
 
 def _state_output(say: Statements, part: DatasetPart, named: Named, place: Place, change: str | None) -> None:
-    row = RunOutput(say.org, place.run, named.id, place.job, say.micros, say.micros)
-    if change:
-        dropped = say.micros if change == "DROP" else None
-        ordered = say.order(0, digest(change.encode()))
-        row = row._replace(dropped_at=dropped, lifecycle_order=ordered, lifecycle=change)
-    say.rows.append(row)
+    dropped = say.micros if change == "DROP" else None
+    ordered = say.order(0, digest(change.encode())) if change else None
+    say.rows.append(
+        RunOutput(say.org, place.run, named.id, place.job, say.micros, say.micros, dropped, ordered, change)
+    )
     if change not in _NOT_PRODUCED:
         say.edge("PRODUCES", ("job", place.job), ("dataset", named.id), place.job, "explicit")
     read = _readable(part.output_facets, ("outputStatistics",)) | {"subset"}

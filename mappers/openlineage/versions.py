@@ -35,18 +35,15 @@ def version_id(dataset: bytes, writer: bytes) -> bytes:
 
 def state_version(say: Statements, part: DatasetPart, named: Named, place: Place, schema: bytes | None) -> None:
     """State the version that a run leaves; without a version of its own system it is called by the run."""
-    row = _row(say, named, place.run, place.run, (order(Rank.MENTION, 0, NOBODY), place.run_uuid))
+    tag = order(Rank.MENTION, 0, NOBODY), place.run_uuid
     version = understand(part.facets.get("version"), f.Version, say.notes)
-    if version:
-        tag_order, tag = _tag(say, version)
-        row = row._replace(tag_order=tag_order, version_tag=tag)
-    row = row._replace(**read_statistics(say, part.output_facets.get("outputStatistics")))
+    more = read_statistics(say, part.output_facets.get("outputStatistics"))
     if schema:
-        row = row._replace(schema_order=say.order(0, schema), schema_hash=schema)
+        more |= {"schema_order": say.order(0, schema), "schema_hash": schema}
     subset = part.output_facets.get("subset")
     if subset is not None:
-        row = row._replace(subset_order=say.order(0, subset.digest), subset_json=subset.body)
-    say.rows.append(row)
+        more |= {"subset_order": say.order(0, subset.digest), "subset_json": subset.body}
+    say.rows.append(_row(say, named, place.run, place.run, _tag(say, version) if version else tag, **more))
 
 
 def state_reported_version(say: Statements, part: DatasetPart, named: Named) -> None:
@@ -62,6 +59,10 @@ def _tag(say: Statements, version: f.Version) -> tuple[bytes, str]:
     return say.order(Rank.OUTPUT, digest(tag.encode())), tag
 
 
-def _row(say: Statements, named: Named, writer: bytes, run: bytes | None, tag: tuple[bytes, str]) -> DatasetVersion:
+def _row(
+    say: Statements, named: Named, writer: bytes, run: bytes | None, tag: tuple[bytes, str], **more: Any
+) -> DatasetVersion:
     path = storage_path(named.namespace, named.name)
-    return DatasetVersion(say.org, named.id, writer, version_id(named.id, writer), run, path, say.micros, *tag)
+    return DatasetVersion(
+        say.org, named.id, writer, version_id(named.id, writer), run, path, say.micros, *tag, **more
+    )
