@@ -167,3 +167,23 @@ def test_a_file_size_limit_loses_nothing(tmp_path: Path) -> None:
     with Service(store) as service:
         assert service.send(refused) == 201
     assert_consistent(store, [*acknowledged, refused])
+
+
+@pytest.mark.system("strace")
+def test_a_disk_that_fails_while_the_log_is_moved_into_the_store_loses_nothing(tmp_path: Path) -> None:
+    """The log is flushed and whole: moving it on is tried again until it works, and no answer depends on it."""
+    store, events = new_store(tmp_path), all_events(20_000)
+    moved = store.stat().st_size
+    # Only flushes of the store itself, which happen nowhere else, meet the fault.
+    with Service(store, wrap=[*injecting("fdatasync:error=EIO:when=1"), "-P", str(store)]) as service:
+        acknowledged = []
+        while store.stat().st_size == moved and len(acknowledged) < 1_000:
+            acknowledged.append(next(events))
+            assert service.send(acknowledged[-1]) == 201
+        assert len(acknowledged) < 1_000, "the log was never moved"
+        acknowledged += itertools.islice(events, 3)
+        assert [service.send(event) for event in acknowledged[-3:]] == [201] * 3
+    assert_consistent(store, acknowledged)
+    with Service(store) as service:
+        assert service.send(acknowledged[0]) == 201
+    assert_consistent(store, acknowledged)
