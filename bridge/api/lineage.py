@@ -11,12 +11,13 @@ from bridge.api.problem import problem
 from bridge.intake.reading import Reader
 from bridge.intake.unpacking import unpack_gzip
 from bridge.settings import IntakeSettings
-from bridge.store.writer import Rejected
+from bridge.store.writer import Incoming, Rejected
 from mappers.errors import RefusedEvent, TooLarge, TransientError
 
 _CREATED = Response(status_code=201)
 _GONE = Response(status_code=400)
-_JSON_TYPES = frozenset({"", "application/json", "application/x-ndjson"})
+#: A body without a type is refused too: browsers send such bodies to loopback on any page's behalf.
+_JSON_TYPES = frozenset({"application/json", "application/x-ndjson"})
 _MEGABYTE = 1 << 20
 _LENGTH_DIGITS = 18
 
@@ -45,18 +46,19 @@ class LineageEndpoint:
             return refusal
         media = headers.get("content-type", "").partition(";")[0].strip().lower()
         if media not in _JSON_TYPES and not media.endswith("+json"):
-            return problem(415, "Unsupported media type", f"send application/json, not {media}")
+            return problem(
+                415, "Unsupported media type", f"send application/json, not {media or 'a body without a type'}"
+            )
         encoding = headers.get("content-encoding", "").strip().lower()
         if encoding not in ("", "identity", "gzip"):
             return problem(415, "Unsupported encoding", f"send the body plain or as gzip, not {encoding}")
         try:
             body = await self._body(headers, receive)
-            if body is None:
-                return _GONE
-            return await self._take(body, unpack=encoding == "gzip")
         except TooLarge as error:
-            self._metrics.refused("too_large")
-            return problem(413, "Too large", str(error))
+            return await self._commit(self._reader.refuse(b"", "http", error))
+        if body is None:
+            return _GONE
+        return await self._commit(self._read(body, unpack=encoding == "gzip"))
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes | None:
         length = headers.get("content-length", "")
@@ -75,18 +77,20 @@ class LineageEndpoint:
             if not message.get("more_body"):
                 return b"".join(parts)
 
-    async def _take(self, body: bytes, *, unpack: bool) -> Response:
+    def _read(self, body: bytes, *, unpack: bool) -> Incoming | Rejected:
         try:
-            item = self._reader.read(unpack_gzip(body, self._max_unpacked) if unpack else body, "http")
-        except RefusedEvent as error:
-            item = self._reader.refuse(body, "http", error)
+            return self._reader.read(unpack_gzip(body, self._max_unpacked) if unpack else body, "http")
+        except (RefusedEvent, TooLarge) as error:
+            return self._reader.refuse(body, "http", error)
+
+    async def _commit(self, item: Incoming | Rejected) -> Response:
         try:
             await self._gate.commit(item)
         except TransientError as error:
             self._metrics.refused("unavailable")
             return problem(503, "Cannot take events now", f"{error}: send it again")
         if isinstance(item, Rejected):
-            self._metrics.refused("rejected")
+            self._metrics.refused("too_large" if item.too_large else "rejected")
             where = {"field": item.path} if item.path else {}
             status, title = (413, "Too large") if item.too_large else (400, "Not a lineage event")
             return problem(status, title, item.reason, rejected=item.payload_hash.hex(), **where)

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from bridge.store.tables import FACT_TABLES
+from mappers.canonical.facts import TABLES
 from mappers.canonical.merge import plan_of
 
 #: What follows from the statements: computed columns, and whole views with the columns that order them.
@@ -22,10 +22,10 @@ def export_canonical(connection: sqlite3.Connection, org: str) -> Iterator[bytes
     """Write one JSON line a row, tables and rows in a fixed order. Reads one state of the store."""
     connection.execute("BEGIN")
     try:
-        for row_class, table in FACT_TABLES.items():
+        for table, row_class in TABLES.items():
             plan = plan_of(row_class)
-            columns = (*plan.names[1:], *_FOLLOWS.get(table.name, ()))
-            yield from _rows(connection, org, table.name, columns, plan.names[1 : plan.keys])
+            columns = (*plan.names[1:], *_FOLLOWS.get(table, ()))
+            yield from _rows(connection, org, table, columns, plan.names[1 : plan.keys])
         for view, order in _VIEWS.items():
             columns = tuple(c for (c,) in connection.execute("SELECT name FROM pragma_table_info(?)", (view,)))
             yield from _rows(connection, org, view, tuple(c for c in columns if c != "org_id"), order)
@@ -39,7 +39,7 @@ def _rows(
     # Table and column names are the code's own; values are bound.
     query = f"SELECT {', '.join(columns)} FROM {table} WHERE org_id = ? ORDER BY {', '.join(order)}"
     for row in connection.execute(query, (org,)):
-        yield msgspec.json.encode([str(table), dict(zip(columns, map(_plain, row), strict=True))]) + b"\n"
+        yield msgspec.json.encode([table, dict(zip(columns, map(_plain, row), strict=True))]) + b"\n"
 
 
 def _plain(value: Any) -> Any:

@@ -3,7 +3,7 @@
 import sqlite3
 from typing import NamedTuple
 
-from mappers.canonical.facts import ColumnLineage, Run, RunLineage
+from mappers.canonical.facts import ColumnLineage, Job, Run, RunLineage
 from mappers.canonical.identity import NOBODY
 from mappers.canonical.merge import Reducer
 
@@ -20,6 +20,17 @@ SELECT l.run_id, coalesce(r.started_at, {_NEVER}) FROM run_lineage l
 LEFT JOIN ol_run r ON r.org_id = l.org_id AND r.run_id = l.run_id
 WHERE l.org_id = ?1 AND l.job_id = ?2 AND l.target_id = ?3
 ORDER BY 2 DESC, 1 DESC LIMIT 1
+"""
+#: What nobody's run says of a target is a declaration: it counts while no newer one has replaced it.
+_DECLARED = """
+SELECT l.target_id FROM run_lineage l WHERE l.org_id = ?1 AND l.run_id = zeroblob(16) AND l.job_id = ?2
+"""
+_REPLACED = """
+SELECT 1 FROM run_lineage l
+JOIN ol_job j ON j.org_id = l.org_id AND j.job_id = l.job_id
+WHERE l.org_id = ?1 AND l.run_id = zeroblob(16) AND l.job_id = ?2 AND l.target_id = ?3
+  AND substr(l.columns_order, 2) <> coalesce(j.declared_io, x'')
+  AND l.columns_order <> coalesce(j.declared_lineage, x'')
 """
 _START = "SELECT started_at FROM ol_run WHERE org_id = ?1 AND run_id = ?2"
 _HEAD = "SELECT run_id, run_start, members FROM column_head WHERE org_id = ?1 AND job_id = ?2 AND target_id = ?3"
@@ -61,6 +72,10 @@ class Heads:
         recount = set()
         for run in changes.rows(Run):
             recount.update(self._db.execute(_MOVED, (self._org, run[1])).fetchall())
+        for job in changes.rows(Job):
+            if isinstance(job, Job) and (job.declared_io or job.declared_lineage):
+                for (target,) in self._db.execute(_DECLARED, (self._org, job.job_id)).fetchall():
+                    touched.setdefault((job.job_id, target), set()).add(NOBODY)
         asserted: dict[tuple[bytes, bytes], set[bytes]] = {}
         if touched:
             for line in changes.rows(ColumnLineage):
@@ -90,6 +105,8 @@ class Heads:
         return int(start)
 
     def _members(self, run: bytes, pair: tuple[bytes, bytes]) -> bytes:
+        if run == NOBODY and self._db.execute(_REPLACED, (self._org, *pair)).fetchone():
+            return b""
         explicit, columns = self._db.execute(_SAID, (self._org, run, *pair)).fetchone()
         if explicit:
             sets = self._db.execute(_EXPLICIT, (self._org, run, *pair)).fetchall()

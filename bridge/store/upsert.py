@@ -2,9 +2,10 @@
 
 from functools import cache
 
-from bridge.store.tables import FACT_TABLES
-from mappers.canonical.facts import Dataset
+from mappers.canonical.facts import TABLES, Dataset
 from mappers.canonical.merge import Register, Row, plan_of
+
+_TABLE_OF = {row_class: name for name, row_class in TABLES.items()}
 
 #: Computed columns that need a value at birth, and the key column they start from.
 _BORN_AS: dict[type[Row], tuple[str, str]] = {Dataset: ("class_id", "dataset_id")}
@@ -17,7 +18,7 @@ def upsert_sql(row_class: type[Row]) -> str:
     A row that changes nothing writes nothing.
     """
     plan = plan_of(row_class)
-    table = FACT_TABLES[row_class].name
+    table = _TABLE_OF[row_class]
     columns = list(plan.names)
     values = [f"?{i}" for i in range(1, len(columns) + 1)]
     if row_class in _BORN_AS:

@@ -116,7 +116,10 @@ class Writer:
         self._heads = Heads(connection, org)
         self._compressor = zstandard.ZstdCompressor(level=1)
         self._memory: dict[type[Row], dict[Row, Row]] = {}
-        self._apply_never_link(tuple(never_link))
+        try:
+            self._apply_never_link(tuple(never_link))
+        except sqlite3.OperationalError as error:
+            raise (transient(error) or error) from error
 
     def write(self, group: Sequence[Incoming | Rejected], position: Position | None = None) -> None:
         """Commit a group, and the position in its file; on return it is on disk.
@@ -268,6 +271,10 @@ class Writer:
         """Tell how far a file was taken."""
         row = self._db.execute(_GET_POSITION, (self._org, path)).fetchone()
         return Position(path, *row) if row else None
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._db.close()
 
     def checkpoint(self) -> None:
         """Move what the write-ahead log holds into the store's file."""

@@ -14,7 +14,7 @@ def digest(data: bytes) -> bytes:
     return blake2b(data, digest_size=16).digest()
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 15)
 def named_id(kind: str, *parts: str) -> bytes:
     """Compute the id of a named thing as the bytes of a version-8 UUID.
 

@@ -103,9 +103,9 @@ def read_event(body: bytes, limits: Limits = Limits()) -> Event:  # noqa: B008 -
         run_facets=read_facets(envelope.run.facets, "run.facets", notes) if envelope.run else {},
         job=job,
         job_facets=read_facets(envelope.job.facets, "job.facets", notes) if envelope.job else {},
-        inputs=_datasets(envelope.inputs, "inputs", notes) if job else [],
-        outputs=_datasets(envelope.outputs, "outputs", notes) if job else [],
-        dataset=_dataset(bytes(envelope.dataset), "dataset", notes) if not job else None,
+        inputs=_datasets(envelope.inputs, "inputs", notes, limits) if job else [],
+        outputs=_datasets(envelope.outputs, "outputs", notes, limits) if job else [],
+        dataset=_dataset(bytes(envelope.dataset), "dataset", notes, limits) if not job else None,
         event_hash=_event_hash(whole, micros),
         notes=tuple(notes),
     )
@@ -174,15 +174,17 @@ def _event_type(envelope: _Envelope, notes: list[str]) -> str:
     return known
 
 
-def _datasets(raw: list[msgspec.Raw] | None, where: str, notes: list[str]) -> list[DatasetPart]:
-    return [_dataset(bytes(item), f"{where}[{i}]", notes) for i, item in enumerate(raw or ())]
+def _datasets(raw: list[msgspec.Raw] | None, where: str, notes: list[str], limits: Limits) -> list[DatasetPart]:
+    return [_dataset(bytes(item), f"{where}[{i}]", notes, limits) for i, item in enumerate(raw or ())]
 
 
-def _dataset(raw: bytes, where: str, notes: list[str]) -> DatasetPart:
+def _dataset(raw: bytes, where: str, notes: list[str], limits: Limits) -> DatasetPart:
     try:
         part = read_dataset(raw)
     except RefusedEvent as error:
         raise RefusedEvent(error.reason, f"{where}.{error.path}".rstrip(".")) from error
+    if len(part.facets) + len(part.input_facets) + len(part.output_facets) > limits.facets:
+        raise TooLarge(f"{where} has more facets than {limits.facets}")
     notes.extend(f"{where}.{note}" for note in part.notes)
     return part
 

@@ -74,8 +74,7 @@ def _state_dataset_target(
         say.rows.append(RunLineage(say.org, who.run, who.job_id, target.id, True))
         say.rows.append(RunExplicit(say.org, who.run, who.job_id, target.id, set_id))
     else:
-        order = say.order(DeclaredBy.LINEAGE, set_id)
-        say.rows.append(RunLineage(say.org, NOBODY, who.job_id, target.id, False, order, set_id))
+        say.rows.append(RunLineage(say.org, NOBODY, who.job_id, target.id, False, who.declared, set_id))
 
 
 def _state_job_target(say: Statements, entry: LineageEntry, who: Asserter) -> None:

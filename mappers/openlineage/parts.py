@@ -14,6 +14,8 @@ from mappers.errors import RefusedEvent
 
 F = TypeVar("F")
 
+#: Larger parts are read anew each time: what is remembered must stay small whatever is sent.
+_REMEMBERED_BYTES = 32_768
 _SPEC_FIELDS = ("_producer", "_schemaURL")
 
 
@@ -65,9 +67,13 @@ def canonical_json(value: Any) -> bytes:
     return msgspec.json.encode(without_nulls(value), order="sorted")
 
 
-@lru_cache(maxsize=8192)
 def read_facet(name: str, raw: bytes) -> FacetPart | None:
     """Read one facet; None when it is null or no object."""
+    return _read_facet(name, raw) if len(raw) <= _REMEMBERED_BYTES else _read_facet.__wrapped__(name, raw)
+
+
+@lru_cache(maxsize=4096)
+def _read_facet(name: str, raw: bytes) -> FacetPart | None:
     value = msgspec.json.decode(raw)
     if not isinstance(value, dict):
         return None
@@ -92,9 +98,13 @@ def read_facets(raw: dict[str, msgspec.Raw] | None, where: str, notes: list[str]
     return parts
 
 
-@lru_cache(maxsize=4096)
 def read_dataset(raw: bytes) -> DatasetPart:
     """Read one dataset; raises RefusedEvent when it has no name."""
+    return _read_dataset(raw) if len(raw) <= _REMEMBERED_BYTES else _read_dataset.__wrapped__(raw)
+
+
+@lru_cache(maxsize=2048)
+def _read_dataset(raw: bytes) -> DatasetPart:
     shape = decode(raw, _dataset_decoder)
     for key in ("namespace", "name"):
         if not getattr(shape, key):
@@ -123,7 +133,7 @@ def decode(raw: bytes, decoder: msgspec.json.Decoder[F]) -> F:
         raise RefusedEvent("nested too deeply") from error
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=4096)
 def _understand(raw: bytes, shape: type[Any]) -> Any:
     try:
         return msgspec.json.decode(raw, type=shape)
@@ -135,7 +145,8 @@ def understand(part: FacetPart | None, shape: type[F], notes: list[str]) -> F | 
     """Read a facet into its shape; a facet that does not fit is noted and treated as unknown."""
     if part is None or part.body is None:
         return None
-    value = _understand(part.raw, shape)  # type: ignore[arg-type]  # classes are hashable
+    look = _understand if len(part.raw) <= _REMEMBERED_BYTES else _understand.__wrapped__
+    value = look(part.raw, shape)  # type: ignore[arg-type]  # classes are hashable
     if isinstance(value, RefusedEvent):
         notes.append(f"facet {part.name} is not as specified: {value.reason}")
         return None

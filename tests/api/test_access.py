@@ -25,7 +25,8 @@ def routes(running: Running) -> set[tuple[str, str]]:
 def status(running: Running, method: str, path: str, authorization: str | None, **headers: str) -> int:
     if authorization is not None:
         headers["Authorization"] = authorization
-    request = running.client.request(method, path, headers=headers, content=as_bytes(run_event()))
+    typed = {"content-type": "application/json", **headers}
+    request = running.client.request(method, path, headers=typed, content=as_bytes(run_event()))
     answer = running.run(request)
     assert answer.status_code not in {401, 403} or answer.headers["content-type"] == PROBLEM
     return answer.status_code

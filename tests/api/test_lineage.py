@@ -52,7 +52,7 @@ def test_equal_events_are_one_event_with_two_receipts(api: Running) -> None:
         ({"content_type": "application/json"}, 201),
         ({"content_type": "Application/JSON; charset=utf-8"}, 201),
         ({"content_type": "application/vnd.openlineage+json"}, 201),
-        ({"content_type": ""}, 201),
+        ({"content_type": ""}, 415),
         ({"content_type": "text/plain"}, 415),
         ({"content_type": "application/x-www-form-urlencoded"}, 415),
         ({"content_encoding": "identity"}, 201),
@@ -282,3 +282,11 @@ def test_only_so_many_refused_inputs_are_kept_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
 def test_other_methods_are_not_allowed(api: Running, method: str) -> None:
     assert api.run(api.client.request(method, LINEAGE)).status_code == 405
+
+
+def test_a_body_over_the_limit_leaves_a_row_that_says_so(api: Running) -> None:
+    answer = api.post(b"x" * (11 << 20))
+    assert answer.status_code == 413
+    reasons = [reason for (reason,) in api.rows("SELECT reason FROM rejected_event")]
+    assert len(reasons) == 1
+    assert "limit" in reasons[0]

@@ -604,3 +604,14 @@ def test_5_a_class_that_loses_its_dropped_member_is_alive_again(store: Store) ->
     gone = dataset("b", lifecycleStateChange=lifecycle("DROP"), symlinks=symlinks("a"))
     store.apply_each(make.dataset_event(1, gone), make.job_event(2, outputs=[dataset("b", symlinks=make.DELETED)]))
     assert dict(store.rows("SELECT name, is_active FROM ol_dataset")) == {"a": 1, "b": 0}
+
+
+def test_9_column_lineage_of_an_output_that_is_declared_no_more_is_inactive(store: Store) -> None:
+    with_columns = dataset("t", columnLineage=columns({"k": [field("a", "k")]}))
+    declared = [make.job_event(1, outputs=[with_columns]), make.job_event(2, outputs=[dataset("u")])]
+    for order in (declared, declared[::-1]):
+        with Store() as each:
+            each.apply_each(*order)
+            assert each.rows(ACTIVE) == []
+    store.apply_each(*declared, make.job_event(3, outputs=[with_columns]))
+    assert store.rows(ACTIVE) == [("a", "k")]
