@@ -21,7 +21,7 @@ _EVENTS = [make.run_event(run=i, outputs=[make.dataset(f"d{i}")]) for i in range
 
 @pytest.mark.system("strace")
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(("call", "factor"), [("fdatasync", 1), ("pwrite64", 2)])
+@pytest.mark.parametrize(("call", "factor"), [("fdatasync", 1), ("pwrite64", 4)])
 def test_a_first_start_killed_anywhere_is_finished_by_the_next(tmp_path: Path, call: str, factor: int) -> None:
     """Flushes are few: each is tried. Writes are many: growing steps reach into every stage."""
     kills, number = 0, 0

@@ -37,7 +37,8 @@ def test_two_processes_with_overlapping_halves_of_real_events(tmp_path: Path, fr
 
 
 @pytest.mark.system
-@settings(max_examples=4, phases=[Phase.generate])
+@pytest.mark.filterwarnings("ignore:Generating overly large repr")
+@settings(max_examples=3, phases=[Phase.generate])
 @given(st.lists(conflicting_events, min_size=24, max_size=60))
 def test_two_processes_with_events_that_contradict_each_other(events: list[Json]) -> None:
     payloads = [as_bytes(event) for event in events]
