@@ -42,11 +42,10 @@ def lineage(
     from bridge.store.graph import Graph  # noqa: PLC0415
     from bridge.store.walk import walk  # noqa: PLC0415
     from mappers.folding import FoldingRule  # noqa: PLC0415
-    from mappers.naming import canonical_namespace  # noqa: PLC0415
 
     rule = FoldingRule(settings.folding.job, settings.folding.step)
     graph = Graph(open_store(settings), settings.org, granularity.value, rule)
-    start = graph.find(canonical_namespace(namespace), name)
+    start = graph.find(namespace, name)
     if start is None:
         typer.echo(f"error: no dataset {name!r} in namespace {namespace!r} in {settings.store.url}", err=True)
         raise typer.Exit(1)

@@ -52,9 +52,9 @@ class Classes:
         """Recompute the classes that the changes touch; gives the datasets whose class may have other members."""
         seeds: set[bytes] = set()
         for symlink in changes.rows(DatasetSymlink):
-            seeds.update(symlink[1:3])
+            seeds.update((symlink.dataset_id, symlink.alias_id))
         for dataset in changes.rows(Dataset):
-            if isinstance(dataset, Dataset) and dataset.symlinks_deleted_at is not None:
+            if dataset.symlinks_deleted_at is not None:
                 seeds.add(dataset.dataset_id)
         return self.recompute(seeds)
 

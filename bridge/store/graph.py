@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from mappers.canonical.identity import NOBODY
 from mappers.folding import FoldingRule, Granularity, Lineage, folded_job, is_action, step_name
+from mappers.openlineage.statements import name_dataset
 
 _EVIDENCE = ("explicit", "column", "declared", "inferred")
 _ID_BYTES = 16
@@ -66,7 +67,7 @@ JOIN lineage_edge o ON o.org_id = i.org_id AND o.source_id = i.target_id AND o.e
 WHERE i.org_id = ?1 AND i.source_id = ?2 AND i.edge_role = 'CONSUMES' AND i.evidence = 'declared'
 UNION SELECT target_id FROM dataset_succession WHERE org_id = ?1 AND source_id = ?2
 """
-_SOURCES_OF = "SELECT DISTINCT source_id FROM column_lineage WHERE org_id = ?1 AND lineage_id = ?2"
+_SOURCES_OF = "SELECT source_id FROM column_lineage WHERE org_id = ?1 AND target_id = ?2 AND lineage_id = ?3"
 _NAME = """
 SELECT n.namespace_uri, x.name FROM {table} x
 JOIN ol_namespace n ON n.org_id = x.org_id AND n.namespace_id = x.namespace_id
@@ -117,12 +118,8 @@ class Graph:
 
     def find(self, namespace: str, name: str) -> bytes | None:
         """Find the class of a dataset by any of its names."""
-        row = self._db.execute(
-            "SELECT d.class_id FROM ol_dataset d"
-            " JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id"
-            " WHERE d.org_id = ? AND n.namespace_uri = ? AND d.name = ?",
-            (self._org, namespace, name),
-        ).fetchone()
+        query = "SELECT class_id FROM ol_dataset WHERE org_id = ? AND dataset_id = ?"
+        row = self._db.execute(query, (self._org, name_dataset(self._org, namespace, name).id)).fetchone()
         return row[0] if row else None
 
     def dataset(self, dataset: bytes) -> Named:
@@ -176,7 +173,7 @@ class Graph:
         for row in self._db.execute(_INFERRED, bound):
             yield self._found(row["source_id"], row, "inferred")
         for row in self._db.execute(_COLUMNS, bound):
-            for source in self._sources(row["columns_set"]):
+            for source in self._sources(member, row["columns_set"]):
                 yield self._found(source, row, "column")
         for row in self._db.execute(_EXPLICIT, bound):
             yield self._found(row["source_id"], row, "explicit")
@@ -198,7 +195,7 @@ class Graph:
         row = self._db.execute(query, (self._org, job)).fetchone()
         return row is not None and is_action(*row)
 
-    def _sources(self, set_id: bytes) -> set[bytes]:
+    def _sources(self, target: bytes, set_id: bytes) -> set[bytes]:
         row = self._db.execute(
             "SELECT members FROM lineage_set WHERE org_id = ? AND set_id = ?", (self._org, set_id)
         ).fetchone()
@@ -206,7 +203,7 @@ class Graph:
         return {
             source
             for i in range(0, len(members), _ID_BYTES)
-            for (source,) in self._db.execute(_SOURCES_OF, (self._org, members[i : i + _ID_BYTES]))
+            for (source,) in self._db.execute(_SOURCES_OF, (self._org, target, members[i : i + _ID_BYTES]))
         }
 
     def _members(self, dataset: bytes) -> list[bytes]:

@@ -23,7 +23,7 @@ ORDER BY 2 DESC, 1 DESC LIMIT 1
 """
 #: What nobody's run says of a target is a declaration: it counts while no newer one has replaced it.
 _DECLARED = """
-SELECT l.target_id FROM run_lineage l WHERE l.org_id = ?1 AND l.run_id = zeroblob(16) AND l.job_id = ?2
+SELECT target_id FROM column_head WHERE org_id = ?1 AND job_id = ?2 AND run_id = zeroblob(16)
 """
 _REPLACED = """
 SELECT 1 FROM run_lineage l
@@ -48,7 +48,7 @@ INSERT INTO column_head (org_id, job_id, target_id, run_id, run_start, members) 
 ON CONFLICT (org_id, job_id, target_id) DO UPDATE
 SET run_id = excluded.run_id, run_start = excluded.run_start, members = excluded.members
 """
-_ACTIVATE = "UPDATE column_lineage SET is_active = ?3 WHERE org_id = ?1 AND lineage_id = ?2"
+_ACTIVATE = "UPDATE column_lineage SET is_active = ?4 WHERE org_id = ?1 AND target_id = ?2 AND lineage_id = ?3"
 
 
 class _Head(NamedTuple):
@@ -68,18 +68,18 @@ class Heads:
         """Find the newest run again for every job and target that the changes touch."""
         touched: dict[tuple[bytes, bytes], set[bytes]] = {}
         for row in changes.rows(RunLineage):
-            touched.setdefault((row[2], row[3]), set()).add(row[1])
+            touched.setdefault((row.job_id, row.target_id), set()).add(row.run_id)
         recount = set()
         for run in changes.rows(Run):
-            recount.update(self._db.execute(_MOVED, (self._org, run[1])).fetchall())
+            recount.update(self._db.execute(_MOVED, (self._org, run.run_id)).fetchall())
         for job in changes.rows(Job):
-            if isinstance(job, Job) and (job.declared_io or job.declared_lineage):
+            if job.declared_io or job.declared_lineage:
                 for (target,) in self._db.execute(_DECLARED, (self._org, job.job_id)).fetchall():
                     touched.setdefault((job.job_id, target), set()).add(NOBODY)
         asserted: dict[tuple[bytes, bytes], set[bytes]] = {}
         if touched:
             for line in changes.rows(ColumnLineage):
-                asserted.setdefault((line[2], line[5]), set()).add(line[1])
+                asserted.setdefault((line.job_id, line.target_id), set()).add(line.lineage_id)
         for pair in sorted(touched.keys() | recount):
             self._settle_pair(pair, touched.get(pair, set()), pair in recount, asserted.get(pair, set()))
 
@@ -96,7 +96,7 @@ class Heads:
         new = _Head(run, start, members)
         if new != old:
             self._db.execute(_WRITE_HEAD, (self._org, *pair, *new))
-        self._flip(old, new, asserted)
+        self._flip(pair[1], old, new, asserted)
 
     def _start(self, run: bytes) -> int:
         if run == NOBODY:
@@ -114,14 +114,14 @@ class Heads:
         (members,) = self._db.execute(_MEMBERS, (self._org, columns)).fetchone()
         return bytes(members)
 
-    def _flip(self, old: _Head | None, new: _Head, asserted: set[bytes]) -> None:
+    def _flip(self, target: bytes, old: _Head | None, new: _Head, asserted: set[bytes]) -> None:
         """Rows are born active: only those that the newest run does not show need a write."""
         shown = set(_split(new.members))
         before = set(_split(old.members)) if old else set()
         changes = [(member, False) for member in (before | asserted) - shown]
         if old:
             changes.extend((member, True) for member in shown - before)
-        self._db.executemany(_ACTIVATE, [(self._org, *change) for change in sorted(changes)])
+        self._db.executemany(_ACTIVATE, [(self._org, target, *change) for change in sorted(changes)])
 
 
 def _split(members: bytes) -> list[bytes]:

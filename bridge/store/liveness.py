@@ -30,9 +30,9 @@ WHERE org_id = ?1 AND class_id = ?2
 def settle_liveness(connection: sqlite3.Connection, org: str, changes: Reducer, reclassed: set[bytes]) -> None:
     """Keep `ol_dataset.is_active` what drops, renames and later writes say, for each class as one."""
     touched = set(reclassed)
-    touched.update(row[2] for row in changes.rows(RunOutput))
+    touched.update(row.dataset_id for row in changes.rows(RunOutput))
     for row in changes.rows(Dataset):
-        if isinstance(row, Dataset) and row.retired_at is not None:
+        if row.retired_at is not None:
             touched.add(row.dataset_id)
     classes: set[bytes] = set()
     for dataset in touched:

@@ -7,7 +7,7 @@ from mappers.errors import ConfigError, StoreBusy, StoreFull
 
 _SCHEME = "sqlite:///"
 _CACHE_KIB = 65_536
-_CHECKPOINT_PAGES = 4_000
+_CHECKPOINT_PAGES = 16_000
 
 
 def store_path(url: str) -> Path:

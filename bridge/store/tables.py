@@ -37,18 +37,16 @@ _COMPUTED: dict[str, list[sa.Column[Any]]] = {
     ],
 }
 
+#: Names need no index: the id of a dataset or job is computed from its name.
 _INDEXES: dict[str, list[tuple[str, ...]]] = {
-    "ol_namespace": [("namespace_uri",)],
-    "ol_dataset": [("class_id",), ("namespace_id", "name")],
+    "ol_dataset": [("class_id",)],
     "dataset_symlink": [("alias_id",)],
     "dataset_succession": [("target_id",)],
-    "ol_job": [("namespace_id", "name")],
     "ol_run": [("job_id", "started_at"), ("parent_run_id",)],
     "ol_run_input": [("dataset_id",)],
     "ol_run_output": [("dataset_id",)],
     "dataset_version": [("version_tag",), ("idempotency_key",)],
-    "column_lineage": [("source_id", "source_field"), ("target_id", "target_field")],
-    "run_lineage": [("job_id", "target_id")],
+    "column_lineage": [("source_id", "source_field")],
     "lineage_edge": [("target_id",)],
     "quality_check_def": [("dataset_id",)],
     "quality_check_result": [("qdef_id",)],
@@ -69,7 +67,10 @@ def _fact_table(name: str, row_class: type[Row]) -> sa.Table:
     ]
     table = sa.Table(name, metadata, *columns, *_COMPUTED.get(name, ()), sqlite_with_rowid=False)
     for index in _INDEXES.get(name, ()):
-        sa.Index(f"ix_{name}__{'__'.join(index)}", table.c.org_id, *(table.c[column] for column in index))
+        columns = [table.c[column] for column in index]
+        given = columns[0].is_not(None) if columns[0].nullable else None
+        label = f"ix_{name}__{'__'.join(index)}"
+        sa.Index(label, table.c.org_id, *columns, sqlite_where=given, postgresql_where=given)
     return table
 
 

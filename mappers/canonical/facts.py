@@ -185,17 +185,17 @@ class DatasetVersion(NamedTuple):
 
 
 class ColumnLineage(NamedTuple):
-    """One way in which a source column reaches a target column in one job.
+    """One way in which a source column reaches a target column in one job, stored beside its siblings.
 
     An empty source column means the whole source, an empty target column the whole target.
     """
 
     org_id: Key[str]
+    target_id: Key[bytes]
     lineage_id: Key[bytes]
     job_id: Const[bytes]
     source_id: Const[bytes]
     source_field: Const[str]
-    target_id: Const[bytes]
     target_field: Const[str]
     transformation_type: Const[str]
     transformation_subtype: Const[str]
@@ -217,9 +217,9 @@ class RunLineage(NamedTuple):
     """What a run last said about the columns of a target, and whether it named its sources outright."""
 
     org_id: Key[str]
-    run_id: Key[bytes]
-    job_id: Key[bytes]
     target_id: Key[bytes]
+    job_id: Key[bytes]
+    run_id: Key[bytes]
     explicit: Greatest[bool]
     columns_order: Annotated[bytes | None, Order("columns")] = None
     columns_set: Annotated[bytes | None, Member("columns")] = None
@@ -229,9 +229,9 @@ class RunExplicit(NamedTuple):
     """An explicit lineage entry of a run; entries accumulate."""
 
     org_id: Key[str]
-    run_id: Key[bytes]
-    job_id: Key[bytes]
     target_id: Key[bytes]
+    job_id: Key[bytes]
+    run_id: Key[bytes]
     set_id: Key[bytes]
 
 

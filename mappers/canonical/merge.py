@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from operator import itemgetter
-from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_args, get_type_hints
 
 T = TypeVar("T")
+R = TypeVar("R", bound=tuple[Any, ...])
 
 #: One row of one table, as a NamedTuple whose annotations say how each column merges.
 Row = tuple[Any, ...]
@@ -152,10 +153,10 @@ class Reducer:
             if before is not row:
                 known[key] = merge(before, row)
 
-    def rows(self, row_class: type[Row]) -> list[Row]:
+    def rows(self, row_class: type[R]) -> list[R]:
         """Give the merged rows of one class in the order of their keys."""
         rows = self._sorted.get(row_class)
         if rows is None:
             known = self._tables[row_class].known if row_class in self._tables else {}
             rows = self._sorted[row_class] = [known[key] for key in sorted(known)]
-        return rows
+        return cast("list[R]", rows)

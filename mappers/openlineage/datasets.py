@@ -174,7 +174,7 @@ def _state_columns(say: Statements, part: DatasetPart, target: Named, place: Pla
         say.rows.append(say.dataset_row(target)._replace(declared_lineage=declared_lineage))
     set_id = state_columns(say, said, place.job, place.run, target.id)
     ordered = say.order(DeclaredBy.COLUMNS, set_id if place.side is Side.OUTPUT else say.event_hash)
-    say.rows.append(RunLineage(say.org, place.run, place.job, target.id, False, ordered, set_id))
+    say.rows.append(RunLineage(say.org, target.id, place.job, place.run, False, ordered, set_id))
     for namespace, name in source_datasets(said):
         say.edge(
             "DERIVES",

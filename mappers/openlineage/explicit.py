@@ -71,10 +71,10 @@ def _state_dataset_target(
             _edge(say, "PRODUCES", ("job", job), ("dataset", target.id), who)
     set_id = state_columns(say, elements, who.job_id, who.run, target.id)
     if who.declared is None:
-        say.rows.append(RunLineage(say.org, who.run, who.job_id, target.id, True))
-        say.rows.append(RunExplicit(say.org, who.run, who.job_id, target.id, set_id))
+        say.rows.append(RunLineage(say.org, target.id, who.job_id, who.run, True))
+        say.rows.append(RunExplicit(say.org, target.id, who.job_id, who.run, set_id))
     else:
-        say.rows.append(RunLineage(say.org, NOBODY, who.job_id, target.id, False, who.declared, set_id))
+        say.rows.append(RunLineage(say.org, target.id, who.job_id, NOBODY, False, who.declared, set_id))
 
 
 def _state_job_target(say: Statements, entry: LineageEntry, who: Asserter) -> None:

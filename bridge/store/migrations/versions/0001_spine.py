@@ -24,11 +24,11 @@ def upgrade() -> None:
     op.create_table(
         "column_lineage",
         sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("target_id", sa.LargeBinary(), nullable=False),
         sa.Column("lineage_id", sa.LargeBinary(), nullable=False),
         sa.Column("job_id", sa.LargeBinary(), nullable=False),
         sa.Column("source_id", sa.LargeBinary(), nullable=False),
         sa.Column("source_field", sa.Text(), nullable=False),
-        sa.Column("target_id", sa.LargeBinary(), nullable=False),
         sa.Column("target_field", sa.Text(), nullable=False),
         sa.Column("transformation_type", sa.Text(), nullable=False),
         sa.Column("transformation_subtype", sa.Text(), nullable=False),
@@ -38,7 +38,7 @@ def upgrade() -> None:
         sa.Column("transformation_description", sa.Text(), nullable=False),
         sa.Column("confidence_score", sa.Float(), server_default=sa.text("1.0"), nullable=False),
         sa.Column("is_active", sa.Boolean(), server_default=sa.text("1"), nullable=False),
-        sa.PrimaryKeyConstraint("org_id", "lineage_id"),
+        sa.PrimaryKeyConstraint("org_id", "target_id", "lineage_id"),
         sqlite_with_rowid=False,
     )
     op.create_index(
@@ -46,12 +46,8 @@ def upgrade() -> None:
         "column_lineage",
         ["org_id", "source_id", "source_field"],
         unique=False,
-    )
-    op.create_index(
-        "ix_column_lineage__target_id__target_field",
-        "column_lineage",
-        ["org_id", "target_id", "target_field"],
-        unique=False,
+        sqlite_where=None,
+        postgresql_where=None,
     )
     op.create_table(
         "dataset_registration",
@@ -90,7 +86,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "source_id", "target_id", "run_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_dataset_succession__target_id", "dataset_succession", ["org_id", "target_id"], unique=False)
+    op.create_index(
+        "ix_dataset_succession__target_id",
+        "dataset_succession",
+        ["org_id", "target_id"],
+        unique=False,
+        sqlite_where=None,
+        postgresql_where=None,
+    )
     op.create_table(
         "dataset_symlink",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -101,7 +104,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "dataset_id", "alias_id", "identifier_type"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_dataset_symlink__alias_id", "dataset_symlink", ["org_id", "alias_id"], unique=False)
+    op.create_index(
+        "ix_dataset_symlink__alias_id",
+        "dataset_symlink",
+        ["org_id", "alias_id"],
+        unique=False,
+        sqlite_where=None,
+        postgresql_where=None,
+    )
     op.create_table(
         "dataset_version",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -129,9 +139,21 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_index(
-        "ix_dataset_version__idempotency_key", "dataset_version", ["org_id", "idempotency_key"], unique=False
+        "ix_dataset_version__idempotency_key",
+        "dataset_version",
+        ["org_id", "idempotency_key"],
+        unique=False,
+        sqlite_where=sa.text("idempotency_key IS NOT NULL"),
+        postgresql_where=sa.text("idempotency_key IS NOT NULL"),
     )
-    op.create_index("ix_dataset_version__version_tag", "dataset_version", ["org_id", "version_tag"], unique=False)
+    op.create_index(
+        "ix_dataset_version__version_tag",
+        "dataset_version",
+        ["org_id", "version_tag"],
+        unique=False,
+        sqlite_where=None,
+        postgresql_where=None,
+    )
     op.create_table(
         "dirty_mark",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -180,7 +202,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "source_id", "target_id", "edge_role", "job_id", "evidence"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_lineage_edge__target_id", "lineage_edge", ["org_id", "target_id"], unique=False)
+    op.create_index(
+        "ix_lineage_edge__target_id",
+        "lineage_edge",
+        ["org_id", "target_id"],
+        unique=False,
+        sqlite_where=None,
+        postgresql_where=None,
+    )
     op.create_table(
         "lineage_set",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -213,9 +242,13 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "dataset_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_ol_dataset__class_id", "ol_dataset", ["org_id", "class_id"], unique=False)
     op.create_index(
-        "ix_ol_dataset__namespace_id__name", "ol_dataset", ["org_id", "namespace_id", "name"], unique=False
+        "ix_ol_dataset__class_id",
+        "ol_dataset",
+        ["org_id", "class_id"],
+        unique=False,
+        sqlite_where=None,
+        postgresql_where=None,
     )
     op.create_table(
         "ol_job",
@@ -240,7 +273,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "job_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_ol_job__namespace_id__name", "ol_job", ["org_id", "namespace_id", "name"], unique=False)
     op.create_table(
         "ol_namespace",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -252,7 +284,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "namespace_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_ol_namespace__namespace_uri", "ol_namespace", ["org_id", "namespace_uri"], unique=False)
     op.create_table(
         "ol_run",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -284,8 +315,22 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "run_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_ol_run__job_id__started_at", "ol_run", ["org_id", "job_id", "started_at"], unique=False)
-    op.create_index("ix_ol_run__parent_run_id", "ol_run", ["org_id", "parent_run_id"], unique=False)
+    op.create_index(
+        "ix_ol_run__job_id__started_at",
+        "ol_run",
+        ["org_id", "job_id", "started_at"],
+        unique=False,
+        sqlite_where=None,
+        postgresql_where=None,
+    )
+    op.create_index(
+        "ix_ol_run__parent_run_id",
+        "ol_run",
+        ["org_id", "parent_run_id"],
+        unique=False,
+        sqlite_where=sa.text("parent_run_id IS NOT NULL"),
+        postgresql_where=sa.text("parent_run_id IS NOT NULL"),
+    )
     op.create_table(
         "ol_run_input",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -303,7 +348,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "run_id", "dataset_id", "job_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_ol_run_input__dataset_id", "ol_run_input", ["org_id", "dataset_id"], unique=False)
+    op.create_index(
+        "ix_ol_run_input__dataset_id",
+        "ol_run_input",
+        ["org_id", "dataset_id"],
+        unique=False,
+        sqlite_where=None,
+        postgresql_where=None,
+    )
     op.create_table(
         "ol_run_output",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -318,7 +370,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "run_id", "dataset_id", "job_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_ol_run_output__dataset_id", "ol_run_output", ["org_id", "dataset_id"], unique=False)
+    op.create_index(
+        "ix_ol_run_output__dataset_id",
+        "ol_run_output",
+        ["org_id", "dataset_id"],
+        unique=False,
+        sqlite_where=None,
+        postgresql_where=None,
+    )
     op.create_table(
         "ol_schema_version",
         sa.Column("version_id", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -343,7 +402,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "qdef_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_quality_check_def__dataset_id", "quality_check_def", ["org_id", "dataset_id"], unique=False)
+    op.create_index(
+        "ix_quality_check_def__dataset_id",
+        "quality_check_def",
+        ["org_id", "dataset_id"],
+        unique=False,
+        sqlite_where=sa.text("dataset_id IS NOT NULL"),
+        postgresql_where=sa.text("dataset_id IS NOT NULL"),
+    )
     op.create_table(
         "quality_check_result",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -358,7 +424,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "qres_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_quality_check_result__qdef_id", "quality_check_result", ["org_id", "qdef_id"], unique=False)
+    op.create_index(
+        "ix_quality_check_result__qdef_id",
+        "quality_check_result",
+        ["org_id", "qdef_id"],
+        unique=False,
+        sqlite_where=None,
+        postgresql_where=None,
+    )
     op.create_table(
         "rejected_event",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -405,27 +478,24 @@ def upgrade() -> None:
     op.create_table(
         "run_explicit",
         sa.Column("org_id", sa.Text(), nullable=False),
-        sa.Column("run_id", sa.LargeBinary(), nullable=False),
-        sa.Column("job_id", sa.LargeBinary(), nullable=False),
         sa.Column("target_id", sa.LargeBinary(), nullable=False),
+        sa.Column("job_id", sa.LargeBinary(), nullable=False),
+        sa.Column("run_id", sa.LargeBinary(), nullable=False),
         sa.Column("set_id", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("org_id", "run_id", "job_id", "target_id", "set_id"),
+        sa.PrimaryKeyConstraint("org_id", "target_id", "job_id", "run_id", "set_id"),
         sqlite_with_rowid=False,
     )
     op.create_table(
         "run_lineage",
         sa.Column("org_id", sa.Text(), nullable=False),
-        sa.Column("run_id", sa.LargeBinary(), nullable=False),
-        sa.Column("job_id", sa.LargeBinary(), nullable=False),
         sa.Column("target_id", sa.LargeBinary(), nullable=False),
+        sa.Column("job_id", sa.LargeBinary(), nullable=False),
+        sa.Column("run_id", sa.LargeBinary(), nullable=False),
         sa.Column("explicit", sa.Boolean(), nullable=False),
         sa.Column("columns_order", sa.LargeBinary(), nullable=True),
         sa.Column("columns_set", sa.LargeBinary(), nullable=True),
-        sa.PrimaryKeyConstraint("org_id", "run_id", "job_id", "target_id"),
+        sa.PrimaryKeyConstraint("org_id", "target_id", "job_id", "run_id"),
         sqlite_with_rowid=False,
-    )
-    op.create_index(
-        "ix_run_lineage__job_id__target_id", "run_lineage", ["org_id", "job_id", "target_id"], unique=False
     )
     op.create_table(
         "sla",
