@@ -48,6 +48,7 @@ class GroupCommit(Generic[T]):
         self._probe_seconds = probe_seconds
         self._probe: Incoming | Rejected | None = None
         self._queue: queue.SimpleQueue[_Waiting[T] | None] = queue.SimpleQueue()
+        self._gathering = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self.healthy = True
 
@@ -68,16 +69,20 @@ class GroupCommit(Generic[T]):
         """Tell whether as many events wait as may wait."""
         return self._queue.qsize() >= self._max_waiting
 
-    def submit(self, item: Incoming | Rejected, token: T) -> None:
-        """Queue an event; raises Overloaded instead of letting the queue grow."""
+    def submit(self, items: Sequence[tuple[Incoming | Rejected, T]]) -> None:
+        """Queue events that arrived together; raises Overloaded instead of letting the queue grow."""
         if self.crowded():
             raise Overloaded(f"{self._max_waiting} events are waiting to be written")
-        self._queue.put(_Waiting(item, token))
+        with self._gathering:
+            for item, token in items:
+                self._queue.put(_Waiting(item, token))
 
     def _run(self) -> None:
         open_ = True
         while open_:
             first = self._next()
+            with self._gathering:
+                pass  # those that arrived together are queued together
             group = [first] if first is not None else []
             open_ = first is not None
             while open_ and len(group) < self._max_group:

@@ -16,7 +16,7 @@ ORDER BY last_at, hash
 """
 _PAYLOAD = {
     "rejected": "SELECT payload FROM rejected_event WHERE org_id = ? AND payload_hash = ?",
-    "unmerged": "SELECT payload FROM run_event WHERE org_id = ? AND event_hash = ?",
+    "unmerged": "SELECT payload FROM run_event WHERE org_id = ? AND failure IS NOT NULL AND event_hash = ?",
 }
 
 

@@ -119,7 +119,14 @@ run_event = sa.Table(
     _id("payload", nullable=False),
     sqlite_autoincrement=True,
 )
-sa.Index("ux_run_event__event_hash", run_event.c.org_id, run_event.c.event_hash, unique=True)
+# The time follows from the event as its hash does; before the hash it keeps new rows together.
+sa.Index(
+    "ux_run_event__event_time__event_hash",
+    run_event.c.org_id,
+    run_event.c.event_time,
+    run_event.c.event_hash,
+    unique=True,
+)
 sa.Index(
     "ix_run_event__failure",
     run_event.c.org_id,

@@ -30,7 +30,7 @@ _INSERT_EVENT = """
 INSERT INTO run_event (org_id, event_hash, event_type, event_time, run_id, process_key, received_at, source,
   historical, receipts, notes_json, failure, payload)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)
-ON CONFLICT (org_id, event_hash) DO UPDATE
+ON CONFLICT (org_id, event_time, event_hash) DO UPDATE
 SET receipts = receipts + 1, historical = historical AND excluded.historical, failure = excluded.failure
 """
 _INSERT_REJECTED = """

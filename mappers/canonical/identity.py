@@ -41,8 +41,12 @@ def job_id(org: str, namespace: str, name: str) -> bytes:
 
 
 def run_id(org: str, run_uuid: str) -> bytes:
-    """Identify a run: two organisations may send the same run UUID."""
-    return named_id("run", org, run_uuid)
+    """Identify a run: two organisations may send the same run UUID.
+
+    The first six bytes are the UUID's own. Those of a version-7 UUID are its time, so runs of one time lie
+    together in every index, and a group of new runs touches few pages.
+    """
+    return bytes.fromhex(run_uuid[:8] + run_uuid[9:13]) + named_id("run", org, run_uuid)[6:]
 
 
 def joined_id(kind: bytes, *parts: bytes) -> bytes:

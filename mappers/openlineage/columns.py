@@ -1,7 +1,6 @@
 """Column lineage: facet versions 1-0 to 1-2 and explicit entries, as one flat list of elements."""
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -48,6 +47,8 @@ class Said(NamedTuple):
 
 
 NOTHING_SAID = Said(b"", ())
+_REMEMBERED_SETS = 2048
+_elements: dict[bytes, Said] = {}
 
 
 def facet_elements(part: FacetPart, notes: list[str]) -> Said | None:
@@ -55,13 +56,18 @@ def facet_elements(part: FacetPart, notes: list[str]) -> Said | None:
     if part.body is None:
         return NOTHING_SAID
     facet = understand(part, ColumnLineageFacet, notes)
-    return _read_elements(part.raw) if facet is not None else None
+    if facet is None:
+        return None
+    known = _elements.get(part.digest)
+    if known is None:
+        if len(_elements) >= _REMEMBERED_SETS:
+            _elements.clear()
+        known = _elements[part.digest] = _read_elements(facet)
+    return known
 
 
-@lru_cache(maxsize=2048)
-def _read_elements(raw: bytes) -> Said:
+def _read_elements(facet: ColumnLineageFacet) -> Said:
     """Say what affects every output column once for all of them."""
-    facet = msgspec.json.decode(raw, type=ColumnLineageFacet)
     fields = facet.fields or {}
     elements = {e for name, output in fields.items() for e in _field_elements(name, output)}
     elements.update(e for item in facet.dataset or () for e in _input_elements("", item, item.transformations))
@@ -132,7 +138,6 @@ class _Identified(NamedTuple):
 
 
 _identified: dict[tuple[str, bytes, bytes, bytes], _Identified] = {}
-_REMEMBERED_SETS = 4096
 
 
 def _identify(org: str, what: Said, job: bytes, target: bytes) -> _Identified:

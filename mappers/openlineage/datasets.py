@@ -1,5 +1,7 @@
 """What an event says about a dataset: as an input, as an output, or by itself."""
 
+from msgspec import Struct
+
 from mappers.canonical.facts import (
     Dataset,
     DatasetSuccession,
@@ -22,16 +24,6 @@ from mappers.openlineage.schemas import state_schema
 from mappers.openlineage.statements import Named, Statements, name_dataset
 from mappers.openlineage.versions import read_statistics, state_reported_version, state_version, version_id
 
-_SHAPES: dict[str, type] = {
-    "schema": f.Schema,
-    "symlinks": f.Symlinks,
-    "version": f.Version,
-    "lifecycleStateChange": f.LifecycleStateChange,
-    "columnLineage": f.ColumnLineageFacet,
-    "lineage": f.DatasetLineage,
-    "inputStatistics": f.Statistics,
-    "outputStatistics": f.Statistics,
-}
 #: Facets that end in columns of the store, by side; they are kept raw only when they cannot be read.
 _READ = {
     Side.INPUT: ("schema", "symlinks", "version"),
@@ -72,9 +64,7 @@ def state_dataset(say: Statements, part: DatasetPart, place: Place) -> Named:
 
 def _readable(parts: dict[str, FacetPart], names: tuple[str, ...]) -> frozenset[str]:
     """Name those facets that could be read, so that they need not be kept raw."""
-    notes: list[str] = []
-    present = [name for name in names if name in parts]
-    return frozenset(name for name in present if understand(parts[name], _SHAPES[name], notes) is not None)
+    return frozenset(name for name in names if name in parts and isinstance(parts[name].value, Struct))
 
 
 def _lifecycle(say: Statements, part: DatasetPart) -> f.LifecycleStateChange | None:
@@ -151,7 +141,7 @@ def _state_output(say: Statements, part: DatasetPart, named: Named, place: Place
 
 def _state_explicit(say: Statements, part: DatasetPart, target: Named) -> bool:
     """State a dataset's explicit lineage, which supersedes its column lineage."""
-    explicit = understand(part.facets.get("lineage"), f.DatasetLineage, say.notes)
+    explicit = understand(part.facets.get("lineage"), f.Lineage, say.notes)
     if explicit is None:
         return False
     declared = order(DeclaredBy.LINEAGE, say.micros, say.event_hash)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from mappers.canonical.facts import RunExplicit, RunLineage
 from mappers.canonical.identity import NOBODY
 from mappers.openlineage.columns import source_datasets, source_elements, state_columns
-from mappers.openlineage.facets import DatasetLineage, JobLineage, LineageEntry, LineageField, LineageSource
+from mappers.openlineage.facets import Lineage, LineageEntry, LineageField, LineageSource
 from mappers.openlineage.statements import Named, Statements
 
 
@@ -35,7 +35,7 @@ class Asserter(NamedTuple):
         return "declared" if self.declared else "explicit"
 
 
-def state_job_lineage(say: Statements, facet: JobLineage, who: Asserter) -> None:
+def state_job_lineage(say: Statements, facet: Lineage, who: Asserter) -> None:
     """State every entry of a job's explicit lineage."""
     for entry in [*(facet.entries or ()), *(facet.lineage or ())]:
         if entry.type.upper() == "JOB":
@@ -47,7 +47,7 @@ def state_job_lineage(say: Statements, facet: JobLineage, who: Asserter) -> None
             say.notes.append("a lineage entry names no dataset: ignored")
 
 
-def state_dataset_lineage(say: Statements, facet: DatasetLineage, target: Named, who: Asserter) -> None:
+def state_dataset_lineage(say: Statements, facet: Lineage, target: Named, who: Asserter) -> None:
     """State the explicit lineage of a dataset."""
     _state_dataset_target(say, target, facet.inputs or [], facet.fields or {}, who)
 

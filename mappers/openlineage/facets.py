@@ -208,16 +208,11 @@ class LineageEntry(Struct):
     fields: dict[str, LineageField] | None = None
 
 
-class JobLineage(Struct):
-    """Explicit lineage of a job; `lineage` is the list's name in the proposal's first draft."""
+class Lineage(Struct):
+    """Explicit lineage: of a job in entries (`lineage` in the proposal's first draft), of a dataset in inputs."""
 
     entries: list[LineageEntry] | None = None
     lineage: list[LineageEntry] | None = None
-
-
-class DatasetLineage(Struct):
-    """Explicit lineage of a dataset."""
-
     inputs: list[LineageSource] | None = None
     fields: dict[str, LineageField] | None = None
 
@@ -265,3 +260,27 @@ class Tests(Struct):
     """The outcomes of the tests of a run."""
 
     tests: list[Test] = field(default_factory=list)
+
+
+#: What is understood of each facet, by its key; facets of other keys are kept as they are.
+SHAPES: dict[str, type[Struct]] = {
+    "parent": Parent,
+    "parentRun": Parent,
+    "nominalTime": NominalTime,
+    "jobDependencies": JobDependencies,
+    "lineageBridge_jobDependencies": JobDependencies,
+    "test": Tests,
+    "jobType": JobType,
+    "documentation": Documentation,
+    "ownership": Ownership,
+    "lineage": Lineage,
+    "schema": Schema,
+    "symlinks": Symlinks,
+    "lifecycleStateChange": LifecycleStateChange,
+    "version": Version,
+    "storage": Storage,
+    "columnLineage": ColumnLineageFacet,
+    "inputStatistics": Statistics,
+    "outputStatistics": Statistics,
+    "dataQualityAssertions": Assertions,
+}

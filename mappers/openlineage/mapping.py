@@ -41,7 +41,7 @@ def map_event(event: Event, rules: Rules) -> Mapped:
 
 def _map_run_event(say: Statements, event: Event, job: Named, run_uuid: str) -> None:
     say.rows.append(_job_row(say, event, job, Rank.OUTPUT))
-    lineage = understand(event.job_facets.get("lineage"), f.JobLineage, say.notes)
+    lineage = understand(event.job_facets.get("lineage"), f.Lineage, say.notes)
     run = state_run(say, event, job, explicit=lineage is not None)
     _state_job_facets(say, event, job, Rank.OUTPUT)
     for side, parts in ((Side.INPUT, event.inputs), (Side.OUTPUT, event.outputs)):
@@ -56,7 +56,7 @@ def _map_job_event(say: Statements, event: Event, job: Named) -> None:
     row = _job_row(say, event, job, Rank.JOB_EVENT)
     if event.inputs or event.outputs:
         row = row._replace(declared_io=say.moment)
-    lineage = understand(event.job_facets.get("lineage"), f.JobLineage, say.notes)
+    lineage = understand(event.job_facets.get("lineage"), f.Lineage, say.notes)
     if lineage:
         row = row._replace(declared_lineage=order(DeclaredBy.LINEAGE, say.micros, say.event_hash))
     say.rows.append(row)

@@ -8,9 +8,11 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from mappers.canonical.identity import digest
 from mappers.errors import RefusedEvent
+from mappers.openlineage.facets import SHAPES
 
 F = TypeVar("F")
 
@@ -20,12 +22,16 @@ _SPEC_FIELDS = ("_producer", "_schemaURL")
 
 
 class FacetPart(NamedTuple):
-    """One facet: its canonical body (None when deleted), the hash of that, and its bytes as sent."""
+    """One facet: its canonical body (None when deleted) and the hash of that, its bytes as sent, and their meaning.
+
+    The meaning is None for a deleted or unknown facet, and the reason for one that is not as specified.
+    """
 
     name: str
     body: str | None
     digest: bytes
     raw: bytes
+    value: Struct | RefusedEvent | None
 
 
 class DatasetPart(NamedTuple):
@@ -78,12 +84,22 @@ def _read_facet(name: str, raw: bytes) -> FacetPart | None:
     if not isinstance(value, dict):
         return None
     if value.get("_deleted") is True:
-        return FacetPart(name, None, digest(b"deleted"), raw)
+        return FacetPart(name, None, digest(b"deleted"), raw, None)
     if "/spec/facets/" in str(value.get("_schemaURL")):
         for key in _SPEC_FIELDS:
             value.pop(key, None)
     body = canonical_json(value)
-    return FacetPart(name, body.decode(), digest(body), raw)
+    return FacetPart(name, body.decode(), digest(body), raw, _meaning(name, raw))
+
+
+def _meaning(name: str, raw: bytes) -> Struct | RefusedEvent | None:
+    shape = SHAPES.get(name)
+    if shape is None:
+        return None
+    try:
+        return msgspec.json.decode(raw, type=shape)
+    except (msgspec.ValidationError, RecursionError) as error:
+        return RefusedEvent(str(error))
 
 
 def read_facets(raw: dict[str, msgspec.Raw] | None, where: str, notes: list[str]) -> dict[str, FacetPart]:
@@ -133,21 +149,11 @@ def decode(raw: bytes, decoder: msgspec.json.Decoder[F]) -> F:
         raise RefusedEvent("nested too deeply") from error
 
 
-@lru_cache(maxsize=4096)
-def _understand(raw: bytes, shape: type[Any]) -> Any:
-    try:
-        return msgspec.json.decode(raw, type=shape)
-    except (msgspec.ValidationError, RecursionError) as error:
-        return RefusedEvent(str(error))
-
-
 def understand(part: FacetPart | None, shape: type[F], notes: list[str]) -> F | None:
-    """Read a facet into its shape; a facet that does not fit is noted and treated as unknown."""
-    if part is None or part.body is None:
+    """Give what a facet means; one that is not as specified is noted and treated as unknown."""
+    if part is None or part.value is None:
         return None
-    look = _understand if len(part.raw) <= _REMEMBERED_BYTES else _understand.__wrapped__
-    value = look(part.raw, shape)  # type: ignore[arg-type]  # classes are hashable
-    if isinstance(value, RefusedEvent):
-        notes.append(f"facet {part.name} is not as specified: {value.reason}")
-        return None
-    return value  # type: ignore[no-any-return]  # msgspec has checked it against the shape
+    if isinstance(part.value, shape):
+        return part.value
+    notes.append(f"facet {part.name} is not as specified: {part.value}")
+    return None

@@ -21,7 +21,7 @@ def state_run(say: Statements, event: Event, job: Named, *, explicit: bool) -> b
     row = _run_row(say, event, run, uuid, job.id)._replace(explicit=explicit)
     say.rows.append(_nominal(say, event, _parent(say, event, job, row)))
     understood = frozenset(
-        name for name, shape in _READ.items() if understand(event.run_facets.get(name), shape, []) is not None
+        name for name in _READ if understand(event.run_facets.get(name), _READ[name], []) is not None
     )
     say.facets(run, event.run_facets, Rank.OUTPUT, read=understood)
     tests = understand(event.run_facets.get("test"), f.Tests, say.notes)

@@ -1,9 +1,6 @@
 """The columns of a dataset: one version for each distinct shape, whoever reports it."""
 
-from functools import lru_cache
 from typing import NamedTuple
-
-import msgspec
 
 from mappers.canonical.facts import DatasetSchema
 from mappers.canonical.identity import digest
@@ -17,9 +14,14 @@ from mappers.openlineage.statements import Named, Statements
 def state_schema(say: Statements, part: DatasetPart, named: Named, rank: Rank) -> bytes | None:
     """State the schema that a dataset is reported with; gives its hash, None for no columns."""
     facet = part.facets.get("schema")
-    if facet is None or understand(facet, Schema, say.notes) is None:
+    value = understand(facet, Schema, say.notes)
+    if facet is None or value is None:
         return None
-    schema = _read_schema(facet.raw)
+    if facet.digest not in _schemas:
+        if len(_schemas) >= _REMEMBERED_SCHEMAS:
+            _schemas.clear()
+        _schemas[facet.digest] = _read_schema(value)
+    schema = _schemas[facet.digest]
     if schema is None:
         return None
     say.rows.append(
@@ -48,9 +50,11 @@ class _Schema(NamedTuple):
     content: bytes
 
 
-@lru_cache(maxsize=4096)
-def _read_schema(raw: bytes) -> _Schema | None:
-    facet = msgspec.json.decode(raw, type=Schema)
+_REMEMBERED_SCHEMAS = 4096
+_schemas: dict[bytes, _Schema | None] = {}
+
+
+def _read_schema(facet: Schema) -> _Schema | None:
     columns = [column for column in facet.fields or () if column.name not in METADATA_COLUMNS]
     if not columns:
         return None

@@ -62,7 +62,7 @@ def test_everyone_is_told_once_and_all_is_written_before_the_end() -> None:
     writer, told = MoodyWriter(), Told()
     with committing(writer, told, max_group=7) as group:
         for number in range(100):
-            group.submit(item(number), number)
+            group.submit([(item(number), number)])
     assert told.answers == dict.fromkeys(range(100))
     assert writer.written == [item(number) for number in range(100)]
     assert group.waiting() == 0
@@ -72,12 +72,12 @@ def test_a_refused_group_is_told_why() -> None:
     writer, told = MoodyWriter(), Told()
     writer.full = True
     with committing(writer, told, probe_seconds=WAIT) as group:
-        group.submit(item(1), "one")
+        group.submit([(item(1), "one")])
         assert told.count.acquire(timeout=WAIT)
         assert isinstance(told.answers["one"], StoreFull)
         assert not group.healthy
         writer.full = False
-        group.submit(item(2), "two")
+        group.submit([(item(2), "two")])
         assert told.count.acquire(timeout=WAIT)
         assert (told.answers["two"], group.healthy) == (None, True)
     assert writer.written == [item(2)]
@@ -87,7 +87,7 @@ def test_a_store_that_has_room_again_is_found_without_another_event() -> None:
     writer, told = MoodyWriter(), Told()
     writer.full = True
     with committing(writer, told, probe_seconds=0.001) as group:
-        group.submit(item(1), "one")
+        group.submit([(item(1), "one")])
         for _ in range(3):
             assert writer.tried.acquire(timeout=WAIT)
         assert not group.healthy
@@ -101,7 +101,7 @@ def test_a_store_that_has_room_again_is_found_without_another_event() -> None:
 def test_no_more_may_wait_than_the_limit() -> None:
     group: GroupCommit[int] = GroupCommit(MoodyWriter(), Told(), max_waiting=2)  # type: ignore[arg-type]
     for number in range(2):
-        group.submit(item(number), number)
+        group.submit([(item(number), number)])
     assert group.crowded()
     with pytest.raises(Overloaded, match="2 events are waiting"):
-        group.submit(item(3), 3)
+        group.submit([(item(3), 3)])

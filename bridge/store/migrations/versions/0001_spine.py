@@ -474,7 +474,9 @@ def upgrade() -> None:
         sqlite_where=sa.text("failure IS NOT NULL"),
         postgresql_where=sa.text("failure IS NOT NULL"),
     )
-    op.create_index("ux_run_event__event_hash", "run_event", ["org_id", "event_hash"], unique=True)
+    op.create_index(
+        "ux_run_event__event_time__event_hash", "run_event", ["org_id", "event_time", "event_hash"], unique=True
+    )
     op.create_table(
         "run_explicit",
         sa.Column("org_id", sa.Text(), nullable=False),
