@@ -21,6 +21,9 @@ _REMEMBERED_BYTES = 32_768
 _SPEC_FIELDS = ("_producer", "_schemaURL")
 
 
+_decoders = {name: msgspec.json.Decoder(shape) for name, shape in SHAPES.items()}
+
+
 class FacetPart(NamedTuple):
     """One facet: its canonical body (None when deleted) and the hash of that, its bytes as sent, and their meaning.
 
@@ -93,11 +96,11 @@ def _read_facet(name: str, raw: bytes) -> FacetPart | None:
 
 
 def _meaning(name: str, raw: bytes) -> Struct | RefusedEvent | None:
-    shape = SHAPES.get(name)
-    if shape is None:
+    decoder = _decoders.get(name)
+    if decoder is None:
         return None
     try:
-        return msgspec.json.decode(raw, type=shape)
+        return decoder.decode(raw)
     except (msgspec.ValidationError, RecursionError) as error:
         return RefusedEvent(str(error))
 
