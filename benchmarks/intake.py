@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from benchmarks.events import new_events, real_events
 from benchmarks.floor import appender, raw
-from bridge.bootstrap import make_reader, make_writer
+from bridge.bootstrap import calm_collector, make_reader, make_writer
 from bridge.intake.ingest import Ingestion
 from bridge.settings import Settings, StoreSettings
 
@@ -125,6 +125,7 @@ def file_lines(kind: str, events: list[bytes], folder: Path) -> Iterator[Measure
     """Measure the ingestion of a file, then the floor."""
     path = folder / f"{kind}.ndjson"
     path.write_bytes(b"\n".join(events))
+    calm_collector()
     settings = Settings(store=StoreSettings(url=f"sqlite:///{folder / kind}-file.db"))
     ingestion = Ingestion(make_reader(settings), make_writer(settings))
     begun, cpu = time.perf_counter(), time.process_time()

@@ -3,7 +3,6 @@
 import os
 import zlib
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -45,7 +44,7 @@ class Report(NamedTuple):
 class Ingestion:
     """Takes events from files into the store.
 
-    While one group is being committed, the next is read and mapped.
+    In one thread: a second one would fight for the interpreter lock at every row, and lose more than it gains.
     """
 
     def __init__(self, reader: Reader, writer: Writer, *, historical: bool = False, again: bool = False) -> None:
@@ -83,26 +82,19 @@ class Ingestion:
         self, records: Iterator[Record], source: str, progress: Progress, file: tuple[str, bytes] | None
     ) -> Report:
         report = Report()
-        pending: Future[None] | None = None
-        with ThreadPoolExecutor(1, thread_name_prefix="writer") as writing:
-            while True:
-                group, error = _next_group(records)
-                if error is not None:
-                    report = report._replace(unreadable=(f"{source}: {error}",))
-                if not group:
-                    break
-                items = [self._reader.read(r.payload, source, historical=self._historical) for r in group]
-                end = max(record.end for record in group)
-                position = Position(file[0], _fingerprint(file[1], end), end) if file and end else None
-                if pending is not None:
-                    pending.result()
-                pending = writing.submit(self._writer.write, items, position)
-                report = report.plus(_count(items))
-                if end:
-                    progress(end)
-            if pending is not None:
-                pending.result()
-        return report
+        while True:
+            group, error = _next_group(records)
+            if error is not None:
+                report = report._replace(unreadable=(f"{source}: {error}",))
+            if not group:
+                return report
+            items = [self._reader.read(r.payload, source, historical=self._historical) for r in group]
+            end = max(record.end for record in group)
+            position = Position(file[0], _fingerprint(file[1], end), end) if file and end else None
+            self._writer.write(items, position)
+            report = report.plus(_count(items))
+            if end:
+                progress(end)
 
 
 def _next_group(records: Iterator[Record]) -> tuple[list[Record], Exception | None]:
