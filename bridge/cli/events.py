@@ -27,12 +27,12 @@ def ingest(
 ) -> None:
     """Take events from files: ndjson, JSON, a JSON array, gzipped or not. Goes on where it stopped."""
     settings = load(config)
-    from bridge.log import configure_log  # noqa: PLC0415
+    from bridge.log import configure_log
 
     configure_log(settings.log)
-    from bridge.bootstrap import calm_collector, make_reader, make_writer  # noqa: PLC0415
-    from bridge.intake.ingest import Ingestion, Report  # noqa: PLC0415
-    from connectors.openlineage.files import event_files  # noqa: PLC0415
+    from bridge.bootstrap import calm_collector, make_reader, make_writer
+    from bridge.intake.ingest import Ingestion, Report
+    from connectors.openlineage.files import event_files
 
     files = event_files([path for path in paths if str(path) != "-"])
     missing = [path for path in files if not path.exists()]
@@ -71,8 +71,8 @@ def _progress(path: Path) -> "Iterator[Progress]":
     if not sys.stderr.isatty():
         yield lambda _: None
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import Progress  # noqa: PLC0415
+    from rich.console import Console
+    from rich.progress import Progress
 
     with Progress(console=Console(stderr=True)) as bar:
         task = bar.add_task(path.name, total=path.stat().st_size)
@@ -97,8 +97,8 @@ def show_rejected(
 ) -> None:
     """Print an input as it was sent."""
     settings = load(config)
-    from bridge.bootstrap import open_store  # noqa: PLC0415
-    from bridge.store.rejected import payload_of  # noqa: PLC0415
+    from bridge.bootstrap import open_store
+    from bridge.store.rejected import payload_of
 
     trouble = _one(_troubles(config), prefix)
     payload = payload_of(open_store(settings), settings.org, trouble)
@@ -116,12 +116,12 @@ def retry_rejected(
 ) -> None:
     """Try again to take what was refused or not merged, for instance after an upgrade."""
     settings = load(config)
-    from bridge.log import configure_log  # noqa: PLC0415
+    from bridge.log import configure_log
 
     configure_log(settings.log)
-    from bridge.bootstrap import make_reader, make_writer, open_store  # noqa: PLC0415
-    from bridge.store.rejected import payload_of  # noqa: PLC0415
-    from bridge.store.writer import Incoming  # noqa: PLC0415
+    from bridge.bootstrap import make_reader, make_writer, open_store
+    from bridge.store.rejected import payload_of
+    from bridge.store.writer import Incoming
 
     troubles = _troubles(config)
     chosen = [_one(troubles, prefix)] if prefix else troubles
@@ -144,8 +144,8 @@ def retry_rejected(
 
 def _troubles(config: Config) -> "list[Trouble]":
     settings = load(config)
-    from bridge.bootstrap import open_store  # noqa: PLC0415
-    from bridge.store.rejected import list_troubles  # noqa: PLC0415
+    from bridge.bootstrap import open_store
+    from bridge.store.rejected import list_troubles
 
     return list(list_troubles(open_store(settings), settings.org))
 

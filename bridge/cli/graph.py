@@ -37,11 +37,11 @@ def lineage(
 ) -> None:
     """Show where a dataset comes from, or what is made of it."""
     settings = load(config)
-    from bridge.bootstrap import open_store  # noqa: PLC0415
-    from bridge.cli.tree import draw  # noqa: PLC0415
-    from bridge.store.graph import Graph  # noqa: PLC0415
-    from bridge.store.walk import walk  # noqa: PLC0415
-    from mappers.folding import FoldingRule  # noqa: PLC0415
+    from bridge.bootstrap import open_store
+    from bridge.cli.tree import draw
+    from bridge.store.graph import Graph
+    from bridge.store.walk import walk
+    from mappers.folding import FoldingRule
 
     rule = FoldingRule(settings.folding.job, settings.folding.step)
     graph = Graph(open_store(settings), settings.org, granularity.value, rule)
@@ -64,8 +64,8 @@ def export(
     if not canonical:
         raise typer.BadParameter("say --canonical: it is the only export there is")
     settings = load(config)
-    from bridge.bootstrap import open_store  # noqa: PLC0415
-    from bridge.store.export import export_canonical  # noqa: PLC0415
+    from bridge.bootstrap import open_store
+    from bridge.store.export import export_canonical
 
     for line in export_canonical(open_store(settings), settings.org):
         sys.stdout.buffer.write(line)

@@ -30,7 +30,7 @@ app.add_typer(keys.keys, name="keys")
 
 def main() -> None:
     """Run the command; errors of ours are one line that names the thing, the place and the remedy."""
-    from mappers.errors import ConfigError, LineageBridgeError  # noqa: PLC0415 - as light as it gets
+    from mappers.errors import ConfigError, LineageBridgeError
 
     try:
         app()

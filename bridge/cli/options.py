@@ -16,6 +16,6 @@ Config = Annotated[
 
 def load(config: list[Path] | None) -> "Settings":
     """Read the settings that the options name."""
-    from bridge.settings import load_settings  # noqa: PLC0415 - `--help` needs no settings
+    from bridge.settings import load_settings
 
     return load_settings(config or [])

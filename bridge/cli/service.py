@@ -13,21 +13,21 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Listen here instead of server.port.")] = None,
 ) -> None:
     """Take events over HTTP until told to stop."""
-    import os  # noqa: PLC0415
+    import os
 
-    from bridge.settings import PREFIX  # noqa: PLC0415
+    from bridge.settings import PREFIX
 
     for name, value in (("HOST", host), ("PORT", port)):
         if value is not None:
             os.environ[f"{PREFIX}SERVER__{name}"] = str(value)
     settings = load(config)
-    from bridge.api.serving import serve_forever  # noqa: PLC0415 - the web framework takes its time
+    from bridge.api.serving import serve_forever
 
     serve_forever(settings)
 
 
 def version() -> None:
     """Print the version."""
-    from bridge import __version__  # noqa: PLC0415
+    from bridge import __version__
 
     typer.echo(f"lineage-bridge {__version__}")

@@ -16,7 +16,6 @@ from mappers.openlineage import facets as f
 from mappers.openlineage.columns import facet_elements, source_datasets, state_columns
 from mappers.openlineage.explicit import Asserter, DeclaredBy, state_dataset_lineage
 from mappers.openlineage.listener import repair_symlink
-from mappers.openlineage.owners import split_owners
 from mappers.openlineage.parts import DatasetPart, FacetPart, understand
 from mappers.openlineage.place import Place, Side
 from mappers.openlineage.quality import state_assertions
@@ -74,13 +73,7 @@ def _lifecycle(say: Statements, part: DatasetPart) -> f.LifecycleStateChange | N
 def _dataset_row(say: Statements, named: Named, part: DatasetPart, rank: Rank, change: str | None) -> Dataset:
     row = say.dataset_row(named)
     facets = part.facets
-    if (documentation := say.register(facets.get("documentation"), f.Documentation, rank)) is not None:
-        ordered, text = documentation
-        row = row._replace(documentation_order=ordered, description=text.description if text else None)
-    if (ownership := say.register(facets.get("ownership"), f.Ownership, rank)) is not None:
-        ordered, owners = ownership
-        team, email = split_owners(owners.owners if owners else None)
-        row = row._replace(ownership_order=ordered, owner_team=team, owner_email=email)
+    row = row._replace(**say.described(facets, rank))
     if (storage := say.register(facets.get("storage"), f.Storage, rank)) is not None:
         ordered, stored = storage
         row = row._replace(storage_order=ordered, default_format=stored.fileFormat if stored else None)

@@ -10,7 +10,6 @@ from mappers.openlineage import facets as f
 from mappers.openlineage.datasets import state_dataset
 from mappers.openlineage.event import Event
 from mappers.openlineage.explicit import Asserter, DeclaredBy, state_job_lineage
-from mappers.openlineage.owners import split_owners
 from mappers.openlineage.parts import understand
 from mappers.openlineage.place import Place, Side
 from mappers.openlineage.runs import state_dependencies, state_run
@@ -89,11 +88,4 @@ def _job_row(say: Statements, event: Event, job: Named, rank: int) -> Job:
             integration=type_.integration if type_ else None,
             emits_snapshots=bool(pattern and pattern.eventContentMode == "COMPLETE_SNAPSHOT"),
         )
-    if (documentation := say.register(facets.get("documentation"), f.Documentation, rank)) is not None:
-        ordered, text = documentation
-        row = row._replace(documentation_order=ordered, description=text.description if text else None)
-    if (ownership := say.register(facets.get("ownership"), f.Ownership, rank)) is not None:
-        ordered, owners = ownership
-        team, email = split_owners(owners.owners if owners else None)
-        row = row._replace(ownership_order=ordered, owner_team=team, owner_email=email)
-    return row
+    return row._replace(**say.described(facets, rank))

@@ -1,7 +1,7 @@
 """The statements one event makes, collected while its parts are mapped."""
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mappers.canonical import identity
 from mappers.canonical.facts import Dataset, Facet, Job, LineageEdge, Namespace
@@ -10,7 +10,9 @@ from mappers.canonical.merge import Row
 from mappers.canonical.order import Rank, moment, order
 from mappers.naming import canonical_namespace, source_type
 from mappers.openlineage.event import Event
+from mappers.openlineage.facets import Documentation, Ownership
 from mappers.openlineage.listener import repair_path
+from mappers.openlineage.owners import split_owners
 from mappers.openlineage.parts import F, FacetPart, understand
 
 #: Facets that repeat what is said elsewhere, at many times its size.
@@ -72,6 +74,17 @@ class Statements:
         if part is None or (value is None and part.body is not None):
             return None
         return self.order(rank, part.digest), value
+
+    def described(self, facets: dict[str, FacetPart], rank: int) -> dict[str, Any]:
+        """Give the columns for description and owners, of a dataset's row as of a job's."""
+        columns: dict[str, Any] = {}
+        if (documentation := self.register(facets.get("documentation"), Documentation, rank)) is not None:
+            columns["documentation_order"], text = documentation
+            columns["description"] = text.description if text else None
+        if (ownership := self.register(facets.get("ownership"), Ownership, rank)) is not None:
+            columns["ownership_order"], owners = ownership
+            columns["owner_team"], columns["owner_email"] = split_owners(owners.owners if owners else None)
+        return columns
 
     def namespace(self, named: Named) -> None:
         """State that a namespace exists; once an event is enough."""

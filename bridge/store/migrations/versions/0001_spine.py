@@ -41,14 +41,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "target_id", "lineage_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index(
-        "ix_column_lineage__source_id__source_field",
-        "column_lineage",
-        ["org_id", "source_id", "source_field"],
-        unique=False,
-        sqlite_where=None,
-        postgresql_where=None,
-    )
+    op.create_index("ix_column_lineage__source_id__source_field", "column_lineage", ["org_id", "source_id", "source_field"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "dataset_registration",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -86,14 +79,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "source_id", "target_id", "run_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index(
-        "ix_dataset_succession__target_id",
-        "dataset_succession",
-        ["org_id", "target_id"],
-        unique=False,
-        sqlite_where=None,
-        postgresql_where=None,
-    )
+    op.create_index("ix_dataset_succession__target_id", "dataset_succession", ["org_id", "target_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "dataset_symlink",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -104,14 +90,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "dataset_id", "alias_id", "identifier_type"),
         sqlite_with_rowid=False,
     )
-    op.create_index(
-        "ix_dataset_symlink__alias_id",
-        "dataset_symlink",
-        ["org_id", "alias_id"],
-        unique=False,
-        sqlite_where=None,
-        postgresql_where=None,
-    )
+    op.create_index("ix_dataset_symlink__alias_id", "dataset_symlink", ["org_id", "alias_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "dataset_version",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -146,14 +125,7 @@ def upgrade() -> None:
         sqlite_where=sa.text("idempotency_key IS NOT NULL"),
         postgresql_where=sa.text("idempotency_key IS NOT NULL"),
     )
-    op.create_index(
-        "ix_dataset_version__version_tag",
-        "dataset_version",
-        ["org_id", "version_tag"],
-        unique=False,
-        sqlite_where=None,
-        postgresql_where=None,
-    )
+    op.create_index("ix_dataset_version__version_tag", "dataset_version", ["org_id", "version_tag"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "dirty_mark",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -202,14 +174,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "source_id", "target_id", "edge_role", "job_id", "evidence"),
         sqlite_with_rowid=False,
     )
-    op.create_index(
-        "ix_lineage_edge__target_id",
-        "lineage_edge",
-        ["org_id", "target_id"],
-        unique=False,
-        sqlite_where=None,
-        postgresql_where=None,
-    )
+    op.create_index("ix_lineage_edge__target_id", "lineage_edge", ["org_id", "target_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "lineage_set",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -242,14 +207,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "dataset_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index(
-        "ix_ol_dataset__class_id",
-        "ol_dataset",
-        ["org_id", "class_id"],
-        unique=False,
-        sqlite_where=None,
-        postgresql_where=None,
-    )
+    op.create_index("ix_ol_dataset__class_id", "ol_dataset", ["org_id", "class_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "ol_job",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -315,14 +273,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "run_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index(
-        "ix_ol_run__job_id__started_at",
-        "ol_run",
-        ["org_id", "job_id", "started_at"],
-        unique=False,
-        sqlite_where=None,
-        postgresql_where=None,
-    )
+    op.create_index("ix_ol_run__job_id__started_at", "ol_run", ["org_id", "job_id", "started_at"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_index(
         "ix_ol_run__parent_run_id",
         "ol_run",
@@ -348,14 +299,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "run_id", "dataset_id", "job_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index(
-        "ix_ol_run_input__dataset_id",
-        "ol_run_input",
-        ["org_id", "dataset_id"],
-        unique=False,
-        sqlite_where=None,
-        postgresql_where=None,
-    )
+    op.create_index("ix_ol_run_input__dataset_id", "ol_run_input", ["org_id", "dataset_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "ol_run_output",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -370,14 +314,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "run_id", "dataset_id", "job_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index(
-        "ix_ol_run_output__dataset_id",
-        "ol_run_output",
-        ["org_id", "dataset_id"],
-        unique=False,
-        sqlite_where=None,
-        postgresql_where=None,
-    )
+    op.create_index("ix_ol_run_output__dataset_id", "ol_run_output", ["org_id", "dataset_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "ol_schema_version",
         sa.Column("version_id", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -424,14 +361,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "qres_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index(
-        "ix_quality_check_result__qdef_id",
-        "quality_check_result",
-        ["org_id", "qdef_id"],
-        unique=False,
-        sqlite_where=None,
-        postgresql_where=None,
-    )
+    op.create_index("ix_quality_check_result__qdef_id", "quality_check_result", ["org_id", "qdef_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "rejected_event",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -466,17 +396,8 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("seq"),
         sqlite_autoincrement=True,
     )
-    op.create_index(
-        "ix_run_event__failure",
-        "run_event",
-        ["org_id", "seq"],
-        unique=False,
-        sqlite_where=sa.text("failure IS NOT NULL"),
-        postgresql_where=sa.text("failure IS NOT NULL"),
-    )
-    op.create_index(
-        "ux_run_event__event_time__event_hash", "run_event", ["org_id", "event_time", "event_hash"], unique=True
-    )
+    op.create_index("ix_run_event__failure", "run_event", ["org_id", "seq"], unique=False, sqlite_where=sa.text("failure IS NOT NULL"), postgresql_where=sa.text("failure IS NOT NULL"))
+    op.create_index("ux_run_event__event_time__event_hash", "run_event", ["org_id", "event_time", "event_hash"], unique=True)
     op.create_table(
         "run_explicit",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -510,9 +431,4 @@ def upgrade() -> None:
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("org_id", "sla_id"),
     )
-    op.create_table(
-        "store_meta",
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("value", sa.Text(), nullable=False),
-        sa.PrimaryKeyConstraint("name"),
-    )
+    op.create_table("store_meta", sa.Column("name", sa.Text(), nullable=False), sa.Column("value", sa.Text(), nullable=False), sa.PrimaryKeyConstraint("name"))

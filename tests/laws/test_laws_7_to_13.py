@@ -1,0 +1,277 @@
+"""The merge laws one by one, each decided by hand. The numbers are those of docs/laws.md."""
+
+import pytest
+
+from bridge.intake.reading import Reader
+from bridge.store.writer import Writer
+from mappers.canonical import identity
+from mappers.openlineage.event import Limits
+from mappers.openlineage.statements import Rules
+from tests import factories as make
+from tests.factories import columns, dataset, done, field, lifecycle, micros, run_event, run_uuid
+from tests.stores import Store, as_bytes
+
+RUN = "SELECT event_type, started_at, event_time FROM ol_run WHERE run_uuid = ?"
+
+
+def seen_names(store: Store) -> set[str]:
+    return {name for (name,) in store.rows("SELECT name FROM dataset")}
+
+
+# Law 7: accumulation and snapshots.
+
+
+def test_7_inputs_and_outputs_accumulate_over_the_events_of_a_run(store: Store) -> None:
+    store.apply_each(
+        run_event("START", 1, inputs=[dataset("a")]),
+        run_event("RUNNING", 2, inputs=[dataset("b")]),
+        run_event("COMPLETE", 3, outputs=[dataset("t")]),
+    )
+    assert store.upstream("t") == {("a", "job", "", "inferred"), ("b", "job", "", "inferred")}
+
+
+def test_7_a_job_that_emits_snapshots_shows_the_newest_of_each_side(store: Store) -> None:
+    snapshots = {
+        "jobType": make.facet(
+            processingType="STREAMING", integration="X", emissionPattern={"eventContentMode": "COMPLETE_SNAPSHOT"}
+        )
+    }
+    store.apply_each(
+        run_event(
+            "RUNNING",
+            1,
+            inputs=[dataset("a"), dataset("b")],
+            outputs=[dataset("t"), dataset("u")],
+            job_facets=snapshots,
+        ),
+        run_event("RUNNING", 2, inputs=[dataset("b"), dataset("c")]),
+        run_event("RUNNING", 3, outputs=[dataset("t")]),
+    )
+    assert {source for source, *_ in store.upstream("t")} == {"b", "c"}
+    assert store.upstream("u") == set()
+    assert store.value("SELECT count(*) FROM ol_run_input") == 3
+
+
+# Law 8: evidence.
+
+
+def test_8_explicit_entries_win_within_their_run_whatever_the_times(store: Store) -> None:
+    def lineage(*sources: str) -> make.Json:
+        inputs = [{"namespace": "db", "name": s, "type": "DATASET"} for s in sources]
+        return make.facet(entries=[{"namespace": "db", "name": "t", "type": "DATASET", "inputs": inputs}])
+
+    io = {
+        "inputs": [dataset("a"), dataset("b")],
+        "outputs": [dataset("t", columnLineage=columns({"k": [field("b", "k")]}))],
+    }
+    explicit = run_event("START", 1, job_facets={"lineage": lineage("a")})
+    observed = run_event("COMPLETE", 2, **io)
+    for order in ((explicit, observed), (observed, explicit)):
+        with Store() as each:
+            each.apply_each(*order)
+            assert each.upstream("t") == {("a", "job", "", "explicit")}
+    store.apply_each(explicit, run_event("COMPLETE", 3, run=2, **io))
+    assert store.upstream("t") == {("a", "job", "", "explicit"), ("b", "job", "", "column")}
+
+
+def test_8_a_generator_has_no_tracked_source(store: Store) -> None:
+    entry = {"namespace": "db", "name": "t", "type": "DATASET", "inputs": []}
+    store.apply(
+        run_event(inputs=[dataset("a")], outputs=[dataset("t")], job_facets={"lineage": make.facet(entries=[entry])})
+    )
+    assert store.upstream("t") == set()
+
+
+def test_8_inferred_edges_are_not_stored(store: Store) -> None:
+    store.apply(run_event(inputs=[dataset("a")], outputs=[dataset("t")]))
+    assert store.upstream("t") == {("a", "job", "", "inferred")}
+    assert store.rows("SELECT 1 FROM lineage_edge WHERE edge_role = 'DERIVES'") == []
+
+
+# Law 9: declarations.
+
+
+def test_9_the_newest_job_event_with_inputs_or_outputs_replaces_both(store: Store) -> None:
+    declared = [
+        make.job_event(1, inputs=[dataset("a")], outputs=[dataset("t")]),
+        make.job_event(2, inputs=[dataset("b")], outputs=[dataset("t")]),
+        make.job_event(3, documentation=make.facet(description="only facets")),
+    ]
+    for order in (declared, declared[::-1]):
+        with Store() as each:
+            each.apply_each(*order)
+            assert each.upstream("t") == {("b", "job", "", "declared")}
+            assert each.value("SELECT description FROM process") == "only facets"
+
+
+def test_9_declared_never_overwrites_observed(store: Store) -> None:
+    store.apply_each(
+        run_event(second=1, inputs=[dataset("a")], outputs=[dataset("t")]),
+        make.job_event(2, inputs=[dataset("b")], outputs=[dataset("t")]),
+    )
+    assert store.upstream("t") == {("a", "job", "", "inferred"), ("b", "job", "", "declared")}
+
+
+def test_9_a_dataset_events_lineage_replaces_and_supersedes_column_lineage(store: Store) -> None:
+    source = {"namespace": "db", "name": "b", "type": "DATASET"}
+    store.apply_each(
+        make.dataset_event(1, dataset("t", lineage=make.facet(inputs=[source]))),
+        make.dataset_event(9, dataset("t", columnLineage=columns({"k": [field("c", "k")]}))),
+    )
+    assert store.upstream("t") == {("b", "", "", "declared")}
+    store.apply(make.dataset_event(2, dataset("t", lineage=make.facet(inputs=[source | {"name": "d"}]))))
+    assert store.upstream("t") == {("d", "", "", "declared")}
+
+
+# Law 10: versions.
+
+
+def test_10_a_version_is_called_by_its_system_else_by_its_run(store: Store) -> None:
+    version = {"version": make.facet(datasetVersion="v7")}
+    store.apply_each(
+        run_event("START", 1, run=1, outputs=[dataset("t", **version)]),
+        run_event(
+            "COMPLETE", 2, run=1, outputs=[dataset("t", output_facets={"outputStatistics": make.facet(rowCount=5)})]
+        ),
+        run_event("COMPLETE", 3, run=2, outputs=[dataset("t")]),
+        run_event("FAIL", 4, run=3, outputs=[dataset("t")]),
+    )
+    read = "SELECT version_tag, row_count, is_latest FROM dataset_version_read ORDER BY produced_at"
+    assert store.rows(read) == [("v7", 5, 0), (run_uuid(2), None, 1)]
+    assert store.value("SELECT count(*) FROM dataset_version") == 3
+
+
+def test_10_readers_see_one_version_per_tag_made_by_the_first_complete_run(store: Store) -> None:
+    version = {"version": make.facet(datasetVersion="v1")}
+    for run, second in ((2, 1), (1, 3), (3, 5)):
+        store.apply(run_event("COMPLETE", second, run=run, outputs=[dataset("t", **version)]))
+    assert store.rows("SELECT hex(produced_by_run_id), is_latest FROM dataset_version_read") == [
+        (identity.run_id("default", run_uuid(2)).hex().upper(), 1)
+    ]
+
+
+def test_10_a_late_version_renames_what_the_run_wrote(store: Store) -> None:
+    store.apply(run_event("COMPLETE", 5, outputs=[dataset("t")]))
+    assert store.value("SELECT version_tag FROM dataset_version") == run_uuid(1)
+    store.apply(run_event("START", 1, outputs=[dataset("t", version=make.facet(datasetVersion="v0"))]))
+    assert store.value("SELECT version_tag FROM dataset_version") == "v0"
+
+
+def test_10_a_run_inputs_version_is_its_earliest_events(store: Store) -> None:
+    for order in ((1, 2), (2, 1)):
+        with Store() as each:
+            each.apply_each(
+                *(
+                    run_event("RUNNING", s, inputs=[dataset("t", version=make.facet(datasetVersion=f"v{s}"))])
+                    for s in order
+                )
+            )
+            assert each.value("SELECT version FROM ol_run_input") == "v1"
+
+
+def test_10_a_dataset_event_reports_a_version_that_nobody_wrote(store: Store) -> None:
+    store.apply(make.dataset_event(1, dataset("t", version=make.facet(datasetVersion="v1"))))
+    assert store.rows("SELECT version_tag, produced_by_run_id FROM dataset_version_read") == [("v1", None)]
+
+
+@pytest.mark.parametrize(
+    ("change", "versions"), [("DROP", 0), ("RENAME", 0), ("ALTER", 0), ("TRUNCATE", 1), ("CREATE", 1)]
+)
+def test_10_what_writes_no_data_makes_no_version(store: Store, change: str, versions: int) -> None:
+    store.apply(run_event(outputs=[dataset("t", lifecycleStateChange=lifecycle(change, "s"))]))
+    assert store.value("SELECT count(*) FROM dataset_version") == versions
+
+
+# Law 11: column lineage.
+
+ACTIVE = "SELECT source_dataset, target_field FROM ol_column_lineage WHERE is_active ORDER BY 1, 2"
+
+
+def test_11_a_row_is_the_same_in_every_run_and_remembers_the_first(store: Store) -> None:
+    said = dataset("t", columnLineage=columns({"k": [field("a", "k", done())]}))
+    for second, run in ((5, 1), (2, 3), (2, 2), (9, 4)):
+        store.apply(run_event(second=second, run=run, outputs=[said]))
+    assert store.rows("SELECT discovered_at, run_id FROM column_lineage") == [
+        (micros(2), min(identity.run_id("default", run_uuid(run)) for run in (2, 3)))
+    ]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_11_active_is_what_the_newest_run_shows(order: tuple[int, ...]) -> None:
+    runs = (
+        run_event(second=1, run=1, outputs=[dataset("t", columnLineage=columns({"k": [field("a", "k")]}))]),
+        run_event(second=2, run=2, outputs=[dataset("t", columnLineage=columns({"k": [field("b", "k")]}))]),
+    )
+    with Store() as store:
+        store.apply_each(*(runs[i] for i in order))
+        assert store.rows(ACTIVE) == [("b", "k")]
+        store.apply(run_event("START", 0, run=2))
+        assert store.rows(ACTIVE) == [("a", "k")]
+
+
+def test_11_within_a_run_the_newest_facet_replaces_the_others(store: Store) -> None:
+    for second, source in ((3, "b"), (1, "a")):
+        store.apply(
+            run_event("RUNNING", second, outputs=[dataset("t", columnLineage=columns({"k": [field(source, "k")]}))])
+        )
+    assert store.rows(ACTIVE) == [("b", "k")]
+    store.apply(run_event("RUNNING", 4, outputs=[dataset("t", columnLineage=make.DELETED)]))
+    assert store.rows(ACTIVE) == []
+
+
+def test_11_explicit_entries_of_a_run_accumulate(store: Store) -> None:
+    def entry(source: str, target: str) -> make.Json:
+        inputs = [{"namespace": "db", "name": source, "type": "DATASET", "field": "k"}]
+        return {"namespace": "db", "name": "t", "type": "DATASET", "fields": {target: {"inputs": inputs}}}
+
+    for second, (source, target) in enumerate((("a", "x"), ("b", "y"))):
+        store.apply(run_event("RUNNING", second, job_facets={"lineage": make.facet(entries=[entry(source, target)])}))
+    assert store.rows(ACTIVE) == [("a", "x"), ("b", "y")]
+
+
+# Law 12: no clamping.
+
+
+def test_12_a_time_in_the_future_is_taken_as_it_is_but_beats_no_higher_state(store: Store) -> None:
+    future = run_event("RUNNING") | {"eventTime": "2999-01-01T00:00:00Z"}
+    store.apply_each(run_event("COMPLETE", 5), future)
+    assert store.rows(RUN, run_uuid(1)) == [("COMPLETE", micros(5), micros(5))]
+    assert store.value("SELECT updated_at FROM ol_run") > micros(5)
+
+
+# Law 13: the export.
+
+
+def test_13_two_orgs_share_nothing(store: Store) -> None:
+    event = run_event(outputs=[dataset("t")])
+    store.apply(event)
+    other = Reader(Rules("other"), Limits(), clock=lambda: 0)
+    Writer(store.db, "other").write([other.read(as_bytes(event), "test")])
+    assert store.value("SELECT count(*) FROM ol_run") == 2
+    assert store.value("SELECT count(*) FROM ol_run WHERE org_id = 'other'") == 1
+    assert b"other" not in store.export()
+
+
+def test_dirty_marks_are_made_for_enabled_targets_and_coalesce() -> None:
+    with Store(targets=["openmetadata"]) as store:
+        for second in range(3):
+            store.apply(run_event(second=second, outputs=[dataset("t")]))
+        assert store.rows("SELECT target, kind, count(*) FROM dirty_mark GROUP BY 1, 2 ORDER BY 2") == [
+            ("openmetadata", "dataset", 1),
+            ("openmetadata", "job", 1),
+            ("openmetadata", "run", 1),
+        ]
+    with Store() as store:
+        store.apply(run_event(outputs=[dataset("t")]))
+        assert store.rows("SELECT * FROM dirty_mark") == []
+
+
+def test_9_column_lineage_of_an_output_that_is_declared_no_more_is_inactive(store: Store) -> None:
+    with_columns = dataset("t", columnLineage=columns({"k": [field("a", "k")]}))
+    declared = [make.job_event(1, outputs=[with_columns]), make.job_event(2, outputs=[dataset("u")])]
+    for order in (declared, declared[::-1]):
+        with Store() as each:
+            each.apply_each(*order)
+            assert each.rows(ACTIVE) == []
+    store.apply_each(*declared, make.job_event(3, outputs=[with_columns]))
+    assert store.rows(ACTIVE) == [("a", "k")]
