@@ -48,6 +48,7 @@ def serve_forever(settings: Settings) -> None:
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             timeout_graceful_shutdown=settings.server.drain_seconds,
         )
     )
