@@ -302,6 +302,7 @@ def test_5_a_drop_under_one_name_kills_the_class(store: Store) -> None:
     [
         ([("in", 1, "a b c"), ("in", 2, "a")], "a b c"),
         ([("in", 1, "a b"), ("in", 2, "a c")], "a c"),
+        ([("in", 2, "a b"), ("in", 1, "a c")], "a b"),
         ([("in", 9, "a b c"), ("out", 1, "a")], "a"),
         ([("out", 1, "a b c"), ("out", 2, "a")], "a"),
         ([("out", 1, "a"), ("out", 2, "")], "a"),
