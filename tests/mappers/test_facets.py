@@ -251,11 +251,15 @@ def test_statistics_and_subset_belong_to_the_run_and_its_version(store: Store) -
     assert store.rows("SELECT name FROM facet") == [("output:icebergCommitReport",)]
 
 
-def test_a_statistic_beyond_64_bits_is_noted_and_left_out(store: Store) -> None:
-    huge = {"outputStatistics": facet(rowCount=10**30, size=1)}
-    store.apply(run_event(outputs=[dataset("t", output_facets=huge)]))
-    assert store.rows("SELECT row_count, byte_count FROM dataset_version") == [(None, 1)]
-    assert "64 bits" in notes(store)
+@pytest.mark.parametrize(
+    ("count", "kept"),
+    [(2**63 - 1, True), (2**63, False), (10**30, False), (-(2**63), True), (-(2**63) - 1, False)],
+)
+def test_a_statistic_beyond_64_bits_is_noted_and_left_out(store: Store, count: int, kept: bool) -> None:
+    counted = {"outputStatistics": facet(rowCount=count, size=1)}
+    store.apply(run_event(outputs=[dataset("t", output_facets=counted)]))
+    assert store.rows("SELECT row_count, byte_count FROM dataset_version") == [(count if kept else None, 1)]
+    assert ("64 bits" in notes(store)) is not kept
 
 
 @pytest.mark.parametrize("place", ["facets", "inputFacets"])
