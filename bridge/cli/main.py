@@ -6,8 +6,7 @@ import typer
 
 from bridge.cli import events, graph, keys, service
 
-#: Exit codes, documented in docs/cli.md.
-EXIT_HANDLED = 1
+#: Exit codes beside 0 and 1, documented in docs/cli.md.
 EXIT_USAGE = 2
 EXIT_STORE = 4
 

@@ -1,6 +1,5 @@
 """From bytes to what the writer commits: an event with its statements, or a refusal with its reason."""
 
-import re
 import time
 from collections.abc import Callable
 
@@ -14,7 +13,6 @@ from mappers.openlineage.mapping import map_event
 from mappers.openlineage.statements import Rules
 
 _log = structlog.get_logger()
-_MISSING = re.compile(r"Object missing required field `(\w+)`")
 
 
 def now_micros() -> int:
@@ -50,7 +48,5 @@ class Reader:
     def refuse(self, payload: bytes, source: str, error: RefusedEvent | TooLarge) -> Rejected:
         """Keep bytes that are no event, with the reason."""
         reason, path = (error.reason, error.path) if isinstance(error, RefusedEvent) else (str(error), "")
-        if missing := _MISSING.fullmatch(reason):
-            reason, path = "is missing", f"{path}.{missing[1]}".lstrip(".")
         large = isinstance(error, TooLarge)
         return Rejected(payload, digest(payload), reason, path, self._clock(), source, large)

@@ -24,6 +24,7 @@ from mappers.canonical.facts import (
 )
 from mappers.canonical.identity import run_id
 from mappers.canonical.merge import Reducer, Row, merger, plan_of
+from mappers.memory import Memory
 from mappers.openlineage.event import Event
 
 _INSERT_EVENT = """
@@ -115,7 +116,7 @@ class Writer:
         self._classes = Classes(connection, org, never_link)
         self._heads = Heads(connection, org)
         self._compressor = zstandard.ZstdCompressor(level=1)
-        self._memory: dict[type[Row], dict[Row, Row]] = {}
+        self._memory: dict[type[Row], Memory[Row, Row]] = {}
         try:
             self._apply_never_link(tuple(never_link))
         except sqlite3.OperationalError as error:
@@ -222,7 +223,7 @@ class Writer:
         The store's rows only ever grow, so what was once committed is a lower bound for ever, whoever
         else writes.
         """
-        known = self._memory.get(row_class, {})
+        known: dict[Row, Row] = self._memory.get(row_class, {})
         keys, merge = plan_of(row_class).keys, merger(row_class)
         news = []
         for row in rows:
@@ -236,10 +237,7 @@ class Writer:
 
     def _remember(self, learnt: list[tuple[type[Row], Row, Row]]) -> None:
         for row_class, key, row in learnt:
-            known = self._memory.setdefault(row_class, {})
-            if len(known) >= _MEMORY_ROWS:
-                known.clear()
-            known[key] = row
+            self._memory.setdefault(row_class, Memory(_MEMORY_ROWS)).keep(key, row)
 
     def _mark(self, changes: Reducer) -> None:
         if not self._targets:

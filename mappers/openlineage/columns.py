@@ -7,6 +7,7 @@ import msgspec
 
 from mappers.canonical.facts import ColumnLineage, LineageSet
 from mappers.canonical.identity import digest, joined_id
+from mappers.memory import Memory
 from mappers.openlineage.facets import (
     ColumnLineageFacet,
     InputField,
@@ -48,7 +49,7 @@ class Said(NamedTuple):
 
 NOTHING_SAID = Said(b"", ())
 _REMEMBERED_SETS = 2048
-_elements: dict[bytes, Said] = {}
+_elements: Memory[bytes, Said] = Memory(_REMEMBERED_SETS)
 
 
 def facet_elements(part: FacetPart, notes: list[str]) -> Said | None:
@@ -59,11 +60,7 @@ def facet_elements(part: FacetPart, notes: list[str]) -> Said | None:
     if facet is None:
         return None
     known = _elements.get(part.digest)
-    if known is None:
-        if len(_elements) >= _REMEMBERED_SETS:
-            _elements.clear()
-        known = _elements[part.digest] = _read_elements(facet)
-    return known
+    return known if known is not None else _elements.keep(part.digest, _read_elements(facet))
 
 
 def _read_elements(facet: ColumnLineageFacet) -> Said:
@@ -137,19 +134,17 @@ class _Identified(NamedTuple):
     members: bytes
 
 
-_identified: dict[tuple[str, bytes, bytes, bytes], _Identified] = {}
+_identified: Memory[tuple[str, bytes, bytes, bytes], _Identified] = Memory(_REMEMBERED_SETS)
 
 
 def _identify(org: str, what: Said, job: bytes, target: bytes) -> _Identified:
     key = (org, what.key, job, target)
     known = _identified.get(key)
     if known is None:
-        if len(_identified) >= _REMEMBERED_SETS:
-            _identified.clear()
         rows = tuple(_identify_element(org, element, job, target) for element in what.elements
                      if element.source_field not in METADATA_COLUMNS)  # fmt: skip
         members = b"".join(sorted({row[0] for row in rows}))
-        known = _identified[key] = _Identified(rows, digest(job + target + members), members)
+        known = _identified.keep(key, _Identified(rows, digest(job + target + members), members))
     return known
 
 

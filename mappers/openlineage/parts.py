@@ -4,6 +4,7 @@ The Spark listener repeats the same datasets in every event of a run and in ever
 was read is remembered by its bytes.
 """
 
+import re
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,8 +20,7 @@ F = TypeVar("F")
 #: Larger parts are read anew each time: what is remembered must stay small whatever is sent.
 _REMEMBERED_BYTES = 32_768
 _SPEC_FIELDS = ("_producer", "_schemaURL")
-
-
+_MISSING = re.compile(r"Object missing required field `(\w+)`")
 _decoders = {name: msgspec.json.Decoder(shape) for name, shape in SHAPES.items()}
 
 
@@ -145,7 +145,10 @@ def decode(raw: bytes, decoder: msgspec.json.Decoder[F]) -> F:
         return decoder.decode(raw)
     except msgspec.ValidationError as error:
         reason, _, path = str(error).partition(" - at `")
-        raise RefusedEvent(reason, path.rstrip("`").removeprefix("$").lstrip(".")) from error
+        path = path.rstrip("`").removeprefix("$")
+        if missing := _MISSING.fullmatch(reason):
+            reason, path = "is missing", f"{path}.{missing[1]}"
+        raise RefusedEvent(reason, path.lstrip(".")) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RefusedEvent(f"not JSON: {error}") from error
     except RecursionError as error:

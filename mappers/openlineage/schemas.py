@@ -5,6 +5,7 @@ from typing import NamedTuple
 from mappers.canonical.facts import DatasetSchema
 from mappers.canonical.identity import digest
 from mappers.canonical.order import Rank
+from mappers.memory import Memory
 from mappers.openlineage.facets import Schema, SchemaField
 from mappers.openlineage.listener import METADATA_COLUMNS
 from mappers.openlineage.parts import DatasetPart, canonical_json, understand
@@ -18,9 +19,7 @@ def state_schema(say: Statements, part: DatasetPart, named: Named, rank: Rank) -
     if facet is None or value is None:
         return None
     if facet.digest not in _schemas:
-        if len(_schemas) >= _REMEMBERED_SCHEMAS:
-            _schemas.clear()
-        _schemas[facet.digest] = _read_schema(value)
+        _schemas.keep(facet.digest, _read_schema(value))
     schema = _schemas[facet.digest]
     if schema is None:
         return None
@@ -51,7 +50,7 @@ class _Schema(NamedTuple):
 
 
 _REMEMBERED_SCHEMAS = 4096
-_schemas: dict[bytes, _Schema | None] = {}
+_schemas: Memory[bytes, _Schema | None] = Memory(_REMEMBERED_SCHEMAS)
 
 
 def _read_schema(facet: Schema) -> _Schema | None:
