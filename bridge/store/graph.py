@@ -67,7 +67,7 @@ JOIN lineage_edge o ON o.org_id = i.org_id AND o.source_id = i.target_id AND o.e
 WHERE i.org_id = ?1 AND i.source_id = ?2 AND i.edge_role = 'CONSUMES' AND i.evidence = 'declared'
 UNION SELECT target_id FROM dataset_succession WHERE org_id = ?1 AND source_id = ?2
 """
-_SOURCES_OF = "SELECT source_id FROM column_lineage WHERE org_id = ?1 AND target_id = ?2 AND lineage_id = ?3"
+_SOURCES_OF = "SELECT lineage_id, source_id FROM column_lineage WHERE org_id = ?1 AND target_id = ?2"
 _NAME = """
 SELECT n.namespace_uri, x.name FROM {table} x
 JOIN ol_namespace n ON n.org_id = x.org_id AND n.namespace_id = x.namespace_id
@@ -172,8 +172,9 @@ class Graph:
         bound = (self._org, member)
         for row in self._db.execute(_INFERRED, bound):
             yield self._found(row["source_id"], row, "inferred")
+        source_of = dict(self._db.execute(_SOURCES_OF, bound).fetchall())
         for row in self._db.execute(_COLUMNS, bound):
-            for source in self._sources(member, row["columns_set"]):
+            for source in {source_of[line] for line in self._lines(row["columns_set"])}:
                 yield self._found(source, row, "column")
         for row in self._db.execute(_EXPLICIT, bound):
             yield self._found(row["source_id"], row, "explicit")
@@ -195,16 +196,10 @@ class Graph:
         row = self._db.execute(query, (self._org, job)).fetchone()
         return row is not None and is_action(*row)
 
-    def _sources(self, target: bytes, set_id: bytes) -> set[bytes]:
-        row = self._db.execute(
-            "SELECT members FROM lineage_set WHERE org_id = ? AND set_id = ?", (self._org, set_id)
-        ).fetchone()
-        members = bytes(row[0])
-        return {
-            source
-            for i in range(0, len(members), _ID_BYTES)
-            for (source,) in self._db.execute(_SOURCES_OF, (self._org, target, members[i : i + _ID_BYTES]))
-        }
+    def _lines(self, set_id: bytes) -> list[bytes]:
+        query = "SELECT members FROM lineage_set WHERE org_id = ? AND set_id = ?"
+        (members,) = self._db.execute(query, (self._org, set_id)).fetchone()
+        return [members[i : i + _ID_BYTES] for i in range(0, len(members), _ID_BYTES)]
 
     def _members(self, dataset: bytes) -> list[bytes]:
         query = "SELECT dataset_id FROM ol_dataset WHERE org_id = ? AND class_id = ?"

@@ -4,8 +4,11 @@ import sqlite3
 from typing import NamedTuple
 
 from mappers.canonical.facts import ColumnLineage, Job, Run, RunLineage
-from mappers.canonical.identity import NOBODY
+from mappers.canonical.identity import NOBODY, digest
 from mappers.canonical.merge import Reducer
+
+#: The source and the id of one row of column lineage.
+_Line = tuple[bytes, bytes]
 
 _NEVER = -(1 << 63)
 _ID_BYTES = 16
@@ -33,7 +36,7 @@ WHERE l.org_id = ?1 AND l.run_id = zeroblob(16) AND l.job_id = ?2 AND l.target_i
   AND l.columns_order <> coalesce(j.declared_lineage, x'')
 """
 _START = "SELECT started_at FROM ol_run WHERE org_id = ?1 AND run_id = ?2"
-_HEAD = "SELECT run_id, run_start, members FROM column_head WHERE org_id = ?1 AND job_id = ?2 AND target_id = ?3"
+_HEAD = "SELECT run_id, run_start, shown FROM column_head WHERE org_id = ?1 AND job_id = ?2 AND target_id = ?3"
 _SAID = """
 SELECT explicit, columns_set FROM run_lineage
 WHERE org_id = ?1 AND run_id = ?2 AND job_id = ?3 AND target_id = ?4
@@ -44,17 +47,24 @@ WHERE e.org_id = ?1 AND e.run_id = ?2 AND e.job_id = ?3 AND e.target_id = ?4
 """
 _MEMBERS = "SELECT members FROM lineage_set WHERE org_id = ?1 AND set_id = ?2"
 _WRITE_HEAD = """
-INSERT INTO column_head (org_id, job_id, target_id, run_id, run_start, members) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO column_head (org_id, job_id, target_id, run_id, run_start, shown) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (org_id, job_id, target_id) DO UPDATE
-SET run_id = excluded.run_id, run_start = excluded.run_start, members = excluded.members
+SET run_id = excluded.run_id, run_start = excluded.run_start, shown = excluded.shown
 """
-_ACTIVATE = "UPDATE column_lineage SET is_active = ?4 WHERE org_id = ?1 AND target_id = ?2 AND lineage_id = ?3"
+_LINES = """
+SELECT source_id, lineage_id, is_active FROM column_lineage WHERE org_id = ?1 AND target_id = ?2 AND job_id = ?3
+"""
+_ACTIVATE = """
+UPDATE column_lineage SET is_active = ?5 WHERE org_id = ?1 AND target_id = ?2 AND source_id = ?3 AND lineage_id = ?4
+"""
 
 
 class _Head(NamedTuple):
+    """The newest run that speaks of a target, and the hash of what it shows."""
+
     run: bytes
     start: int
-    members: bytes
+    shown: bytes
 
 
 class Heads:
@@ -76,14 +86,14 @@ class Heads:
             if job.declared_io or job.declared_lineage:
                 for (target,) in self._db.execute(_DECLARED, (self._org, job.job_id)).fetchall():
                     touched.setdefault((job.job_id, target), set()).add(NOBODY)
-        asserted: dict[tuple[bytes, bytes], set[bytes]] = {}
+        asserted: dict[tuple[bytes, bytes], set[_Line]] = {}
         if touched:
             for line in changes.rows(ColumnLineage):
-                asserted.setdefault((line.job_id, line.target_id), set()).add(line.lineage_id)
+                asserted.setdefault((line.job_id, line.target_id), set()).add((line.source_id, line.lineage_id))
         for pair in sorted(touched.keys() | recount):
             self._settle_pair(pair, touched.get(pair, set()), pair in recount, asserted.get(pair, set()))
 
-    def _settle_pair(self, pair: tuple[bytes, bytes], runs: set[bytes], recount: bool, asserted: set[bytes]) -> None:
+    def _settle_pair(self, pair: tuple[bytes, bytes], runs: set[bytes], recount: bool, asserted: set[_Line]) -> None:
         row = self._db.execute(_HEAD, (self._org, *pair)).fetchone()
         old = _Head(*row) if row else None
         if recount:
@@ -92,11 +102,11 @@ class Heads:
             known = {old.run: old.start} if old else {}
             known.update((run, self._start(run)) for run in runs)
             run, start = max(known.items(), key=lambda item: (item[1], item[0]))
-        members = old.members if old and run == old.run and run not in runs else self._members(run, pair)
-        new = _Head(run, start, members)
+        members = self._members(run, pair)
+        new = _Head(run, start, digest(members))
         if new != old:
             self._db.execute(_WRITE_HEAD, (self._org, *pair, *new))
-        self._flip(pair[1], old, new, asserted)
+        self._flip(pair, old is not None and old.shown != new.shown, set(_split(members)), asserted)
 
     def _start(self, run: bytes) -> int:
         if run == NOBODY:
@@ -114,14 +124,15 @@ class Heads:
         (members,) = self._db.execute(_MEMBERS, (self._org, columns)).fetchone()
         return bytes(members)
 
-    def _flip(self, target: bytes, old: _Head | None, new: _Head, asserted: set[bytes]) -> None:
-        """Rows are born active: only those that the newest run does not show need a write."""
-        shown = set(_split(new.members))
-        before = set(_split(old.members)) if old else set()
-        changes = [(member, False) for member in (before | asserted) - shown]
-        if old:
-            changes.extend((member, True) for member in shown - before)
-        self._db.executemany(_ACTIVATE, [(self._org, target, *change) for change in sorted(changes)])
+    def _flip(self, pair: tuple[bytes, bytes], moved: bool, shown: set[bytes], asserted: set[_Line]) -> None:
+        """Make the lines that the newest run shows the active ones; every line is born active."""
+        job, target = pair
+        lines = {line: True for line in asserted}
+        if moved:
+            rows = self._db.execute(_LINES, (self._org, target, job)).fetchall()
+            lines.update(((source, line), bool(active)) for source, line, active in rows)
+        changes = [(*line, line[1] in shown) for line, active in sorted(lines.items()) if active != (line[1] in shown)]
+        self._db.executemany(_ACTIVATE, [(self._org, target, *change) for change in changes])
 
 
 def _split(members: bytes) -> list[bytes]:

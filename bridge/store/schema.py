@@ -94,7 +94,9 @@ def _teach_planner(connection: "Connection") -> None:
     connection.exec_driver_sql("ANALYZE")
     connection.exec_driver_sql("DELETE FROM sqlite_stat1")
     for table in metadata.sorted_tables:
-        keys = {table.name: [*table.primary_key.columns]} if not table.dialect_options["sqlite"]["with_rowid"] else {}
+        with_rowid = table.dialect_options["sqlite"]["with_rowid"]
+        primary = f"sqlite_autoindex_{table.name}_1" if with_rowid else table.name
+        keys = {primary: [*table.primary_key.columns]}
         keys |= {str(index.name): [*index.columns] for index in table.indexes}
         for name, columns in keys.items():
             if columns[0].name == "org_id":

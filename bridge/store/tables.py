@@ -37,6 +37,9 @@ _COMPUTED: dict[str, list[sa.Column[Any]]] = {
     ],
 }
 
+#: Rows too long to lie in an index: they are appended, and only their keys are sorted in.
+_LONG_ROWS = frozenset({"dataset_schema"})
+
 #: Names need no index: the id of a dataset or job is computed from its name.
 _INDEXES: dict[str, list[tuple[str, ...]]] = {
     "ol_dataset": [("class_id",)],
@@ -46,7 +49,6 @@ _INDEXES: dict[str, list[tuple[str, ...]]] = {
     "ol_run_input": [("dataset_id",)],
     "ol_run_output": [("dataset_id",)],
     "dataset_version": [("version_tag",), ("idempotency_key",)],
-    "column_lineage": [("source_id", "source_field")],
     "lineage_edge": [("target_id",)],
     "quality_check_def": [("dataset_id",)],
     "quality_check_result": [("qdef_id",)],
@@ -65,7 +67,7 @@ def _fact_table(name: str, row_class: type[Row]) -> sa.Table:
         _column(column, hint, key=i < plan.keys)
         for i, (column, hint) in enumerate(zip(plan.names, plan.types, strict=True))
     ]
-    table = sa.Table(name, metadata, *columns, *_COMPUTED.get(name, ()), sqlite_with_rowid=False)
+    table = sa.Table(name, metadata, *columns, *_COMPUTED.get(name, ()), sqlite_with_rowid=name in _LONG_ROWS)
     for index in _INDEXES.get(name, ()):
         columns = [table.c[column] for column in index]
         given = columns[0].is_not(None) if columns[0].nullable else None
@@ -95,7 +97,7 @@ column_head = sa.Table(
     _id("target_id", primary_key=True),
     _id("run_id", nullable=False),
     sa.Column("run_start", sa.BigInteger, nullable=False),
-    _id("members", nullable=False),
+    _id("shown", nullable=False),
     sqlite_with_rowid=False,
 )
 sa.Index("ix_column_head__run_id", column_head.c.org_id, column_head.c.run_id)

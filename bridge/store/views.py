@@ -40,7 +40,7 @@ _OL_DATASET_FIELD = """
 SELECT d.org_id, lower(hex(d.dataset_id)) || ':' || json_extract(c.value, '$.name') AS field_id, d.dataset_id,
   json_extract(c.value, '$.name') AS field_name, json_extract(c.value, '$.type') AS field_type,
   json_extract(c.value, '$.description') AS field_description,
-  json_extract(c.value, '$.ordinal') AS ordinal_position,
+  coalesce(json_extract(c.value, '$.ordinal'), c.key + 1) AS ordinal_position,
   coalesce(json_extract(c.value, '$.depth'), 0) AS depth, NULL AS nullable, s.first_seen AS created_at
 FROM current_schema s
 JOIN ol_dataset d ON d.org_id = s.org_id AND d.class_id = s.class_id

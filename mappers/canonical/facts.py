@@ -187,14 +187,15 @@ class DatasetVersion(NamedTuple):
 class ColumnLineage(NamedTuple):
     """One way in which a source column reaches a target column in one job, stored beside its siblings.
 
-    An empty source column means the whole source, an empty target column the whole target.
+    An empty source column means the whole source, an empty target column the whole target. Who asks what
+    becomes of a source finds its targets through the edges, and their rows here.
     """
 
     org_id: Key[str]
     target_id: Key[bytes]
+    source_id: Key[bytes]
     lineage_id: Key[bytes]
     job_id: Const[bytes]
-    source_id: Const[bytes]
     source_field: Const[str]
     target_field: Const[str]
     transformation_type: Const[str]

@@ -161,7 +161,7 @@ def state_columns(say: Statements, what: Said, job: bytes, run: bytes, target: b
     known = _identify(say.org, what, job, target)
     say.rows.extend(
         ColumnLineage(
-            say.org, target, lineage_id, job, source, e.source_field, e.target_field, e.type, e.subtype,
+            say.org, target, source, lineage_id, job, e.source_field, e.target_field, e.type, e.subtype,
             e.masking, say.micros, run, e.description,
         )
         for lineage_id, source, e in known.rows

@@ -57,7 +57,11 @@ def _read_schema(facet: Schema) -> _Schema | None:
     columns = [column for column in facet.fields or () if column.name not in METADATA_COLUMNS]
     if not columns:
         return None
-    described = canonical_json(_column_rows(columns, "", 0))
+    rows = _column_rows(columns, "", 0)
+    for place, row in enumerate(rows, start=1):
+        if row["ordinal"] == place:
+            row["ordinal"] = None  # nearly always: then the place in the list says it
+    described = canonical_json(rows)
     shape = canonical_json([_column_shape(column) for column in columns])
     return _Schema(digest(shape), len(columns), described.decode(), digest(described))
 

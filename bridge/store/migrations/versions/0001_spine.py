@@ -16,7 +16,7 @@ def upgrade() -> None:
         sa.Column("target_id", sa.LargeBinary(), nullable=False),
         sa.Column("run_id", sa.LargeBinary(), nullable=False),
         sa.Column("run_start", sa.BigInteger(), nullable=False),
-        sa.Column("members", sa.LargeBinary(), nullable=False),
+        sa.Column("shown", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("org_id", "job_id", "target_id"),
         sqlite_with_rowid=False,
     )
@@ -25,9 +25,9 @@ def upgrade() -> None:
         "column_lineage",
         sa.Column("org_id", sa.Text(), nullable=False),
         sa.Column("target_id", sa.LargeBinary(), nullable=False),
+        sa.Column("source_id", sa.LargeBinary(), nullable=False),
         sa.Column("lineage_id", sa.LargeBinary(), nullable=False),
         sa.Column("job_id", sa.LargeBinary(), nullable=False),
-        sa.Column("source_id", sa.LargeBinary(), nullable=False),
         sa.Column("source_field", sa.Text(), nullable=False),
         sa.Column("target_field", sa.Text(), nullable=False),
         sa.Column("transformation_type", sa.Text(), nullable=False),
@@ -38,10 +38,9 @@ def upgrade() -> None:
         sa.Column("transformation_description", sa.Text(), nullable=False),
         sa.Column("confidence_score", sa.Float(), server_default=sa.text("1.0"), nullable=False),
         sa.Column("is_active", sa.Boolean(), server_default=sa.text("1"), nullable=False),
-        sa.PrimaryKeyConstraint("org_id", "target_id", "lineage_id"),
+        sa.PrimaryKeyConstraint("org_id", "target_id", "source_id", "lineage_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_column_lineage__source_id__source_field", "column_lineage", ["org_id", "source_id", "source_field"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "dataset_registration",
         sa.Column("org_id", sa.Text(), nullable=False),
@@ -67,7 +66,7 @@ def upgrade() -> None:
         sa.Column("columns_order", sa.LargeBinary(), nullable=True),
         sa.Column("columns_json", sa.Text(), nullable=True),
         sa.PrimaryKeyConstraint("org_id", "dataset_id", "schema_hash"),
-        sqlite_with_rowid=False,
+        sqlite_with_rowid=True,
     )
     op.create_table(
         "dataset_succession",
