@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import uvicorn
 
-from bridge.api.gate import Gate
+from bridge.intake.gate import Gate
 from bridge.store.schema import prepare
 from bridge.store.sqlite import open_writer
 from bridge.store.writer import Incoming, Position, Rejected, Writer
@@ -68,7 +68,7 @@ class Floor:
         if scope["method"] == "POST":
             item = raw(body)
             if self._gate is not None:
-                await self._gate.commit(item)
+                await self._gate.commit([item])
         for part in _ANSWER:
             await send(part)
 

@@ -6,11 +6,12 @@ LineageBridgeError
 │   ├── TooLarge            the input is over a limit; names the limit
 │   ├── ConfigError         a setting is wrong; names key, file, line and the nearest valid key
 │   └── StoreMismatch       the store cannot be used by this code; names both versions
-└── TransientError          trying again later may work
-    ├── Overloaded          more work is waiting than may wait
-    ├── StoreFull           the disk or the store's size limit is reached
-    ├── StoreBusy           another process holds the store
-    └── Unreachable         the service does not answer
+├── TransientError          trying again later may work
+│   ├── Overloaded          more work is waiting than may wait
+│   ├── StoreFull           the disk or the store's size limit is reached
+│   ├── StoreBusy           another process holds the store
+│   └── Unreachable         the service does not answer
+└── StorageFailure          nobody knows what reached the disk: stop; the next start recovers
 """
 
 
@@ -61,3 +62,7 @@ class StoreBusy(TransientError):
 
 class Unreachable(TransientError):
     """The service does not answer."""
+
+
+class StorageFailure(LineageBridgeError):
+    """The disk or the store failed in a way that leaves its content in doubt."""

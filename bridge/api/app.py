@@ -12,10 +12,10 @@ from starlette.types import Receive, Scope, Send
 
 import bridge
 from bridge.api.auth import Authorizer
-from bridge.api.gate import Gate
 from bridge.api.lineage import LineageEndpoint
 from bridge.api.metrics import Metrics
 from bridge.api.problem import problem
+from bridge.intake.gate import Gate
 from bridge.intake.reading import Reader
 from bridge.settings import Settings
 from bridge.store.writer import Writer
@@ -51,18 +51,18 @@ class Service:
         intake = self._settings.intake
         gate = Gate(self._open_writer(), max_group=intake.max_group, max_waiting=intake.max_waiting)
         self.gate = gate
-        self.metrics = Metrics(gate.group.waiting, lambda: gate.group.healthy)
+        self.metrics = Metrics(gate.waiting, lambda: gate.healthy)
         self.endpoint = LineageEndpoint(self._reader, gate, self._authorizer, self.metrics, intake)
         yield
-        gate.group.close()
+        await gate.close()
 
     def ready(self) -> str | None:
         """Say why the service cannot take events, None when it can."""
         if self.gate is None:
             return "starting"
-        if not self.gate.group.healthy:
+        if not self.gate.healthy:
             return "the last commit failed: see the log"
-        if self.gate.group.crowded():
+        if self.gate.crowded():
             return "as many events as may wait are waiting to be written"
         return None
 

@@ -5,9 +5,9 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from bridge.api.auth import Authorizer
-from bridge.api.gate import Gate
 from bridge.api.metrics import Metrics
 from bridge.api.problem import problem
+from bridge.intake.gate import Gate
 from bridge.intake.reading import Reader
 from bridge.intake.unpacking import unpack_gzip
 from bridge.settings import IntakeSettings
@@ -85,7 +85,7 @@ class LineageEndpoint:
 
     async def _commit(self, item: Incoming | Rejected) -> Response:
         try:
-            await self._gate.commit(item)
+            await self._gate.commit([item])
         except TransientError as error:
             self._metrics.refused("unavailable")
             return problem(503, "Cannot take events now", f"{error}: send it again")

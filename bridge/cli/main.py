@@ -9,6 +9,7 @@ from bridge.cli import events, graph, keys, service
 #: Exit codes beside 0 and 1, documented in docs/cli.md.
 EXIT_USAGE = 2
 EXIT_STORE = 4
+EXIT_STORAGE = 74
 
 app = typer.Typer(
     name="lineage-bridge",
@@ -29,13 +30,17 @@ app.add_typer(keys.keys, name="keys")
 
 def main() -> None:
     """Run the command; errors of ours are one line that names the thing, the place and the remedy."""
-    from mappers.errors import ConfigError, LineageBridgeError
+    from mappers.errors import ConfigError, LineageBridgeError, StorageFailure
 
     try:
         app()
     except LineageBridgeError as error:
         typer.echo(f"error: {error}", err=True)
-        sys.exit(EXIT_USAGE if isinstance(error, ConfigError) else EXIT_STORE)
+        sys.exit(
+            EXIT_USAGE if isinstance(error, ConfigError)
+            else EXIT_STORAGE if isinstance(error, StorageFailure)
+            else EXIT_STORE
+        )  # fmt: skip
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:

@@ -127,12 +127,12 @@ class Heads:
     def _flip(self, pair: tuple[bytes, bytes], moved: bool, shown: set[bytes], asserted: set[_Line]) -> None:
         """Make the lines that the newest run shows the active ones; every line is born active."""
         job, target = pair
-        lines = {line: True for line in asserted}
+        lines = dict.fromkeys(asserted, True)
         if moved:
             rows = self._db.execute(_LINES, (self._org, target, job)).fetchall()
             lines.update(((source, line), bool(active)) for source, line, active in rows)
-        changes = [(*line, line[1] in shown) for line, active in sorted(lines.items()) if active != (line[1] in shown)]
-        self._db.executemany(_ACTIVATE, [(self._org, target, *change) for change in changes])
+        wrong = [line for line, active in sorted(lines.items()) if active != (line[1] in shown)]
+        self._db.executemany(_ACTIVATE, [(self._org, target, *line, line[1] in shown) for line in wrong])
 
 
 def _split(members: bytes) -> list[bytes]:

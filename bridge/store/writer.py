@@ -24,6 +24,7 @@ from mappers.canonical.facts import (
 )
 from mappers.canonical.identity import run_id
 from mappers.canonical.merge import Reducer, Row, merger, plan_of
+from mappers.errors import StorageFailure
 from mappers.memory import Memory
 from mappers.openlineage.event import Event
 
@@ -62,6 +63,17 @@ _FORGET_REJECTED = "DELETE FROM rejected_event WHERE org_id = ? AND payload_hash
 _REMEMBERED = frozenset({Namespace, LineageSet, ColumnLineage})
 _MARKED_KINDS: dict[type[Row], str] = {Dataset: "dataset", Job: "job", Run: "run"}
 _MEMORY_ROWS = 50_000
+#: What a driver raises about values it cannot store.
+_REFUSALS = (
+    sqlite3.ProgrammingError,
+    sqlite3.InterfaceError,
+    sqlite3.IntegrityError,
+    sqlite3.DataError,
+    OverflowError,
+    UnicodeEncodeError,
+)
+#: A row that was sent to the store, by class and key.
+_Learnt = tuple[type[Row], Row, Row]
 
 
 class Incoming(NamedTuple):
@@ -100,6 +112,9 @@ class Position(NamedTuple):
 class Writer:
     """Writes groups of events, each group in one durable transaction. Not for several threads at once."""
 
+    #: Commits are work of this process, not of a server it would wait for.
+    embedded = True
+
     def __init__(
         self,
         connection: sqlite3.Connection,
@@ -125,50 +140,53 @@ class Writer:
     def write(self, group: Sequence[Incoming | Rejected], position: Position | None = None) -> None:
         """Commit a group, and the position in its file; on return it is on disk.
 
-        Raises TransientError when nothing was written.
+        Raises TransientError when nothing was written, StorageFailure when nobody knows.
 
         An event whose rows the store refuses is kept with the reason instead, and never fails its group.
         """
         try:
-            self._write(group, position)
+            try:
+                self._write(group, position)
+            except _REFUSALS:
+                self._write([self._storable(item) for item in group], position)
         except sqlite3.OperationalError as error:
-            if (passing := transient(error)) is not None:
-                raise passing from error
-            raise
-        except (sqlite3.ProgrammingError, sqlite3.InterfaceError, OverflowError, UnicodeEncodeError,
-                sqlite3.IntegrityError, sqlite3.DataError) as error:  # fmt: skip
-            self._write_apart(group, error)
-            if position is not None:
-                self._write((), position)
+            raise (transient(error) or _failure(error)) from error
+        except sqlite3.Error as error:
+            raise _failure(error) from error
 
-    def _write_apart(self, group: Sequence[Incoming | Rejected], error: Exception) -> None:
-        if len(group) > 1:
-            for item in group:
-                self.write([item])
-            return
-        item = group[0]
-        if not isinstance(item, Incoming) or item.failure is not None:
-            raise error
-        self.write([item._replace(rows=(), failure=f"the store refused it: {error}")])
+    def _storable(self, item: Incoming | Rejected) -> Incoming | Rejected:
+        """Give an event as it can be stored: with its rows, or with the reason why they are refused."""
+        if isinstance(item, Rejected):
+            return item
+        try:
+            with _transaction(self._db, keep=False):
+                self._apply([item], None)
+        except _REFUSALS as error:
+            return item._replace(rows=(), failure=f"the store refused it: {error}")
+        return item
 
     def _write(self, group: Sequence[Incoming | Rejected], position: Position | None) -> None:
+        with _transaction(self._db):
+            learnt = self._apply(group, position)
+        self._remember(learnt)
+
+    def _apply(self, group: Sequence[Incoming | Rejected], position: Position | None) -> list[_Learnt]:
         changes = Reducer()
         for item in group:
             if isinstance(item, Incoming):
                 changes.add(item.rows)
-        learnt: list[tuple[type[Row], Row, Row]] = []
-        with _transaction(self._db):
-            self._log([item for item in group if isinstance(item, Incoming)])
-            self._reject([item for item in group if isinstance(item, Rejected)])
-            for row_class in TABLES.values():
-                self._merge(row_class, changes.rows(row_class), learnt)
-            reclassed = self._classes.settle(changes)
-            settle_liveness(self._db, self._org, changes, reclassed)
-            self._heads.settle(changes)
-            self._mark(changes)
-            if position is not None:
-                self._db.execute(_SET_POSITION, (self._org, *position))
-        self._remember(learnt)
+        learnt: list[_Learnt] = []
+        self._log([item for item in group if isinstance(item, Incoming)])
+        self._reject([item for item in group if isinstance(item, Rejected)])
+        for row_class in TABLES.values():
+            self._merge(row_class, changes.rows(row_class), learnt)
+        reclassed = self._classes.settle(changes)
+        settle_liveness(self._db, self._org, changes, reclassed)
+        self._heads.settle(changes)
+        self._mark(changes)
+        if position is not None:
+            self._db.execute(_SET_POSITION, (self._org, *position))
+        return learnt
 
     def _log(self, events: list[Incoming]) -> None:
         compress = self._compressor.compress
@@ -200,8 +218,8 @@ class Writer:
                 (
                     self._org,
                     item.payload_hash,
-                    item.reason,
-                    item.path,
+                    _printable(item.reason),
+                    _printable(item.path),
                     item.source,
                     item.received_at,
                     len(item.payload),
@@ -211,13 +229,13 @@ class Writer:
         if refused:
             self._db.execute(_EVICT_REJECTED, (self._org, self._keep_rejected))
 
-    def _merge(self, row_class: type[Row], rows: list[Row], learnt: list[tuple[type[Row], Row, Row]]) -> None:
+    def _merge(self, row_class: type[Row], rows: list[Row], learnt: list[_Learnt]) -> None:
         if row_class in _REMEMBERED:
             rows = self._news(row_class, rows, learnt)
         if rows:
             self._db.executemany(upsert_sql(row_class), rows)
 
-    def _news(self, row_class: type[Row], rows: list[Row], learnt: list[tuple[type[Row], Row, Row]]) -> list[Row]:
+    def _news(self, row_class: type[Row], rows: list[Row], learnt: list[_Learnt]) -> list[Row]:
         """Keep the rows that could change what the store is known to hold.
 
         The store's rows only ever grow, so what was once committed is a lower bound for ever, whoever
@@ -235,7 +253,7 @@ class Writer:
             news.append(row)
         return news
 
-    def _remember(self, learnt: list[tuple[type[Row], Row, Row]]) -> None:
+    def _remember(self, learnt: list[_Learnt]) -> None:
         for row_class, key, row in learnt:
             self._memory.setdefault(row_class, Memory(_MEMORY_ROWS)).keep(key, row)
 
@@ -270,6 +288,10 @@ class Writer:
         row = self._db.execute(_GET_POSITION, (self._org, path)).fetchone()
         return Position(path, *row) if row else None
 
+    def wait_for_lock(self, seconds: float) -> None:
+        """Set how long a write waits for another process before it is StoreBusy."""
+        self._db.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+
     def close(self) -> None:
         """Close the connection."""
         self._db.close()
@@ -283,17 +305,26 @@ class Writer:
         self._db.execute(_FORGET_REJECTED, (self._org, payload_hash))
 
 
+def _printable(text: str) -> str:
+    return text.encode(errors="backslashreplace").decode()
+
+
+def _failure(error: sqlite3.Error) -> StorageFailure:
+    return StorageFailure(f"the store failed ({error}): check its disk, then start again: what was committed is safe")
+
+
 class _transaction:  # noqa: N801 - reads as a statement
     """BEGIN IMMEDIATE … COMMIT, or ROLLBACK."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, *, keep: bool = True) -> None:
         self._db = connection
+        self._keep = keep
 
     def __enter__(self) -> None:
         self._db.execute("BEGIN IMMEDIATE")
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
+        if kind is None and self._keep:
             try:
                 self._db.execute("COMMIT")
             except sqlite3.Error:

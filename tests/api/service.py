@@ -10,8 +10,8 @@ import httpx
 import msgspec
 
 from bridge.api.app import Service, build_app
-from bridge.api.gate import Gate
 from bridge.bootstrap import make_reader, make_writer
+from bridge.intake.gate import Gate
 from bridge.settings import Settings
 from bridge.store.writer import Writer
 from tests.factories import facet, run_event

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.intake.group import EXIT_STORAGE
+from bridge.intake.gate import EXIT_STORAGE
 from bridge.store.sqlite import open_reader
 from tests import factories as make
 from tests.stores import as_bytes

@@ -1,0 +1,158 @@
+"""Group commit: all events that wait while one commit is under way share the next."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import NamedTuple
+
+import structlog
+
+from bridge.store.writer import Incoming, Rejected, Writer
+from mappers.errors import Overloaded, StoreBusy, TransientError
+
+_log = structlog.get_logger()
+
+#: Exit code after a storage error that leaves the content of the disk in doubt (BSD's EX_IOERR).
+EXIT_STORAGE = 74
+#: Turns of the event loop that a group gathers for: requests that arrived together are read in the next ones.
+_TURNS = 2
+#: How often a store that another process holds is asked again, and for how long.
+_BUSY_SECONDS = 0.005
+_PATIENCE_SECONDS = 30.0
+
+
+class _Waiting(NamedTuple):
+    items: Sequence[Incoming | Rejected]
+    waiter: "asyncio.Future[None]"
+
+
+class Gate:
+    """Lets coroutines wait until their events are committed, group by group.
+
+    The commits of an embedded store are work of this very process: they are done in the event loop's own
+    thread, because a thread beside it would only fight for the interpreter's lock. Those of a server are
+    waited for in a thread of their own while the loop reads the next events.
+    """
+
+    def __init__(self, writer: Writer, *, max_group: int, max_waiting: int, probe_seconds: float = 2.0) -> None:
+        self._writer = writer
+        self._max_group = max_group
+        self._max_waiting = max_waiting
+        self._probe_seconds = probe_seconds
+        self._queue: list[_Waiting] = []
+        self._waiting = 0
+        self._pump: asyncio.Task[None] | None = None
+        self._probe: asyncio.Task[None] | None = None
+        self._thread = None if writer.embedded else ThreadPoolExecutor(1, thread_name_prefix="writer")
+        if writer.embedded:
+            writer.wait_for_lock(seconds=0)  # the loop must not stand still while another process writes
+        self.healthy = True
+
+    def waiting(self) -> int:
+        """Count the events that wait for a commit."""
+        return self._waiting
+
+    def crowded(self) -> bool:
+        """Tell whether as many events wait as may wait."""
+        return self._waiting >= self._max_waiting
+
+    async def commit(self, items: Sequence[Incoming | Rejected]) -> None:
+        """Return when the items are on disk; raises TransientError when they could not be taken."""
+        if self.crowded():
+            raise Overloaded(f"{self._max_waiting} events are waiting to be written")
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.append(_Waiting(items, waiter))
+        self._waiting += len(items)
+        if self._pump is None:
+            self._pump = asyncio.create_task(self._run())
+        await waiter
+
+    async def close(self) -> None:
+        """Write all that waits, then stop."""
+        if self._pump is not None:
+            await self._pump
+        if self._probe is not None:
+            self._probe.cancel()
+        if self._thread is not None:
+            self._thread.shutdown()
+
+    async def _run(self) -> None:
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+        while self._queue:
+            group = self._next_group()
+            items = [item for waiting in group for item in waiting.items]
+            error = await self._write(items)
+            for _, waiter in group:
+                if waiter.cancelled():
+                    continue
+                if error is None:
+                    waiter.set_result(None)
+                else:
+                    waiter.set_exception(error)
+        self._pump = None
+
+    def _next_group(self) -> list[_Waiting]:
+        """Take whole requests from the queue until the group is large enough."""
+        count = size = 0
+        for waiting in self._queue:
+            size += len(waiting.items)
+            if count and size > self._max_group:
+                break
+            count += 1
+        group, self._queue = self._queue[:count], self._queue[count:]
+        self._waiting -= sum(len(waiting.items) for waiting in group)
+        return group
+
+    async def _write(self, items: Sequence[Incoming | Rejected]) -> TransientError | None:
+        error: TransientError | None = None
+        try:
+            await self._commit(items)
+        except TransientError as passing:
+            error = passing
+        except asyncio.CancelledError:
+            raise
+        except BaseException:  # noqa: BLE001 - it ends the process, after saying why
+            # Nobody knows what reached the disk: answer nobody, stop, and let the next start recover.
+            _log.critical("the store failed: stopping without answering", exc_info=True)
+            sys.stderr.flush()
+            os._exit(EXIT_STORAGE)
+        if self.healthy and error is not None:
+            _log.error("the store takes no events", reason=str(error))
+            self._probe = asyncio.create_task(self._probe_until_healthy(items[0]))
+        elif error is None and not self.healthy:
+            _log.info("the store takes events again")
+        self.healthy = error is None
+        return error
+
+    async def _commit(self, items: Sequence[Incoming | Rejected]) -> None:
+        loop = asyncio.get_running_loop()
+        if self._thread is not None:
+            await loop.run_in_executor(self._thread, self._writer.write, items)
+            return
+        deadline = loop.time() + _PATIENCE_SECONDS
+        while not self._written_now(items, last=loop.time() > deadline):  # noqa: ASYNC110 - no event tells of a lock
+            await asyncio.sleep(_BUSY_SECONDS)
+
+    def _written_now(self, items: Sequence[Incoming | Rejected], *, last: bool) -> bool:
+        try:
+            self._writer.write(items)
+        except StoreBusy:
+            if last:
+                raise
+            return False
+        return True
+
+    async def _probe_until_healthy(self, item: Incoming | Rejected) -> None:
+        """Find out whether a store that took no events takes them again.
+
+        While the service says that it is not ready, perhaps nobody sends anything that would find out. The
+        probe is an event that was refused: its sender sends it again, and equal events are one.
+        """
+        while not self.healthy:
+            await asyncio.sleep(self._probe_seconds)
+            with suppress(TransientError):
+                await self.commit([item])

@@ -1,0 +1,143 @@
+"""Group commit: who is told what, and how a store that took no events is found to take them again."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from bridge.intake.gate import Gate
+from bridge.store.writer import Incoming, Rejected
+from mappers.errors import Overloaded, StoreBusy, StoreFull, TransientError
+
+WAIT = 20
+
+
+def item(number: int) -> Rejected:
+    return Rejected(b"", bytes([number]), "", "", 0, "test")
+
+
+class MoodyWriter:
+    """Writes nothing while it has a mood."""
+
+    def __init__(self, *, embedded: bool) -> None:
+        self.embedded = embedded
+        self.mood: TransientError | None = None
+        self.groups: list[int] = []
+        self.written: list[Incoming | Rejected] = []
+        self.tries = 0
+
+    def wait_for_lock(self, seconds: float) -> None:
+        assert seconds == 0
+
+    def write(self, group: Sequence[Incoming | Rejected]) -> None:
+        self.tries += 1
+        if self.mood is not None:
+            raise self.mood
+        self.groups.append(len(group))
+        self.written.extend(group)
+
+
+def gate_of(writer: MoodyWriter, *, max_group: int = 7, max_waiting: int = 1000, probe_seconds: float = WAIT) -> Gate:
+    return Gate(writer, max_group=max_group, max_waiting=max_waiting, probe_seconds=probe_seconds)  # type: ignore[arg-type]
+
+
+async def until_tried(writer: MoodyWriter, times: int) -> None:
+    async with asyncio.timeout(WAIT):
+        while writer.tries < times:  # noqa: ASYNC110 - the writer may be in another thread
+            await asyncio.sleep(0)
+
+
+@pytest.fixture(params=[True, False], ids=["embedded", "server"])
+def writer(request: pytest.FixtureRequest) -> MoodyWriter:
+    return MoodyWriter(embedded=request.param)
+
+
+def test_everything_is_written_in_groups_that_keep_requests_whole(writer: MoodyWriter) -> None:
+    async def scenario() -> None:
+        gate = gate_of(writer)
+        requests = [[item(10 * i + j) for j in range(3)] for i in range(5)]
+        await asyncio.gather(*(gate.commit(items) for items in requests), gate.commit([item(n) for n in range(9)]))
+        assert (gate.waiting(), gate.healthy) == (0, True)
+        await gate.close()
+
+    asyncio.run(scenario())
+    assert writer.groups == [6, 6, 3, 9]
+
+
+def test_a_refused_group_is_told_why(writer: MoodyWriter) -> None:
+    async def scenario() -> None:
+        gate = gate_of(writer)
+        writer.mood = StoreFull("no room")
+        with pytest.raises(StoreFull):
+            await gate.commit([item(1)])
+        assert not gate.healthy
+        writer.mood = None
+        await gate.commit([item(2)])
+        assert gate.healthy
+        await gate.close()
+
+    asyncio.run(scenario())
+    assert writer.written == [item(2)]
+
+
+def test_a_store_that_has_room_again_is_found_without_another_event(writer: MoodyWriter) -> None:
+    async def scenario() -> None:
+        gate = gate_of(writer, probe_seconds=0)
+        writer.mood = StoreFull("no room")
+        with pytest.raises(StoreFull):
+            await gate.commit([item(1)])
+        await until_tried(writer, 4)
+        assert not gate.healthy
+        writer.mood = None
+        await until_tried(writer, writer.tries + 1)
+        async with asyncio.timeout(WAIT):
+            while not gate.healthy:  # noqa: ASYNC110 - nobody waits for a probe
+                await asyncio.sleep(0)
+        await gate.close()
+
+    asyncio.run(scenario())
+    assert writer.written == [item(1)]
+
+
+def test_a_store_that_another_process_writes_is_asked_again_while_the_loop_goes_on() -> None:
+    writer = MoodyWriter(embedded=True)
+
+    async def scenario() -> None:
+        gate = gate_of(writer)
+        writer.mood = StoreBusy("another process")
+        waiting = asyncio.create_task(gate.commit([item(1)]))
+        await until_tried(writer, 3)
+        assert (waiting.done(), gate.healthy) == (False, True)
+        writer.mood = None
+        await waiting
+        await gate.close()
+
+    asyncio.run(scenario())
+    assert writer.written == [item(1)]
+
+
+def test_no_more_may_wait_than_the_limit(writer: MoodyWriter) -> None:
+    async def scenario() -> None:
+        gate = gate_of(writer, max_waiting=2)
+        waiting = [asyncio.create_task(gate.commit([item(number)])) for number in range(2)]
+        await asyncio.sleep(0)
+        assert gate.crowded()
+        with pytest.raises(Overloaded, match="2 events are waiting"):
+            await gate.commit([item(3)])
+        await asyncio.gather(*waiting)
+        await gate.close()
+
+    asyncio.run(scenario())
+
+
+def test_whoever_goes_away_takes_nobody_along(writer: MoodyWriter) -> None:
+    async def scenario() -> None:
+        gate = gate_of(writer)
+        gone, stays = (asyncio.create_task(gate.commit([item(number)])) for number in range(2))
+        await asyncio.sleep(0)
+        gone.cancel()
+        await stays
+        await gate.close()
+
+    asyncio.run(scenario())
+    assert writer.written == [item(0), item(1)]
