@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bridge.intake.reading import Reader
 from bridge.settings import Settings
+from bridge.store.checkpointer import Checkpointer
 from bridge.store.classes import NeverLink
 from bridge.store.schema import prepare
 from bridge.store.sqlite import open_reader, open_writer, store_path, transient
@@ -55,6 +56,7 @@ def make_writer(settings: Settings) -> Writer:
         settings.org,
         never_link=[NeverLink(rule.namespace, rule.name) for rule in settings.identity.never_link],
         keep_rejected=settings.intake.keep_rejected,
+        checkpointer=Checkpointer(path),
     )
 
 

@@ -3,11 +3,12 @@
 import sqlite3
 from pathlib import Path
 
-from mappers.errors import ConfigError, StoreBusy, StoreFull
+from mappers.errors import ConfigError, StorageFailure, StoreBusy, StoreFull
 
 _SCHEME = "sqlite:///"
 _CACHE_KIB = 65_536
-_CHECKPOINT_PAGES = 16_000
+#: Where the log is moved by the commit itself, should nobody have moved it earlier.
+_CHECKPOINT_PAGES = 32_000
 
 
 def store_path(url: str) -> Path:
@@ -58,3 +59,8 @@ def transient(error: sqlite3.OperationalError) -> StoreFull | StoreBusy | None:
     if code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreBusy("another process holds the store's write lock")
     return None
+
+
+def storage_failure(error: sqlite3.Error) -> StorageFailure:
+    """Say what to do after an error that leaves the content of the disk in doubt."""
+    return StorageFailure(f"the store failed ({error}): check its disk, then start again: what was committed is safe")

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import msgspec
 import zstandard
 
+from bridge.store.checkpointer import Checkpointer
 from bridge.store.classes import Classes, NeverLink
 from bridge.store.heads import Heads
 from bridge.store.liveness import settle_liveness
-from bridge.store.sqlite import transient
+from bridge.store.sqlite import storage_failure, transient
 from bridge.store.upsert import upsert_sql
 from mappers.canonical.facts import (
     TABLES,
@@ -24,7 +25,6 @@ from mappers.canonical.facts import (
 )
 from mappers.canonical.identity import run_id
 from mappers.canonical.merge import Reducer, Row, merger, plan_of
-from mappers.errors import StorageFailure
 from mappers.memory import Memory
 from mappers.openlineage.event import Event
 
@@ -123,8 +123,10 @@ class Writer:
         targets: Iterable[str] = (),
         never_link: Iterable[NeverLink] = (),
         keep_rejected: int = 10_000,
+        checkpointer: Checkpointer | None = None,
     ) -> None:
         self._db = connection
+        self._checkpointer = checkpointer
         self._org = org
         self._targets = tuple(targets)
         self._keep_rejected = keep_rejected
@@ -150,9 +152,9 @@ class Writer:
             except _REFUSALS:
                 self._write([self._storable(item) for item in group], position)
         except sqlite3.OperationalError as error:
-            raise (transient(error) or _failure(error)) from error
+            raise (transient(error) or storage_failure(error)) from error
         except sqlite3.Error as error:
-            raise _failure(error) from error
+            raise storage_failure(error) from error
 
     def _storable(self, item: Incoming | Rejected) -> Incoming | Rejected:
         """Give an event as it can be stored: with its rows, or with the reason why they are refused."""
@@ -169,6 +171,8 @@ class Writer:
         with _transaction(self._db):
             learnt = self._apply(group, position)
         self._remember(learnt)
+        if self._checkpointer is not None:
+            self._checkpointer.committed()
 
     def _apply(self, group: Sequence[Incoming | Rejected], position: Position | None) -> list[_Learnt]:
         changes = Reducer()
@@ -294,6 +298,8 @@ class Writer:
 
     def close(self) -> None:
         """Close the connection."""
+        if self._checkpointer is not None:
+            self._checkpointer.close()
         self._db.close()
 
     def checkpoint(self) -> None:
@@ -307,10 +313,6 @@ class Writer:
 
 def _printable(text: str) -> str:
     return text.encode(errors="backslashreplace").decode()
-
-
-def _failure(error: sqlite3.Error) -> StorageFailure:
-    return StorageFailure(f"the store failed ({error}): check its disk, then start again: what was committed is safe")
 
 
 class _transaction:  # noqa: N801 - reads as a statement
