@@ -51,8 +51,8 @@ def _migrate(path: Path) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    engine = sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": 30})
-    with engine.connect() as connection:
+    url = sa.URL.create("sqlite", database=str(path))
+    with sa.create_engine(url, connect_args={"timeout": 30}, poolclass=sa.NullPool).connect() as connection:
         connection.exec_driver_sql("PRAGMA journal_mode=WAL")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
         found = store_version(connection.connection.driver_connection)  # type: ignore[arg-type]  # it is sqlite3's
@@ -73,7 +73,6 @@ def _migrate(path: Path) -> None:
             {"id": int(HEAD), "spec": SPEC_VERSION, "head": HEAD, "now": time.time_ns() // 1000},
         )
         connection.commit()
-    engine.dispose()
 
 
 def _make_views(connection: "Connection") -> None:

@@ -2,20 +2,22 @@
 
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 
 
 class RunRef(Struct):
-    """Names a run."""
+    """Names a run, and may forward facets of it."""
 
     runId: str  # noqa: N815 - the spec's spelling, as all fields below
+    facets: dict[str, Raw] | None = None
 
 
 class JobRef(Struct):
-    """Names a job."""
+    """Names a job, and may forward facets of it."""
 
     namespace: str
     name: str
+    facets: dict[str, Raw] | None = None
 
 
 class Root(Struct):

@@ -6,7 +6,7 @@ from mappers.canonical.order import Rank
 from mappers.openlineage import facets as f
 from mappers.openlineage.clock_time import parse_time
 from mappers.openlineage.event import Event, run_uuid
-from mappers.openlineage.parts import FacetPart, canonical_json, understand
+from mappers.openlineage.parts import FacetPart, canonical_json, read_facets, understand
 from mappers.openlineage.quality import state_tests
 from mappers.openlineage.statements import Named, Statements
 
@@ -95,11 +95,13 @@ def _parent(say: Statements, event: Event, job: Named, row: Run) -> Run:
 
 
 def _stub(say: Statements, run: f.RunRef, job: f.JobRef) -> tuple[str, bytes, Named]:
-    """State that a run exists of which only its children speak so far."""
+    """State that a run exists, and what a child forwards of it: less than anything it says itself."""
     named = say.job(job.namespace, job.name)
     uuid = run_uuid(run.runId, (job.namespace, job.name), say.notes)
     stub = run_id(say.org, uuid)
     say.rows.append(Run(say.org, stub, uuid, say.order(1, named.id), named.id, say.micros, say.micros))
+    for owner, forwarded in ((stub, run.facets), (named.id, job.facets)):
+        say.facets(owner, read_facets(forwarded, "parent", say.notes), Rank.MENTION)
     return uuid, stub, named
 
 

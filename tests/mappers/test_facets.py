@@ -29,6 +29,18 @@ def test_parent_and_root_make_stubs_until_they_speak_for_themselves(store: Store
     assert store.rows(root) == [(make.run_uuid(1), "top")]
 
 
+def test_facets_forwarded_of_a_parent_count_until_it_speaks_for_itself(store: Store) -> None:
+    parent = make.parent(1, "box")
+    parent["run"]["facets"] = {"processing_engine": make.facet(version="forwarded"), "tags": make.facet(tags=[])}
+    parent["job"]["facets"] = {"sql": make.facet(query="forwarded")}
+    store.apply(run_event(run=2, second=9, run_facets={"parent": parent}))
+    store.apply(run_event(run=1, job="box", run_facets={"processing_engine": make.facet(version="own")}))
+    bodies = dict(store.rows("SELECT name, json_extract(body, '$.version', '$.query') FROM facet ORDER BY name"))
+    assert bodies["processing_engine"] == '["own",null]'
+    assert bodies["sql"] == '[null,"forwarded"]'
+    assert "tags" in bodies
+
+
 def test_the_old_spelling_parent_run_is_read(store: Store) -> None:
     store.apply(run_event(run=2, run_facets={"parentRun": make.parent(1, "old")}))
     assert store.value(
