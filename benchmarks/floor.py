@@ -1,6 +1,7 @@
 """The floors: the same server that only parses, and the same store that only appends raw rows."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ _ANSWER = [
 class Appender(Writer):
     """A writer that only keeps the log."""
 
-    def _write(self, group: Any, position: Position | None) -> None:  # noqa: ARG002 - the writer's signature
+    def _write(self, group: Any, positions: Sequence[Position]) -> None:  # noqa: ARG002 - the writer's signature
         self._db.execute("BEGIN IMMEDIATE")
         self._log([item for item in group if isinstance(item, Incoming)])
         self._db.execute("COMMIT")

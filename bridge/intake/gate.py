@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import structlog
 
-from bridge.store.writer import Incoming, Rejected, Writer
+from bridge.store.writer import Incoming, Position, Rejected, Writer
 from mappers.errors import Overloaded, StoreBusy, TransientError
 
 _log = structlog.get_logger()
@@ -26,6 +26,7 @@ _PATIENCE_SECONDS = 30.0
 
 class _Waiting(NamedTuple):
     items: Sequence[Incoming | Rejected]
+    position: Position | None
     waiter: "asyncio.Future[None]"
 
 
@@ -59,12 +60,15 @@ class Gate:
         """Tell whether as many events wait as may wait."""
         return self._waiting >= self._max_waiting
 
-    async def commit(self, items: Sequence[Incoming | Rejected]) -> None:
-        """Return when the items are on disk; raises TransientError when they could not be taken."""
+    async def commit(self, items: Sequence[Incoming | Rejected], position: Position | None = None) -> None:
+        """Return when the items, and the position in the file they are from, are on disk.
+
+        Raises TransientError when they could not be taken.
+        """
         if self.crowded():
             raise Overloaded(f"{self._max_waiting} events are waiting to be written")
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.append(_Waiting(items, waiter))
+        self._queue.append(_Waiting(items, position, waiter))
         self._waiting += len(items)
         if self._pump is None:
             self._pump = asyncio.create_task(self._run())
@@ -85,8 +89,8 @@ class Gate:
         while self._queue:
             group = self._next_group()
             items = [item for waiting in group for item in waiting.items]
-            error = await self._write(items)
-            for _, waiter in group:
+            error = await self._write(items, [w.position for w in group if w.position is not None])
+            for _, _, waiter in group:
                 if waiter.cancelled():
                     continue
                 if error is None:
@@ -107,10 +111,12 @@ class Gate:
         self._waiting -= sum(len(waiting.items) for waiting in group)
         return group
 
-    async def _write(self, items: Sequence[Incoming | Rejected]) -> TransientError | None:
+    async def _write(
+        self, items: Sequence[Incoming | Rejected], positions: Sequence[Position]
+    ) -> TransientError | None:
         error: TransientError | None = None
         try:
-            await self._commit(items)
+            await self._commit(items, positions)
         except TransientError as passing:
             error = passing
         except asyncio.CancelledError:
@@ -128,18 +134,20 @@ class Gate:
         self.healthy = error is None
         return error
 
-    async def _commit(self, items: Sequence[Incoming | Rejected]) -> None:
+    async def _commit(self, items: Sequence[Incoming | Rejected], positions: Sequence[Position]) -> None:
         loop = asyncio.get_running_loop()
         if self._thread is not None:
-            await loop.run_in_executor(self._thread, self._writer.write, items)
+            await loop.run_in_executor(self._thread, self._writer.write, items, positions)
             return
         deadline = loop.time() + _PATIENCE_SECONDS
-        while not self._written_now(items, last=loop.time() > deadline):  # noqa: ASYNC110 - no event tells of a lock
+        while not self._written_now(items, positions, last=loop.time() > deadline):  # noqa: ASYNC110 - no event tells of a lock
             await asyncio.sleep(_BUSY_SECONDS)
 
-    def _written_now(self, items: Sequence[Incoming | Rejected], *, last: bool) -> bool:
+    def _written_now(
+        self, items: Sequence[Incoming | Rejected], positions: Sequence[Position], *, last: bool
+    ) -> bool:
         try:
-            self._writer.write(items)
+            self._writer.write(items, positions)
         except StoreBusy:
             if last:
                 raise

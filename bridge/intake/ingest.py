@@ -90,8 +90,8 @@ class Ingestion:
                 return report
             items = [self._reader.read(r.payload, source, historical=self._historical) for r in group]
             end = max(record.end for record in group)
-            position = Position(file[0], _fingerprint(file[1], end), end) if file and end else None
-            self._writer.write(items, position)
+            positions = [Position(file[0], _fingerprint(file[1], end), end)] if file and end else []
+            self._writer.write(items, positions)
             report = report.plus(_count(items))
             if end:
                 progress(end)

@@ -139,8 +139,8 @@ class Writer:
         except sqlite3.OperationalError as error:
             raise (transient(error) or error) from error
 
-    def write(self, group: Sequence[Incoming | Rejected], position: Position | None = None) -> None:
-        """Commit a group, and the position in its file; on return it is on disk.
+    def write(self, group: Sequence[Incoming | Rejected], positions: Sequence[Position] = ()) -> None:
+        """Commit a group, and the positions in the files it is from; on return it is on disk.
 
         Raises TransientError when nothing was written, StorageFailure when nobody knows.
 
@@ -148,9 +148,9 @@ class Writer:
         """
         try:
             try:
-                self._write(group, position)
+                self._write(group, positions)
             except _REFUSALS:
-                self._write([self._storable(item) for item in group], position)
+                self._write([self._storable(item) for item in group], positions)
         except sqlite3.OperationalError as error:
             raise (transient(error) or storage_failure(error)) from error
         except sqlite3.Error as error:
@@ -162,19 +162,19 @@ class Writer:
             return item
         try:
             with _transaction(self._db, keep=False):
-                self._apply([item], None)
+                self._apply([item], ())
         except _REFUSALS as error:
             return item._replace(rows=(), failure=f"the store refused it: {error}")
         return item
 
-    def _write(self, group: Sequence[Incoming | Rejected], position: Position | None) -> None:
+    def _write(self, group: Sequence[Incoming | Rejected], positions: Sequence[Position]) -> None:
         with _transaction(self._db):
-            learnt = self._apply(group, position)
+            learnt = self._apply(group, positions)
         self._remember(learnt)
         if self._checkpointer is not None:
             self._checkpointer.committed()
 
-    def _apply(self, group: Sequence[Incoming | Rejected], position: Position | None) -> list[_Learnt]:
+    def _apply(self, group: Sequence[Incoming | Rejected], positions: Sequence[Position]) -> list[_Learnt]:
         changes = Reducer()
         for item in group:
             if isinstance(item, Incoming):
@@ -188,8 +188,7 @@ class Writer:
         settle_liveness(self._db, self._org, changes, reclassed)
         self._heads.settle(changes)
         self._mark(changes)
-        if position is not None:
-            self._db.execute(_SET_POSITION, (self._org, *position))
+        self._db.executemany(_SET_POSITION, [(self._org, *position) for position in positions])
         return learnt
 
     def _log(self, events: list[Incoming]) -> None:

@@ -31,11 +31,11 @@ class HeldWriter:
         self.go = threading.Event()
         self.groups: list[int] = []
 
-    def write(self, group: Sequence[Incoming | Rejected], position: Position | None = None) -> None:
+    def write(self, group: Sequence[Incoming | Rejected], positions: Sequence[Position] = ()) -> None:
         self.groups.append(len(group))
         self.held.set()
         assert self.go.wait(WAIT)
-        self._writer.write(group, position)
+        self._writer.write(group, positions)
 
 
 async def until(condition: Callable[[], bool]) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 import pytest
 
 from bridge.intake.gate import Gate
-from bridge.store.writer import Incoming, Rejected
+from bridge.store.writer import Incoming, Position, Rejected
 from mappers.errors import Overloaded, StoreBusy, StoreFull, TransientError
 
 WAIT = 20
+END = Position("file", b"beginning", 9)
 
 
 def item(number: int) -> Rejected:
@@ -24,17 +25,19 @@ class MoodyWriter:
         self.mood: TransientError | None = None
         self.groups: list[int] = []
         self.written: list[Incoming | Rejected] = []
+        self.positions: list[Position] = []
         self.tries = 0
 
     def wait_for_lock(self, seconds: float) -> None:
         assert seconds == 0
 
-    def write(self, group: Sequence[Incoming | Rejected]) -> None:
+    def write(self, group: Sequence[Incoming | Rejected], positions: Sequence[Position]) -> None:
         self.tries += 1
         if self.mood is not None:
             raise self.mood
         self.groups.append(len(group))
         self.written.extend(group)
+        self.positions.extend(positions)
 
 
 def gate_of(writer: MoodyWriter, *, max_group: int = 7, max_waiting: int = 1000, probe_seconds: float = WAIT) -> Gate:
@@ -56,12 +59,15 @@ def test_everything_is_written_in_groups_that_keep_requests_whole(writer: MoodyW
     async def scenario() -> None:
         gate = gate_of(writer)
         requests = [[item(10 * i + j) for j in range(3)] for i in range(5)]
-        await asyncio.gather(*(gate.commit(items) for items in requests), gate.commit([item(n) for n in range(9)]))
+        await asyncio.gather(
+            *(gate.commit(items) for items in requests), gate.commit([item(n) for n in range(9)], END)
+        )
         assert (gate.waiting(), gate.healthy) == (0, True)
         await gate.close()
 
     asyncio.run(scenario())
     assert writer.groups == [6, 6, 3, 9]
+    assert writer.positions == [END]
 
 
 def test_a_refused_group_is_told_why(writer: MoodyWriter) -> None:
