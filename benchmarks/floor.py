@@ -9,8 +9,8 @@ import msgspec
 import uvicorn
 
 from bridge.intake.gate import Gate
-from bridge.store.schema import prepare
-from bridge.store.sqlite import open_writer
+from bridge.store.schema import prepare_sqlite
+from bridge.store.sqlite import SqliteDatabase
 from bridge.store.writer import Incoming, Position, Rejected, Writer
 from mappers.canonical.identity import digest
 from mappers.openlineage.event import Event
@@ -25,15 +25,14 @@ class Appender(Writer):
     """A writer that only keeps the log."""
 
     def _write(self, group: Any, positions: Sequence[Position]) -> None:  # noqa: ARG002 - the writer's signature
-        self._db.execute("BEGIN IMMEDIATE")
-        self._log([item for item in group if isinstance(item, Incoming)])
-        self._db.execute("COMMIT")
+        with self._db.transaction():
+            self._log([item for item in group if isinstance(item, Incoming)])
 
 
 def appender(path: Path) -> Appender:
     """Open a store that only appends."""
-    prepare(path)
-    return Appender(open_writer(path))
+    prepare_sqlite(path)
+    return Appender(SqliteDatabase.writing(path))
 
 
 def raw(body: bytes) -> Incoming | Rejected:

@@ -1,21 +1,15 @@
 """The one place where concrete parts are put together."""
 
 import gc
-import sqlite3
-from pathlib import Path
 
 from bridge.intake.reading import Reader
 from bridge.settings import Settings
-from bridge.store.checkpointer import Checkpointer
 from bridge.store.classes import NeverLink
-from bridge.store.schema import prepare
-from bridge.store.sqlite import open_reader, open_writer, store_path, transient
+from bridge.store.database import Database
+from bridge.store.location import StoreLocation
 from bridge.store.writer import Writer
-from mappers.errors import StoreBusy, StoreMismatch
 from mappers.openlineage.event import Limits
 from mappers.openlineage.statements import Rules
-
-_PAGE_BYTES = 4096
 
 
 def calm_collector() -> None:
@@ -34,32 +28,23 @@ def make_reader(settings: Settings) -> Reader:
     )
 
 
-def prepare_store(settings: Settings) -> Path:
-    """Make the store or bring it up to date; raises an error that names its file when that cannot be done."""
-    path = store_path(settings.store.url)
-    try:
-        prepare(path)
-    except (sqlite3.DatabaseError, OSError) as error:
-        reason = f"the store {path} cannot be used: {error}"
-        if isinstance(error, sqlite3.OperationalError) and transient(error) is not None:
-            raise StoreBusy(reason) from error
-        raise StoreMismatch(f"{reason}. Choose another file with store.url") from error
-    return path
+def prepare_store(settings: Settings) -> str:
+    """Make the store or bring it up to date, and name it; raises an error that names it when that cannot be done."""
+    location = StoreLocation(settings.store.url)
+    location.prepare()
+    return location.name
 
 
 def make_writer(settings: Settings) -> Writer:
     """Open the store for writing, made or brought up to date first."""
-    path = prepare_store(settings)
-    limit = settings.store.max_size_mb
     return Writer(
-        open_writer(path, max_pages=limit * (1 << 20) // _PAGE_BYTES if limit else None),
+        StoreLocation(settings.store.url).open_writing(settings.store.max_size_mb),
         settings.org,
         never_link=[NeverLink(rule.namespace, rule.name) for rule in settings.identity.never_link],
         keep_rejected=settings.intake.keep_rejected,
-        checkpointer=Checkpointer(path),
     )
 
 
-def open_store(settings: Settings) -> sqlite3.Connection:
+def open_store(settings: Settings) -> Database:
     """Open the store for reading, made or brought up to date first."""
-    return open_reader(prepare_store(settings))
+    return StoreLocation(settings.store.url).open_reading()

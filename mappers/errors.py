@@ -5,11 +5,13 @@ LineageBridgeError
 │   ├── RefusedEvent        the input is not a lineage event; names the field
 │   ├── TooLarge            the input is over a limit; names the limit
 │   ├── ConfigError         a setting is wrong; names key, file, line and the nearest valid key
+│   ├── RefusedRow          the store cannot hold these values
 │   └── StoreMismatch       the store cannot be used by this code; names both versions
 ├── TransientError          trying again later may work
 │   ├── Overloaded          more work is waiting than may wait
 │   ├── StoreFull           the disk or the store's size limit is reached
 │   ├── StoreBusy           another process holds the store
+│   ├── StoreGone           the database server does not answer
 │   └── Unreachable         the service does not answer
 └── StorageFailure          nobody knows what reached the disk: stop; the next start recovers
 """
@@ -44,6 +46,10 @@ class ConfigError(PermanentError):
     """A setting is missing, unknown or wrong."""
 
 
+class RefusedRow(PermanentError):
+    """The store cannot hold these values."""
+
+
 class StoreMismatch(PermanentError):
     """The store was made by other code than this."""
 
@@ -58,6 +64,10 @@ class StoreFull(TransientError):
 
 class StoreBusy(TransientError):
     """Another process holds the store's write lock."""
+
+
+class StoreGone(TransientError):
+    """The database server does not answer."""
 
 
 class Unreachable(TransientError):

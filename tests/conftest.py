@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.stores import Store, template_connection
+from tests.postgres import stop_server
+from tests.stores import Store, shared_postgres, template_connection
 
 for name in [n for n in os.environ if n.startswith("LINEAGE_BRIDGE")]:
     del os.environ[name]
@@ -28,6 +29,10 @@ def _template() -> Iterator[None]:
     yield
     template_connection().close()
     template_connection.cache_clear()
+    if shared_postgres.cache_info().currsize:
+        shared_postgres().close()
+        shared_postgres.cache_clear()
+    stop_server()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -1,9 +1,11 @@
 """Stores for tests: in memory, copied from one migrated template, written and read like the real one."""
 
+import re
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Sequence
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,22 +13,29 @@ import msgspec
 
 from bridge.intake.reading import Reader
 from bridge.store.classes import NeverLink
+from bridge.store.database import Database
 from bridge.store.export import export_canonical
 from bridge.store.graph import Edge, Graph
-from bridge.store.schema import prepare
+from bridge.store.postgres import PostgresDatabase
+from bridge.store.schema import prepare_postgres, prepare_sqlite
+from bridge.store.sqlite import SqliteDatabase
+from bridge.store.tables import metadata
 from bridge.store.writer import Incoming, Rejected, Writer
 from mappers.folding import FoldingRule, Granularity
 from mappers.openlineage.event import Limits
 from mappers.openlineage.statements import Rules
+from tests.postgres import server
 
 Json = dict[str, Any]
+
+_MARK = re.compile(r"\?(?!\d)")
 
 
 @cache
 def template_connection() -> sqlite3.Connection:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "template.db"
-        prepare(path)
+        prepare_sqlite(path)
         template = sqlite3.connect(":memory:", check_same_thread=False)
         source = sqlite3.connect(path)
         source.backup(template)
@@ -44,13 +53,35 @@ def as_bytes(event: Json | bytes) -> bytes:
     return event if isinstance(event, bytes) else msgspec.json.encode(event)
 
 
+@cache
+def shared_postgres() -> PostgresDatabase:
+    """Open a database in this process's server, with the schema and nothing in it."""
+    url = server().new_database("shared")
+    prepare_postgres(url, "shared")
+    return PostgresDatabase(url)
+
+
+def empty_postgres() -> PostgresDatabase:
+    """Empty the shared database of what the test before left in it."""
+    db = shared_postgres()
+    with db.transaction():
+        for table in metadata.sorted_tables:
+            if table.name != "ol_schema_version":
+                db.run(f"DELETE FROM {table.name}")
+    return db
+
+
 class Store:
     """A store, its writer, and the questions that tests ask."""
 
     def __init__(
-        self, org: str = "default", never_link: Sequence[NeverLink] = (), targets: Iterable[str] = ()
+        self,
+        org: str = "default",
+        never_link: Sequence[NeverLink] = (),
+        targets: Iterable[str] = (),
+        db: Database | None = None,
     ) -> None:
-        self.db = empty_store()
+        self.db: Database = db or SqliteDatabase(empty_store())
         self.org = org
         self.reader = Reader(Rules(org), Limits(), clock=lambda: 0)
         self.writer = Writer(self.db, org, never_link=never_link, targets=targets)
@@ -59,7 +90,8 @@ class Store:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.db.close()
+        if self.db.embedded:
+            self.db.close()
 
     def read(self, event: Json | bytes, *, historical: bool = False) -> Incoming | Rejected:
         return self.reader.read(as_bytes(event), "test", historical=historical)
@@ -81,7 +113,8 @@ class Store:
         return b"".join(export_canonical(self.db, self.org))
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in self.db.execute(query, values).fetchall()]
+        numbers = count(1)
+        return self.db.rows(_MARK.sub(lambda _: f"?{next(numbers)}", query), *values)
 
     def value(self, query: str, *values: Any) -> Any:
         rows = self.rows(query, *values)
@@ -89,7 +122,6 @@ class Store:
         return rows[0][0]
 
     def graph(self, granularity: Granularity = "job", rule: FoldingRule = FoldingRule()) -> Graph:
-        self.db.row_factory = sqlite3.Row
         return Graph(self.db, self.org, granularity, rule)
 
     def upstream(self, name: str, granularity: Granularity = "job", namespace: str = "db") -> set[tuple[str, ...]]:

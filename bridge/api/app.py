@@ -1,6 +1,5 @@
 """The service as an ASGI application."""
 
-import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Literal
@@ -41,6 +40,7 @@ class Service:
         self._reader = reader
         self._open_writer = open_writer
         self._authorizer = Authorizer(settings.server.api_keys)
+        self.store = ""
         self.gate: Gate | None = None
         self.metrics: Metrics | None = None
         self.endpoint: LineageEndpoint | None = None
@@ -49,7 +49,9 @@ class Service:
     async def running(self, _: FastAPI) -> AsyncIterator[None]:
         """Start the writer with the application, and drain it with it."""
         intake = self._settings.intake
-        gate = Gate(self._open_writer(), max_group=intake.max_group, max_waiting=intake.max_waiting)
+        writer = self._open_writer()
+        self.store = writer.version
+        gate = Gate(writer, max_group=intake.max_group, max_waiting=intake.max_waiting)
         self.gate = gate
         self.metrics = Metrics(gate.waiting, lambda: gate.healthy)
         self.endpoint = LineageEndpoint(self._reader, gate, self._authorizer, self.metrics, intake)
@@ -111,7 +113,7 @@ def build_app(service: Service) -> Any:
         reason = service.ready()
         if reason:
             return problem(503, "Not ready", reason)
-        return JSONResponse({"status": "ready", "sqlite": sqlite3.sqlite_version})
+        return JSONResponse({"status": "ready", "store": service.store})
 
     @app.get("/metrics")
     async def metrics(request: Request) -> Response:

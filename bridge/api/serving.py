@@ -32,13 +32,13 @@ def serve_forever(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT; a second signal does not wait for the drain."""
     configure_log(settings.log)
     log = structlog.get_logger()
-    path = prepare_store(settings)
+    store = prepare_store(settings)
     listener = _listen(settings)
     host, port = listener.getsockname()[:2]
     app = build_app(Service(settings, make_reader(settings), lambda: make_writer(settings)))
     name = f"[{host}]" if ":" in host else host
     calm_collector()
-    log.info("listening", url=f"http://{name}:{port}", store=str(path), pid_stops_with="SIGTERM")
+    log.info("listening", url=f"http://{name}:{port}", store=store, pid_stops_with="SIGTERM")
     server = _Server(
         uvicorn.Config(
             app,

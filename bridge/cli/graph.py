@@ -47,7 +47,7 @@ def lineage(
     graph = Graph(open_store(settings), settings.org, granularity.value, rule)
     start = graph.find(namespace, name)
     if start is None:
-        typer.echo(f"error: no dataset {name!r} in namespace {namespace!r} in {settings.store.url}", err=True)
+        typer.echo(f"error: no dataset {name!r} in namespace {namespace!r} in the store", err=True)
         raise typer.Exit(1)
     found = walk(graph, start, direction.value, depth)
     for line in draw(graph, found, direction.value):

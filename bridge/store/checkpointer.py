@@ -1,11 +1,11 @@
-"""Moves the write-ahead log into the store's file, beside the writer instead of in its way."""
+"""Moves SQLite's write-ahead log into the store's file, beside the writer instead of in its way."""
 
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
-from bridge.store.sqlite import storage_failure, transient
-from mappers.errors import StorageFailure
+from mappers.errors import LineageBridgeError, TransientError
 
 #: How long commits gather before the log is moved: pages written twice in between are moved once.
 _PAUSE_SECONDS = 0.5
@@ -16,11 +16,12 @@ _PASSES = 4
 class Checkpointer:
     """A thread with a connection of its own. SQLite lets it work while others read and write."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, translated: Callable[[Exception], LineageBridgeError]) -> None:
         self._path = path
+        self._translated = translated
         self._work = threading.Event()
         self._stop = threading.Event()
-        self._failure: StorageFailure | None = None
+        self._failure: LineageBridgeError | None = None
         self._thread = threading.Thread(target=self._run, name="checkpointer", daemon=True)
         self._thread.start()
 
@@ -44,7 +45,7 @@ class Checkpointer:
                 self._work.clear()
                 self._move(connection)
         except sqlite3.Error as error:
-            self._failure = storage_failure(error)
+            self._failure = self._translated(error)
         finally:
             connection.close()
 
@@ -52,9 +53,9 @@ class Checkpointer:
         for _ in range(_PASSES):
             try:
                 _, logged, moved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-            except sqlite3.OperationalError as error:
-                if transient(error) is None:
-                    raise
-                return  # no room, or not alone: the log keeps everything until the next try
+            except sqlite3.Error as error:
+                if isinstance(self._translated(error), TransientError):
+                    return  # no room, or not alone: the log keeps everything until the next try
+                raise
             if logged == moved:
                 return

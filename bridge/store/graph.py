@@ -5,10 +5,10 @@ shows what its column lineage names and, weaker, all of its inputs. Downstream e
 found from the other end.
 """
 
-import sqlite3
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from bridge.store.database import Database
 from mappers.canonical.identity import NOBODY
 from mappers.folding import FoldingRule, Granularity, Lineage, folded_job, is_action, step_name
 from mappers.openlineage.statements import name_dataset
@@ -44,7 +44,7 @@ WHERE e.org_id = ?1 AND e.target_id = ?2 AND e.edge_role = 'DERIVES' AND e.evide
 _DECLARED = """
 SELECT e.source_id, e.job_id FROM lineage_edge e
 LEFT JOIN ol_job j ON j.org_id = e.org_id AND j.job_id = e.job_id
-LEFT JOIN ol_dataset t ON t.org_id = e.org_id AND t.dataset_id = e.target_id AND e.job_id = zeroblob(16)
+LEFT JOIN ol_dataset t ON t.org_id = e.org_id AND t.dataset_id = e.target_id AND e.job_id = ?3
 WHERE e.org_id = ?1 AND e.target_id = ?2 AND e.edge_role = 'DERIVES' AND e.evidence = 'declared'
   AND (e.declared_io = j.declared_io OR e.declared_lineage = coalesce(j.declared_lineage, t.declared_lineage))
 UNION
@@ -68,6 +68,10 @@ WHERE i.org_id = ?1 AND i.source_id = ?2 AND i.edge_role = 'CONSUMES' AND i.evid
 UNION SELECT target_id FROM dataset_succession WHERE org_id = ?1 AND source_id = ?2
 """
 _SOURCES_OF = "SELECT lineage_id, source_id FROM column_lineage WHERE org_id = ?1 AND target_id = ?2"
+_SET = "SELECT members FROM lineage_set WHERE org_id = ?1 AND set_id = ?2"
+_CLASS = "SELECT class_id FROM ol_dataset WHERE org_id = ?1 AND dataset_id = ?2"
+_MEMBERS = "SELECT dataset_id FROM ol_dataset WHERE org_id = ?1 AND class_id = ?2"
+_JOB_TYPE = "SELECT integration, job_type FROM ol_job WHERE org_id = ?1 AND job_id = ?2"
 _NAME = """
 SELECT n.namespace_uri, x.name FROM {table} x
 JOIN ol_namespace n ON n.org_id = x.org_id AND n.namespace_id = x.namespace_id
@@ -106,31 +110,28 @@ class Graph:
 
     def __init__(
         self,
-        connection: sqlite3.Connection,
+        db: Database,
         org: str,
         granularity: Granularity = "job",
         rule: FoldingRule = FoldingRule(),  # noqa: B008 - an immutable tuple
     ) -> None:
-        self._db = connection
+        self._db = db
         self._org = org
         self._granularity = granularity
         self._rule = rule
 
     def find(self, namespace: str, name: str) -> bytes | None:
         """Find the class of a dataset by any of its names."""
-        query = "SELECT class_id FROM ol_dataset WHERE org_id = ? AND dataset_id = ?"
-        row = self._db.execute(query, (self._org, name_dataset(self._org, namespace, name).id)).fetchone()
-        return row[0] if row else None
+        rows = self._db.rows(_CLASS, self._org, name_dataset(self._org, namespace, name).id)
+        return rows[0][0] if rows else None
 
     def dataset(self, dataset: bytes) -> Named:
         """Name a dataset."""
-        return Named(
-            *self._db.execute(_NAME.format(table="ol_dataset", id="dataset_id"), (self._org, dataset)).fetchone()
-        )
+        return Named(*self._db.rows(_NAME.format(table="ol_dataset", id="dataset_id"), self._org, dataset)[0])
 
     def job(self, job: bytes) -> Named:
         """Name a job."""
-        return Named(*self._db.execute(_NAME.format(table="ol_job", id="job_id"), (self._org, job)).fetchone())
+        return Named(*self._db.rows(_NAME.format(table="ol_job", id="job_id"), self._org, job)[0])
 
     def upstream(self, dataset: bytes) -> set[Edge]:
         """Find every edge into a dataset, given by its class; the strongest evidence of each."""
@@ -149,7 +150,7 @@ class Graph:
         targets = {
             self._class_of(target)
             for member in self._members(dataset)
-            for (target,) in self._db.execute(_TARGETS, (self._org, member))
+            for (target,) in self._db.rows(_TARGETS, self._org, member)
         }
         return {edge for target in targets for edge in self.upstream(target) if edge.source == dataset}
 
@@ -170,44 +171,39 @@ class Graph:
 
     def _into(self, member: bytes) -> Iterator[_Found]:
         bound = (self._org, member)
-        for row in self._db.execute(_INFERRED, bound):
-            yield self._found(row["source_id"], row, "inferred")
-        source_of = dict(self._db.execute(_SOURCES_OF, bound).fetchall())
-        for row in self._db.execute(_COLUMNS, bound):
-            for source in {source_of[line] for line in self._lines(row["columns_set"])}:
-                yield self._found(source, row, "column")
-        for row in self._db.execute(_EXPLICIT, bound):
-            yield self._found(row["source_id"], row, "explicit")
-        for source, job in self._db.execute(_DECLARED, bound):
+        for source, *who in self._db.rows(_INFERRED, *bound):
+            yield self._found(source, who, "inferred")
+        source_of = dict(self._db.rows(_SOURCES_OF, *bound))
+        for columns_set, *who in self._db.rows(_COLUMNS, *bound):
+            for source in {source_of[line] for line in self._lines(columns_set)}:
+                yield self._found(source, who, "column")
+        for source, *who in self._db.rows(_EXPLICIT, *bound):
+            yield self._found(source, who, "explicit")
+        for source, job in self._db.rows(_DECLARED, *bound, NOBODY):
             yield _Found(source, job, Lineage(job, False), "declared", None)
-        for (source,) in self._db.execute(_RENAMED, bound):
+        for (source,) in self._db.rows(_RENAMED, *bound):
             yield _Found(source, NOBODY, Lineage(NOBODY, False), "explicit", None)
 
-    def _found(self, source: bytes | None, row: Any, evidence: str) -> _Found:
-        leaf = row["job_id"]
-        above = Lineage(
-            leaf, self._is_action(leaf), row["parent_job_id"],
-            row["grandparent_job_id"], row["root_job_id"],
-        )  # fmt: skip
-        return _Found(source, leaf, above, evidence, row["run_uuid"])
+    def _found(self, source: bytes | None, who: list[Any], evidence: str) -> _Found:
+        leaf, run_uuid, parent, grandparent, root = who
+        return _Found(
+            source, leaf, Lineage(leaf, self._is_action(leaf), parent, grandparent, root), evidence, run_uuid
+        )
 
     def _is_action(self, job: bytes) -> bool:
-        query = "SELECT integration, job_type FROM ol_job WHERE org_id = ? AND job_id = ?"
-        row = self._db.execute(query, (self._org, job)).fetchone()
-        return row is not None and is_action(*row)
+        rows = self._db.rows(_JOB_TYPE, self._org, job)
+        return bool(rows) and is_action(*rows[0])
 
     def _lines(self, set_id: bytes) -> list[bytes]:
-        query = "SELECT members FROM lineage_set WHERE org_id = ? AND set_id = ?"
-        (members,) = self._db.execute(query, (self._org, set_id)).fetchone()
+        ((members,),) = self._db.rows(_SET, self._org, set_id)
         return [members[i : i + _ID_BYTES] for i in range(0, len(members), _ID_BYTES)]
 
     def _members(self, dataset: bytes) -> list[bytes]:
-        query = "SELECT dataset_id FROM ol_dataset WHERE org_id = ? AND class_id = ?"
-        return [member for (member,) in self._db.execute(query, (self._org, dataset)).fetchall()]
+        return [member for (member,) in self._db.rows(_MEMBERS, self._org, dataset)]
 
     def _class_of(self, member: bytes) -> bytes:
-        query = "SELECT class_id FROM ol_dataset WHERE org_id = ? AND dataset_id = ?"
-        return bytes(self._db.execute(query, (self._org, member)).fetchone()[0])
+        ((class_id,),) = self._db.rows(_CLASS, self._org, member)
+        return bytes(class_id)
 
 
 def _without_redundant_unknowns(edges: set[Edge]) -> set[Edge]:

@@ -1,16 +1,15 @@
 """Whether a dataset still exists: dropped or renamed away, and not written since."""
 
-import sqlite3
-
+from bridge.store.database import Database
 from mappers.canonical.facts import Dataset, RunOutput
 from mappers.canonical.merge import Reducer
 
 _SUSPECT = """
-SELECT d.class_id FROM ol_dataset d
+SELECT DISTINCT d.class_id FROM ol_dataset d
 JOIN ol_dataset m ON m.org_id = d.org_id AND m.class_id = d.class_id
-WHERE d.org_id = ?1 AND d.dataset_id = ?2 AND (m.retired_at IS NOT NULL OR NOT m.is_active)
-LIMIT 1
+WHERE d.org_id = ?1 AND d.dataset_id {among} AND (m.retired_at IS NOT NULL OR NOT m.is_active)
 """
+_HOLD = "SELECT dataset_id FROM ol_dataset WHERE org_id = ?1 AND class_id = ?2 ORDER BY dataset_id"
 _SETTLE = """
 WITH member AS (SELECT dataset_id FROM ol_dataset WHERE org_id = ?1 AND class_id = ?2),
 retired AS (
@@ -27,15 +26,13 @@ WHERE org_id = ?1 AND class_id = ?2
 """
 
 
-def settle_liveness(connection: sqlite3.Connection, org: str, changes: Reducer, reclassed: set[bytes]) -> None:
+def settle_liveness(db: Database, org: str, changes: Reducer, reclassed: set[bytes]) -> None:
     """Keep `ol_dataset.is_active` what drops, renames and later writes say, for each class as one."""
     touched = set(reclassed)
     touched.update(row.dataset_id for row in changes.rows(RunOutput))
     for row in changes.rows(Dataset):
         if row.retired_at is not None:
             touched.add(row.dataset_id)
-    classes: set[bytes] = set()
-    for dataset in touched:
-        classes.update(class_id for (class_id,) in connection.execute(_SUSPECT, (org, dataset)))
-    for class_id in sorted(classes):
-        connection.execute(_SETTLE, (org, class_id))
+    for (class_id,) in sorted(db.among(_SUSPECT, touched, org)):
+        db.hold(_HOLD, org, class_id)
+        db.run(_SETTLE, org, class_id)

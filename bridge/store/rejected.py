@@ -1,22 +1,23 @@
 """What could not be taken or merged: listed, shown, and ready to be tried again."""
 
-import sqlite3
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import zstandard
 
+from bridge.store.database import Database
+
 _ALL = """
 SELECT 'rejected' AS kind, payload_hash AS hash, reason, path, source, last_at, receipts, payload IS NULL AS evicted
 FROM rejected_event WHERE org_id = ?1
 UNION ALL
-SELECT 'unmerged', event_hash, failure, '', source, received_at, receipts, 0
+SELECT 'unmerged', event_hash, failure, '', source, received_at, receipts, FALSE
 FROM run_event WHERE org_id = ?1 AND failure IS NOT NULL
 ORDER BY last_at, hash
 """
 _PAYLOAD = {
-    "rejected": "SELECT payload FROM rejected_event WHERE org_id = ? AND payload_hash = ?",
-    "unmerged": "SELECT payload FROM run_event WHERE org_id = ? AND failure IS NOT NULL AND event_hash = ?",
+    "rejected": "SELECT payload FROM rejected_event WHERE org_id = ?1 AND payload_hash = ?2",
+    "unmerged": "SELECT payload FROM run_event WHERE org_id = ?1 AND failure IS NOT NULL AND event_hash = ?2",
 }
 
 
@@ -33,13 +34,13 @@ class Trouble(NamedTuple):
     evicted: bool
 
 
-def list_troubles(connection: sqlite3.Connection, org: str) -> Iterator[Trouble]:
+def list_troubles(db: Database, org: str) -> Iterator[Trouble]:
     """List everything that was refused or could not be merged, oldest first."""
-    for row in connection.execute(_ALL, (org,)):
-        yield Trouble(*row)
+    for *row, evicted in db.stream(_ALL, org):
+        yield Trouble._make((*row, bool(evicted)))
 
 
-def payload_of(connection: sqlite3.Connection, org: str, trouble: Trouble) -> bytes | None:
+def payload_of(db: Database, org: str, trouble: Trouble) -> bytes | None:
     """Give the bytes as they were sent; None when they had to make room for newer ones."""
-    row = connection.execute(_PAYLOAD[trouble.kind], (org, trouble.hash)).fetchone()
-    return zstandard.decompress(row[0]) if row and row[0] is not None else None
+    rows = db.rows(_PAYLOAD[trouble.kind], org, trouble.hash)
+    return zstandard.decompress(rows[0][0]) if rows and rows[0][0] is not None else None

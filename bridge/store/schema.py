@@ -3,18 +3,21 @@
 import sqlite3
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bridge.store.migrations import HEAD
-from bridge.store.views import VIEWS
+from bridge.store.views import POSTGRES, SQLITE, Dialect, views
 from mappers.errors import StoreMismatch
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Engine
 
 #: What the query planner is told: rows a table, and rows that match the second, third … column of a key.
 _ROWS = 1_000_000
 _MATCHES = (8, 4, 2)
+#: What daemons that start together wait for, so that one of them makes the schema.
+_LOCK = 7_305_442_180_413_001
+_SECONDS_A_DAY = 86_400
 
 SPEC_VERSION = "2-0-2"
 
@@ -30,7 +33,7 @@ def store_version(connection: sqlite3.Connection) -> str | None:
     return row[0] if row else None
 
 
-def prepare(path: Path) -> None:
+def prepare_sqlite(path: Path) -> None:
     """Create the store or bring it up to this code's version; refuse one that is newer."""
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(path, timeout=30)
@@ -39,10 +42,61 @@ def prepare(path: Path) -> None:
             return
     finally:
         connection.close()
-    _migrate(path)
+    import sqlalchemy as sa  # noqa: PLC0415 - a store that is up to date starts without it
+
+    url = sa.URL.create("sqlite", database=str(path))
+    engine = sa.create_engine(url, connect_args={"timeout": 30}, poolclass=sa.NullPool)
+    with engine.connect() as connected:
+        connected.exec_driver_sql("PRAGMA journal_mode=WAL")
+        connected.exec_driver_sql("BEGIN IMMEDIATE")
+        _migrate(connected, store_version(_driver(connected)), str(path), SQLITE)
+        _teach_planner(connected)
+        connected.commit()
 
 
-def _migrate(path: Path) -> None:
+def prepare_postgres(url: str, name: str) -> None:
+    """Create the store in its database or bring it up to this code's version; refuse one that is newer.
+
+    Daemons that start together wait for each other. Partitions of the event log are made for the days ahead.
+    """
+    import psycopg  # noqa: PLC0415 - an extra: only who names such a store needs it
+    import sqlalchemy as sa  # noqa: PLC0415 - as above
+
+    engine: Engine = sa.create_engine(
+        "postgresql+psycopg://", creator=lambda: psycopg.connect(url, connect_timeout=10), poolclass=sa.NullPool
+    )
+    with engine.connect() as connected:
+        driver = _driver(connected)
+        driver.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
+        exists = driver.execute("SELECT to_regclass('alembic_version') IS NOT NULL").fetchone()[0]
+        found = driver.execute("SELECT version_num FROM alembic_version").fetchone()[0] if exists else None
+        if found != HEAD:
+            _migrate(connected, found, name, POSTGRES)
+        make_partitions(driver, int(time.time()) // _SECONDS_A_DAY)
+        connected.commit()
+
+
+def make_partitions(driver: Any, today: int, ahead: int = 7) -> None:
+    """Make the event log's partitions of yesterday and the days ahead, where they are missing.
+
+    Events of other days lie in the partition by default, as do those of a day that came before its partition.
+    """
+    for day in range(today - 1, today + ahead + 1):
+        name = f"run_event_{time.strftime('%Y%m%d', time.gmtime(day * _SECONDS_A_DAY))}"
+        if driver.execute(f"SELECT to_regclass('{name}') IS NOT NULL").fetchone()[0]:
+            continue
+        low, high = (d * _SECONDS_A_DAY * 1_000_000 for d in (day, day + 1))
+        early = f"SELECT 1 FROM run_event_default WHERE event_time >= {low} AND event_time < {high} LIMIT 1"
+        if driver.execute(early).fetchone() is None:
+            driver.execute(f"CREATE TABLE {name} PARTITION OF run_event FOR VALUES FROM ({low}) TO ({high})")
+
+
+def _driver(connection: "Connection") -> Any:
+    """Give the driver's own connection: it takes SQL as it is."""
+    return connection.connection.driver_connection
+
+
+def _migrate(connection: "Connection", found: str | None, name: str, dialect: Dialect) -> None:
     import sqlalchemy as sa  # noqa: PLC0415 - a store that is up to date starts without it
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
@@ -51,35 +105,28 @@ def _migrate(path: Path) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    url = sa.URL.create("sqlite", database=str(path))
-    with sa.create_engine(url, connect_args={"timeout": 30}, poolclass=sa.NullPool).connect() as connection:
-        connection.exec_driver_sql("PRAGMA journal_mode=WAL")
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-        found = store_version(connection.connection.driver_connection)  # type: ignore[arg-type]  # it is sqlite3's
-        if found is not None and found not in known:
-            raise StoreMismatch(
-                f"the store {path} is at version {found}, this lineage-bridge knows up to {HEAD}: "
-                "use the newer lineage-bridge, or another store.url"
-            )
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
-        _make_views(connection)
-        _teach_planner(connection)
-        connection.execute(
-            sa.text(
-                "INSERT INTO ol_schema_version VALUES (:id, :spec, :head, :now, 'lineage-bridge store')"
-                " ON CONFLICT (version_id) DO NOTHING"
-            ),
-            {"id": int(HEAD), "spec": SPEC_VERSION, "head": HEAD, "now": time.time_ns() // 1000},
+    if found is not None and found not in known:
+        raise StoreMismatch(
+            f"the store {name} is at version {found}, this lineage-bridge knows up to {HEAD}: "
+            "use the newer lineage-bridge, or another store.url"
         )
-        connection.commit()
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+    _make_views(_driver(connection), views(dialect))
+    connection.execute(
+        sa.text(
+            "INSERT INTO ol_schema_version VALUES (:id, :spec, :head, :now, 'lineage-bridge store')"
+            " ON CONFLICT (version_id) DO NOTHING"
+        ),
+        {"id": int(HEAD), "spec": SPEC_VERSION, "head": HEAD, "now": time.time_ns() // 1000},
+    )
 
 
-def _make_views(connection: "Connection") -> None:
-    for name in reversed(VIEWS):
-        connection.exec_driver_sql(f"DROP VIEW IF EXISTS {name}")
-    for name, query in VIEWS.items():
-        connection.exec_driver_sql(f"CREATE VIEW {name} AS {query}")
+def _make_views(driver: Any, queries: dict[str, str]) -> None:
+    for name in reversed(queries):
+        driver.execute(f"DROP VIEW IF EXISTS {name}")
+    for name, query in queries.items():
+        driver.execute(f"CREATE VIEW {name} AS {query}")
 
 
 def _teach_planner(connection: "Connection") -> None:

@@ -1,66 +1,176 @@
-"""Connections to a SQLite store, durable by default, and what its errors mean."""
+"""Stores in a SQLite file, durable by default, and what SQLite's errors mean."""
 
 import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
+from typing import Any, Self
 
-from mappers.errors import ConfigError, StorageFailure, StoreBusy, StoreFull
+from bridge.store.checkpointer import Checkpointer
+from bridge.store.upsert import upsert_row
+from mappers.canonical.merge import Row
+from mappers.errors import LineageBridgeError, RefusedRow, StorageFailure, StoreBusy, StoreFull
 
-_SCHEME = "sqlite:///"
 _CACHE_KIB = 65_536
 #: Where the log is moved by the commit itself, should nobody have moved it earlier.
 _CHECKPOINT_PAGES = 32_000
+_MOST_IDS = 512
+
+_REFUSALS = (
+    sqlite3.ProgrammingError,
+    sqlite3.InterfaceError,
+    sqlite3.IntegrityError,
+    sqlite3.DataError,
+    OverflowError,
+    UnicodeEncodeError,
+)
+_ERRORS = (sqlite3.Error, OverflowError, UnicodeEncodeError)
 
 
-def store_path(url: str) -> Path:
-    """Read the file of a store from its URL."""
-    if not url.startswith(_SCHEME):
-        raise ConfigError(f"store.url {url!r} is not supported: it must start with {_SCHEME}")
-    return Path(url.removeprefix(_SCHEME)).expanduser()
+class SqliteDatabase:
+    """A connection to a SQLite store. Not for several threads at once."""
+
+    embedded = True
+    version = f"SQLite {sqlite3.sqlite_version}"
+
+    def __init__(self, connection: sqlite3.Connection, checkpointer: Checkpointer | None = None) -> None:
+        self.connection = connection
+        self._checkpointer = checkpointer
+
+    @classmethod
+    def writing(cls, path: Path, *, max_pages: int | None = None) -> Self:
+        """Open the connection of a writer: every commit reaches the disk before it returns.
+
+        What the write-ahead log holds is moved into the store first: after a failed flush the kernel may call
+        pages clean that never reached the disk, and commits appended behind such a hole would be lost in a power
+        cut.
+        """
+        connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+        for pragma in (
+            "journal_mode = WAL",
+            "synchronous = FULL",
+            f"cache_size = -{_CACHE_KIB}",
+            f"wal_autocheckpoint = {_CHECKPOINT_PAGES}",
+            "temp_store = MEMORY",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+        if max_pages is not None:
+            connection.execute(f"PRAGMA max_page_count = {max_pages}")
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        return cls(connection, Checkpointer(path, translated))
+
+    @classmethod
+    def reading(cls, path: Path) -> Self:
+        """Open a connection that can only read."""
+        connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+        connection.execute("PRAGMA query_only = ON")
+        return cls(connection)
+
+    def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Give all rows of a query."""
+        try:
+            return self.connection.execute(sql, values).fetchall()
+        except _ERRORS as error:
+            raise translated(error) from error
+
+    def among(self, sql: str, ids: Iterable[bytes], *values: Any) -> list[tuple[Any, ...]]:
+        """Give all rows of a query whose `{among}` means one of these ids."""
+        wanted, found = list(ids), []
+        for i in range(0, len(wanted), _MOST_IDS):
+            part = wanted[i : i + _MOST_IDS]
+            size = 1 << (len(part) - 1).bit_length()  # few sizes make few statements to prepare
+            part.extend(part[-1:] * (size - len(part)))
+            found.extend(self.rows(_among(sql, len(values), size), *values, *part))
+        return found
+
+    def each(self, sql: str, values: Sequence[Sequence[Any]]) -> list[list[tuple[Any, ...]]]:
+        """Give the rows of a query for each of several sets of values."""
+        return [self.rows(sql, *bound) for bound in values]
+
+    def stream(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """Give the rows of a query one by one, without holding them all."""
+        try:
+            yield from self.connection.execute(sql, values)
+        except _ERRORS as error:
+            raise translated(error) from error
+
+    def columns(self, view: str) -> tuple[str, ...]:
+        """Name the columns of a table or view."""
+        return tuple(name for (name,) in self.rows("SELECT name FROM pragma_table_info(?1)", view))
+
+    def run(self, sql: str, *values: Any) -> None:
+        """Execute a statement."""
+        self.rows(sql, *values)
+
+    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Execute a statement for each row of values."""
+        try:
+            self.connection.executemany(sql, rows)
+        except _ERRORS as error:
+            raise translated(error) from error
+
+    def merge(self, row_class: type[Row], rows: Sequence[Row]) -> None:
+        """Merge rows of one class, in the order of their keys, into their table."""
+        self.run_many(upsert_row(row_class), rows)
+
+    def lock(self, what: str) -> None:
+        """Do nothing: there is one writing transaction at a time."""
+
+    def hold(self, sql: str, *values: Any) -> None:
+        """Do nothing: there is one writing transaction at a time."""
+
+    @contextmanager
+    def transaction(self, *, keep: bool = True) -> Iterator[None]:
+        """Do everything inside or nothing of it; `keep=False` does nothing of it anyway."""
+        self.run("BEGIN IMMEDIATE")
+        try:
+            yield
+            if keep:
+                self.run("COMMIT")
+        finally:
+            if self.connection.in_transaction:
+                self.run("ROLLBACK")
+        if keep and self._checkpointer is not None:
+            self._checkpointer.committed()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read one state of the store, whatever is written meanwhile."""
+        self.run("BEGIN")
+        try:
+            yield
+        finally:
+            self.run("ROLLBACK")
+
+    def wait_for_lock(self, seconds: float) -> None:
+        """Set how long a write waits for another process before it is StoreBusy."""
+        self.run(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._checkpointer is not None:
+            self._checkpointer.close()
+        self.connection.close()
 
 
-def open_writer(path: Path, *, max_pages: int | None = None) -> sqlite3.Connection:
-    """Open the connection of the one writer: every commit reaches the disk before it returns.
+@lru_cache(maxsize=256)
+def _among(sql: str, fixed: int, count: int) -> str:
+    marks = ", ".join(f"?{fixed + i}" for i in range(1, count + 1))
+    return sql.replace("{among}", f"IN ({marks})")
 
-    What the write-ahead log holds is moved into the store first: after a failed flush the kernel may call pages
-    clean that never reached the disk, and commits appended behind such a hole would be lost in a power cut.
+
+def translated(error: Exception) -> LineageBridgeError:
+    """Say what an error means: the row's fault, passing by itself, or the content of the disk in doubt.
+
+    Only a failure that leaves the store as it was passes. After any other error nobody knows what the disk
+    holds, so going on would break the promise that acknowledged means kept.
     """
-    connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
-    for pragma in (
-        "journal_mode = WAL",
-        "synchronous = FULL",
-        f"cache_size = -{_CACHE_KIB}",
-        f"wal_autocheckpoint = {_CHECKPOINT_PAGES}",
-        "temp_store = MEMORY",
-    ):
-        connection.execute(f"PRAGMA {pragma}")
-    if max_pages is not None:
-        connection.execute(f"PRAGMA max_page_count = {max_pages}")
-    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-    return connection
-
-
-def open_reader(path: Path) -> sqlite3.Connection:
-    """Open a connection that can only read."""
-    connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
-    connection.execute("PRAGMA query_only = ON")
-    connection.row_factory = sqlite3.Row
-    return connection
-
-
-def transient(error: sqlite3.OperationalError) -> StoreFull | StoreBusy | None:
-    """Translate an error that passes by itself or by making room; None for one that must stop us.
-
-    Only a failure that leaves the store as it was is translated. After any other error nobody knows
-    what the disk holds, so going on would break the promise that acknowledged means kept.
-    """
+    if isinstance(error, _REFUSALS):
+        return RefusedRow(str(error))
     code = getattr(error, "sqlite_errorcode", None)
     if code == sqlite3.SQLITE_FULL:
         return StoreFull("the store is full: make room on the disk or raise its limit")
     if code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreBusy("another process holds the store's write lock")
-    return None
-
-
-def storage_failure(error: sqlite3.Error) -> StorageFailure:
-    """Say what to do after an error that leaves the content of the disk in doubt."""
     return StorageFailure(f"the store failed ({error}): check its disk, then start again: what was committed is safe")

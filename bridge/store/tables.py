@@ -1,35 +1,37 @@
 """The tables of the store, made from the declared vocabulary and completed with what it does not merge."""
 
-from types import NoneType
-from typing import Any, get_args
+from typing import Any
 
 import sqlalchemy as sa
 
 from mappers.canonical.facts import TABLES
-from mappers.canonical.merge import Row, plan_of
+from mappers.canonical.merge import Row, plain_type, plan_of
 
 metadata = sa.MetaData()
 
-_SQL_TYPES: dict[type, type[sa.types.TypeEngine[Any]]] = {
-    bytes: sa.LargeBinary,
-    str: sa.Text,
-    int: sa.BigInteger,
-    bool: sa.Boolean,
+#: Text compares by its bytes, in every store.
+TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+
+_SQL_TYPES: dict[type, sa.types.TypeEngine[Any]] = {
+    bytes: sa.LargeBinary(),
+    str: TEXT,
+    int: sa.BigInteger(),
+    bool: sa.Boolean(),
 }
 
 #: Columns that are no statements: computed from them in the same transaction, or filled by later parts.
 _COMPUTED: dict[str, list[sa.Column[Any]]] = {
     "ol_namespace": [
-        sa.Column("description", sa.Text),
-        sa.Column("spec_version", sa.Text, nullable=False, server_default="2-0-2"),
+        sa.Column("description", TEXT),
+        sa.Column("spec_version", TEXT, nullable=False, server_default="2-0-2"),
     ],
     "ol_dataset": [
         sa.Column("class_id", sa.LargeBinary, nullable=False),
         sa.Column("is_active", sa.Boolean, nullable=False, server_default=sa.true()),
     ],
     "dataset_version": [
-        sa.Column("checksum", sa.Text),
-        sa.Column("metadata_json", sa.Text),
+        sa.Column("checksum", TEXT),
+        sa.Column("metadata_json", TEXT),
     ],
     "column_lineage": [
         sa.Column("confidence_score", sa.Float, nullable=False, server_default=sa.text("1.0")),
@@ -56,9 +58,8 @@ _INDEXES: dict[str, list[tuple[str, ...]]] = {
 
 
 def _column(name: str, hint: Any, key: bool) -> sa.Column[Any]:
-    kinds = get_args(hint) or (hint,)
-    plain = next(kind for kind in kinds if kind is not NoneType)
-    return sa.Column(name, _SQL_TYPES[plain](), primary_key=key, nullable=NoneType in kinds)
+    plain = plain_type(hint)
+    return sa.Column(name, _SQL_TYPES[plain], primary_key=key, nullable=plain is not hint)
 
 
 def _fact_table(name: str, row_class: type[Row]) -> sa.Table:
@@ -86,7 +87,7 @@ def _id(name: str, **more: Any) -> sa.Column[Any]:
 
 
 def _org() -> sa.Column[Any]:
-    return sa.Column("org_id", sa.Text, primary_key=True)
+    return sa.Column("org_id", TEXT, primary_key=True)
 
 
 column_head = sa.Table(
@@ -106,18 +107,18 @@ run_event = sa.Table(
     "run_event",
     metadata,
     sa.Column("seq", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=True),
-    sa.Column("org_id", sa.Text, nullable=False),
+    sa.Column("org_id", TEXT, nullable=False),
     _id("event_hash", nullable=False),
-    sa.Column("event_type", sa.Text, nullable=False),
+    sa.Column("event_type", TEXT, nullable=False),
     sa.Column("event_time", sa.BigInteger, nullable=False),
     _id("run_id"),
-    sa.Column("process_key", sa.Text),
+    sa.Column("process_key", TEXT),
     sa.Column("received_at", sa.BigInteger, nullable=False),
-    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("source", TEXT, nullable=False),
     sa.Column("historical", sa.Boolean, nullable=False),
     sa.Column("receipts", sa.BigInteger, nullable=False),
-    sa.Column("notes_json", sa.Text),
-    sa.Column("failure", sa.Text),
+    sa.Column("notes_json", TEXT),
+    sa.Column("failure", TEXT),
     _id("payload", nullable=False),
     sqlite_autoincrement=True,
 )
@@ -142,9 +143,9 @@ rejected_event = sa.Table(
     metadata,
     _org(),
     _id("payload_hash", primary_key=True),
-    sa.Column("reason", sa.Text, nullable=False),
-    sa.Column("path", sa.Text, nullable=False),
-    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("reason", TEXT, nullable=False),
+    sa.Column("path", TEXT, nullable=False),
+    sa.Column("source", TEXT, nullable=False),
     sa.Column("first_at", sa.BigInteger, nullable=False),
     sa.Column("last_at", sa.BigInteger, nullable=False),
     sa.Column("receipts", sa.BigInteger, nullable=False),
@@ -157,8 +158,8 @@ dirty_mark = sa.Table(
     "dirty_mark",
     metadata,
     _org(),
-    sa.Column("target", sa.Text, primary_key=True),
-    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Column("target", TEXT, primary_key=True),
+    sa.Column("kind", TEXT, primary_key=True),
     _id("key", primary_key=True),
     sa.Column("marked_at", sa.BigInteger, nullable=False),
     sqlite_with_rowid=False,
@@ -168,7 +169,7 @@ ingest_position = sa.Table(
     "ingest_position",
     metadata,
     _org(),
-    sa.Column("path", sa.Text, primary_key=True),
+    sa.Column("path", TEXT, primary_key=True),
     _id("fingerprint", nullable=False),
     sa.Column("position", sa.BigInteger, nullable=False),
 )
@@ -176,18 +177,18 @@ ingest_position = sa.Table(
 store_meta = sa.Table(
     "store_meta",
     metadata,
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("value", sa.Text, nullable=False),
+    sa.Column("name", TEXT, primary_key=True),
+    sa.Column("value", TEXT, nullable=False),
 )
 
 ol_schema_version = sa.Table(
     "ol_schema_version",
     metadata,
     sa.Column("version_id", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("openlineage_spec_version", sa.Text, nullable=False),
-    sa.Column("schema_version", sa.Text, nullable=False),
+    sa.Column("openlineage_spec_version", TEXT, nullable=False),
+    sa.Column("schema_version", TEXT, nullable=False),
     sa.Column("applied_at", sa.BigInteger, nullable=False),
-    sa.Column("description", sa.Text),
+    sa.Column("description", TEXT),
 )
 
 sla = sa.Table(
@@ -195,10 +196,10 @@ sla = sa.Table(
     metadata,
     _org(),
     _id("sla_id", primary_key=True),
-    sa.Column("name", sa.Text, nullable=False),
-    sa.Column("description", sa.Text),
+    sa.Column("name", TEXT, nullable=False),
+    sa.Column("description", TEXT),
     sa.Column("sla_window_sec", sa.BigInteger),
-    sa.Column("escalation_json", sa.Text),
+    sa.Column("escalation_json", TEXT),
     sa.Column("created_at", sa.BigInteger, nullable=False),
 )
 
@@ -208,9 +209,9 @@ dataset_registration = sa.Table(
     _org(),
     _id("reg_id", primary_key=True),
     _id("dataset_id", nullable=False),
-    sa.Column("submitted_by", sa.Text, nullable=False),
+    sa.Column("submitted_by", TEXT, nullable=False),
     sa.Column("submitted_at", sa.BigInteger, nullable=False),
-    sa.Column("status", sa.Text, sa.CheckConstraint("status IN ('PENDING', 'APPROVED', 'REJECTED')"), nullable=False),
-    sa.Column("reviewer", sa.Text),
-    sa.Column("review_comment", sa.Text),
+    sa.Column("status", TEXT, sa.CheckConstraint("status IN ('PENDING', 'APPROVED', 'REJECTED')"), nullable=False),
+    sa.Column("reviewer", TEXT),
+    sa.Column("review_comment", TEXT),
 )

@@ -3,29 +3,51 @@
 from functools import cache
 
 from mappers.canonical.facts import TABLES, Dataset
-from mappers.canonical.merge import Register, Row, plan_of
+from mappers.canonical.merge import Register, Row, plain_type, plan_of
 
 _TABLE_OF = {row_class: name for name, row_class in TABLES.items()}
 
 #: Computed columns that need a value at birth, and the key column they start from.
 _BORN_AS: dict[type[Row], tuple[str, str]] = {Dataset: ("class_id", "dataset_id")}
 
+_POSTGRES_TYPES = {bytes: "bytea", str: "text", int: "bigint", bool: "boolean"}
+
 
 @cache
-def upsert_sql(row_class: type[Row]) -> str:
-    """Write the statement that merges a row of this class into its table.
+def upsert_row(row_class: type[Row]) -> str:
+    """Write the statement that merges one row of this class into its table.
 
     A row that changes nothing writes nothing.
     """
     plan = plan_of(row_class)
-    table = _TABLE_OF[row_class]
-    columns = list(plan.names)
-    values = [f"?{i}" for i in range(1, len(columns) + 1)]
+    values = {name: f"?{i}" for i, name in enumerate(plan.names, start=1)}
+    if row_class in _BORN_AS:
+        column, origin = _BORN_AS[row_class]
+        values[column] = values[origin]
+    return _upsert(row_class, list(values), f"VALUES ({', '.join(values.values())})")
+
+
+@cache
+def upsert_arrays(row_class: type[Row]) -> str:
+    """Write the statement that merges many rows of this class at once, given as one array a column.
+
+    The first value, their organisation, is the same in all rows.
+    """
+    plan = plan_of(row_class)
+    org, *others = plan.names
+    arrays = [f"${i}::{_POSTGRES_TYPES[plain_type(plan.types[i - 1])]}[]" for i in range(2, len(plan.names) + 1)]
+    columns, selected = [org, *others], ["$1", *(f"x.{name}" for name in others)]
     if row_class in _BORN_AS:
         column, origin = _BORN_AS[row_class]
         columns.append(column)
-        values.append(f"?{plan.names.index(origin) + 1}")
-    insert = f"INSERT INTO {table} AS t ({', '.join(columns)}) VALUES ({', '.join(values)})"
+        selected.append(f"x.{origin}")
+    source = f"SELECT {', '.join(selected)} FROM unnest({', '.join(arrays)}) AS x ({', '.join(others)})"
+    return _upsert(row_class, columns, source)
+
+
+def _upsert(row_class: type[Row], columns: list[str], source: str) -> str:
+    plan = plan_of(row_class)
+    insert = f"INSERT INTO {_TABLE_OF[row_class]} AS t ({', '.join(columns)}) {source}"
     conflict = f"ON CONFLICT ({', '.join(plan.names[: plan.keys])}) DO"
     if not plan.registers:
         return f"{insert} {conflict} NOTHING"

@@ -4,9 +4,66 @@ Values of a dataset are values of its class: the connected names it is known by.
 they are made anew by every upgrade and need no migrations of their own.
 """
 
+from typing import NamedTuple
 
-def _iso(micros: str) -> str:
-    return f"strftime('%Y-%m-%dT%H:%M:%S', {micros} / 1000000, 'unixepoch') || printf('.%06dZ', {micros} % 1000000)"
+
+class Dialect(NamedTuple):
+    """How a kind of store spells what the views need beyond common SQL."""
+
+    iso: str
+    hex: str
+    position: str
+    nobody: str
+    fields: str
+    run_facets: str
+
+
+SQLITE = Dialect(
+    iso="strftime('%Y-%m-%dT%H:%M:%S', {0} / 1000000, 'unixepoch') || printf('.%06dZ', {0} % 1000000)",
+    hex="lower(hex({0}))",
+    position="instr({0}, {1})",
+    nobody="zeroblob(16)",
+    fields="""
+SELECT s.org_id, s.class_id, s.first_seen, json_extract(c.value, '$.name') AS name,
+  json_extract(c.value, '$.type') AS type, json_extract(c.value, '$.description') AS description,
+  coalesce(json_extract(c.value, '$.ordinal'), c.key + 1) AS ordinal,
+  coalesce(json_extract(c.value, '$.depth'), 0) AS depth
+FROM class_schema s JOIN json_each(s.columns_json) c
+""",
+    run_facets="json_group_object({0}, json({1}))",
+)
+
+POSTGRES = Dialect(
+    iso="to_char(to_timestamp({0} / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS')"
+    " || '.' || lpad(({0} % 1000000)::text, 6, '0') || 'Z'",
+    hex="encode({0}, 'hex')",
+    position="strpos({0}, {1})",
+    nobody="decode(repeat('00', 16), 'hex')",
+    fields="""
+SELECT s.org_id, s.class_id, s.first_seen, c.value ->> 'name' AS name, c.value ->> 'type' AS type,
+  c.value ->> 'description' AS description, coalesce((c.value ->> 'ordinal')::bigint, c.place) AS ordinal,
+  coalesce((c.value ->> 'depth')::bigint, 0) AS depth
+FROM class_schema s CROSS JOIN json_array_elements(s.columns_json::json) WITH ORDINALITY AS c (value, place)
+""",
+    run_facets="json_object_agg({0}, {1}::json)",
+)
+
+
+def views(d: Dialect) -> dict[str, str]:
+    """Write the query of every view, in the order in which they build on each other."""
+    return {
+        "class_schema": _class_schema(d),
+        "class_field": d.fields,
+        "ol_dataset_field": _ol_dataset_field(d),
+        "ol_column_lineage": _OL_COLUMN_LINEAGE,
+        "dataset": _dataset(d),
+        "process": _process(d),
+        "run_outcome": _RUN_OUTCOME,
+        "process_run": _process_run(d),
+        "shown_input": _shown("ol_run_input"),
+        "shown_output": _shown("ol_run_output"),
+        "dataset_version_read": _DATASET_VERSION_READ,
+    }
 
 
 def _of_class(column: str, order: str) -> str:
@@ -17,35 +74,36 @@ def _of_class(column: str, order: str) -> str:
     )
 
 
-_CURRENT_SCHEMA = """
+def _class_schema(d: Dialect) -> str:
+    return f"""
 SELECT org_id, class_id, schema_hash, columns_json, first_seen
 FROM (
   SELECT s.org_id, d.class_id, s.schema_hash, s.columns_json, s.first_seen, row_number() OVER (
     PARTITION BY s.org_id, d.class_id
-    ORDER BY s.written_at IS NULL, s.written_at DESC, s.declared_at IS NULL, s.declared_at DESC,
-             s.column_count DESC, s.read_at DESC, s.schema_hash DESC, s.columns_order DESC
+    ORDER BY s.written_at DESC NULLS LAST, s.declared_at DESC NULLS LAST, s.column_count DESC,
+             s.read_at DESC NULLS LAST, s.schema_hash DESC, s.columns_order DESC NULLS LAST
   ) AS place
   FROM dataset_schema s
   JOIN ol_dataset d ON d.org_id = s.org_id AND d.dataset_id = s.dataset_id
   WHERE NOT EXISTS (
     SELECT 1 FROM ol_dataset m
-    JOIN facet f ON f.org_id = m.org_id AND f.owner_id = m.dataset_id AND f.about_id = zeroblob(16)
+    JOIN facet f ON f.org_id = m.org_id AND f.owner_id = m.dataset_id AND f.about_id = {d.nobody}
     WHERE m.org_id = s.org_id AND m.class_id = d.class_id AND f.name = 'schema' AND f.body IS NULL
       AND f.facet_order > s.columns_order)
-)
+) ranked
 WHERE place = 1
 """
 
-_OL_DATASET_FIELD = """
-SELECT d.org_id, lower(hex(d.dataset_id)) || ':' || json_extract(c.value, '$.name') AS field_id, d.dataset_id,
-  json_extract(c.value, '$.name') AS field_name, json_extract(c.value, '$.type') AS field_type,
-  json_extract(c.value, '$.description') AS field_description,
-  coalesce(json_extract(c.value, '$.ordinal'), c.key + 1) AS ordinal_position,
-  coalesce(json_extract(c.value, '$.depth'), 0) AS depth, NULL AS nullable, s.first_seen AS created_at
-FROM current_schema s
-JOIN ol_dataset d ON d.org_id = s.org_id AND d.class_id = s.class_id
-JOIN json_each(s.columns_json) c
+
+def _ol_dataset_field(d: Dialect) -> str:
+    return f"""
+SELECT d.org_id, {d.hex.format("d.dataset_id")} || ':' || c.name AS field_id, d.dataset_id,
+  c.name AS field_name, c.type AS field_type, c.description AS field_description,
+  c.ordinal AS ordinal_position, c.depth, NULL AS nullable, c.first_seen AS created_at
+FROM class_field c
+JOIN ol_dataset d ON d.org_id = c.org_id AND d.class_id = c.class_id
 """
+
 
 _OL_COLUMN_LINEAGE = """
 SELECT c.org_id, c.lineage_id, c.run_id, c.job_id, sn.namespace_uri AS source_namespace,
@@ -60,7 +118,9 @@ JOIN ol_dataset t ON t.org_id = c.org_id AND t.dataset_id = c.target_id
 JOIN ol_namespace tn ON tn.org_id = c.org_id AND tn.namespace_id = t.namespace_id
 """
 
-_DATASET = f"""
+
+def _dataset(d: Dialect) -> str:
+    return f"""
 SELECT d.org_id, d.dataset_id, n.namespace_uri AS namespace, d.name,
   n.namespace_uri || '/' || d.name AS full_name,
   {_of_class("description", "documentation_order")} AS description,
@@ -69,32 +129,36 @@ SELECT d.org_id, d.dataset_id, n.namespace_uri AS namespace, d.name,
   {_of_class("owner_email", "ownership_order")} AS owner_email,
   NULL AS default_sla_id, CASE WHEN d.is_active THEN 'ACTIVE' ELSE 'DEPRECATED' END AS status,
   NULL AS created_by,
-  (SELECT {_iso("min(m.created_at)")} FROM ol_dataset m
+  (SELECT {d.iso.format("min(m.created_at)")} FROM ol_dataset m
    WHERE m.org_id = d.org_id AND m.class_id = d.dataset_id) AS created_at,
-  (SELECT {_iso("max(m.updated_at)")} FROM ol_dataset m
+  (SELECT {d.iso.format("max(m.updated_at)")} FROM ol_dataset m
    WHERE m.org_id = d.org_id AND m.class_id = d.dataset_id) AS updated_at
 FROM ol_dataset d
 JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
 WHERE d.class_id = d.dataset_id
 """
 
-_PROCESS = f"""
+
+def _process(d: Dialect) -> str:
+    scheme_ends = d.position.format("n.namespace_uri", "'://'")
+    return f"""
 SELECT j.org_id, j.job_id AS process_id,
-  CASE WHEN n.namespace_uri LIKE 'autosys://%' THEN 'AUTOSYS/' || coalesce((
+  CASE WHEN substr(n.namespace_uri, 1, 10) = 'autosys://' THEN 'AUTOSYS/' || coalesce((
     SELECT b.name || '/' FROM lineage_edge e
     JOIN ol_job b ON b.org_id = e.org_id AND b.job_id = e.source_id
     WHERE e.org_id = j.org_id AND e.target_id = j.job_id AND e.edge_role = 'PARENT'
     ORDER BY e.last_seen DESC, e.source_id LIMIT 1), '') || j.name
   ELSE n.namespace_uri || '/' || j.name END AS process_key,
   j.name, j.description,
-  upper(CASE WHEN n.namespace_uri LIKE '%://%' AND j.integration IS NULL
-    THEN substr(n.namespace_uri, 1, instr(n.namespace_uri, '://') - 1)
+  upper(CASE WHEN {scheme_ends} > 0 AND j.integration IS NULL
+    THEN substr(n.namespace_uri, 1, {scheme_ends} - 1)
     ELSE coalesce(j.integration, 'OTHER') END) AS technology,
   j.owner_team AS team, j.owner_email, 'PROCESS' AS trigger_mode,
-  {_iso("j.created_at")} AS created_at, {_iso("j.updated_at")} AS updated_at
+  {d.iso.format("j.created_at")} AS created_at, {d.iso.format("j.updated_at")} AS updated_at
 FROM ol_job j
 JOIN ol_namespace n ON n.org_id = j.org_id AND n.namespace_id = j.namespace_id
 """
+
 
 _RUN_OUTCOME = """
 SELECT r.org_id, r.run_id,
@@ -115,17 +179,19 @@ JOIN (
 ) d ON d.org_id = r.org_id AND d.run_id = r.run_id
 """
 
-_PROCESS_RUN = f"""
+
+def _process_run(d: Dialect) -> str:
+    return f"""
 SELECT r.org_id, r.run_id, r.run_uuid, r.job_id AS process_id,
-  {_iso("coalesce(r.started_at, r.created_at)")} AS start_ts,
-  CASE WHEN r.event_type IN ('COMPLETE', 'FAIL', 'ABORT') THEN {_iso("r.event_time")} END AS end_ts,
+  {d.iso.format("coalesce(r.started_at, r.created_at)")} AS start_ts,
+  CASE WHEN r.event_type IN ('COMPLETE', 'FAIL', 'ABORT') THEN {d.iso.format("r.event_time")} END AS end_ts,
   o.status, o.status_derived, r.least_claimant <> r.greatest_claimant AS claim_disputed,
   1 AS attempt, r.parent_run_uuid, NULL AS log_location,
-  (SELECT json_group_object(f.name, json(f.body)) FROM (
+  (SELECT {d.run_facets.format("f.name", "f.body")} FROM (
      SELECT name, body FROM facet
-     WHERE org_id = r.org_id AND owner_id = r.run_id AND about_id = zeroblob(16) AND body IS NOT NULL
+     WHERE org_id = r.org_id AND owner_id = r.run_id AND about_id = {d.nobody} AND body IS NOT NULL
      ORDER BY name) f) AS facets_json,
-  {_iso("r.created_at")} AS created_at
+  {d.iso.format("r.created_at")} AS created_at
 FROM ol_run r
 JOIN run_outcome o ON o.org_id = r.org_id AND o.run_id = r.run_id
 """
@@ -136,7 +202,7 @@ def _shown(table: str) -> str:
     return f"""
 SELECT x.* FROM {table} x
 JOIN ol_job j ON j.org_id = x.org_id AND j.job_id = x.job_id
-WHERE NOT coalesce(j.emits_snapshots, 0) OR x.last_seen = (
+WHERE NOT coalesce(j.emits_snapshots, FALSE) OR x.last_seen = (
   SELECT max(y.last_seen) FROM {table} y
   WHERE y.org_id = x.org_id AND y.run_id = x.run_id AND y.job_id = x.job_id)
 """
@@ -144,35 +210,19 @@ WHERE NOT coalesce(j.emits_snapshots, 0) OR x.last_seen = (
 
 _DATASET_VERSION_READ = """
 SELECT org_id, class_id, version_id, version_tag, idempotency_key, produced_by_run_id, row_count, produced_at,
-  group_last = class_last AS is_latest
+  grouped_by = newest_group AS is_latest
 FROM (
   SELECT c.*,
     row_number() OVER (PARTITION BY org_id, class_id, grouped_by ORDER BY run_start, writer_id) AS place,
-    max(ended) OVER (PARTITION BY org_id, class_id, grouped_by) AS group_last,
-    max(ended) OVER (PARTITION BY org_id, class_id) AS class_last
+    first_value(grouped_by) OVER (PARTITION BY org_id, class_id ORDER BY ended DESC, writer_id DESC) AS newest_group
   FROM (
     SELECT v.*, d.class_id, coalesce('key:' || v.idempotency_key, 'tag:' || v.version_tag) AS grouped_by,
-      coalesce(r.started_at, v.produced_at) AS run_start,
-      printf('%020d', coalesce(r.event_time, v.produced_at)) || hex(v.writer_id) AS ended
+      coalesce(r.started_at, v.produced_at) AS run_start, coalesce(r.event_time, v.produced_at) AS ended
     FROM dataset_version v
     JOIN ol_dataset d ON d.org_id = v.org_id AND d.dataset_id = v.dataset_id
     LEFT JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.produced_by_run_id
     WHERE v.produced_by_run_id IS NULL OR r.event_type = 'COMPLETE'
   ) c
-)
+) ranked
 WHERE place = 1
 """
-
-#: In the order in which they build on each other.
-VIEWS: dict[str, str] = {
-    "current_schema": _CURRENT_SCHEMA,
-    "ol_dataset_field": _OL_DATASET_FIELD,
-    "ol_column_lineage": _OL_COLUMN_LINEAGE,
-    "dataset": _DATASET,
-    "process": _PROCESS,
-    "run_outcome": _RUN_OUTCOME,
-    "process_run": _PROCESS_RUN,
-    "shown_input": _shown("ol_run_input"),
-    "shown_output": _shown("ol_run_output"),
-    "dataset_version_read": _DATASET_VERSION_READ,
-}

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from operator import itemgetter
+from types import NoneType
 from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_args, get_type_hints
 
 T = TypeVar("T")
@@ -80,6 +81,12 @@ def plan_of(row_class: type[Row]) -> Plan:
         raise TypeError(f"{row_class.__name__}: key columns come first")
     types = tuple(get_args(hint)[0] for hint in hints.values())
     return Plan(names, types, keys, tuple(_registers(rules)))
+
+
+def plain_type(hint: Any) -> type:
+    """Give the type of a column's values beside None."""
+    kinds: tuple[type, ...] = get_args(hint) or (hint,)
+    return next(kind for kind in kinds if kind is not NoneType)
 
 
 def _rule(row_class: type[Row], name: str, hint: Any) -> Rule | Order | Member:

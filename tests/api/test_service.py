@@ -24,6 +24,7 @@ class HeldWriter:
     """A writer whose first commit waits until it is let go, and which counts its commits."""
 
     embedded = False
+    version = "held"
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
@@ -134,7 +135,7 @@ def test_a_full_store_answers_503_and_recovers_when_there_is_room(tmp_path: Path
     writer = make_writer(settings)
     with Running(settings, lambda: writer) as api:
         assert api.post(big_event(1)).status_code == 201
-        writer._db.execute("PRAGMA max_page_count = 1")  # SQLite makes of it: not a page more than now
+        writer._db.run("PRAGMA max_page_count = 1")  # SQLite makes of it: not a page more than now
         full = api.post(big_event(2))
         assert (full.status_code, full.headers["content-type"], full.headers["retry-after"]) == (503, PROBLEM, "2")
         assert "full" in full.json()["detail"]
@@ -142,7 +143,7 @@ def test_a_full_store_answers_503_and_recovers_when_there_is_room(tmp_path: Path
         assert (unready.status_code, unready.headers["retry-after"]) == (503, "2")
         assert api.get("/healthz").status_code == 200
         assert api.events() == 1
-        writer._db.execute(f"PRAGMA max_page_count = {BOUNDLESS}")
+        writer._db.run(f"PRAGMA max_page_count = {BOUNDLESS}")
         assert api.post(big_event(2)).status_code == 201
         assert api.get("/readyz").status_code == 200
         assert api.events() == 2
@@ -153,9 +154,9 @@ def test_a_refused_input_needs_room_too(tmp_path: Path) -> None:
     writer = make_writer(settings)
     garbage = incompressible(1)
     with Running(settings, lambda: writer) as api:
-        writer._db.execute("PRAGMA max_page_count = 1")
+        writer._db.run("PRAGMA max_page_count = 1")
         assert api.post(garbage).status_code == 503
-        writer._db.execute(f"PRAGMA max_page_count = {BOUNDLESS}")
+        writer._db.run(f"PRAGMA max_page_count = {BOUNDLESS}")
         assert api.post(garbage).status_code == 400
 
 

@@ -67,7 +67,7 @@ def test_the_export_is_no_copy_of_the_log() -> None:
     with Store() as store:
         store.apply(*captured("spark-4.1.4/e_iceberg.ndjson"))
         expected = store.export()
-        store.db.execute("DELETE FROM run_event")
+        store.db.run("DELETE FROM run_event")
         assert store.export() == expected
         assert len(expected) > 10_000
 

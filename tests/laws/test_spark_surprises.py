@@ -225,7 +225,7 @@ def test_an_applications_edges_are_those_of_its_actions_not_all_inputs_times_all
     inputs, outputs = ({d["name"] for event in events for d in event[side]} for side in ("inputs", "outputs"))
     with store_of("c_sql_tables_inmemory") as store:
         graph = store.graph()
-        classes = [c for (c,) in store.db.execute("SELECT DISTINCT class_id FROM ol_dataset").fetchall()]
+        classes = [c for (c,) in store.rows("SELECT DISTINCT class_id FROM ol_dataset")]
         edges = {(e.source, e.target) for c in classes for e in graph.upstream(c) if e.source and e.job}
         assert len(edges) == 3
         assert len(inputs) * len(outputs) - len(edges) == 21

@@ -10,7 +10,7 @@ from alembic.script import ScriptDirectory
 
 from bridge.store import migrations, schema
 from bridge.store.tables import metadata
-from bridge.store.views import VIEWS
+from bridge.store.views import SQLITE, views
 from mappers.errors import StoreMismatch
 from tests.stores import empty_store
 
@@ -70,7 +70,7 @@ def shape(connection: sqlite3.Connection) -> dict[str, object]:
 
 def test_a_migrated_store_has_exactly_the_declared_schema(tmp_path: Path) -> None:
     migrated, declared = tmp_path / "migrated.db", tmp_path / "declared.db"
-    schema.prepare(migrated)
+    schema.prepare_sqlite(migrated)
     engine = sa.create_engine(f"sqlite:///{declared}")
     metadata.create_all(engine)
     engine.dispose()
@@ -97,7 +97,7 @@ def test_every_column_of_the_seed_models_is_there(table: str) -> None:
     assert table == "ol_schema_version" or "org_id" in columns
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", views(SQLITE))
 def test_every_view_can_be_read(view: str) -> None:
     connection = empty_store()
     assert connection.execute(f"SELECT * FROM {view}").fetchall() == []
@@ -107,7 +107,7 @@ def test_every_view_can_be_read(view: str) -> None:
 def test_preparing_twice_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     for _ in range(2):
-        schema.prepare(path)
+        schema.prepare_sqlite(path)
     connection = sqlite3.connect(path)
     assert connection.execute(
         "SELECT openlineage_spec_version, schema_version FROM ol_schema_version"
@@ -117,13 +117,13 @@ def test_preparing_twice_changes_nothing(tmp_path: Path) -> None:
 
 def test_a_newer_store_is_refused_with_the_reason(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    schema.prepare(path)
+    schema.prepare_sqlite(path)
     connection = sqlite3.connect(path)
     connection.execute("UPDATE alembic_version SET version_num = '9999'")
     connection.commit()
     connection.close()
     with pytest.raises(StoreMismatch, match=rf"version 9999.*knows up to {migrations.HEAD}"):
-        schema.prepare(path)
+        schema.prepare_sqlite(path)
 
 
 def test_somebody_elses_database_is_refused(tmp_path: Path) -> None:
@@ -132,4 +132,4 @@ def test_somebody_elses_database_is_refused(tmp_path: Path) -> None:
     connection.execute("CREATE TABLE mine (x)")
     connection.close()
     with pytest.raises(StoreMismatch, match="not one of lineage-bridge"):
-        schema.prepare(path)
+        schema.prepare_sqlite(path)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bridge.store.upsert import upsert_sql
+from bridge.store.upsert import upsert_row
 from mappers.canonical.facts import TABLES
 from mappers.canonical.merge import Reducer, Row, merger, plan_of
 from tests.stores import empty_store
@@ -61,7 +61,7 @@ def test_the_store_merges_as_the_reducer_does(row_class: type[Row]) -> None:
     def check(drawn: list[Row]) -> None:
         connection.execute(f"DELETE FROM {table}")
         for row in drawn:
-            connection.execute(upsert_sql(row_class), row)
+            connection.execute(upsert_row(row_class), row)
         reducer = Reducer()
         reducer.add(drawn)
         (expected,) = reducer.rows(row_class)

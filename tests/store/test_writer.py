@@ -5,9 +5,9 @@ import sqlite3
 import pytest
 
 from bridge.store.rejected import list_troubles, payload_of
-from bridge.store.sqlite import transient
+from bridge.store.sqlite import translated
 from bridge.store.writer import Incoming
-from mappers.errors import StoreBusy, StoreFull
+from mappers.errors import StorageFailure, StoreBusy, StoreFull
 from tests.factories import columns, dataset, field, run_event
 from tests.stores import Store
 
@@ -40,11 +40,11 @@ def test_an_unmerged_event_that_is_sent_again_and_merges_is_no_trouble_any_more(
 
 def test_a_group_that_was_rolled_back_is_not_remembered_as_stored(store: Store) -> None:
     event = run_event(outputs=[dataset("t", columnLineage=columns({"k": [field("a", "k")]}))])
-    store.db.execute("CREATE TRIGGER full BEFORE INSERT ON column_head BEGIN SELECT raise(ABORT, 'no'); END")
+    store.db.run("CREATE TRIGGER full BEFORE INSERT ON column_head BEGIN SELECT raise(ABORT, 'no'); END")
     store.writer.write([store.read(event)])
     assert [trouble.reason for trouble in list_troubles(store.db, store.org)] == ["the store refused it: no"]
     assert store.rows("SELECT * FROM ol_namespace") == []
-    store.db.execute("DROP TRIGGER full")
+    store.db.run("DROP TRIGGER full")
     store.apply(event)
     assert store.value("SELECT count(*) FROM column_lineage") == 1
     assert store.value("SELECT count(*) FROM ol_namespace") == 2
@@ -57,28 +57,28 @@ def test_a_group_that_was_rolled_back_is_not_remembered_as_stored(store: Store) 
         (sqlite3.SQLITE_BUSY, StoreBusy),
         (sqlite3.SQLITE_BUSY | (2 << 8), StoreBusy),
         (sqlite3.SQLITE_LOCKED, StoreBusy),
-        (sqlite3.SQLITE_IOERR, None),
-        (sqlite3.SQLITE_IOERR_FSYNC, None),
-        (sqlite3.SQLITE_CORRUPT, None),
-        (None, None),
+        (sqlite3.SQLITE_IOERR, StorageFailure),
+        (sqlite3.SQLITE_IOERR_FSYNC, StorageFailure),
+        (sqlite3.SQLITE_CORRUPT, StorageFailure),
+        (None, StorageFailure),
     ],
 )
-def test_only_errors_that_leave_the_store_as_it_was_are_passing(code: int | None, expected: type | None) -> None:
+def test_only_errors_that_leave_the_store_as_it_was_are_passing(code: int | None, expected: type) -> None:
     error = sqlite3.OperationalError("x")
     if code is not None:
         error.sqlite_errorcode = code
-    found = transient(error)
-    assert found is None if expected is None else isinstance(found, expected)
+    found = translated(error)
+    assert isinstance(found, expected)
 
 
 def test_a_full_store_takes_nothing_of_the_group_and_goes_on_when_there_is_room(store: Store) -> None:
     pages = store.value("PRAGMA page_count")
-    store.db.execute(f"PRAGMA max_page_count = {pages}")
+    store.db.run(f"PRAGMA max_page_count = {pages}")
     big = [store.read(run_event(run=i, outputs=[dataset(f"t{i}" + "x" * 2000)])) for i in range(100)]
     with pytest.raises(StoreFull):
         store.writer.write(big)
     assert store.rows("SELECT * FROM run_event") == []
-    store.db.execute("PRAGMA max_page_count = 100000")
+    store.db.run("PRAGMA max_page_count = 100000")
     store.writer.write(big)
     assert store.value("SELECT count(*) FROM ol_run") == 100
 

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from bridge.intake.reading import Reader
-from bridge.store.sqlite import open_writer
+from bridge.store.sqlite import SqliteDatabase
 from bridge.store.writer import Writer
 from mappers.openlineage.event import Limits
 from mappers.openlineage.statements import Rules
@@ -23,7 +23,7 @@ from tests.system.test_kill import some_event
 
 def write_until_killed(store: Path, chance: random.Random, number: int, tell: int) -> None:
     """Commit groups of events, and tell their payloads once they are durable."""
-    writer, reader = Writer(open_writer(store)), Reader(Rules("default"), Limits())
+    writer, reader = Writer(SqliteDatabase.writing(store)), Reader(Rules("default"), Limits())
     while True:
         group = [some_event(chance, number + i) for i in range(chance.randrange(1, 8))]
         number += len(group)

@@ -15,8 +15,8 @@ from typing import Self
 import zstandard
 
 from bridge.store.export import export_canonical
-from bridge.store.schema import prepare
-from bridge.store.sqlite import open_reader
+from bridge.store.schema import prepare_sqlite
+from bridge.store.sqlite import SqliteDatabase
 from tests.stores import Store, as_bytes
 
 Json = dict[str, object]
@@ -172,7 +172,7 @@ def run(store: Path, *words: str, wrap: Sequence[str] = (), **settings: str) -> 
 def new_store(folder: Path) -> Path:
     """Make an empty store, so that the process under test has nothing to migrate."""
     path = folder / "store.db"
-    prepare(path)
+    prepare_sqlite(path)
     return path
 
 
@@ -190,7 +190,7 @@ def kept(store: Path) -> set[bytes]:
 
 
 def exported(store: Path) -> bytes:
-    with closing(open_reader(store)) as connection:
+    with closing(SqliteDatabase.reading(store)) as connection:
         return b"".join(export_canonical(connection, "default"))
 
 

@@ -1,17 +1,21 @@
 """The spine: the canonical tables, the event log and what keeps them."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0001"
 down_revision = None
 
+TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+
 
 def upgrade() -> None:
     """Create every table of the first version."""
     op.create_table(
         "column_head",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("job_id", sa.LargeBinary(), nullable=False),
         sa.Column("target_id", sa.LargeBinary(), nullable=False),
         sa.Column("run_id", sa.LargeBinary(), nullable=False),
@@ -23,39 +27,39 @@ def upgrade() -> None:
     op.create_index("ix_column_head__run_id", "column_head", ["org_id", "run_id"], unique=False)
     op.create_table(
         "column_lineage",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("target_id", sa.LargeBinary(), nullable=False),
         sa.Column("source_id", sa.LargeBinary(), nullable=False),
         sa.Column("lineage_id", sa.LargeBinary(), nullable=False),
         sa.Column("job_id", sa.LargeBinary(), nullable=False),
-        sa.Column("source_field", sa.Text(), nullable=False),
-        sa.Column("target_field", sa.Text(), nullable=False),
-        sa.Column("transformation_type", sa.Text(), nullable=False),
-        sa.Column("transformation_subtype", sa.Text(), nullable=False),
+        sa.Column("source_field", TEXT, nullable=False),
+        sa.Column("target_field", TEXT, nullable=False),
+        sa.Column("transformation_type", TEXT, nullable=False),
+        sa.Column("transformation_subtype", TEXT, nullable=False),
         sa.Column("masking", sa.Boolean(), nullable=False),
         sa.Column("discovered_at", sa.BigInteger(), nullable=False),
         sa.Column("run_id", sa.LargeBinary(), nullable=False),
-        sa.Column("transformation_description", sa.Text(), nullable=False),
+        sa.Column("transformation_description", TEXT, nullable=False),
         sa.Column("confidence_score", sa.Float(), server_default=sa.text("1.0"), nullable=False),
-        sa.Column("is_active", sa.Boolean(), server_default=sa.text("1"), nullable=False),
+        sa.Column("is_active", sa.Boolean(), server_default=sa.true(), nullable=False),
         sa.PrimaryKeyConstraint("org_id", "target_id", "source_id", "lineage_id"),
         sqlite_with_rowid=False,
     )
     op.create_table(
         "dataset_registration",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("reg_id", sa.LargeBinary(), nullable=False),
         sa.Column("dataset_id", sa.LargeBinary(), nullable=False),
-        sa.Column("submitted_by", sa.Text(), nullable=False),
+        sa.Column("submitted_by", TEXT, nullable=False),
         sa.Column("submitted_at", sa.BigInteger(), nullable=False),
-        sa.Column("status", sa.Text(), nullable=False),
-        sa.Column("reviewer", sa.Text(), nullable=True),
-        sa.Column("review_comment", sa.Text(), nullable=True),
+        sa.Column("status", TEXT, nullable=False),
+        sa.Column("reviewer", TEXT, nullable=True),
+        sa.Column("review_comment", TEXT, nullable=True),
         sa.PrimaryKeyConstraint("org_id", "reg_id"),
     )
     op.create_table(
         "dataset_schema",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("dataset_id", sa.LargeBinary(), nullable=False),
         sa.Column("schema_hash", sa.LargeBinary(), nullable=False),
         sa.Column("column_count", sa.BigInteger(), nullable=False),
@@ -64,13 +68,13 @@ def upgrade() -> None:
         sa.Column("declared_at", sa.BigInteger(), nullable=True),
         sa.Column("read_at", sa.BigInteger(), nullable=True),
         sa.Column("columns_order", sa.LargeBinary(), nullable=True),
-        sa.Column("columns_json", sa.Text(), nullable=True),
+        sa.Column("columns_json", TEXT, nullable=True),
         sa.PrimaryKeyConstraint("org_id", "dataset_id", "schema_hash"),
         sqlite_with_rowid=True,
     )
     op.create_table(
         "dataset_succession",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("source_id", sa.LargeBinary(), nullable=False),
         sa.Column("target_id", sa.LargeBinary(), nullable=False),
         sa.Column("run_id", sa.LargeBinary(), nullable=False),
@@ -81,10 +85,10 @@ def upgrade() -> None:
     op.create_index("ix_dataset_succession__target_id", "dataset_succession", ["org_id", "target_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "dataset_symlink",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("dataset_id", sa.LargeBinary(), nullable=False),
         sa.Column("alias_id", sa.LargeBinary(), nullable=False),
-        sa.Column("identifier_type", sa.Text(), nullable=False),
+        sa.Column("identifier_type", TEXT, nullable=False),
         sa.Column("asserted_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("org_id", "dataset_id", "alias_id", "identifier_type"),
         sqlite_with_rowid=False,
@@ -92,15 +96,15 @@ def upgrade() -> None:
     op.create_index("ix_dataset_symlink__alias_id", "dataset_symlink", ["org_id", "alias_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "dataset_version",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("dataset_id", sa.LargeBinary(), nullable=False),
         sa.Column("writer_id", sa.LargeBinary(), nullable=False),
         sa.Column("version_id", sa.LargeBinary(), nullable=False),
         sa.Column("produced_by_run_id", sa.LargeBinary(), nullable=True),
-        sa.Column("path", sa.Text(), nullable=True),
+        sa.Column("path", TEXT, nullable=True),
         sa.Column("produced_at", sa.BigInteger(), nullable=False),
         sa.Column("tag_order", sa.LargeBinary(), nullable=False),
-        sa.Column("version_tag", sa.Text(), nullable=False),
+        sa.Column("version_tag", TEXT, nullable=False),
         sa.Column("statistics_order", sa.LargeBinary(), nullable=True),
         sa.Column("row_count", sa.BigInteger(), nullable=True),
         sa.Column("byte_count", sa.BigInteger(), nullable=True),
@@ -108,11 +112,11 @@ def upgrade() -> None:
         sa.Column("schema_order", sa.LargeBinary(), nullable=True),
         sa.Column("schema_hash", sa.LargeBinary(), nullable=True),
         sa.Column("subset_order", sa.LargeBinary(), nullable=True),
-        sa.Column("subset_json", sa.Text(), nullable=True),
+        sa.Column("subset_json", TEXT, nullable=True),
         sa.Column("key_order", sa.LargeBinary(), nullable=True),
-        sa.Column("idempotency_key", sa.Text(), nullable=True),
-        sa.Column("checksum", sa.Text(), nullable=True),
-        sa.Column("metadata_json", sa.Text(), nullable=True),
+        sa.Column("idempotency_key", TEXT, nullable=True),
+        sa.Column("checksum", TEXT, nullable=True),
+        sa.Column("metadata_json", TEXT, nullable=True),
         sa.PrimaryKeyConstraint("org_id", "dataset_id", "writer_id"),
         sqlite_with_rowid=False,
     )
@@ -127,9 +131,9 @@ def upgrade() -> None:
     op.create_index("ix_dataset_version__version_tag", "dataset_version", ["org_id", "version_tag"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "dirty_mark",
-        sa.Column("org_id", sa.Text(), nullable=False),
-        sa.Column("target", sa.Text(), nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
+        sa.Column("target", TEXT, nullable=False),
+        sa.Column("kind", TEXT, nullable=False),
         sa.Column("key", sa.LargeBinary(), nullable=False),
         sa.Column("marked_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("org_id", "target", "kind", "key"),
@@ -137,37 +141,37 @@ def upgrade() -> None:
     )
     op.create_table(
         "facet",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("owner_id", sa.LargeBinary(), nullable=False),
         sa.Column("about_id", sa.LargeBinary(), nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("name", TEXT, nullable=False),
         sa.Column("facet_order", sa.LargeBinary(), nullable=False),
-        sa.Column("body", sa.Text(), nullable=True),
+        sa.Column("body", TEXT, nullable=True),
         sa.PrimaryKeyConstraint("org_id", "owner_id", "about_id", "name"),
         sqlite_with_rowid=False,
     )
     op.create_table(
         "ingest_position",
-        sa.Column("org_id", sa.Text(), nullable=False),
-        sa.Column("path", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
+        sa.Column("path", TEXT, nullable=False),
         sa.Column("fingerprint", sa.LargeBinary(), nullable=False),
         sa.Column("position", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("org_id", "path"),
     )
     op.create_table(
         "lineage_edge",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("source_id", sa.LargeBinary(), nullable=False),
         sa.Column("target_id", sa.LargeBinary(), nullable=False),
-        sa.Column("edge_role", sa.Text(), nullable=False),
+        sa.Column("edge_role", TEXT, nullable=False),
         sa.Column("job_id", sa.LargeBinary(), nullable=False),
-        sa.Column("evidence", sa.Text(), nullable=False),
-        sa.Column("source_type", sa.Text(), nullable=False),
-        sa.Column("target_type", sa.Text(), nullable=False),
+        sa.Column("evidence", TEXT, nullable=False),
+        sa.Column("source_type", TEXT, nullable=False),
+        sa.Column("target_type", TEXT, nullable=False),
         sa.Column("first_seen", sa.BigInteger(), nullable=False),
         sa.Column("last_seen", sa.BigInteger(), nullable=False),
         sa.Column("meta_order", sa.LargeBinary(), nullable=True),
-        sa.Column("transform_meta", sa.Text(), nullable=True),
+        sa.Column("transform_meta", TEXT, nullable=True),
         sa.Column("declared_io", sa.LargeBinary(), nullable=True),
         sa.Column("declared_lineage", sa.LargeBinary(), nullable=True),
         sa.PrimaryKeyConstraint("org_id", "source_id", "target_id", "edge_role", "job_id", "evidence"),
@@ -176,7 +180,7 @@ def upgrade() -> None:
     op.create_index("ix_lineage_edge__target_id", "lineage_edge", ["org_id", "target_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "lineage_set",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("set_id", sa.LargeBinary(), nullable=False),
         sa.Column("members", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("org_id", "set_id"),
@@ -184,47 +188,47 @@ def upgrade() -> None:
     )
     op.create_table(
         "ol_dataset",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("dataset_id", sa.LargeBinary(), nullable=False),
         sa.Column("namespace_id", sa.LargeBinary(), nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("source_type", sa.Text(), nullable=False),
+        sa.Column("name", TEXT, nullable=False),
+        sa.Column("source_type", TEXT, nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("updated_at", sa.BigInteger(), nullable=False),
         sa.Column("documentation_order", sa.LargeBinary(), nullable=True),
-        sa.Column("description", sa.Text(), nullable=True),
+        sa.Column("description", TEXT, nullable=True),
         sa.Column("ownership_order", sa.LargeBinary(), nullable=True),
-        sa.Column("owner_team", sa.Text(), nullable=True),
-        sa.Column("owner_email", sa.Text(), nullable=True),
+        sa.Column("owner_team", TEXT, nullable=True),
+        sa.Column("owner_email", TEXT, nullable=True),
         sa.Column("storage_order", sa.LargeBinary(), nullable=True),
-        sa.Column("default_format", sa.Text(), nullable=True),
+        sa.Column("default_format", TEXT, nullable=True),
         sa.Column("retired_at", sa.BigInteger(), nullable=True),
         sa.Column("symlinks_deleted_at", sa.BigInteger(), nullable=True),
         sa.Column("declared_lineage", sa.LargeBinary(), nullable=True),
         sa.Column("class_id", sa.LargeBinary(), nullable=False),
-        sa.Column("is_active", sa.Boolean(), server_default=sa.text("1"), nullable=False),
+        sa.Column("is_active", sa.Boolean(), server_default=sa.true(), nullable=False),
         sa.PrimaryKeyConstraint("org_id", "dataset_id"),
         sqlite_with_rowid=False,
     )
     op.create_index("ix_ol_dataset__class_id", "ol_dataset", ["org_id", "class_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "ol_job",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("job_id", sa.LargeBinary(), nullable=False),
         sa.Column("namespace_id", sa.LargeBinary(), nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("name", TEXT, nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("updated_at", sa.BigInteger(), nullable=False),
         sa.Column("type_order", sa.LargeBinary(), nullable=True),
-        sa.Column("job_type", sa.Text(), nullable=True),
-        sa.Column("processing_type", sa.Text(), nullable=True),
-        sa.Column("integration", sa.Text(), nullable=True),
+        sa.Column("job_type", TEXT, nullable=True),
+        sa.Column("processing_type", TEXT, nullable=True),
+        sa.Column("integration", TEXT, nullable=True),
         sa.Column("emits_snapshots", sa.Boolean(), nullable=True),
         sa.Column("documentation_order", sa.LargeBinary(), nullable=True),
-        sa.Column("description", sa.Text(), nullable=True),
+        sa.Column("description", TEXT, nullable=True),
         sa.Column("ownership_order", sa.LargeBinary(), nullable=True),
-        sa.Column("owner_team", sa.Text(), nullable=True),
-        sa.Column("owner_email", sa.Text(), nullable=True),
+        sa.Column("owner_team", TEXT, nullable=True),
+        sa.Column("owner_email", TEXT, nullable=True),
         sa.Column("declared_io", sa.LargeBinary(), nullable=True),
         sa.Column("declared_lineage", sa.LargeBinary(), nullable=True),
         sa.PrimaryKeyConstraint("org_id", "job_id"),
@@ -232,20 +236,20 @@ def upgrade() -> None:
     )
     op.create_table(
         "ol_namespace",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("namespace_id", sa.LargeBinary(), nullable=False),
-        sa.Column("namespace_uri", sa.Text(), nullable=False),
+        sa.Column("namespace_uri", TEXT, nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("description", sa.Text(), nullable=True),
-        sa.Column("spec_version", sa.Text(), server_default="2-0-2", nullable=False),
+        sa.Column("description", TEXT, nullable=True),
+        sa.Column("spec_version", TEXT, server_default="2-0-2", nullable=False),
         sa.PrimaryKeyConstraint("org_id", "namespace_id"),
         sqlite_with_rowid=False,
     )
     op.create_table(
         "ol_run",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("run_id", sa.LargeBinary(), nullable=False),
-        sa.Column("run_uuid", sa.Text(), nullable=False),
+        sa.Column("run_uuid", TEXT, nullable=False),
         sa.Column("claim_order", sa.LargeBinary(), nullable=False),
         sa.Column("job_id", sa.LargeBinary(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
@@ -254,17 +258,17 @@ def upgrade() -> None:
         sa.Column("greatest_claimant", sa.LargeBinary(), nullable=True),
         sa.Column("started_at", sa.BigInteger(), nullable=True),
         sa.Column("state_order", sa.LargeBinary(), nullable=True),
-        sa.Column("event_type", sa.Text(), nullable=True),
+        sa.Column("event_type", TEXT, nullable=True),
         sa.Column("event_time", sa.BigInteger(), nullable=True),
         sa.Column("origin_order", sa.LargeBinary(), nullable=True),
-        sa.Column("producer", sa.Text(), nullable=True),
-        sa.Column("schema_url", sa.Text(), nullable=True),
+        sa.Column("producer", TEXT, nullable=True),
+        sa.Column("schema_url", TEXT, nullable=True),
         sa.Column("nominal_order", sa.LargeBinary(), nullable=True),
         sa.Column("nominal_start_time", sa.BigInteger(), nullable=True),
         sa.Column("nominal_end_time", sa.BigInteger(), nullable=True),
         sa.Column("parent_order", sa.LargeBinary(), nullable=True),
         sa.Column("parent_run_id", sa.LargeBinary(), nullable=True),
-        sa.Column("parent_run_uuid", sa.Text(), nullable=True),
+        sa.Column("parent_run_uuid", TEXT, nullable=True),
         sa.Column("parent_job_id", sa.LargeBinary(), nullable=True),
         sa.Column("root_run_id", sa.LargeBinary(), nullable=True),
         sa.Column("root_job_id", sa.LargeBinary(), nullable=True),
@@ -283,14 +287,14 @@ def upgrade() -> None:
     )
     op.create_table(
         "ol_run_input",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("run_id", sa.LargeBinary(), nullable=False),
         sa.Column("dataset_id", sa.LargeBinary(), nullable=False),
         sa.Column("job_id", sa.LargeBinary(), nullable=False),
         sa.Column("first_seen", sa.BigInteger(), nullable=False),
         sa.Column("last_seen", sa.BigInteger(), nullable=False),
         sa.Column("version_order", sa.LargeBinary(), nullable=True),
-        sa.Column("version", sa.Text(), nullable=True),
+        sa.Column("version", TEXT, nullable=True),
         sa.Column("statistics_order", sa.LargeBinary(), nullable=True),
         sa.Column("row_count", sa.BigInteger(), nullable=True),
         sa.Column("byte_count", sa.BigInteger(), nullable=True),
@@ -301,7 +305,7 @@ def upgrade() -> None:
     op.create_index("ix_ol_run_input__dataset_id", "ol_run_input", ["org_id", "dataset_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "ol_run_output",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("run_id", sa.LargeBinary(), nullable=False),
         sa.Column("dataset_id", sa.LargeBinary(), nullable=False),
         sa.Column("job_id", sa.LargeBinary(), nullable=False),
@@ -309,7 +313,7 @@ def upgrade() -> None:
         sa.Column("last_seen", sa.BigInteger(), nullable=False),
         sa.Column("dropped_at", sa.BigInteger(), nullable=True),
         sa.Column("lifecycle_order", sa.LargeBinary(), nullable=True),
-        sa.Column("lifecycle", sa.Text(), nullable=True),
+        sa.Column("lifecycle", TEXT, nullable=True),
         sa.PrimaryKeyConstraint("org_id", "run_id", "dataset_id", "job_id"),
         sqlite_with_rowid=False,
     )
@@ -317,24 +321,24 @@ def upgrade() -> None:
     op.create_table(
         "ol_schema_version",
         sa.Column("version_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("openlineage_spec_version", sa.Text(), nullable=False),
-        sa.Column("schema_version", sa.Text(), nullable=False),
+        sa.Column("openlineage_spec_version", TEXT, nullable=False),
+        sa.Column("schema_version", TEXT, nullable=False),
         sa.Column("applied_at", sa.BigInteger(), nullable=False),
-        sa.Column("description", sa.Text(), nullable=True),
+        sa.Column("description", TEXT, nullable=True),
         sa.PrimaryKeyConstraint("version_id"),
     )
     op.create_table(
         "quality_check_def",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("qdef_id", sa.LargeBinary(), nullable=False),
         sa.Column("dataset_id", sa.LargeBinary(), nullable=True),
         sa.Column("job_id", sa.LargeBinary(), nullable=True),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("field_name", sa.Text(), nullable=False),
+        sa.Column("name", TEXT, nullable=False),
+        sa.Column("field_name", TEXT, nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("definition_order", sa.LargeBinary(), nullable=True),
-        sa.Column("sql_expression", sa.Text(), nullable=True),
-        sa.Column("expected_result", sa.Text(), nullable=True),
+        sa.Column("sql_expression", TEXT, nullable=True),
+        sa.Column("expected_result", TEXT, nullable=True),
         sa.PrimaryKeyConstraint("org_id", "qdef_id"),
         sqlite_with_rowid=False,
     )
@@ -348,26 +352,26 @@ def upgrade() -> None:
     )
     op.create_table(
         "quality_check_result",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("qres_id", sa.LargeBinary(), nullable=False),
         sa.Column("qdef_id", sa.LargeBinary(), nullable=False),
         sa.Column("run_id", sa.LargeBinary(), nullable=False),
         sa.Column("dataset_version_id", sa.LargeBinary(), nullable=True),
         sa.Column("result_order", sa.LargeBinary(), nullable=False),
         sa.Column("executed_at", sa.BigInteger(), nullable=False),
-        sa.Column("status", sa.Text(), nullable=False),
-        sa.Column("detail_json", sa.Text(), nullable=True),
+        sa.Column("status", TEXT, nullable=False),
+        sa.Column("detail_json", TEXT, nullable=True),
         sa.PrimaryKeyConstraint("org_id", "qres_id"),
         sqlite_with_rowid=False,
     )
     op.create_index("ix_quality_check_result__qdef_id", "quality_check_result", ["org_id", "qdef_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "rejected_event",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("payload_hash", sa.LargeBinary(), nullable=False),
-        sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("path", sa.Text(), nullable=False),
-        sa.Column("source", sa.Text(), nullable=False),
+        sa.Column("reason", TEXT, nullable=False),
+        sa.Column("path", TEXT, nullable=False),
+        sa.Column("source", TEXT, nullable=False),
         sa.Column("first_at", sa.BigInteger(), nullable=False),
         sa.Column("last_at", sa.BigInteger(), nullable=False),
         sa.Column("receipts", sa.BigInteger(), nullable=False),
@@ -376,30 +380,12 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "payload_hash"),
     )
     op.create_index("ix_rejected_event__last_at", "rejected_event", ["org_id", "last_at"], unique=False)
-    op.create_table(
-        "run_event",
-        sa.Column("seq", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
-        sa.Column("org_id", sa.Text(), nullable=False),
-        sa.Column("event_hash", sa.LargeBinary(), nullable=False),
-        sa.Column("event_type", sa.Text(), nullable=False),
-        sa.Column("event_time", sa.BigInteger(), nullable=False),
-        sa.Column("run_id", sa.LargeBinary(), nullable=True),
-        sa.Column("process_key", sa.Text(), nullable=True),
-        sa.Column("received_at", sa.BigInteger(), nullable=False),
-        sa.Column("source", sa.Text(), nullable=False),
-        sa.Column("historical", sa.Boolean(), nullable=False),
-        sa.Column("receipts", sa.BigInteger(), nullable=False),
-        sa.Column("notes_json", sa.Text(), nullable=True),
-        sa.Column("failure", sa.Text(), nullable=True),
-        sa.Column("payload", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("seq"),
-        sqlite_autoincrement=True,
-    )
+    _create_run_event()
     op.create_index("ix_run_event__failure", "run_event", ["org_id", "seq"], unique=False, sqlite_where=sa.text("failure IS NOT NULL"), postgresql_where=sa.text("failure IS NOT NULL"))
     op.create_index("ux_run_event__event_time__event_hash", "run_event", ["org_id", "event_time", "event_hash"], unique=True)
     op.create_table(
         "run_explicit",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("target_id", sa.LargeBinary(), nullable=False),
         sa.Column("job_id", sa.LargeBinary(), nullable=False),
         sa.Column("run_id", sa.LargeBinary(), nullable=False),
@@ -409,7 +395,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "run_lineage",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("target_id", sa.LargeBinary(), nullable=False),
         sa.Column("job_id", sa.LargeBinary(), nullable=False),
         sa.Column("run_id", sa.LargeBinary(), nullable=False),
@@ -421,13 +407,41 @@ def upgrade() -> None:
     )
     op.create_table(
         "sla",
-        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("org_id", TEXT, nullable=False),
         sa.Column("sla_id", sa.LargeBinary(), nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("description", sa.Text(), nullable=True),
+        sa.Column("name", TEXT, nullable=False),
+        sa.Column("description", TEXT, nullable=True),
         sa.Column("sla_window_sec", sa.BigInteger(), nullable=True),
-        sa.Column("escalation_json", sa.Text(), nullable=True),
+        sa.Column("escalation_json", TEXT, nullable=True),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("org_id", "sla_id"),
     )
-    op.create_table("store_meta", sa.Column("name", sa.Text(), nullable=False), sa.Column("value", sa.Text(), nullable=False), sa.PrimaryKeyConstraint("name"))
+    op.create_table("store_meta", sa.Column("name", TEXT, nullable=False), sa.Column("value", TEXT, nullable=False), sa.PrimaryKeyConstraint("name"))
+
+
+def _create_run_event() -> None:
+    """Create the log; on PostgreSQL one partition holds a day, and one what belongs to none of them."""
+    columns: list[sa.Column[Any]] = [
+        sa.Column("org_id", TEXT, nullable=False),
+        sa.Column("event_hash", sa.LargeBinary(), nullable=False),
+        sa.Column("event_type", TEXT, nullable=False),
+        sa.Column("event_time", sa.BigInteger(), nullable=False),
+        sa.Column("run_id", sa.LargeBinary(), nullable=True),
+        sa.Column("process_key", TEXT, nullable=True),
+        sa.Column("received_at", sa.BigInteger(), nullable=False),
+        sa.Column("source", TEXT, nullable=False),
+        sa.Column("historical", sa.Boolean(), nullable=False),
+        sa.Column("receipts", sa.BigInteger(), nullable=False),
+        sa.Column("notes_json", TEXT, nullable=True),
+        sa.Column("failure", TEXT, nullable=True),
+        sa.Column("payload", sa.LargeBinary(), nullable=False),
+    ]
+    if op.get_bind().dialect.name != "postgresql":
+        seq = sa.Column("seq", sa.Integer(), primary_key=True, autoincrement=True, nullable=False)
+        op.create_table("run_event", seq, *columns, sqlite_autoincrement=True)
+        return
+    op.execute("CREATE SEQUENCE run_event_seq")
+    seq = sa.Column("seq", sa.BigInteger(), server_default=sa.text("nextval('run_event_seq')"), nullable=False)
+    op.create_table("run_event", seq, *columns, postgresql_partition_by="RANGE (event_time)")
+    op.execute("CREATE TABLE run_event_default PARTITION OF run_event DEFAULT")
+    op.create_index("ix_run_event__seq", "run_event", ["org_id", "seq"])

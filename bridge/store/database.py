@@ -1,0 +1,62 @@
+"""One connection to a store, whichever kind of store it is.
+
+All SQL of the store is written once, in words that SQLite and PostgreSQL share: values are bound as `?1`, `?2`, …,
+and `{among}` stands for a list of ids. Where the two differ, a method here says what is meant.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from mappers.canonical.merge import Row
+
+
+class Database(Protocol):
+    """A connection. Every failure is one of this project's errors: RefusedRow, transient, or StorageFailure."""
+
+    #: Whether commits are work of this process, rather than of a server it waits for.
+    embedded: bool
+    #: What the database calls itself, with its version.
+    version: str
+
+    def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Give all rows of a query."""
+
+    def among(self, sql: str, ids: Iterable[bytes], *values: Any) -> list[tuple[Any, ...]]:
+        """Give all rows of a query whose `{among}` means one of these ids."""
+
+    def each(self, sql: str, values: Sequence[Sequence[Any]]) -> list[list[tuple[Any, ...]]]:
+        """Give the rows of a query for each of several sets of values."""
+
+    def stream(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """Give the rows of a query one by one, without holding them all."""
+
+    def columns(self, view: str) -> tuple[str, ...]:
+        """Name the columns of a table or view."""
+
+    def run(self, sql: str, *values: Any) -> None:
+        """Execute a statement."""
+
+    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Execute a statement for each row of values."""
+
+    def merge(self, row_class: type[Row], rows: Sequence[Row]) -> None:
+        """Merge rows of one class, in the order of their keys, into their table."""
+
+    def lock(self, what: str) -> None:
+        """Let no other transaction that asks for the same lock go on before this one ends."""
+
+    def hold(self, sql: str, *values: Any) -> None:
+        """Let nobody else change the rows of a query before this transaction ends."""
+
+    def transaction(self, *, keep: bool = True) -> AbstractContextManager[None]:
+        """Do everything inside or nothing of it; `keep=False` does nothing of it anyway."""
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Read one state of the store, whatever is written meanwhile."""
+
+    def wait_for_lock(self, seconds: float) -> None:
+        """Set how long a write waits for another process before it is StoreBusy."""
+
+    def close(self) -> None:
+        """Close the connection."""

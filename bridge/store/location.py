@@ -1,0 +1,97 @@
+"""Where a store lives: a SQLite file or a PostgreSQL database, told apart by the URL."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from bridge.store import schema
+from bridge.store.database import Database
+from bridge.store.sqlite import SqliteDatabase, translated
+from mappers.errors import ConfigError, LineageBridgeError, StoreMismatch, TransientError
+
+_SQLITE = "sqlite:///"
+_POSTGRES = ("postgresql://", "postgres://")
+_PASSWORD = re.compile(r"(//[^:/@]*):[^@]*@|(password=)[^&]*")
+_PAGE_BYTES = 4096
+
+
+class StoreLocation(NamedTuple):
+    """A store by its URL, which may hold a password: messages show its name."""
+
+    url: str
+
+    @property
+    def name(self) -> str:
+        """Name the store, without its password."""
+        return str(self._path) if self._is_file else _PASSWORD.sub(_masked, self.url)
+
+    @property
+    def _is_file(self) -> bool:
+        if self.url.startswith(_POSTGRES):
+            return False
+        if self.url.startswith(_SQLITE):
+            return True
+        raise ConfigError(f"store.url must start with {_SQLITE} or {_POSTGRES[0]}")
+
+    @property
+    def _path(self) -> Path:
+        return Path(self.url.removeprefix(_SQLITE)).expanduser()
+
+    def prepare(self) -> None:
+        """Make the store or bring it up to date; raises an error that names it when that cannot be done."""
+        try:
+            if self._is_file:
+                schema.prepare_sqlite(self._path)
+            else:
+                _require_driver()
+                schema.prepare_postgres(self.url, self.name)
+        except LineageBridgeError:
+            raise
+        except Exception as error:  # three libraries raise their own here, and all mean that there is no store
+            raise self._unusable(error) from error
+
+    def open_writing(self, max_size_mb: int | None = None) -> Database:
+        """Open the store for writing, made or brought up to date first."""
+        self.prepare()
+        if not self._is_file:
+            return self._connected()
+        return SqliteDatabase.writing(
+            self._path, max_pages=max_size_mb * (1 << 20) // _PAGE_BYTES if max_size_mb else None
+        )
+
+    def open_reading(self) -> Database:
+        """Open the store for reading, made or brought up to date first."""
+        self.prepare()
+        return SqliteDatabase.reading(self._path) if self._is_file else self._connected()
+
+    def _connected(self) -> Database:
+        from bridge.store.postgres import PostgresDatabase  # noqa: PLC0415 - an extra: only who names such a store
+
+        return PostgresDatabase(self.url)
+
+    def _unusable(self, error: Exception) -> LineageBridgeError:
+        cause = getattr(error, "orig", None) or error
+        said = str(cause).strip().partition("\n")[0]
+        reason = f"the store {self.name} cannot be used: {said}"
+        if self._is_file:
+            meaning = translated(cause)
+        else:
+            from bridge.store import postgres  # noqa: PLC0415 - as above
+
+            meaning = postgres.translated(cause)
+        if isinstance(meaning, TransientError):
+            return type(meaning)(reason)
+        return StoreMismatch(f"{reason}. Choose another store with store.url")
+
+
+def _masked(found: re.Match[str]) -> str:
+    return f"{found[1]}:***@" if found[1] else f"{found[2]}***"
+
+
+def _require_driver() -> None:
+    try:
+        import psycopg  # noqa: F401, PLC0415 - an extra: only who names such a store needs it
+    except ImportError as error:
+        raise ConfigError(
+            f"a PostgreSQL store needs its driver ({error}): pip install 'lineage-bridge[postgres]'"
+        ) from error

