@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.postgres import stop_server
-from tests.stores import Store, shared_postgres, template_connection
+from tests.postgres import bin_folder, stop_server
+from tests.stores import Store, empty_postgres, shared_postgres, template_connection
 
 for name in [n for n in os.environ if n.startswith("LINEAGE_BRIDGE")]:
     del os.environ[name]
@@ -18,10 +18,30 @@ settings.register_profile("ci", deadline=None, max_examples=60, suppress_health_
 settings.load_profile("ci")
 
 
+def _need(part: str) -> None:
+    """Skip what this machine lacks a part for; in CI nothing may be missing."""
+    if os.environ.get("CI"):
+        pytest.fail(f"{part} is not installed: in CI a skipped system test is a failure")
+    pytest.skip(f"{part} is not installed")
+
+
 @pytest.fixture
-def store() -> Iterator[Store]:
+def sqlite_store() -> Iterator[Store]:
     with Store() as opened:
         yield opened
+
+
+@pytest.fixture
+def postgres_store() -> Store:
+    if bin_folder() is None:
+        _need("PostgreSQL")
+    return Store(db=empty_postgres())
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def store(request: pytest.FixtureRequest) -> Store:
+    """Give an empty store of each kind: what holds of one holds of the other."""
+    return request.getfixturevalue(f"{request.param}_store")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -36,14 +56,10 @@ def _template() -> Iterator[None]:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what this machine lacks a part for; in CI nothing may be missing."""
     for mark in item.iter_markers("system"):
         for part in mark.args:
-            if shutil.which(part) is None:
-                reason = f"{part} is not installed"
-                if os.environ.get("CI"):
-                    pytest.fail(f"{reason}: in CI a skipped system test is a failure")
-                pytest.skip(reason)
+            if (bin_folder() if part == "postgres" else shutil.which(part)) is None:
+                _need(part)
 
 
 @pytest.fixture

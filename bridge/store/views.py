@@ -36,13 +36,13 @@ FROM class_schema s JOIN json_each(s.columns_json) c
 POSTGRES = Dialect(
     iso="to_char(to_timestamp({0} / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS')"
     " || '.' || lpad(({0} % 1000000)::text, 6, '0') || 'Z'",
-    hex="encode({0}, 'hex')",
+    hex="encode({0}, 'hex') COLLATE \"C\"",
     position="strpos({0}, {1})",
     nobody="decode(repeat('00', 16), 'hex')",
     fields="""
-SELECT s.org_id, s.class_id, s.first_seen, c.value ->> 'name' AS name, c.value ->> 'type' AS type,
-  c.value ->> 'description' AS description, coalesce((c.value ->> 'ordinal')::bigint, c.place) AS ordinal,
-  coalesce((c.value ->> 'depth')::bigint, 0) AS depth
+SELECT s.org_id, s.class_id, s.first_seen, (c.value ->> 'name') COLLATE \"C\" AS name,
+  c.value ->> 'type' AS type, c.value ->> 'description' AS description,
+  coalesce((c.value ->> 'ordinal')::bigint, c.place) AS ordinal, coalesce((c.value ->> 'depth')::bigint, 0) AS depth
 FROM class_schema s CROSS JOIN json_array_elements(s.columns_json::json) WITH ORDINALITY AS c (value, place)
 """,
     run_facets="json_object_agg({0}, {1}::json)",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from connectors.openlineage.files import open_events, read_records
 from tests.factories import Json
 from tests.laws.strategies import events
-from tests.stores import Store
+from tests.stores import Store, empty_postgres
 
 DATA = Path(__file__).parents[1] / "data" / "events"
 CAPTURED = sorted(path.relative_to(DATA).as_posix() for path in DATA.glob("*/*.ndjson"))
@@ -21,8 +21,11 @@ def captured(name: str) -> list[bytes]:
         return [record.payload for record in read_records(file)]
 
 
-def in_groups(arrivals: list[Json] | list[bytes], cuts: list[int]) -> bytes:
-    with Store() as store:
+KINDS = pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.system("postgres"))])
+
+
+def in_groups(arrivals: list[Json] | list[bytes], cuts: list[int], kind: str = "sqlite") -> bytes:
+    with Store(db=empty_postgres() if kind == "postgres" else None) as store:
         begin = 0
         for end in [*sorted(cut % (len(arrivals) + 1) for cut in cuts), len(arrivals)]:
             if end > begin:
@@ -31,36 +34,43 @@ def in_groups(arrivals: list[Json] | list[bytes], cuts: list[int]) -> bytes:
         return store.export()
 
 
-@settings(max_examples=300)
-@given(st.lists(events, min_size=1, max_size=7), st.randoms(use_true_random=False), st.lists(st.integers(0, 20)))
+@KINDS
+@settings(max_examples=200)
+@given(
+    sent=st.lists(events, min_size=1, max_size=7),
+    random=st.randoms(use_true_random=False),
+    cuts=st.lists(st.integers(0, 20)),
+)
 def test_any_order_repetition_and_grouping_of_conflicting_events_gives_the_same_bytes(
-    sent: list[Json], random: Random, cuts: list[int]
+    kind: str, sent: list[Json], random: Random, cuts: list[int]
 ) -> None:
     expected = in_groups(sent, [])
     arrivals = sent + random.choices(sent, k=len(sent) // 2)
     random.shuffle(arrivals)
-    assert in_groups(arrivals, cuts) == expected
-    assert in_groups(sent[::-1], list(range(len(sent)))) == expected
+    assert in_groups(arrivals, cuts, kind) == expected
+    assert in_groups(sent[::-1], list(range(len(sent))), kind) == expected
 
 
+@KINDS
 @pytest.mark.parametrize("name", CAPTURED)
-def test_any_order_of_real_spark_events_gives_the_same_bytes(name: str) -> None:
+def test_any_order_of_real_spark_events_gives_the_same_bytes(name: str, kind: str) -> None:
     sent = captured(name)
     expected = in_groups(sent, [])
     random = Random(name)
     for _ in range(3):
         arrivals = sent + random.choices(sent, k=len(sent) // 3)
         random.shuffle(arrivals)
-        assert in_groups(arrivals, random.choices(range(len(sent)), k=5)) == expected
-    assert in_groups(sent[::-1], list(range(len(sent)))) == expected
+        assert in_groups(arrivals, random.choices(range(len(sent)), k=5), kind) == expected
+    assert in_groups(sent[::-1], list(range(len(sent))), kind) == expected
 
 
-def test_all_real_spark_events_together_in_any_order_give_the_same_bytes() -> None:
+@KINDS
+def test_all_real_spark_events_together_in_any_order_give_the_same_bytes(kind: str) -> None:
     sent = [payload for name in CAPTURED for payload in captured(name)]
     expected = in_groups(sent, list(range(0, len(sent), 50)))
     shuffled = list(sent)
     Random(1).shuffle(shuffled)
-    assert in_groups(shuffled, list(range(0, len(sent), 7))) == expected
+    assert in_groups(shuffled, list(range(0, len(sent), 7)), kind) == expected
 
 
 def test_the_export_is_no_copy_of_the_log() -> None:

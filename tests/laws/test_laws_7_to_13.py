@@ -145,8 +145,8 @@ def test_10_readers_see_one_version_per_tag_made_by_the_first_complete_run(store
     version = {"version": make.facet(datasetVersion="v1")}
     for run, second in ((2, 1), (1, 3), (3, 5)):
         store.apply(run_event("COMPLETE", second, run=run, outputs=[dataset("t", **version)]))
-    assert store.rows("SELECT hex(produced_by_run_id), is_latest FROM dataset_version_read") == [
-        (identity.run_id("default", run_uuid(2)).hex().upper(), 1)
+    assert store.rows("SELECT produced_by_run_id, is_latest FROM dataset_version_read") == [
+        (identity.run_id("default", run_uuid(2)), True)
     ]
 
 

@@ -174,8 +174,9 @@ def test_14_transformations_are_a_set_and_dataset_entries_may_be_direct(store: S
     for second, order in enumerate((both, both[::-1])):
         said = make.columns({"k": [make.field("a", "k", *order)]}, [make.field("a", "x", make.done())])
         store.apply(run_event(second=second, run=second + 1, outputs=[dataset("t", columnLineage=said)]))
-    rows = store.rows("SELECT target_field, transformation_subtype, masking FROM ol_column_lineage ORDER BY 1, 2")
-    assert rows == [(None, "IDENTITY", 0), ("k", "IDENTITY", 0), ("k", "TRANSFORMATION", 1)]
+    rows = store.rows("SELECT target_field, transformation_subtype, masking FROM ol_column_lineage")
+    assert set(rows) == {(None, "IDENTITY", False), ("k", "IDENTITY", False), ("k", "TRANSFORMATION", True)}
+    assert len(rows) == 3
     assert store.value("SELECT count(*) FROM lineage_set") == 1
 
 

@@ -35,9 +35,9 @@ def test_facets_forwarded_of_a_parent_count_until_it_speaks_for_itself(store: St
     parent["job"]["facets"] = {"sql": make.facet(query="forwarded")}
     store.apply(run_event(run=2, second=9, run_facets={"parent": parent}))
     store.apply(run_event(run=1, job="box", run_facets={"processing_engine": make.facet(version="own")}))
-    bodies = dict(store.rows("SELECT name, json_extract(body, '$.version', '$.query') FROM facet ORDER BY name"))
-    assert bodies["processing_engine"] == '["own",null]'
-    assert bodies["sql"] == '[null,"forwarded"]'
+    bodies = dict(store.rows("SELECT name, body FROM facet"))
+    assert '"version":"own"' in bodies["processing_engine"]
+    assert '"query":"forwarded"' in bodies["sql"]
     assert "tags" in bodies
 
 

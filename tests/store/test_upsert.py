@@ -3,13 +3,12 @@
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bridge.store.upsert import upsert_row
 from mappers.canonical.facts import TABLES
 from mappers.canonical.merge import Reducer, Row, merger, plan_of
-from tests.stores import empty_store
+from tests.stores import Store
 
 _VALUES: dict[type, st.SearchStrategy[Any]] = {
     bytes: st.sampled_from((b"a", b"b", b"c")),
@@ -52,23 +51,22 @@ def _derived(hint: Any, order: Any) -> Any:
 
 
 @pytest.mark.parametrize("row_class", TABLES.values(), ids=TABLES)
-def test_the_store_merges_as_the_reducer_does(row_class: type[Row]) -> None:
-    connection = empty_store()
+def test_the_store_merges_as_the_reducer_does(store: Store, row_class: type[Row]) -> None:
     plan = plan_of(row_class)
     table = next(name for name, known in TABLES.items() if known is row_class)
 
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(st.lists(rows(row_class), min_size=1, max_size=4))
     def check(drawn: list[Row]) -> None:
-        connection.execute(f"DELETE FROM {table}")
+        store.db.run(f"DELETE FROM {table}")
         for row in drawn:
-            connection.execute(upsert_row(row_class), row)
+            store.db.merge(row_class, [row])
         reducer = Reducer()
         reducer.add(drawn)
         (expected,) = reducer.rows(row_class)
-        assert connection.execute(f"SELECT {', '.join(plan.names)} FROM {table}").fetchall() == [tuple(expected)]
+        assert store.rows(f"SELECT {', '.join(plan.names)} FROM {table}") == [tuple(expected)]
 
     check()
-    connection.close()
 
 
 @pytest.mark.parametrize("row_class", TABLES.values(), ids=TABLES)
