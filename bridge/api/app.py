@@ -11,7 +11,8 @@ from starlette.types import Receive, Scope, Send
 
 import bridge
 from bridge.api.auth import Authorizer
-from bridge.api.lineage import LineageEndpoint
+from bridge.api.intake import Intake
+from bridge.api.lineage import LINEAGE_PATHS, serve
 from bridge.api.metrics import Metrics
 from bridge.api.problem import problem
 from bridge.intake.gate import Gate
@@ -19,12 +20,9 @@ from bridge.intake.reading import Reader
 from bridge.settings import Settings
 from bridge.store.writer import Writer
 
-_LINEAGE_PATHS = frozenset({"/api/v1/lineage", "/api/v1/lineage/"})
-
 #: The scope that each route asks for; a test holds the list complete.
 ROUTE_SCOPES: dict[str, Literal["ingest", "read", "operate"] | None] = {
-    "/api/v1/lineage": "ingest",
-    "/api/v1/lineage/": "ingest",
+    **dict.fromkeys(LINEAGE_PATHS, "ingest"),
     "/healthz": None,
     "/readyz": None,
     "/metrics": "operate",
@@ -43,18 +41,18 @@ class Service:
         self.store = ""
         self.gate: Gate | None = None
         self.metrics: Metrics | None = None
-        self.endpoint: LineageEndpoint | None = None
+        self.intake: Intake | None = None
 
     @asynccontextmanager
     async def running(self, _: FastAPI) -> AsyncIterator[None]:
         """Start the writer with the application, and drain it with it."""
-        intake = self._settings.intake
+        limits = self._settings.intake
         writer = self._open_writer()
         self.store = writer.version
-        gate = Gate(writer, max_group=intake.max_group, max_waiting=intake.max_waiting)
+        gate = Gate(writer, max_group=limits.max_group, max_waiting=limits.max_waiting)
         self.gate = gate
         self.metrics = Metrics(gate.waiting, lambda: gate.healthy)
-        self.endpoint = LineageEndpoint(self._reader, gate, self._authorizer, self.metrics, intake)
+        self.intake = Intake(self._reader, gate, self._authorizer, self.metrics, limits)
         yield
         await gate.close()
 
@@ -74,17 +72,18 @@ class Service:
         return self._authorizer.refusal(request.headers.get("authorization"), scope) if scope else None
 
 
-class _LineageRoute:
-    """Hands requests to the endpoint of the running service."""
+class _LineageRoutes:
+    """Hands requests to the intake of the running service."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._service.endpoint is None:
+        intake = self._service.intake
+        if intake is None:
             await problem(503, "Starting", "the service is starting")(scope, receive, send)
         else:
-            await self._service.endpoint(scope, receive, send)
+            await serve(intake, LINEAGE_PATHS[scope["path"]], scope, receive, send)
 
 
 def build_app(service: Service) -> Any:
@@ -98,8 +97,8 @@ def build_app(service: Service) -> Any:
         openapi_url=None,
         redirect_slashes=False,
     )
-    lineage = _LineageRoute(service)
-    for path in sorted(_LINEAGE_PATHS):
+    lineage = _LineageRoutes(service)
+    for path in LINEAGE_PATHS:
         app.router.routes.append(Route(path, lineage, methods=["POST"]))
 
     @app.get("/healthz")
@@ -134,14 +133,14 @@ def build_app(service: Service) -> Any:
 
 
 class _Front:
-    """Takes the one hot path before the framework's layers; everything else goes through them."""
+    """Takes the hot paths before the framework's layers; everything else goes through them."""
 
-    def __init__(self, app: FastAPI, lineage: _LineageRoute) -> None:
+    def __init__(self, app: FastAPI, lineage: _LineageRoutes) -> None:
         self.app = app
         self._lineage = lineage
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] == "POST" and scope["path"] in _LINEAGE_PATHS:
+        if scope["type"] == "http" and scope["method"] == "POST" and scope["path"] in LINEAGE_PATHS:
             await self._lineage(scope, receive, send)
         else:
             await self.app(scope, receive, send)

@@ -1,98 +1,155 @@
-"""POST /api/v1/lineage: one event in, 201 once it is on disk."""
+"""The routes that take OpenLineage events: one or many a request, in OpenLineage's words or in OpenMetadata's."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+import msgspec
 from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from bridge.api.auth import Authorizer
-from bridge.api.metrics import Metrics
-from bridge.api.problem import problem
-from bridge.intake.gate import Gate
-from bridge.intake.reading import Reader
-from bridge.intake.unpacking import unpack_gzip
-from bridge.settings import IntakeSettings
+from bridge.api.intake import Body, Intake, refused
 from bridge.store.writer import Incoming, Rejected
-from mappers.errors import RefusedEvent, TooLarge, TransientError
+from mappers.errors import RefusedEvent, TooLarge
+from mappers.openlineage.parts import decode
 
 _CREATED = Response(status_code=201)
-_GONE = Response(status_code=400)
-#: A body without a type is refused too: browsers send such bodies to loopback on any page's behalf.
-_JSON_TYPES = frozenset({"application/json", "application/x-ndjson"})
-_MEGABYTE = 1 << 20
-_LENGTH_DIGITS = 18
+_TAKEN = Response(status_code=204)
+_SOURCE = "http"
+
+_array_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-class LineageEndpoint:
-    """Takes OpenLineage events. A bare ASGI application: this is the path that every event walks."""
+class _Events(msgspec.Struct):
+    """OpenMetadata's shape of a batch."""
 
-    def __init__(
-        self, reader: Reader, gate: Gate, authorizer: Authorizer, metrics: Metrics, limits: IntakeSettings
-    ) -> None:
-        self._reader = reader
-        self._gate = gate
-        self._authorizer = authorizer
-        self._metrics = metrics
-        self._max_body = int(limits.max_body_mb * _MEGABYTE)
-        self._max_unpacked = int(limits.max_unpacked_mb * _MEGABYTE)
+    events: list[msgspec.Raw]
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        answer = await self._answer(Headers(scope=scope), receive)
-        await answer(scope, receive, send)
 
-    async def _answer(self, headers: Headers, receive: Receive) -> Response:
-        refusal = self._authorizer.refusal(headers.get("authorization"), "ingest")
-        if refusal is not None:
-            return refusal
-        media = headers.get("content-type", "").partition(";")[0].strip().lower()
-        if media not in _JSON_TYPES and not media.endswith("+json"):
-            return problem(
-                415, "Unsupported media type", f"send application/json, not {media or 'a body without a type'}"
-            )
-        encoding = headers.get("content-encoding", "").strip().lower()
-        if encoding not in ("", "identity", "gzip"):
-            return problem(415, "Unsupported encoding", f"send the body plain or as gzip, not {encoding}")
-        try:
-            body = await self._body(headers, receive)
-        except TooLarge as error:
-            return await self._commit(self._reader.refuse(b"", "http", error))
-        if body is None:
-            return _GONE
-        return await self._commit(self._read(body, unpack=encoding == "gzip"))
+_events_decoder = msgspec.json.Decoder(_Events)
 
-    async def _body(self, headers: Headers, receive: Receive) -> bytes | None:
-        length = headers.get("content-length", "")
-        if length.isdecimal() and (len(length) > _LENGTH_DIGITS or int(length) > self._max_body):
-            raise TooLarge(f"the body has {length[:_LENGTH_DIGITS]} bytes; the limit is {self._max_body}")
-        parts: list[bytes] = []
-        size = 0
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return None
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if size > self._max_body:
-                raise TooLarge(f"the body has more than {self._max_body} bytes")
-            if not message.get("more_body"):
-                return b"".join(parts)
 
-    def _read(self, body: bytes, *, unpack: bool) -> Incoming | Rejected:
-        try:
-            return self._reader.read(unpack_gzip(body, self._max_unpacked) if unpack else body, "http")
-        except (RefusedEvent, TooLarge) as error:
-            return self._reader.refuse(body, "http", error)
+async def take_event(intake: Intake, body: Body) -> Response:
+    """Take one event: 201 once it is on disk."""
+    item = _read(intake, body)
+    return await intake.commit([item]) or (refused(item) if isinstance(item, Rejected) else _CREATED)
 
-    async def _commit(self, item: Incoming | Rejected) -> Response:
-        try:
-            await self._gate.commit([item])
-        except TransientError as error:
-            self._metrics.refused("unavailable")
-            return problem(503, "Cannot take events now", f"{error}: send it again")
-        if isinstance(item, Rejected):
-            self._metrics.refused("too_large" if item.too_large else "rejected")
-            where = {"field": item.path} if item.path else {}
-            status, title = (413, "Too large") if item.too_large else (400, "Not a lineage event")
-            return problem(status, title, item.reason, rejected=item.payload_hash.hex(), **where)
-        self._metrics.accepted(unmerged=item.failure is not None)
-        return _CREATED
+
+async def take_batch(intake: Intake, body: Body) -> Response:
+    """Take an array of events: 204 when all are on disk, else 200 that names those that are no events."""
+    taken = await _take_all(intake, body, lambda payload: decode(payload, _array_decoder))
+    if isinstance(taken, Response):
+        return taken
+    if not taken.failed:
+        return _TAKEN
+    return _json(
+        {
+            "status": "partial_success" if taken.successful else "failure",
+            "summary": taken.summary | {"retriable": 0, "non_retriable": len(taken.failed)},
+            "failed_events": taken.failed,
+        }
+    )
+
+
+async def take_openmetadata_event(intake: Intake, body: Body) -> Response:
+    """Take one event sent to where OpenMetadata takes them, and answer as it does."""
+    item = _read(intake, body)
+    if (unavailable := await intake.commit([item])) is not None:
+        return unavailable
+    if isinstance(item, Rejected):
+        return refused(item)
+    return _json({"status": "success", "message": "Event kept", "lineageEdgesCreated": _edges(item)})
+
+
+async def take_openmetadata_batch(intake: Intake, body: Body) -> Response:
+    """Take a batch sent to where OpenMetadata takes them, and answer as it does."""
+    taken = await _take_all(intake, body, lambda payload: decode(payload, _events_decoder).events)
+    if isinstance(taken, Response):
+        return taken
+    status = "success" if not taken.failed else "partial_success" if taken.successful else "failure"
+    return _json(
+        {
+            "status": status,
+            "message": f"{taken.successful} events kept, {len(taken.failed)} refused",
+            "lineageEdgesCreated": taken.edges,
+            "summary": taken.summary,
+            "failedEvents": taken.failed,
+        }
+    )
+
+
+Handler = Callable[[Intake, Body], Awaitable[Response]]
+
+#: Every route that takes OpenLineage events; each is served with and without a slash at its end.
+HANDLERS: dict[str, Handler] = {
+    "/api/v1/lineage": take_event,
+    "/api/v1/lineage/batch": take_batch,
+    "/api/v1/openlineage/lineage": take_openmetadata_event,
+    "/api/v1/openlineage/lineage/batch": take_openmetadata_batch,
+}
+LINEAGE_PATHS: dict[str, Handler] = {path + slash: take for path, take in HANDLERS.items() for slash in ("", "/")}
+
+
+async def serve(intake: Intake, handler: Handler, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer one request: this is the path that every event walks, so nothing lies in between."""
+    body = await intake.body(Headers(scope=scope), receive)
+    answer = body if isinstance(body, Response) else await handler(intake, body)
+    await answer(scope, receive, send)
+
+
+class _Taken(NamedTuple):
+    """How the events of a batch fared."""
+
+    successful: int
+    edges: int
+    failed: list[dict[str, Any]]
+
+    @property
+    def summary(self) -> dict[str, int]:
+        return {
+            "received": self.successful + len(self.failed),
+            "successful": self.successful,
+            "failed": len(self.failed),
+        }
+
+
+async def _take_all(intake: Intake, body: Body, split: Callable[[bytes], list[msgspec.Raw]]) -> _Taken | Response:
+    """Take the events of a batch, group by group; what is no batch is refused whole."""
+    try:
+        if body.error is not None:
+            raise body.error
+        payloads = split(body.unpacked)
+    except (RefusedEvent, TooLarge) as error:
+        whole = intake.reader.refuse(body.sent, _SOURCE, error)
+        return await intake.commit([whole]) or refused(whole)
+    successful = edges = 0
+    failed: list[dict[str, Any]] = []
+    for start in range(0, len(payloads), intake.max_group):
+        items = [intake.reader.read(bytes(raw), _SOURCE) for raw in payloads[start : start + intake.max_group]]
+        if (unavailable := await intake.commit(items)) is not None:
+            return unavailable
+        for index, item in enumerate(items, start):
+            if isinstance(item, Rejected):
+                reason = f"{item.path}: {item.reason}" if item.path else item.reason
+                failed.append({"index": index, "reason": reason, "retriable": False})
+            else:
+                successful += 1
+                edges += _edges(item)
+        await asyncio.sleep(0)  # others are served between the groups of a large batch
+    return _Taken(successful, edges, failed)
+
+
+def _read(intake: Intake, body: Body) -> Incoming | Rejected:
+    if body.error is not None:
+        return intake.reader.refuse(body.sent, _SOURCE, body.error)
+    return intake.reader.read(body.unpacked, _SOURCE)
+
+
+def _edges(item: Incoming) -> int:
+    """Count the pairs of datasets that an event connects."""
+    return len(item.event.inputs) * len(item.event.outputs)
+
+
+def _json(content: dict[str, Any]) -> Response:
+    return Response(msgspec.json.encode(content), media_type="application/json")
