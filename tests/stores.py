@@ -58,7 +58,7 @@ def shared_postgres() -> PostgresDatabase:
     """Open a database in this process's server, with the schema and nothing in it."""
     url = server().new_database("shared")
     prepare_postgres(url, "shared")
-    return PostgresDatabase(url)
+    return PostgresDatabase(url, writing=True)
 
 
 def empty_postgres() -> PostgresDatabase:

@@ -54,7 +54,7 @@ class StoreLocation(NamedTuple):
         """Open the store for writing, made or brought up to date first."""
         self.prepare()
         if not self._is_file:
-            return self._connected()
+            return self._connected(writing=True)
         return SqliteDatabase.writing(
             self._path, max_pages=max_size_mb * (1 << 20) // _PAGE_BYTES if max_size_mb else None
         )
@@ -62,12 +62,12 @@ class StoreLocation(NamedTuple):
     def open_reading(self) -> Database:
         """Open the store for reading, made or brought up to date first."""
         self.prepare()
-        return SqliteDatabase.reading(self._path) if self._is_file else self._connected()
+        return SqliteDatabase.reading(self._path) if self._is_file else self._connected(writing=False)
 
-    def _connected(self) -> Database:
+    def _connected(self, *, writing: bool) -> Database:
         from bridge.store.postgres import PostgresDatabase  # noqa: PLC0415 - an extra: only who names such a store
 
-        return PostgresDatabase(self.url)
+        return PostgresDatabase(self.url, writing=writing)
 
     def _unusable(self, error: Exception) -> LineageBridgeError:
         cause = getattr(error, "orig", None) or error

@@ -16,11 +16,13 @@ from mappers.canonical.merge import Row
 from mappers.errors import LineageBridgeError, RefusedRow, StorageFailure, StoreBusy, StoreFull, StoreGone
 
 _MARK = re.compile(r"\?(\d+)")
-#: A connection is this kind of client, whatever the server's defaults are.
+#: What a connection relies on, whatever the server's defaults are.
 _SESSION = """
 SET synchronous_commit = on; SET default_transaction_isolation = 'read committed'; SET client_min_messages = error;
-SET bytea_output = hex; SET plan_cache_mode = force_generic_plan
 """
+#: Every statement of the writer finds its rows by an index. A plan made while the tables were empty, and kept, would
+#: read them whole for ever; and planning anew each time costs more than the statements do.
+_WRITING = "SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan; SET jit = off"
 _COLUMNS = """
 SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = ?1
 ORDER BY ordinal_position
@@ -35,8 +37,9 @@ class PostgresDatabase:
 
     embedded = False
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, writing: bool) -> None:
         self._url = url
+        self._session = _SESSION + (_WRITING if writing else "")
         self._connection = self._connect()
         self.version = f"PostgreSQL {self._connection.info.server_version // 10_000}"
 
@@ -46,7 +49,7 @@ class PostgresDatabase:
                 self._url, autocommit=True, cursor_factory=psycopg.RawCursor, row_factory=tuple_row,
                 application_name="lineage-bridge", connect_timeout=10,
             )  # fmt: skip
-            connection.execute(_SESSION)
+            connection.execute(self._session)
         except psycopg.Error as error:
             raise translated(error) from error
         return connection

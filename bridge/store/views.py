@@ -81,7 +81,8 @@ FROM (
   SELECT s.org_id, d.class_id, s.schema_hash, s.columns_json, s.first_seen, row_number() OVER (
     PARTITION BY s.org_id, d.class_id
     ORDER BY s.written_at DESC NULLS LAST, s.declared_at DESC NULLS LAST, s.column_count DESC,
-             s.read_at DESC NULLS LAST, s.schema_hash DESC, s.columns_order DESC NULLS LAST
+             s.read_at DESC NULLS LAST, s.schema_hash DESC, s.columns_order DESC NULLS LAST,
+             s.dataset_id
   ) AS place
   FROM dataset_schema s
   JOIN ol_dataset d ON d.org_id = s.org_id AND d.dataset_id = s.dataset_id
@@ -213,8 +214,12 @@ SELECT org_id, class_id, version_id, version_tag, idempotency_key, produced_by_r
   grouped_by = newest_group AS is_latest
 FROM (
   SELECT c.*,
-    row_number() OVER (PARTITION BY org_id, class_id, grouped_by ORDER BY run_start, writer_id) AS place,
-    first_value(grouped_by) OVER (PARTITION BY org_id, class_id ORDER BY ended DESC, writer_id DESC) AS newest_group
+    row_number() OVER (
+      PARTITION BY org_id, class_id, grouped_by ORDER BY run_start, writer_id, dataset_id
+    ) AS place,
+    first_value(grouped_by) OVER (
+      PARTITION BY org_id, class_id ORDER BY ended DESC, writer_id DESC, grouped_by DESC
+    ) AS newest_group
   FROM (
     SELECT v.*, d.class_id, coalesce('key:' || v.idempotency_key, 'tag:' || v.version_tag) AS grouped_by,
       coalesce(r.started_at, v.produced_at) AS run_start, coalesce(r.event_time, v.produced_at) AS ended
