@@ -5,6 +5,7 @@ import sys
 import typer
 
 from bridge.cli import events, graph, keys, service
+from bridge.cli.doctor import doctor
 
 #: Exit codes beside 0 and 1, documented in docs/cli.md.
 EXIT_USAGE = 2
@@ -25,6 +26,7 @@ app.command()(events.ingest)
 app.add_typer(events.rejected, name="rejected")
 app.command()(graph.lineage)
 app.command()(graph.export)
+app.command()(doctor)
 app.add_typer(keys.keys, name="keys")
 
 

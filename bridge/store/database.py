@@ -58,5 +58,8 @@ class Database(Protocol):
     def wait_for_lock(self, seconds: float) -> None:
         """Set how long a write waits for another process before it is StoreBusy."""
 
+    def faults(self) -> list[str]:
+        """Say what is wrong with the database itself."""
+
     def close(self) -> None:
         """Close the connection."""

@@ -154,6 +154,11 @@ class PostgresDatabase:
         """Set how long a write waits for another process before it is StoreBusy."""
         self.run(f"SET lock_timeout = {int(seconds * 1000)}")
 
+    def faults(self) -> list[str]:
+        """Say what is wrong with the database: settings under which what was acknowledged could be lost."""
+        settings = self.rows("SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes')")
+        return [f"the database server runs with {name} = {value}" for name, value in settings if value != "on"]
+
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()

@@ -147,6 +147,10 @@ class SqliteDatabase:
         """Set how long a write waits for another process before it is StoreBusy."""
         self.run(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
 
+    def faults(self) -> list[str]:
+        """Say what is wrong with the file."""
+        return [f"the store's file: {said}" for (said,) in self.rows("PRAGMA quick_check") if said != "ok"]
+
     def close(self) -> None:
         """Close the connection."""
         if self._checkpointer is not None:

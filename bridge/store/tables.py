@@ -174,6 +174,19 @@ ingest_position = sa.Table(
     sa.Column("position", sa.BigInteger, nullable=False),
 )
 
+#: What came in, by source; every writer counts in rows of its own, so that none waits for another.
+intake_ledger = sa.Table(
+    "intake_ledger",
+    metadata,
+    _org(),
+    sa.Column("source", TEXT, primary_key=True),
+    _id("writer_id", primary_key=True),
+    sa.Column("events", sa.BigInteger, nullable=False),
+    sa.Column("rejected", sa.BigInteger, nullable=False),
+    sa.Column("retried", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 store_meta = sa.Table(
     "store_meta",
     metadata,

@@ -1,5 +1,6 @@
 """The one write path: log, merge and dirty marks of a group of events in one transaction."""
 
+import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -64,7 +65,13 @@ _SET_RULES = """
 INSERT INTO store_meta (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
 _LINKED = "SELECT DISTINCT dataset_id FROM dataset_symlink WHERE org_id = ?1"
+_RECEIPTS_OF = "SELECT source, receipts FROM rejected_event WHERE org_id = ?1 AND payload_hash = ?2"
 _FORGET_REJECTED = "DELETE FROM rejected_event WHERE org_id = ?1 AND payload_hash = ?2"
+_COUNT = """
+INSERT INTO intake_ledger (org_id, source, writer_id, events, rejected, retried) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+ON CONFLICT (org_id, source, writer_id) DO UPDATE SET events = intake_ledger.events + excluded.events,
+  rejected = intake_ledger.rejected + excluded.rejected, retried = intake_ledger.retried + excluded.retried
+"""
 #: Classes whose rows repeat unchanged in most events: what is stored is remembered.
 _REMEMBERED = frozenset({Namespace, LineageSet, ColumnLineage})
 _MARKED_KINDS: dict[type[Row], str] = {Dataset: "dataset", Job: "job", Run: "run"}
@@ -122,6 +129,7 @@ class Writer:
     ) -> None:
         self._db = db
         self._org = org
+        self._id = os.urandom(8)
         self._targets = tuple(targets)
         self._keep_rejected = keep_rejected
         self._classes = Classes(db, org, never_link)
@@ -187,6 +195,7 @@ class Writer:
         new_links = self._classes.begin(changes)
         self._log([item for item in group if isinstance(item, Incoming)])
         self._reject([item for item in group if isinstance(item, Rejected)])
+        self._count(group)
         for row_class in TABLES.values():
             self._merge(row_class, changes.rows(row_class), learnt)
         reclassed = self._classes.settle(changes, new_links)
@@ -242,6 +251,15 @@ class Writer:
         )
         if refused:
             self._db.run(_EVICT_REJECTED, self._org, self._keep_rejected)
+
+    def _count(self, group: Sequence[Incoming | Rejected]) -> None:
+        """Keep the books: what came in from each source, whatever becomes of it."""
+        events = Counter(item.source for item in group if isinstance(item, Incoming))
+        rejected = Counter(item.source for item in group if isinstance(item, Rejected))
+        self._db.run_many(
+            _COUNT,
+            [(self._org, name, self._id, events[name], rejected[name], 0) for name in sorted(events | rejected)],
+        )
 
     def _merge(self, row_class: type[Row], rows: list[Row], learnt: list[_Learnt]) -> None:
         if row_class in _REMEMBERED:
@@ -303,8 +321,11 @@ class Writer:
         return Position(path, *rows[0]) if rows else None
 
     def forget_rejected(self, payload_hash: bytes) -> None:
-        """Delete the row of an input that could be taken at last."""
-        self._db.run(_FORGET_REJECTED, self._org, payload_hash)
+        """Delete the row of an input that could be taken at last, and book it as such."""
+        with self._db.transaction():
+            for source, receipts in self._db.rows(_RECEIPTS_OF, self._org, payload_hash):
+                self._db.run(_COUNT, self._org, source, self._id, 0, 0, receipts)
+                self._db.run(_FORGET_REJECTED, self._org, payload_hash)
 
     def wait_for_lock(self, seconds: float) -> None:
         """Set how long a write waits for another process before it is StoreBusy."""

@@ -14,6 +14,7 @@ from typing import Self
 
 import zstandard
 
+from bridge.store.conservation import read_books
 from bridge.store.export import export_canonical
 from bridge.store.schema import prepare_sqlite
 from bridge.store.sqlite import SqliteDatabase
@@ -208,4 +209,6 @@ def assert_kept(store: Path, acknowledged: Iterable[bytes]) -> None:
 def assert_consistent(store: Path, acknowledged: Iterable[bytes]) -> None:
     """All that was acknowledged is there, and the facts are what the kept events say."""
     assert_kept(store, acknowledged)
+    with closing(SqliteDatabase.reading(store)) as db:
+        assert read_books(db, "default").faults == []
     assert exported(store) == expected_export(kept(store))

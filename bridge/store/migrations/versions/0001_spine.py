@@ -159,6 +159,17 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "path"),
     )
     op.create_table(
+        "intake_ledger",
+        sa.Column("org_id", TEXT, nullable=False),
+        sa.Column("source", TEXT, nullable=False),
+        sa.Column("writer_id", sa.LargeBinary(), nullable=False),
+        sa.Column("events", sa.BigInteger(), nullable=False),
+        sa.Column("rejected", sa.BigInteger(), nullable=False),
+        sa.Column("retried", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("org_id", "source", "writer_id"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "lineage_edge",
         sa.Column("org_id", TEXT, nullable=False),
         sa.Column("source_id", sa.LargeBinary(), nullable=False),
