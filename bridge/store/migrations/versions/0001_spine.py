@@ -48,10 +48,15 @@ def upgrade() -> None:
         sa.Column("dataset_id", sa.LargeBinary(), nullable=False),
         sa.Column("submitted_by", sa.Text(), nullable=False),
         sa.Column("submitted_at", sa.BigInteger(), nullable=False),
+        sa.Column("review_order", sa.LargeBinary(), nullable=False),
         sa.Column("status", sa.Text(), nullable=False),
         sa.Column("reviewer", sa.Text(), nullable=True),
         sa.Column("review_comment", sa.Text(), nullable=True),
+        sa.Column("request_order", sa.LargeBinary(), nullable=True),
+        sa.Column("request_json", sa.Text(), nullable=True),
+        sa.CheckConstraint("status IN ('PENDING', 'APPROVED', 'REJECTED')"),
         sa.PrimaryKeyConstraint("org_id", "reg_id"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "dataset_schema",
@@ -111,6 +116,7 @@ def upgrade() -> None:
         sa.Column("subset_json", sa.Text(), nullable=True),
         sa.Column("key_order", sa.LargeBinary(), nullable=True),
         sa.Column("idempotency_key", sa.Text(), nullable=True),
+        sa.Column("path_order", sa.LargeBinary(), nullable=True),
         sa.Column("checksum", sa.Text(), nullable=True),
         sa.Column("metadata_json", sa.Text(), nullable=True),
         sa.PrimaryKeyConstraint("org_id", "dataset_id", "writer_id"),
