@@ -4,6 +4,7 @@ import gc
 import sqlite3
 from pathlib import Path
 
+from bridge.intake.legacy import LegacyReader
 from bridge.intake.reading import Reader
 from bridge.settings import Settings
 from bridge.store.checkpointer import Checkpointer
@@ -12,6 +13,7 @@ from bridge.store.schema import prepare
 from bridge.store.sqlite import open_reader, open_writer, store_path, transient
 from bridge.store.writer import Writer
 from mappers.errors import StoreBusy, StoreMismatch
+from mappers.legacy.names import LegacyNames
 from mappers.openlineage.event import Limits
 from mappers.openlineage.statements import Rules
 
@@ -32,6 +34,11 @@ def make_reader(settings: Settings) -> Reader:
         Rules(settings.org, frozenset(intake.noise_facets)),
         Limits(intake.max_datasets, intake.max_facets),
     )
+
+
+def make_legacy_reader(settings: Settings, reader: Reader) -> LegacyReader:
+    """Make the reader of legacy bodies that the settings ask for."""
+    return LegacyReader(reader, LegacyNames(**settings.legacy.model_dump()))
 
 
 def prepare_store(settings: Settings) -> Path:

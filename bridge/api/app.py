@@ -12,10 +12,12 @@ from starlette.types import Receive, Scope, Send
 
 import bridge
 from bridge.api.auth import Authorizer
+from bridge.api.legacy import LegacyEndpoint, add_legacy_routes
 from bridge.api.lineage import LineageEndpoint
 from bridge.api.metrics import Metrics
 from bridge.api.problem import problem
 from bridge.intake.gate import Gate
+from bridge.intake.legacy import LegacyReader
 from bridge.intake.reading import Reader
 from bridge.settings import Settings
 from bridge.store.writer import Writer
@@ -26,6 +28,10 @@ _LINEAGE_PATHS = frozenset({"/api/v1/lineage", "/api/v1/lineage/"})
 ROUTE_SCOPES: dict[str, Literal["ingest", "read", "operate"] | None] = {
     "/api/v1/lineage": "ingest",
     "/api/v1/lineage/": "ingest",
+    "/api/v1/run_event": "ingest",
+    "/api/v1/dataset/register": "ingest",
+    "/api/v1/legacy/register_dataset": "ingest",
+    "/api/v1/legacy/register_process": "ingest",
     "/healthz": None,
     "/readyz": None,
     "/metrics": "operate",
@@ -36,14 +42,18 @@ ROUTE_SCOPES: dict[str, Literal["ingest", "read", "operate"] | None] = {
 class Service:
     """Everything a running service holds, from start to stop."""
 
-    def __init__(self, settings: Settings, reader: Reader, open_writer: Callable[[], Writer]) -> None:
+    def __init__(
+        self, settings: Settings, reader: Reader, legacy: LegacyReader, open_writer: Callable[[], Writer]
+    ) -> None:
         self._settings = settings
         self._reader = reader
+        self._legacy = legacy
         self._open_writer = open_writer
         self._authorizer = Authorizer(settings.server.api_keys)
         self.gate: Gate | None = None
         self.metrics: Metrics | None = None
         self.endpoint: LineageEndpoint | None = None
+        self.legacy_endpoint: LegacyEndpoint | None = None
 
     @asynccontextmanager
     async def running(self, _: FastAPI) -> AsyncIterator[None]:
@@ -53,6 +63,7 @@ class Service:
         self.gate = gate
         self.metrics = Metrics(gate.waiting, lambda: gate.healthy)
         self.endpoint = LineageEndpoint(self._reader, gate, self._authorizer, self.metrics, intake)
+        self.legacy_endpoint = LegacyEndpoint(self._legacy, gate, self.metrics, intake)
         yield
         await gate.close()
 
@@ -99,6 +110,8 @@ def build_app(service: Service) -> Any:
     lineage = _LineageRoute(service)
     for path in sorted(_LINEAGE_PATHS):
         app.router.routes.append(Route(path, lineage, methods=["POST"]))
+
+    add_legacy_routes(app, lambda: service.legacy_endpoint, service.refusal)
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:
