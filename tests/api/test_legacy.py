@@ -280,9 +280,11 @@ def test_an_openlineage_event_sent_to_the_wrong_door_is_taken_too(api: Running) 
 def test_the_metrics_count_every_event_and_every_refusal(legacy: Running) -> None:
     legacy.post(body(), RUN_EVENT)
     legacy.post({}, RUN_EVENT)
+    legacy.post(b"", RUN_EVENT, content_length=str(1 << 40))
     lines = legacy.get("/metrics").text.splitlines()
     assert 'lineage_bridge_events_accepted_total{merged="true"} 2.0' in lines
     assert 'lineage_bridge_events_refused_total{reason="rejected"} 1.0' in lines
+    assert 'lineage_bridge_events_refused_total{reason="too_large"} 1.0' in lines
 
 
 def test_every_example_of_the_page_is_taken(api: Running) -> None:
@@ -321,3 +323,13 @@ def test_an_event_that_cannot_be_merged_is_kept_and_answered(
         assert (answer.status_code, answer.json()) == (201, {"registration": None, "status": "PENDING"})
     assert rejected(legacy, "retry") == (0, "1 taken, 0 still refused\n")
     assert legacy.rows("SELECT status FROM dataset_registration") == [("PENDING",)]
+
+
+def test_a_request_that_is_tried_again_is_of_when_it_first_came(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path)
+    with Running(settings) as api:
+        assert api.post({"namespace": "DB2", "name": "S.T", "submitted_by": "ann"}, REQUEST).status_code == 400
+    ((received,),) = api.rows("SELECT last_at FROM rejected_event")
+    api.settings = settings.model_copy(update={"legacy": settings.legacy.model_copy(update=DB2)})
+    assert rejected(api, "retry") == (0, "1 taken, 0 still refused\n")
+    assert api.rows("SELECT submitted_at FROM dataset_registration") == [(received,)]

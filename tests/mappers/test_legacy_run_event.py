@@ -202,6 +202,11 @@ def test_what_is_told_of_datasets(
     assert own == ({f"{side}Statistics": statistics} if statistics else {})
 
 
+def test_a_facet_beats_what_stands_beside_it() -> None:
+    event = last(outputs=[{"namespace": "S3", "name": "s3://b/k", "rows": 1, "facets": {"rows": 2}}])
+    assert event["outputs"][0]["outputFacets"]["outputStatistics"]["rowCount"] == 2
+
+
 def test_a_count_that_is_none_is_noted_with_its_place() -> None:
     _, notes = translated(sent(outputs=[{"namespace": "S3", "name": "s3://b/k", "facets": {"rows": "many"}}]))
     assert notes == ["outputs[0].rows is no count: kept as it is"]
