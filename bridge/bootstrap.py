@@ -2,12 +2,14 @@
 
 import gc
 
+from bridge.intake.legacy import LegacyReader
 from bridge.intake.reading import Reader
 from bridge.settings import Settings
 from bridge.store.classes import NeverLink
 from bridge.store.database import Database
 from bridge.store.location import StoreLocation
 from bridge.store.writer import Writer
+from mappers.legacy.names import LegacyNames
 from mappers.openlineage.event import Limits
 from mappers.openlineage.statements import Rules
 
@@ -26,6 +28,11 @@ def make_reader(settings: Settings) -> Reader:
         Rules(settings.org, frozenset(intake.noise_facets)),
         Limits(intake.max_datasets, intake.max_facets),
     )
+
+
+def make_legacy_reader(settings: Settings, reader: Reader) -> LegacyReader:
+    """Make the reader of legacy bodies that the settings ask for."""
+    return LegacyReader(reader, LegacyNames(**settings.legacy.model_dump()))
 
 
 def prepare_store(settings: Settings) -> str:

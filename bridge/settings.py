@@ -19,7 +19,7 @@ PREFIX = "LINEAGE_BRIDGE__"
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _FILE_SUFFIX = "_FILE"
 #: What may hold a secret is not repeated in messages.
-_UNSPOKEN = frozenset({"sha256", "url"})
+_UNSPOKEN = frozenset({"sha256", "url", "db2_url", "teradata_url", "hdfs_url"})
 
 Scope = Literal["ingest", "read", "operate"]
 
@@ -91,6 +91,16 @@ class FoldingSettings(Section):
     step: Literal["effect", "listener"] = "effect"
 
 
+class LegacySettings(Section):
+    """What the words stand for that legacy jobs use instead of addresses; an address holds no password."""
+
+    autosys_instance: str = Field(default="default", pattern=r"^[^/\s]+$")
+    db2_url: str | None = Field(default=None, pattern=r"^db2://[^/@\s]+$")
+    db2_database: str | None = Field(default=None, pattern=r"^[^./\s]+$")
+    teradata_url: str | None = Field(default=None, pattern=r"^teradata://[^/@\s]+$")
+    hdfs_url: str | None = Field(default=None, pattern=r"^hdfs://[^/@\s]+$")
+
+
 class LogSettings(Section):
     """How the service writes its log."""
 
@@ -115,6 +125,7 @@ class Settings(BaseSettings):
     intake: IntakeSettings = IntakeSettings()
     identity: IdentitySettings = IdentitySettings()
     folding: FoldingSettings = FoldingSettings()
+    legacy: LegacySettings = LegacySettings()
     log: LogSettings = LogSettings()
 
     @classmethod

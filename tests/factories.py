@@ -88,6 +88,10 @@ def parent(number: int, job: str, namespace: str = "jobs", root: tuple[int, str]
     return made
 
 
+def registration(status: str = "PENDING", second: float = 0, by: str = "ann", **more: Any) -> Json:
+    return facet(submittedBy=by, submittedAt=at(second), status=status, **more)
+
+
 def spark_type(kind: str = "SQL_JOB") -> Json:
     return facet(integration="SPARK", jobType=kind, processingType="BATCH")
 

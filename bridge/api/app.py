@@ -12,10 +12,12 @@ from starlette.types import Receive, Scope, Send
 import bridge
 from bridge.api.auth import Authorizer
 from bridge.api.intake import Intake
+from bridge.api.legacy import add_legacy_routes
 from bridge.api.lineage import LINEAGE_PATHS, serve
 from bridge.api.metrics import Metrics
 from bridge.api.problem import problem
 from bridge.intake.gate import Gate
+from bridge.intake.legacy import LegacyReader
 from bridge.intake.reading import Reader
 from bridge.settings import Settings
 from bridge.store.writer import Writer
@@ -23,6 +25,10 @@ from bridge.store.writer import Writer
 #: The scope that each route asks for; a test holds the list complete.
 ROUTE_SCOPES: dict[str, Literal["ingest", "read", "operate"] | None] = {
     **dict.fromkeys(LINEAGE_PATHS, "ingest"),
+    "/api/v1/run_event": "ingest",
+    "/api/v1/dataset/register": "ingest",
+    "/api/v1/legacy/register_dataset": "ingest",
+    "/api/v1/legacy/register_process": "ingest",
     "/healthz": None,
     "/readyz": None,
     "/metrics": "operate",
@@ -33,9 +39,12 @@ ROUTE_SCOPES: dict[str, Literal["ingest", "read", "operate"] | None] = {
 class Service:
     """Everything a running service holds, from start to stop."""
 
-    def __init__(self, settings: Settings, reader: Reader, open_writer: Callable[[], Writer]) -> None:
+    def __init__(
+        self, settings: Settings, reader: Reader, legacy: LegacyReader, open_writer: Callable[[], Writer]
+    ) -> None:
         self._settings = settings
         self._reader = reader
+        self.legacy = legacy
         self._open_writer = open_writer
         self._authorizer = Authorizer(settings.server.api_keys)
         self.store = ""
@@ -100,6 +109,8 @@ def build_app(service: Service) -> Any:
     lineage = _LineageRoutes(service)
     for path in LINEAGE_PATHS:
         app.router.routes.append(Route(path, lineage, methods=["POST"]))
+
+    add_legacy_routes(app, lambda: service.intake, service.legacy)
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:

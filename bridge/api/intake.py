@@ -111,8 +111,8 @@ def _unreadable(headers: Headers) -> Response | None:
     return None
 
 
-def refused(item: Rejected) -> Response:
-    """Answer that an input is no event: where, and why."""
+def refused(item: Rejected, title: str = "Not a lineage event") -> Response:
+    """Answer that an input is refused: where, why, and the hash it is kept under."""
     where = {"field": item.path} if item.path else {}
-    status, title = (413, "Too large") if item.too_large else (400, "Not a lineage event")
+    status, title = (413, "Too large") if item.too_large else (400, title)
     return problem(status, title, item.reason, rejected=item.payload_hash.hex(), **where)

@@ -9,7 +9,7 @@ import structlog
 import uvicorn
 
 from bridge.api.app import Service, build_app
-from bridge.bootstrap import calm_collector, make_reader, make_writer, prepare_store
+from bridge.bootstrap import calm_collector, make_legacy_reader, make_reader, make_writer, prepare_store
 from bridge.log import configure_log
 from bridge.settings import Settings
 from mappers.errors import ConfigError
@@ -35,7 +35,8 @@ def serve_forever(settings: Settings) -> None:
     store = prepare_store(settings)
     listener = _listen(settings)
     host, port = listener.getsockname()[:2]
-    app = build_app(Service(settings, make_reader(settings), lambda: make_writer(settings)))
+    reader = make_reader(settings)
+    app = build_app(Service(settings, reader, make_legacy_reader(settings, reader), lambda: make_writer(settings)))
     name = f"[{host}]" if ":" in host else host
     calm_collector()
     log.info("listening", url=f"http://{name}:{port}", store=store, pid_stops_with="SIGTERM")

@@ -119,21 +119,20 @@ def retry_rejected(
     from bridge.log import configure_log
 
     configure_log(settings.log)
-    from bridge.bootstrap import make_reader, make_writer, open_store
+    from bridge.bootstrap import make_legacy_reader, make_reader, make_writer, open_store
+    from bridge.intake.retry import Retry
     from bridge.store.rejected import payload_of
-    from bridge.store.writer import Incoming
 
     troubles = _troubles(config)
     chosen = [_one(troubles, prefix)] if prefix else troubles
     reader, writer, store = make_reader(settings), make_writer(settings), open_store(settings)
+    retry = Retry(reader, make_legacy_reader(settings, reader))
     taken = 0
     for trouble in chosen:
         payload = payload_of(store, settings.org, trouble)
-        # An event already in the log keeps its mark: history stays history only if every receipt says so.
-        known = trouble.kind == "unmerged"
-        item = reader.read(payload, trouble.source, historical=known) if payload is not None else None
-        if isinstance(item, Incoming) and item.failure is None:
-            writer.write([item])
+        items = retry.read(trouble, payload) if payload is not None else []
+        if items:
+            writer.write(items)
             if trouble.kind == "rejected":
                 writer.forget_rejected(trouble.hash)
             taken += 1

@@ -39,6 +39,11 @@ _COMPUTED: dict[str, list[sa.Column[Any]]] = {
     ],
 }
 
+#: What the values of a table must be like, whoever writes them.
+_CHECKS: dict[str, str] = {
+    "dataset_registration": "status IN ('PENDING', 'APPROVED', 'REJECTED')",
+}
+
 #: Rows too long to lie in an index: they are appended, and only their keys are sorted in.
 _LONG_ROWS = frozenset({"dataset_schema"})
 
@@ -68,7 +73,9 @@ def _fact_table(name: str, row_class: type[Row]) -> sa.Table:
         _column(column, hint, key=i < plan.keys)
         for i, (column, hint) in enumerate(zip(plan.names, plan.types, strict=True))
     ]
-    table = sa.Table(name, metadata, *columns, *_COMPUTED.get(name, ()), sqlite_with_rowid=name in _LONG_ROWS)
+    checks = [sa.CheckConstraint(_CHECKS[name])] if name in _CHECKS else []
+    with_rowid = name in _LONG_ROWS
+    table = sa.Table(name, metadata, *columns, *_COMPUTED.get(name, ()), *checks, sqlite_with_rowid=with_rowid)
     for index in _INDEXES.get(name, ()):
         columns = [table.c[column] for column in index]
         given = columns[0].is_not(None) if columns[0].nullable else None
@@ -214,17 +221,4 @@ sla = sa.Table(
     sa.Column("sla_window_sec", sa.BigInteger),
     sa.Column("escalation_json", TEXT),
     sa.Column("created_at", sa.BigInteger, nullable=False),
-)
-
-dataset_registration = sa.Table(
-    "dataset_registration",
-    metadata,
-    _org(),
-    _id("reg_id", primary_key=True),
-    _id("dataset_id", nullable=False),
-    sa.Column("submitted_by", TEXT, nullable=False),
-    sa.Column("submitted_at", sa.BigInteger, nullable=False),
-    sa.Column("status", TEXT, sa.CheckConstraint("status IN ('PENDING', 'APPROVED', 'REJECTED')"), nullable=False),
-    sa.Column("reviewer", TEXT),
-    sa.Column("review_comment", TEXT),
 )

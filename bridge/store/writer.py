@@ -43,7 +43,7 @@ INSERT INTO rejected_event (org_id, payload_hash, reason, path, source, first_at
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 1, ?7, ?8)
 ON CONFLICT (org_id, payload_hash) DO UPDATE
 SET receipts = rejected_event.receipts + 1, last_at = excluded.last_at, reason = excluded.reason,
-    path = excluded.path, payload = excluded.payload
+    path = excluded.path, source = excluded.source, payload = excluded.payload
 """
 _EVICT_REJECTED = """
 UPDATE rejected_event SET payload = NULL
@@ -209,7 +209,7 @@ class Writer:
         receipts = Counter(item.event.event_hash for item in events)
         historical = {item.event.event_hash: True for item in events if item.historical}
         historical.update((item.event.event_hash, False) for item in events if not item.historical)
-        once = {item.event.event_hash: item for item in events}
+        once = {(item.event.micros, item.event.event_hash): item for item in events}
         self._db.run_many(
             _INSERT_EVENT,
             [
@@ -228,7 +228,7 @@ class Writer:
                     item.failure,
                     self._compressor.compress(item.payload),
                 )
-                for event_hash, item in sorted(once.items())
+                for (_, event_hash), item in sorted(once.items())
             ],
         )
 

@@ -168,7 +168,7 @@ class DatasetVersion(NamedTuple):
     writer_id: Key[bytes]
     version_id: Const[bytes]
     produced_by_run_id: Const[bytes | None]
-    path: Const[str | None]
+    path: Annotated[str | None, Member("path")]
     produced_at: Greatest[int]
     tag_order: Annotated[bytes, Order("tag")]
     version_tag: Annotated[str, Member("tag")]
@@ -182,6 +182,7 @@ class DatasetVersion(NamedTuple):
     subset_json: Annotated[str | None, Member("subset")] = None
     key_order: Annotated[bytes | None, Order("key")] = None
     idempotency_key: Annotated[str | None, Member("key")] = None
+    path_order: Annotated[bytes | None, Order("path")] = None
 
 
 class ColumnLineage(NamedTuple):
@@ -295,6 +296,22 @@ class QualityResult(NamedTuple):
     detail_json: Annotated[str | None, Member("result")]
 
 
+class DatasetRegistration(NamedTuple):
+    """Somebody's request to register a dataset, and what a reviewer decided about it."""
+
+    org_id: Key[str]
+    reg_id: Key[bytes]
+    dataset_id: Const[bytes]
+    submitted_by: Const[str]
+    submitted_at: Const[int]
+    review_order: Annotated[bytes, Order("review")]
+    status: Annotated[str, Member("review")]
+    reviewer: Annotated[str | None, Member("review")] = None
+    review_comment: Annotated[str | None, Member("review")] = None
+    request_order: Annotated[bytes | None, Order("request")] = None
+    request_json: Annotated[str | None, Member("request")] = None
+
+
 #: Every fact class and the table it lives in, parents before children.
 TABLES: dict[str, type[tuple[object, ...]]] = {
     "ol_namespace": Namespace,
@@ -315,4 +332,5 @@ TABLES: dict[str, type[tuple[object, ...]]] = {
     "facet": Facet,
     "quality_check_def": QualityCheck,
     "quality_check_result": QualityResult,
+    "dataset_registration": DatasetRegistration,
 }

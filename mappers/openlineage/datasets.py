@@ -19,6 +19,7 @@ from mappers.openlineage.listener import repair_symlink
 from mappers.openlineage.parts import DatasetPart, FacetPart, understand
 from mappers.openlineage.place import Place, Side
 from mappers.openlineage.quality import state_assertions
+from mappers.openlineage.registrations import state_registration
 from mappers.openlineage.schemas import state_schema
 from mappers.openlineage.statements import Named, Statements, name_dataset
 from mappers.openlineage.versions import read_statistics, state_reported_version, state_version, version_id
@@ -55,6 +56,7 @@ def state_dataset(say: Statements, part: DatasetPart, place: Place) -> Named:
             state_version(say, part, named, place, schema)
     elif side is Side.ITSELF:
         state_reported_version(say, part, named)
+        state_registration(say, part, named)
     if not (side is Side.ITSELF and _state_explicit(say, part, named)):
         _state_columns(say, part, named, place)
     _state_quality(say, part, named, place)

@@ -227,6 +227,28 @@ class Statistics(Struct):
     fileCount: int | None = None  # noqa: N815
 
 
+class Path(Struct):
+    """Where a producer says that it put a dataset."""
+
+    path: str
+
+
+class Boxes(Struct):
+    """The boxes of a scheduler that a job lies in, outermost first."""
+
+    boxes: list[str]
+
+
+class Registration(Struct):
+    """A request to register a dataset, or the decision about it; who asked for it, and when, identify it."""
+
+    submittedBy: str  # noqa: N815
+    submittedAt: str  # noqa: N815
+    status: str
+    reviewer: str | None = None
+    comment: str | None = None
+
+
 class Assertion(Struct):
     """The outcome of one check of a dataset."""
 
@@ -285,4 +307,7 @@ SHAPES: dict[str, type[Struct]] = {
     "inputStatistics": Statistics,
     "outputStatistics": Statistics,
     "dataQualityAssertions": Assertions,
+    "lineageBridge_path": Path,
+    "lineageBridge_boxes": Boxes,
+    "lineageBridge_registration": Registration,
 }

@@ -12,7 +12,7 @@ from mappers.openlineage.event import Event
 from mappers.openlineage.explicit import Asserter, DeclaredBy, state_job_lineage
 from mappers.openlineage.parts import understand
 from mappers.openlineage.place import Place, Side
-from mappers.openlineage.runs import state_dependencies, state_run
+from mappers.openlineage.runs import state_boxes, state_dependencies, state_run
 from mappers.openlineage.statements import Named, Rules, Statements, name_job
 
 
@@ -73,6 +73,7 @@ def _map_job_event(say: Statements, event: Event, job: Named) -> None:
 def _state_job_facets(say: Statements, event: Event, job: Named, rank: int) -> None:
     say.facets(job.id, event.job_facets, rank)
     state_dependencies(say, event.job_facets.get("lineageBridge_jobDependencies"), job)
+    state_boxes(say, event.job_facets.get("lineageBridge_boxes"), job)
 
 
 def _job_row(say: Statements, event: Event, job: Named, rank: int) -> Job:

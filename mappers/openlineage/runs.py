@@ -123,3 +123,14 @@ def state_dependencies(say: Statements, facet: FacetPart | None, job: Named) -> 
                 }
             )
             say.edge("DEPENDS", ("job", before), ("job", after), job.id, "explicit", meta=meta)
+
+
+def state_boxes(say: Statements, facet: FacetPart | None, job: Named) -> None:
+    """State the boxes that a job lies in, which claims nothing about any run of theirs."""
+    found = understand(facet, f.Boxes, say.notes)
+    inner = job
+    for name in reversed(found.boxes if found else ()):
+        box = say.job(job.namespace, name)
+        if box.id != inner.id:
+            say.edge("PARENT", ("job", box.id), ("job", inner.id), inner.id, "explicit")
+        inner = box

@@ -43,6 +43,7 @@ def state_version(say: Statements, part: DatasetPart, named: Named, place: Place
     subset = part.output_facets.get("subset")
     if subset is not None:
         more |= {"subset_order": say.order(0, subset.digest), "subset_json": subset.body}
+    more |= _reported_path(say, part)
     say.rows.append(_row(say, named, place.run, place.run, _tag(say, version) if version else tag, **more))
 
 
@@ -51,7 +52,15 @@ def state_reported_version(say: Statements, part: DatasetPart, named: Named) -> 
     version = understand(part.facets.get("version"), f.Version, say.notes)
     if version:
         writer = named_id("reported version", named.id.hex(), version.datasetVersion)
-        say.rows.append(_row(say, named, writer, None, _tag(say, version)))
+        more = read_statistics(say, part.facets.get("outputStatistics")) | _reported_path(say, part)
+        say.rows.append(_row(say, named, writer, None, _tag(say, version), **more))
+
+
+def _reported_path(say: Statements, part: DatasetPart) -> dict[str, Any]:
+    """Give the columns for a path that a producer names; without one it follows from the dataset's name."""
+    facet = part.facets.get("lineageBridge_path")
+    reported = understand(facet, f.Path, say.notes)
+    return {"path_order": say.order(0, facet.digest), "path": reported.path} if reported and facet else {}
 
 
 def _tag(say: Statements, version: f.Version) -> tuple[bytes, str]:
@@ -63,6 +72,5 @@ def _row(
     say: Statements, named: Named, writer: bytes, run: bytes | None, tag: tuple[bytes, str], **more: Any
 ) -> DatasetVersion:
     path = storage_path(named.namespace, named.name)
-    return DatasetVersion(
-        say.org, named.id, writer, version_id(named.id, writer), run, path, say.micros, *tag, **more
-    )
+    row = DatasetVersion(say.org, named.id, writer, version_id(named.id, writer), run, path, say.micros, *tag)
+    return row._replace(**more)

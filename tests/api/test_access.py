@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bridge.api.app import ROUTE_SCOPES
+from bridge.api.legacy_examples import DESCRIBED
 from tests.api.service import LINEAGE, PROBLEM, Running, settings_for
 from tests.factories import run_event
 from tests.stores import as_bytes
@@ -15,6 +16,7 @@ KEYS = [
     {"name": f"{scope} key", "sha256": hashlib.sha256(f"key-{scope}".encode()).hexdigest(), "scopes": [scope]}
     for scope in SCOPES
 ]
+BODIES = {route.path: route.example for route in DESCRIBED}
 OPEN = frozenset({"/healthz", "/readyz"})
 
 
@@ -26,7 +28,7 @@ def status(running: Running, method: str, path: str, authorization: str | None, 
     if authorization is not None:
         headers["Authorization"] = authorization
     typed = {"content-type": "application/json", **headers}
-    request = running.client.request(method, path, headers=typed, content=as_bytes(run_event()))
+    request = running.client.request(method, path, headers=typed, content=as_bytes(BODIES.get(path, run_event())))
     answer = running.run(request)
     assert answer.status_code not in {401, 403} or answer.headers["content-type"] == PROBLEM
     return answer.status_code

@@ -59,6 +59,11 @@ def value_of(settings: Settings, key: str) -> Any:
         ("identity.never_link", []),
         ("folding.job", "parent"),
         ("folding.step", "effect"),
+        ("legacy.autosys_instance", "default"),
+        ("legacy.db2_url", None),
+        ("legacy.db2_database", None),
+        ("legacy.teradata_url", None),
+        ("legacy.hdfs_url", None),
         ("log.format", "console"),
     ],
 )
@@ -179,6 +184,12 @@ def test_an_unknown_key_is_named_with_its_line_and_the_nearest_valid_one(
         ("intake:\n  noise_facets: debug\n", 2, "intake.noise_facets", "valid list"),
         ("store:\n  max_size_mb: 0.5\n", 2, "store.max_size_mb", "valid integer"),
         ("folding:\n  step: [a]\n", 2, "folding.step", "'effect' or 'listener'"),
+        ("legacy:\n  autosys_instance: a/b\n", 2, "legacy.autosys_instance", "match pattern"),
+        ("legacy:\n  db2_url: postgres://h:1\n", 2, "legacy.db2_url", "match pattern"),
+        ("legacy:\n  db2_url: db2://h:1/path\n", 2, "legacy.db2_url", "match pattern"),
+        ("legacy:\n  db2_database: A.B\n", 2, "legacy.db2_database", "match pattern"),
+        ("legacy:\n  teradata_url: teradata://\n", 2, "legacy.teradata_url", "match pattern"),
+        ("legacy:\n  hdfs_url: namenode\n", 2, "legacy.hdfs_url", "match pattern"),
         (f"server:\n  api_keys:\n  - name: a\n    sha256: {SHA}\n    scopes: [read, write]\n", 5,
          "server.api_keys.0.scopes.1", "'ingest', 'read' or 'operate'"),
         (f"server:\n  api_keys:\n  - name: a\n    sha256: {SHA}\n    scopes: []\n", 5,
@@ -302,6 +313,27 @@ def test_a_key_that_is_no_hash_is_refused_and_not_repeated(write: Write, wrong: 
     message = refusal(path)
     assert message.startswith(f"{path}:4: server.api_keys.0.sha256: String should match pattern")
     assert wrong not in message
+
+
+@pytest.mark.parametrize("kind", ["db2", "teradata", "hdfs"])
+def test_an_address_with_a_password_is_refused_and_not_repeated(write: Write, kind: str) -> None:
+    message = refusal(write(f"legacy:\n  {kind}_url: {kind}://me:hunter2@h:1\n"))
+    assert f"legacy.{kind}_url: String should match pattern" in message
+    assert "hunter2" not in message
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("autosys_instance", "PRD"),
+        ("db2_url", "db2://h:50000"),
+        ("db2_database", "PROD"),
+        ("teradata_url", "teradata://td.example.com:1025"),
+        ("hdfs_url", "hdfs://namenode:8020"),
+    ],
+)
+def test_the_words_of_legacy_jobs_can_be_given_a_meaning(write: Write, key: str, value: str) -> None:
+    assert value_of(load_settings([write(f"legacy:\n  {key}: {value}\n")]), f"legacy.{key}") == value
 
 
 def test_the_example_runs_as_it_is_and_says_the_defaults() -> None:

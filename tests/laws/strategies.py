@@ -97,6 +97,10 @@ _dataset_facets = {
         lambda ok: make.facet(assertions=[{"assertion": "not_null", "success": ok, "column": "k"}])
     ),
     "custom": VARIANTS.map(lambda n: make.facet(any=n)),
+    "lineageBridge_path": VARIANTS.map(lambda n: make.facet(path=f"/p/{n}")),
+    "lineageBridge_registration": st.builds(
+        make.registration, st.sampled_from(("PENDING", "APPROVED", "REJECTED")), note=VARIANTS
+    ),
 }
 _statistics = VARIANTS.map(lambda n: make.facet(rowCount=n, size=n * 10))
 
@@ -123,6 +127,7 @@ _job_facets = _maybe(
     ),
     documentation=VARIANTS.map(lambda n: make.facet(description=f"job {n}")),
     lineage=_job_lineage,
+    lineageBridge_boxes=st.lists(st.sampled_from(JOBS), max_size=2).map(lambda names: make.facet(boxes=names)),
     lineageBridge_note=VARIANTS.map(lambda n: make.facet(note=n)),
 )
 _run_facets = _maybe(

@@ -52,10 +52,15 @@ def upgrade() -> None:
         sa.Column("dataset_id", sa.LargeBinary(), nullable=False),
         sa.Column("submitted_by", TEXT, nullable=False),
         sa.Column("submitted_at", sa.BigInteger(), nullable=False),
+        sa.Column("review_order", sa.LargeBinary(), nullable=False),
         sa.Column("status", TEXT, nullable=False),
         sa.Column("reviewer", TEXT, nullable=True),
         sa.Column("review_comment", TEXT, nullable=True),
+        sa.Column("request_order", sa.LargeBinary(), nullable=True),
+        sa.Column("request_json", TEXT, nullable=True),
+        sa.CheckConstraint("status IN ('PENDING', 'APPROVED', 'REJECTED')"),
         sa.PrimaryKeyConstraint("org_id", "reg_id"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "dataset_schema",
@@ -115,6 +120,7 @@ def upgrade() -> None:
         sa.Column("subset_json", TEXT, nullable=True),
         sa.Column("key_order", sa.LargeBinary(), nullable=True),
         sa.Column("idempotency_key", TEXT, nullable=True),
+        sa.Column("path_order", sa.LargeBinary(), nullable=True),
         sa.Column("checksum", TEXT, nullable=True),
         sa.Column("metadata_json", TEXT, nullable=True),
         sa.PrimaryKeyConstraint("org_id", "dataset_id", "writer_id"),

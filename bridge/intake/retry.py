@@ -1,0 +1,29 @@
+"""What could not be taken or merged, read again as what it once was."""
+
+from bridge.intake.legacy import Delivery, LegacyReader
+from bridge.intake.reading import Reader
+from bridge.store.rejected import Trouble
+from bridge.store.writer import Incoming, Rejected
+
+
+class Retry:
+    """Reads again what is kept."""
+
+    def __init__(self, reader: Reader, legacy: LegacyReader) -> None:
+        self._reader = reader
+        self._legacy = legacy
+
+    def read(self, trouble: Trouble, payload: bytes) -> list[Incoming]:
+        """Give the events to write; none while it cannot be taken or merged."""
+        found = self._read(trouble, payload)
+        if isinstance(found, Rejected) or any(item.failure is not None for item in found):
+            return []
+        return found
+
+    def _read(self, trouble: Trouble, payload: bytes) -> list[Incoming] | Rejected:
+        if trouble.kind == "rejected" and (delivery := Delivery.of_source(trouble.source)):
+            return self._legacy.read(payload, delivery, trouble.last_at)
+        # An event already in the log keeps its mark: history stays history only if every receipt says so.
+        known = trouble.kind == "unmerged"
+        item = self._reader.read(payload, trouble.source, historical=known)
+        return item if isinstance(item, Rejected) else [item]

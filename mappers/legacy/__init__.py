@@ -1,0 +1,1 @@
+"""What jobs that do not speak OpenLineage report about themselves, turned into OpenLineage events."""
