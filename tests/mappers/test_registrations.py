@@ -88,7 +88,7 @@ def test_a_run_cannot_register_what_it_touches(store: Store) -> None:
 
 def test_the_store_itself_takes_no_other_status(store: Store) -> None:
     store.apply(asked())
-    with pytest.raises(RefusedRow, match="(?i)check"):
+    with pytest.raises(RefusedRow, match=r"(?i)check"):
         store.db.run("UPDATE dataset_registration SET status = 'MAYBE'")
 
 
