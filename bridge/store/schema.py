@@ -12,9 +12,6 @@ from mappers.errors import StoreMismatch
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
-#: What the query planner is told: rows a table, and rows that match the second, third … column of a key.
-_ROWS = 1_000_000
-_MATCHES = (8, 4, 2)
 #: What daemons that start together wait for, so that one of them makes the schema.
 _LOCK = 7_305_442_180_413_001
 _SECONDS_A_DAY = 86_400
@@ -50,7 +47,6 @@ def prepare_sqlite(path: Path) -> None:
         connected.exec_driver_sql("PRAGMA journal_mode=WAL")
         connected.exec_driver_sql("BEGIN IMMEDIATE")
         _migrate(connected, store_version(_driver(connected)), str(path), SQLITE)
-        _teach_planner(connected)
         connected.commit()
 
 
@@ -127,27 +123,3 @@ def _make_views(driver: Any, queries: dict[str, str]) -> None:
         driver.execute(f"DROP VIEW IF EXISTS {name}")
     for name, query in queries.items():
         driver.execute(f"CREATE VIEW {name} AS {query}")
-
-
-def _teach_planner(connection: "Connection") -> None:
-    """Tell SQLite that nearly all rows share their org_id.
-
-    Without figures it takes the first column of a key for selective, and reads a whole table where an
-    index would lead it to three rows.
-    """
-    from bridge.store.tables import metadata  # noqa: PLC0415 - a store that is up to date starts without it
-
-    connection.exec_driver_sql("ANALYZE")
-    connection.exec_driver_sql("DELETE FROM sqlite_stat1")
-    for table in metadata.sorted_tables:
-        with_rowid = table.dialect_options["sqlite"]["with_rowid"]
-        primary = f"sqlite_autoindex_{table.name}_1" if with_rowid else table.name
-        keys = {primary: [*table.primary_key.columns]}
-        keys |= {str(index.name): [*index.columns] for index in table.indexes}
-        for name, columns in keys.items():
-            if columns[0].name == "org_id":
-                figures = [_ROWS, _ROWS, *_MATCHES[: len(columns) - 2]][: len(columns) + 1]
-                figures += [1] * (len(columns) + 1 - len(figures))
-                connection.exec_driver_sql(
-                    "INSERT INTO sqlite_stat1 VALUES (?, ?, ?)", (table.name, name, " ".join(map(str, figures)))
-                )

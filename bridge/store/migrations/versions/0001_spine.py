@@ -21,10 +21,10 @@ def upgrade() -> None:
         sa.Column("run_id", sa.LargeBinary(), nullable=False),
         sa.Column("run_start", sa.BigInteger(), nullable=False),
         sa.Column("shown", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("org_id", "job_id", "target_id"),
+        sa.PrimaryKeyConstraint("job_id", "target_id", "org_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_column_head__run_id", "column_head", ["org_id", "run_id"], unique=False)
+    op.create_index("ix_column_head__run_id", "column_head", ["run_id", "org_id"], unique=False)
     op.create_table(
         "column_lineage",
         sa.Column("org_id", TEXT, nullable=False),
@@ -42,7 +42,7 @@ def upgrade() -> None:
         sa.Column("transformation_description", TEXT, nullable=False),
         sa.Column("confidence_score", sa.Float(), server_default=sa.text("1.0"), nullable=False),
         sa.Column("is_active", sa.Boolean(), server_default=sa.true(), nullable=False),
-        sa.PrimaryKeyConstraint("org_id", "target_id", "source_id", "lineage_id"),
+        sa.PrimaryKeyConstraint("target_id", "source_id", "lineage_id", "org_id"),
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -59,7 +59,7 @@ def upgrade() -> None:
         sa.Column("request_order", sa.LargeBinary(), nullable=True),
         sa.Column("request_json", TEXT, nullable=True),
         sa.CheckConstraint("status IN ('PENDING', 'APPROVED', 'REJECTED')"),
-        sa.PrimaryKeyConstraint("org_id", "reg_id"),
+        sa.PrimaryKeyConstraint("reg_id", "org_id"),
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -74,7 +74,7 @@ def upgrade() -> None:
         sa.Column("read_at", sa.BigInteger(), nullable=True),
         sa.Column("columns_order", sa.LargeBinary(), nullable=True),
         sa.Column("columns_json", TEXT, nullable=True),
-        sa.PrimaryKeyConstraint("org_id", "dataset_id", "schema_hash"),
+        sa.PrimaryKeyConstraint("dataset_id", "schema_hash", "org_id"),
         sqlite_with_rowid=True,
     )
     op.create_table(
@@ -84,10 +84,10 @@ def upgrade() -> None:
         sa.Column("target_id", sa.LargeBinary(), nullable=False),
         sa.Column("run_id", sa.LargeBinary(), nullable=False),
         sa.Column("renamed_at", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("org_id", "source_id", "target_id", "run_id"),
+        sa.PrimaryKeyConstraint("source_id", "target_id", "run_id", "org_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_dataset_succession__target_id", "dataset_succession", ["org_id", "target_id"], unique=False, sqlite_where=None, postgresql_where=None)
+    op.create_index("ix_dataset_succession__target_id", "dataset_succession", ["target_id", "org_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "dataset_symlink",
         sa.Column("org_id", TEXT, nullable=False),
@@ -95,10 +95,10 @@ def upgrade() -> None:
         sa.Column("alias_id", sa.LargeBinary(), nullable=False),
         sa.Column("identifier_type", TEXT, nullable=False),
         sa.Column("asserted_at", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("org_id", "dataset_id", "alias_id", "identifier_type"),
+        sa.PrimaryKeyConstraint("dataset_id", "alias_id", "identifier_type", "org_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_dataset_symlink__alias_id", "dataset_symlink", ["org_id", "alias_id"], unique=False, sqlite_where=None, postgresql_where=None)
+    op.create_index("ix_dataset_symlink__alias_id", "dataset_symlink", ["alias_id", "org_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "dataset_version",
         sa.Column("org_id", TEXT, nullable=False),
@@ -123,18 +123,18 @@ def upgrade() -> None:
         sa.Column("path_order", sa.LargeBinary(), nullable=True),
         sa.Column("checksum", TEXT, nullable=True),
         sa.Column("metadata_json", TEXT, nullable=True),
-        sa.PrimaryKeyConstraint("org_id", "dataset_id", "writer_id"),
+        sa.PrimaryKeyConstraint("dataset_id", "writer_id", "org_id"),
         sqlite_with_rowid=False,
     )
     op.create_index(
         "ix_dataset_version__idempotency_key",
         "dataset_version",
-        ["org_id", "idempotency_key"],
+        ["idempotency_key", "org_id"],
         unique=False,
         sqlite_where=sa.text("idempotency_key IS NOT NULL"),
         postgresql_where=sa.text("idempotency_key IS NOT NULL"),
     )
-    op.create_index("ix_dataset_version__version_tag", "dataset_version", ["org_id", "version_tag"], unique=False, sqlite_where=None, postgresql_where=None)
+    op.create_index("ix_dataset_version__version_tag", "dataset_version", ["version_tag", "org_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "dirty_mark",
         sa.Column("org_id", TEXT, nullable=False),
@@ -142,7 +142,7 @@ def upgrade() -> None:
         sa.Column("kind", TEXT, nullable=False),
         sa.Column("key", sa.LargeBinary(), nullable=False),
         sa.Column("marked_at", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("org_id", "target", "kind", "key"),
+        sa.PrimaryKeyConstraint("target", "kind", "key", "org_id"),
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -153,7 +153,7 @@ def upgrade() -> None:
         sa.Column("name", TEXT, nullable=False),
         sa.Column("facet_order", sa.LargeBinary(), nullable=False),
         sa.Column("body", TEXT, nullable=True),
-        sa.PrimaryKeyConstraint("org_id", "owner_id", "about_id", "name"),
+        sa.PrimaryKeyConstraint("owner_id", "about_id", "name", "org_id"),
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -162,7 +162,7 @@ def upgrade() -> None:
         sa.Column("path", TEXT, nullable=False),
         sa.Column("fingerprint", sa.LargeBinary(), nullable=False),
         sa.Column("position", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("org_id", "path"),
+        sa.PrimaryKeyConstraint("path", "org_id"),
     )
     op.create_table(
         "intake_ledger",
@@ -172,7 +172,7 @@ def upgrade() -> None:
         sa.Column("events", sa.BigInteger(), nullable=False),
         sa.Column("rejected", sa.BigInteger(), nullable=False),
         sa.Column("retried", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("org_id", "source", "writer_id"),
+        sa.PrimaryKeyConstraint("source", "writer_id", "org_id"),
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -191,16 +191,16 @@ def upgrade() -> None:
         sa.Column("transform_meta", TEXT, nullable=True),
         sa.Column("declared_io", sa.LargeBinary(), nullable=True),
         sa.Column("declared_lineage", sa.LargeBinary(), nullable=True),
-        sa.PrimaryKeyConstraint("org_id", "source_id", "target_id", "edge_role", "job_id", "evidence"),
+        sa.PrimaryKeyConstraint("source_id", "target_id", "edge_role", "job_id", "evidence", "org_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_lineage_edge__target_id", "lineage_edge", ["org_id", "target_id"], unique=False, sqlite_where=None, postgresql_where=None)
+    op.create_index("ix_lineage_edge__target_id", "lineage_edge", ["target_id", "org_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "lineage_set",
         sa.Column("org_id", TEXT, nullable=False),
         sa.Column("set_id", sa.LargeBinary(), nullable=False),
         sa.Column("members", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("org_id", "set_id"),
+        sa.PrimaryKeyConstraint("set_id", "org_id"),
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -224,10 +224,10 @@ def upgrade() -> None:
         sa.Column("declared_lineage", sa.LargeBinary(), nullable=True),
         sa.Column("class_id", sa.LargeBinary(), nullable=False),
         sa.Column("is_active", sa.Boolean(), server_default=sa.true(), nullable=False),
-        sa.PrimaryKeyConstraint("org_id", "dataset_id"),
+        sa.PrimaryKeyConstraint("dataset_id", "org_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_ol_dataset__class_id", "ol_dataset", ["org_id", "class_id"], unique=False, sqlite_where=None, postgresql_where=None)
+    op.create_index("ix_ol_dataset__class_id", "ol_dataset", ["class_id", "org_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "ol_job",
         sa.Column("org_id", TEXT, nullable=False),
@@ -248,7 +248,7 @@ def upgrade() -> None:
         sa.Column("owner_email", TEXT, nullable=True),
         sa.Column("declared_io", sa.LargeBinary(), nullable=True),
         sa.Column("declared_lineage", sa.LargeBinary(), nullable=True),
-        sa.PrimaryKeyConstraint("org_id", "job_id"),
+        sa.PrimaryKeyConstraint("job_id", "org_id"),
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -259,7 +259,7 @@ def upgrade() -> None:
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("description", TEXT, nullable=True),
         sa.Column("spec_version", TEXT, server_default="2-0-2", nullable=False),
-        sa.PrimaryKeyConstraint("org_id", "namespace_id"),
+        sa.PrimaryKeyConstraint("namespace_id", "org_id"),
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -290,14 +290,14 @@ def upgrade() -> None:
         sa.Column("root_run_id", sa.LargeBinary(), nullable=True),
         sa.Column("root_job_id", sa.LargeBinary(), nullable=True),
         sa.Column("explicit", sa.Boolean(), nullable=False),
-        sa.PrimaryKeyConstraint("org_id", "run_id"),
+        sa.PrimaryKeyConstraint("run_id", "org_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_ol_run__job_id__started_at", "ol_run", ["org_id", "job_id", "started_at"], unique=False, sqlite_where=None, postgresql_where=None)
+    op.create_index("ix_ol_run__job_id__started_at", "ol_run", ["job_id", "started_at", "org_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_index(
         "ix_ol_run__parent_run_id",
         "ol_run",
-        ["org_id", "parent_run_id"],
+        ["parent_run_id", "org_id"],
         unique=False,
         sqlite_where=sa.text("parent_run_id IS NOT NULL"),
         postgresql_where=sa.text("parent_run_id IS NOT NULL"),
@@ -316,10 +316,10 @@ def upgrade() -> None:
         sa.Column("row_count", sa.BigInteger(), nullable=True),
         sa.Column("byte_count", sa.BigInteger(), nullable=True),
         sa.Column("file_count", sa.BigInteger(), nullable=True),
-        sa.PrimaryKeyConstraint("org_id", "run_id", "dataset_id", "job_id"),
+        sa.PrimaryKeyConstraint("run_id", "dataset_id", "job_id", "org_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_ol_run_input__dataset_id", "ol_run_input", ["org_id", "dataset_id"], unique=False, sqlite_where=None, postgresql_where=None)
+    op.create_index("ix_ol_run_input__dataset_id", "ol_run_input", ["dataset_id", "org_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "ol_run_output",
         sa.Column("org_id", TEXT, nullable=False),
@@ -331,10 +331,10 @@ def upgrade() -> None:
         sa.Column("dropped_at", sa.BigInteger(), nullable=True),
         sa.Column("lifecycle_order", sa.LargeBinary(), nullable=True),
         sa.Column("lifecycle", TEXT, nullable=True),
-        sa.PrimaryKeyConstraint("org_id", "run_id", "dataset_id", "job_id"),
+        sa.PrimaryKeyConstraint("run_id", "dataset_id", "job_id", "org_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_ol_run_output__dataset_id", "ol_run_output", ["org_id", "dataset_id"], unique=False, sqlite_where=None, postgresql_where=None)
+    op.create_index("ix_ol_run_output__dataset_id", "ol_run_output", ["dataset_id", "org_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "ol_schema_version",
         sa.Column("version_id", sa.BigInteger(), autoincrement=False, nullable=False),
@@ -356,13 +356,13 @@ def upgrade() -> None:
         sa.Column("definition_order", sa.LargeBinary(), nullable=True),
         sa.Column("sql_expression", TEXT, nullable=True),
         sa.Column("expected_result", TEXT, nullable=True),
-        sa.PrimaryKeyConstraint("org_id", "qdef_id"),
+        sa.PrimaryKeyConstraint("qdef_id", "org_id"),
         sqlite_with_rowid=False,
     )
     op.create_index(
         "ix_quality_check_def__dataset_id",
         "quality_check_def",
-        ["org_id", "dataset_id"],
+        ["dataset_id", "org_id"],
         unique=False,
         sqlite_where=sa.text("dataset_id IS NOT NULL"),
         postgresql_where=sa.text("dataset_id IS NOT NULL"),
@@ -378,10 +378,10 @@ def upgrade() -> None:
         sa.Column("executed_at", sa.BigInteger(), nullable=False),
         sa.Column("status", TEXT, nullable=False),
         sa.Column("detail_json", TEXT, nullable=True),
-        sa.PrimaryKeyConstraint("org_id", "qres_id"),
+        sa.PrimaryKeyConstraint("qres_id", "org_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_quality_check_result__qdef_id", "quality_check_result", ["org_id", "qdef_id"], unique=False, sqlite_where=None, postgresql_where=None)
+    op.create_index("ix_quality_check_result__qdef_id", "quality_check_result", ["qdef_id", "org_id"], unique=False, sqlite_where=None, postgresql_where=None)
     op.create_table(
         "rejected_event",
         sa.Column("org_id", TEXT, nullable=False),
@@ -394,12 +394,12 @@ def upgrade() -> None:
         sa.Column("receipts", sa.BigInteger(), nullable=False),
         sa.Column("payload_size", sa.BigInteger(), nullable=False),
         sa.Column("payload", sa.LargeBinary(), nullable=True),
-        sa.PrimaryKeyConstraint("org_id", "payload_hash"),
+        sa.PrimaryKeyConstraint("payload_hash", "org_id"),
     )
-    op.create_index("ix_rejected_event__last_at", "rejected_event", ["org_id", "last_at"], unique=False)
+    op.create_index("ix_rejected_event__last_at", "rejected_event", ["last_at", "org_id"], unique=False)
     _create_run_event()
-    op.create_index("ix_run_event__failure", "run_event", ["org_id", "seq"], unique=False, sqlite_where=sa.text("failure IS NOT NULL"), postgresql_where=sa.text("failure IS NOT NULL"))
-    op.create_index("ux_run_event__event_time__event_hash", "run_event", ["org_id", "event_time", "event_hash"], unique=True)
+    op.create_index("ix_run_event__failure", "run_event", ["seq", "org_id"], unique=False, sqlite_where=sa.text("failure IS NOT NULL"), postgresql_where=sa.text("failure IS NOT NULL"))
+    op.create_index("ux_run_event__event_time__event_hash", "run_event", ["event_time", "event_hash", "org_id"], unique=True)
     op.create_table(
         "run_explicit",
         sa.Column("org_id", TEXT, nullable=False),
@@ -407,7 +407,7 @@ def upgrade() -> None:
         sa.Column("job_id", sa.LargeBinary(), nullable=False),
         sa.Column("run_id", sa.LargeBinary(), nullable=False),
         sa.Column("set_id", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("org_id", "target_id", "job_id", "run_id", "set_id"),
+        sa.PrimaryKeyConstraint("target_id", "job_id", "run_id", "set_id", "org_id"),
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -419,7 +419,7 @@ def upgrade() -> None:
         sa.Column("explicit", sa.Boolean(), nullable=False),
         sa.Column("columns_order", sa.LargeBinary(), nullable=True),
         sa.Column("columns_set", sa.LargeBinary(), nullable=True),
-        sa.PrimaryKeyConstraint("org_id", "target_id", "job_id", "run_id"),
+        sa.PrimaryKeyConstraint("target_id", "job_id", "run_id", "org_id"),
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -431,7 +431,7 @@ def upgrade() -> None:
         sa.Column("sla_window_sec", sa.BigInteger(), nullable=True),
         sa.Column("escalation_json", TEXT, nullable=True),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("org_id", "sla_id"),
+        sa.PrimaryKeyConstraint("sla_id", "org_id"),
     )
     op.create_table("store_meta", sa.Column("name", TEXT, nullable=False), sa.Column("value", TEXT, nullable=False), sa.PrimaryKeyConstraint("name"))
 
@@ -461,4 +461,4 @@ def _create_run_event() -> None:
     seq = sa.Column("seq", sa.BigInteger(), server_default=sa.text("nextval('run_event_seq')"), nullable=False)
     op.create_table("run_event", seq, *columns, postgresql_partition_by="RANGE (event_time)")
     op.execute("CREATE TABLE run_event_default PARTITION OF run_event DEFAULT")
-    op.create_index("ix_run_event__seq", "run_event", ["org_id", "seq"])
+    op.create_index("ix_run_event__seq", "run_event", ["seq", "org_id"])
