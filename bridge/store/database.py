@@ -6,9 +6,17 @@ and `{among}` stands for a list of ids. Where the two differ, a method here says
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from mappers.canonical.merge import Row
+
+
+class Insert(NamedTuple):
+    """An insertion of many rows: where, which columns of which types, and what to do with rows that are there."""
+
+    table: str
+    columns: dict[str, type]
+    conflict: str
 
 
 class Database(Protocol):
@@ -25,8 +33,8 @@ class Database(Protocol):
     def among(self, sql: str, ids: Iterable[bytes], *values: Any) -> list[tuple[Any, ...]]:
         """Give all rows of a query whose `{among}` means one of these ids."""
 
-    def each(self, sql: str, values: Sequence[Sequence[Any]]) -> list[list[tuple[Any, ...]]]:
-        """Give the rows of a query for each of several sets of values."""
+    def given(self, sql: str, ids: Sequence[tuple[bytes, ...]], *values: Any) -> list[tuple[Any, ...]]:
+        """Give all rows of a query in which `{given}` is a table of these ids, its columns a, b, c."""
 
     def stream(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         """Give the rows of a query one by one, without holding them all."""
@@ -39,6 +47,9 @@ class Database(Protocol):
 
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Execute a statement for each row of values."""
+
+    def insert(self, statement: Insert, rows: Sequence[Sequence[Any]]) -> None:
+        """Insert rows of which no two have the same key."""
 
     def merge(self, row_class: type[Row], rows: Sequence[Row]) -> None:
         """Merge rows of one class, in the order of their keys, into their table."""

@@ -1,8 +1,8 @@
 """Which column lineage is active: what the newest run says that speaks of a target."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from bridge.store.database import Database
+from bridge.store.database import Database, Insert
 from mappers.canonical.facts import ColumnLineage, Job, Run, RunLineage
 from mappers.canonical.identity import NOBODY, digest
 from mappers.canonical.merge import Reducer
@@ -36,22 +36,26 @@ WHERE l.org_id = ?1 AND l.run_id = ?4 AND l.job_id = ?2 AND l.target_id = ?3
   AND (j.declared_lineage IS NULL OR l.columns_order <> j.declared_lineage)
 """
 _STARTS = "SELECT run_id, started_at FROM ol_run WHERE org_id = ?1 AND run_id {among} AND started_at IS NOT NULL"
-_HEAD = "SELECT run_id, run_start, shown FROM column_head WHERE org_id = ?1 AND job_id = ?2 AND target_id = ?3"
+_HEADS = """
+SELECT h.job_id, h.target_id, h.run_id, h.run_start, h.shown FROM {given} g
+JOIN column_head h ON h.job_id = g.a AND h.target_id = g.b AND h.org_id = ?1
+"""
 _JOB = "SELECT job_id FROM ol_job WHERE org_id = ?1 AND job_id = ?2"
 _SAID = """
-SELECT l.explicit, s.members FROM run_lineage l
-LEFT JOIN lineage_set s ON s.org_id = l.org_id AND s.set_id = l.columns_set
-WHERE l.org_id = ?1 AND l.job_id = ?2 AND l.target_id = ?3 AND l.run_id = ?4
+SELECT l.job_id, l.target_id, l.explicit, s.members FROM {given} g
+JOIN run_lineage l ON l.job_id = g.a AND l.target_id = g.b AND l.run_id = g.c AND l.org_id = ?1
+LEFT JOIN lineage_set s ON s.set_id = l.columns_set AND s.org_id = l.org_id
 """
 _EXPLICIT = """
 SELECT s.members FROM run_explicit e JOIN lineage_set s ON s.org_id = e.org_id AND s.set_id = e.set_id
 WHERE e.org_id = ?1 AND e.job_id = ?2 AND e.target_id = ?3 AND e.run_id = ?4
 """
-_WRITE_HEAD = """
-INSERT INTO column_head (org_id, job_id, target_id, run_id, run_start, shown) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-ON CONFLICT (org_id, job_id, target_id) DO UPDATE
-SET run_id = excluded.run_id, run_start = excluded.run_start, shown = excluded.shown
-"""
+_WRITE_HEADS = Insert(
+    "column_head",
+    {"org_id": str, "job_id": bytes, "target_id": bytes, "run_id": bytes, "run_start": int, "shown": bytes},
+    "ON CONFLICT (org_id, job_id, target_id) DO UPDATE"
+    " SET run_id = excluded.run_id, run_start = excluded.run_start, shown = excluded.shown",
+)
 _LINES = """
 SELECT source_id, lineage_id, is_active FROM column_lineage WHERE org_id = ?1 AND target_id = ?2 AND job_id = ?3
 """
@@ -83,17 +87,20 @@ class Heads:
             self._db.hold(_JOB, self._org, job)
         pairs = sorted(spoken.keys() | recount)
         heads = self._newest(pairs, spoken, recount)
-        said = self._db.each(_SAID, [(self._org, *pair, run) for pair, (_, run, _) in zip(pairs, heads, strict=True)])
+        wanted = [(*pair, run) for pair, (_, run, _) in zip(pairs, heads, strict=True)]
+        said = {(job, target): what for job, target, *what in self._db.given(_SAID, wanted, self._org)}
         asserted: dict[_Pair, set[_Line]] = {}
         for line in changes.rows(ColumnLineage) if pairs else ():
             asserted.setdefault((line.job_id, line.target_id), set()).add((line.source_id, line.lineage_id))
-        for pair, (old, run, start), ((explicit, columns),) in zip(pairs, heads, said, strict=True):
-            members = self._shown(pair, run, explicit, columns)
+        written: list[tuple[Any, ...]] = []
+        for pair, (old, run, start) in zip(pairs, heads, strict=True):
+            members = self._shown(pair, run, *said[pair])
             new = _Head(run, start, digest(members))
             if new != old:
-                self._db.run(_WRITE_HEAD, self._org, *pair, *new)
+                written.append((self._org, *pair, *new))
             moved = old is not None and old.shown != new.shown
             self._flip(pair, moved, set(_split(members)), asserted.get(pair, set()))
+        self._db.insert(_WRITE_HEADS, written)
 
     def _spoken(self, changes: Reducer) -> dict[_Pair, set[bytes]]:
         """Give the runs of these changes that speak of each job's target."""
@@ -111,9 +118,10 @@ class Heads:
     ) -> list[tuple[_Head | None, bytes, int]]:
         """Give for each pair the head it had, and the run that is newest now, with its start."""
         starts = dict(self._db.among(_STARTS, sorted(set().union(*spoken.values())), self._org))
+        heads = {(job, target): _Head(*head) for job, target, *head in self._db.given(_HEADS, pairs, self._org)}
         newest: list[tuple[_Head | None, bytes, int]] = []
-        for pair, found in zip(pairs, self._db.each(_HEAD, [(self._org, *pair) for pair in pairs]), strict=True):
-            old = _Head(*found[0]) if found else None
+        for pair in pairs:
+            old = heads.get(pair)
             if pair in recount:
                 ((run, start),) = self._db.rows(_NEWEST, self._org, *pair)
             else:

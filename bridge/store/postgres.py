@@ -3,18 +3,21 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import psycopg
 from psycopg import errors as pg
 from psycopg.rows import tuple_row
 
+from bridge.store.arrays import dumpers, packed
+from bridge.store.database import Insert
 from bridge.store.upsert import upsert_arrays
 from mappers.canonical.identity import digest
-from mappers.canonical.merge import Row
+from mappers.canonical.merge import Row, plain_type, plan_of
 from mappers.errors import LineageBridgeError, RefusedRow, StorageFailure, StoreBusy, StoreFull, StoreGone
 
+_LETTERS = "abcdef"
 _MARK = re.compile(r"\?(\d+)")
 #: What a connection relies on, whatever the server's defaults are.
 _SESSION = """
@@ -55,6 +58,8 @@ class PostgresDatabase:
                 application_name="lineage-bridge", connect_timeout=10,
             )  # fmt: skip
             connection.execute(self._session)
+            for made, dumper in dumpers().items():
+                connection.adapters.register_dumper(made, dumper)
         except psycopg.Error as error:
             raise translated(error) from error
         return connection
@@ -77,15 +82,14 @@ class PostgresDatabase:
         wanted = list(ids)
         if not wanted:
             return []
-        return self.rows(sql.replace("{among}", f"= ANY(?{len(values) + 1}::bytea[])"), *values, wanted)
+        return self.rows(sql.replace("{among}", f"= ANY(?{len(values) + 1})"), *values, packed(bytes, wanted))
 
-    def each(self, sql: str, values: Sequence[Sequence[Any]]) -> list[list[tuple[Any, ...]]]:
-        """Give the rows of a query for each of several sets of values, asked for all at once."""
-        try:
-            asked = [self._connected().execute(_numbered(sql), bound) for bound in values]
-            return [cursor.fetchall() for cursor in asked]
-        except psycopg.Error as error:
-            raise translated(error) from error
+    def given(self, sql: str, ids: Sequence[tuple[bytes, ...]], *values: Any) -> list[tuple[Any, ...]]:
+        """Give all rows of a query in which `{given}` is a table of these ids, its columns a, b, c."""
+        if not ids:
+            return []
+        columns = [packed(bytes, column) for column in zip(*ids, strict=True)]
+        return self.rows(_given(sql, len(values), len(columns)), *values, *columns)
 
     def stream(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         """Give the rows of a query one by one, without holding them all."""
@@ -110,11 +114,21 @@ class PostgresDatabase:
         for row in rows:
             self.run(sql, *row)
 
+    def insert(self, statement: Insert, rows: Sequence[Sequence[Any]]) -> None:
+        """Insert rows of which no two have the same key."""
+        if rows:
+            columns = map(packed, statement.columns.values(), zip(*rows, strict=True))
+            names = ", ".join(statement.columns)
+            arrays = ", ".join(f"?{i + 1}" for i in range(len(statement.columns)))
+            source = f"SELECT * FROM unnest({arrays})"
+            self.run(f"INSERT INTO {statement.table} ({names}) {source} {statement.conflict}", *columns)
+
     def merge(self, row_class: type[Row], rows: Sequence[Row]) -> None:
         """Merge rows of one class, in the order of their keys, into their table."""
         if rows:
             (org, *_), *columns = zip(*rows, strict=True)
-            self.run(upsert_arrays(row_class), org, *map(list, columns))
+            kinds = _kinds(row_class)
+            self.run(upsert_arrays(row_class), org, *map(packed, kinds, columns))
 
     def lock(self, what: str) -> None:
         """Let no other transaction that asks for the same lock go on before this one ends."""
@@ -170,6 +184,18 @@ class PostgresDatabase:
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+
+@cache
+def _kinds(row_class: type[Row]) -> list[type]:
+    """Give the types of a row's columns behind the organisation."""
+    return [plain_type(hint) for hint in plan_of(row_class).types[1:]]
+
+
+@cache
+def _given(sql: str, fixed: int, width: int) -> str:
+    arrays = ", ".join(f"?{fixed + i + 1}" for i in range(width))
+    return sql.replace("{given}", f"(SELECT * FROM unnest({arrays}) AS u ({', '.join(_LETTERS[:width])}))")
 
 
 @lru_cache(maxsize=512)

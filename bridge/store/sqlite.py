@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from bridge.store.checkpointer import Checkpointer
+from bridge.store.database import Insert
 from bridge.store.upsert import upsert_row
 from mappers.canonical.merge import Row
 from mappers.errors import LineageBridgeError, RefusedRow, StorageFailure, StoreBusy, StoreFull
@@ -16,6 +17,7 @@ _CACHE_KIB = 65_536
 #: Where the log is moved by the commit itself, should nobody have moved it earlier.
 _CHECKPOINT_PAGES = 32_000
 _MOST_IDS = 512
+_LETTERS = "abcdef"
 
 _REFUSALS = (
     sqlite3.ProgrammingError,
@@ -84,9 +86,14 @@ class SqliteDatabase:
             found.extend(self.rows(_among(sql, len(values), size), *values, *part))
         return found
 
-    def each(self, sql: str, values: Sequence[Sequence[Any]]) -> list[list[tuple[Any, ...]]]:
-        """Give the rows of a query for each of several sets of values."""
-        return [self.rows(sql, *bound) for bound in values]
+    def given(self, sql: str, ids: Sequence[tuple[bytes, ...]], *values: Any) -> list[tuple[Any, ...]]:
+        """Give all rows of a query in which `{given}` is a table of these ids, its columns a, b, c."""
+        found: list[tuple[Any, ...]] = []
+        for i in range(0, len(ids), _MOST_IDS):
+            part = ids[i : i + _MOST_IDS]
+            whole = _given(sql, len(values), len(part), len(part[0]))
+            found.extend(self.rows(whole, *values, *(value for row in part for value in row)))
+        return found
 
     def stream(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         """Give the rows of a query one by one, without holding them all."""
@@ -109,6 +116,12 @@ class SqliteDatabase:
             self.connection.executemany(sql, rows)
         except _ERRORS as error:
             raise translated(error) from error
+
+    def insert(self, statement: Insert, rows: Sequence[Sequence[Any]]) -> None:
+        """Insert rows of which no two have the same key."""
+        marks = ", ".join("?" * len(statement.columns))
+        columns = ", ".join(statement.columns)
+        self.run_many(f"INSERT INTO {statement.table} ({columns}) VALUES ({marks}) {statement.conflict}", rows)
 
     def merge(self, row_class: type[Row], rows: Sequence[Row]) -> None:
         """Merge rows of one class, in the order of their keys, into their table."""
@@ -162,6 +175,15 @@ class SqliteDatabase:
 def _among(sql: str, fixed: int, count: int) -> str:
     marks = ", ".join(f"?{fixed + i}" for i in range(1, count + 1))
     return sql.replace("{among}", f"IN ({marks})")
+
+
+@lru_cache(maxsize=256)
+def _given(sql: str, fixed: int, count: int, width: int) -> str:
+    names = ", ".join(f"column{i + 1} AS {_LETTERS[i]}" for i in range(width))
+    rows = ", ".join(
+        "(" + ", ".join(f"?{fixed + row * width + i + 1}" for i in range(width)) + ")" for row in range(count)
+    )
+    return sql.replace("{given}", f"(SELECT {names} FROM (VALUES {rows}))")
 
 
 def translated(error: Exception) -> LineageBridgeError:

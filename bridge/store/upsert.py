@@ -3,14 +3,12 @@
 from functools import cache
 
 from mappers.canonical.facts import TABLES, Dataset
-from mappers.canonical.merge import Register, Row, plain_type, plan_of
+from mappers.canonical.merge import Register, Row, plan_of
 
 _TABLE_OF = {row_class: name for name, row_class in TABLES.items()}
 
 #: Computed columns that need a value at birth, and the key column they start from.
 _BORN_AS: dict[type[Row], tuple[str, str]] = {Dataset: ("class_id", "dataset_id")}
-
-_POSTGRES_TYPES = {bytes: "bytea", str: "text", int: "bigint", bool: "boolean"}
 
 
 @cache
@@ -35,8 +33,8 @@ def upsert_arrays(row_class: type[Row]) -> str:
     """
     plan = plan_of(row_class)
     org, *others = plan.names
-    arrays = [f"${i}::{_POSTGRES_TYPES[plain_type(plan.types[i - 1])]}[]" for i in range(2, len(plan.names) + 1)]
-    columns, selected = [org, *others], ["$1", *(f"x.{name}" for name in others)]
+    arrays = [f"?{i}" for i in range(2, len(plan.names) + 1)]
+    columns, selected = [org, *others], ["?1", *(f"x.{name}" for name in others)]
     if row_class in _BORN_AS:
         column, origin = _BORN_AS[row_class]
         columns.append(column)

@@ -11,7 +11,7 @@ import msgspec
 import zstandard
 
 from bridge.store.classes import Classes, NeverLink
-from bridge.store.database import Database
+from bridge.store.database import Database, Insert
 from bridge.store.heads import Heads
 from bridge.store.liveness import settle_liveness
 from mappers.canonical.facts import (
@@ -29,14 +29,26 @@ from mappers.errors import RefusedRow, StoreBusy
 from mappers.memory import Memory
 from mappers.openlineage.event import Event
 
-_INSERT_EVENT = """
-INSERT INTO run_event (org_id, event_hash, event_type, event_time, run_id, process_key, received_at, source,
-  historical, receipts, notes_json, failure, payload)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
-ON CONFLICT (org_id, event_time, event_hash) DO UPDATE
-SET receipts = run_event.receipts + excluded.receipts, historical = run_event.historical AND excluded.historical,
-    failure = excluded.failure
-"""
+_INSERT_EVENTS = Insert(
+    "run_event",
+    {
+        "org_id": str,
+        "event_hash": bytes,
+        "event_type": str,
+        "event_time": int,
+        "run_id": bytes,
+        "process_key": str,
+        "received_at": int,
+        "source": str,
+        "historical": bool,
+        "receipts": int,
+        "notes_json": str,
+        "failure": str,
+        "payload": bytes,
+    },
+    "ON CONFLICT (org_id, event_time, event_hash) DO UPDATE SET receipts = run_event.receipts + excluded.receipts,"
+    " historical = run_event.historical AND excluded.historical, failure = excluded.failure",
+)
 _INSERT_REJECTED = """
 INSERT INTO rejected_event (org_id, payload_hash, reason, path, source, first_at, last_at, receipts,
   payload_size, payload)
@@ -210,8 +222,8 @@ class Writer:
         historical = {item.event.event_hash: True for item in events if item.historical}
         historical.update((item.event.event_hash, False) for item in events if not item.historical)
         once = {(item.event.micros, item.event.event_hash): item for item in events}
-        self._db.run_many(
-            _INSERT_EVENT,
+        self._db.insert(
+            _INSERT_EVENTS,
             [
                 (
                     self._org,
