@@ -13,6 +13,7 @@ from psycopg.rows import tuple_row
 from bridge.store.arrays import dumpers, packed
 from bridge.store.database import Insert
 from bridge.store.upsert import upsert_arrays
+from mappers.canonical.facts import TABLES
 from mappers.canonical.identity import digest
 from mappers.canonical.merge import Row, plain_type, plan_of
 from mappers.errors import LineageBridgeError, RefusedRow, StorageFailure, StoreBusy, StoreFull, StoreGone
@@ -23,13 +24,15 @@ _MARK = re.compile(r"\?(\d+)")
 _SESSION = """
 SET synchronous_commit = on; SET default_transaction_isolation = 'read committed'; SET client_min_messages = error;
 """
-#: Every statement of the writer finds few rows by an index, and others by those. A planner without statistics takes
-#: org_id for selective, and one that met empty tables keeps a plan that reads them whole; planning anew each time
-#: costs more than the statements do.
+#: Every statement of the writer finds few rows by an index, and others by those. Planning anew each time would cost
+#: more than the statements do.
 _WRITING = """
 SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_bitmapscan = off;
 SET join_collapse_limit = 1; SET plan_cache_mode = force_generic_plan; SET jit = off
 """
+#: After how many commits plans are made anew: those made while a table was empty read it whole for ever.
+_ANALYZED_AT = frozenset({16, 128, 1024, 8192})
+_ANALYZE = f"ANALYZE {', '.join(TABLES)}, column_head"
 _COLUMNS = """
 SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = ?1
 ORDER BY ordinal_position
@@ -48,6 +51,7 @@ class PostgresDatabase:
         self._url = url
         self._session = _SESSION + (_WRITING if writing else "")
         self._inside = False
+        self._commits = 0
         self._connection = self._connect()
         self.version = f"PostgreSQL {self._connection.info.server_version // 10_000}"
 
@@ -160,6 +164,9 @@ class PostgresDatabase:
             raise
         finally:
             self._inside = False
+        self._commits += 1
+        if self._commits in _ANALYZED_AT:
+            self.run(_ANALYZE)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
