@@ -2,9 +2,12 @@
 
 import gc
 import sqlite3
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from bridge.intake.gate import Gate
 from bridge.intake.reading import Reader
+from bridge.intake.tail import Item, Tailer
 from bridge.settings import Settings
 from bridge.store.checkpointer import Checkpointer
 from bridge.store.classes import NeverLink
@@ -31,6 +34,21 @@ def make_reader(settings: Settings) -> Reader:
     return Reader(
         Rules(settings.org, frozenset(intake.noise_facets)),
         Limits(intake.max_datasets, intake.max_facets),
+    )
+
+
+def make_tailer(
+    settings: Settings, places: Sequence[str], reader: Reader, gate: Gate, counted: Callable[[Item], None]
+) -> Tailer:
+    """Make the part that follows files."""
+    intake = settings.intake
+    return Tailer(
+        places,
+        reader,
+        gate,
+        max_line=int(intake.max_unpacked_mb * (1 << 20)),
+        poll_seconds=intake.tail_poll_seconds,
+        counted=counted,
     )
 
 

@@ -15,6 +15,7 @@ from bridge.api.auth import Authorizer
 from bridge.api.lineage import LineageEndpoint
 from bridge.api.metrics import Metrics
 from bridge.api.problem import problem
+from bridge.api.tailing import Tailing
 from bridge.intake.gate import Gate
 from bridge.intake.reading import Reader
 from bridge.settings import Settings
@@ -43,6 +44,7 @@ class Service:
         self._authorizer = Authorizer(settings.server.api_keys)
         self.gate: Gate | None = None
         self.metrics: Metrics | None = None
+        self.tailing: Tailing | None = None
         self.endpoint: LineageEndpoint | None = None
 
     @asynccontextmanager
@@ -53,7 +55,9 @@ class Service:
         self.gate = gate
         self.metrics = Metrics(gate.waiting, lambda: gate.healthy)
         self.endpoint = LineageEndpoint(self._reader, gate, self._authorizer, self.metrics, intake)
+        self.tailing = Tailing(self._settings, self._reader, gate, self.metrics)
         yield
+        await self.tailing.stop()
         await gate.close()
 
     def ready(self) -> str | None:
@@ -64,7 +68,7 @@ class Service:
             return "the last commit failed: see the log"
         if self.gate.crowded():
             return "as many events as may wait are waiting to be written"
-        return None
+        return self.tailing.failure if self.tailing else None
 
     def refusal(self, request: Request) -> Response | None:
         """Check a request against the scope of its route."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bridge.intake.handles import Handles
-from bridge.intake.position import is_same_file, stored_name
+from bridge.intake.position import fingerprint, is_same_file, stored_name
 from bridge.intake.tracked import Tracked
 from bridge.store.writer import Position
 from connectors.openlineage.tail import Batch, Identity
@@ -93,10 +93,11 @@ class Tracker:
     def read(self, file: Tracked, count: int) -> Batch | None:
         """Read on in a file; None when there is nothing to go on with now."""
         batch = self._handles.of(file).read(file.end, count)
-        if batch is not None and batch.end == file.end:
-            file.due = False
+        if batch is None or fingerprint(batch.beginning, file.end) != file.fingerprint:
+            file.fresh = True  # cut off since the look: the next one begins anew
             return None
-        return batch
+        file.due = batch.end != file.end
+        return batch if file.due else None
 
     def torn(self, file: Tracked) -> bytes:
         """Give the beginning of a line that waits for its end, once for each line."""

@@ -69,7 +69,8 @@ def _paths(place: str, problems: dict[Path, str]) -> Iterator[Path]:
     if glob.has_magic(place) and not os.path.lexists(place):
         patterns = [place + end for end in ("", *_APPENDED)]
     else:
-        stem, ending = os.path.splitext(place)
+        ending = Path(place).suffix
+        stem = place.removesuffix(ending)
         patterns = [glob.escape(place) + end for end in ("", *_APPENDED)]
         patterns.append(glob.escape(stem) + _PUT_IN + glob.escape(ending))
     _check_folder(place, problems)
