@@ -327,6 +327,9 @@ def test_what_is_open_is_read_on_when_it_has_no_name_any_more(
     following.now += MINUTES
     following.quiet()
     assert len(following.tailer._tracker.files()) == 1
+    following.restart()
+    following.quiet()
+    assert following.taken() == once_each(1, 2, 3, 4)
 
 
 def test_a_file_that_is_away_for_a_moment_is_not_taken_again(following: Following, path: Path) -> None:
@@ -365,6 +368,48 @@ def test_a_file_that_was_replaced_begins_anew(
         os.utime(path, ns=(0, 1))
     following.quiet()
     assert following.taken() == once_each(1, 2, *again)
+
+
+def test_a_file_that_was_rotated_while_nobody_looked_is_known_without_a_new_one(
+    following: Following, path: Path
+) -> None:
+    add(path, lines(1))
+    following.quiet()
+    following.stop()
+    add(path, lines(2))
+    rename(path)
+    following._start()
+    following.quiet()
+    assert following.taken() == once_each(1, 2)
+
+
+def test_a_change_that_the_status_does_not_show_is_seen_by_the_next_look(following: Following, path: Path) -> None:
+    for runs in ([1, 2], [3, 4]):
+        path.write_bytes(lines(*runs))
+        os.utime(path, ns=(0, 1))
+        following.look()
+    assert following.taken() == once_each(1, 2, 3, 4)
+
+
+def test_what_is_appended_while_a_short_file_is_read_does_not_make_it_another(
+    following: Following, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pread, late = os.pread, [lines(3, 4), lines(2)]
+
+    def grow(number: int, size: int, offset: int) -> bytes:
+        read = pread(number, size, offset)
+        if late and following.taken():
+            add(path, late.pop())
+        return read
+
+    add(path, lines(1))
+    following.quiet()
+    monkeypatch.setattr(os, "pread", grow)
+    add(path, lines(0))
+    following.quiet()
+    following.restart()
+    following.quiet()
+    assert (late, following.taken()) == ([], once_each(0, 1, 2, 3, 4))
 
 
 def test_a_file_that_is_cut_off_while_it_is_read_begins_anew(following: Following, path: Path) -> None:

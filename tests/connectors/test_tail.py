@@ -140,6 +140,41 @@ def test_a_file_that_was_cut_off_gives_nothing_from_the_middle(growing: Growing,
     assert batch is None or not batch.lines
 
 
+def test_a_file_that_is_replaced_while_it_is_read_gives_nothing(
+    growing: Growing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    growing.grow(b'{"a":1}\n' * 1000)
+    growing.take_all()
+    growing.grow(b'{"a":1}\n' * 1000)
+    pread = os.pread
+
+    def replace(number: int, size: int, offset: int) -> bytes:
+        if offset:
+            growing.path.write_bytes(b'{"b":22}\n' * 2000)
+        return pread(number, size, offset)
+
+    monkeypatch.setattr(os, "pread", replace)
+    assert growing.reader.read(growing.end, 1000) is None
+
+
+def test_a_line_without_an_end_is_not_searched_from_its_beginning_again(
+    growing: Growing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    growing.grow(b"x" * (5 << 20))
+    assert growing.payloads() == []
+    pread, read = os.pread, []
+
+    def counting(number: int, size: int, offset: int) -> bytes:
+        found = pread(number, size, offset)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(os, "pread", counting)
+    growing.grow(b"x" * 10)
+    assert growing.payloads() == []
+    assert sum(read) < 2 << 20
+
+
 @given(
     st.lists(st.one_of(st.binary(max_size=8).map(lambda text: b'{"a":"%s"}' % text.hex().encode()), st.just(LONG), st.just(b"x"))),
     st.data(),
