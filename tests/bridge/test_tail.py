@@ -213,6 +213,12 @@ def test_a_line_that_stays_torn_is_told_once_and_taken_when_it_is_whole(followin
     add(path, line(2)[-20:])
     following.quiet()
     assert following.taken() == once_each(1, 2)
+    add(path, line(3)[:-20])
+    following.now += MINUTES
+    following.quiet()
+    following.now += MINUTES
+    following.quiet()
+    assert len(following.rejected()) == 2
 
 
 def test_taking_once_ends_and_tells_of_a_torn_line(following: Following, path: Path) -> None:
@@ -384,11 +390,11 @@ def test_a_file_that_was_rotated_while_nobody_looked_is_known_without_a_new_one(
 
 
 def test_a_change_that_the_status_does_not_show_is_seen_by_the_next_look(following: Following, path: Path) -> None:
-    for runs in ([1, 2], [3, 4]):
+    for runs, tick in (([1, 2], 1), ([3, 4], 1), ([5, 6], 2), ([7, 8], 2)):
         path.write_bytes(lines(*runs))
-        os.utime(path, ns=(0, 1))
+        os.utime(path, ns=(0, tick))
         following.look()
-    assert following.taken() == once_each(1, 2, 3, 4)
+    assert following.taken() == once_each(*range(1, 9))
 
 
 def test_what_is_appended_while_a_short_file_is_read_does_not_make_it_another(

@@ -125,6 +125,13 @@ def test_a_line_longer_than_what_is_read_at_once_is_given_whole(tmp_path: Path) 
         assert growing.payloads() == [long, long]
 
 
+def test_a_document_on_the_edge_of_what_is_read_at_once_is_given_whole(growing: Growing) -> None:
+    document = b'{\n  "a": 1,\n  "b": 2\n}'
+    before = (1 << 20) - len(document) // 2
+    growing.grow(b"\n" * before + document + b"\n")
+    assert growing.payloads() == [document]
+
+
 def test_no_more_lines_are_given_than_asked_for(growing: Growing) -> None:
     growing.grow(b"".join(b"%d\n" % number for number in range(10)))
     assert [line.payload for line in growing.take(3)] == [b"0", b"1", b"2"]
