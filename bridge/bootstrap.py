@@ -1,9 +1,12 @@
 """The one place where concrete parts are put together."""
 
 import gc
+from collections.abc import Callable, Sequence
 
+from bridge.intake.gate import Gate
 from bridge.intake.legacy import LegacyReader
 from bridge.intake.reading import Reader
+from bridge.intake.tail import Item, Tailer
 from bridge.settings import Settings
 from bridge.store.classes import NeverLink
 from bridge.store.database import Database
@@ -33,6 +36,21 @@ def make_reader(settings: Settings) -> Reader:
 def make_legacy_reader(settings: Settings, reader: Reader) -> LegacyReader:
     """Make the reader of legacy bodies that the settings ask for."""
     return LegacyReader(reader, LegacyNames(**settings.legacy.model_dump()))
+
+
+def make_tailer(
+    settings: Settings, places: Sequence[str], reader: Reader, gate: Gate, counted: Callable[[Item], None]
+) -> Tailer:
+    """Make the part that follows files."""
+    intake = settings.intake
+    return Tailer(
+        places,
+        reader,
+        gate,
+        max_line=int(intake.max_unpacked_mb * (1 << 20)),
+        poll_seconds=intake.tail_poll_seconds,
+        counted=counted,
+    )
 
 
 def prepare_store(settings: Settings) -> str:

@@ -69,6 +69,8 @@ class IntakeSettings(Section):
     max_group: int = Field(default=256, ge=1)
     keep_rejected: int = Field(default=10_000, ge=1)
     noise_facets: list[str] = sorted(DEFAULT_NOISE)
+    tail: list[str] = []
+    tail_poll_seconds: float = Field(default=1.0, gt=0)
 
 
 class NeverLinkRule(Section):

@@ -16,6 +16,7 @@ from bridge.api.legacy import add_legacy_routes
 from bridge.api.lineage import LINEAGE_PATHS, serve
 from bridge.api.metrics import Metrics
 from bridge.api.problem import problem
+from bridge.api.tailing import Tailing
 from bridge.intake.gate import Gate
 from bridge.intake.legacy import LegacyReader
 from bridge.intake.reading import Reader
@@ -51,6 +52,7 @@ class Service:
         self.gate: Gate | None = None
         self.metrics: Metrics | None = None
         self.intake: Intake | None = None
+        self.tailing: Tailing | None = None
 
     @asynccontextmanager
     async def running(self, _: FastAPI) -> AsyncIterator[None]:
@@ -62,7 +64,9 @@ class Service:
         self.gate = gate
         self.metrics = Metrics(gate.waiting, lambda: gate.healthy)
         self.intake = Intake(self._reader, gate, self._authorizer, self.metrics, limits)
+        self.tailing = Tailing(self._settings, self._reader, gate, self.metrics)
         yield
+        await self.tailing.stop()
         await gate.close()
 
     def ready(self) -> str | None:
@@ -73,7 +77,7 @@ class Service:
             return "the last commit failed: see the log"
         if self.gate.crowded():
             return "as many events as may wait are waiting to be written"
-        return None
+        return self.tailing.failure if self.tailing else None
 
     def refusal(self, request: Request) -> Response | None:
         """Check a request against the scope of its route."""

@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from bridge.cli import events, graph, keys, service
+from bridge.cli import events, graph, keys, service, tail
 from bridge.cli.doctor import doctor
 
 #: Exit codes beside 0 and 1, documented in docs/cli.md.
@@ -23,6 +23,7 @@ app = typer.Typer(
 app.command()(service.serve)
 app.command()(service.version)
 app.command()(events.ingest)
+app.command()(tail.tail)
 app.add_typer(events.rejected, name="rejected")
 app.command()(graph.lineage)
 app.command()(graph.export)

@@ -26,7 +26,7 @@ _PATIENCE_SECONDS = 30.0
 
 class _Waiting(NamedTuple):
     items: Sequence[Incoming | Rejected]
-    position: Position | None
+    positions: Sequence[Position]
     waiter: "asyncio.Future[None]"
 
 
@@ -60,19 +60,25 @@ class Gate:
         """Tell whether as many events wait as may wait."""
         return self._waiting >= self._max_waiting
 
-    async def commit(self, items: Sequence[Incoming | Rejected], position: Position | None = None) -> None:
-        """Return when the items, and the position in the file they are from, are on disk.
+    async def commit(self, items: Sequence[Incoming | Rejected], *positions: Position) -> None:
+        """Return when the items, and the positions in the files they are from, are on disk.
 
         Raises TransientError when they could not be taken.
         """
         if self.crowded():
             raise Overloaded(f"{self._max_waiting} events are waiting to be written")
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.append(_Waiting(items, position, waiter))
+        self._queue.append(_Waiting(items, positions, waiter))
         self._waiting += len(items)
         if self._pump is None:
             self._pump = asyncio.create_task(self._run())
         await waiter
+
+    async def position(self, path: str) -> Position | None:
+        """Tell how far a file was taken."""
+        if self._thread is None:
+            return self._writer.position(path)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._writer.position, path)
 
     async def close(self) -> None:
         """Write all that waits, then stop."""
@@ -89,7 +95,7 @@ class Gate:
         while self._queue:
             group = self._next_group()
             items = [item for waiting in group for item in waiting.items]
-            error = await self._write(items, [w.position for w in group if w.position is not None])
+            error = await self._write(items, [position for waiting in group for position in waiting.positions])
             for _, _, waiter in group:
                 if waiter.cancelled():
                     continue
@@ -128,7 +134,7 @@ class Gate:
             os._exit(EXIT_STORAGE)
         if self.healthy and error is not None:
             _log.error("the store takes no events", reason=str(error))
-            self._probe = asyncio.create_task(self._probe_until_healthy(items[0]))
+            self._probe = asyncio.create_task(self._probe_until_healthy(items[:1]))
         elif error is None and not self.healthy:
             _log.info("the store takes events again")
         self.healthy = error is None
@@ -154,7 +160,7 @@ class Gate:
             return False
         return True
 
-    async def _probe_until_healthy(self, item: Incoming | Rejected) -> None:
+    async def _probe_until_healthy(self, items: Sequence[Incoming | Rejected]) -> None:
         """Find out whether a store that took no events takes them again.
 
         While the service says that it is not ready, perhaps nobody sends anything that would find out. The
@@ -163,4 +169,4 @@ class Gate:
         while not self.healthy:
             await asyncio.sleep(self._probe_seconds)
             with suppress(TransientError):
-                await self.commit([item])
+                await self.commit(items)

@@ -1,18 +1,17 @@
 """Files of events into the store: every record through the one door, resumable where it stopped."""
 
-import os
 import zlib
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from bridge.intake.position import as_text, fingerprint, stored_name
 from bridge.intake.reading import Reader
 from bridge.store.writer import Incoming, Position, Rejected, Writer
 from connectors.openlineage.files import Record, open_events, read_records
-from mappers.canonical.identity import digest
+from connectors.openlineage.tail import BEGINNING_BYTES
 
-_FINGERPRINT_BYTES = 4096
 _GROUP = 500
 
 #: What a file can fail with while it is read: the disk, torn gzip, damaged gzip.
@@ -57,12 +56,12 @@ class Ingestion:
         """Take one file, from where an earlier ingestion of the same content stopped."""
         try:
             with open_events(path) as file:
-                name, prefix = _text(path.resolve()), _prefix(file)
+                name, prefix = stored_name(path), _prefix(file)
                 start = 0 if self._again else self._resume_at(file, name, prefix)
                 progress(start)
-                report = self._take(read_records(file, start), _text(path), progress, (name, prefix))
+                report = self._take(read_records(file, start), as_text(path), progress, (name, prefix))
         except _READ_ERRORS as error:
-            return Report(unreadable=(f"{_text(path)}: {error}",))
+            return Report(unreadable=(f"{as_text(path)}: {error}",))
         return report._replace(resumed_at=start)
 
     def stream(self, file: BinaryIO, source: str) -> Report:
@@ -71,7 +70,7 @@ class Ingestion:
 
     def _resume_at(self, file: BinaryIO, name: str, prefix: bytes) -> int:
         known = self._writer.position(name)
-        if known is None or known.fingerprint != _fingerprint(prefix, known.end):
+        if known is None or known.fingerprint != fingerprint(prefix, known.end):
             return 0
         if file.seek(known.end - 1) == known.end - 1 and file.read(1):
             return known.end
@@ -90,7 +89,7 @@ class Ingestion:
                 return report
             items = [self._reader.read(r.payload, source, historical=self._historical) for r in group]
             end = max(record.end for record in group)
-            positions = [Position(file[0], _fingerprint(file[1], end), end)] if file and end else []
+            positions = [Position(file[0], fingerprint(file[1], end), end)] if file and end else []
             self._writer.write(items, positions)
             report = report.plus(_count(items))
             if end:
@@ -107,11 +106,6 @@ def _next_group(records: Iterator[Record]) -> tuple[list[Record], Exception | No
     return group, None
 
 
-def _text(path: Path) -> str:
-    """Spell a path for the store, which keeps text, whatever bytes the file system has in it."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
 def _count(items: list[Incoming | Rejected]) -> Report:
     rejected = sum(isinstance(item, Rejected) for item in items)
     unmerged = sum(isinstance(item, Incoming) and item.failure is not None for item in items)
@@ -121,15 +115,10 @@ def _count(items: list[Incoming | Rejected]) -> Report:
 def _prefix(file: BinaryIO) -> bytes:
     prefix = b""
     try:
-        while piece := file.readline(_FINGERPRINT_BYTES - len(prefix)):
+        while piece := file.readline(BEGINNING_BYTES - len(prefix)):
             prefix += piece
     except _READ_ERRORS:
         if not prefix:
             raise  # else the records before it are taken, and reading them meets it again
     file.seek(0)
     return prefix
-
-
-def _fingerprint(prefix: bytes, end: int) -> bytes:
-    """Recognise a file by the beginning of what was taken of it, which appending does not change."""
-    return digest(prefix[:end])

@@ -1,0 +1,48 @@
+"""The files that the service follows beside its requests."""
+
+import asyncio
+
+import structlog
+
+from bridge.api.metrics import Metrics
+from bridge.bootstrap import make_tailer
+from bridge.intake.gate import Gate
+from bridge.intake.reading import Reader
+from bridge.intake.tail import Item, Tailer
+from bridge.settings import Settings
+from bridge.store.writer import Rejected
+
+_log = structlog.get_logger()
+
+
+class Tailing:
+    """Runs a tailer from start to stop, and remembers what ended it before its time."""
+
+    def __init__(self, settings: Settings, reader: Reader, gate: Gate, metrics: Metrics) -> None:
+        self.failure: str | None = None
+        self._metrics = metrics
+        self._task: asyncio.Task[None] | None = None
+        if settings.intake.tail:
+            self._tailer = make_tailer(settings, settings.intake.tail, reader, gate, self._count)
+            self._task = asyncio.create_task(self._follow(self._tailer))
+
+    async def stop(self) -> None:
+        """End after the group under way."""
+        if self._task is not None:
+            self._tailer.stop()
+            await self._task
+
+    async def _follow(self, tailer: Tailer) -> None:
+        try:
+            await tailer.run()
+        except Exception as error:  # noqa: BLE001 - the requests go on; readiness and the log say what does not
+            self.failure = f"files are not tailed any more: {type(error).__name__}: {error}"
+            _log.critical("tailing ended", exc_info=True)
+        finally:
+            tailer.close()
+
+    def _count(self, item: Item) -> None:
+        if isinstance(item, Rejected):
+            self._metrics.refused("too_large" if item.too_large else "rejected")
+        else:
+            self._metrics.accepted(unmerged=item.failure is not None)

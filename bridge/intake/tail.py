@@ -1,0 +1,193 @@
+"""Files of events that are still written: followed as they grow, each group stored with the place it ends at."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+import structlog
+
+from bridge.intake.gate import Gate
+from bridge.intake.handles import Handles
+from bridge.intake.position import as_text, fingerprint
+from bridge.intake.reading import Reader
+from bridge.intake.tracked import Tracked
+from bridge.intake.tracking import Tracker
+from bridge.store.writer import Incoming, Position, Rejected
+from connectors.openlineage.tail import Line
+from connectors.openlineage.watch import Watch
+from mappers.errors import RefusedEvent, TooLarge, TransientError
+
+_log = structlog.get_logger()
+
+#: Lines of one commit, commits of one file before the next file's turn, steps before others may go on.
+_GROUP, _TURN, _BREATH = 100, 10, 16
+
+Item = Incoming | Rejected
+Problems = dict[Path, str]
+T = TypeVar("T")
+
+
+class Tailer:
+    """Follows files until it is stopped. It polls, which works on every file system, and costs idle files a stat."""
+
+    def __init__(
+        self,
+        places: Sequence[str],
+        reader: Reader,
+        gate: Gate,
+        *,
+        max_line: int,
+        poll_seconds: float = 1.0,
+        group: int = _GROUP,
+        counted: Callable[[Item], None] = lambda _: None,
+        clock: Callable[[], float] = time.monotonic,
+        pause: Callable[[float], Awaitable[None]] | None = None,
+    ) -> None:
+        self._reader = reader
+        self._gate = gate
+        self._max_line = max_line
+        self._poll_seconds = poll_seconds
+        self._group = group
+        self._counted = counted
+        self._pause = pause or self._wait
+        self._handles = Handles(max_line)
+        self._tracker = Tracker(Watch(places), self._handles, clock)
+        self._stopped = asyncio.Event()
+        self.problems: Problems = {}
+
+    def stop(self) -> None:
+        """End after the group under way."""
+        self._stopped.set()
+
+    def close(self) -> None:
+        """Let go of all files."""
+        self._handles.close_all()
+
+    async def run(self) -> None:
+        """Follow the files until told to stop."""
+        with suppress(TransientError):  # told to stop while the store took nothing: the next start goes on here
+            while not self._stopped.is_set():
+                if not await self.round():
+                    await self._pause(self._poll_seconds)
+
+    async def once(self) -> None:
+        """Take what is there, tell of torn last lines, and end."""
+        with suppress(TransientError):  # as above
+            while not self._stopped.is_set() and await self.round():
+                pass
+            problems = dict(self.problems)
+            for file in self._tracker.files():
+                if file.is_torn():
+                    await self._guarded(file, self._tell_torn(file), problems)
+            self._tell(problems)
+
+    async def round(self) -> bool:
+        """Look once at all files, and take a turn of each that has more; tells whether anything was taken."""
+        problems = await self._look()
+        took = False
+        for file in self._tracker.files():
+            if file.due and not self._stopped.is_set():
+                took |= await self._guarded(file, self._turn(file), problems)
+            elif self._tracker.is_settled(file):
+                if file.is_torn():
+                    await self._guarded(file, self._tell_torn(file), problems)
+                self._tracker.let_go([file])
+        self._tell(problems)
+        moved = [file for file in self._tracker.files() if file.unstored]
+        if moved:
+            await self._commit([], [file.position() for file in moved])
+            for file in moved:
+                file.unstored = False
+        return took
+
+    async def _look(self) -> Problems:
+        look = await asyncio.to_thread(self._tracker.look)
+        known: dict[str, Position] = {}
+        for number, name in enumerate(sorted(look.names()), 1):
+            position = await self._patiently(self._gate.position, name)
+            if position is not None:
+                known[name] = position
+            if number % _BREATH == 0:
+                await asyncio.sleep(0)
+        for file in await asyncio.to_thread(self._tracker.settle, look, known):
+            _log.info("tailing", path=as_text(file.path), from_byte=file.end)
+        return look.problems
+
+    async def _guarded(self, file: Tracked, work: Awaitable[bool], problems: Problems) -> bool:
+        """Let no file that cannot be read stop the others."""
+        try:
+            return await work
+        except FileNotFoundError:
+            return False  # renamed or deleted since it was looked for: the next look finds out
+        except OSError as error:
+            problems[file.path] = error.strerror or str(error)
+            return False
+
+    async def _turn(self, file: Tracked) -> bool:
+        took = False
+        for _ in range(_TURN):
+            batch = None if self._stopped.is_set() else await asyncio.to_thread(self._tracker.read, file, self._group)
+            if batch is None:
+                break
+            items = await self._read(file, batch.lines)
+            if items:
+                position = Position(file.name, fingerprint(batch.beginning, batch.end), batch.end)
+                await self._commit(items, [] if file.nameless else [position])
+            file.take(batch.end, batch.beginning)
+            took = True
+        return took
+
+    async def _read(self, file: Tracked, lines: list[Line]) -> list[Item]:
+        source = f"tail:{as_text(file.path)}"
+        items: list[Item] = []
+        for number, line in enumerate(lines, 1):
+            if line.too_long:
+                reason = f"a line of more than {self._max_line} bytes, which is the limit; its beginning is kept"
+                items.append(self._reader.refuse(line.payload, source, TooLarge(reason)))
+            else:
+                items.append(self._reader.read(line.payload, source))
+            if number % _BREATH == 0:
+                await asyncio.sleep(0)
+        return items
+
+    async def _commit(self, items: Sequence[Item], positions: Sequence[Position]) -> None:
+        await self._patiently(self._gate.commit, items, *positions)
+        for item in items:
+            self._counted(item)
+
+    async def _patiently(self, ask: Callable[..., Awaitable[T]], *values: object) -> T:
+        """Ask the store until it answers; raises TransientError only when told to stop meanwhile."""
+        told = False
+        while True:
+            try:
+                return await ask(*values)
+            except TransientError as error:
+                if self._stopped.is_set():
+                    raise
+                if not told:
+                    _log.warning("the store cannot be used: waiting", reason=str(error))
+                told = True
+            await self._pause(self._poll_seconds)
+
+    async def _tell_torn(self, file: Tracked) -> bool:
+        """Keep a line that nobody ends as rejected; when it is ended after all, it is taken whole."""
+        torn = await asyncio.to_thread(self._tracker.torn, file)
+        if torn:
+            error = RefusedEvent(f"the last line has no end; it is taken when it has one (byte {file.end})")
+            await self._commit([self._reader.refuse(torn, f"tail:{as_text(file.path)}", error)], [])
+        return False
+
+    def _tell(self, problems: Problems) -> None:
+        for path, reason in problems.items():
+            if self.problems.get(path) != reason:
+                _log.warning("cannot be tailed", path=as_text(path), reason=reason)
+        for path in self.problems.keys() - problems.keys():
+            _log.info("can be tailed again", path=as_text(path))
+        self.problems = problems
+
+    async def _wait(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopped.wait(), seconds)
