@@ -7,17 +7,22 @@ from functools import cache, lru_cache
 from typing import Any
 
 import psycopg
+import structlog
 from psycopg import errors as pg
 from psycopg.rows import tuple_row
 
 from bridge.store.arrays import dumpers, packed
 from bridge.store.database import Insert
+from bridge.store.partitions import SCHEMA_LOCK, make_partitions, today
 from bridge.store.upsert import upsert_arrays
 from mappers.canonical.facts import TABLES
 from mappers.canonical.identity import digest
 from mappers.canonical.merge import Row, plain_type, plan_of
 from mappers.errors import LineageBridgeError, RefusedRow, StorageFailure, StoreBusy, StoreFull, StoreGone
 
+_log = structlog.get_logger()
+
+_PATIENCE = "SET lock_timeout = 30000;"
 _LETTERS = "abcdef"
 _MARK = re.compile(r"\?(\d+)")
 #: What a connection relies on, whatever the server's defaults are.
@@ -28,7 +33,7 @@ SET synchronous_commit = on; SET default_transaction_isolation = 'read committed
 #: more than the statements do.
 _WRITING = """
 SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_bitmapscan = off;
-SET join_collapse_limit = 1; SET plan_cache_mode = force_generic_plan; SET jit = off
+SET join_collapse_limit = 1; SET plan_cache_mode = force_generic_plan; SET jit = off;
 """
 #: After how many commits plans are made anew: those made while a table was empty read it whole for ever.
 _ANALYZED_AT = frozenset({16, 128, 1024, 8192})
@@ -50,8 +55,11 @@ class PostgresDatabase:
     def __init__(self, url: str, *, writing: bool) -> None:
         self._url = url
         self._session = _SESSION + (_WRITING if writing else "")
+        self._patience = _PATIENCE
         self._inside = False
         self._commits = 0
+        self._day = today()
+        self._writing = writing
         self._connection = self._connect()
         self.version = f"PostgreSQL {self._connection.info.server_version // 10_000}"
 
@@ -61,7 +69,7 @@ class PostgresDatabase:
                 self._url, autocommit=True, cursor_factory=psycopg.RawCursor, row_factory=tuple_row,
                 application_name="lineage-bridge", connect_timeout=10,
             )  # fmt: skip
-            connection.execute(self._session)
+            connection.execute(self._session + self._patience)
             for made, dumper in dumpers().items():
                 connection.adapters.register_dumper(made, dumper)
         except psycopg.Error as error:
@@ -150,6 +158,8 @@ class PostgresDatabase:
         fails takes its connection along: nobody knows which of its statements the server has come to prepare.
         """
         self._connected()
+        if self._writing and self._day != today():
+            self._make_partitions()
         self._inside = True
         try:
             with self._connection.pipeline():
@@ -168,6 +178,16 @@ class PostgresDatabase:
         if self._commits in _ANALYZED_AT:
             self.run(_ANALYZE)
 
+    def _make_partitions(self) -> None:
+        """Make the log's partitions for the days that a daemon lives to see."""
+        try:
+            with self._connection.transaction():
+                self._connection.execute(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})")
+                make_partitions(self._connection, today())
+        except psycopg.Error as error:
+            _log.warning("no partitions for the days ahead: their events lie in run_event_default", reason=str(error))
+        self._day = today()
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Read one state of the store, whatever is written meanwhile."""
@@ -181,7 +201,8 @@ class PostgresDatabase:
 
     def wait_for_lock(self, seconds: float) -> None:
         """Set how long a write waits for another process before it is StoreBusy."""
-        self.run(f"SET lock_timeout = {int(seconds * 1000)}")
+        self._patience = f"SET lock_timeout = {int(seconds * 1000)};"
+        self.run(self._patience)
 
     def faults(self) -> list[str]:
         """Say what is wrong with the database: settings under which what was acknowledged could be lost."""

@@ -6,15 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bridge.store.migrations import HEAD
+from bridge.store.partitions import SCHEMA_LOCK, make_partitions, today
 from bridge.store.views import POSTGRES, SQLITE, Dialect, views
 from mappers.errors import StoreMismatch
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
-
-#: What daemons that start together wait for, so that one of them makes the schema.
-_LOCK = 7_305_442_180_413_001
-_SECONDS_A_DAY = 86_400
 
 SPEC_VERSION = "2-0-2"
 
@@ -63,28 +60,13 @@ def prepare_postgres(url: str, name: str) -> None:
     )
     with engine.connect() as connected:
         driver = _driver(connected)
-        driver.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
+        driver.execute(f"SELECT pg_advisory_lock({SCHEMA_LOCK})")  # until the connection is closed
         exists = driver.execute("SELECT to_regclass('alembic_version') IS NOT NULL").fetchone()[0]
         found = driver.execute("SELECT version_num FROM alembic_version").fetchone()[0] if exists else None
         if found != HEAD:
             _migrate(connected, found, name, POSTGRES)
-        make_partitions(driver, int(time.time()) // _SECONDS_A_DAY)
+        make_partitions(driver, today())
         connected.commit()
-
-
-def make_partitions(driver: Any, today: int, ahead: int = 7) -> None:
-    """Make the event log's partitions of yesterday and the days ahead, where they are missing.
-
-    Events of other days lie in the partition by default, as do those of a day that came before its partition.
-    """
-    for day in range(today - 1, today + ahead + 1):
-        name = f"run_event_{time.strftime('%Y%m%d', time.gmtime(day * _SECONDS_A_DAY))}"
-        if driver.execute(f"SELECT to_regclass('{name}') IS NOT NULL").fetchone()[0]:
-            continue
-        low, high = (d * _SECONDS_A_DAY * 1_000_000 for d in (day, day + 1))
-        early = f"SELECT 1 FROM run_event_default WHERE event_time >= {low} AND event_time < {high} LIMIT 1"
-        if driver.execute(early).fetchone() is None:
-            driver.execute(f"CREATE TABLE {name} PARTITION OF run_event FOR VALUES FROM ({low}) TO ({high})")
 
 
 def _driver(connection: "Connection") -> Any:
