@@ -10,6 +10,7 @@ from typing import BinaryIO, NamedTuple
 from bridge.intake.reading import Reader
 from bridge.store.writer import Incoming, Position, Rejected, Writer
 from connectors.openlineage.files import Record, open_events, read_records
+from mappers.canonical.bounded import bounded
 from mappers.canonical.identity import digest
 
 _FINGERPRINT_BYTES = 4096
@@ -57,10 +58,11 @@ class Ingestion:
         """Take one file, from where an earlier ingestion of the same content stopped."""
         try:
             with open_events(path) as file:
-                name, prefix = _text(path.resolve()), _prefix(file)
+                name, prefix = bounded(_text(path.resolve())), _prefix(file)
                 start = 0 if self._again else self._resume_at(file, name, prefix)
                 progress(start)
-                report = self._take(read_records(file, start), _text(path), progress, (name, prefix))
+                source = bounded(_text(path))
+                report = self._take(read_records(file, start), source, progress, (name, prefix))
         except _READ_ERRORS as error:
             return Report(unreadable=(f"{_text(path)}: {error}",))
         return report._replace(resumed_at=start)
