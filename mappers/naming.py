@@ -1,14 +1,15 @@
 """Names of the OpenLineage world: one spelling for each namespace, and short forms for people."""
 
 import re
-from functools import lru_cache
+
+from mappers.memory import remembered
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):")
 _SPELLINGS = {"s3a": "s3", "s3n": "s3", "postgresql": "postgres", "sqlserver": "mssql"}
 _STORAGE = {"file", "s3", "gs", "abfss", "abfs", "wasbs", "wasb", "hdfs", "dbfs", "adl"}
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def canonical_namespace(namespace: str) -> str:
     """Give the one spelling under which a namespace is known: `s3a://b` and `s3://b` are one bucket."""
     match = _SCHEME.match(namespace)
@@ -16,7 +17,7 @@ def canonical_namespace(namespace: str) -> str:
     return f"{spelling}{namespace[match.end(1) :]}" if match and spelling else namespace
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def source_type(namespace: str) -> str:
     """Name the kind of system behind a namespace: `postgres`, `file`, `kafka`."""
     match = _SCHEME.match(namespace)

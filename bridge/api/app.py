@@ -5,12 +5,13 @@ from contextlib import asynccontextmanager
 from typing import Any, Literal
 
 from fastapi import FastAPI, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 import bridge
 from bridge.api.auth import Authorizer
+from bridge.api.description import refusals, with_lineage_routes
 from bridge.api.intake import Intake
 from bridge.api.legacy import add_legacy_routes
 from bridge.api.lineage import LINEAGE_PATHS, serve
@@ -121,7 +122,7 @@ def build_app(service: Service) -> Any:
         """Tell that the process is alive."""
         return {"status": "alive"}
 
-    @app.get("/readyz")
+    @app.get("/readyz", responses=refusals(503))
     async def readyz() -> Response:
         """Tell whether events can be taken."""
         reason = service.ready()
@@ -129,7 +130,7 @@ def build_app(service: Service) -> Any:
             return problem(503, "Not ready", reason)
         return JSONResponse({"status": "ready", "store": service.store})
 
-    @app.get("/metrics")
+    @app.get("/metrics", response_class=PlainTextResponse, responses=refusals(401, 403, 503))
     async def metrics(request: Request) -> Response:
         """Give the metrics for Prometheus."""
         refusal = service.refusal(request)
@@ -139,10 +140,10 @@ def build_app(service: Service) -> Any:
             return problem(503, "Starting", "the service is starting")
         return Response(service.metrics.text(), media_type=service.metrics.content_type)
 
-    @app.get("/openapi.json", include_in_schema=False)
+    @app.get("/openapi.json", responses=refusals(401, 403))
     async def openapi(request: Request) -> Response:
         """Describe this API."""
-        return service.refusal(request) or JSONResponse(app.openapi())
+        return service.refusal(request) or JSONResponse(with_lineage_routes(app.openapi()))
 
     return _Front(app, lineage)
 

@@ -6,8 +6,9 @@ from typing import Any
 from fastapi import FastAPI, Request
 from starlette.responses import JSONResponse, Response
 
+from bridge.api.description import refusals
 from bridge.api.intake import Intake, refused
-from bridge.api.legacy_examples import DESCRIBED, HISTORICAL, Route
+from bridge.api.legacy_examples import DESCRIBED, HISTORICAL, REGISTERED, Route
 from bridge.api.problem import problem
 from bridge.intake.legacy import Delivery, LegacyReader
 from bridge.intake.reading import now_micros
@@ -56,7 +57,7 @@ def add_legacy_routes(app: FastAPI, running: Callable[[], Intake | None], legacy
             summary=route.summary,
             name=str(route.contract),
             response_class=Response,
-            responses=_answers(),
+            responses=_answers(route.contract),
             openapi_extra=_described(route),
         )(_handler(route.contract, running, legacy))
 
@@ -73,14 +74,11 @@ def _handler(
     return handle
 
 
-def _answers() -> dict[int | str, dict[str, Any]]:
-    return {
-        201: {"description": "On disk, and merged or kept with the reason why not."},
-        400: {"description": "Refused, and kept: `field` names what is wrong, `rejected` is its hash."},
-        413: {"description": "Over a limit of the intake."},
-        415: {"description": "Not JSON, or in an encoding other than gzip."},
-        503: {"description": "Not on disk: send it again."},
-    }
+def _answers(contract: Contract) -> dict[int | str, dict[str, Any]]:
+    taken: dict[str, Any] = {"description": "On disk, and merged or kept with the reason why not."}
+    if contract is Contract.REQUEST:
+        taken["content"] = {"application/json": {"schema": REGISTERED}}
+    return {201: taken, **refusals()}
 
 
 def _described(route: Route) -> dict[str, Any]:

@@ -23,6 +23,15 @@ HISTORICAL = {
     "description": "The event is history: it is marked as such, and merged like any other.",
 }
 
+REGISTERED = {
+    "type": "object",
+    "required": ["registration", "status"],
+    "properties": {
+        "registration": {"type": ["string", "null"], "description": "The id, once the request could be merged."},
+        "status": {"const": "PENDING"},
+    },
+}
+
 _RUN_EVENT = {
     "eventType": "COMPLETE",
     "run": {

@@ -17,6 +17,8 @@ from mappers.openlineage.parts import decode
 _CREATED = Response(status_code=201)
 _TAKEN = Response(status_code=204)
 _SOURCE = "http"
+#: An event is larger than the answer about one that is none; so many of them are answered in a second or two.
+_MOST_EVENTS = 100_000
 
 _array_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 
@@ -116,12 +118,9 @@ class _Taken(NamedTuple):
 
 async def _take_all(intake: Intake, body: Body, split: Callable[[bytes], list[msgspec.Raw]]) -> _Taken | Response:
     """Take the events of a batch, group by group; what is no batch is refused whole."""
-    try:
-        if body.error is not None:
-            raise body.error
-        payloads = split(body.unpacked)
-    except (RefusedEvent, TooLarge) as error:
-        whole = intake.reader.refuse(body.sent, _SOURCE, error)
+    payloads = _payloads(body, split)
+    if not isinstance(payloads, list):
+        whole = intake.reader.refuse(body.sent, _SOURCE, payloads)
         return await intake.commit([whole]) or refused(whole)
     successful = edges = 0
     failed: list[dict[str, Any]] = []
@@ -138,6 +137,19 @@ async def _take_all(intake: Intake, body: Body, split: Callable[[bytes], list[ms
                 edges += _edges(item)
         await asyncio.sleep(0)  # others are served between the groups of a large batch
     return _Taken(successful, edges, failed)
+
+
+def _payloads(body: Body, split: Callable[[bytes], list[msgspec.Raw]]) -> list[msgspec.Raw] | RefusedEvent | TooLarge:
+    """Split a batch, or say why not; an error that was raised again would keep the whole body in a cycle."""
+    if body.error is not None:
+        return body.error
+    try:
+        payloads = split(body.unpacked)
+    except RefusedEvent as error:
+        return error
+    if len(payloads) > _MOST_EVENTS:
+        return TooLarge(f"{len(payloads)} events in one batch; the limit is {_MOST_EVENTS}")
+    return payloads
 
 
 def _read(intake: Intake, body: Body) -> Incoming | Rejected:

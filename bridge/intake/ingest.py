@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from bridge.intake.position import as_text, fingerprint, stored_name
+from bridge.intake.position import as_text, fingerprint, source_name, stored_name
 from bridge.intake.reading import Reader
 from bridge.store.writer import Incoming, Position, Rejected, Writer
 from connectors.openlineage.files import Record, open_events, read_records
@@ -59,7 +59,7 @@ class Ingestion:
                 name, prefix = stored_name(path), _prefix(file)
                 start = 0 if self._again else self._resume_at(file, name, prefix)
                 progress(start)
-                report = self._take(read_records(file, start), as_text(path), progress, (name, prefix))
+                report = self._take(read_records(file, start), source_name(path), progress, (name, prefix))
         except _READ_ERRORS as error:
             return Report(unreadable=(f"{as_text(path)}: {error}",))
         return report._replace(resumed_at=start)

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from bridge.store.writer import Position
+from mappers.canonical.bounded import bounded
 from mappers.canonical.identity import digest
 
 
@@ -24,4 +25,9 @@ def as_text(path: Path) -> str:
 
 def stored_name(path: Path) -> str:
     """Give the name under which a file's position is stored, wherever it is looked at from."""
-    return as_text(path.resolve())
+    return bounded(as_text(path.resolve()))
+
+
+def source_name(path: Path) -> str:
+    """Give the name of a file as the source of what it holds."""
+    return bounded(as_text(path))

@@ -11,7 +11,7 @@ import structlog
 
 from bridge.intake.gate import Gate
 from bridge.intake.handles import Handles
-from bridge.intake.position import as_text, fingerprint
+from bridge.intake.position import as_text, fingerprint, source_name
 from bridge.intake.reading import Reader
 from bridge.intake.tracked import Tracked
 from bridge.intake.tracking import Tracker
@@ -141,7 +141,7 @@ class Tailer:
         return took
 
     async def _read(self, file: Tracked, lines: list[Line]) -> list[Item]:
-        source = f"tail:{as_text(file.path)}"
+        source = f"tail:{source_name(file.path)}"
         items: list[Item] = []
         for number, line in enumerate(lines, 1):
             if line.too_long:
@@ -177,7 +177,7 @@ class Tailer:
         torn = await asyncio.to_thread(self._tracker.torn, file)
         if torn:
             error = RefusedEvent(f"the last line has no end; it is taken when it has one (byte {file.end})")
-            await self._commit([self._reader.refuse(torn, f"tail:{as_text(file.path)}", error)], [])
+            await self._commit([self._reader.refuse(torn, f"tail:{source_name(file.path)}", error)], [])
         return False
 
     def _tell(self, problems: Problems) -> None:

@@ -87,7 +87,8 @@ ON CONFLICT (org_id, source, writer_id) DO UPDATE SET events = intake_ledger.eve
 #: Classes whose rows repeat unchanged in most events: what is stored is remembered.
 _REMEMBERED = frozenset({Namespace, LineageSet, ColumnLineage})
 _MARKED_KINDS: dict[type[Row], str] = {Dataset: "dataset", Job: "job", Run: "run"}
-_MEMORY_ROWS = 50_000
+#: About how many bytes of rows are remembered a class, and what a row of short columns counts for.
+_MEMORY_BYTES, _ROW_BYTES = 16 << 20, 400
 #: How often a group is tried that others on the same server stand in the way of.
 _TRIES = 10
 #: A row that was sent to the store, by class and key.
@@ -299,7 +300,8 @@ class Writer:
 
     def _remember(self, learnt: list[_Learnt]) -> None:
         for row_class, key, row in learnt:
-            self._memory.setdefault(row_class, Memory(_MEMORY_ROWS)).keep(key, row)
+            size = len(row.members) if isinstance(row, LineageSet) else _ROW_BYTES
+            self._memory.setdefault(row_class, Memory(_MEMORY_BYTES)).keep(key, row, size)
 
     def _mark(self, changes: Reducer) -> None:
         if not self._targets:

@@ -1,7 +1,8 @@
 """Ids computed from names, so that every process arrives at the same id without asking anyone."""
 
-from functools import lru_cache
 from hashlib import blake2b
+
+from mappers.memory import remembered
 
 #: Stands where a row has no run, no job or no second subject.
 NOBODY = bytes(16)
@@ -14,7 +15,7 @@ def digest(data: bytes) -> bytes:
     return blake2b(data, digest_size=16).digest()
 
 
-@lru_cache(maxsize=1 << 15)
+@remembered(1 << 15)
 def named_id(kind: str, *parts: str) -> bytes:
     """Compute the id of a named thing as the bytes of a version-8 UUID.
 

@@ -48,8 +48,8 @@ class Said(NamedTuple):
 
 
 NOTHING_SAID = Said(b"", ())
-_REMEMBERED_SETS = 2048
-_elements: Memory[bytes, Said] = Memory(_REMEMBERED_SETS)
+_REMEMBERED_ELEMENTS = 1 << 16
+_elements: Memory[bytes, Said] = Memory(_REMEMBERED_ELEMENTS)
 
 
 def facet_elements(part: FacetPart, notes: list[str]) -> Said | None:
@@ -60,7 +60,10 @@ def facet_elements(part: FacetPart, notes: list[str]) -> Said | None:
     if facet is None:
         return None
     known = _elements.get(part.digest)
-    return known if known is not None else _elements.keep(part.digest, _read_elements(facet))
+    if known is not None:
+        return known
+    read = _read_elements(facet)
+    return _elements.keep(part.digest, read, 1 + len(read.elements))
 
 
 def _read_elements(facet: ColumnLineageFacet) -> Said:
@@ -134,7 +137,7 @@ class _Identified(NamedTuple):
     members: bytes
 
 
-_identified: Memory[tuple[str, bytes, bytes, bytes], _Identified] = Memory(_REMEMBERED_SETS)
+_identified: Memory[tuple[str, bytes, bytes, bytes], _Identified] = Memory(_REMEMBERED_ELEMENTS)
 
 
 def _identify(org: str, what: Said, job: bytes, target: bytes) -> _Identified:
@@ -144,7 +147,8 @@ def _identify(org: str, what: Said, job: bytes, target: bytes) -> _Identified:
         rows = tuple(_identify_element(org, element, job, target) for element in what.elements
                      if element.source_field not in METADATA_COLUMNS)  # fmt: skip
         members = b"".join(sorted({row[0] for row in rows}))
-        known = _identified.keep(key, _Identified(rows, digest(job + target + members), members))
+        known = _Identified(rows, digest(job + target + members), members)
+        _identified.keep(key, known, 1 + len(rows))
     return known
 
 

@@ -22,7 +22,13 @@ from mappers.openlineage.quality import state_assertions
 from mappers.openlineage.registrations import state_registration
 from mappers.openlineage.schemas import state_schema
 from mappers.openlineage.statements import Named, Statements, name_dataset
-from mappers.openlineage.versions import read_statistics, state_reported_version, state_version, version_id
+from mappers.openlineage.versions import (
+    read_statistics,
+    state_reported_version,
+    state_version,
+    version_id,
+    version_key,
+)
 
 #: Facets that end in columns of the store, by side; they are kept raw only when they cannot be read.
 _READ = {
@@ -106,7 +112,7 @@ def _state_symlinks(say: Statements, part: DatasetPart, named: Named) -> None:
             continue
         alias = say.mention(repair_symlink(identifier.namespace, identifier.name), identifier.name)
         if alias.id != named.id:
-            kind = identifier.type.upper()
+            kind = say.key(identifier.type.upper(), "the type of a symlink")
             say.rows.append(DatasetSymlink(say.org, named.id, alias.id, kind, say.micros))
 
 
@@ -115,7 +121,7 @@ def _state_input(say: Statements, part: DatasetPart, named: Named, place: Place)
     version = understand(part.facets.get("version"), f.Version, say.notes)
     if version:
         tag = version.datasetVersion
-        more |= {"version_order": say.order(0, digest(tag.encode())), "version": tag}
+        more |= {"version_order": say.order(0, digest(tag.encode())), "version": version_key(say, tag)}
     say.rows.append(RunInput(say.org, place.run, named.id, place.job, say.micros, say.micros, **more))
     say.edge("CONSUMES", ("dataset", named.id), ("job", place.job), place.job, "explicit")
     read = _readable(part.input_facets, ("inputStatistics",))

@@ -1,7 +1,8 @@
 """Repairs for what the Spark listener gets wrong in names."""
 
 import re
-from functools import lru_cache
+
+from mappers.memory import remembered
 
 _DOUBLED = re.compile(r"(^|/)([^/]+\.db)/\2/")
 
@@ -16,7 +17,7 @@ def repair_path(name: str) -> str:
     return _DOUBLED.sub(r"\1\2/", name) if ".db/" in name else name
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def repair_symlink(namespace: str, name: str) -> str:
     """Undo the database directory in the warehouse of a dropped or renamed table's identifier."""
     database = name.partition(".")[0]

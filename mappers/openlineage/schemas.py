@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from mappers.canonical.bounded import bounded
 from mappers.canonical.facts import DatasetSchema
 from mappers.canonical.identity import digest
 from mappers.canonical.order import Rank
@@ -18,9 +19,7 @@ def state_schema(say: Statements, part: DatasetPart, named: Named, rank: Rank) -
     value = understand(facet, Schema, say.notes)
     if facet is None or value is None:
         return None
-    if facet.digest not in _schemas:
-        _schemas.keep(facet.digest, _read_schema(value))
-    schema = _schemas[facet.digest]
+    schema = _remembered_schema(facet.digest, value)
     if schema is None:
         return None
     say.rows.append(
@@ -49,8 +48,15 @@ class _Schema(NamedTuple):
     content: bytes
 
 
-_REMEMBERED_SCHEMAS = 4096
-_schemas: Memory[bytes, _Schema | None] = Memory(_REMEMBERED_SCHEMAS)
+_REMEMBERED_CHARACTERS = 1 << 24
+_schemas: Memory[bytes, _Schema | None] = Memory(_REMEMBERED_CHARACTERS)
+
+
+def _remembered_schema(key: bytes, facet: Schema) -> _Schema | None:
+    if key in _schemas:
+        return _schemas[key]
+    schema = _read_schema(facet)
+    return _schemas.keep(key, schema, len(schema.columns) if schema else 1)
 
 
 def _read_schema(facet: Schema) -> _Schema | None:
@@ -80,5 +86,7 @@ def _column_rows(columns: list[SchemaField], prefix: str, depth: int) -> list[di
             "ordinal": column.ordinal_position or number,
         }
         rows.append(row | {"description": column.description or None, "depth": depth or None})
-        rows.extend(_column_rows(column.fields or [], f"{prefix}{column.name}.", depth + 1))
+        if column.fields:
+            # Bounded, because every column inside repeats it: a body of megabytes must not become one of gigabytes.
+            rows.extend(_column_rows(column.fields, f"{bounded(prefix + column.name)}.", depth + 1))
     return rows

@@ -1,13 +1,14 @@
 """The statements one event makes, collected while its parts are mapped."""
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from mappers.canonical import identity
+from mappers.canonical.bounded import MOST_CHARACTERS, bounded
 from mappers.canonical.facts import Dataset, Facet, Job, LineageEdge, Namespace
 from mappers.canonical.identity import NOBODY, digest
 from mappers.canonical.merge import Row
 from mappers.canonical.order import Rank, moment, order
+from mappers.memory import remembered
 from mappers.naming import canonical_namespace, source_type
 from mappers.openlineage.event import Event
 from mappers.openlineage.facets import Documentation, Ownership
@@ -38,14 +39,14 @@ class Named(NamedTuple):
     name: str
 
 
-@lru_cache(maxsize=1 << 15)
+@remembered(1 << 15)
 def name_dataset(org: str, namespace: str, name: str) -> Named:
     """Find the ids of a dataset, its name repaired and its namespace in the one spelling."""
     namespace, name = canonical_namespace(namespace), repair_path(name)
     return Named(identity.dataset_id(org, namespace, name), identity.namespace_id(org, namespace), namespace, name)
 
 
-@lru_cache(maxsize=1 << 15)
+@remembered(1 << 15)
 def name_job(org: str, namespace: str, name: str) -> Named:
     """Find the ids of a job."""
     return Named(identity.job_id(org, namespace, name), identity.namespace_id(org, namespace), namespace, name)
@@ -74,6 +75,12 @@ class Statements:
         if part is None or (value is None and part.body is not None):
             return None
         return self.order(rank, part.digest), value
+
+    def key(self, text: str, what: str) -> str:
+        """Give a text as the stores can sort by it, with a note when it had to be cut for that."""
+        if len(text) > MOST_CHARACTERS:
+            self.notes.append(f"{what} has {len(text)} characters: cut, with a hash of the whole")
+        return bounded(text)
 
     def described(self, facets: dict[str, FacetPart], rank: int) -> dict[str, Any]:
         """Give the columns for description and owners, of a dataset's row as of a job's."""
@@ -141,9 +148,8 @@ class Statements:
             if part.name in self.noise or (part.name in read and part.body is not None):
                 continue
             weight = Rank.STEWARD if part.name.startswith(STEWARD_PREFIX) else rank
-            self.rows.append(
-                Facet(self.org, owner, about, prefix + part.name, self.order(weight, part.digest), part.body)
-            )
+            name = self.key(prefix + part.name, "the name of a facet")
+            self.rows.append(Facet(self.org, owner, about, name, self.order(weight, part.digest), part.body))
 
     def edge(
         self,

@@ -56,6 +56,11 @@ def state_reported_version(say: Statements, part: DatasetPart, named: Named) -> 
         say.rows.append(_row(say, named, writer, None, _tag(say, version), **more))
 
 
+def version_key(say: Statements, tag: str) -> str:
+    """Give a version's own name, as it can be found by it."""
+    return say.key(tag, "a version")
+
+
 def _reported_path(say: Statements, part: DatasetPart) -> dict[str, Any]:
     """Give the columns for a path that a producer names; without one it follows from the dataset's name."""
     facet = part.facets.get("lineageBridge_path")
@@ -65,7 +70,7 @@ def _reported_path(say: Statements, part: DatasetPart) -> dict[str, Any]:
 
 def _tag(say: Statements, version: f.Version) -> tuple[bytes, str]:
     tag = version.datasetVersion
-    return say.order(Rank.OUTPUT, digest(tag.encode())), tag
+    return say.order(Rank.OUTPUT, digest(tag.encode())), version_key(say, tag)
 
 
 def _row(

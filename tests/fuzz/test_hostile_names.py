@@ -1,0 +1,149 @@
+"""Names come out of the store exactly as they went in, whatever is in them and however long they are."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from typer.testing import CliRunner
+
+from bridge.cli.main import app as command
+from bridge.intake.ingest import Ingestion
+from mappers.canonical.bounded import MOST_CHARACTERS, bounded
+from tests import factories as make
+from tests.api.service import Running, settings_for
+from tests.fuzz.hostile_names import HOSTILE
+from tests.stores import Json, Store, as_bytes
+from tests.system.service import write_events
+
+NAMES = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+
+
+def hostile_events(text: str) -> list[Json]:
+    """Make events with a text in every place that takes one."""
+    facets: dict[str, Json] = {
+        "schema": make.facet(fields=[{"name": text, "type": text, "description": text, "fields": [{"name": text}]}]),
+        "columnLineage": make.columns({text: [make.field(text, text, make.done(text, text), namespace=text)]}),
+        "ownership": make.facet(owners=[{"name": text, "type": "team"}]),
+        "documentation": make.facet(description=text),
+        "version": make.facet(datasetVersion=text),
+        "symlinks": make.symlinks("alias of " + text, namespace=text, kind=text),
+        "tags": make.facet(tags=[{"key": text, "value": text, "source": text, "field": text}]),
+        "lineageBridge_path": make.facet(path=text),
+        "lineageBridge_registration": make.registration(by=text, reviewer=text, note=text),
+        text: make.facet(value=text),
+    }
+    source = make.dataset(text, text, input_facets={text: make.facet(value=text)}, version=facets["version"])
+    target = make.dataset("made of " + text, text, output_facets={text: make.facet(value=text)}, **facets)
+    assertions = make.facet(assertions=[{"assertion": text, "success": True, "column": text, "name": text}])
+    source["facets"]["dataQualityAssertions"] = assertions
+    job_facets = {text: make.facet(value=text), "jobType": make.facet(integration=text, jobType=text)}
+    run_facets = {text: make.facet(value=text), "parent": make.parent(2, text, text)}
+    run = make.run_event(
+        job=text, namespace=text, inputs=[source], outputs=[target], run_facets=run_facets, job_facets=job_facets
+    )
+    return [run, make.dataset_event(1, target), make.job_event(2, job=text, inputs=[source], outputs=[target])]
+
+
+def exported(store: Store) -> dict[str, list[Json]]:
+    tables: dict[str, list[Json]] = {}
+    for line in store.export().splitlines():
+        table, row = msgspec.json.decode(line)
+        tables.setdefault(table, []).append(row)
+    return tables
+
+
+def column(tables: dict[str, list[Json]], table: str, name: str) -> set[Any]:
+    return {row[name] for row in tables[table] if row.get(name) is not None}
+
+
+@NAMES
+def test_a_name_comes_out_as_it_went_in(store: Store, text: str) -> None:
+    store.apply(*hostile_events(text))
+    tables = exported(store)
+    assert text in column(tables, "ol_namespace", "namespace_uri")
+    assert {text, "made of " + text} <= column(tables, "ol_dataset", "name")
+    assert text in column(tables, "ol_job", "name")
+    assert (
+        column(tables, "column_lineage", "source_field") == {text} == column(tables, "column_lineage", "target_field")
+    )
+    assert column(tables, "ol_dataset", "owner_team") == {text} == column(tables, "ol_dataset", "description")
+    assert text in column(tables, "quality_check_def", "field_name")
+    assert column(tables, "dataset_registration", "submitted_by") == {text}
+    assert text in column(tables, "dataset_version", "path")
+    bodies = [msgspec.json.decode(row["body"]) for row in tables["facet"] if row["body"]]
+    assert {"key": text, "value": text, "source": text, "field": text} in [
+        t for b in bodies for t in b.get("tags", ())
+    ]
+    assert {body["value"] for body in bodies if "value" in body} == {text}
+    fields = {name for (name,) in store.rows("SELECT field_name FROM ol_dataset_field")}
+    assert {text, f"{bounded(text)}.{text}"} <= fields
+
+
+@NAMES
+def test_a_name_that_is_a_key_is_bounded(store: Store, text: str) -> None:
+    store.apply(*hostile_events(text))
+    tables = exported(store)
+    names = column(tables, "facet", "name")
+    assert {bounded(prefix + text) for prefix in ("", "input:", "output:")} <= names
+    assert column(tables, "dataset_symlink", "identifier_type") == {bounded(text.upper())}
+    assert bounded(text) in column(tables, "dataset_version", "version_tag")
+    assert column(tables, "ol_run_input", "version") == {bounded(text)}
+    cut = [
+        n for (notes,) in store.rows("SELECT notes_json FROM run_event") for n in msgspec.json.decode(notes or "[]")
+    ]
+    assert any("cut, with a hash of the whole" in note for note in cut) == (len(text) > MOST_CHARACTERS)
+
+
+@pytest.mark.system("postgres")
+def test_both_stores_hold_the_same_bytes(postgres_store: Store) -> None:
+    sent = [event for text in HOSTILE.values() for event in hostile_events(text)]
+    with Store() as embedded:
+        assert postgres_store.apply(*sent).export() == embedded.apply(*sent).export()
+
+
+def test_long_texts_stay_apart() -> None:
+    long = "x" * 3000
+    texts = [
+        long,
+        long + "y",
+        long[:MOST_CHARACTERS],
+        long[: MOST_CHARACTERS + 1],
+        bounded(long),
+        bounded(long + "y"),
+    ]
+    assert len({bounded(text) for text in texts}) == len(texts)
+    assert bounded(long) == bounded(long)
+    assert all(len(bounded("\U0010ffff" * size).encode()) < 2000 for size in (1, 400, 401, 20_000))
+
+
+@NAMES
+def test_the_commands_find_and_print_a_name(tmp_path: Path, text: str) -> None:
+    with Running(settings_for(tmp_path)) as api:
+        source, target = make.dataset(text, text), make.dataset("made of " + text, text)
+        sent = make.run_event(job=text, namespace=text, inputs=[source], outputs=[target])
+        assert api.post(sent).status_code == 201
+        url = api.settings.store.url
+    run = CliRunner(env={"LINEAGE_BRIDGE__STORE__URL": url}).invoke
+    shown = run(command, ["lineage", "--", text, "made of " + text], catch_exceptions=False)
+    assert shown.exit_code == 0
+    lines = [f"{_shown(text)} {_shown('made of ' + text)}", "└─ <- {0} {0}   [{0} {0}, inferred]"]
+    assert shown.stdout_bytes.decode() == "".join(line.replace("{0}", _shown(text)) + "\n" for line in lines)
+    printed = run(command, ["export", "--canonical"], catch_exceptions=False)
+    assert text in {msgspec.json.decode(line)[1].get("name") for line in printed.stdout_bytes.splitlines()}
+
+
+def test_a_file_at_the_end_of_a_long_path_is_taken_once(store: Store, tmp_path: Path) -> None:
+    text = HOSTILE["20,000 characters"]
+    folder = tmp_path.joinpath(*(text[start : start + 200] for start in range(0, 3400, 200)))
+    folder.mkdir(parents=True)
+    file = write_events(folder / "events.ndjson", [as_bytes(make.run_event())])
+    assert len(str(file)) > 3400
+    ingestion = Ingestion(store.reader, store.writer)
+    assert [ingestion.file(file).accepted for _ in range(2)] == [1, 0]
+    assert store.value("SELECT source FROM intake_ledger") == bounded(str(file))
+
+
+def _shown(text: str) -> str:
+    """Spell a name as the tree does: exactly, but for characters that would break its lines or drive a terminal."""
+    return "".join(c if c >= " " and not "\x7f" <= c <= "\x9f" else c.encode("unicode_escape").decode() for c in text)
