@@ -13,14 +13,15 @@ _PRODUCER = "https://example.com/job"
 _FACETS = "https://openlineage.io/spec/facets/"
 
 
-def real_events(count: int) -> list[bytes]:
-    """Repeat the captured events as new runs of the same jobs, a day later each time."""
+def real_events(count: int, day: int = 0) -> list[bytes]:
+    """Repeat the captured events as new runs of the same jobs, a day later each time, beginning with a day."""
     lines = [line for path in sorted(DATA.glob("spark-*/*.ndjson")) for line in path.read_bytes().splitlines()]
     events: list[bytes] = []
-    for day in range(count // len(lines) + 1):
+    for later in range(count // len(lines) + 1):
+        number = day * 64 + later
         run, date = (
-            b'"runId":"%06x%02x-' % (day + 1, 0),
-            b'"eventTime":"2027-%02d-%02dT' % (day // 28 % 12 + 1, day % 28 + 1),
+            b'"runId":"%06x%02x-' % (number + 1, 0),
+            b'"eventTime":"2027-%02d-%02dT' % (number // 28 % 12 + 1, number % 28 + 1),
         )
         events.extend(
             _TIME.sub(date, _RUN_ID.sub(lambda m, run=run: run[:-3] + m.group(0)[-3:-1] + b"-", line))

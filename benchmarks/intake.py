@@ -1,31 +1,34 @@
 """Measures the intake: events a second, latency, CPU and bytes an event, beside floors of the same run.
 
-python benchmarks/intake.py            everything, about a minute
-python benchmarks/intake.py --quick    a tenth of the events
+python -m benchmarks.intake            everything, about two minutes
+python -m benchmarks.intake --quick    a tenth of the events
 """
 
 import argparse
 import asyncio
 import os
 import socket
+import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.events import new_events, real_events
 from benchmarks.floor import appender, raw
-from bridge.bootstrap import calm_collector, make_reader, make_writer
+from bridge.bootstrap import calm_collector, make_reader, make_tailer, make_writer
+from bridge.intake.gate import Gate
 from bridge.intake.ingest import Ingestion
 from bridge.settings import Settings, StoreSettings
+from tests.postgres import Server, bin_folder, running_server
 
 _GROUP = 500
-_HEAD = b"POST /api/v1/lineage HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+_HEAD = b"POST %b HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 
 
 class Measured(NamedTuple):
@@ -69,56 +72,119 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def _connection(port: int, events: list[bytes], delays: list[float], latencies: list[float]) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+class Target(NamedTuple):
+    """Where to send, and as what: single events, or batches of many."""
+
+    port: int
+    path: bytes = b"/api/v1/lineage"
+    accepted: tuple[bytes, ...] = (b" 201 ",)
+
+
+async def _connection(target: Target, bodies: list[bytes], delays: list[float], latencies: list[float]) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", target.port)
     begun = time.perf_counter()
-    for body, delay in zip(events, delays, strict=True):
+    for body, delay in zip(bodies, delays, strict=True):
         wait = begun + delay - time.perf_counter()
         if wait > 0:
             await asyncio.sleep(wait)
         due = begun + delay if delay else time.perf_counter()
-        writer.write(_HEAD % len(body) + body)
+        writer.write(_HEAD % (target.path, len(body)) + body)
         status = await reader.readuntil(b"\r\n\r\n")
-        assert b" 201 " in status.split(b"\r\n", 1)[0], status
+        assert any(code in status for code in target.accepted), status
         latencies.append(time.perf_counter() - due)
     writer.close()
 
 
-async def _send(port: int, events: list[bytes], connections: int, rate: float) -> tuple[float, list[float]]:
+async def _send(
+    targets: list[Target], bodies: list[bytes], connections: int, rate: float
+) -> tuple[float, list[float]]:
     latencies: list[float] = []
-    parts = [events[i::connections] for i in range(connections)]
+    parts = [bodies[i::connections] for i in range(connections)]
     gaps = [[(n * connections + i) / rate if rate else 0.0 for n in range(len(p))] for i, p in enumerate(parts)]
     begun = time.perf_counter()
-    await asyncio.gather(*(_connection(port, p, g, latencies) for p, g in zip(parts, gaps, strict=True)))
+    sending = enumerate(zip(parts, gaps, strict=True))
+    await asyncio.gather(*(_connection(targets[i % len(targets)], p, g, latencies) for i, (p, g) in sending))
     return time.perf_counter() - begun, latencies
 
 
-def post(name: str, port: int, pid: int, events: list[bytes], connections: int, rate: float = 0) -> Measured:
-    """Send events over HTTP as fast as they are answered, or at a rate."""
-    before = cpu_seconds(pid)
-    seconds, latencies = asyncio.run(_send(port, events, connections, rate))
+def post(
+    name: str, targets: list[Target], pids: list[int], events: list[bytes], connections: int,
+    *, rate: float = 0, batch: int = 1,
+) -> Measured:  # fmt: skip
+    """Send events over HTTP as fast as they are answered, or at a rate; to several services in turn."""
+    bodies = (
+        events
+        if batch == 1
+        else [b"[" + b",".join(events[i : i + batch]) + b"]" for i in range(0, len(events), batch)]
+    )
+    before = sum(map(cpu_seconds, pids))
+    seconds, latencies = asyncio.run(_send(targets, bodies, connections, rate))
     centiles = statistics.quantiles(latencies, n=100)
-    cpu = (cpu_seconds(pid) - before) / len(events) * 1e6
+    cpu = (sum(map(cpu_seconds, pids)) - before) / len(events) * 1e6
     return Measured(name, len(events) / seconds, centiles[49] * 1e3, centiles[98] * 1e3, cpu)
 
 
 def http_lines(kind: str, warm: list[bytes], events: list[bytes], folder: Path) -> Iterator[Measured]:
     """Measure the service on a store of its own, then the floors."""
-    half = len(events) // 3
-    store = folder / f"{kind}.db"
-    port = free_port()
-    environment = {"LINEAGE_BRIDGE__STORE__URL": f"sqlite:///{store}", "LINEAGE_BRIDGE__SERVER__PORT": str(port)}
-    with serving(["-m", "bridge", "serve"], port, **environment) as pid:
-        post("", port, pid, warm, 8)
-        yield post(f"{kind}, 1 connection", port, pid, events[:half], 1)
-        full = post(f"{kind}, 8 connections", port, pid, events[half : 2 * half], 8)
+    quarter = len(events) // 4
+    first, second, third, fourth = (events[i * quarter : (i + 1) * quarter] for i in range(4))
+    with services(1, f"sqlite:///{folder / kind}.db") as (targets, pids):
+        post("", targets, pids, warm, 8)
+        yield post(f"{kind}, 1 connection", targets, pids, first, 1)
+        full = post(f"{kind}, 8 connections", targets, pids, second, 8)
         yield full
-        yield post(f"{kind}, 8 connections, half load", port, pid, events[2 * half :], 8, full.per_second / 2)
+        yield post(f"{kind}, 8 connections, half load", targets, pids, third, 8, rate=full.per_second / 2)
+        batches = [target._replace(path=b"/api/v1/lineage/batch", accepted=(b" 204 ",)) for target in targets]
+        yield post(f"{kind}, batches of 100, 2 connections", batches, pids, fourth, 2, batch=100)
     for floor, path in (("parses only", ""), ("appends only", str(folder / f"{kind}-floor.db"))):
         port = free_port()
         with serving(["-m", "benchmarks.floor", str(port), path], port) as pid:
-            post("", port, pid, warm, 8)
-            yield post(f"  floor, {floor}, 8 connections", port, pid, events[:half], 8)
+            post("", [Target(port)], [pid], warm, 8)
+            yield post(f"  floor, {floor}, 8 connections", [Target(port)], [pid], first, 8)
+
+
+@contextmanager
+def services(count: int, store: str) -> Iterator[tuple[list[Target], list[int]]]:
+    """Run services on one store until the block ends."""
+    with ExitStack() as stack:
+        targets, pids = [], []
+        for _ in range(count):
+            port = free_port()
+            settings = {"LINEAGE_BRIDGE__STORE__URL": store, "LINEAGE_BRIDGE__SERVER__PORT": str(port)}
+            pids.append(stack.enter_context(serving(["-m", "bridge", "serve"], port, **settings)))
+            targets.append(Target(port))
+        yield targets, pids
+
+
+def postgres_lines(kind: str, warm: list[bytes], events: list[bytes], server: Server) -> Iterator[Measured]:
+    """Measure one service and two on a PostgreSQL beside them, which flushes as it does in production."""
+    half = len(events) // 2
+    for count, part in ((1, events[:half]), (2, events[half:])):
+        url = server.new_database(f"{kind.split(maxsplit=1)[0]}_{count}".lower())
+        with services(count, url) as (targets, pids):
+            post("", targets, pids, warm, 8)
+            word = "one process" if count == 1 else "two processes"
+            yield post(f"{kind}, PostgreSQL, {word}, 8 connections", targets, pids, part, 8)
+
+
+def tail_line(kind: str, events: list[bytes], folder: Path) -> Measured:
+    """Measure the tailer on a file that is already there."""
+    path = folder / f"{kind}-tailed.ndjson"
+    path.write_bytes(b"\n".join(events) + b"\n")
+    settings = Settings(store=StoreSettings(url=f"sqlite:///{folder / kind}-tail.db"))
+
+    async def take() -> int:
+        writer, taken = make_writer(settings), []
+        gate = Gate(writer, max_group=settings.intake.max_group, max_waiting=settings.intake.max_waiting)
+        await make_tailer(settings, [str(path)], make_reader(settings), gate, taken.append).once()
+        await gate.close()
+        writer.close()
+        return len(taken)
+
+    begun, cpu = time.perf_counter(), time.process_time()
+    assert asyncio.run(take()) == len(events)
+    seconds, cpu = time.perf_counter() - begun, time.process_time() - cpu
+    return Measured(f"{kind}, tailed file", len(events) / seconds, cpu_micros=cpu / len(events) * 1e6)
 
 
 def file_lines(kind: str, events: list[bytes], folder: Path) -> Iterator[Measured]:
@@ -151,27 +217,43 @@ def bytes_per_event(events: list[bytes], again: list[bytes], folder: Path) -> tu
     for batch in ([], events, again):
         for i in range(0, len(batch), _GROUP):
             writer.write([reader.read(event, "benchmark") for event in batch[i : i + _GROUP]])
-        writer.checkpoint()
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         sizes.append(path.stat().st_size)
+    writer.close()
     return (sizes[1] - sizes[0]) / len(events), (sizes[2] - sizes[1]) / len(again)
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
     scale = 10 if parser.parse_args().quick else 1
-    real, new = real_events(9_000 // scale), new_events(6_000 // scale, start=1_000_000)
-    print(f"{'':44}{'events/s':>10}{'p50 ms':>9}{'p99 ms':>9}{'CPU us':>9}")
+    real, new = real_events(12_000 // scale), new_events(8_000 // scale, start=1_000_000)
+    print(f"{'':52}{'events/s':>10}{'p50 ms':>9}{'p99 ms':>9}{'CPU us':>9}")
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         for kind, warm, events in (("real Spark", real_events(400), real), ("all new", new_events(200), new)):
-            for lines in (http_lines(kind, warm, events, home), file_lines(kind, events, home)):
-                for m in lines:
-                    latency = f"{m.p50:9.2f}{m.p99:9.2f}" if m.p50 else " " * 18
-                    print(f"{m.name:44}{m.per_second:10.0f}{latency}{m.cpu_micros:9.0f}", flush=True)
+            for lines in (
+                http_lines(kind, warm, events, home),
+                file_lines(kind, events[: len(events) * 3 // 4], home),
+            ):
+                _print(*lines)
+            _print(tail_line(kind, events[: len(events) // 2], home))
         fresh, repeat = bytes_per_event(new, [_rerun(event) for event in new], home)
         print(f"store bytes an event: all new {fresh:.0f}, a repeat as a new run {repeat:.0f}")
+    if bin_folder() is None:
+        print("no PostgreSQL on this machine: its lines are left out")
+        return
+    with running_server("fsync=on", "shared_buffers=256MB") as server:
+        for kind, warm, events in (("real Spark", real_events(400), real), ("all new", new_events(200), new)):
+            _print(*postgres_lines(kind, warm, events[: len(events) // 2], server))
+
+
+def _print(*lines: Measured) -> None:
+    for m in lines:
+        latency = f"{m.p50:9.2f}{m.p99:9.2f}" if m.p50 else " " * 18
+        print(f"{m.name:52}{m.per_second:10.0f}{latency}{m.cpu_micros:9.0f}", flush=True)
 
 
 def _rerun(event: bytes) -> bytes:

@@ -7,6 +7,8 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -101,16 +103,27 @@ def _unprivileged(folder: Path) -> dict[str, object]:
     return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
 
 
+@contextmanager
+def running_server(*settings: str) -> Iterator[Server]:
+    """Run a server until the block ends."""
+    folder = Path(tempfile.mkdtemp(prefix="bridge-pg-", dir="/tmp"))
+    started = Server(folder, *settings)
+    try:
+        yield started
+    finally:
+        started.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+_open = ExitStack()
+
+
 @cache
 def server() -> Server:
     """Give this process's server; `stop_server` ends it."""
-    folder = Path(tempfile.mkdtemp(prefix="bridge-pg-", dir="/tmp"))
-    return Server(folder, *_FAST)
+    return _open.enter_context(running_server(*_FAST))
 
 
 def stop_server() -> None:
-    if server.cache_info().currsize:
-        running = server()
-        server.cache_clear()
-        running.stop()
-        shutil.rmtree(running._folder, ignore_errors=True)
+    _open.close()
+    server.cache_clear()
