@@ -24,7 +24,8 @@ from benchmarks.floor import appender, raw
 from bridge.bootstrap import calm_collector, make_reader, make_tailer, make_writer
 from bridge.intake.gate import Gate
 from bridge.intake.ingest import Ingestion
-from bridge.settings import Settings, StoreSettings
+from bridge.log import configure_log
+from bridge.settings import LogSettings, Settings, StoreSettings
 from tests.postgres import Server, bin_folder, running_server
 
 _GROUP = 500
@@ -164,7 +165,7 @@ def postgres_lines(kind: str, warm: list[bytes], events: list[bytes], server: Se
         with services(count, url) as (targets, pids):
             post("", targets, pids, warm, 8)
             word = "one process" if count == 1 else "two processes"
-            yield post(f"{kind}, PostgreSQL, {word}, 8 connections", targets, pids, part, 8)
+            yield post(f"{kind}, PostgreSQL, {word}, 8 connections each", targets, pids, part, 8 * count)
 
 
 def tail_line(kind: str, events: list[bytes], folder: Path) -> Measured:
@@ -172,6 +173,8 @@ def tail_line(kind: str, events: list[bytes], folder: Path) -> Measured:
     path = folder / f"{kind}-tailed.ndjson"
     path.write_bytes(b"\n".join(events) + b"\n")
     settings = Settings(store=StoreSettings(url=f"sqlite:///{folder / kind}-tail.db"))
+
+    configure_log(LogSettings(level="warning"))
 
     async def take() -> int:
         writer, taken = make_writer(settings), []
