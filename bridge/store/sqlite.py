@@ -13,7 +13,7 @@ from bridge.store.upsert import upsert_row
 from mappers.canonical.merge import Row
 from mappers.errors import LineageBridgeError, RefusedRow, StorageFailure, StoreBusy, StoreFull
 
-_CACHE_KIB = 65_536
+_CACHE_KIB = 32_768
 #: Where the log is moved by the commit itself, should nobody have moved it earlier.
 _CHECKPOINT_PAGES = 32_000
 _MOST_IDS = 512

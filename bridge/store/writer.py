@@ -88,7 +88,7 @@ ON CONFLICT (org_id, source, writer_id) DO UPDATE SET events = intake_ledger.eve
 _REMEMBERED = frozenset({Namespace, LineageSet, ColumnLineage})
 _MARKED_KINDS: dict[type[Row], str] = {Dataset: "dataset", Job: "job", Run: "run"}
 #: About how many bytes of rows are remembered a class, and what a row of short columns counts for.
-_MEMORY_BYTES, _ROW_BYTES = 16 << 20, 400
+_MEMORY_BYTES, _ROW_BYTES = 8 << 20, 400
 #: How often a group is tried that others on the same server stand in the way of.
 _TRIES = 10
 #: A row that was sent to the store, by class and key.
