@@ -244,6 +244,6 @@ def translated(error: Exception) -> LineageBridgeError:
         return StoreFull(f"the database server has no room: {said}")
     if isinstance(error, _REFUSALS):
         return RefusedRow(said)
-    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | pg.ReadOnlySqlTransaction):
         return StoreGone(f"the database server does not answer: {said}")
     return StorageFailure(f"the database failed ({said}): see the server's log, then start again")

@@ -152,6 +152,7 @@ def test_a_store_whose_lock_is_never_free_is_busy(fresh: Store, url: str) -> Non
         (pg.CheckViolation(), RefusedRow),
         (pg.ProgramLimitExceeded(), RefusedRow),
         (pg.AdminShutdown(), StoreGone),
+        (pg.ReadOnlySqlTransaction(), StoreGone),
         (psycopg.OperationalError("server closed the connection"), StoreGone),
         (pg.DataCorrupted(), StorageFailure),
         (pg.InternalError_(), StorageFailure),

@@ -8,7 +8,7 @@ from bridge.store.rejected import list_troubles, payload_of
 from bridge.store.sqlite import translated
 from bridge.store.writer import Incoming
 from mappers.errors import StorageFailure, StoreBusy, StoreFull
-from tests.factories import columns, dataset, field, run_event
+from tests.factories import columns, dataset, dataset_event, field, registration, run_event
 from tests.stores import Store
 
 
@@ -29,6 +29,17 @@ def test_an_event_that_the_store_refuses_is_kept_with_its_reason_and_fails_nobod
     assert trouble.reason.startswith("the store refused it: ")
     assert b'"bad"' in (payload_of(store.db, store.org, trouble) or b"")
     assert store.rows("SELECT DISTINCT receipts FROM run_event") == [(1,)]
+
+
+def test_what_only_the_database_refuses_is_kept_with_its_reason_too(store: Store) -> None:
+    asked = store.read(dataset_event(0, dataset("d", lineageBridge_registration=registration())))
+    assert isinstance(asked, Incoming)
+    rows = [row._replace(status="MAYBE") if "status" in row._fields else row for row in asked.rows]  # type: ignore[attr-defined]
+    good = store.read(run_event(run=1, outputs=[dataset("t")]))
+    store.writer.write([asked._replace(rows=rows), good])
+    (trouble,) = list_troubles(store.db, store.org)
+    assert "check" in trouble.reason.lower()
+    assert store.rows("SELECT name FROM ol_dataset") == [("t",)]
 
 
 def test_an_unmerged_event_that_is_sent_again_and_merges_is_no_trouble_any_more(store: Store) -> None:
