@@ -5,7 +5,11 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import structlog
+
 from mappers.errors import LineageBridgeError, TransientError
+
+_log = structlog.get_logger()
 
 #: How long commits gather before the log is moved: pages written twice in between are moved once.
 _PAUSE_SECONDS = 0.5
@@ -43,19 +47,26 @@ class Checkpointer:
             while not self._stop.wait(_PAUSE_SECONDS):
                 self._work.wait()
                 self._work.clear()
-                self._move(connection)
+                if not self._move(connection):
+                    self._work.set()
         except sqlite3.Error as error:
             self._failure = self._translated(error)
         finally:
             connection.close()
 
-    def _move(self, connection: sqlite3.Connection) -> None:
+    def _move(self, connection: sqlite3.Connection) -> bool:
+        """Move what there is; tells whether nothing has to be tried again."""
         for _ in range(_PASSES):
             try:
                 _, logged, moved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             except sqlite3.Error as error:
                 if isinstance(self._translated(error), TransientError):
-                    return  # no room, or not alone: the log keeps everything until the next try
-                raise
+                    return False  # no room, or not alone: the log keeps everything until the next try
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_IOERR:
+                    raise
+                # Nothing counts as moved before it was flushed: the next try writes all of it again.
+                _log.error("the log could not be moved into the store: trying again", reason=str(error))
+                return False
             if logged == moved:
-                return
+                break
+        return True

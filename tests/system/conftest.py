@@ -1,0 +1,32 @@
+"""What every system test shows on top of its own: nothing that came in is unaccounted for."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bridge.store.conservation import read_books
+from bridge.store.migrations import HEAD
+from bridge.store.schema import store_version
+from bridge.store.sqlite import SqliteDatabase
+from mappers.errors import LineageBridgeError
+
+
+@pytest.fixture(autouse=True)
+def _everything_is_accounted_for(tmp_path: Path) -> Iterator[None]:
+    """Read the books of every store that the test made, unless it made it unreadable."""
+    yield
+    for path in tmp_path.rglob("*.db"):
+        if _is_store(path):
+            with closing(SqliteDatabase.reading(path)) as db:
+                assert read_books(db, "default").faults == [], path
+
+
+def _is_store(path: Path) -> bool:
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            return store_version(connection) == HEAD
+    except (sqlite3.DatabaseError, LineageBridgeError):
+        return False
