@@ -5,7 +5,7 @@ import pytest
 from bridge.store.classes import NeverLink
 from bridge.store.writer import Writer
 from tests import factories as make
-from tests.factories import dataset, lifecycle, micros, run_event, run_uuid, schema, symlinks
+from tests.factories import columns, dataset, lifecycle, micros, run_event, run_uuid, schema, symlinks
 from tests.stores import Store
 
 RUN = "SELECT event_type, started_at, event_time FROM ol_run WHERE run_uuid = ?"
@@ -56,6 +56,30 @@ def test_1_what_a_steward_asserts_outranks_every_machine(store: Store) -> None:
     body, order = store.rows("SELECT body, facet_order FROM facet WHERE name = 'lineageBridge_sla'")[0]
     assert "07:30" in body
     assert order[0] == 50
+
+
+@pytest.mark.parametrize(
+    ("event", "order", "rank"),
+    [
+        (run_event(run_facets={"parent": make.parent(2, "box")}), "claim_order FROM ol_run", {0, 1}),
+        (run_event(outputs=[dataset("t")]), "tag_order FROM dataset_version", {10}),
+        (run_event(inputs=[dataset("t", custom=make.facet(x=1))]), "facet_order FROM facet", {20}),
+        (make.job_event(outputs=[dataset("t", custom=make.facet(x=1))]), "facet_order FROM facet", {30}),
+        (run_event(outputs=[dataset("t", custom=make.facet(x=1))]), "facet_order FROM facet", {40}),
+        (make.dataset_event(1, dataset("t", custom=make.facet(x=1))), "facet_order FROM facet", {40}),
+        (make.job_event(lineageBridge_sla=make.facet(by="06:30")), "facet_order FROM facet", {50}),
+        (make.dataset_event(1, dataset("t", columnLineage=columns({}))), "declared_lineage FROM ol_dataset", {1}),
+        (make.dataset_event(1, dataset("t", lineage=make.facet(inputs=[]))), "declared_lineage FROM ol_dataset", {2}),
+    ],
+    ids=[
+        "claim: own, stub", "mention", "input", "JobEvent", "output", "DatasetEvent", "steward", "columns", "lineage",
+    ],
+)  # fmt: skip
+def test_1_ranks_are_written_into_the_stores_so_a_newer_program_must_mean_the_same_by_them(
+    store: Store, event: make.Json, order: str, rank: set[int]
+) -> None:
+    store.apply(event)
+    assert {found[0] for (found,) in store.rows(f"SELECT {order}")} == rank
 
 
 def test_1_created_is_the_earliest_mention_and_updated_the_latest(store: Store) -> None:
@@ -216,6 +240,22 @@ def test_4_never_link_cuts_bad_links_and_changing_it_settles_the_store_anew() ->
         assert seen_names(store) == {"p", "dummy"}
 
 
+@pytest.mark.parametrize(
+    ("rule", "linked"),
+    [
+        (NeverLink("db", "dum*"), False),
+        (NeverLink("db", "other"), True),
+        (NeverLink("elsewhere", "dum*"), True),
+        (NeverLink("elsewhere"), True),
+    ],
+    ids=["both", "only the namespace", "only the name", "neither"],
+)
+def test_4_never_link_means_the_names_that_both_its_patterns_match(rule: NeverLink, linked: bool) -> None:
+    with Store(never_link=[rule]) as store:
+        store.apply(make.dataset_event(1, dataset("p", symlinks=symlinks("dummy"))))
+        assert (seen_names(store) == {"dummy"}) is linked
+
+
 def test_4_deleted_facets_are_tombstones_at_their_own_rank(store: Store) -> None:
     text = "SELECT description FROM dataset WHERE name = 't'"
     store.apply(run_event(second=1, outputs=[dataset("t", documentation=make.facet(description="x"))]))
@@ -275,6 +315,16 @@ def test_5_a_rename_retires_the_source_and_is_never_a_symlink(store: Store) -> N
     status = dict(store.rows("SELECT name, status FROM dataset"))
     assert status == {"raw": "ACTIVE", "old": "DEPRECATED", "new": "ACTIVE"}
     assert ("old", "", "", "explicit") in store.upstream("new")
+
+
+@pytest.mark.parametrize("change", ["ALTER", "CREATE", "OVERWRITE", "TRUNCATE"])
+def test_5_only_a_rename_retires_the_name_before(store: Store, change: str) -> None:
+    store.apply_each(
+        run_event(second=1, run=1, outputs=[dataset("old")]),
+        run_event(second=2, run=2, outputs=[dataset("new", lifecycleStateChange=lifecycle(change, "old"))]),
+    )
+    assert dict(store.rows("SELECT name, status FROM dataset")) == {"old": "ACTIVE", "new": "ACTIVE"}
+    assert store.rows("SELECT 1 FROM dataset_succession") == []
 
 
 def test_5_swapped_tables_do_not_fuse(store: Store) -> None:

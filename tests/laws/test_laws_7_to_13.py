@@ -123,6 +123,43 @@ def test_9_a_dataset_events_lineage_replaces_and_supersedes_column_lineage(store
     assert store.upstream("t") == {("d", "", "", "declared")}
 
 
+def test_9_a_dataset_events_column_lineage_declares_until_a_newer_one_replaces_it(store: Store) -> None:
+    for second, source in ((2, "b"), (1, "a")):
+        said = columns({"k": [field(source, "k")]})
+        store.apply(make.dataset_event(second, dataset("t", columnLineage=said)))
+        assert store.upstream("t") == {("b", "", "", "declared")}
+    assert store.rows(ACTIVE) == [("b", "k")]
+
+
+def test_9_of_both_lineages_in_a_dataset_event_the_explicit_one_alone_counts(store: Store) -> None:
+    inputs = [{"namespace": "db", "name": "b", "type": "DATASET", "field": "k"}]
+    both = dataset(
+        "t",
+        lineage=make.facet(fields={"v": {"inputs": inputs}}),
+        columnLineage=columns({"k": [field("a", "k")]}),
+    )
+    store.apply(make.dataset_event(1, both))
+    assert store.upstream("t") == {("b", "", "", "declared")}
+    assert store.rows("SELECT source_dataset, target_field, is_active FROM ol_column_lineage") == [("b", "v", 1)]
+
+
+def test_9_the_column_lineage_of_a_declared_output_is_declared(store: Store) -> None:
+    store.apply(make.job_event(1, outputs=[dataset("t", columnLineage=columns({"k": [field("a", "k")]}))]))
+    assert store.upstream("t") == {("a", "job", "", "declared")}
+
+
+@pytest.mark.parametrize("of", ["job", "dataset"])
+def test_9_the_columns_of_a_declared_lineage_are_active(store: Store, of: str) -> None:
+    fields = {"k": {"inputs": [{"namespace": "db", "name": "a", "type": "DATASET", "field": "k"}]}}
+    entry = {"namespace": "db", "name": "t", "type": "DATASET", "fields": fields}
+    store.apply(
+        make.job_event(1, lineage=make.facet(entries=[entry]))
+        if of == "job"
+        else make.dataset_event(1, dataset("t", lineage=make.facet(fields=fields)))
+    )
+    assert store.rows(ACTIVE) == [("a", "k")]
+
+
 # Law 10: versions.
 
 
@@ -207,6 +244,20 @@ def test_11_active_is_what_the_newest_run_shows(order: tuple[int, ...]) -> None:
         assert store.rows(ACTIVE) == [("b", "k")]
         store.apply(run_event("START", 0, run=2))
         assert store.rows(ACTIVE) == [("a", "k")]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("late", [False, True], ids=["at once", "by an earlier start that is told later"])
+def test_11_of_runs_that_start_together_the_one_with_the_greater_id_is_the_newest(
+    store: Store, order: tuple[int, ...], late: bool
+) -> None:
+    runs = {identity.run_id("default", run_uuid(run)): source for run, source in ((1, "a"), (2, "b"))}
+    for i in order:
+        said = columns({"k": [field("ab"[i], "k")]})
+        store.apply(run_event(second=2 + i * late, run=i + 1, outputs=[dataset("t", columnLineage=said)]))
+    if late:
+        store.apply(run_event("START", 2, run=2))
+    assert store.rows(ACTIVE) == [(runs[max(runs)], "k")]
 
 
 def test_11_within_a_run_the_newest_facet_replaces_the_others(store: Store) -> None:

@@ -1,5 +1,7 @@
 """Column lineage in all spellings, as elements."""
 
+from collections.abc import Callable
+
 import pytest
 
 from tests import factories as make
@@ -12,6 +14,9 @@ FROM ol_column_lineage ORDER BY 1, 2, 3, 4, 5
 """
 FILTER = done("INDIRECT", "FILTER")
 WINDOW = done("INDIRECT", "WINDOW")
+NAMED = {"type": "DATASET", "namespace": "db", "name": "a"}
+NAMED_JOB = {"type": "JOB", "namespace": "jobs", "name": "other"}
+TARGET = {"type": "DATASET", "namespace": "db", "name": "t"}
 
 
 def rows_of(store: Store, lineage: Json) -> list[tuple[object, ...]]:
@@ -69,6 +74,13 @@ def test_only_what_reaches_every_column_indirectly_is_lifted(
     assert all((row[2] is None) is lifted for row in found)
 
 
+def test_what_affects_the_whole_dataset_is_indirect_unless_it_says_otherwise(store: Store) -> None:
+    assert rows_of(store, columns({"k": [field("a", "x")]}, [field("a", "f")])) == [
+        ("a", "f", None, "INDIRECT", "", 0),
+        ("a", "x", "k", "DIRECT", "", 0),
+    ]
+
+
 def test_metadata_columns_are_no_sources_but_their_table_is(store: Store) -> None:
     assert rows_of(store, columns({}, [field("a", "_file", FILTER)])) == []
     assert store.rows("SELECT edge_role, evidence FROM lineage_edge WHERE edge_role = 'DERIVES'") == [
@@ -108,6 +120,11 @@ def test_metadata_columns_are_no_sources_but_their_table_is(store: Store) -> Non
             [("job", "PRODUCES", "dataset")],
         ),
         ({"namespace": "db", "name": "t", "type": "DATASET", "inputs": []}, []),
+        (
+            {"namespace": "db", "name": "t", "type": "DATASET", "inputs": [NAMED_JOB]},
+            [("job", "PRODUCES", "dataset")],
+        ),
+        ({"type": "JOB", "inputs": [NAMED_JOB]}, [("job", "DERIVES", "job")]),
         ({"type": "DATASET", "inputs": []}, []),
     ],
     ids=[
@@ -117,6 +134,8 @@ def test_metadata_columns_are_no_sources_but_their_table_is(store: Store) -> Non
         "dataset to dataset",
         "field from job",
         "generator",
+        "named job to dataset",
+        "named job to own job",
         "nameless",
     ],
 )
@@ -125,6 +144,61 @@ def test_explicit_entries_of_every_shape(store: Store, entry: Json, edges: list[
     store.apply(run_event(job_facets={"lineage": facet(**{key: [entry]})}))
     query = "SELECT source_type, edge_role, target_type FROM lineage_edge WHERE evidence = 'explicit'"
     assert store.rows(query) == edges
+
+
+HALVES = [{"namespace": "x"}, {"name": "x"}, {"namespace": "x", "name": ""}, {"namespace": "", "name": "x"}]
+EDGES = """
+SELECT e.source_type, coalesce(d.name, j.name), e.edge_role, e.target_type, coalesce(u.name, k.name)
+FROM lineage_edge e
+LEFT JOIN ol_dataset d ON d.dataset_id = e.source_id LEFT JOIN ol_job j ON j.job_id = e.source_id
+LEFT JOIN ol_dataset u ON u.dataset_id = e.target_id LEFT JOIN ol_job k ON k.job_id = e.target_id
+"""
+
+
+@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize(
+    ("entry", "edges", "noted"),
+    [
+        (lambda half: {"type": "DATASET", **half, "inputs": [NAMED]}, [], True),
+        (
+            lambda half: {"type": "JOB", **half, "inputs": [NAMED]},
+            [("dataset", "a", "CONSUMES", "job", "job")],
+            False,
+        ),
+        (lambda half: {"type": "JOB", "inputs": [{"type": "DATASET", **half}]}, [], False),
+        (lambda half: {**TARGET, "inputs": [{"type": "DATASET", "field": "g", **half}]}, [], False),
+        (
+            lambda half: {**TARGET, "inputs": [{"type": "JOB", **half}]},
+            [("job", "job", "PRODUCES", "dataset", "t")],
+            False,
+        ),
+    ],
+    ids=["dataset target", "job target", "dataset source of a job", "dataset source of a dataset", "job source"],
+)
+def test_half_a_name_in_an_explicit_entry_is_none(
+    store: Store, half: Json, entry: Callable[[Json], Json], edges: list[tuple[str, ...]], noted: bool
+) -> None:
+    """A job that is not named is the event's own; a dataset that is not named is nobody."""
+    store.apply(run_event(job_facets={"lineage": facet(entries=[entry(half)])}))
+    assert store.rows(EDGES) == edges
+    assert store.rows(ROWS) == []
+    assert ("names no dataset" in (store.value("SELECT notes_json FROM run_event") or "")) is noted
+
+
+def test_an_explicit_source_that_is_a_job_is_no_dataset_of_its_name(store: Store) -> None:
+    source = NAMED_JOB | {"field": "k"}
+    store.apply(run_event(job_facets={"lineage": facet(entries=[{**TARGET, "fields": {"k": {"inputs": [source]}}}])}))
+    assert store.rows(EDGES) == [("job", "other", "PRODUCES", "dataset", "t")]
+    assert store.rows("SELECT name FROM ol_dataset") == [("t",)]
+    assert store.rows(ROWS) == []
+
+
+def test_an_explicit_source_field_is_direct_for_a_field_and_indirect_for_all_unless_it_says_otherwise(
+    store: Store,
+) -> None:
+    entry = {**TARGET, "inputs": [NAMED | {"field": "g"}], "fields": {"k": {"inputs": [NAMED | {"field": "x"}]}}}
+    store.apply(run_event(job_facets={"lineage": facet(entries=[entry])}))
+    assert store.rows(ROWS) == [("a", "g", None, "INDIRECT", "", 0), ("a", "x", "k", "DIRECT", "", 0)]
 
 
 def test_an_explicit_source_field_without_a_target_field_affects_the_whole_target(store: Store) -> None:

@@ -67,6 +67,27 @@ def test_a_nominal_time_that_is_none_is_noted(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "readable"),
+    [
+        ("parent", make.parent(2, "box")),
+        ("parentRun", make.parent(2, "box")),
+        ("nominalTime", facet(nominalStartTime=make.at(1))),
+    ],
+)
+def test_a_run_facet_that_columns_hold_is_kept_raw_only_when_it_cannot_be_read(
+    store: Store, name: str, readable: Json
+) -> None:
+    store.apply(run_event(run=1, run_facets={name: readable}))
+    assert store.rows(RAW, name) == []
+    assert notes(store) == ""
+    store.apply(run_event(run=3, run_facets={name: facet(run="none", nominalStartTime=7)}))
+    assert store.rows(RAW, name) == [('{"nominalStartTime":7,"run":"none"}',)]
+    assert f"facet {name} is not as specified" in notes(store)
+    columns = "parent_run_id, parent_run_uuid, nominal_start_time FROM ol_run WHERE run_uuid = ?"
+    assert store.rows(f"SELECT {columns}", make.run_uuid(3)) == [(None, None, None)]
+
+
+@pytest.mark.parametrize(
     "content",
     [
         {"errorMessage": facet(message="boom", programmingLanguage="python")},
@@ -208,6 +229,25 @@ def test_nested_columns_and_ordinals_are_read(store: Store) -> None:
     ]
 
 
+def test_an_ordinal_is_kept_when_it_is_not_the_place_in_the_list(store: Store) -> None:
+    fields = [{"name": name, "type": "long", "ordinal_position": n} for name, n in (("b", 2), ("c", 3), ("a", 1))]
+    store.apply(run_event(outputs=[dataset("t", schema=facet(fields=fields))]))
+    query = "SELECT field_name, ordinal_position FROM ol_dataset_field ORDER BY 2"
+    assert store.rows(query) == [("a", 1), ("b", 2), ("c", 3)]
+
+
+@pytest.mark.parametrize(
+    ("change", "produced"),
+    [(None, True), ("CREATE", True), ("OVERWRITE", True), ("ALTER", True), ("DROP", False), ("RENAME", False)],
+)
+def test_what_a_run_reads_and_makes_are_edges_of_its_job(store: Store, change: str | None, produced: bool) -> None:
+    changed = {"lifecycleStateChange": make.lifecycle(change, "s")} if change else {}
+    store.apply(run_event(inputs=[dataset("a")], outputs=[dataset("t", **changed)]))
+    edge = "SELECT edge_role, evidence, name FROM lineage_edge JOIN ol_dataset ON dataset_id = {}"
+    assert store.rows(edge.format("source_id")) == [("CONSUMES", "explicit", "a")]
+    assert store.rows(edge.format("target_id")) == ([("PRODUCES", "explicit", "t")] if produced else [])
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -272,6 +312,16 @@ def test_a_statistic_beyond_64_bits_is_noted_and_left_out(store: Store, count: i
     store.apply(run_event(outputs=[dataset("t", output_facets=counted)]))
     assert store.rows("SELECT row_count, byte_count FROM dataset_version") == [(count if kept else None, 1)]
     assert ("64 bits" in notes(store)) is not kept
+
+
+@pytest.mark.parametrize("side", ["input", "output"])
+def test_statistics_that_cannot_be_read_are_noted_and_kept_raw(store: Store, side: str) -> None:
+    counted = {f"{side}Statistics": facet(rowCount="many")}
+    store.apply(run_event(**{f"{side}s": [dataset("t", **{f"{side}_facets": counted})]}))
+    assert f"facet {side}Statistics is not as specified" in notes(store)
+    assert store.value(RAW, f"{side}:{side}Statistics") == '{"rowCount":"many"}'
+    table = "ol_run_input" if side == "input" else "dataset_version"
+    assert store.rows(f"SELECT row_count, byte_count, file_count FROM {table}") == [(None, None, None)]
 
 
 @pytest.mark.parametrize("place", ["facets", "inputFacets"])
