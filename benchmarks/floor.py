@@ -1,7 +1,6 @@
 """The floors: the same server that only parses, and the same store that only appends raw rows."""
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import uvicorn
 from bridge.intake.gate import Gate
 from bridge.store.schema import prepare_sqlite
 from bridge.store.sqlite import SqliteDatabase
-from bridge.store.writer import Incoming, Position, Rejected, Writer
+from bridge.store.writer import Incoming, Rejected, Writer
 from mappers.canonical.identity import digest
 from mappers.openlineage.event import Event
 
@@ -24,9 +23,9 @@ _ANSWER = [
 class Appender(Writer):
     """A writer that only keeps the log."""
 
-    def _write(self, group: Any, positions: Sequence[Position]) -> None:  # noqa: ARG002 - the writer's signature
-        with self._db.transaction():
-            self._log([item for item in group if isinstance(item, Incoming)])
+    def _apply(self, changes: Any, group: Any, positions: Any) -> Any:  # noqa: ARG002 - the writer's signature
+        self._log([item for item in group if isinstance(item, Incoming)])
+        return []
 
 
 def appender(path: Path) -> Appender:

@@ -2,13 +2,14 @@
 
 import zlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from bridge.intake.position import as_text, fingerprint, source_name, stored_name
 from bridge.intake.reading import Reader
-from bridge.store.writer import Incoming, Position, Rejected, Writer
+from bridge.store.writer import Incoming, Position, Rejected, Staged, Writer
 from connectors.openlineage.files import Record, open_events, read_records
 from connectors.openlineage.tail import BEGINNING_BYTES
 
@@ -43,7 +44,8 @@ class Report(NamedTuple):
 class Ingestion:
     """Takes events from files into the store.
 
-    In one thread: a second one would fight for the interpreter lock at every row, and lose more than it gains.
+    A group is read and written in one thread: a second one would fight for the interpreter lock at every row. Its
+    commit needs no such lock, and is done while the next group is read.
     """
 
     def __init__(self, reader: Reader, writer: Writer, *, historical: bool = False, again: bool = False) -> None:
@@ -81,19 +83,34 @@ class Ingestion:
         self, records: Iterator[Record], source: str, progress: Progress, file: tuple[str, bytes] | None
     ) -> Report:
         report = Report()
-        while True:
-            group, error = _next_group(records)
-            if error is not None:
-                report = report._replace(unreadable=(f"{source}: {error}",))
-            if not group:
-                return report
-            items = [self._reader.read(r.payload, source, historical=self._historical) for r in group]
-            end = max(record.end for record in group)
-            positions = [Position(file[0], fingerprint(file[1], end), end)] if file and end else []
-            self._writer.write(items, positions)
-            report = report.plus(_count(items))
-            if end:
-                progress(end)
+        with ThreadPoolExecutor(1, thread_name_prefix="commit") as thread:
+            committing: Future[None] | None = None
+            while True:
+                group, error = _next_group(records)
+                if error is not None:
+                    report = report._replace(unreadable=(f"{source}: {error}",))
+                items = [self._reader.read(r.payload, source, historical=self._historical) for r in group]
+                if committing is not None:
+                    committing.result()
+                if not group:
+                    return report
+                end = max(record.end for record in group)
+                positions = [Position(file[0], fingerprint(file[1], end), end)] if file and end else []
+                committing = thread.submit(self._finish, self._begin(items, positions), end, progress)
+                report = report.plus(_count(items))
+
+    def _begin(self, items: list[Incoming | Rejected], positions: list[Position]) -> Staged | None:
+        """Write a group; what is left is to commit it, while the next is read."""
+        if self._writer.embedded:
+            return self._writer.stage(items, positions)
+        self._writer.write(items, positions)
+        return None
+
+    def _finish(self, staged: Staged | None, end: int, progress: Progress) -> None:
+        if staged is not None:
+            self._writer.commit(staged)
+        if end:
+            progress(end)
 
 
 def _next_group(records: Iterator[Record]) -> tuple[list[Record], Exception | None]:

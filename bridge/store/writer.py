@@ -4,6 +4,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -128,6 +129,14 @@ class Position(NamedTuple):
     end: int
 
 
+class Staged(NamedTuple):
+    """A group in an open transaction, what the store learns by it, and what ends the transaction."""
+
+    changes: Reducer
+    learnt: list[_Learnt]
+    ending: ExitStack
+
+
 class Writer:
     """Writes groups of events, each group in one durable transaction. Not for several threads at once."""
 
@@ -171,17 +180,26 @@ class Writer:
         """
         for tries_left in reversed(range(_TRIES)):
             try:
-                self._write_whole(group, positions)
+                self.commit(self.stage(group, positions))
                 break
             except StoreBusy:
                 if self._db.embedded or not tries_left:
                     raise
 
-    def _write_whole(self, group: Sequence[Incoming | Rejected], positions: Sequence[Position]) -> None:
+    def stage(self, group: Sequence[Incoming | Rejected], positions: Sequence[Position] = ()) -> Staged:
+        """Write a group into a transaction that `commit` ends; nothing is on disk before that."""
         try:
-            self._write(group, positions)
+            return self._stage(group, positions)
         except RefusedRow:
-            self._write([self._storable(item) for item in group], positions)
+            return self._stage([self._storable(item) for item in group], positions)
+
+    def commit(self, staged: Staged) -> None:
+        """End the transaction of a staged group: on return it is on disk. Any thread may do it."""
+        staged.ending.close()
+        for row_class, key, row in staged.learnt:
+            size = len(row.members) if isinstance(row, LineageSet) else _ROW_BYTES
+            self._memory.setdefault(row_class, Memory(_MEMORY_BYTES)).keep(key, row, size)
+        self._classes.committed(staged.changes)
 
     def _storable(self, item: Incoming | Rejected) -> Incoming | Rejected:
         """Give an event as it can be stored: with its rows, or with the reason why they are refused."""
@@ -194,12 +212,12 @@ class Writer:
             return item._replace(rows=(), failure=f"the store refused it: {error}")
         return item
 
-    def _write(self, group: Sequence[Incoming | Rejected], positions: Sequence[Position]) -> None:
+    def _stage(self, group: Sequence[Incoming | Rejected], positions: Sequence[Position]) -> Staged:
         changes = _reduced(group)
-        with self._db.transaction():
+        with ExitStack() as stack:
+            stack.enter_context(self._db.transaction())
             learnt = self._apply(changes, group, positions)
-        self._remember(learnt)
-        self._classes.committed(changes)
+            return Staged(changes, learnt, stack.pop_all())
 
     def _apply(
         self, changes: Reducer, group: Sequence[Incoming | Rejected], positions: Sequence[Position]
@@ -297,11 +315,6 @@ class Writer:
             learnt.append((row_class, key, row))
             news.append(row)
         return news
-
-    def _remember(self, learnt: list[_Learnt]) -> None:
-        for row_class, key, row in learnt:
-            size = len(row.members) if isinstance(row, LineageSet) else _ROW_BYTES
-            self._memory.setdefault(row_class, Memory(_MEMORY_BYTES)).keep(key, row, size)
 
     def _mark(self, changes: Reducer) -> None:
         if not self._targets:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bridge.intake.ingest import Ingestion, Report
-from bridge.store.writer import Incoming, Rejected
+from bridge.store.writer import Incoming, Rejected, Staged
 from mappers.errors import StoreFull
 from tests.factories import run_event
 from tests.stores import Store, as_bytes
@@ -165,19 +165,19 @@ def test_a_file_name_that_is_no_text_is_kept_legibly(store: Store, tmp_path: Pat
 
 def test_where_a_file_stands_is_committed_with_its_events(store: Store, path: Path) -> None:
     path.write_bytes(lines(*range(1, 1201)))
-    write, calls = store.writer.write, 0
+    stage, calls = store.writer.stage, 0
 
-    def fail_later(items: Sequence[Incoming | Rejected], *position: Any) -> None:
+    def fail_later(items: Sequence[Incoming | Rejected], *position: Any) -> Staged:
         nonlocal calls
         calls += 1
         if calls == 2:
             raise StoreFull("no room")
-        write(items, *position)
+        return stage(items, *position)
 
-    store.writer.write = fail_later  # type: ignore[method-assign, assignment]
+    store.writer.stage = fail_later  # type: ignore[method-assign, assignment]
     with pytest.raises(StoreFull):
         take(store, path)
-    store.writer.write = write  # type: ignore[method-assign]
+    store.writer.stage = stage  # type: ignore[method-assign]
     assert len(receipts(store)) == 500
     assert take(store, path) == Report(accepted=700, resumed_at=len(lines(*range(1, 501))))
     assert receipts(store) == [1] * 1200

@@ -118,14 +118,14 @@ def test_a_group_that_others_stand_in_the_way_of_is_tried_again(
     fresh: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commits = iter([StoreBusy("deadlock"), StoreBusy("deadlock"), None])
-    write = Writer._write
+    stage = Writer._stage
 
-    def sometimes(*what: object) -> None:
+    def sometimes(*what: object) -> object:
         if (error := next(commits)) is not None:
             raise error
-        write(*what)  # type: ignore[arg-type]
+        return stage(*what)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Writer, "_write", sometimes)
+    monkeypatch.setattr(Writer, "_stage", sometimes)
     fresh.apply(run_event(run=1))
     assert fresh.value("SELECT count(*) FROM run_event") == 1
 
