@@ -155,6 +155,11 @@ def decode(raw: bytes, decoder: msgspec.json.Decoder[F]) -> F:
         raise RefusedEvent("nested too deeply") from error
 
 
+def is_deleted(part: FacetPart | None) -> bool:
+    """Tell whether a facet says that what it said before holds no more."""
+    return part is not None and part.body is None
+
+
 def understand(part: FacetPart | None, shape: type[F], notes: list[str]) -> F | None:
     """Give what a facet means; one that is not as specified is noted and treated as unknown."""
     if part is None or part.value is None:

@@ -7,7 +7,7 @@ from mappers.canonical.identity import NOBODY, digest, joined_id, named_id
 from mappers.canonical.order import Rank, order
 from mappers.naming import storage_path
 from mappers.openlineage import facets as f
-from mappers.openlineage.parts import DatasetPart, FacetPart, understand
+from mappers.openlineage.parts import DatasetPart, FacetPart, is_deleted, understand
 from mappers.openlineage.place import Place
 from mappers.openlineage.statements import Named, Statements
 
@@ -17,6 +17,8 @@ _INT64 = 1 << 63
 def read_statistics(say: Statements, part: FacetPart | None) -> dict[str, Any]:
     """Give the columns of a row that a statistics facet fills; none when there is nothing to read."""
     statistics = understand(part, f.Statistics, say.notes)
+    if is_deleted(part):
+        statistics = f.Statistics()
     if statistics is None or part is None:
         return {}
     counts = (statistics.rowCount, statistics.size, statistics.fileCount)
@@ -44,7 +46,11 @@ def state_version(say: Statements, part: DatasetPart, named: Named, place: Place
     if subset is not None:
         more |= {"subset_order": say.order(0, subset.digest), "subset_json": subset.body}
     more |= _reported_path(say, part)
-    say.rows.append(_row(say, named, place.run, place.run, _tag(say, version) if version else tag, **more))
+    if version:
+        tag = _tag(say, version)
+    elif is_deleted(part.facets.get("version")):
+        tag = say.order(Rank.OUTPUT, NOBODY), place.run_uuid
+    say.rows.append(_row(say, named, place.run, place.run, tag, **more))
 
 
 def state_reported_version(say: Statements, part: DatasetPart, named: Named) -> None:
@@ -65,6 +71,8 @@ def _reported_path(say: Statements, part: DatasetPart) -> dict[str, Any]:
     """Give the columns for a path that a producer names; without one it follows from the dataset's name."""
     facet = part.facets.get("lineageBridge_path")
     reported = understand(facet, f.Path, say.notes)
+    if facet is not None and is_deleted(facet):
+        return {"path_order": say.order(0, facet.digest)}
     return {"path_order": say.order(0, facet.digest), "path": reported.path} if reported and facet else {}
 
 

@@ -403,3 +403,19 @@ def test_5_a_class_that_loses_its_dropped_member_is_alive_again(store: Store) ->
     gone = dataset("b", lifecycleStateChange=lifecycle("DROP"), symlinks=symlinks("a"))
     store.apply_each(make.dataset_event(1, gone), make.job_event(2, outputs=[dataset("b", symlinks=make.DELETED)]))
     assert dict(store.rows("SELECT name, is_active FROM ol_dataset")) == {"a": 1, "b": 0}
+
+
+def test_4_a_deleted_facet_of_an_output_takes_its_columns_back(store: Store) -> None:
+    said = dataset("t", version=make.facet(datasetVersion="v1"), lineageBridge_path=make.facet(path="s3://b/x"))
+    said["outputFacets"] = {"outputStatistics": make.facet(rowCount=7)}
+    deleted = dataset("t", version={"_deleted": True}, lineageBridge_path={"_deleted": True})
+    deleted["outputFacets"] = {"outputStatistics": {"_deleted": True}}
+    query = "SELECT version_tag, path, row_count FROM dataset_version"
+    store.apply(run_event(second=1, outputs=[said]))
+    assert store.rows(query) == [("v1", "s3://b/x", 7)]
+    store.apply(run_event(second=2, outputs=[deleted]))
+    ((tag, path, rows),) = store.rows(query)
+    assert (tag, rows) == (make.run_uuid(1), None)
+    assert path != "s3://b/x"
+    store.apply(run_event(second=3, outputs=[said]))
+    assert store.rows(query) == [("v1", "s3://b/x", 7)]
