@@ -74,8 +74,8 @@ class Service:
         """Say why the service cannot take events, None when it can."""
         if self.gate is None:
             return "starting"
-        if not self.gate.healthy:
-            return "the last commit failed: see the log"
+        if self.gate.trouble is not None:
+            return f"the last commit failed: {self.gate.trouble}"
         if self.gate.crowded():
             return "as many events as may wait are waiting to be written"
         return self.tailing.failure if self.tailing else None

@@ -104,7 +104,11 @@ def show_rejected(
     payload = payload_of(open_store(settings), settings.org, trouble)
     if payload is None:
         raise typer.BadParameter(f"the payload of {prefix} had to make room for newer ones; its sender has it")
+    where = f" at {trouble.path}" if trouble.path else ""
+    typer.echo(f"{trouble.kind} from {trouble.source}, {trouble.receipts} time(s): {trouble.reason}{where}", err=True)
     sys.stdout.buffer.write(payload)
+    if sys.stdout.isatty():
+        typer.echo()
 
 
 @rejected.command("retry")
@@ -130,12 +134,14 @@ def retry_rejected(
     taken = 0
     for trouble in chosen:
         payload = payload_of(store, settings.org, trouble)
-        items = retry.read(trouble, payload) if payload is not None else []
-        if items:
-            writer.write(items)
-            if trouble.kind == "rejected":
-                writer.forget_rejected(trouble.hash)
-            taken += 1
+        found = retry.read(trouble, payload) if payload is not None else "its payload had to make room for newer ones"
+        if isinstance(found, str):
+            typer.echo(f"{trouble.hash.hex()[:16]}  {trouble.source}  {found}", err=True)
+            continue
+        writer.write(found)
+        if trouble.kind == "rejected":
+            writer.forget_rejected(trouble.hash)
+        taken += 1
     typer.echo(f"{taken} taken, {len(chosen) - taken} still refused")
     if taken < len(chosen):
         raise typer.Exit(1)

@@ -50,7 +50,13 @@ class Gate:
         self._thread = None if writer.embedded else ThreadPoolExecutor(1, thread_name_prefix="writer")
         if writer.embedded:
             writer.wait_for_lock(seconds=0)  # the loop must not stand still while another process writes
-        self.healthy = True
+        #: Why the last commit failed, None when it went well.
+        self.trouble: str | None = None
+
+    @property
+    def healthy(self) -> bool:
+        """Tell whether the last commit went well."""
+        return self.trouble is None
 
     def waiting(self) -> int:
         """Count the events that wait for a commit."""
@@ -137,7 +143,7 @@ class Gate:
             self._probe = asyncio.create_task(self._probe_until_healthy(items[:1]))
         elif error is None and not self.healthy:
             _log.info("the store takes events again")
-        self.healthy = error is None
+        self.trouble = None if error is None else str(error)
         return error
 
     async def _commit(self, items: Sequence[Incoming | Rejected], positions: Sequence[Position]) -> None:

@@ -46,7 +46,11 @@ class Reader:
         return Incoming(payload, event, rows, notes, received_at, source, historical)
 
     def refuse(self, payload: bytes, source: str, error: RefusedEvent | TooLarge) -> Rejected:
-        """Keep bytes that are no event, with the reason."""
+        """Keep bytes that are no event, with the reason.
+
+        They are known by their hash and source, because the same bytes may mean different things elsewhere; what was
+        too large to be received, by the reason.
+        """
         reason, path = (error.reason, error.path) if isinstance(error, RefusedEvent) else (str(error), "")
-        large = isinstance(error, TooLarge)
-        return Rejected(payload, digest(payload), reason, path, self._clock(), source, large)
+        known_by = digest(source.encode() + b"\0" + (payload or reason.encode(errors="replace")))
+        return Rejected(payload, known_by, reason, path, self._clock(), source, isinstance(error, TooLarge))

@@ -13,12 +13,13 @@ class Retry:
         self._reader = reader
         self._legacy = legacy
 
-    def read(self, trouble: Trouble, payload: bytes) -> list[Incoming]:
-        """Give the events to write; none while it cannot be taken or merged."""
+    def read(self, trouble: Trouble, payload: bytes) -> list[Incoming] | str:
+        """Give the events to write, or the reason why it cannot be taken or merged now either."""
         found = self._read(trouble, payload)
-        if isinstance(found, Rejected) or any(item.failure is not None for item in found):
-            return []
-        return found
+        if isinstance(found, Rejected):
+            return f"{found.path}: {found.reason}" if found.path else found.reason
+        failures = [item.failure for item in found if item.failure is not None]
+        return failures[0] if failures else found
 
     def _read(self, trouble: Trouble, payload: bytes) -> list[Incoming] | Rejected:
         if trouble.kind == "rejected" and (delivery := Delivery.of_source(trouble.source)):

@@ -56,6 +56,7 @@ class Tailer:
         self._handles = Handles(max_line)
         self._tracker = Tracker(Watch(places), self._handles, clock)
         self._stopped = asyncio.Event()
+        self._patient = True
         self.problems: Problems = {}
 
     def stop(self) -> None:
@@ -74,15 +75,15 @@ class Tailer:
                     await self._pause(self._poll_seconds)
 
     async def once(self) -> None:
-        """Take what is there, tell of torn last lines, and end."""
-        with suppress(TransientError):  # as above
-            while not self._stopped.is_set() and await self.round():
-                pass
-            problems = dict(self.problems)
-            for file in self._tracker.files():
-                if file.is_torn():
-                    await self._guarded(file, self._tell_torn(file), problems)
-            self._tell(problems)
+        """Take what is there, tell of torn last lines, and end; raises TransientError instead of waiting."""
+        self._patient = False
+        while not self._stopped.is_set() and await self.round():
+            pass
+        problems = dict(self.problems)
+        for file in self._tracker.files():
+            if file.is_torn():
+                await self._guarded(file, self._tell_torn(file), problems)
+        self._tell(problems)
 
     async def round(self) -> bool:
         """Look once at all files, and take a turn of each that has more; tells whether anything was taken."""
@@ -159,13 +160,13 @@ class Tailer:
             self._counted(item)
 
     async def _patiently(self, ask: Callable[..., Awaitable[T]], *values: object) -> T:
-        """Ask the store until it answers; raises TransientError only when told to stop meanwhile."""
+        """Ask the store until it answers; raises TransientError when told to stop, or not to wait."""
         told = False
         while True:
             try:
                 return await ask(*values)
             except TransientError as error:
-                if self._stopped.is_set():
+                if self._stopped.is_set() or not self._patient:
                     raise
                 if not told:
                     _log.warning("the store cannot be used: waiting", reason=str(error))

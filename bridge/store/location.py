@@ -11,7 +11,7 @@ from mappers.errors import ConfigError, LineageBridgeError, StoreMismatch, Trans
 
 _SQLITE = "sqlite:///"
 _POSTGRES = ("postgresql://", "postgres://")
-_PASSWORD = re.compile(r"(//[^:/@]*):[^@]*@|(password=)[^&]*")
+_PASSWORD = re.compile(r"(//[^:/@]*):.*@|(password=)[^&]*")
 _PAGE_BYTES = 4096
 
 
@@ -28,10 +28,12 @@ class StoreLocation(NamedTuple):
     @property
     def _is_file(self) -> bool:
         if self.url.startswith(_POSTGRES):
+            if self.url.count("@") > 1:
+                raise ConfigError("store.url holds more than one @: write %40 for those in the user or password")
             return False
         if self.url.startswith(_SQLITE):
             return True
-        raise ConfigError(f"store.url must start with {_SQLITE} or {_POSTGRES[0]}")
+        raise ConfigError(f"store.url (LINEAGE_BRIDGE__STORE__URL) must start with {_SQLITE} or {_POSTGRES[0]}")
 
     @property
     def _path(self) -> Path:
@@ -60,7 +62,9 @@ class StoreLocation(NamedTuple):
         )
 
     def open_reading(self) -> Database:
-        """Open the store for reading, made or brought up to date first."""
+        """Open the store for reading, brought up to date first; one that is not there is not made."""
+        if self._is_file and not self._path.exists():
+            raise StoreMismatch(f"there is no store at {self.name}: `lineage-bridge serve` or `ingest` makes it")
         self.prepare()
         return SqliteDatabase.reading(self._path) if self._is_file else self._connected(writing=False)
 

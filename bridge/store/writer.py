@@ -56,7 +56,7 @@ INSERT INTO rejected_event (org_id, payload_hash, reason, path, source, first_at
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 1, ?7, ?8)
 ON CONFLICT (org_id, payload_hash) DO UPDATE
 SET receipts = rejected_event.receipts + 1, last_at = excluded.last_at, reason = excluded.reason,
-    path = excluded.path, source = excluded.source, payload = excluded.payload
+    path = excluded.path, payload = excluded.payload
 """
 _EVICT_REJECTED = """
 UPDATE rejected_event SET payload = NULL

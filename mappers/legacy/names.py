@@ -112,6 +112,11 @@ def _name_on_server(name: str, word: str, names: LegacyNames, dataset: Fields) -
             f"{word} is no address: set legacy.{setting}, or send {word.lower()}://host:port",
             dataset.at("namespace"),
         )
-    if word == "DB2" and names.db2_database and name.count(".") == 1:
-        name = f"{names.db2_database}.{name}"
+    if word == "DB2" and name.count(".") == 1:
+        if names.db2_database:
+            name = f"{names.db2_database}.{name}"
+        else:
+            dataset.notes.append(
+                f"{dataset.at('name')} names no database, nor does legacy.db2_database: taken as it is"
+            )
     return DatasetName(url, name)

@@ -166,6 +166,8 @@ def _job(envelope: _Envelope) -> tuple[str, str] | None:
 
 def _event_type(envelope: _Envelope, notes: list[str]) -> str:
     if envelope.run is None:
+        if envelope.eventType:
+            notes.append(f"eventType {envelope.eventType[:64]!r} without a run: ignored")
         return ""
     sent = envelope.eventType or ""
     known = sent.upper() if sent.upper() in _EVENT_TYPES else "OTHER"

@@ -165,10 +165,13 @@ def test_a_body_that_stays_refused_is_tried_as_what_it_was(api: Running, contrac
     assert rejected(api, "list")[1].split("  ", 4)[3:] == reason
 
 
-def test_bytes_that_were_refused_as_both_are_tried_as_what_they_were_last(api: Running) -> None:
+def test_bytes_that_were_refused_as_both_are_kept_as_both(api: Running) -> None:
     sent = {"name": "BOX/JobA", "status": "SUCCESS"}
     assert [api.post(sent, *path).status_code for path in ((), (PROCESS,))] == [400, 400]
-    assert api.rows("SELECT source, path FROM rejected_event") == [("legacy:process", "time")]
+    assert set(api.rows("SELECT source, path FROM rejected_event")) == {
+        ("http", "eventTime"),
+        ("legacy:process", "time"),
+    }
 
 
 def test_what_the_translated_event_is_refused_for_keeps_the_original(tmp_path: Path) -> None:
@@ -333,3 +336,9 @@ def test_a_request_that_is_tried_again_is_of_when_it_first_came(tmp_path: Path) 
     api.settings = settings.model_copy(update={"legacy": settings.legacy.model_copy(update=DB2)})
     assert rejected(api, "retry") == (0, "1 taken, 0 still refused\n")
     assert api.rows("SELECT submitted_at FROM dataset_registration") == [(received,)]
+
+
+def test_a_table_of_db2_without_its_database_leaves_a_note(tmp_path: Path) -> None:
+    with Running(settings_for(tmp_path, legacy={"db2_url": "db2://h:1"})) as api:
+        assert api.post(body(), RUN_EVENT).status_code == 201
+        assert any("nor does legacy.db2_database" in note for note in api.notes())

@@ -290,3 +290,15 @@ def test_a_body_over_the_limit_leaves_a_row_that_says_so(api: Running) -> None:
     reasons = [reason for (reason,) in api.rows("SELECT reason FROM rejected_event")]
     assert len(reasons) == 1
     assert "limit" in reasons[0]
+
+
+def test_an_event_type_without_a_run_leaves_a_note(api: Running) -> None:
+    assert api.post(job_event() | {"eventType": "COMPLETE"}).status_code == 201
+    assert "eventType 'COMPLETE' without a run: ignored" in api.notes()
+
+
+def test_bodies_that_were_too_large_to_be_received_are_told_apart(tmp_path: Path) -> None:
+    with Running(settings_for(tmp_path, intake={"max_body_mb": 0.001})) as api:
+        hashes = {api.post(b"x" * size).json()["rejected"] for size in (2000, 3000)}
+        assert len(hashes) == 2
+        assert {found for (found,) in api.rows("SELECT lower(hex(payload_hash)) FROM rejected_event")} == hashes

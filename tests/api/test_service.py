@@ -141,6 +141,7 @@ def test_a_full_store_answers_503_and_recovers_when_there_is_room(tmp_path: Path
         assert "full" in full.json()["detail"]
         unready = api.get("/readyz")
         assert (unready.status_code, unready.headers["retry-after"]) == (503, "2")
+        assert "the store is full" in unready.json()["detail"]
         assert api.get("/healthz").status_code == 200
         assert api.events() == 1
         writer._db.run(f"PRAGMA max_page_count = {BOUNDLESS}")

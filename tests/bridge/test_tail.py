@@ -221,6 +221,16 @@ def test_a_line_that_stays_torn_is_told_once_and_taken_when_it_is_whole(followin
     assert len(following.rejected()) == 2
 
 
+def test_taking_once_does_not_wait_for_a_store_that_takes_nothing(following: Following, path: Path) -> None:
+    path.write_bytes(lines(1, 2))
+    following.writer.mood = StoreFull("no room")
+    with pytest.raises(StoreFull):
+        following.once()
+    following.writer.mood = None
+    following.once()
+    assert following.taken() == once_each(1, 2)
+
+
 def test_taking_once_ends_and_tells_of_a_torn_line(following: Following, path: Path) -> None:
     add(path, lines(*range(50)) + line(50)[:-20])
     following.once()

@@ -240,8 +240,10 @@ def test_refused_input_is_listed_shown_and_tried_again(cli: Cli, tmp_path: Path)
     first = next(row[0] for row in rows if row[4].startswith("not JSON: "))
     assert cli("rejected", "show", first[:8].upper()).out.encode().strip() == bad
 
-    assert cli("rejected", "retry", first) == Done(EXIT_HANDLED, "0 taken, 1 still refused\n", "")
-    assert cli("rejected", "retry") == Done(EXIT_HANDLED, "2 taken, 1 still refused\n", "")
+    for words, said in (([first], "0 taken, 1 still refused\n"), ([], "2 taken, 1 still refused\n")):
+        code, out, err = cli("rejected", "retry", *words)
+        assert (code, out) == (EXIT_HANDLED, said)
+        assert "not JSON" in err
     assert [line.split()[0] for line in cli("rejected", "list").out.splitlines()] == [first]
     assert "db a" in cli("lineage", "db", "b").out
 

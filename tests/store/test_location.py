@@ -1,0 +1,47 @@
+"""Where a store lives: named without its password, never made by who only reads."""
+
+from pathlib import Path
+
+import pytest
+
+from bridge.store.location import StoreLocation
+from mappers.errors import ConfigError, StoreGone, StoreMismatch
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("postgresql://me:secret@db:5432/x", "postgresql://me:***@db:5432/x"),
+        ("postgres://me:se%40cret@db/x", "postgres://me:***@db/x"),
+        (
+            "postgresql://db/x?user=me&password=secret&sslmode=require",
+            "postgresql://db/x?user=me&password=***&sslmode=require",
+        ),
+        ("postgresql://db/x", "postgresql://db/x"),
+        ("sqlite:////var/lib/x.db", "/var/lib/x.db"),
+    ],
+)
+def test_a_store_is_named_without_its_password(url: str, name: str) -> None:
+    assert StoreLocation(url).name == name
+
+
+@pytest.mark.parametrize("url", ["mysql://me:secret@db/x", "postgresql://me:sec@ret@db/x", ""])
+def test_a_url_that_is_none_is_refused_and_not_repeated(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"store\.url") as refused:
+        StoreLocation(url).open_reading()
+    assert "sec" not in str(refused.value)
+
+
+def test_who_only_reads_makes_no_store(tmp_path: Path) -> None:
+    path = tmp_path / "typo" / "store.db"
+    with pytest.raises(StoreMismatch, match=f"there is no store at {path}"):
+        StoreLocation(f"sqlite:///{path}").open_reading()
+    assert not path.parent.exists()
+    StoreLocation(f"sqlite:///{path}").open_writing().close()
+    StoreLocation(f"sqlite:///{path}").open_reading().close()
+
+
+def test_a_server_that_does_not_answer_is_named_without_its_password() -> None:
+    with pytest.raises(StoreGone, match=r"me:\*\*\*@127\.0\.0\.1:1/x cannot be used") as gone:
+        StoreLocation("postgresql://me:secret@127.0.0.1:1/x").prepare()
+    assert "secret" not in str(gone.value)
