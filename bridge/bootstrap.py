@@ -53,13 +53,6 @@ def make_tailer(
     )
 
 
-def prepare_store(settings: Settings) -> str:
-    """Make the store or bring it up to date, and name it; raises an error that names it when that cannot be done."""
-    location = StoreLocation(settings.store.url)
-    location.prepare()
-    return location.name
-
-
 def make_writer(settings: Settings) -> Writer:
     """Open the store for writing, made or brought up to date first."""
     return Writer(

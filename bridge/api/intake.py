@@ -90,10 +90,7 @@ class Intake:
             self._metrics.refused("unavailable")
             return problem(503, "Cannot take events now", f"{error}: send it again")
         for item in items:
-            if isinstance(item, Rejected):
-                self._metrics.refused("too_large" if item.too_large else "rejected")
-            else:
-                self._metrics.accepted(unmerged=item.failure is not None)
+            self._metrics.taken(item)
         return None
 
 

@@ -47,7 +47,7 @@ async def take_batch(intake: Intake, body: Body) -> Response:
         return _TAKEN
     return _json(
         {
-            "status": "partial_success" if taken.successful else "failure",
+            "status": taken.status,
             "summary": taken.summary | {"retriable": 0, "non_retriable": len(taken.failed)},
             "failed_events": taken.failed,
         }
@@ -69,10 +69,9 @@ async def take_openmetadata_batch(intake: Intake, body: Body) -> Response:
     taken = await _take_all(intake, body, lambda payload: decode(payload, _events_decoder).events)
     if isinstance(taken, Response):
         return taken
-    status = "success" if not taken.failed else "partial_success" if taken.successful else "failure"
     return _json(
         {
-            "status": status,
+            "status": taken.status,
             "message": f"{taken.successful} events kept, {len(taken.failed)} refused",
             "lineageEdgesCreated": taken.edges,
             "summary": taken.summary,
@@ -108,6 +107,12 @@ class _Taken(NamedTuple):
     failed: list[dict[str, Any]]
 
     @property
+    def status(self) -> str:
+        if not self.failed:
+            return "success"
+        return "partial_success" if self.successful else "failure"
+
+    @property
     def summary(self) -> dict[str, int]:
         return {
             "received": self.successful + len(self.failed),
@@ -130,8 +135,7 @@ async def _take_all(intake: Intake, body: Body, split: Callable[[bytes], list[ms
             return unavailable
         for index, item in enumerate(items, start):
             if isinstance(item, Rejected):
-                reason = f"{item.path}: {item.reason}" if item.path else item.reason
-                failed.append({"index": index, "reason": reason, "retriable": False})
+                failed.append({"index": index, "reason": item.said, "retriable": False})
             else:
                 successful += 1
                 edges += _edges(item)

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
+from bridge.store.writer import Incoming, Rejected
+
 
 class Metrics:
     """Counters and gauges of one service."""
@@ -32,9 +34,12 @@ class Metrics:
     def _gauge(self, name: str, text: str, value: Callable[[], float]) -> None:
         Gauge(name, text, registry=self._registry).set_function(value)
 
-    def accepted(self, *, unmerged: bool) -> None:
-        """Count an event that is on disk."""
-        self._merged[not unmerged].inc()
+    def taken(self, item: Incoming | Rejected) -> None:
+        """Count what is on disk: an event, or what was refused."""
+        if isinstance(item, Rejected):
+            self.refused("too_large" if item.too_large else "rejected")
+        else:
+            self._merged[item.failure is None].inc()
 
     def refused(self, reason: str) -> None:
         """Count an event that was not taken."""

@@ -9,9 +9,10 @@ import structlog
 import uvicorn
 
 from bridge.api.app import Service, build_app
-from bridge.bootstrap import calm_collector, make_legacy_reader, make_reader, make_writer, prepare_store
+from bridge.bootstrap import calm_collector, make_legacy_reader, make_reader, make_writer
 from bridge.log import configure_log
 from bridge.settings import Settings
+from bridge.store.location import StoreLocation
 from mappers.errors import ConfigError
 
 _BACKLOG = 2048
@@ -32,14 +33,19 @@ def serve_forever(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT; a second signal does not wait for the drain."""
     configure_log(settings.log)
     log = structlog.get_logger()
-    store = prepare_store(settings)
+    writer = make_writer(settings)
     listener = _listen(settings)
     host, port = listener.getsockname()[:2]
     reader = make_reader(settings)
-    app = build_app(Service(settings, reader, make_legacy_reader(settings, reader), lambda: make_writer(settings)))
+    app = build_app(Service(settings, reader, make_legacy_reader(settings, reader), lambda: writer))
     name = f"[{host}]" if ":" in host else host
     calm_collector()
-    log.info("listening", url=f"http://{name}:{port}", store=store, pid_stops_with="SIGTERM")
+    log.info(
+        "listening",
+        url=f"http://{name}:{port}",
+        store=StoreLocation(settings.store.url).name,
+        pid_stops_with="SIGTERM",
+    )
     server = _Server(
         uvicorn.Config(
             app,

@@ -8,9 +8,8 @@ from bridge.api.metrics import Metrics
 from bridge.bootstrap import make_tailer
 from bridge.intake.gate import Gate
 from bridge.intake.reading import Reader
-from bridge.intake.tail import Item, Tailer
+from bridge.intake.tail import Tailer
 from bridge.settings import Settings
-from bridge.store.writer import Rejected
 
 _log = structlog.get_logger()
 
@@ -20,10 +19,9 @@ class Tailing:
 
     def __init__(self, settings: Settings, reader: Reader, gate: Gate, metrics: Metrics) -> None:
         self.failure: str | None = None
-        self._metrics = metrics
         self._task: asyncio.Task[None] | None = None
         if settings.intake.tail:
-            self._tailer = make_tailer(settings, settings.intake.tail, reader, gate, self._count)
+            self._tailer = make_tailer(settings, settings.intake.tail, reader, gate, metrics.taken)
             self._task = asyncio.create_task(self._follow(self._tailer))
 
     async def stop(self) -> None:
@@ -40,9 +38,3 @@ class Tailing:
             _log.critical("tailing ended", exc_info=True)
         finally:
             tailer.close()
-
-    def _count(self, item: Item) -> None:
-        if isinstance(item, Rejected):
-            self._metrics.refused("too_large" if item.too_large else "rejected")
-        else:
-            self._metrics.accepted(unmerged=item.failure is not None)

@@ -12,6 +12,8 @@ from bridge.cli.options import Config, load
 
 if TYPE_CHECKING:
     from bridge.intake.ingest import Progress, Report
+    from bridge.settings import Settings
+    from bridge.store.database import Database
     from bridge.store.rejected import Trouble
 
 rejected = typer.Typer(
@@ -82,7 +84,8 @@ def _progress(path: Path) -> "Iterator[Progress]":
 @rejected.command("list")
 def list_rejected(config: Config = None) -> None:
     """List what was refused (rejected) or kept but not merged (unmerged)."""
-    for trouble in _troubles(config):
+    _, _, troubles = _open(config)
+    for trouble in troubles:
         path = f" at {trouble.path}" if trouble.path else ""
         lost = " (payload evicted)" if trouble.evicted else ""
         typer.echo(
@@ -96,12 +99,11 @@ def show_rejected(
     prefix: Annotated[str, typer.Argument(metavar="HASH", help="The hash, or its beginning.")], config: Config = None
 ) -> None:
     """Print an input as it was sent."""
-    settings = load(config)
-    from bridge.bootstrap import open_store
+    settings, store, troubles = _open(config)
     from bridge.store.rejected import payload_of
 
-    trouble = _one(_troubles(config), prefix)
-    payload = payload_of(open_store(settings), settings.org, trouble)
+    trouble = _one(troubles, prefix)
+    payload = payload_of(store, settings.org, trouble)
     if payload is None:
         raise typer.BadParameter(f"the payload of {prefix} had to make room for newer ones; its sender has it")
     where = f" at {trouble.path}" if trouble.path else ""
@@ -119,17 +121,16 @@ def retry_rejected(
     config: Config = None,
 ) -> None:
     """Try again to take what was refused or not merged, for instance after an upgrade."""
-    settings = load(config)
+    settings, store, troubles = _open(config)
     from bridge.log import configure_log
 
     configure_log(settings.log)
-    from bridge.bootstrap import make_legacy_reader, make_reader, make_writer, open_store
+    from bridge.bootstrap import make_legacy_reader, make_reader, make_writer
     from bridge.intake.retry import Retry
     from bridge.store.rejected import payload_of
 
-    troubles = _troubles(config)
     chosen = [_one(troubles, prefix)] if prefix else troubles
-    reader, writer, store = make_reader(settings), make_writer(settings), open_store(settings)
+    reader, writer = make_reader(settings), make_writer(settings)
     retry = Retry(reader, make_legacy_reader(settings, reader))
     taken = 0
     for trouble in chosen:
@@ -147,12 +148,13 @@ def retry_rejected(
         raise typer.Exit(1)
 
 
-def _troubles(config: Config) -> "list[Trouble]":
+def _open(config: Config) -> "tuple[Settings, Database, list[Trouble]]":
     settings = load(config)
     from bridge.bootstrap import open_store
     from bridge.store.rejected import list_troubles
 
-    return list(list_troubles(open_store(settings), settings.org))
+    store = open_store(settings)
+    return settings, store, list(list_troubles(store, settings.org))
 
 
 def _one(troubles: "list[Trouble]", prefix: str) -> "Trouble":

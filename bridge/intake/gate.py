@@ -152,19 +152,15 @@ class Gate:
             await loop.run_in_executor(self._thread, self._writer.write, items, positions)
             return
         deadline = loop.time() + _PATIENCE_SECONDS
-        while not self._written_now(items, positions, last=loop.time() > deadline):  # noqa: ASYNC110 - no event tells of a lock
+        while True:
+            try:
+                self._writer.write(items, positions)
+            except StoreBusy:
+                if loop.time() > deadline:
+                    raise
+            else:
+                return
             await asyncio.sleep(_BUSY_SECONDS)
-
-    def _written_now(
-        self, items: Sequence[Incoming | Rejected], positions: Sequence[Position], *, last: bool
-    ) -> bool:
-        try:
-            self._writer.write(items, positions)
-        except StoreBusy:
-            if last:
-                raise
-            return False
-        return True
 
     async def _probe_until_healthy(self, items: Sequence[Incoming | Rejected]) -> None:
         """Find out whether a store that took no events takes them again.

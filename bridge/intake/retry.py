@@ -17,7 +17,7 @@ class Retry:
         """Give the events to write, or the reason why it cannot be taken or merged now either."""
         found = self._read(trouble, payload)
         if isinstance(found, Rejected):
-            return f"{found.path}: {found.reason}" if found.path else found.reason
+            return found.said
         failures = [item.failure for item in found if item.failure is not None]
         return failures[0] if failures else found
 

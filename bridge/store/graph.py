@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from bridge.store.database import Database
-from mappers.canonical.identity import NOBODY
+from mappers.canonical.identity import NOBODY, split_ids
 from mappers.folding import FoldingRule, Granularity, Lineage, folded_job, is_action, step_name
 from mappers.openlineage.statements import name_dataset
 
 _EVIDENCE = ("explicit", "column", "declared", "inferred")
-_ID_BYTES = 16
 
 _ABOVE = """
   r.run_uuid, r.parent_job_id, p.parent_job_id AS grandparent_job_id, r.root_job_id
@@ -196,7 +195,7 @@ class Graph:
 
     def _lines(self, set_id: bytes) -> list[bytes]:
         ((members,),) = self._db.rows(_SET, self._org, set_id)
-        return [members[i : i + _ID_BYTES] for i in range(0, len(members), _ID_BYTES)]
+        return split_ids(members)
 
     def _members(self, dataset: bytes) -> list[bytes]:
         return [member for (member,) in self._db.rows(_MEMBERS, self._org, dataset)]

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from bridge.store.database import Database, Insert
 from mappers.canonical.facts import ColumnLineage, Job, Run, RunLineage
-from mappers.canonical.identity import NOBODY, digest
+from mappers.canonical.identity import NOBODY, digest, split_ids
 from mappers.canonical.merge import Reducer
 
 #: A job, and a dataset whose columns it speaks of.
@@ -13,7 +13,6 @@ _Pair = tuple[bytes, bytes]
 _Line = tuple[bytes, bytes]
 
 _NEVER = -(1 << 63)
-_ID_BYTES = 16
 
 _MOVED = """
 SELECT h.job_id, h.target_id FROM column_head h
@@ -99,7 +98,7 @@ class Heads:
             if new != old:
                 written.append((self._org, *pair, *new))
             moved = old is not None and old.shown != new.shown
-            self._flip(pair, moved, set(_split(members)), asserted.get(pair, set()))
+            self._flip(pair, moved, set(split_ids(members)), asserted.get(pair, set()))
         self._db.insert(_WRITE_HEADS, written)
 
     def _spoken(self, changes: Reducer) -> dict[_Pair, set[bytes]]:
@@ -137,7 +136,7 @@ class Heads:
         if not explicit:
             return columns or b""
         sets = self._db.rows(_EXPLICIT, self._org, *pair, run)
-        return b"".join(sorted({part for (members,) in sets for part in _split(members)}))
+        return b"".join(sorted({part for (members,) in sets for part in split_ids(members)}))
 
     def _flip(self, pair: _Pair, moved: bool, shown: set[bytes], asserted: set[_Line]) -> None:
         """Make the lines that the newest run shows the active ones; every line is born active."""
@@ -148,7 +147,3 @@ class Heads:
             lines.update(((source, line), bool(active)) for source, line, active in rows)
         wrong = [line for line, active in sorted(lines.items()) if active != (line[1] in shown)]
         self._db.run_many(_ACTIVATE, [(self._org, target, *line, line[1] in shown) for line in wrong])
-
-
-def _split(members: bytes) -> list[bytes]:
-    return [members[i : i + _ID_BYTES] for i in range(0, len(members), _ID_BYTES)]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import zstandard
@@ -119,6 +119,11 @@ class Rejected(NamedTuple):
     received_at: int
     source: str
     too_large: bool = False
+
+    @property
+    def said(self) -> str:
+        """Say what is wrong, and where."""
+        return f"{self.path}: {self.reason}" if self.path else self.reason
 
 
 class Position(NamedTuple):
@@ -237,30 +242,28 @@ class Writer:
         return learnt
 
     def _log(self, events: list[Incoming]) -> None:
-        receipts = Counter(item.event.event_hash for item in events)
-        historical = {item.event.event_hash: True for item in events if item.historical}
-        historical.update((item.event.event_hash, False) for item in events if not item.historical)
-        once = {(item.event.micros, item.event.event_hash): item for item in events}
-        self._db.insert(
-            _INSERT_EVENTS,
-            [
-                (
-                    self._org,
-                    event_hash,
-                    item.event.event_type,
-                    item.event.micros,
-                    run_id(self._org, item.event.run_uuid) if item.event.run_uuid else None,
-                    "/".join(item.event.job) if item.event.job else None,
-                    item.received_at,
-                    item.source,
-                    historical[event_hash],
-                    receipts[event_hash],
-                    msgspec.json.encode(item.notes).decode() if item.notes else None,
-                    item.failure,
-                    self._compressor.compress(item.payload),
-                )
-                for (_, event_hash), item in sorted(once.items())
-            ],
+        equal: dict[tuple[int, bytes], list[Incoming]] = {}
+        for item in events:
+            equal.setdefault((item.event.micros, item.event.event_hash), []).append(item)
+        self._db.insert(_INSERT_EVENTS, [self._logged(equal[key]) for key in sorted(equal)])
+
+    def _logged(self, receipts: list[Incoming]) -> tuple[Any, ...]:
+        """Give the row of one event, received once or several times in a group."""
+        item = receipts[-1]
+        return (
+            self._org,
+            item.event.event_hash,
+            item.event.event_type,
+            item.event.micros,
+            run_id(self._org, item.event.run_uuid) if item.event.run_uuid else None,
+            "/".join(item.event.job) if item.event.job else None,
+            item.received_at,
+            item.source,
+            all(receipt.historical for receipt in receipts),
+            len(receipts),
+            msgspec.json.encode(item.notes).decode() if item.notes else None,
+            item.failure,
+            self._compressor.compress(item.payload),
         )
 
     def _reject(self, refused: list[Rejected]) -> None:

@@ -7,6 +7,8 @@ from mappers.memory import remembered
 #: Stands where a row has no run, no job or no second subject.
 NOBODY = bytes(16)
 
+_ID_BYTES = 16
+
 _VERSION_8 = (0xFFFFFFFFFFFF0FFF3FFFFFFFFFFFFFFF, 0x00000000000080008000000000000000)
 
 
@@ -53,3 +55,8 @@ def run_id(org: str, run_uuid: str) -> bytes:
 def joined_id(kind: bytes, *parts: bytes) -> bytes:
     """Identify a combination of things that already have ids; every part but the last is 16 bytes."""
     return blake2b(b"".join(parts), digest_size=16, person=kind[:16]).digest()
+
+
+def split_ids(joined: bytes) -> list[bytes]:
+    """Take ids apart that were joined one behind the other."""
+    return [joined[i : i + _ID_BYTES] for i in range(0, len(joined), _ID_BYTES)]

@@ -1,8 +1,6 @@
 """The write-ahead log is moved beside the writer; what cannot be trusted any more ends the writing."""
 
 import sqlite3
-import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from bridge.store.checkpointer import Checkpointer
 from bridge.store.schema import prepare_sqlite
 from bridge.store.sqlite import SqliteDatabase
 from mappers.errors import StorageFailure
+from tests.system.service import until
 
 SET = "INSERT INTO store_meta VALUES ('k', '1') ON CONFLICT (name) DO UPDATE SET value = value || '1'"
 
@@ -20,13 +19,6 @@ SET = "INSERT INTO store_meta VALUES ('k', '1') ON CONFLICT (name) DO UPDATE SET
 @pytest.fixture(autouse=True)
 def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpointer, "_PAUSE_SECONDS", 0.001)
-
-
-def until(done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not done():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
 
 
 def in_the_file(path: Path) -> bool:
@@ -41,7 +33,7 @@ def test_what_was_committed_comes_into_the_file_while_the_writer_stays_open(tmp_
     with closing(SqliteDatabase.writing(path)) as db:
         with db.transaction():
             db.run(SET)
-        until(lambda: in_the_file(path))
+        until(lambda: in_the_file(path), "the log to be moved")
 
 
 @pytest.mark.parametrize(("code", "goes_on"), [(sqlite3.SQLITE_IOERR, True), (sqlite3.SQLITE_CORRUPT, False)])
@@ -71,10 +63,10 @@ def test_a_disk_that_fails_is_tried_again_and_a_damaged_file_ends_the_writing(
         failing.run(SET)
         failing._checkpointer.committed()  # type: ignore[union-attr]
         if goes_on:
-            until(lambda: len(tries) > 2)
+            until(lambda: len(tries) > 2, "another try")
             failing._checkpointer.committed()  # type: ignore[union-attr]
         else:
-            until(lambda: failing._checkpointer._failure is not None)  # type: ignore[union-attr]
+            until(lambda: failing._checkpointer._failure is not None, "the failure")  # type: ignore[union-attr]
             with pytest.raises(StorageFailure, match="damaged"), failing.transaction():
                 pass
     db._checkpointer.close()  # type: ignore[union-attr]
