@@ -8,10 +8,10 @@ from bridge.intake.handles import Handles
 from bridge.intake.position import fingerprint, is_same_file, stored_name
 from bridge.intake.tracked import Tracked
 from bridge.store.writer import Position
+from connectors.openlineage.files import GZIP_MAGIC
 from connectors.openlineage.tail import Batch, Identity
 from connectors.openlineage.watch import Listing, Watch
 
-_GZIP_MAGIC = b"\x1f\x8b"
 #: After how long without a change a torn line is reported, and a file that has no name any more let go.
 _SETTLED_SECONDS = 60.0
 
@@ -72,7 +72,7 @@ class Tracker:
         for file in look.new:
             try:
                 beginning = self._handles.of(file).beginning()
-                if beginning.startswith(_GZIP_MAGIC):
+                if beginning.startswith(GZIP_MAGIC):
                     look.problems[file.path] = "packed: take it with `lineage-bridge ingest`"
                     self._handles.close(file.identity)
                     continue

@@ -9,8 +9,10 @@ from typing import BinaryIO, NamedTuple, cast
 import msgspec
 
 _ENDINGS = (".ndjson", ".jsonl", ".json", ".ndjson.gz", ".jsonl.gz", ".json.gz")
-_BOM = b"\xef\xbb\xbf"
-_GZIP_MAGIC = b"\x1f\x8b"
+BOM = b"\xef\xbb\xbf"
+GZIP_MAGIC = b"\x1f\x8b"
+#: What decoding raises for bytes that are no JSON: malformed, not UTF-8, nested too deeply.
+NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _array_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 
 
@@ -35,7 +37,7 @@ def event_files(paths: list[Path]) -> list[Path]:
 def open_events(path: Path) -> BinaryIO:
     """Open a file of events, unpacking gzip by its content rather than its name."""
     file = path.open("rb")
-    if file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC:
+    if file.read(len(GZIP_MAGIC)) == GZIP_MAGIC:
         file.close()
         return cast("BinaryIO", gzip.open(path))
     file.seek(0)
@@ -66,36 +68,37 @@ def _lines(lines: Iterator[bytes], start: int) -> Iterator[Record]:
     for line in lines:
         start += len(line)
         if line.strip():
-            torn = not line.endswith(b"\n") and not _is_json(line.removeprefix(_BOM))
+            torn = not line.endswith(b"\n") and not is_json(line.removeprefix(BOM))
             yield Record(line, 0 if torn else start)
 
 
 def _opens_document(first: bytes) -> bool:
-    text = first.removeprefix(_BOM).strip()
+    text = first.removeprefix(BOM).strip()
     if text.startswith(b"["):
         return True
-    return text.startswith(b"{") and not _is_json(text)
+    return text.startswith(b"{") and not is_json(text)
 
 
 def _document(whole: bytes, start: int) -> Iterator[Record]:
-    text = whole.removeprefix(_BOM).strip()
+    text = whole.removeprefix(BOM).strip()
     try:
         if text.startswith(b"["):
             items = [bytes(item) for item in _array_decoder.decode(text)]
             last = len(items) - 1
             yield from (Record(item, start + len(whole) if i == last else 0) for i, item in enumerate(items))
             return
-    except (msgspec.DecodeError, RecursionError):
+    except NOT_JSON:
         pass  # not one document after all: its lines are read, and refused each with its own reason
-    if _is_json(text):
+    if is_json(text):
         yield Record(whole, start + len(whole))
     else:
         yield from _lines(io.BytesIO(whole), start)
 
 
-def _is_json(text: bytes) -> bool:
+def is_json(text: bytes) -> bool:
+    """Tell whether bytes are one whole JSON text."""
     try:
         msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+    except NOT_JSON:
         return False
     return True

@@ -5,13 +5,12 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
+from connectors.openlineage.files import BOM, is_json
 
 #: How much of a file's beginning tells it from other files.
 BEGINNING_BYTES = 4096
 _BLOCK_BYTES = 1 << 20
 _KEPT_BYTES = 1 << 16
-_BOM = b"\xef\xbb\xbf"
 _SPACE = b" \t\r\n"
 #: One event printed over several lines, as openlineage-python does in its debug mode: braces at the margin only.
 _DOCUMENT = re.compile(rb"\{[ \t\r]*\n(?:[ \t].*\n|\r?\n)*\}[ \t\r]*\n")
@@ -139,11 +138,5 @@ def _trim(raw: bytes) -> bytes:
 
 
 def _is_object(text: bytes) -> bool:
-    text = _trim(text).removeprefix(_BOM)
-    if not (text.startswith(b"{") and text.endswith(b"}")):
-        return False
-    try:
-        msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
-    return True
+    text = _trim(text).removeprefix(BOM)
+    return text.startswith(b"{") and text.endswith(b"}") and is_json(text)

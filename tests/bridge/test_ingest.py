@@ -208,3 +208,11 @@ def test_real_spark_files_give_the_same_store_as_one_stream(store: Store, events
     with Store() as other, path.open("rb") as file:
         Ingestion(other.reader, other.writer).stream(file, "stdin")
         assert other.export() == store.export()
+
+
+@pytest.mark.parametrize("content", [b'{"x":"\xff"}', b'{"x":"\xff"}\n', b'[{"x":"\xff"}]', b'{"x":"\xff'])
+def test_what_is_not_utf_8_is_refused_like_anything_that_is_no_json(store: Store, path: Path, content: bytes) -> None:
+    path.write_bytes(lines(1) + content)
+    assert take(store, path) == Report(accepted=1, rejected=1)
+    path.write_bytes(content)
+    assert take(store, path).rejected == 1
