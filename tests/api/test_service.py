@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import httpx
 import pytest
 from typer.testing import CliRunner
 
@@ -51,6 +52,15 @@ def held_service(folder: Path, **intake: int) -> tuple[Running, HeldWriter]:
     return Running(settings, lambda: writer), writer  # type: ignore[arg-type, return-value]
 
 
+async def send_behind(api: Running, writer: HeldWriter, count: int) -> list[asyncio.Task[httpx.Response]]:
+    """Send one event whose commit is held, and others that wait behind it; gives all these requests."""
+    first = asyncio.create_task(api.send(run_event(run=1)))
+    await until(writer.held.is_set)
+    others = [asyncio.create_task(api.send(run_event(run=2 + i))) for i in range(count)]
+    await until(lambda: api.gate.waiting() == count)
+    return [first, *others]
+
+
 def incompressible(number: int) -> bytes:
     return hashlib.shake_256(str(number).encode()).digest(60_000)
 
@@ -63,13 +73,10 @@ def test_requests_that_wait_while_a_commit_is_under_way_share_the_next(tmp_path:
     running, writer = held_service(tmp_path)
 
     async def send(api: Running) -> set[int]:
-        first = asyncio.create_task(api.send(run_event(run=1)))
-        await until(writer.held.is_set)
-        others = [asyncio.create_task(api.send(run_event(run=2 + i))) for i in range(50)]
-        await until(lambda: api.gate.waiting() == 50)
-        assert not first.done()
+        requests = await send_behind(api, writer, 50)
+        assert not requests[0].done()
         writer.go.set()
-        return {answer.status_code for answer in await asyncio.gather(first, *others)}
+        return {answer.status_code for answer in await asyncio.gather(*requests)}
 
     with running as api:
         assert api.run(send(api)) == {201}
@@ -81,12 +88,9 @@ def test_a_group_has_its_limit(tmp_path: Path) -> None:
     running, writer = held_service(tmp_path, max_group=20)
 
     async def send(api: Running) -> None:
-        first = asyncio.create_task(api.send(run_event(run=1)))
-        await until(writer.held.is_set)
-        others = [asyncio.create_task(api.send(run_event(run=2 + i))) for i in range(50)]
-        await until(lambda: api.gate.waiting() == 50)
+        requests = await send_behind(api, writer, 50)
         writer.go.set()
-        await asyncio.gather(first, *others)
+        await asyncio.gather(*requests)
 
     with running as api:
         api.run(send(api))
@@ -97,17 +101,14 @@ def test_no_more_events_wait_than_may_wait(tmp_path: Path) -> None:
     running, writer = held_service(tmp_path, max_waiting=3)
 
     async def send(api: Running) -> None:
-        first = asyncio.create_task(api.send(run_event(run=1)))
-        await until(writer.held.is_set)
-        others = [asyncio.create_task(api.send(run_event(run=2 + i))) for i in range(3)]
-        await until(lambda: api.gate.waiting() == 3)
+        requests = await send_behind(api, writer, 3)
         over = await api.send(run_event(run=9))
         assert (over.status_code, over.headers["content-type"], over.headers["retry-after"]) == (503, PROBLEM, "2")
         assert "3 events are waiting" in over.json()["detail"]
         unready = await api.client.get("/readyz")
         assert (unready.status_code, "waiting" in unready.json()["detail"]) == (503, True)
         writer.go.set()
-        assert {answer.status_code for answer in await asyncio.gather(first, *others)} == {201}
+        assert {answer.status_code for answer in await asyncio.gather(*requests)} == {201}
 
     with running as api:
         api.run(send(api))
