@@ -58,13 +58,17 @@ def _print_report(total: "Report", files: int) -> None:
     typer.echo(text)
     for reason in total.unreadable:
         typer.echo(f"error: cannot read on in {reason}", err=True)
-    if total.rejected or total.unmerged:
-        typer.echo(
-            f"{total.rejected} rejected, {total.unmerged} kept but not merged: see `lineage-bridge rejected list`",
-            err=True,
-        )
+    tell_troubles(total.rejected, total.unmerged)
     if total.rejected or total.unmerged or total.unreadable:
         raise typer.Exit(1)
+
+
+def tell_troubles(refused: int, unmerged: int) -> None:
+    """Say how much was not taken or merged, and where it is listed."""
+    if refused or unmerged:
+        typer.echo(
+            f"{refused} rejected, {unmerged} kept but not merged: see `lineage-bridge rejected list`", err=True
+        )
 
 
 @contextmanager

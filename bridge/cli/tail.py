@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bridge.cli.events import tell_troubles
 from bridge.cli.options import Config, load
 
 if TYPE_CHECKING:
@@ -29,11 +30,7 @@ def tail(
     calm_collector()
     asyncio.run(_follow(settings, paths, count, once=once))
     typer.echo(f"{count.accepted} events taken")
-    if count.rejected or count.unmerged:
-        typer.echo(
-            f"{count.rejected} rejected, {count.unmerged} kept but not merged: see `lineage-bridge rejected list`",
-            err=True,
-        )
+    tell_troubles(count.rejected, count.unmerged)
     if once and (count.rejected or count.unmerged or count.unreadable):
         raise typer.Exit(1)
 
