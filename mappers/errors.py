@@ -5,6 +5,7 @@ LineageBridgeError
 │   ├── RefusedEvent        the input is not a lineage event; names the field
 │   ├── TooLarge            the input is over a limit; names the limit
 │   ├── ConfigError         a setting is wrong; names key, file, line and the nearest valid key
+│   ├── MissingPart         a program or package is not installed; names how to get it
 │   ├── RefusedRow          the store cannot hold these values
 │   └── StoreMismatch       the store cannot be used by this code; names both versions
 ├── TransientError          trying again later may work
@@ -44,6 +45,10 @@ class TooLarge(PermanentError):
 
 class ConfigError(PermanentError):
     """A setting is missing, unknown or wrong."""
+
+
+class MissingPart(PermanentError):
+    """A program or package that this needs is not installed."""
 
 
 class RefusedRow(PermanentError):

@@ -33,14 +33,14 @@ app.add_typer(keys.keys, name="keys")
 
 def main() -> None:
     """Run the command; errors of ours are one line that names the thing, the place and the remedy."""
-    from mappers.errors import ConfigError, LineageBridgeError, StorageFailure
+    from mappers.errors import ConfigError, LineageBridgeError, MissingPart, StorageFailure
 
     try:
         app()
     except LineageBridgeError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(
-            EXIT_USAGE if isinstance(error, ConfigError)
+            EXIT_USAGE if isinstance(error, ConfigError | MissingPart)
             else EXIT_STORAGE if isinstance(error, StorageFailure)
             else EXIT_STORE
         )  # fmt: skip

@@ -1,0 +1,101 @@
+"""The Spark conf that makes the listener report, made from a few choices instead of typed."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from connectors.spark.lines import Catalog, Line
+
+#: Every key of the listener begins with this.
+PREFIX = "spark.openlineage."
+LISTENER_CLASS = "io.openlineage.spark.agent.OpenLineageSparkListener"
+
+_CATALOGS = {
+    Catalog.iceberg: {
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.lake.type": "hadoop",
+    },
+    Catalog.delta: {
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    },
+}
+
+
+class Transport(StrEnum):
+    """How events leave the driver."""
+
+    http = "http"
+    file = "file"
+    composite = "composite"
+
+
+class Parent(NamedTuple):
+    """The run of a scheduler, or of any other job, that starts the application."""
+
+    namespace: str
+    name: str
+    run_id: str
+
+
+class Wanted(NamedTuple):
+    """What a conf is made from."""
+
+    line: Line
+    transport: Transport = Transport.http
+    url: str = "http://127.0.0.1:8090"
+    location: str = "/var/spool/lineage/events.ndjson"
+    namespace: str = "spark"
+    api_key: str | None = None
+    parent: Parent | None = None
+    catalog: Catalog | None = None
+    warehouse: str = "warehouse"
+
+
+def make_conf(wanted: Wanted) -> dict[str, str]:
+    """Make the conf, in the order in which people read it."""
+    packages = [wanted.line.listener]
+    if wanted.catalog:
+        packages.append(wanted.line.package(wanted.catalog))
+    conf = {
+        "spark.jars.packages": ",".join(packages),
+        "spark.extraListeners": LISTENER_CLASS,
+        f"{PREFIX}namespace": wanted.namespace,
+        **_transport(wanted),
+        f"{PREFIX}filter.rddEventsDisabled": "true",
+        f"{PREFIX}columnLineage.datasetLineageEnabled": "true",
+    }
+    if wanted.parent:
+        conf[f"{PREFIX}parentJobNamespace"] = wanted.parent.namespace
+        conf[f"{PREFIX}parentJobName"] = wanted.parent.name
+        conf[f"{PREFIX}parentRunId"] = wanted.parent.run_id
+    if wanted.catalog:
+        conf |= _CATALOGS[wanted.catalog]
+    if wanted.catalog is Catalog.iceberg:
+        conf["spark.sql.catalog.lake.warehouse"] = wanted.warehouse
+    return conf
+
+
+def _transport(wanted: Wanted) -> dict[str, str]:
+    at = f"{PREFIX}transport."
+    if wanted.transport is Transport.http:
+        return {f"{at}type": "http", **_http(at, wanted)}
+    if wanted.transport is Transport.file:
+        return {f"{at}type": "file", f"{at}location": wanted.location}
+    # The file comes first, and without the pool of threads: it has every event before HTTP is tried.
+    return {
+        f"{at}type": "composite",
+        f"{at}continueOnFailure": "true",
+        f"{at}withThreadPool": "false",
+        f"{at}transports.a_file.type": "file",
+        f"{at}transports.a_file.location": wanted.location,
+        f"{at}transports.b_http.type": "http",
+        **_http(f"{at}transports.b_http.", wanted),
+    }
+
+
+def _http(at: str, wanted: Wanted) -> dict[str, str]:
+    conf = {f"{at}url": wanted.url}
+    if wanted.api_key:
+        conf |= {f"{at}auth.type": "api_key", f"{at}auth.apiKey": wanted.api_key}
+    return conf
