@@ -33,14 +33,14 @@ class Ended(NamedTuple):
 
 
 @cache
-def tested_spark() -> Spark:
+def spark_under_test() -> Spark:
     """Find the Spark under test: the pinned one, or that of the Python that the matrix names."""
     named = os.environ.get("SPARK_MATRIX_PYTHON")
     return find_spark(named) if named else find_spark()
 
 
-def tested_line() -> Line:
-    return find_line(tested_spark().version)
+def line_under_test() -> Line:
+    return find_line(spark_under_test().version)
 
 
 def make_inputs(base: Path) -> None:
@@ -61,7 +61,12 @@ def start_job(
     if extra := more.pop("spark.jars.packages", None):
         made["spark.jars.packages"] += f",{extra}"
     return start(
-        tested_spark(), JOBS / f"{name}.py", [str(base), *words], made | _QUICK | local | more, base, base / f"{name}.log"
+        spark_under_test(),
+        JOBS / f"{name}.py",
+        [str(base), *words],
+        made | _QUICK | local | more,
+        base,
+        base / f"{name}.log",
     )
 
 

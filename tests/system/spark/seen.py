@@ -42,8 +42,7 @@ def see(store: Path, base: Path, postgres: str = "") -> Seen:
     with closing(SqliteDatabase.reading(store)) as db:
         graph = Graph(db, _ORG)
         names = {
-            dataset: _short(namespace, name, base, postgres)
-            for dataset, namespace, name in db.rows(_DATASETS, _ORG)
+            dataset: _short(namespace, name, base, postgres) for dataset, namespace, name in db.rows(_DATASETS, _ORG)
         }
         versions: dict[str, list[int | None]] = {}
         for dataset, rows in db.rows(_VERSIONS, _ORG):
@@ -60,7 +59,9 @@ def see(store: Path, base: Path, postgres: str = "") -> Seen:
             for source, field, target, column, how, masked in db.rows(_COLUMNS, _ORG)
             if source in names and target in names
         }
-        outcomes = {name: f"{status}{' (derived)' if derived else ''}" for name, status, derived in db.rows(_OUTCOMES, _ORG)}
+        outcomes = {
+            name: f"{status}{' (derived)' if derived else ''}" for name, status, derived in db.rows(_OUTCOMES, _ORG)
+        }
     return Seen(set(names.values()), versions, edges, columns, outcomes)
 
 
@@ -72,7 +73,7 @@ def _short(namespace: str, name: str, base: Path, postgres: str) -> str:
     return f"{namespace.removeprefix(f'file:{base}/')}:{name}"
 
 
-def lines(text: str) -> set[str]:
+def facts(text: str) -> set[str]:
     """Read a table written by hand: one fact a line."""
     return {" ".join(line.split()) for line in text.strip().splitlines() if line.strip()}
 
@@ -80,4 +81,6 @@ def lines(text: str) -> set[str]:
 def unexplained(found: Iterable[str], expected: Iterable[str]) -> list[str]:
     """Tell what is missing and what is too much, for a message that can be read."""
     found, expected = set(found), set(expected)
-    return sorted([*(f"missing: {fact}" for fact in expected - found), *(f"unexpected: {fact}" for fact in found - expected)])
+    return sorted(
+        [*(f"missing: {fact}" for fact in expected - found), *(f"unexpected: {fact}" for fact in found - expected)]
+    )

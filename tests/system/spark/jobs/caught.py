@@ -3,7 +3,9 @@ import sys
 from session import begin
 
 spark, base = begin("caught")
-orders = spark.read.schema("id INT, customer INT, amount DOUBLE, note STRING").csv(f"{base}/in/orders.csv", header=True)
+orders = spark.read.schema("id INT, customer INT, amount DOUBLE, note STRING").csv(
+    f"{base}/in/orders.csv", header=True
+)
 
 
 def bad() -> None:

@@ -10,5 +10,7 @@ spark.sql("""
     WHEN MATCHED THEN UPDATE SET name = c.name, region = c.region
     WHEN NOT MATCHED THEN INSERT (id, name, region) VALUES (c.id, c.name, c.region)
 """)
-spark.table("customers").where("region = 'north'").select("id", "name").write.format("delta").save(f"{base}/lake/north")
+spark.table("customers").where("region = 'north'").select("id", "name").write.format("delta").save(
+    f"{base}/lake/north"
+)
 spark.stop()

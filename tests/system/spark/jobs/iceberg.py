@@ -10,5 +10,7 @@ spark.sql("""
     WHEN MATCHED THEN UPDATE SET name = c.name, region = c.region
     WHEN NOT MATCHED THEN INSERT (id, name, region) VALUES (c.id, c.name, c.region)
 """)
-spark.sql("CREATE TABLE lake.sales.north USING iceberg AS SELECT id, name FROM lake.sales.customers WHERE region = 'north'")
+spark.sql(
+    "CREATE TABLE lake.sales.north USING iceberg AS SELECT id, name FROM lake.sales.customers WHERE region = 'north'"
+)
 spark.stop()

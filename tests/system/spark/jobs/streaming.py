@@ -2,7 +2,9 @@ from session import begin
 
 spark, base = begin("streaming")
 read = spark.readStream.schema("id INT, name STRING, email STRING, region STRING").json(f"{base}/in/customers")
-to_files = read.select("id", "region").writeStream.format("parquet").option("checkpointLocation", f"{base}/check/files")
+to_files = (
+    read.select("id", "region").writeStream.format("parquet").option("checkpointLocation", f"{base}/check/files")
+)
 to_files.trigger(availableNow=True).start(f"{base}/out/regions").awaitTermination()
 
 
