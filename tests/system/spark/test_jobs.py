@@ -57,7 +57,7 @@ def assert_shows(seen: Seen, case: Case) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join((case.job, *case.words)))
 def test_the_store_shows_what_the_job_does(tmp_path: Path, case: Case) -> None:
     store, _ = ran(tmp_path, case)
-    assert_shows(see(store, tmp_path), case)
+    assert_shows(see(store, tmp_path), case.on(line_under_test().name))
 
 
 @pytest.mark.system("postgres")

@@ -1,7 +1,7 @@
 from session import begin
 
 spark, base = begin("delta")
-spark.sql(f"CREATE TABLE customers (id INT, name STRING, region STRING) USING delta LOCATION '{base}/lake/customers'")
+spark.sql("CREATE TABLE customers (id INT, name STRING, region STRING) USING delta")
 spark.sql("INSERT INTO customers VALUES (1, 'Ada', 'north'), (2, 'Bob', 'south')")
 changes = spark.read.schema("id INT, name STRING, email STRING, region STRING").json(f"{base}/in/customers")
 changes.createOrReplaceTempView("changes")
