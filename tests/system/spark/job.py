@@ -14,6 +14,7 @@ from connectors.spark.submit import Spark, find_spark, start
 
 JOBS = Path(__file__).parent / "jobs"
 JOB_SECONDS = 200
+POSTGRES_DRIVER = "org.postgresql:postgresql:42.7.8"
 #: What would cost time and shows nothing: a user interface, and two hundred shuffle partitions for a handful of rows.
 _QUICK = {"spark.master": "local[2]", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
 

@@ -15,12 +15,10 @@ from tests.factories import run_uuid
 from tests.postgres import running_server
 from tests.system.service import Service, new_store
 from tests.system.spark.expected import CASES, JDBC, Case
-from tests.system.spark.job import Ended, make_inputs, run_job, line_under_test
+from tests.system.spark.job import POSTGRES_DRIVER, Ended, line_under_test, make_inputs, run_job
 from tests.system.spark.seen import Seen, facts, see, unexplained
 
 pytestmark = [pytest.mark.system("java", "spark"), pytest.mark.timeout(300)]
-
-_POSTGRES_DRIVER = {"spark.jars.packages": "org.postgresql:postgresql:42.7.8"}
 
 
 def ran(base: Path, case: Case, *words: str, parent: Parent | None = None, **conf: str) -> tuple[Path, Ended]:
@@ -66,7 +64,8 @@ def test_what_goes_through_jdbc(tmp_path: Path) -> None:
         with psycopg.connect(server.new_database("shop")) as shop:
             shop.execute("CREATE TABLE customers (id INT, name TEXT)")
             shop.execute("INSERT INTO customers VALUES (1, 'Ada'), (2, 'Bob')")
-        store, _ = ran(tmp_path, JDBC, f"jdbc:postgresql://127.0.0.1:{server.port}/shop", **_POSTGRES_DRIVER)
+        driver = {"spark.jars.packages": POSTGRES_DRIVER}
+        store, _ = ran(tmp_path, JDBC, f"jdbc:postgresql://127.0.0.1:{server.port}/shop", **driver)
         assert_shows(see(store, tmp_path, f"postgres://127.0.0.1:{server.port}"), JDBC)
 
 

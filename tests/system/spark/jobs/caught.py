@@ -10,7 +10,9 @@ orders = spark.read.schema("id INT, customer INT, amount DOUBLE, note STRING").c
 
 def bad() -> None:
     try:
-        orders.selectExpr("id", "CAST(raise_error('amount is missing') AS STRING) AS broken").write.parquet(f"{base}/lake/bad")
+        orders.selectExpr("id", "CAST(raise_error('amount is missing') AS STRING) AS broken").write.parquet(
+            f"{base}/lake/bad"
+        )
     except Exception as error:  # noqa: BLE001 - a job that goes on, as jobs do
         print("caught", type(error))
 

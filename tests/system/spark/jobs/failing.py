@@ -5,4 +5,6 @@ orders = spark.read.schema("id INT, customer INT, amount DOUBLE, note STRING").c
     f"{base}/in/orders.csv", header=True
 )
 orders.select("id", "amount").write.parquet(f"{base}/lake/good")
-orders.selectExpr("id", "CAST(raise_error('amount is missing') AS STRING) AS broken").write.parquet(f"{base}/lake/bad")
+orders.selectExpr("id", "CAST(raise_error('amount is missing') AS STRING) AS broken").write.parquet(
+    f"{base}/lake/bad"
+)

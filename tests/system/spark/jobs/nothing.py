@@ -1,0 +1,1 @@
+print("The packages are there.")
