@@ -145,3 +145,26 @@ def dataset_event(second: float, described: Json) -> Json:
         "schemaURL": SPEC + "DatasetEvent",
         "dataset": described,
     }
+
+
+def app(kind: str, second: float, message: str | None = None, *, run: int = 1, **facets: Json) -> Json:
+    """An event of a Spark application, with what its listener says of a failure."""
+    return run_event(
+        kind, second, run=run, job=f"app{run}", run_facets=facets | spark_exception(message),
+        job_facets={"jobType": spark_type("APPLICATION")},
+    )  # fmt: skip
+
+
+def action(
+    kind: str, second: float, message: str | None = None, *, run: int = 2, job_type: str = "SQL_JOB",
+    above: Json | None = None, outputs: list[Json] | None = None,
+) -> Json:  # fmt: skip
+    """An event of an action of application 1."""
+    return run_event(
+        kind, second, run=run, job=f"app1.{run}", outputs=outputs, job_facets={"jobType": spark_type(job_type)},
+        run_facets={"parent": above or parent(1, "app1", root=(1, "app1")), **spark_exception(message)},
+    )  # fmt: skip
+
+
+def spark_exception(message: str | None) -> Json:
+    return {} if message is None else {"spark.exception": facet(message=message, stackTrace="at …")}

@@ -123,7 +123,7 @@ def _duration(micros: int) -> str:
     for size, unit, part, smaller in ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "m"), (60, "m", 1, "s")):
         if seconds >= size:
             return f"{seconds // size}{unit}{seconds % size // part:02}{smaller}"
-    return f"{micros / 1_000_000:.1f}s"
+    return f"{micros // 100_000 / 10:.1f}s"
 
 
 def _json(history: "list[tuple[Run, list[Run]]]", limit: int) -> Iterator[str]:

@@ -11,16 +11,19 @@ from mappers.openlineage.statements import name_job
 
 _ACTION = f"""(upper(coalesce(j.integration, '')) = 'SPARK'
   AND upper(coalesce(j.job_type, '')) IN ({", ".join(f"'{kind}'" for kind in sorted(ACTION_TYPES))}))"""
+_STEP = f"""({_ACTION} AND EXISTS (
+  SELECT 1 FROM lineage_edge e WHERE e.org_id = j.org_id AND e.target_id = j.job_id AND e.edge_role = 'PARENT'))"""
+#: A cross join is taken in the order in which it is written: few jobs first, then the index of their runs.
+_OF_KNOWN_JOBS = f"ol_job j CROSS JOIN ol_run r WHERE r.org_id = j.org_id AND r.job_id = j.job_id AND NOT {_STEP}"
+_OF_JOB = "ol_run r WHERE r.job_id = ?3"
+_STEPS_OF = f"""
+ol_run r JOIN ol_job j ON j.org_id = r.org_id AND j.job_id = r.job_id WHERE r.parent_run_id = ?3 AND {_ACTION}
+"""
+_FAILED = "'FAILED' = (SELECT o.status FROM run_outcome o WHERE o.org_id = r.org_id AND o.run_id = r.run_id)"
 _CHOSEN = """
-SELECT r.run_id, r.started_at FROM ol_run r
-JOIN ol_job j ON j.org_id = r.org_id AND j.job_id = r.job_id
-{outcome}WHERE r.org_id = ?1 AND r.started_at IS NOT NULL AND {which}
+SELECT r.run_id, r.started_at FROM {which} AND r.org_id = ?1 AND r.started_at IS NOT NULL
 ORDER BY r.started_at DESC, r.run_id DESC LIMIT ?2
 """
-_OUTCOME = "JOIN run_outcome o ON o.org_id = r.org_id AND o.run_id = r.run_id AND o.status = 'FAILED'\n"
-_KNOWN = f"(NOT {_ACTION} OR r.parent_run_id IS NULL)"
-_OF_JOB = "r.job_id = ?3"
-_STEPS_OF = f"r.parent_run_id = ?3 AND {_ACTION}"
 #: Counts are added up as fractions: what somebody sends as a count may be too large to be added as integers.
 _WRITTEN = f"""
 SELECT sum(v.row_count * 1.0) FROM dataset_version v
@@ -74,17 +77,18 @@ def find_job(db: Database, org: str, namespace: str, name: str) -> bytes | None:
 
 def newest_runs(db: Database, org: str, limit: int, *, job: bytes | None = None, failed: bool = False) -> list[Run]:
     """Give the newest runs, of one job or of all jobs that people know; newest first."""
-    chosen = _CHOSEN.format(outcome=_OUTCOME if failed else "", which=_KNOWN if job is None else _OF_JOB)
-    return _read(db, chosen, org, limit, *([] if job is None else [job]))
+    which = _OF_KNOWN_JOBS if job is None else _OF_JOB
+    bound = () if job is None else (job,)
+    return _read(db, f"{which} AND {_FAILED}" if failed else which, org, limit, *bound)
 
 
 def newest_steps(db: Database, org: str, limit: int, run: bytes) -> list[Run]:
     """Give the newest actions of one run of an application; newest first."""
-    return _read(db, _CHOSEN.format(outcome="", which=_STEPS_OF), org, limit, run)
+    return _read(db, _STEPS_OF, org, limit, run)
 
 
-def _read(db: Database, chosen: str, *bound: str | int | bytes) -> list[Run]:
-    return [_run(row) for row in db.rows(_RUNS.format(chosen=chosen), *bound)]
+def _read(db: Database, which: str, *bound: str | int | bytes) -> list[Run]:
+    return [_run(row) for row in db.rows(_RUNS.format(chosen=_CHOSEN.format(which=which)), *bound)]
 
 
 def _run(row: tuple[Any, ...]) -> Run:

@@ -5,33 +5,13 @@ from typing import Any
 import pytest
 
 from tests import factories as make
-from tests.factories import Json, at, micros, run_event, run_uuid
+from tests.factories import Json, action, app, at, micros, run_event, run_uuid
 from tests.laws.test_convergence import captured
 from tests.stores import Store
 
 OUTCOME = "SELECT status, status_derived, error_message FROM process_run WHERE run_uuid = ?"
 END = "SELECT status, status_derived, end_ts FROM process_run WHERE run_uuid = ?"
 APP, OTHER_APP, SCHEDULED = 1, 8, 9
-
-
-def app(kind: str, second: float, message: str | None = None, *, run: int = APP, **facets: Json) -> Json:
-    spark = {"jobType": make.facet(integration="SPARK", jobType="APPLICATION", processingType="NONE")}
-    return run_event(kind, second, run=run, job=f"app{run}", job_facets=spark, run_facets=facets | said(message))
-
-
-def action(
-    kind: str, second: float, message: str | None = None, *, run: int = 2, job_type: str = "SQL_JOB",
-    parent: Json | None = None, **facets: Json,
-) -> Json:  # fmt: skip
-    above = {"parent": parent or make.parent(APP, "app1", root=(APP, "app1"))}
-    spark = {"jobType": make.spark_type(job_type)}
-    return run_event(
-        kind, second, run=run, job=f"app1.{run}", job_facets=spark, run_facets=above | facets | said(message)
-    )
-
-
-def said(message: str | None) -> Json:
-    return {} if message is None else {"spark.exception": make.facet(message=message, stackTrace="at …")}
 
 
 def standard(message: Any) -> Json:
@@ -114,17 +94,17 @@ ENDS: dict[str, tuple[list[Json], tuple[Any, ...]]] = {
         [action("START", 1), action("RUNNING", 2), app("COMPLETE", 5)], ("UNKNOWN", True, at(5)),
     ),
     "an action within a batch that was cut short": (
-        [action("START", 1, parent=UNDER_A_BATCH), app("COMPLETE", 5)], ("UNKNOWN", True, at(5)),
+        [action("START", 1, above=UNDER_A_BATCH), app("COMPLETE", 5)], ("UNKNOWN", True, at(5)),
     ),
     "the parent goes before the root": (
-        [action("START", 1, parent=make.parent(OTHER_APP, "app8", root=(APP, "app1"))), app("COMPLETE", 7),
+        [action("START", 1, above=make.parent(OTHER_APP, "app8", root=(APP, "app1"))), app("COMPLETE", 7),
          app("COMPLETE", 5, run=OTHER_APP)], ("UNKNOWN", True, at(5)),
     ),
     "a batch that ended is not touched": (
         [action("START", 1), action("COMPLETE", 2), app("COMPLETE", 5)], ("SUCCESS", False, at(2)),
     ),
     "the end of a parent that is no application says nothing": (
-        [action("START", 1, parent=UNDER_A_TASK), TASK_ENDED], RUNNING,
+        [action("START", 1, above=UNDER_A_TASK), TASK_ENDED], RUNNING,
     ),
     "the end of another application says nothing": ([action("START", 1), app("COMPLETE", 5, run=OTHER_APP)], RUNNING),
 }  # fmt: skip
