@@ -58,8 +58,7 @@ def lineage(
         from bridge.cli.columns import draw_columns
         from bridge.store.columns import column_lines
 
-        pairs = ((edge.source, edge.target) for edge in found.edges if edge.source is not None)
-        for line in draw_columns(graph, found, column_lines(db, settings.org, pairs)):
+        for line in draw_columns(graph, found, column_lines(db, settings.org, found.edges)):
             typer.echo(line)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from bridge.store.database import Database
+from bridge.store.graph import Edge
 
 _ACTIVE = """
 SELECT DISTINCT t.class_id, c.target_field, s.class_id, c.source_field, c.transformation_type,
@@ -27,9 +28,9 @@ class ColumnLine(NamedTuple):
     masking: bool
 
 
-def column_lines(db: Database, org: str, pairs: Iterable[tuple[bytes, bytes]]) -> list[ColumnLine]:
-    """Give what is known of the columns between pairs of a source and a target, given by their classes."""
-    wanted = set(pairs)
+def column_lines(db: Database, org: str, edges: Iterable[Edge]) -> list[ColumnLine]:
+    """Give what is known of the columns along edges, whichever jobs made them."""
+    wanted = {(edge.source, edge.target) for edge in edges}
     rows = db.among(_ACTIVE, sorted({target for _, target in wanted}), org)
     lines = {ColumnLine._make((*row[:-1], bool(row[-1]))) for row in rows}
     return [line for line in lines if (line.source, line.target) in wanted]
