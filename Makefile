@@ -2,11 +2,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+SPARK_MATRIX := 3.5.9 4.3.0
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format docs bench lock clean
+.PHONY: help install demo test test-spark-matrix check format docs bench lock clean
 
 help: ## Show this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: $(VENV)/.installed ## Install into .venv, from the hash-pinned lock
 
@@ -27,6 +28,16 @@ demo: install ## Start the service, send it real Spark events, show the lineage;
 
 test: install ## Run all tests
 	$(BIN)/python -m pytest -n 2
+
+test-spark-matrix: install ## The tests of real Spark jobs, on the oldest and the newest line too
+	@for version in $(SPARK_MATRIX); do \
+	  place=$(VENV)-spark/$$version; \
+	  test -x $$place/bin/spark-submit || { \
+	    $(PYTHON) -m venv $$place && $$place/bin/python -m pip install --quiet pyspark==$$version; } || exit 1; \
+	  echo "Spark $$version"; \
+	  SPARK_MATRIX_PYTHON=$(CURDIR)/$$place/bin/python \
+	    $(BIN)/python -m pytest -n 2 tests/system/spark/test_jobs.py || exit 1; \
+	done
 
 check: install ## Lint, format, types, import contracts
 	$(BIN)/ruff check .
@@ -51,4 +62,4 @@ lock: install ## Resolve the dependencies anew, with hashes and without registry
 	  --group dev -c locks/all.txt pyproject.toml -o locks/dev.txt
 
 clean: ## Remove what was installed and built
-	rm -rf $(VENV) .demo .mypy_cache .pytest_cache .ruff_cache dist
+	rm -rf $(VENV) $(VENV)-spark .demo .mypy_cache .pytest_cache .ruff_cache dist

@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,13 @@ for name in [n for n in os.environ if n.startswith("LINEAGE_BRIDGE")]:
 
 settings.register_profile("ci", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ci")
+
+
+#: Parts that are more than a program of that name.
+_PARTS: dict[str, Callable[[], object]] = {
+    "postgres": bin_folder,
+    "spark": lambda: find_spec("pyspark"),
+}
 
 
 def _need(part: str) -> None:
@@ -58,7 +66,7 @@ def _template() -> Iterator[None]:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for mark in item.iter_markers("system"):
         for part in mark.args:
-            if (bin_folder() if part == "postgres" else shutil.which(part)) is None:
+            if _PARTS.get(part, lambda part=part: shutil.which(part))() is None:
                 _need(part)
 
 

@@ -1,0 +1,294 @@
+"""What each job does, written from its code; and where the listener tells less, or more, than that.
+
+A case says the truth in `columns`. `gaps` are facts of it that the listener cannot or does not tell; `quirks` are facts
+that it tells and the code does not contain. Both are asserted, so that a listener that gets better is noticed.
+"""
+
+from typing import NamedTuple
+
+from connectors.spark.lines import Catalog
+
+
+class Case(NamedTuple):
+    """One job: what it reads and writes, how many rows each version has, and where each column comes from."""
+
+    job: str
+    words: tuple[str, ...] = ()
+    catalog: Catalog | None = None
+    code: int = 0
+    outcome: str = "SUCCESS"
+    datasets: str = ""
+    versions: dict[str, list[int | None]] = {}  # noqa: RUF012 - a table that nobody changes
+    edges: str = ""
+    columns: str = ""
+    gaps: str = ""
+    quirks: str = ""
+    differs: dict[str, dict[str, str]] = {}  # noqa: RUF012 - as above; by line of Spark
+
+    def on(self, line: str) -> "Case":
+        """Say what is expected on a line of Spark."""
+        return self._replace(**self.differs.get(line, {}))
+
+
+CASES = (
+    Case(
+        "csv_to_parquet",
+        datasets="in/orders.csv lake/orders",
+        versions={"lake/orders": [3]},
+        edges="in/orders.csv -> lake/orders",
+        columns="""
+            in/orders.csv.id       -> lake/orders.order_id  IDENTITY
+            in/orders.csv.customer -> lake/orders.customer  IDENTITY
+            in/orders.csv.amount   -> lake/orders.cents     TRANSFORMATION
+            in/orders.csv.amount   -> lake/orders.*         FILTER
+        """,
+    ),
+    Case(
+        "join",
+        datasets="in/orders.csv in/customers out/totals",
+        versions={"out/totals": [2]},
+        edges="""
+            in/orders.csv -> out/totals
+            in/customers  -> out/totals
+        """,
+        columns="""
+            in/customers.region    -> out/totals.region  IDENTITY
+            in/customers.region    -> out/totals.*       GROUP_BY
+            in/orders.csv.amount   -> out/totals.total   AGGREGATION
+            in/customers.name      -> out/totals.last    AGGREGATION
+            in/orders.csv.customer -> out/totals.*       JOIN
+            in/customers.id        -> out/totals.*       JOIN
+        """,
+        # An inner join drops what has no key: Spark makes that a filter, and the listener shows it.
+        quirks="""
+            in/orders.csv.customer -> out/totals.*       FILTER
+            in/customers.id        -> out/totals.*       FILTER
+        """,
+    ),
+    Case(
+        "tables",
+        datasets="warehouse:sales.orders warehouse:sales.large",
+        # An empty table has a version, though nobody says that it has 0 rows.
+        versions={"warehouse:sales.orders": [None, 3], "warehouse:sales.large": [2, 3]},
+        edges="warehouse:sales.orders -> warehouse:sales.large",
+        columns="""
+            warehouse:sales.orders.id     -> warehouse:sales.large.id      IDENTITY
+            warehouse:sales.orders.amount -> warehouse:sales.large.amount  IDENTITY
+            warehouse:sales.orders.amount -> warehouse:sales.large.*       FILTER
+            warehouse:sales.orders.amount -> warehouse:sales.large.amount  TRANSFORMATION
+        """,
+    ),
+    Case(
+        "iceberg",
+        catalog=Catalog.iceberg,
+        datasets="in/customers ice:sales.customers ice:sales.north",
+        versions={"ice:sales.customers": [None, 2, 3], "ice:sales.north": [2]},
+        edges="""
+            in/customers        -> ice:sales.customers
+            ice:sales.customers -> ice:sales.customers
+            ice:sales.customers -> ice:sales.north
+        """,
+        columns="""
+            in/customers.id            -> ice:sales.customers.id      IDENTITY
+            in/customers.name          -> ice:sales.customers.name    IDENTITY
+            in/customers.region        -> ice:sales.customers.region  IDENTITY
+            in/customers.id            -> ice:sales.customers.*       JOIN
+            ice:sales.customers.id     -> ice:sales.customers.*       JOIN
+            ice:sales.customers.id     -> ice:sales.customers.id      IDENTITY
+            ice:sales.customers.name   -> ice:sales.customers.name    IDENTITY
+            ice:sales.customers.region -> ice:sales.customers.region  IDENTITY
+            ice:sales.customers.id     -> ice:sales.north.id          IDENTITY
+            ice:sales.customers.name   -> ice:sales.north.name        IDENTITY
+            ice:sales.customers.region -> ice:sales.north.*           FILTER
+        """,
+        # Of a MERGE the listener tells the columns that rows keep, not those that the source brings.
+        gaps="""
+            in/customers.id            -> ice:sales.customers.id      IDENTITY
+            in/customers.name          -> ice:sales.customers.name    IDENTITY
+            in/customers.region        -> ice:sales.customers.region  IDENTITY
+        """,
+        # Spark 3.5 tells them, and says of the keys that they reach every column.
+        differs={
+            "3.5": {
+                "gaps": "",
+                "quirks": """
+                    in/customers.id        -> ice:sales.customers.*  IDENTITY
+                    ice:sales.customers.id -> ice:sales.customers.*  IDENTITY
+                """,
+            }
+        },
+    ),
+    Case(
+        "delta",
+        catalog=Catalog.delta,
+        datasets="in/customers warehouse:default.customers lake/north",
+        # What a Delta write by path leaves has no statistics.
+        versions={"warehouse:default.customers": [None, 2, 3], "lake/north": [None]},
+        edges="""
+            in/customers                -> warehouse:default.customers
+            warehouse:default.customers -> warehouse:default.customers
+            warehouse:default.customers -> lake/north
+        """,
+        columns="""
+            in/customers.id                    -> warehouse:default.customers.id      IDENTITY
+            in/customers.name                  -> warehouse:default.customers.name    IDENTITY
+            in/customers.region                -> warehouse:default.customers.region  IDENTITY
+            in/customers.id                    -> warehouse:default.customers.*       JOIN
+            warehouse:default.customers.id     -> warehouse:default.customers.*       JOIN
+            warehouse:default.customers.id     -> warehouse:default.customers.id      IDENTITY
+            warehouse:default.customers.name   -> warehouse:default.customers.name    IDENTITY
+            warehouse:default.customers.region -> warehouse:default.customers.region  IDENTITY
+            warehouse:default.customers.id     -> lake/north.id                       IDENTITY
+            warehouse:default.customers.name   -> lake/north.name                     IDENTITY
+            warehouse:default.customers.region -> lake/north.*                        FILTER
+        """,
+        # Of a MERGE the listener tells the columns that the source brings, not what rows keep nor how they are found.
+        gaps="""
+            in/customers.id                    -> warehouse:default.customers.*       JOIN
+            warehouse:default.customers.id     -> warehouse:default.customers.*       JOIN
+            warehouse:default.customers.name   -> warehouse:default.customers.name    IDENTITY
+            warehouse:default.customers.region -> warehouse:default.customers.region  IDENTITY
+        """,
+    ),
+    Case(
+        "failing",
+        code=1,
+        outcome="FAILED (derived)",
+        datasets="in/orders.csv lake/good lake/bad",
+        versions={"lake/good": [4]},
+        edges="""
+            in/orders.csv -> lake/good
+            in/orders.csv -> lake/bad
+        """,
+        columns="""
+            in/orders.csv.id     -> lake/good.id      IDENTITY
+            in/orders.csv.amount -> lake/good.amount  IDENTITY
+            in/orders.csv.id     -> lake/bad.id       IDENTITY
+        """,
+    ),
+    Case(
+        "caught",
+        ("first",),
+        datasets="in/orders.csv lake/good lake/bad",
+        versions={"lake/good": [4]},
+        edges="""
+            in/orders.csv -> lake/good
+            in/orders.csv -> lake/bad
+        """,
+        columns="""
+            in/orders.csv.id     -> lake/good.id      IDENTITY
+            in/orders.csv.amount -> lake/good.amount  IDENTITY
+            in/orders.csv.id     -> lake/bad.id       IDENTITY
+        """,
+    ),
+    Case(
+        "caught",
+        ("last",),
+        # A gap: the job caught this failure and ended well, and no event tells that from a driver that died of it.
+        outcome="FAILED (derived)",
+        datasets="in/orders.csv lake/good lake/bad",
+        versions={"lake/good": [4]},
+        edges="""
+            in/orders.csv -> lake/good
+            in/orders.csv -> lake/bad
+        """,
+        columns="""
+            in/orders.csv.id     -> lake/good.id      IDENTITY
+            in/orders.csv.amount -> lake/good.amount  IDENTITY
+            in/orders.csv.id     -> lake/bad.id       IDENTITY
+        """,
+    ),
+    Case(
+        "streaming",
+        # Gaps: what the file sink writes (out/regions) is never told, and what it reads is told file by file.
+        datasets="in/customers in/customers/part.json out/names",
+        versions={"out/names": [3]},
+        edges="in/customers -> out/names",
+        columns="""
+            in/customers.id   -> out/names.id    IDENTITY
+            in/customers.name -> out/names.name  TRANSFORMATION
+        """,
+        # A batch that foreachBatch writes has no column lineage.
+        gaps="""
+            in/customers.id   -> out/names.id    IDENTITY
+            in/customers.name -> out/names.name  TRANSFORMATION
+        """,
+    ),
+    Case(
+        "udf",
+        datasets="in/customers out/initials",
+        versions={"out/initials": [3]},
+        edges="in/customers -> out/initials",
+        columns="""
+            in/customers.id   -> out/initials.id       IDENTITY
+            in/customers.name -> out/initials.initial  TRANSFORMATION
+        """,
+        # Nobody can look into a Python function from the plan.
+        gaps="in/customers.name -> out/initials.initial  TRANSFORMATION",
+    ),
+    Case(
+        "partitions",
+        datasets="in/customers lake/by_region out/north",
+        versions={"lake/by_region": [3, 2], "out/north": [2]},
+        edges="""
+            in/customers   -> lake/by_region
+            lake/by_region -> out/north
+        """,
+        columns="""
+            in/customers.id     -> lake/by_region.id      IDENTITY
+            in/customers.email  -> lake/by_region.email   IDENTITY
+            in/customers.name   -> lake/by_region.name    IDENTITY
+            in/customers.name   -> lake/by_region.name    TRANSFORMATION
+            in/customers.region -> lake/by_region.region  IDENTITY
+            in/customers.region -> lake/by_region.*       FILTER
+            lake/by_region.id   -> out/north.id           IDENTITY
+            lake/by_region.name -> out/north.name         IDENTITY
+        """,
+        # The first write has the same name as the second, so its columns count as replaced. A partition column is told
+        # as changed, because Spark makes nulls of empty texts, and as reaching all others, because rows are sorted by it.
+        gaps="""
+            in/customers.name   -> lake/by_region.name    IDENTITY
+            in/customers.region -> lake/by_region.region  IDENTITY
+        """,
+        quirks="""
+            in/customers.region -> lake/by_region.region  TRANSFORMATION
+            in/customers.region -> lake/by_region.*       TRANSFORMATION
+        """,
+    ),
+    Case(
+        "masking",
+        datasets="in/customers out/masked",
+        versions={"out/masked": [3]},
+        edges="in/customers -> out/masked",
+        columns="""
+            in/customers.id     -> out/masked.id          IDENTITY
+            in/customers.email  -> out/masked.email_hash  TRANSFORMATION MASKED
+            in/customers.name   -> out/masked.name_mask   TRANSFORMATION MASKED
+            in/customers.name   -> out/masked.label       TRANSFORMATION
+            in/customers.email  -> out/masked.label       TRANSFORMATION MASKED
+            in/customers.name   -> out/masked.northern    TRANSFORMATION
+            in/customers.region -> out/masked.northern    CONDITIONAL
+            in/customers.region -> out/masked.place       WINDOW
+            in/customers.id     -> out/masked.place       WINDOW
+        """,
+    ),
+)
+
+JDBC = Case(
+    "jdbc",
+    datasets="postgres:shop.public.customers lake/customers in/orders.csv postgres:shop.public.amounts",
+    versions={"lake/customers": [2], "postgres:shop.public.amounts": [4]},
+    edges="""
+        postgres:shop.public.customers -> lake/customers
+        in/orders.csv                  -> postgres:shop.public.amounts
+    """,
+    columns="""
+        postgres:shop.public.customers.id   -> lake/customers.id                    IDENTITY
+        postgres:shop.public.customers.name -> lake/customers.name                  TRANSFORMATION
+        in/orders.csv.id                    -> postgres:shop.public.amounts.id      IDENTITY
+        in/orders.csv.amount                -> postgres:shop.public.amounts.amount  IDENTITY
+    """,
+    # What is done to a column that comes over JDBC is not told.
+    gaps="postgres:shop.public.customers.name   -> lake/customers.name  TRANSFORMATION",
+    quirks="postgres:shop.public.customers.name -> lake/customers.name  IDENTITY",
+)

@@ -1,0 +1,84 @@
+"""Real Spark jobs for tests: a folder with what they read, and `spark-submit` with the conf that users are given."""
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from connectors.spark.conf import Wanted, make_conf
+from connectors.spark.lines import Line, find_line
+from connectors.spark.submit import Spark, find_spark, start
+
+JOBS = Path(__file__).parent / "jobs"
+JOB_SECONDS = 200
+#: What would cost time and shows nothing: a user interface, and two hundred shuffle partitions for a handful of rows.
+_QUICK = {"spark.master": "local[2]", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+
+ORDERS = "id,customer,amount,note\n1,1,10.0,a\n2,1,25.0,b\n3,2,0.0,c\n4,3,99.0,d\n"
+CUSTOMERS = (
+    {"id": 1, "name": "Ada", "email": "ada@example.com", "region": "north"},
+    {"id": 2, "name": "Bob", "email": "bob@example.com", "region": "south"},
+    {"id": 3, "name": "Cyd", "email": "cyd@example.com", "region": "north"},
+)
+
+
+class Ended(NamedTuple):
+    """How a job ended, and all that it and Spark said."""
+
+    code: int
+    log: str
+
+
+@cache
+def spark_under_test() -> Spark:
+    """Find the Spark under test: the pinned one, or that of the Python that the matrix names."""
+    named = os.environ.get("SPARK_MATRIX_PYTHON")
+    return find_spark(named) if named else find_spark()
+
+
+def line_under_test() -> Line:
+    return find_line(spark_under_test().version)
+
+
+def make_inputs(base: Path) -> None:
+    """Lay out what the jobs read: four orders, three customers."""
+    (base / "in" / "customers").mkdir(parents=True)
+    (base / "in" / "orders.csv").write_text(ORDERS)
+    lines = "".join(json.dumps(customer) + "\n" for customer in CUSTOMERS)
+    (base / "in" / "customers" / "part.json").write_text(lines)
+
+
+def start_job(
+    base: Path, name: str, *words: str, wanted: Wanted, conf: Mapping[str, str] | None = None
+) -> "subprocess.Popen[bytes]":
+    """Start a job on the inputs under `base`."""
+    local = {"spark.sql.warehouse.dir": str(base / "warehouse"), "spark.local.dir": str(base / "tmp")}
+    made = make_conf(wanted)
+    more = dict(conf or {})
+    if extra := more.pop("spark.jars.packages", None):
+        made["spark.jars.packages"] += f",{extra}"
+    return start(
+        spark_under_test(),
+        JOBS / f"{name}.py",
+        [str(base), *words],
+        made | _QUICK | local | more,
+        base,
+        base / f"{name}.log",
+    )
+
+
+def end_job(base: Path, name: str, process: "subprocess.Popen[bytes]") -> Ended:
+    """Wait for the end of a job."""
+    try:
+        code = process.wait(JOB_SECONDS)
+    finally:
+        process.kill()
+        process.wait()
+    return Ended(code, (base / f"{name}.log").read_text(errors="replace"))
+
+
+def run_job(base: Path, name: str, *words: str, wanted: Wanted, conf: Mapping[str, str] | None = None) -> Ended:
+    return end_job(base, name, start_job(base, name, *words, wanted=wanted, conf=conf))

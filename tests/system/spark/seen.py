@@ -1,0 +1,86 @@
+"""What a store shows of the jobs that ran, short enough to be written by hand beside it."""
+
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from bridge.store.graph import Graph
+from bridge.store.sqlite import SqliteDatabase
+
+_ORG = "default"
+_DATASETS = "SELECT dataset_id, namespace, name FROM dataset WHERE org_id = ?1 AND status = 'ACTIVE'"
+_VERSIONS = """
+SELECT class_id, row_count FROM dataset_version_read WHERE org_id = ?1 ORDER BY produced_at, version_tag
+"""
+_COLUMNS = """
+SELECT s.class_id, c.source_field, t.class_id, c.target_field, c.transformation_subtype, c.masking
+FROM column_lineage c
+JOIN ol_dataset s ON s.org_id = c.org_id AND s.dataset_id = c.source_id
+JOIN ol_dataset t ON t.org_id = c.org_id AND t.dataset_id = c.target_id
+WHERE c.org_id = ?1 AND c.is_active
+"""
+_OUTCOMES = """
+SELECT j.name, r.status, r.status_derived FROM process_run r
+JOIN ol_job j ON j.org_id = r.org_id AND j.job_id = r.process_id
+WHERE r.org_id = ?1 AND j.job_type = 'APPLICATION'
+"""
+
+
+class Seen(NamedTuple):
+    """The datasets, the rows of each version, `source -> target`, `source.column -> target.column HOW`, and outcomes."""
+
+    datasets: set[str]
+    versions: dict[str, list[int | None]]
+    edges: set[str]
+    columns: set[str]
+    outcomes: dict[str, str]
+
+
+def see(store: Path, base: Path, postgres: str = "") -> Seen:
+    """Read a store; names lose what changes from run to run: the folder and the port."""
+    with closing(SqliteDatabase.reading(store)) as db:
+        graph = Graph(db, _ORG)
+        names = {
+            dataset: _short(namespace, name, base, postgres) for dataset, namespace, name in db.rows(_DATASETS, _ORG)
+        }
+        versions: dict[str, list[int | None]] = {}
+        for dataset, rows in db.rows(_VERSIONS, _ORG):
+            if dataset in names:
+                versions.setdefault(names[dataset], []).append(rows)
+        edges = {
+            f"{names[edge.source]} -> {names[edge.target]}"
+            for dataset in names
+            for edge in graph.upstream(dataset)
+            if edge.source in names
+        }
+        columns = {
+            f"{names[source]}.{field or '*'} -> {names[target]}.{column or '*'} {how}{' MASKED' if masked else ''}"
+            for source, field, target, column, how, masked in db.rows(_COLUMNS, _ORG)
+            if source in names and target in names
+        }
+        outcomes = {
+            name: f"{status}{' (derived)' if derived else ''}" for name, status, derived in db.rows(_OUTCOMES, _ORG)
+        }
+    return Seen(set(names.values()), versions, edges, columns, outcomes)
+
+
+def _short(namespace: str, name: str, base: Path, postgres: str) -> str:
+    if namespace == "file":
+        return name.removeprefix(f"{base}/")
+    if postgres and namespace == postgres:
+        return f"postgres:{name}"
+    return f"{namespace.removeprefix(f'file:{base}/')}:{name}"
+
+
+def facts(text: str) -> set[str]:
+    """Read a table written by hand: one fact a line."""
+    return {" ".join(line.split()) for line in text.strip().splitlines() if line.strip()}
+
+
+def unexplained(found: Iterable[str], expected: Iterable[str]) -> list[str]:
+    """Tell what is missing and what is too much, for a message that can be read."""
+    found, expected = set(found), set(expected)
+    return sorted(
+        [*(f"missing: {fact}" for fact in expected - found), *(f"unexpected: {fact}" for fact in found - expected)]
+    )

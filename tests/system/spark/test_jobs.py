@@ -1,0 +1,121 @@
+"""Real PySpark with the real listener against a running service: what the store shows is what each job's code does."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from bridge.store.graph import Graph
+from bridge.store.sqlite import SqliteDatabase
+from connectors.spark.conf import Parent, Wanted
+from connectors.spark.lines import Catalog
+from tests.factories import run_uuid
+from tests.postgres import running_server
+from tests.system.service import Service, new_store
+from tests.system.spark.expected import CASES, JDBC, Case
+from tests.system.spark.job import Ended, make_inputs, run_job, line_under_test
+from tests.system.spark.seen import Seen, facts, see, unexplained
+
+pytestmark = [pytest.mark.system("java", "spark"), pytest.mark.timeout(300)]
+
+_POSTGRES_DRIVER = {"spark.jars.packages": "org.postgresql:postgresql:42.7.8"}
+
+
+def ran(base: Path, case: Case, *words: str, parent: Parent | None = None, **conf: str) -> tuple[Path, Ended]:
+    """Run a job through the conf that `lineage-bridge spark conf` makes; gives the store that its events ended in."""
+    line = line_under_test()
+    if case.catalog and not (line.iceberg if case.catalog is Catalog.iceberg else line.delta):
+        pytest.skip(f"{case.catalog} has no release for Spark {line.name}")
+    make_inputs(base)
+    store = new_store(base)
+    with Service(store) as service:
+        wanted = Wanted(
+            line,
+            url=f"http://127.0.0.1:{service.port}",
+            namespace="spark",
+            parent=parent,
+            catalog=case.catalog,
+            warehouse=str(base / "ice"),
+        )
+        ended = run_job(base, case.job, *case.words, *words, wanted=wanted, conf=conf)
+    assert ended.code == case.code, ended.log[-4000:]
+    return store, ended
+
+
+def assert_shows(seen: Seen, case: Case) -> None:
+    truth, gaps, quirks = facts(case.columns), facts(case.gaps), facts(case.quirks)
+    assert gaps <= truth, f"gaps that are no facts of the job: {gaps - truth}"
+    assert unexplained(seen.datasets, case.datasets.split()) == []
+    assert seen.versions == case.versions
+    assert unexplained(seen.edges, facts(case.edges)) == []
+    assert unexplained(seen.columns, (truth - gaps) | quirks) == []
+    assert seen.outcomes == {case.job: case.outcome}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join((case.job, *case.words)))
+def test_the_store_shows_what_the_job_does(tmp_path: Path, case: Case) -> None:
+    store, _ = ran(tmp_path, case)
+    assert_shows(see(store, tmp_path), case.on(line_under_test().name))
+
+
+@pytest.mark.system("postgres")
+def test_what_goes_through_jdbc(tmp_path: Path) -> None:
+    with running_server() as server:
+        with psycopg.connect(server.new_database("shop")) as shop:
+            shop.execute("CREATE TABLE customers (id INT, name TEXT)")
+            shop.execute("INSERT INTO customers VALUES (1, 'Ada'), (2, 'Bob')")
+        store, _ = ran(tmp_path, JDBC, f"jdbc:postgresql://127.0.0.1:{server.port}/shop", **_POSTGRES_DRIVER)
+        assert_shows(see(store, tmp_path, f"postgres://127.0.0.1:{server.port}"), JDBC)
+
+
+GOVERNED = Case(
+    "governed",
+    datasets="in/customers lake/regions lake/names",
+    versions={"lake/regions": [3], "lake/names": [3]},
+    edges="""
+        in/customers -> lake/regions
+        in/customers -> lake/names
+    """,
+    columns="""
+        in/customers.id     -> lake/regions.id      IDENTITY
+        in/customers.region -> lake/regions.region  IDENTITY
+        in/customers.id     -> lake/names.id        IDENTITY
+        in/customers.name   -> lake/names.name      IDENTITY
+    """,
+)
+
+
+_PARENT = """
+SELECT parent_run_uuid FROM process_run r JOIN ol_job j ON j.job_id = r.process_id WHERE j.job_type = 'APPLICATION'
+"""
+_OWNERS = "SELECT name, team FROM process WHERE name NOT LIKE 'governed.%'"
+_TAGS = """
+SELECT CASE WHEN r.run_id IS NULL THEN 'job' ELSE 'run' END, f.body FROM facet f
+LEFT JOIN ol_run r ON r.run_id = f.owner_id
+JOIN ol_job j ON j.job_id = coalesce(r.job_id, f.owner_id) AND j.job_type = 'APPLICATION'
+WHERE f.name = 'tags'
+"""
+
+
+def test_a_parent_job_owners_and_tags(tmp_path: Path) -> None:
+    conf = {
+        "spark.openlineage.job.owners.team": "credit-data",
+        "spark.openlineage.job.tags": "tier:gold:steward;nightly",
+        "spark.openlineage.run.tags": "attempt:2",
+    }
+    parent = Parent("autosys://prod", "CREDIT_BOX", run_uuid(1))
+    store, _ = ran(tmp_path, GOVERNED, parent=parent, **conf)
+    assert_shows(see(store, tmp_path), GOVERNED)
+    with closing(SqliteDatabase.reading(store)) as db:
+        graph = Graph(db, "default", "job")
+        names = graph.find("file", f"{tmp_path}/lake/names")
+        assert names is not None
+        assert {graph.job(edge.job) for edge in graph.upstream(names) if edge.job} == {parent[:2]}
+        assert db.rows(_PARENT) == [(parent.run_id,)]
+        assert set(db.rows(_OWNERS)) == {("governed", "credit-data"), (parent.name, None)}
+        tags = {
+            owner: [(tag["key"], tag["value"]) for tag in json.loads(body)["tags"]] for owner, body in db.rows(_TAGS)
+        }
+    assert tags == {"job": [("tier", "gold"), ("nightly", "true")], "run": [("attempt", "2")]}
