@@ -15,7 +15,7 @@ from tests.factories import run_uuid
 from tests.postgres import running_server
 from tests.system.service import Service, new_store
 from tests.system.spark.expected import CASES, JDBC, Case
-from tests.system.spark.job import Ended, make_inputs, run_job, line_under_test
+from tests.system.spark.job import Ended, line_under_test, make_inputs, run_job
 from tests.system.spark.seen import Seen, facts, see, unexplained
 
 pytestmark = [pytest.mark.system("java", "spark"), pytest.mark.timeout(300)]
