@@ -20,6 +20,7 @@ Made by `make docs` from `mappers/canonical/facts.py`: one table a class, one me
 
 Times are microseconds since 1970 in UTC. The catalogue views (`dataset`, `process`, `process_run`) and the views
 `ol_dataset_field` and `ol_column_lineage` are computed from these tables and show names and ISO times instead.
+How a run ended is read in `process_run`: `status`, `status_derived`, `error_message`, `last_activity_ts`.
 """
 
 

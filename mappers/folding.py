@@ -10,7 +10,8 @@ from mappers.naming import short_name
 
 Granularity = Literal["run", "step", "job", "root"]
 
-_ACTION_TYPES = frozenset({"SQL_JOB", "RDD_JOB"})
+#: The types of the jobs that the listener makes of single actions.
+ACTION_TYPES = frozenset({"SQL_JOB", "RDD_JOB"})
 
 
 class FoldingRule(NamedTuple):
@@ -32,7 +33,7 @@ class Lineage(NamedTuple):
 
 def is_action(integration: str | None, job_type: str | None) -> bool:
     """Tell whether a job is one action of a Spark application rather than a job people know."""
-    return (integration or "").upper() == "SPARK" and (job_type or "").upper() in _ACTION_TYPES
+    return (integration or "").upper() == "SPARK" and (job_type or "").upper() in ACTION_TYPES
 
 
 def folded_job(above: Lineage, granularity: Granularity, rule: FoldingRule) -> bytes:

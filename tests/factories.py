@@ -145,3 +145,41 @@ def dataset_event(second: float, described: Json) -> Json:
         "schemaURL": SPEC + "DatasetEvent",
         "dataset": described,
     }
+
+
+def app(kind: str, second: float, message: str | None = None, *, run: int = 1, **facets: Json) -> Json:
+    """An event of a Spark application, with what its listener says of a failure."""
+    return run_event(
+        kind, second, run=run, job=f"app{run}", run_facets=facets | spark_exception(message),
+        job_facets={"jobType": spark_type("APPLICATION")},
+    )  # fmt: skip
+
+
+def action(
+    kind: str, second: float, message: str | None = None, *, run: int = 2, job_type: str = "SQL_JOB",
+    above: Json | None = None, outputs: list[Json] | None = None,
+) -> Json:  # fmt: skip
+    """An event of an action of application 1."""
+    return run_event(
+        kind, second, run=run, job=f"app1.{run}", outputs=outputs, job_facets={"jobType": spark_type(job_type)},
+        run_facets={"parent": above or parent(1, "app1", root=(1, "app1")), **spark_exception(message)},
+    )  # fmt: skip
+
+
+def spark_exception(message: str | None) -> Json:
+    return {} if message is None else {"spark.exception": facet(message=message, stackTrace="at …")}
+
+
+def create_as_select(*, inner: str = "OVERWRITE", rows: int = 2, ends: int = 3, application: int = 9) -> list[Json]:
+    """Two sister actions that write one table: run 1 from second 1 to 4, run 2 from second 2 to `ends`."""
+    said = []
+    for run, begin, end, change, of, count in ((1, 1, 4, "CREATE", 9, 2), (2, 2, ends, inner, application, rows)):
+        written = dataset(
+            "t",
+            output_facets={"outputStatistics": facet(rowCount=count, size=10, fileCount=1)},
+            lifecycleStateChange=lifecycle(change),
+        )
+        for kind, second in (("START", begin), ("COMPLETE", end)):
+            facets = {"job_facets": {"jobType": spark_type()}, "run_facets": {"parent": parent(of, "app")}}
+            said.append(run_event(kind, second, run=run, job=f"app.{run}", outputs=[written], **facets))
+    return said

@@ -33,6 +33,7 @@ def lineage(
     ] = Direction.upstream,
     depth: Annotated[int, typer.Option(min=1, help="How many datasets far.")] = 5,
     granularity: Annotated[Granularity, typer.Option(help="What counts as a job.")] = Granularity.job,
+    columns: Annotated[bool, typer.Option("--columns", help="Show which column is made of which.")] = False,
     config: Config = None,
 ) -> None:
     """Show where a dataset comes from, or what is made of it."""
@@ -44,7 +45,8 @@ def lineage(
     from mappers.folding import FoldingRule
 
     rule = FoldingRule(settings.folding.job, settings.folding.step)
-    graph = Graph(open_store(settings), settings.org, granularity.value, rule)
+    db = open_store(settings)
+    graph = Graph(db, settings.org, granularity.value, rule)
     start = graph.find(namespace, name)
     if start is None:
         typer.echo(f"error: no dataset {name!r} in namespace {namespace!r} in the store", err=True)
@@ -52,6 +54,12 @@ def lineage(
     found = walk(graph, start, direction.value, depth)
     for line in draw(graph, found, direction.value):
         typer.echo(line)
+    if columns:
+        from bridge.cli.columns import draw_columns
+        from bridge.store.columns import column_lines
+
+        for line in draw_columns(graph, found, column_lines(db, settings.org, found.edges)):
+            typer.echo(line)
 
 
 def export(

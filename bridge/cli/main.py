@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from bridge.cli import events, graph, keys, service, tail
+from bridge.cli import events, graph, keys, runs, service, tail
 from bridge.cli.doctor import doctor
 
 #: Exit codes beside 0 and 1, documented in docs/cli.md.
@@ -26,6 +26,7 @@ app.command()(events.ingest)
 app.command()(tail.tail)
 app.add_typer(events.rejected, name="rejected")
 app.command()(graph.lineage)
+app.command()(runs.runs)
 app.command()(graph.export)
 app.command()(doctor)
 app.add_typer(keys.keys, name="keys")

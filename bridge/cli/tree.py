@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
+from bridge.cli.escape import escape
 from bridge.store.graph import Edge, Graph
 from bridge.store.walk import Direction, Walk
-
-_CONTROLS = {code: repr(chr(code))[1:-1] for code in (*range(0x20), *range(0x7F, 0xA0))}
 
 
 def draw(graph: Graph, walk: Walk, direction: Direction) -> Iterator[str]:
@@ -46,14 +45,9 @@ def _line(graph: Graph, edge: Edge, other: bytes | None, direction: Direction) -
         run = f" run {edge.run_uuid}" if edge.run_uuid else ""
         how = f"{job.namespace} {job.name}{step}{run}, {edge.evidence}"
     what = _dataset(graph, other) if other is not None else "no known source"
-    return f"{arrow} {what}   [{_printable(how)}]"
+    return f"{arrow} {what}   [{escape(how)}]"
 
 
 def _dataset(graph: Graph, dataset: bytes) -> str:
     named = graph.dataset(dataset)
-    return _printable(f"{named.namespace} {named.name}")
-
-
-def _printable(text: str) -> str:
-    """Spell out control characters: a name must neither break a line of the tree nor drive the terminal."""
-    return text.translate(_CONTROLS)
+    return escape(f"{named.namespace} {named.name}")

@@ -5,9 +5,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.store.dialect import POSTGRES, SQLITE, Dialect
 from bridge.store.migrations import HEAD
 from bridge.store.partitions import SCHEMA_LOCK, make_partitions, today
-from bridge.store.views import POSTGRES, SQLITE, Dialect, views
+from bridge.store.views import views
 from mappers.errors import StoreMismatch
 
 if TYPE_CHECKING:

@@ -4,49 +4,9 @@ Values of a dataset are values of its class: the connected names it is known by.
 they are made anew by every upgrade and need no migrations of their own.
 """
 
-from typing import NamedTuple
-
-
-class Dialect(NamedTuple):
-    """How a kind of store spells what the views need beyond common SQL."""
-
-    iso: str
-    hex: str
-    position: str
-    nobody: str
-    fields: str
-    run_facets: str
-
-
-SQLITE = Dialect(
-    iso="strftime('%Y-%m-%dT%H:%M:%S', {0} / 1000000, 'unixepoch') || printf('.%06dZ', {0} % 1000000)",
-    hex="lower(hex({0}))",
-    position="instr({0}, {1})",
-    nobody="zeroblob(16)",
-    fields="""
-SELECT s.org_id, s.class_id, s.first_seen, json_extract(c.value, '$.name') AS name,
-  json_extract(c.value, '$.type') AS type, json_extract(c.value, '$.description') AS description,
-  coalesce(json_extract(c.value, '$.ordinal'), c.key + 1) AS ordinal,
-  coalesce(json_extract(c.value, '$.depth'), 0) AS depth
-FROM class_schema s JOIN json_each(s.columns_json) c
-""",
-    run_facets="json_group_object({0}, json({1}))",
-)
-
-POSTGRES = Dialect(
-    iso="to_char(to_timestamp({0} / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS')"
-    " || '.' || lpad(({0} % 1000000)::text, 6, '0') || 'Z'",
-    hex="encode({0}, 'hex') COLLATE \"C\"",
-    position="strpos({0}, {1})",
-    nobody="decode(repeat('00', 16), 'hex')",
-    fields="""
-SELECT s.org_id, s.class_id, s.first_seen, (c.value ->> 'name') COLLATE \"C\" AS name,
-  c.value ->> 'type' AS type, c.value ->> 'description' AS description,
-  coalesce((c.value ->> 'ordinal')::bigint, c.place) AS ordinal, coalesce((c.value ->> 'depth')::bigint, 0) AS depth
-FROM class_schema s CROSS JOIN json_array_elements(s.columns_json::json) WITH ORDINALITY AS c (value, place)
-""",
-    run_facets="json_object_agg({0}, {1}::json)",
-)
+from bridge.store.dialect import Dialect
+from bridge.store.outcome import process_run, run_outcome
+from bridge.store.versions import dataset_version_read
 
 
 def views(d: Dialect) -> dict[str, str]:
@@ -58,11 +18,11 @@ def views(d: Dialect) -> dict[str, str]:
         "ol_column_lineage": _OL_COLUMN_LINEAGE,
         "dataset": _dataset(d),
         "process": _process(d),
-        "run_outcome": _RUN_OUTCOME,
-        "process_run": _process_run(d),
+        "run_outcome": run_outcome(d),
+        "process_run": process_run(d),
         "shown_input": _shown("ol_run_input"),
         "shown_output": _shown("ol_run_output"),
-        "dataset_version_read": _DATASET_VERSION_READ,
+        "dataset_version_read": dataset_version_read(),
     }
 
 
@@ -161,43 +121,6 @@ JOIN ol_namespace n ON n.org_id = j.org_id AND n.namespace_id = j.namespace_id
 """
 
 
-_RUN_OUTCOME = """
-SELECT r.org_id, r.run_id,
-  CASE r.event_type WHEN 'FAIL' THEN 'FAILED' WHEN 'ABORT' THEN 'CANCELLED'
-    WHEN 'COMPLETE' THEN CASE WHEN d.failed THEN 'FAILED' ELSE 'SUCCESS' END
-    ELSE 'STARTED' END AS status,
-  d.failed AS status_derived
-FROM ol_run r
-JOIN (
-  SELECT p.org_id, p.run_id, p.event_type = 'COMPLETE' AND j.job_type = 'APPLICATION' AND 'FAIL' = (
-    SELECT c.event_type FROM ol_run c
-    JOIN ol_job cj ON cj.org_id = c.org_id AND cj.job_id = c.job_id
-    WHERE c.org_id = p.org_id AND c.parent_run_id = p.run_id AND cj.job_type = 'SQL_JOB'
-      AND c.event_type IN ('COMPLETE', 'FAIL', 'ABORT')
-    ORDER BY c.event_time DESC, c.run_id DESC LIMIT 1) IS TRUE AS failed
-  FROM ol_run p
-  JOIN ol_job j ON j.org_id = p.org_id AND j.job_id = p.job_id
-) d ON d.org_id = r.org_id AND d.run_id = r.run_id
-"""
-
-
-def _process_run(d: Dialect) -> str:
-    return f"""
-SELECT r.org_id, r.run_id, r.run_uuid, r.job_id AS process_id,
-  {d.iso.format("coalesce(r.started_at, r.created_at)")} AS start_ts,
-  CASE WHEN r.event_type IN ('COMPLETE', 'FAIL', 'ABORT') THEN {d.iso.format("r.event_time")} END AS end_ts,
-  o.status, o.status_derived, r.least_claimant <> r.greatest_claimant AS claim_disputed,
-  1 AS attempt, r.parent_run_uuid, NULL AS log_location,
-  (SELECT {d.run_facets.format("f.name", "f.body")} FROM (
-     SELECT name, body FROM facet
-     WHERE org_id = r.org_id AND owner_id = r.run_id AND about_id = {d.nobody} AND body IS NOT NULL
-     ORDER BY name) f) AS facets_json,
-  {d.iso.format("r.created_at")} AS created_at
-FROM ol_run r
-JOIN run_outcome o ON o.org_id = r.org_id AND o.run_id = r.run_id
-"""
-
-
 def _shown(table: str) -> str:
     """Show a side of a run's I/O; a job that emits snapshots shows only its newest of that side."""
     return f"""
@@ -206,43 +129,4 @@ JOIN ol_job j ON j.org_id = x.org_id AND j.job_id = x.job_id
 WHERE NOT coalesce(j.emits_snapshots, FALSE) OR x.last_seen = (
   SELECT max(y.last_seen) FROM {table} y
   WHERE y.org_id = x.org_id AND y.run_id = x.run_id AND y.job_id = x.job_id)
-"""
-
-
-#: One statement may run as an action within an action (CREATE TABLE AS SELECT in Spark does), and both report what
-#: was written: of two such sisters with the same figures, the outer one stands for both.
-_DATASET_VERSION_READ = """
-SELECT org_id, class_id, version_id, version_tag, idempotency_key, produced_by_run_id, row_count, produced_at,
-  grouped_by = newest_group AS is_latest
-FROM (
-  SELECT c.*,
-    row_number() OVER (
-      PARTITION BY org_id, class_id, grouped_by ORDER BY run_start, writer_id, dataset_id
-    ) AS place,
-    first_value(grouped_by) OVER (
-      PARTITION BY org_id, class_id ORDER BY ended DESC, writer_id DESC, grouped_by DESC
-    ) AS newest_group
-  FROM (
-    SELECT n.*, max(CASE WHEN creates THEN ended END) OVER (
-        PARTITION BY org_id, class_id, parent_run_id, row_count, byte_count, file_count
-        ORDER BY run_start, ended DESC, writer_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-      ) AS around
-    FROM (
-      SELECT v.*, d.class_id, coalesce('key:' || v.idempotency_key, 'tag:' || v.version_tag) AS grouped_by,
-        coalesce(r.started_at, v.produced_at) AS run_start, coalesce(r.event_time, v.produced_at) AS ended,
-        r.parent_run_id, EXISTS (
-          SELECT 1 FROM ol_run_output o
-          WHERE o.org_id = v.org_id AND o.run_id = v.writer_id AND o.dataset_id = v.dataset_id
-            AND o.lifecycle = 'CREATE'
-        ) AS creates
-      FROM dataset_version v
-      JOIN ol_dataset d ON d.org_id = v.org_id AND d.dataset_id = v.dataset_id
-      LEFT JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.produced_by_run_id
-      WHERE v.produced_by_run_id IS NULL OR r.event_type = 'COMPLETE'
-    ) n
-  ) c
-  WHERE around IS NULL OR around < ended OR creates
-    OR parent_run_id IS NULL OR row_count IS NULL OR byte_count IS NULL OR file_count IS NULL
-) ranked
-WHERE place = 1
 """

@@ -213,32 +213,15 @@ def test_10_a_dataset_event_reports_a_version_that_nobody_wrote(store: Store) ->
     assert store.rows("SELECT version_tag, produced_by_run_id FROM dataset_version_read") == [("v1", None)]
 
 
-def _create_as_select(
-    *, inner: str = "OVERWRITE", rows: int = 2, ends: int = 3, parent: int = 9
-) -> list[dict[str, Any]]:
-    """Two sister actions that write one table: run 1 from second 1 to 4, run 2 from second 2 to `ends`."""
-    said = []
-    for run, begin, end, change, of, count in ((1, 1, 4, "CREATE", 9, 2), (2, 2, ends, inner, parent, rows)):
-        written = dataset(
-            "t",
-            output_facets={"outputStatistics": make.facet(rowCount=count, size=10, fileCount=1)},
-            lifecycleStateChange=make.lifecycle(change),
-        )
-        for kind, second in (("START", begin), ("COMPLETE", end)):
-            parents = {"parent": make.parent(of, "app")}
-            said.append(run_event(kind, second, run=run, job=f"app.{run}", run_facets=parents, outputs=[written]))
-    return said
-
-
 @pytest.mark.parametrize(
     ("differs", "versions"),
-    [({}, 1), ({"rows": 3}, 2), ({"ends": 5}, 2), ({"parent": 8}, 2), ({"inner": "CREATE"}, 2)],
+    [({}, 1), ({"rows": 3}, 2), ({"ends": 5}, 2), ({"application": 8}, 2), ({"inner": "CREATE"}, 2)],
     ids=["an action within an action", "other rows", "ends later", "another application", "creates by itself"],
 )
 def test_10_an_action_within_an_action_makes_one_version(
     store: Store, differs: dict[str, Any], versions: int
 ) -> None:
-    store.apply(*reversed(_create_as_select(**differs)))
+    store.apply(*reversed(make.create_as_select(**differs)))
     assert len(store.rows("SELECT version_tag FROM dataset_version_read")) == versions
     if versions == 1:
         read = "SELECT version_tag, row_count, is_latest FROM dataset_version_read"

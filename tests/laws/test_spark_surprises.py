@@ -37,26 +37,13 @@ def test_2_an_applications_outcome_follows_its_last_action() -> None:
         assert store.rows(query) == [("SUCCESS", 0, "COMPLETE")]
 
 
-def test_2_a_failed_action_that_was_followed_by_a_good_one_does_not_fail_the_application(store: Store) -> None:
-    app = {"jobType": make.spark_type("APPLICATION")}
-    action = {"jobType": make.spark_type()}
-    for run, (kind, second) in enumerate((("FAIL", 1), ("COMPLETE", 2)), start=2):
-        store.apply(
-            run_event(
-                kind, second, run=run, job="app.x", job_facets=action, run_facets={"parent": make.parent(1, "app")}
-            )
-        )
-    store.apply(run_event("COMPLETE", 3, run=1, job="app", job_facets=app))
-    assert store.value("SELECT status FROM process_run WHERE run_uuid = ?", make.run_uuid(1)) == "SUCCESS"
-
-
 def test_3_runs_with_only_complete_or_only_start_are_normal() -> None:
     with store_of("c_sql_tables_inmemory") as store:
         kinds = store.rows(
             "SELECT status, count(*) FROM process_run r JOIN ol_job j ON j.job_id = r.process_id"
             " WHERE j.job_type = 'RDD_JOB' GROUP BY 1"
         )
-        assert kinds == [("STARTED", 1)]
+        assert kinds == [("UNKNOWN", 1)]
         only_complete = "SELECT count(*) FROM (SELECT run_id FROM run_event GROUP BY run_id HAVING max(event_type) = 'COMPLETE' AND count(*) = 1)"
         assert store.value(only_complete) == 4
         assert (

@@ -19,8 +19,8 @@ def notes(store: Store) -> str:
 def test_parent_and_root_make_stubs_until_they_speak_for_themselves(store: Store) -> None:
     store.apply(run_event(run=3, job="leaf", run_facets={"parent": make.parent(2, "middle", root=(1, "top"))}))
     assert store.rows("SELECT run_uuid, status, parent_run_uuid FROM process_run ORDER BY 1") == [
-        (make.run_uuid(1), "STARTED", None),
-        (make.run_uuid(2), "STARTED", None),
+        (make.run_uuid(1), "UNKNOWN", None),
+        (make.run_uuid(2), "UNKNOWN", None),
         (make.run_uuid(3), "SUCCESS", make.run_uuid(2)),
     ]
     edge = "SELECT s.name, t.name FROM lineage_edge e JOIN ol_job s ON s.job_id = e.source_id JOIN ol_job t ON t.job_id = e.target_id"

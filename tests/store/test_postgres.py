@@ -10,11 +10,12 @@ import pytest
 from psycopg import errors as pg
 
 from bridge.store import migrations, postgres
+from bridge.store.dialect import POSTGRES
 from bridge.store.partitions import make_partitions
 from bridge.store.postgres import PostgresDatabase, translated
 from bridge.store.schema import prepare_postgres
 from bridge.store.tables import metadata
-from bridge.store.views import POSTGRES, views
+from bridge.store.views import views
 from bridge.store.writer import Writer
 from mappers.errors import RefusedRow, StorageFailure, StoreBusy, StoreFull, StoreGone, StoreMismatch
 from tests.factories import run_event

@@ -9,8 +9,9 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 from bridge.store import migrations, schema
+from bridge.store.dialect import SQLITE
 from bridge.store.tables import metadata
-from bridge.store.views import SQLITE, views
+from bridge.store.views import views
 from mappers.errors import StoreMismatch
 from tests.stores import empty_store
 

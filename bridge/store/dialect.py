@@ -1,0 +1,48 @@
+"""How each kind of store spells what views need beyond the SQL that all of them share."""
+
+from typing import NamedTuple
+
+
+class Dialect(NamedTuple):
+    """How a kind of store spells what the views need beyond common SQL."""
+
+    iso: str
+    hex: str
+    position: str
+    nobody: str
+    fields: str
+    run_facets: str
+    message: str
+
+
+SQLITE = Dialect(
+    iso="strftime('%Y-%m-%dT%H:%M:%S', {0} / 1000000, 'unixepoch') || printf('.%06dZ', {0} % 1000000)",
+    hex="lower(hex({0}))",
+    position="instr({0}, {1})",
+    nobody="zeroblob(16)",
+    fields="""
+SELECT s.org_id, s.class_id, s.first_seen, json_extract(c.value, '$.name') AS name,
+  json_extract(c.value, '$.type') AS type, json_extract(c.value, '$.description') AS description,
+  coalesce(json_extract(c.value, '$.ordinal'), c.key + 1) AS ordinal,
+  coalesce(json_extract(c.value, '$.depth'), 0) AS depth
+FROM class_schema s JOIN json_each(s.columns_json) c
+""",
+    run_facets="json_group_object({0}, json({1}))",
+    message="CASE WHEN json_type({0}, '$.message') = 'text' THEN json_extract({0}, '$.message') END",
+)
+
+POSTGRES = Dialect(
+    iso="to_char(to_timestamp({0} / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS')"
+    " || '.' || lpad(({0} % 1000000)::text, 6, '0') || 'Z'",
+    hex="encode({0}, 'hex') COLLATE \"C\"",
+    position="strpos({0}, {1})",
+    nobody="decode(repeat('00', 16), 'hex')",
+    fields="""
+SELECT s.org_id, s.class_id, s.first_seen, (c.value ->> 'name') COLLATE \"C\" AS name,
+  c.value ->> 'type' AS type, c.value ->> 'description' AS description,
+  coalesce((c.value ->> 'ordinal')::bigint, c.place) AS ordinal, coalesce((c.value ->> 'depth')::bigint, 0) AS depth
+FROM class_schema s CROSS JOIN json_array_elements(s.columns_json::json) WITH ORDINALITY AS c (value, place)
+""",
+    run_facets="json_object_agg({0}, {1}::json)",
+    message="CASE WHEN json_typeof({0}::json -> 'message') = 'string' THEN {0}::json ->> 'message' END",
+)
