@@ -1,24 +1,67 @@
-"""The demonstration: a service of its own, real Spark events, and the lineage they make."""
+"""The demonstration: a service of its own, real Spark jobs with the real listener, and the lineage they make."""
 
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from bridge.settings import PREFIX
 from connectors.openlineage.files import event_files, open_events, read_records
 from connectors.openlineage.http import EventClient
+from connectors.spark.conf import Wanted, make_conf
+from connectors.spark.lines import find_line
+from connectors.spark.submit import Spark, find_spark, start
+from mappers.errors import MissingPart
 
-_HERE = Path(__file__).parent.parent
-_EVENTS = _HERE / "tests" / "data" / "events"
-_HOME = _HERE / ".demo"
+_ROOT = Path(__file__).parent.parent
+_JOBS = _ROOT / "configs" / "demo"
+_CAPTURED = _ROOT / "tests" / "data" / "events" / "spark-4.1.4"
+_HOME = _ROOT / ".demo"
+_LAKE = _HOME / "lake"
 _START_SECONDS = 20
-_ASKED = (
-    ("file", "/data/out/bands", "--direction", "upstream", "--depth", "5", "--granularity", "step"),
-    ("file", "/data/lake/customers", "--direction", "downstream", "--depth", "3"),
+_WRONG = re.compile(r"^\S*(Error|Exception)\b|UNRESOLVED|FAILED|unresolved dependency|ERROR")
+_QUICK = {"spark.master": "local[2]", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+
+
+class Job(NamedTuple):
+    """One of the jobs, and whether it is meant to fail."""
+
+    name: str
+    tells: str
+    fails: bool = False
+
+
+_PIPELINE = (
+    Job("clean", "raw CSV files become typed, cleaned tables"),
+    Job("report", "joined, added up, addresses masked"),
+    Job("broken", "fails, as jobs do", fails=True),
 )
+_AFTER_JOBS = (
+    ("lineage", "file", str(_LAKE / "revenue"), "--granularity", "step", "--columns"),
+    ("lineage", "file", str(_JOBS / "customers.csv"), "--direction", "downstream"),
+    ("runs",),
+    ("runs", "demo", "clean", "--steps"),
+)
+_AFTER_CAPTURED = (
+    ("lineage", "file", "/data/out/bands", "--granularity", "step", "--columns"),
+    ("lineage", "file", "/data/lake/customers", "--direction", "downstream", "--depth", "3"),
+    ("runs", "--limit", "8"),
+)
+_NEXT = """
+Look further:
+  {command} spark conf                what your own Spark needs to report to this service
+  {command} spark check               tries that conf with a small job, and says what is wrong
+  {command} lineage --help            any dataset, either direction, down to columns
+  {command} doctor                    is everything that came in accounted for?
+  docs/spark.md, docs/cli.md, configs/bridge.yaml
+The commands above use this demonstration's store when {variable} is
+  {store}
+The service stays up on {url}. Ctrl-C ends it."""
 
 
 def main() -> int:
@@ -26,15 +69,18 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     port = os.environ.get(f"{PREFIX}SERVER__PORT", "8090")
     url = f"http://127.0.0.1:{port}"
-    _HOME.mkdir(exist_ok=True)
-    os.environ[f"{PREFIX}STORE__URL"] = f"sqlite:///{_HOME / 'store.db'}"
     with EventClient(url) as client:
         if client.ready():
             print(f"Something already answers on {url}: stop it, or set {PREFIX}SERVER__PORT.", file=sys.stderr)
             return 1
-        service = subprocess.Popen(_command("serve", "--host", "127.0.0.1", "--port", port))
+        shutil.rmtree(_HOME, ignore_errors=True)
+        _HOME.mkdir()
+        os.environ[f"{PREFIX}STORE__URL"] = f"sqlite:///{_HOME / 'store.db'}"
+        log = _HOME / "service.log"
+        with log.open("wb") as said:
+            service = subprocess.Popen(_command("serve", "--host", "127.0.0.1", "--port", port), stderr=said)
         try:
-            return _show(client, service, url)
+            return _show(client, service, url, log)
         except KeyboardInterrupt:
             return 0
         finally:
@@ -42,26 +88,65 @@ def main() -> int:
             service.wait()
 
 
-def _show(client: EventClient, service: "subprocess.Popen[bytes]", url: str) -> int:
+def _show(client: EventClient, service: "subprocess.Popen[bytes]", url: str, log: Path) -> int:
     deadline = time.monotonic() + _START_SECONDS
     while not client.ready():
         if service.poll() is not None or time.monotonic() > deadline:
-            print("The service did not start: see its message above.", file=sys.stderr)
+            print(f"The service did not start:\n{log.read_text(errors='replace')}", file=sys.stderr)
             return 1
         time.sleep(0.05)
+    print(f"The service is up on {url}; its log is {log}.\n", flush=True)
+    try:
+        spark = find_spark()
+    except MissingPart as missing:
+        print(
+            f"Spark cannot run here: {missing}.\nInstead, events that a real Spark sent before are taken:", flush=True
+        )
+        _replay(client)
+        asked: tuple[tuple[str, ...], ...] = _AFTER_CAPTURED
+    else:
+        if not all(_run(spark, job, url) for job in _PIPELINE):
+            return 1
+        asked = _AFTER_JOBS
+    for question in asked:
+        print(f"\n$ lineage-bridge {' '.join(question)}", flush=True)
+        subprocess.run(_command(*question), check=True)
+    store = os.environ[f"{PREFIX}STORE__URL"]
+    command = os.path.relpath(Path(sys.executable).with_name("lineage-bridge"))
+    print(_NEXT.format(command=command, variable=f"{PREFIX}STORE__URL", store=store, url=url), flush=True)
+    return service.wait()
+
+
+def _run(spark: Spark, job: Job, url: str) -> bool:
+    """Run a job with the conf that `lineage-bridge spark conf` makes; tells whether it ended as it should."""
+    print(f"$ spark-submit {job.name}.py   # {job.tells} … ", end="", flush=True)
+    folder = _HOME / job.name
+    folder.mkdir()
+    log = folder / "spark.log"
+    conf = make_conf(Wanted(find_line(spark.version), url=url, namespace="demo")) | _QUICK
+    begun = time.monotonic()
+    process = start(spark, _JOBS / f"{job.name}.py", [str(_JOBS), str(_LAKE)], conf, folder, log)
+    try:
+        code = process.wait()
+    finally:
+        process.kill()
+        process.wait()
+    ended = "failed, as it should" if code and job.fails else f"exit {code}" if code else "done"
+    print(f"{ended} ({time.monotonic() - begun:.0f} s)", flush=True)
+    if bool(code) != job.fails:
+        wrong = [line for line in log.read_text(errors="replace").splitlines() if _WRONG.search(line)]
+        print("\n".join(wrong[:10]), file=sys.stderr)
+        print(f"This job should have ended otherwise: all that it said is in {log}.", file=sys.stderr)
+    return bool(code) == job.fails
+
+
+def _replay(client: EventClient) -> None:
     payloads = []
-    for path in event_files([_EVENTS / "spark-4.1.4"]):
+    for path in event_files([_CAPTURED]):
         with open_events(path) as file:
             payloads += [record.payload for record in read_records(file)]
-    begun = time.monotonic()
     taken = sum(answer.status == 201 for answer in client.send_all(payloads))
-    print(f"\n{taken} of {len(payloads)} real Spark events taken in {time.monotonic() - begun:.1f} s.")
-    for question in _ASKED:
-        print(f"\n$ lineage-bridge lineage {' '.join(question)}", flush=True)
-        subprocess.run(_command("lineage", *question), check=True)
-    print(f"\nThe service stays up on {url}: point a Spark listener or OPENLINEAGE_URL at it. Ctrl-C ends it.")
-    sys.stdout.flush()
-    return service.wait()
+    print(f"{taken} of {len(payloads)} taken.", flush=True)
 
 
 def _command(*words: str) -> list[str]:
