@@ -2,7 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,12 @@ for name in [n for n in os.environ if n.startswith("LINEAGE_BRIDGE")]:
 
 settings.register_profile("ci", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ci")
+
+#: How parts are found that are no program of their own name.
+_NOT_PROGRAMS: dict[str, Callable[[str], object]] = {
+    "postgres": lambda _: bin_folder(),
+    "spark": lambda _: find_spec("pyspark"),
+}
 
 
 def _need(part: str) -> None:
@@ -58,7 +65,7 @@ def _template() -> Iterator[None]:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for mark in item.iter_markers("system"):
         for part in mark.args:
-            if (bin_folder() if part == "postgres" else shutil.which(part)) is None:
+            if _NOT_PROGRAMS.get(part, shutil.which)(part) is None:
                 _need(part)
 
 

@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from connectors.spark.lines import Catalog, Line
 
@@ -95,7 +96,12 @@ def _transport(wanted: Wanted) -> dict[str, str]:
 
 
 def _http(at: str, wanted: Wanted) -> dict[str, str]:
-    conf = {f"{at}url": wanted.url}
+    # The listener drops a path of the URL, or takes it for the whole one: it stands in the endpoint.
+    url = urlsplit(wanted.url)
+    path = url.path.rstrip("/")
+    conf = {f"{at}url": f"{url.scheme}://{url.netloc}" if url.netloc else wanted.url}
+    if path and url.netloc:
+        conf[f"{at}endpoint"] = f"{path}/api/v1/lineage"
     if wanted.api_key:
         conf |= {f"{at}auth.type": "api_key", f"{at}auth.apiKey": wanted.api_key}
     return conf
