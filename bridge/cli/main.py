@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from bridge.cli import events, graph, keys, service, tail
+from bridge.cli import events, graph, keys, service, spark, tail
 from bridge.cli.doctor import doctor
 
 #: Exit codes beside 0 and 1, documented in docs/cli.md.
@@ -29,6 +29,7 @@ app.command()(graph.lineage)
 app.command()(graph.export)
 app.command()(doctor)
 app.add_typer(keys.keys, name="keys")
+app.add_typer(spark.spark, name="spark")
 
 
 def main() -> None:

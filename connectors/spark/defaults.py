@@ -1,6 +1,8 @@
-"""Reading and writing `spark-defaults.conf`, which are Java properties whose values Spark trims."""
+"""Spellings of a conf: `spark-defaults.conf` (Java properties whose values Spark trims), flags, Python."""
 
+import json
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -18,6 +20,16 @@ _TRIMMED = "".join(chr(code) for code in range(33) if chr(code) not in "\r\n")
 def write_defaults(conf: Mapping[str, str]) -> str:
     """Spell a conf so that Spark reads back what it holds; raises ConfigError where Spark could not."""
     return "".join(f"{_key(key)} {_value(key, value)}\n" for key, value in conf.items())
+
+
+def as_flags(conf: Mapping[str, str]) -> str:
+    """Spell a conf for a shell, one flag a line."""
+    return " \\\n".join(f"--conf {shlex.quote(f'{key}={value}')}" for key, value in conf.items()) + "\n"
+
+
+def as_python(conf: Mapping[str, str]) -> str:
+    """Spell a conf as a dict for `SparkSession.builder.config(map=...)`."""
+    return json.dumps(conf, indent=4, ensure_ascii=False) + "\n"
 
 
 def read_defaults(path: Path) -> dict[str, str]:
