@@ -2,7 +2,7 @@
 
 import ast
 import itertools
-import shlex
+import subprocess
 
 import pytest
 
@@ -66,8 +66,13 @@ def test_the_file_has_an_event_before_http_is_tried() -> None:
 AWKWARD = {"spark.a": "it's $HOME `x` \\ #!", "spark.b": 'two\nlines "quoted"', "spark.c": "", "spark.d": "ü😀=x"}
 
 
+def in_a_shell(words: str) -> list[str]:
+    said = subprocess.run(["sh", "-c", f"printf '%s\\0' {words}"], capture_output=True, text=True, check=True)
+    return said.stdout.split("\0")[:-1]
+
+
 def test_each_spelling_says_the_same() -> None:
-    words = shlex.split(as_flags(AWKWARD))
+    words = in_a_shell(as_flags(AWKWARD))
     assert words[::2] == ["--conf"] * 4
     assert dict(word.split("=", 1) for word in words[1::2]) == AWKWARD
     assert ast.literal_eval(as_python(AWKWARD)) == AWKWARD

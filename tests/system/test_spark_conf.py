@@ -33,7 +33,7 @@ def key_file(tmp_path: Path) -> Path:
 def test_the_same_conf_is_printed_in_three_forms(cli: Cli) -> None:
     given = ("spark", "conf", "--transport", "composite", "--catalog", "iceberg", "--namespace", "it's prod")
     defaults = parse_defaults(cli(*given).out)
-    words = shlex.split(cli(*given, "--as", "flags").out)
+    words = shlex.split(cli(*given, "--as", "flags").out.replace("\\\n", ""))
     assert dict(word.split("=", 1) for word in words if word != "--conf") == defaults
     assert ast.literal_eval(cli(*given, "--as", "python").out) == defaults
     assert defaults[f"{PREFIX}namespace"] == "it's prod"
