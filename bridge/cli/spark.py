@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bridge.cli.spark_check import DEFAULT_URL, Url, check
+
 if TYPE_CHECKING:
     from connectors.spark.conf import Wanted
 
 spark = typer.Typer(
     name="spark", help="A Spark conf that makes the listener report, and whether one does.", no_args_is_help=True
 )
-
-_URL = "http://127.0.0.1:8090"
+spark.command("check")(check)
 
 
 class TransportName(StrEnum):
@@ -39,9 +40,6 @@ class Form(StrEnum):
     python = "python"
 
 
-Url = Annotated[str, typer.Option(help="Where the service listens.")]
-
-
 @spark.command("conf")
 def conf(
     transport: Annotated[
@@ -49,7 +47,7 @@ def conf(
     ] = TransportName.http,
     line: Annotated[str | None, typer.Option("--spark", help="Line of Spark, such as 4.1.", metavar="LINE")] = None,
     catalog: Annotated[CatalogName | None, typer.Option(help="Also set up this table format.")] = None,
-    url: Url = _URL,
+    url: Url = DEFAULT_URL,
     location: Annotated[
         str, typer.Option(help="The file that events are appended to; its folder must be there.")
     ] = "/var/spool/lineage/events.ndjson",

@@ -3,11 +3,14 @@
 from enum import StrEnum
 from typing import NamedTuple
 
+#: Told once, whoever finds it: the question before the job, or the job.
+NOBODY_ANSWERS = ("has nobody who answers", "start `lineage-bridge serve`, or correct host and port")
+
 
 class Effect(StrEnum):
     """What a finding does to the lineage of a job, worst first."""
 
-    silent = "no event arrives"
+    silent = "events are lost"
     ignored = "it is ignored"
     doubtful = "it may be meant"
 
