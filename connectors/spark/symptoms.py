@@ -34,8 +34,8 @@ _OF_JOBS = (
         "take the packages of `spark conf`",
     ),
     Symptom(
-        r"Unable to parse OpenLineage endpoint|Error deserializing OpenLineage YAML", PREFIX.rstrip("."),
-        "cannot be read by the listener", "correct the errors above, or take what `spark conf` prints",
+        r"Unable to parse OpenLineage endpoint|Listener OpenLineageSparkListener threw", PREFIX.rstrip("."),
+        "cannot be used by the listener", "correct the errors above, or take what `spark conf` prints",
     ),
 )  # fmt: skip
 
@@ -69,7 +69,8 @@ _OF_EVENTS = (
         "see `lineage-bridge rejected list`",
     ),
     Symptom(
-        r"HttpTransportResponseException: code: (?!40[01345]|413|422|429|50[37])(\d+)", "url", "is of a service that answers {0}", "see its log",
+        r"HttpTransportResponseException: code: (?!40[01345]|413|422|429|50[37])(\d+)",
+        "url", "is of a service that answers {0}", "see its log",
     ),
     Symptom(
         r"(?:HttpHostConnectException|ConnectException): .*refused", "url", *NOBODY_ANSWERS,

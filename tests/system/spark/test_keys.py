@@ -30,6 +30,8 @@ GOOD = {
     Kind.uuid: ["01234567-89ab-7def-8123-456789abcdef"],
     Kind.several: ["[a7;b7]"],
 }
+#: A parent as a scheduler hands it over, in one piece.
+CONTEXT = {"parent": {"run": {"runId": GOOD[Kind.uuid][0]}, "job": {"namespace": "n", "name": "m"}}}
 FATAL = {
     Kind.text: "[x]",
     Kind.boolean: "yes",
@@ -131,7 +133,7 @@ def takes_effect() -> Iterator[Case]:
         yield Case("type", {}, base)
     for base, pattern, takes in asked_keys():
         if not pattern.endswith("type"):
-            for value in GOOD.get(takes.kind, takes.choices):
+            for value in [json.dumps(CONTEXT)] if pattern == "context" else GOOD.get(takes.kind, takes.choices):
                 yield Case(pattern, base, {**base, named(pattern): value})
 
 
