@@ -49,7 +49,7 @@ def conf(
     catalog: Annotated[CatalogName | None, typer.Option(help="Also set up this table format.")] = None,
     url: Url = DEFAULT_URL,
     location: Annotated[
-        str, typer.Option(help="The file that events are appended to; its folder must be there.")
+        str, typer.Option(help="The file that events are appended to.")
     ] = "/var/spool/lineage/events.ndjson",
     namespace: Annotated[str, typer.Option(help="Namespace of the jobs.")] = "spark",
     parent: Annotated[

@@ -84,7 +84,7 @@ _OF_EVENTS = (
     Symptom(r"SSL\w*Exception", "url", "cannot be reached over TLS", "see the certificate, or sslContext"),
     Symptom(
         r"Writing event to a file .*? failed: (.*)", "location", "cannot be written: {0}",
-        "make the folder, writable by the user of the job",
+        "let it be a file that the user of the job may write",
     ),
 )  # fmt: skip
 
