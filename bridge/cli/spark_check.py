@@ -67,7 +67,8 @@ def _run(
         probed = probe(here, given, folder, log.absolute() if log else folder / "driver.log", seconds)
     new = [finding for finding in probed.findings if finding not in told]
     _tell(new)
-    typer.echo(f"events: {probed.made} made, {probed.arrived} arrived")
+    places = "".join(f", {count} arrived at {key}" for key, count in probed.arrived.items())
+    typer.echo(f"events: {probed.made} made{places}")
     return new
 
 

@@ -1,25 +1,22 @@
 """Asks, before a job runs, whether anybody answers where a conf sends its events."""
 
-import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
 from connectors.openlineage.http import EventClient
-from connectors.spark.conf import PREFIX
 from connectors.spark.findings import NOBODY_ANSWERS, Effect, Finding
 from connectors.spark.keys import Kind, Value
+from connectors.spark.symptoms import places
 from connectors.spark.values import wrong_value
 from mappers.errors import Unreachable
 
-_URL = re.compile(re.escape(PREFIX) + r"transport\.(?:transports\.[^.]+\.)?url")
 _TAKES_EVENTS = "/api/v1/lineage"
 
 
 def ask_services(conf: Mapping[str, str]) -> Iterator[Finding]:
     """Ask every service that a conf sends events to."""
-    for key, url in conf.items():
-        kind = conf.get(f"{key.removesuffix('url')}type", "").lower()
-        if not _URL.fullmatch(key) or kind != "http" or wrong_value(Value(Kind.url), url):
+    for key in places(conf, "http", "url"):
+        if wrong_value(Value(Kind.url), url := conf[key]):
             continue
         try:
             with EventClient(_base(url, conf.get(f"{key.removesuffix('url')}endpoint", ""))) as service:

@@ -9,28 +9,35 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from connectors.spark.conf import PREFIX
 from connectors.spark.findings import Effect, Finding
 from connectors.spark.submit import Spark, start
-from connectors.spark.symptoms import job_findings, sending_findings
+from connectors.spark.symptoms import job_findings, places, sending_findings
 
 _HERE = Path(__file__).parent
-_SENT = re.compile(r"Emitting lineage completed successfully\s+with run id: ([0-9a-f-]{36})")
-_NOT_SENT = "Could not emit lineage w/ exception"
 _OPTIONS = "spark.driver.extraJavaOptions"
+#: What the listener says of an event: it went out, its transport failed, or one of several transports did.
+_SENT = re.compile(r"Emitting lineage completed successfully")
+_NOT_SENT = re.compile(r"Could not emit lineage w/ exception")
+_BROKEN_OFF = re.compile(r"^java\.lang\.RuntimeException: Transport \w+ failed to emit event", re.MULTILINE)
+_HTTP_FAILED = re.compile(
+    r"^(?:java\.util\.concurrent\.ExecutionException: )?java\.lang\.RuntimeException: "
+    r"Transport HttpTransport failed to emit event",
+    re.MULTILINE,
+)
 
 
 class Probe(NamedTuple):
-    """What became of the events of a job."""
+    """What became of the events of a job: how many it made, and how many arrived where the conf sends them."""
 
     made: int
-    arrived: int
+    arrived: dict[str, int]
     findings: list[Finding]
 
 
 def probe(spark: Spark, conf: Mapping[str, str], folder: Path, log: Path, seconds: float) -> Probe:
     """Run the job in a folder of its own and judge by what its driver said and by the files of events."""
-    before = {path: _size(path) for path in event_files(conf).values()}
+    files = {key: Path(conf[key].strip()) for key in places(conf, "file", "location")}
+    before = {key: _size(path) for key, path in files.items()}
     job = start(spark, _HERE / "check_job.py", [], _job_conf(conf), folder, log)
     try:
         code: int | None = job.wait(seconds)
@@ -39,20 +46,13 @@ def probe(spark: Spark, conf: Mapping[str, str], folder: Path, log: Path, second
     finally:
         _end(job)
     said = log.read_text(encoding="utf-8", errors="replace")
-    runs = _SENT.findall(said)
-    made = len(runs) + said.count(_NOT_SENT)
-    kept = {key: _events(path, before[path], set(runs)) for key, path in event_files(conf).items()}
+    made = sum(len(words.findall(said)) for words in (_SENT, _NOT_SENT, _BROKEN_OFF))
+    lost = len(_NOT_SENT.findall(said)) + len(_HTTP_FAILED.findall(said))
+    arrived = {key: _events(path, before[key], folder.name) for key, path in files.items()}
+    arrived |= {key: max(0, made - lost) for key in places(conf, "http", "url")}
     findings = [*job_findings(conf, said, code, made, seconds), *sending_findings(conf, said)]
-    findings += _missing_in_files(kept, len(runs), findings)
-    return Probe(made, min([len(runs), *kept.values()]), list(dict.fromkeys(findings)))
-
-
-def event_files(conf: Mapping[str, str]) -> dict[str, Path]:
-    """Give the files that events are appended to, by the key that names them."""
-    wanted = re.compile(re.escape(PREFIX) + r"transport\.(?:transports\.[^.]+\.)?location")
-    named = {key: Path(value.strip()) for key, value in conf.items() if wanted.fullmatch(key) and value.strip()}
-    kinds = {key: conf.get(f"{key.removesuffix('location')}type", "").lower() for key in named}
-    return {key: path for key, path in named.items() if kinds[key] == "file"}
+    findings += list(_missing(arrived, made, {finding.key.rpartition(".")[0] for finding in findings}))
+    return Probe(made, arrived, list(dict.fromkeys(findings)))
 
 
 def _job_conf(conf: Mapping[str, str]) -> dict[str, str]:
@@ -78,25 +78,30 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.is_file() else 0
 
 
-def _events(path: Path, start_at: int, runs: set[str]) -> int:
-    """Count the events that were appended and are of these runs: other jobs may write into the same file."""
+def _events(path: Path, start_at: int, folder: str) -> int:
+    """Count what the job appended: events that name its folder, and those of the same runs and their parents."""
     if not path.is_file():
         return 0
     with path.open("rb") as file:
         file.seek(start_at)
-        return sum(_run_of(line) in runs for line in file)
+        lines = file.readlines()
+    runs = {run for line in lines if folder.encode() in line for run in _runs_of(line)}
+    return sum(not runs.isdisjoint(_runs_of(line)[:1]) for line in lines)
 
 
-def _run_of(line: bytes) -> str | None:
+def _runs_of(line: bytes) -> list[str]:
+    """Give the run of an event and the run that started it."""
     try:
-        run: str = json.loads(line)["run"]["runId"]
-    except (ValueError, KeyError, TypeError):
-        return None
-    return run
+        run = json.loads(line)["run"]
+        parent = run.get("facets", {}).get("parent", {}).get("run", {})
+        return [str(one["runId"]) for one in (run, parent) if "runId" in one]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return []
 
 
-def _missing_in_files(kept: Mapping[str, int], sent: int, told: list[Finding]) -> Iterator[Finding]:
-    for key, count in kept.items():
-        if count < sent and not any(finding.key == key for finding in told):
-            problem = f"holds {count} of the {sent} events that the listener says it wrote"
-            yield Finding(key, Effect.silent, problem, "see whether something empties or replaces the file")
+def _missing(arrived: Mapping[str, int], made: int, told: set[str]) -> Iterator[Finding]:
+    """Tell of a place that lacks events for no reason that was told yet."""
+    for key, count in arrived.items():
+        if count < made and key.rpartition(".")[0] not in told:
+            problem = f"has {count} of the {made} events that were made"
+            yield Finding(key, Effect.silent, problem, "see whether something empties or replaces it")

@@ -115,7 +115,7 @@ def job_findings(
 def sending_findings(conf: Mapping[str, str], said: str) -> Iterator[Finding]:
     """Say why events could not be sent, each reason once."""
     for symptom in _OF_EVENTS:
-        for key in _keys(conf, symptom.key):
+        for key in places(conf, "file" if symptom.key == "location" else "http", symptom.key):
             found = _told(symptom, key, said)
             if found:
                 yield found
@@ -129,11 +129,12 @@ def _told(symptom: Symptom, key: str, said: str) -> Finding | None:
     return Finding(key, Effect.silent, symptom.problem.replace("{0}", held), symptom.remedy)
 
 
-def _keys(conf: Mapping[str, str], last: str) -> list[str]:
-    """Find the keys of the transports that a symptom may be about."""
-    kind = "file" if last == "location" else "http"
-    types = [key for key, value in conf.items() if key.startswith(f"{PREFIX}transport.") and key.endswith(".type")]
-    return [f"{key.removesuffix('type')}{last}" for key in types if conf[key].strip().lower() == kind]
+def places(conf: Mapping[str, str], kind: str, last: str) -> list[str]:
+    """Give a key of every transport of a kind, those inside a composite one included."""
+    types = re.compile(re.escape(PREFIX) + r"transport\.(?:transports\.[^.]+\.)?type")
+    found = [key for key, value in conf.items() if types.fullmatch(key) and value.strip().lower() == kind]
+    keys = [f"{key.removesuffix('type')}{last}" for key in found]
+    return [key for key in keys if last not in {"url", "location"} or conf.get(key, "").strip()]
 
 
 def hide_secrets(conf: Mapping[str, str], text: str) -> str:

@@ -3,13 +3,14 @@
 import ast
 import itertools
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from connectors.spark.check import check_conf
 from connectors.spark.conf import PREFIX, Parent, Transport, Wanted, make_conf
 from connectors.spark.defaults import as_flags, as_python, parse_defaults, write_defaults
-from connectors.spark.lines import LINES, PINNED, Catalog, Line, find_line
+from connectors.spark.lines import LINES, LISTENER, PINNED, Catalog, Line, find_line
 from mappers.errors import ConfigError
 
 PARENT = Parent("air", "daily.load", "01234567-89ab-7def-8123-456789abcdef")
@@ -90,3 +91,16 @@ def test_a_line_is_found_by_any_version_of_it(version: str, name: str) -> None:
 def test_an_untried_line_is_refused(version: str) -> None:
     with pytest.raises(ConfigError, match=r"was not tried with the listener: use one of 3\.5, 4\.0"):
         find_line(version)
+
+
+def test_the_page_lists_every_line() -> None:
+    def name(package: str | None) -> str:
+        return f"`{package.partition(':')[2]}`" if package else "none"
+
+    page = (Path(__file__).parents[2] / "docs" / "spark.md").read_text(encoding="utf-8")
+    rows = [
+        f"| {line.name} | {line.release} | {line.scala} | {line.oldest_java} | {name(line.iceberg)} | {name(line.delta)} |\n"
+        for line in LINES
+    ]
+    assert "".join(rows) in page
+    assert f"The listener is {LISTENER}." in page
