@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.spark_check import DEFAULT_URL, Url, check
+from bridge.cli.spark_check import DEFAULT_URL, check
 
 if TYPE_CHECKING:
     from connectors.spark.conf import Wanted
@@ -47,7 +47,7 @@ def conf(
     ] = TransportName.http,
     line: Annotated[str | None, typer.Option("--spark", help="Line of Spark, such as 4.1.", metavar="LINE")] = None,
     catalog: Annotated[CatalogName | None, typer.Option(help="Also set up this table format.")] = None,
-    url: Url = DEFAULT_URL,
+    url: Annotated[str, typer.Option(help="Where the service listens.")] = DEFAULT_URL,
     location: Annotated[
         str, typer.Option(help="The file that events are appended to.")
     ] = "/var/spool/lineage/events.ndjson",

@@ -11,14 +11,12 @@ if TYPE_CHECKING:
 
 DEFAULT_URL = "http://127.0.0.1:8090"
 
-Url = Annotated[str, typer.Option(help="Where the service listens.")]
-
 
 def check(
     conf_file: Annotated[
         Path | None, typer.Argument(metavar="CONF", help="A spark-defaults.conf; without, what `spark conf` prints.")
     ] = None,
-    url: Url = DEFAULT_URL,
+    url: Annotated[str | None, typer.Option(help="Where the service listens; without CONF only.")] = None,
     line: Annotated[
         str | None, typer.Option("--spark", help="Line of Spark; that of the PySpark here without.", metavar="LINE")
     ] = None,
@@ -35,11 +33,13 @@ def check(
     from connectors.spark.submit import find_spark
     from mappers.errors import ConfigError
 
+    if conf_file and url:
+        raise typer.BadParameter("a conf names its own: leave --url out")
     here = None if no_job else find_spark()
     meant = find_line(line or (here.version if here else PINNED))
     if here and find_line(here.version) != meant:
         raise ConfigError(f"PySpark is {here.version} here, no job can run on {meant.name}: check it with --no-job")
-    given = read_defaults(conf_file) if conf_file else make_conf(Wanted(meant, url=url))
+    given = read_defaults(conf_file) if conf_file else make_conf(Wanted(meant, url=url or DEFAULT_URL))
     findings = check_conf(given, meant)
     if here:
         findings += ask_services(given)

@@ -100,6 +100,16 @@ def _transport(at: str, ours: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding(f"{name}transports", Effect.silent, "are missing", f"write {name}transports.<name>.type")
     for one in inner if kind == "composite" else []:
         yield from _transport(f"{at}transports.{one}.", ours)
+    if kind == "composite":
+        yield from _order(at, [ours.get(f"{at}transports.{one}.type", "").lower() for one in inner], ours)
+
+
+def _order(at: str, kinds: list[str], ours: Mapping[str, str]) -> Iterator[Finding]:
+    """Warn of a file behind HTTP: one after the other, by name, the first that fails ends the rest."""
+    switches = (ours.get(f"{at}{key}", "true").strip().lower() for key in ("withThreadPool", "continueOnFailure"))
+    if "false" in switches and "file" in kinds and "http" in kinds[: kinds.index("file")]:
+        problem = "put a file behind HTTP, by their names: it lacks what HTTP could not send"
+        yield Finding(f"{PREFIX}{at}transports", Effect.doubtful, problem, "name the file's so that it comes first")
 
 
 def _http(at: str, ours: Mapping[str, str]) -> Iterator[Finding]:

@@ -108,7 +108,7 @@ def job_findings(
             "the job", Effect.silent, f"ended with {code}{why}", "keep its log with --spark-log, and read it"
         )
     elif not made:
-        remedy = "name it in spark.extraListeners, and see that nothing turns it off"
+        remedy = "name it in spark.extraListeners, and unset OPENLINEAGE_DISABLED"
         yield Finding("the listener", Effect.silent, "made no event", remedy)
 
 

@@ -106,6 +106,20 @@ def test_inside_another_transport_nothing_is_forgiven(more: dict[str, str], key:
 
 
 @pytest.mark.parametrize(
+    ("pool", "goes_on", "file", "told_of"),
+    [
+        ("false", "true", "z_file", [("transport.transports", DOUBTFUL)]),
+        ("true", "false", "z_file", [("transport.transports", DOUBTFUL)]),
+        ("true", "true", "z_file", []),
+        ("false", "false", "a_file", []),
+    ],
+)
+def test_a_file_behind_http_is_told(pool: str, goes_on: str, file: str, told_of: list[tuple[str, Effect]]) -> None:
+    given = conf(Transport.composite, **{"transport.withThreadPool": pool, "transport.continueOnFailure": goes_on})
+    assert told({key.replace("a_file", file): value for key, value in given.items()}) == told_of
+
+
+@pytest.mark.parametrize(
     ("transport", "without", "key"),
     [
         (Transport.http, "transport.url", "transport.url"),

@@ -80,3 +80,19 @@ def test_help_needs_nothing_heavy(cli: Cli) -> None:
     ran = subprocess.run([sys.executable, "-c", asked], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ran.stdout == "[]\n"
     assert cli("spark", "conf", "--help").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ([], 0, "all is well"),
+        (["--url", "localhost"], 1, "spark.openlineage.transport.url is no address"),
+        (["no.conf"], 2, "cannot read the conf no.conf: No such file"),
+        (["no.conf", "--url", "http://h"], 2, "a conf names its own"),
+        (["--spark", "3.4"], 2, "Spark 3.4 was not tried"),
+    ],
+)
+def test_a_conf_is_only_looked_at(cli: Cli, words: list[str], code: int, said: str) -> None:
+    done = cli("spark", "check", "--no-job", *words)
+    assert done.code == code
+    assert said in (done.err if code == 2 else done.out)

@@ -1,7 +1,8 @@
-"""A Spark job that asks the listener's own parser about many confs: one JSON line each, null where it raises."""
+"""A Spark job that asks the listener's own parser about many confs: what it makes of each, null where it raises."""
 
 import json
 import sys
+import zipfile
 from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
@@ -44,6 +45,18 @@ def parsed(conf):
     return mapper.writeValueAsString(config)
 
 
+def in_the_jar(words):
+    """Find words among the constants of the listener's classes."""
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    parser = jvm.java.lang.Class.forName("io.openlineage.spark.agent.ArgumentParser", True, loader)
+    with zipfile.ZipFile(parser.getProtectionDomain().getCodeSource().getLocation().getPath()) as jar:
+        ours = [name for name in jar.namelist() if name.startswith("io/openlineage/spark/agent/")]
+        constants = b"".join(jar.read(name) for name in ours)
+    return [word for word in words if word.encode() in constants]
+
+
 asked, answers = map(Path, sys.argv[1:])
-answers.write_text("".join(json.dumps(parsed(conf)) + "\n" for conf in json.loads(asked.read_text())))
+question = json.loads(asked.read_text())
+said = {"parsed": [parsed(conf) for conf in question["confs"]], "in_the_jar": in_the_jar(question["words"])}
+answers.write_text(json.dumps(said))
 session.stop()
