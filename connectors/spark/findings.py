@@ -10,7 +10,7 @@ NOBODY_ANSWERS = ("has nobody who answers", "start `lineage-bridge serve`, or co
 class Effect(StrEnum):
     """What a finding does to the lineage of a job, worst first."""
 
-    silent = "events are lost"
+    silent = "events do not arrive"
     ignored = "it is ignored"
     doubtful = "it may be meant"
 

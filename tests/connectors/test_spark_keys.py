@@ -214,7 +214,7 @@ def test_the_worst_comes_first_and_no_value_is_repeated() -> None:
 @pytest.mark.parametrize(
     ("effect", "text"),
     [
-        (SILENT, "error: a is wrong; events are lost: do b"),
+        (SILENT, "error: a is wrong; events do not arrive: do b"),
         (IGNORED, "error: a is wrong; it is ignored: do b"),
         (DOUBTFUL, "warning: a is wrong: do b"),
     ],
