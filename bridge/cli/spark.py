@@ -45,7 +45,12 @@ def conf(
     transport: Annotated[
         TransportName, typer.Option(help="http, file (for `lineage-bridge tail`), or composite: both.")
     ] = TransportName.http,
-    line: Annotated[str | None, typer.Option("--spark", help="Line of Spark, such as 4.1.", metavar="LINE")] = None,
+    line: Annotated[
+        str | None,
+        typer.Option(
+            "--spark", help="Line of Spark; without, the newest that all table formats work on.", metavar="LINE"
+        ),
+    ] = None,
     catalog: Annotated[CatalogName | None, typer.Option(help="Also set up this table format.")] = None,
     url: Annotated[str, typer.Option(help="Where the service listens.")] = DEFAULT_URL,
     location: Annotated[

@@ -83,10 +83,9 @@ def _transport(wanted: Wanted) -> dict[str, str]:
         return {f"{at}type": "http", **_http(at, wanted)}
     if wanted.transport is Transport.file:
         return {f"{at}type": "file", f"{at}location": wanted.location}
-    # The file comes first, and without the pool of threads: it has every event before HTTP is tried.
+    # One after the other, by name: the file has every event before HTTP is tried.
     return {
         f"{at}type": "composite",
-        f"{at}continueOnFailure": "true",
         f"{at}withThreadPool": "false",
         f"{at}transports.a_file.type": "file",
         f"{at}transports.a_file.location": wanted.location,

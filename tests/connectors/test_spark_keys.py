@@ -3,16 +3,15 @@
 import pytest
 
 from connectors.spark.check import check_conf
-from connectors.spark.conf import LISTENER_CLASS, PREFIX, Transport, Wanted, make_conf
+from connectors.spark.conf import PREFIX, Transport, Wanted, make_conf
 from connectors.spark.findings import Effect, Finding
-from connectors.spark.lines import LISTENER, find_line
+from connectors.spark.lines import find_line
 from connectors.spark.lookup import holders, is_section, matches, nearest
 
 LINE = find_line("4.1")
 SILENT, IGNORED, DOUBTFUL = Effect.silent, Effect.ignored, Effect.doubtful
 PACKAGES = "spark.jars.packages"
 NESTED = "transport.transports.b_http."
-ICEBERG_3_5 = "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.12.0"
 
 
 def conf(transport: Transport = Transport.http, without: str = "", **more: str) -> dict[str, str]:
@@ -139,50 +138,6 @@ def test_a_parent_has_all_three_names(which: str, missing: str) -> None:
     whole = {"JobNamespace": "a", "JobName": "b", "RunId": "01234567-89ab-7def-8123-456789abcdef"}
     part = {f"{which}{key}": value for key, value in whole.items() if key != missing}
     assert told(conf(**part)) == [(f"{which}{missing}", IGNORED)]
-
-
-@pytest.mark.parametrize(
-    ("change", "key", "effect"),
-    [
-        ({"spark.extraListeners": "a.B"}, "spark.extraListeners", SILENT),
-        ({"spark.extraListeners": LISTENER_CLASS.lower()}, "spark.extraListeners", SILENT),
-        ({PACKAGES: f"io.openlineage:openlineage-spark_2.12:{LISTENER}"}, PACKAGES, SILENT),
-        ({PACKAGES: f"io.openlineage:openlineage-spark:{LISTENER}"}, PACKAGES, SILENT),
-        ({PACKAGES: "io.openlineage:openlineage-spark_2.13:1.40.0"}, PACKAGES, DOUBTFUL),
-        ({PACKAGES: "a:b:1"}, PACKAGES, DOUBTFUL),
-        ({PACKAGES: f"{LINE.listener},{ICEBERG_3_5}"}, PACKAGES, SILENT),
-        ({PACKAGES: f"{LINE.listener},io.delta:delta-spark_2.13:4.0.0"}, PACKAGES, SILENT),
-        ({"openlineage.namespace": "x"}, "openlineage.namespace", IGNORED),
-        ({"spark.openLineage.namespace": "x"}, "spark.openLineage.namespace", IGNORED),
-        ({"spark.opnelineage.namespace": "x"}, "spark.opnelineage.namespace", IGNORED),
-        ({"transport.type": "http"}, "transport.type", IGNORED),
-    ],
-    ids=str,
-)
-def test_what_stands_around_the_listener_is_checked(change: dict[str, str], key: str, effect: Effect) -> None:
-    assert told(conf() | change) == [(key, effect)]
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"spark.extraListeners": f"a.B, {LISTENER_CLASS}"},
-        {PACKAGES: "a:b:1", "spark.jars": f"/jars/openlineage-spark_2.13-{LISTENER}.jar"},
-        {PACKAGES: f"{LINE.listener},{LINE.iceberg},{LINE.delta}"},
-        {"spark.sql.shuffle.partitions": "5", "spark.hadoop.fs.s3a.endpoint": "x"},
-    ],
-    ids=str,
-)
-def test_what_else_a_conf_holds_is_left_alone(change: dict[str, str]) -> None:
-    assert told(conf() | change) == []
-
-
-def test_a_format_without_a_release_for_the_line_is_told() -> None:
-    line = find_line("4.3")
-    given = make_conf(Wanted(line)) | {PACKAGES: f"{line.listener},{LINE.iceberg}"}
-    [finding] = check_conf(given, line)
-    assert finding.problem.endswith("and iceberg has no release for Spark 4.3")
-    assert finding.remedy == "leave it out, or use Spark 3.5 or 4.0 or 4.1"
 
 
 @pytest.mark.parametrize(

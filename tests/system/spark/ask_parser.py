@@ -58,5 +58,6 @@ def in_the_jar(words):
 asked, answers = map(Path, sys.argv[1:])
 question = json.loads(asked.read_text())
 said = {"parsed": [parsed(conf) for conf in question["confs"]], "in_the_jar": in_the_jar(question["words"])}
+said["read"] = dict(session.sparkContext.getConf().getAll())
 answers.write_text(json.dumps(said))
 session.stop()
