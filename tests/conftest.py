@@ -18,11 +18,10 @@ for name in [n for n in os.environ if n.startswith("LINEAGE_BRIDGE")]:
 settings.register_profile("ci", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ci")
 
-
-#: Parts that are more than a program of that name.
-_PARTS: dict[str, Callable[[], object]] = {
-    "postgres": bin_folder,
-    "spark": lambda: find_spec("pyspark"),
+#: How parts are found that are no program of their own name.
+_NOT_PROGRAMS: dict[str, Callable[[str], object]] = {
+    "postgres": lambda _: bin_folder(),
+    "spark": lambda _: find_spec("pyspark"),
 }
 
 
@@ -66,7 +65,7 @@ def _template() -> Iterator[None]:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for mark in item.iter_markers("system"):
         for part in mark.args:
-            if _PARTS.get(part, lambda part=part: shutil.which(part))() is None:
+            if _NOT_PROGRAMS.get(part, shutil.which)(part) is None:
                 _need(part)
 
 

@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from bridge.cli import events, graph, keys, runs, service, tail
+from bridge.cli import events, graph, keys, runs, service, spark, tail
 from bridge.cli.doctor import doctor
 
 #: Exit codes beside 0 and 1, documented in docs/cli.md.
@@ -30,6 +30,7 @@ app.command()(runs.runs)
 app.command()(graph.export)
 app.command()(doctor)
 app.add_typer(keys.keys, name="keys")
+app.add_typer(spark.spark, name="spark")
 
 
 def main() -> None:

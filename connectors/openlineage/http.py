@@ -37,9 +37,16 @@ class EventClient:
     def ready(self) -> bool:
         """Tell whether the service takes events."""
         try:
-            return self._client.get(f"{self._url}/readyz").is_success
-        except httpx.TransportError:
+            return httpx.codes.is_success(self.readiness())
+        except Unreachable:
             return False
+
+    def readiness(self) -> int:
+        """Give the status with which the service says whether it takes events; raises Unreachable without one."""
+        try:
+            return self._client.get(f"{self._url}/readyz").status_code
+        except httpx.TransportError as error:
+            raise Unreachable(f"{self._url} does not answer: {error}") from error
 
     def send(self, payload: bytes) -> Answer:
         """Send one event; raises Unreachable when there is no answer."""

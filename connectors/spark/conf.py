@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from connectors.spark.lines import Catalog, Line
 
@@ -82,10 +83,9 @@ def _transport(wanted: Wanted) -> dict[str, str]:
         return {f"{at}type": "http", **_http(at, wanted)}
     if wanted.transport is Transport.file:
         return {f"{at}type": "file", f"{at}location": wanted.location}
-    # The file comes first, and without the pool of threads: it has every event before HTTP is tried.
+    # One after the other, by name: the file has every event before HTTP is tried.
     return {
         f"{at}type": "composite",
-        f"{at}continueOnFailure": "true",
         f"{at}withThreadPool": "false",
         f"{at}transports.a_file.type": "file",
         f"{at}transports.a_file.location": wanted.location,
@@ -95,7 +95,12 @@ def _transport(wanted: Wanted) -> dict[str, str]:
 
 
 def _http(at: str, wanted: Wanted) -> dict[str, str]:
-    conf = {f"{at}url": wanted.url}
+    # The listener drops a path of the URL, or takes it for the whole one: it stands in the endpoint.
+    url = urlsplit(wanted.url)
+    path = url.path.rstrip("/")
+    conf = {f"{at}url": f"{url.scheme}://{url.netloc}" if url.netloc else wanted.url}
+    if path and url.netloc:
+        conf[f"{at}endpoint"] = f"{path}/api/v1/lineage"
     if wanted.api_key:
         conf |= {f"{at}auth.type": "api_key", f"{at}auth.apiKey": wanted.api_key}
     return conf

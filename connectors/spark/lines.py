@@ -29,11 +29,14 @@ class Line(NamedTuple):
 
     def package(self, catalog: Catalog) -> str:
         """Name the package of a table format; raises ConfigError where it has none for this line."""
-        found = self.iceberg if catalog is Catalog.iceberg else self.delta
+        found = self.released(catalog)
         if found is None:
-            able = [line.name for line in LINES if (line.iceberg if catalog is Catalog.iceberg else line.delta)]
-            raise ConfigError(f"{catalog} has no release for Spark {self.name}: use Spark {' or '.join(able)}")
+            raise ConfigError(f"{catalog} has no release for Spark {self.name}: use {lines_with(catalog)}")
         return found
+
+    def released(self, catalog: Catalog) -> str | None:
+        """Name the package of a table format, if it has one for this line."""
+        return self.iceberg if catalog is Catalog.iceberg else self.delta
 
     @property
     def listener(self) -> str:
@@ -54,6 +57,11 @@ LINES = (
 
 #: The newest line on which the listener, Iceberg and Delta all work: that of the extra `spark`.
 PINNED = "4.1"
+
+
+def lines_with(catalog: Catalog) -> str:
+    """Name the lines that a table format has a release for."""
+    return f"Spark {' or '.join(line.name for line in LINES if line.released(catalog))}"
 
 
 def find_line(version: str) -> Line:

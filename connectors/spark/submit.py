@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from connectors.spark.defaults import write_defaults
 from connectors.spark.lines import find_line
 from mappers.errors import MissingPart
 
@@ -66,7 +67,7 @@ def start(
     """Start a job in a folder of its own; all that Spark and the job say goes to the log."""
     properties = folder / "spark.conf"
     properties.touch(mode=0o600)
-    properties.write_text("".join(f"{key} {_escaped(value)}\n" for key, value in conf.items()), encoding="utf-8")
+    properties.write_text(write_defaults(conf), encoding="utf-8")
     command = [f"{spark.home}/bin/spark-submit", "--properties-file", f"{properties}", f"{script}", *words]
     ours = {"SPARK_HOME": str(spark.home), "JAVA_HOME": str(spark.java_home), "PYSPARK_PYTHON": spark.python}
     with log.open("wb") as said:
@@ -79,8 +80,3 @@ def start(
             stderr=said,
             start_new_session=True,
         )
-
-
-def _escaped(value: str) -> str:
-    """Spell a value so that Java's properties give it back."""
-    return value.replace("\\", "\\\\").replace("\n", "\\n")

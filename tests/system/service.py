@@ -156,10 +156,10 @@ def start(store: Path, *words: str, wrap: Sequence[str] = (), **settings: str) -
     )
 
 
-def finish(process: "subprocess.Popen[str]") -> tuple[int, str]:
+def finish(process: "subprocess.Popen[str]", seconds: float = 60) -> tuple[int, str]:
     """Wait for a command; gives its exit code and all it said."""
     try:
-        said, _ = process.communicate(timeout=60)
+        said, _ = process.communicate(timeout=seconds)
     finally:
         process.kill()
         process.wait(20)

@@ -1,0 +1,146 @@
+"""The confs that the listener's parser is asked about, made from the catalogue of keys."""
+
+import json
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from connectors.spark.keys import UNPARSED, Kind, Value, known_keys
+from connectors.spark.lookup import holders
+
+Conf = dict[str, str]
+
+GOOD = {
+    Kind.anything: ["x7"],
+    Kind.text: ["x7"],
+    Kind.boolean: ["true", "FALSE"],
+    Kind.switch: ["true", "false"],
+    Kind.integer: ["7"],
+    Kind.url: ["http://h7:7"],
+    Kind.uuid: ["01234567-89ab-7def-8123-456789abcdef"],
+    Kind.several: ["[a7;b7]"],
+}
+#: A parent as a scheduler hands it over, in one piece.
+CONTEXT = {"parent": {"run": {"runId": GOOD[Kind.uuid][0]}, "job": {"namespace": "n", "name": "m"}}}
+FATAL = {
+    Kind.text: "[x]",
+    Kind.boolean: "yes",
+    Kind.integer: "7.5",
+    Kind.several: "x",
+    Kind.choice: "no_such_choice",
+    Kind.exact_choice: "no_such_choice",
+}
+HTTP = {"transport.type": "http", "transport.url": "http://h:1"}
+JWT = {f"transport.auth.{key}": value for key, value in
+       {"type": "jwt", "apiKey": "k", "tokenEndpoint": "http://h:1"}.items()}  # fmt: skip
+INNER = {"transport.type": "composite", "transport.transports.a.type": "console"}
+
+#: Every type of every section once, so that all keys of the catalogue are asked for.
+BASES: list[Conf] = [
+    {},
+    HTTP,
+    {**HTTP, "transport.auth.type": "api_key"},
+    {**HTTP, **JWT},
+    *({"transport.type": kind} for kind in ("kafka", "console", "file")),
+    INNER,
+    {"transport.type": "composite", "transport.transports.a.type": "http", "transport.transports.a.url": "http://h:1"},
+    {"transport.type": "transform", "transport.transport.type": "file"},
+    *({"circuitBreaker.type": kind}
+      for kind in ("static", "timeout", "simpleMemory", "javaRuntime", "asyncTaskQueue")),
+    *({"dataset.namespaceResolvers.a.type": kind} for kind in ("hostList", "pattern", "patternGroup")),
+]  # fmt: skip
+
+#: Confs that must raise and of which we say that no event arrives.
+ENDING: list[Conf] = [
+    {"transport.typ": "http"},
+    {"transport.type": "htp"},
+    {"transport": "http"},
+    {**HTTP, "transport.auth.type": "api_ky"},
+    {**HTTP, "transport.auth.apiKey": "k"},
+    {**HTTP, "transport.url": "h:1"},
+    {**HTTP, "transport.auth.type": "API_KEY", "transport.auth.apiKey": "k"},
+    {**HTTP, "transport.auth.type": "jwt", "transport.auth.apiKey": "k"},
+    {**HTTP, "transport.auth.type": "jwt", "transport.auth.tokenEndpoint": "http://h:1"},
+    {"transport.type": "http", "transport.url.x": "y"},
+    {**HTTP, "transport.headers": "x"},
+    {"transport.type": "composite"},
+    {**INNER, "transport.transports.a.no_such_key": "x"},
+    {**INNER, "transport.transports.b.url": "http://h:1"},
+    {**INNER, "transport.transports.b.type": "kafka", "transport.transports.b.properties.bootstrap.servers": "h:1"},
+    {"transport.type": "transform", "transport.transport.type": "http", "transport.transport.headers.a.b": "x"},
+    {"transport.type": "transform", "transport.transport.url": "http://h:1"},
+    {"job.name.appendDatasetName": "true"},
+    {"job.owners": "x"},
+    {"job.owners.a.b": "x"},
+    {"columnLineage": "x"},
+    {"columnLineage.datasetLineageEnabled.x": "true"},
+    {"circuitBreaker.type": "x"},
+    {"circuitBreaker.timeoutInSeconds": "5"},
+    {"dataset.namespaceResolvers.a.hosts": "[h]"},
+    {"vendors.x": "y"},
+]
+
+#: Keys that must change nothing and of which we say that they are ignored.
+PASSED_OVER: list[tuple[Conf, str]] = [
+    *(({}, key) for key in (
+        "namespce", "Namespace", "Transport.type", "filter.rddEventDisabled", "columnLineage.datasetLineagEnabled",
+        "facets.spark.logicalPlan", "facets.disabled", "job.nme", "run.x", "jobName.x", "debug.x", "timeout.x",
+        "dataset.x", "transportType", "url", "host", "apiKey", "version",
+    )),
+    *((HTTP, f"transport.{key}") for key in ("location", "timeout", "foo", "sslContext.x")),
+    ({**HTTP, "transport.auth.type": "api_key"}, "transport.auth.api_key"),
+    ({"transport.type": "file"}, "transport.path"),
+    ({"transport.type": "file"}, "transport.url"),
+    ({"circuitBreaker.type": "static"}, "circuitBreaker.queueSize"),
+    ({"dataset.namespaceResolvers.a.type": "pattern"}, "dataset.namespaceResolvers.a.hosts"),
+]  # fmt: skip
+
+
+class Case(NamedTuple):
+    what: str
+    base: Conf
+    conf: Conf
+
+
+def named(pattern: str) -> str:
+    return pattern.replace("**", "x.y" if "transport." not in pattern else "x").replace("*", "x")
+
+
+def asked_keys() -> Iterator[tuple[Conf, str, Value]]:
+    """Give every key once with each type of its section, beside a conf that it makes sense with."""
+    seen = set()
+    for base in BASES:
+        for pattern, takes in known_keys(base).keys.items():
+            new = (pattern, *(base.get(f"{section}.type") for section in holders(pattern)))
+            alone = known_keys({**base, named(pattern): "x"}).untyped
+            if pattern not in UNPARSED and pattern not in base and not alone and new not in seen:
+                seen.add(new)
+                yield base, pattern, takes
+
+
+def takes_effect() -> Iterator[Case]:
+    for base in BASES:
+        yield Case("type", {}, base)
+    for base, pattern, takes in asked_keys():
+        if not pattern.endswith("type"):
+            for value in [json.dumps(CONTEXT)] if pattern == "context" else GOOD.get(takes.kind, takes.choices):
+                yield Case(pattern, base, {**base, named(pattern): value})
+
+
+def ends() -> Iterator[Case]:
+    for conf in ENDING:
+        yield Case(str(conf), {}, conf)
+    for base, pattern, takes in asked_keys():
+        if takes.kind in FATAL:
+            yield Case(pattern, base, {**base, named(pattern): FATAL[takes.kind]})
+
+
+def passed_over() -> Iterator[Case]:
+    """Compare with a key that nobody can know, in the same section: the section itself is made by both."""
+    for base, key in PASSED_OVER:
+        section, dot, _ = key.rpartition(".")
+        yield Case(key, {**base, f"{section}{dot}no_such_key": "x"}, {**base, key: "x"})
+
+
+def whole(conf: Conf) -> str:
+    """Spell a conf as a key of the answers."""
+    return json.dumps(conf, sort_keys=True)

@@ -1,0 +1,154 @@
+"""`lineage-bridge spark check` with the real listener: what arrives, and why it does not."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from connectors.spark.conf import PREFIX, Transport, Wanted, make_conf
+from connectors.spark.defaults import write_defaults
+from connectors.spark.lines import LISTENER, find_line
+from connectors.spark.submit import find_spark
+from tests.system.service import Service, finish, kept, new_store, start
+
+pytestmark = [pytest.mark.system("java", "spark"), pytest.mark.timeout(300)]
+
+#: Nobody listens on the port of the discard service.
+NOBODY = "http://127.0.0.1:9"
+KEYS = {"s3cret-sender": "ingest", "s3cret-reader": "read"}
+URL = f"{PREFIX}transport.url"
+KEY = f"{PREFIX}transport.auth.apiKey"
+_COUNTS = re.compile(r"^events: (\d+) made(.*)$", re.MULTILINE)
+
+
+class Checked(NamedTuple):
+    code: int
+    said: str
+
+    @property
+    def counts(self) -> list[int]:
+        """Give how many events were made, and how many arrived at each place."""
+        found = _COUNTS.search(self.said)
+        assert found, self.said
+        return [int(found[1]), *map(int, re.findall(r", (\d+) arrived at spark\.", found[2]))]
+
+
+def made(**choices: object) -> dict[str, str]:
+    return make_conf(Wanted(find_line(find_spark().version))._replace(**choices))
+
+
+def check(folder: Path, conf: Mapping[str, str], *words: str) -> Checked:
+    path = folder / "spark-defaults.conf"
+    path.write_text(write_defaults(conf))
+    return Checked(*finish(start(folder / "unused", "spark", "check", str(path), *words), seconds=280))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return new_store(tmp_path)
+
+
+@pytest.fixture
+def service(store: Path) -> Iterator[str]:
+    """Give the address of a service that wants keys."""
+    keys = [{"name": key, "sha256": hashlib.sha256(key.encode()).hexdigest(), "scopes": [scope]}
+            for key, scope in KEYS.items()]  # fmt: skip
+    with Service(store, SERVER__API_KEYS=json.dumps(keys)) as running:
+        yield f"http://127.0.0.1:{running.port}"
+
+
+def test_a_good_conf_over_http_and_into_a_file(tmp_path: Path, store: Path, service: str) -> None:
+    spool = tmp_path / "made by the listener" / "events.ndjson"
+    choices = {"transport": Transport.composite, "location": str(spool), "url": service, "api_key": "s3cret-sender"}
+    done = check(tmp_path, made(**choices) | {"spark.log.level": "ERROR"}, "--spark-log", str(tmp_path / "log"))
+    assert done.code == 0, done.said
+    assert done.said.endswith("all is well\n")
+    count = len(kept(store))
+    assert done.counts == [count] * 3
+    assert count == len(spool.read_text().splitlines()) > 0
+    assert "s3cret" not in done.said
+    assert "Emitting lineage completed successfully" in (tmp_path / "log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("key", "problem"),
+    [
+        ("s3cret-nobody", "was refused with 401: no key, or none of the service"),
+        ("s3cret-reader", "was refused with 403: the key may not send events"),
+    ],
+)
+def test_a_key_that_may_not_send(tmp_path: Path, store: Path, service: str, key: str, problem: str) -> None:
+    done = check(tmp_path, made(url=service, api_key=key))
+    assert done.code == 1
+    assert f"error: {KEY} {problem}; events do not arrive: make one with `lineage-bridge keys create" in done.said
+    assert done.counts[0] > done.counts[1] == len(kept(store)) == 0
+    assert "s3cret" not in done.said
+
+
+def test_nobody_answers_and_the_file_has_all(tmp_path: Path) -> None:
+    spool = tmp_path / "events.ndjson"
+    spool.write_text('{"run": {"runId": "of another job"}}\n')
+    done = check(tmp_path, made(transport=Transport.composite, location=str(spool), url=NOBODY))
+    assert done.code == 1
+    told = f"error: {PREFIX}transport.transports.b_http.url has nobody who answers; events do not arrive: start"
+    assert done.said.count(told) == 1
+    assert f"error: {PREFIX}transport.transports.a_file" not in done.said
+    count = len(spool.read_text().splitlines()) - 1
+    assert done.counts == [count, count, 0]
+    assert count > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "told", "counts"),
+    [
+        ({f"{PREFIX}namespce": "x"}, [f"{PREFIX}namespce is no key", f"did you mean {PREFIX}namespace?"], None),
+        ({f"{PREFIX}filter.rddEventsDisabled": "yes"},
+         [f"{PREFIX}filter.rddEventsDisabled is neither true nor false", "cannot be used by the listener"], [0, 0]),
+    ],
+    ids=["a key that nobody knows", "a value that ends the listener"],
+)  # fmt: skip
+def test_a_mistyped_conf(tmp_path: Path, change: dict[str, str], told: list[str], counts: list[int] | None) -> None:
+    spool = tmp_path / "events.ndjson"
+    done = check(tmp_path, made(transport=Transport.file, location=str(spool)) | change)
+    assert done.code == 1
+    assert [text for text in told if text not in done.said] == []
+    assert done.counts == (counts or [len(spool.read_text().splitlines())] * 2)
+
+
+@pytest.mark.parametrize(
+    ("package", "told"),
+    [
+        ("io.openlineage:openlineage-spark_2.13:0.0.9",
+         "spark.jars.packages names what no repository has: io.openlineage#openlineage-spark_2.13;0.0.9"),
+        ("org.slf4j:slf4j-api:2.0.17",
+         "spark.extraListeners names io.openlineage.spark.agent.OpenLineageSparkListener, which is in no jar"),
+    ],
+    ids=["no such release", "no listener"],
+)  # fmt: skip
+def test_packages_without_the_listener(tmp_path: Path, package: str, told: str) -> None:
+    conf = made(transport=Transport.file, location=str(tmp_path / "events.ndjson")) | {"spark.jars.packages": package}
+    done = check(tmp_path, conf)
+    assert (done.code, done.counts) == (1, [0, 0])
+    assert told in done.said
+
+
+def test_a_job_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    conf = made(transport=Transport.file, location=str(tmp_path / "events.ndjson"))
+    done = check(tmp_path, conf, "--timeout", "1")
+    assert done.code == 1
+    assert "error: the job did not end within 1 s; events do not arrive: give it more with --timeout" in done.said
+
+
+def test_a_conf_for_another_line_is_only_looked_at(tmp_path: Path) -> None:
+    here = find_line(find_spark().version)
+    other = "3.5" if here.name != "3.5" else "4.1"
+    refused = check(tmp_path, made(), "--spark", other)
+    assert refused.code == 2
+    assert f"no job can run on {other}: check it with --no-job" in refused.said
+    looked = check(tmp_path, made(line=find_line(other)), "--spark", other, "--no-job")
+    assert looked == (0, "all is well\n")
+    assert f"openlineage-spark_{here.scala}:{LISTENER}" in made()["spark.jars.packages"]
