@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SPARK_MATRIX := 3.5.9 4.3.0
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-spark-matrix check format docs bench lock clean
+.PHONY: help install demo test test-spark-matrix check format docs bench bench-spark lock clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,7 +23,7 @@ $(VENV)/.installed: locks/dev.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: install ## Start the service, send it real Spark events, show the lineage; Ctrl-C ends it
+demo: install ## Run real Spark jobs with the real listener against a service, show their lineage; Ctrl-C ends it
 	$(BIN)/python -m bridge.demo
 
 test: install ## Run all tests
@@ -54,6 +54,9 @@ docs: install ## Write the generated pages
 
 bench: install ## Measure the figures of the README
 	$(BIN)/python -m benchmarks.intake
+
+bench-spark: install ## Measure what the listener costs a Spark job
+	$(BIN)/python -m benchmarks.spark_overhead
 
 lock: install ## Resolve the dependencies anew, with hashes and without registry hosts
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \

@@ -22,7 +22,6 @@ _ROOT = Path(__file__).parent.parent
 _JOBS = _ROOT / "configs" / "demo"
 _CAPTURED = _ROOT / "tests" / "data" / "events" / "spark-4.1.4"
 _HOME = _ROOT / ".demo"
-_LAKE = _HOME / "lake"
 _START_SECONDS = 20
 _WRONG = re.compile(r"^\S*(Error|Exception)\b|UNRESOLVED|FAILED|unresolved dependency|ERROR")
 _QUICK = {"spark.master": "local[2]", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
@@ -41,12 +40,6 @@ _PIPELINE = (
     Job("report", "joined, added up, addresses masked"),
     Job("broken", "fails, as jobs do", fails=True),
 )
-_AFTER_JOBS = (
-    ("lineage", "file", str(_LAKE / "revenue"), "--granularity", "step", "--columns"),
-    ("lineage", "file", str(_JOBS / "customers.csv"), "--direction", "downstream"),
-    ("runs",),
-    ("runs", "demo", "clean", "--steps"),
-)
 _AFTER_CAPTURED = (
     ("lineage", "file", "/data/out/bands", "--granularity", "step", "--columns"),
     ("lineage", "file", "/data/lake/customers", "--direction", "downstream", "--depth", "3"),
@@ -64,8 +57,8 @@ The commands above use this demonstration's store when {variable} is
 The service stays up on {url}. Ctrl-C ends it."""
 
 
-def main() -> int:
-    """Run the demonstration until Ctrl-C."""
+def main(home: Path = _HOME) -> int:
+    """Run the demonstration in a folder of its own, until Ctrl-C."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     port = os.environ.get(f"{PREFIX}SERVER__PORT", "8090")
     url = f"http://127.0.0.1:{port}"
@@ -73,14 +66,18 @@ def main() -> int:
         if client.ready():
             print(f"Something already answers on {url}: stop it, or set {PREFIX}SERVER__PORT.", file=sys.stderr)
             return 1
-        shutil.rmtree(_HOME, ignore_errors=True)
-        _HOME.mkdir()
-        os.environ[f"{PREFIX}STORE__URL"] = f"sqlite:///{_HOME / 'store.db'}"
-        log = _HOME / "service.log"
+        if home == _HOME:
+            shutil.rmtree(home, ignore_errors=True)
+        elif home.exists():
+            print(f"{home} is there already: name a new folder.", file=sys.stderr)
+            return 1
+        home.mkdir()
+        os.environ[f"{PREFIX}STORE__URL"] = f"sqlite:///{home / 'store.db'}"
+        log = home / "service.log"
         with log.open("wb") as said:
             service = subprocess.Popen(_command("serve", "--host", "127.0.0.1", "--port", port), stderr=said)
         try:
-            return _show(client, service, url, log)
+            return _show(client, service, url, home)
         except KeyboardInterrupt:
             return 0
         finally:
@@ -88,7 +85,8 @@ def main() -> int:
             service.wait()
 
 
-def _show(client: EventClient, service: "subprocess.Popen[bytes]", url: str, log: Path) -> int:
+def _show(client: EventClient, service: "subprocess.Popen[bytes]", url: str, home: Path) -> int:
+    log = home / "service.log"
     deadline = time.monotonic() + _START_SECONDS
     while not client.ready():
         if service.poll() is not None or time.monotonic() > deadline:
@@ -96,19 +94,10 @@ def _show(client: EventClient, service: "subprocess.Popen[bytes]", url: str, log
             return 1
         time.sleep(0.05)
     print(f"The service is up on {url}; its log is {log}.\n", flush=True)
-    try:
-        spark = find_spark()
-    except MissingPart as missing:
-        print(
-            f"Spark cannot run here: {missing}.\nInstead, events that a real Spark sent before are taken:", flush=True
-        )
-        _replay(client)
-        asked: tuple[tuple[str, ...], ...] = _AFTER_CAPTURED
-    else:
-        if not all(_run(spark, job, url) for job in _PIPELINE):
-            return 1
-        asked = _AFTER_JOBS
-    for question in asked:
+    questions = _feed(client, url, home)
+    if questions is None:
+        return 1
+    for question in questions:
         print(f"\n$ lineage-bridge {' '.join(question)}", flush=True)
         subprocess.run(_command(*question), check=True)
     store = os.environ[f"{PREFIX}STORE__URL"]
@@ -117,15 +106,34 @@ def _show(client: EventClient, service: "subprocess.Popen[bytes]", url: str, log
     return service.wait()
 
 
-def _run(spark: Spark, job: Job, url: str) -> bool:
+def _feed(client: EventClient, url: str, home: Path) -> tuple[tuple[str, ...], ...] | None:
+    """Let events come in; gives what to ask about them, or None when a job ended other than it should."""
+    try:
+        spark = find_spark()
+    except MissingPart as missing:
+        print(f"Spark cannot run here: {missing}.", flush=True)
+        print("Instead, events that a real Spark sent before are taken:", flush=True)
+        _replay(client)
+        return _AFTER_CAPTURED
+    if not all(_run(spark, job, url, home) for job in _PIPELINE):
+        return None
+    return (
+        ("lineage", "file", f"{home / 'lake' / 'revenue'}", "--granularity", "step", "--columns"),
+        ("lineage", "file", f"{_JOBS / 'customers.csv'}", "--direction", "downstream"),
+        ("runs",),
+        ("runs", "demo", "clean", "--steps"),
+    )
+
+
+def _run(spark: Spark, job: Job, url: str, home: Path) -> bool:
     """Run a job with the conf that `lineage-bridge spark conf` makes; tells whether it ended as it should."""
     print(f"$ spark-submit {job.name}.py   # {job.tells} … ", end="", flush=True)
-    folder = _HOME / job.name
+    folder = home / job.name
     folder.mkdir()
     log = folder / "spark.log"
     conf = make_conf(Wanted(find_line(spark.version), url=url, namespace="demo")) | _QUICK
     begun = time.monotonic()
-    process = start(spark, _JOBS / f"{job.name}.py", [str(_JOBS), str(_LAKE)], conf, folder, log)
+    process = start(spark, _JOBS / f"{job.name}.py", [str(_JOBS), str(home / "lake")], conf, folder, log)
     try:
         code = process.wait()
     finally:
@@ -154,4 +162,4 @@ def _command(*words: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*map(Path, sys.argv[1:])))

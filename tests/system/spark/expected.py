@@ -17,6 +17,7 @@ class Case(NamedTuple):
     catalog: Catalog | None = None
     code: int = 0
     outcome: str = "SUCCESS"
+    error: str = ""
     datasets: str = ""
     versions: dict[str, list[int | None]] = {}  # noqa: RUF012 - a table that nobody changes
     edges: str = ""
@@ -154,6 +155,7 @@ CASES = (
         "failing",
         code=1,
         outcome="FAILED (derived)",
+        error="amount is missing",
         datasets="in/orders.csv lake/good lake/bad",
         versions={"lake/good": [4]},
         edges="""
@@ -186,6 +188,7 @@ CASES = (
         ("last",),
         # A gap: the job caught this failure and ended well, and no event tells that from a driver that died of it.
         outcome="FAILED (derived)",
+        error="amount is missing",
         datasets="in/orders.csv lake/good lake/bad",
         versions={"lake/good": [4]},
         edges="""

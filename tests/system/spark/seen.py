@@ -21,20 +21,26 @@ JOIN ol_dataset t ON t.org_id = c.org_id AND t.dataset_id = c.target_id
 WHERE c.org_id = ?1 AND c.is_active
 """
 _OUTCOMES = """
-SELECT j.name, r.status, r.status_derived FROM process_run r
+SELECT j.name, r.status, r.status_derived, r.error_message FROM process_run r
 JOIN ol_job j ON j.org_id = r.org_id AND j.job_id = r.process_id
 WHERE r.org_id = ?1 AND j.job_type = 'APPLICATION'
+"""
+_RUNNING = """
+SELECT j.name FROM process_run r JOIN ol_job j ON j.org_id = r.org_id AND j.job_id = r.process_id
+WHERE r.org_id = ?1 AND r.status = 'STARTED'
 """
 
 
 class Seen(NamedTuple):
-    """The datasets, the rows of each version, `source -> target`, `source.column -> target.column HOW`, and outcomes."""
+    """The datasets, the rows of each version, `source -> target`, `source.column -> target.column HOW`, and how it ended."""
 
     datasets: set[str]
     versions: dict[str, list[int | None]]
     edges: set[str]
     columns: set[str]
     outcomes: dict[str, str]
+    errors: dict[str, str]
+    running: set[str]
 
 
 def see(store: Path, base: Path, postgres: str = "") -> Seen:
@@ -59,10 +65,11 @@ def see(store: Path, base: Path, postgres: str = "") -> Seen:
             for source, field, target, column, how, masked in db.rows(_COLUMNS, _ORG)
             if source in names and target in names
         }
-        outcomes = {
-            name: f"{status}{' (derived)' if derived else ''}" for name, status, derived in db.rows(_OUTCOMES, _ORG)
-        }
-    return Seen(set(names.values()), versions, edges, columns, outcomes)
+        ended = db.rows(_OUTCOMES, _ORG)
+        outcomes = {name: f"{status}{' (derived)' if derived else ''}" for name, status, derived, _ in ended}
+        errors = {name: error for name, _, _, error in ended if error}
+        running = {name for (name,) in db.rows(_RUNNING, _ORG)}
+    return Seen(set(names.values()), versions, edges, columns, outcomes, errors, running)
 
 
 def _short(namespace: str, name: str, base: Path, postgres: str) -> str:

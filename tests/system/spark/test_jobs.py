@@ -1,6 +1,8 @@
 """Real PySpark with the real listener against a running service: what the store shows is what each job's code does."""
 
 import json
+import os
+import signal
 from contextlib import closing
 from pathlib import Path
 
@@ -13,9 +15,18 @@ from connectors.spark.conf import Parent, Wanted
 from connectors.spark.lines import Catalog
 from tests.factories import run_uuid
 from tests.postgres import running_server
-from tests.system.service import Service, new_store
+from tests.system.service import Service, new_store, until
 from tests.system.spark.expected import CASES, JDBC, Case
-from tests.system.spark.job import POSTGRES_DRIVER, Ended, line_under_test, make_inputs, run_job
+from tests.system.spark.job import (
+    JOB_SECONDS,
+    POSTGRES_DRIVER,
+    Ended,
+    end_job,
+    line_under_test,
+    make_inputs,
+    run_job,
+    start_job,
+)
 from tests.system.spark.seen import Seen, facts, see, unexplained
 
 pytestmark = [pytest.mark.system("java", "spark"), pytest.mark.timeout(300)]
@@ -50,6 +61,9 @@ def assert_shows(seen: Seen, case: Case) -> None:
     assert unexplained(seen.edges, facts(case.edges)) == []
     assert unexplained(seen.columns, (truth - gaps) | quirks) == []
     assert seen.outcomes == {case.job: case.outcome}
+    assert (case.job in seen.errors) is bool(case.error)
+    assert case.error in seen.errors.get(case.job, "")
+    assert seen.running == set()
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join((case.job, *case.words)))
@@ -96,6 +110,23 @@ LEFT JOIN ol_run r ON r.run_id = f.owner_id
 JOIN ol_job j ON j.job_id = coalesce(r.job_id, f.owner_id) AND j.job_type = 'APPLICATION'
 WHERE f.name = 'tags'
 """
+
+
+def test_a_stream_is_alive_until_it_is_ended_and_never_looks_stuck(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    with Service(store) as service:
+        wanted = Wanted(line_under_test(), url=f"http://127.0.0.1:{service.port}", namespace="spark")
+        process = start_job(tmp_path, "endless", wanted=wanted)
+        try:
+            until(lambda: (tmp_path / "running").exists() or process.poll() is not None, "a third batch", JOB_SECONDS)
+            until(lambda: len(see(store, tmp_path).versions.get("out/ticks", ())) > 1, "two batches to be seen")
+            alive = see(store, tmp_path)
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)
+            ended = end_job(tmp_path, "endless", process)
+        until(lambda: see(store, tmp_path).running == set(), "the end to be seen")
+    assert alive.outcomes == {"endless": "STARTED"}, ended.log[-4000:]
+    assert see(store, tmp_path).outcomes["endless"] != "STARTED"
 
 
 def test_a_parent_job_owners_and_tags(tmp_path: Path) -> None:

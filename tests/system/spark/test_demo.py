@@ -1,0 +1,73 @@
+"""`make demo` as a newcomer sees it: with real Spark, and on a machine where Spark cannot run."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.system.service import ROOT, until
+
+_SECONDS = 180
+
+
+def demonstrated(home: Path, **environment: str) -> str:
+    """Run the demonstration up to the point where it waits for Ctrl-C; gives what stood on the screen."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    screen = home.with_name("screen.log")
+    with screen.open("wb") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "bridge.demo", str(home)],
+            cwd=ROOT, env=os.environ | {"LINEAGE_BRIDGE__SERVER__PORT": str(port)} | environment, stdout=said, stderr=said,
+        )  # fmt: skip
+    try:
+        until(
+            lambda: "Ctrl-C ends it" in screen.read_text() or process.poll() is not None,
+            "the demonstration",
+            _SECONDS,
+        )
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0, screen.read_text()
+    finally:
+        process.terminate()
+        process.wait(20)
+    return screen.read_text()
+
+
+@pytest.mark.system("java", "spark")
+@pytest.mark.timeout(300)
+def test_it_runs_real_jobs_and_shows_their_lineage(tmp_path: Path) -> None:
+    home = tmp_path / "demo"
+    screen = demonstrated(home)
+    lake = home / "lake"
+    for told in (
+        f"file {lake}/revenue\n├─ <- file {lake}/customers   [demo report / write lake.revenue, column]",
+        f"customer  <- file {lake}/customers.email  DIRECT/TRANSFORMATION [masked]",
+        f"revenue  <- file {lake}/orders.amount  DIRECT/AGGREGATION",
+        f"customers.csv\n└─ -> file {lake}/customers   [demo clean, column]\n   └─ -> file {lake}/revenue",
+        "an order below 100",
+        "spark conf",
+    ):
+        assert told in screen
+    runs = [line.split() for line in screen.partition("$ lineage-bridge runs\n")[2].splitlines() if " demo " in line]
+    assert [(run[2], run[4] if run[4] != "demo" else "", run[-1]) for run in runs[:3]] == [
+        ("FAILED*", "", "broken"),
+        ("SUCCESS", "4", "report"),
+        ("SUCCESS", "9", "clean"),
+    ]
+
+
+@pytest.mark.system
+def test_where_spark_cannot_run_it_says_so_and_takes_captured_events(tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "pyspark.py").write_text("raise ImportError('not here')\n")
+    screen = demonstrated(tmp_path / "demo", PYTHONPATH=str(broken))
+    assert "Spark cannot run here: " in screen
+    assert "pip install 'lineage-bridge[spark]'" in screen
+    assert "file /data/out/bands" in screen
