@@ -2,34 +2,18 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from bridge.cli.spark_check import DEFAULT_URL, check
-
-if TYPE_CHECKING:
-    from connectors.spark.conf import Wanted
+from connectors.spark.conf import Parent, Transport, Wanted, make_conf
+from connectors.spark.lines import PINNED, Catalog, find_line
 
 spark = typer.Typer(
     name="spark", help="A Spark conf that makes the listener report, and whether one does.", no_args_is_help=True
 )
 spark.command("check")(check)
-
-
-class TransportName(StrEnum):
-    """How events leave the driver."""
-
-    http = "http"
-    file = "file"
-    composite = "composite"
-
-
-class CatalogName(StrEnum):
-    """A table format to set up beside the listener."""
-
-    iceberg = "iceberg"
-    delta = "delta"
 
 
 class Form(StrEnum):
@@ -43,15 +27,15 @@ class Form(StrEnum):
 @spark.command("conf")
 def conf(
     transport: Annotated[
-        TransportName, typer.Option(help="http, file (for `lineage-bridge tail`), or composite: both.")
-    ] = TransportName.http,
+        Transport, typer.Option(help="http, file (for `lineage-bridge tail`), or composite: both.")
+    ] = Transport.http,
     line: Annotated[
         str | None,
         typer.Option(
             "--spark", help="Line of Spark; without, the newest that all table formats work on.", metavar="LINE"
         ),
     ] = None,
-    catalog: Annotated[CatalogName | None, typer.Option(help="Also set up this table format.")] = None,
+    catalog: Annotated[Catalog | None, typer.Option(help="Also set up this table format.")] = None,
     url: Annotated[str, typer.Option(help="Where the service listens.")] = DEFAULT_URL,
     location: Annotated[
         str, typer.Option(help="The file that events are appended to.")
@@ -72,19 +56,16 @@ def conf(
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
     """Print a Spark conf that works, made from choices instead of typed."""
-    from connectors.spark.conf import Parent, Transport, Wanted
-    from connectors.spark.lines import PINNED, Catalog, find_line
-
     text = _made(
         Wanted(
             line=find_line(line or PINNED),
-            transport=Transport(transport),
+            transport=transport,
             url=url,
             location=location,
             namespace=namespace,
             api_key=_key(api_key_file) if api_key_file else None,
             parent=Parent(*parent) if parent else None,
-            catalog=Catalog(catalog) if catalog else None,
+            catalog=catalog,
             warehouse=warehouse,
         ),
         form,
@@ -96,10 +77,9 @@ def conf(
     typer.echo(f"wrote {write}", err=True)
 
 
-def _made(wanted: "Wanted", form: Form) -> str:
+def _made(wanted: Wanted, form: Form) -> str:
     """Make a conf and spell it; raises ConfigError when a choice makes one that does not work."""
     from connectors.spark.check import check_conf
-    from connectors.spark.conf import make_conf
     from connectors.spark.defaults import as_flags, as_python, write_defaults
     from mappers.errors import ConfigError
 

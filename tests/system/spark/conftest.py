@@ -11,7 +11,7 @@ from connectors.spark.submit import start
 from mappers.errors import MissingPart
 from tests.system.spark.job import JOBS, POSTGRES_DRIVER, line_under_test, spark_under_test
 
-_FETCH_SECONDS = 600
+_FETCH_SECONDS = 280
 
 
 @pytest.fixture(scope="session", autouse=True)

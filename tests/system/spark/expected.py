@@ -31,6 +31,21 @@ class Case(NamedTuple):
         return self._replace(**self.differs.get(line, {}))
 
 
+_GOOD_AND_BAD = Case(
+    "caught",
+    datasets="in/orders.csv lake/good lake/bad",
+    versions={"lake/good": [4]},
+    edges="""
+        in/orders.csv -> lake/good
+        in/orders.csv -> lake/bad
+    """,
+    columns="""
+        in/orders.csv.id     -> lake/good.id      IDENTITY
+        in/orders.csv.amount -> lake/good.amount  IDENTITY
+        in/orders.csv.id     -> lake/bad.id       IDENTITY
+    """,
+)
+
 CASES = (
     Case(
         "csv_to_parquet",
@@ -151,56 +166,10 @@ CASES = (
             warehouse:default.customers.region -> warehouse:default.customers.region  IDENTITY
         """,
     ),
-    Case(
-        "failing",
-        code=1,
-        outcome="FAILED (derived)",
-        error="amount is missing",
-        datasets="in/orders.csv lake/good lake/bad",
-        versions={"lake/good": [4]},
-        edges="""
-            in/orders.csv -> lake/good
-            in/orders.csv -> lake/bad
-        """,
-        columns="""
-            in/orders.csv.id     -> lake/good.id      IDENTITY
-            in/orders.csv.amount -> lake/good.amount  IDENTITY
-            in/orders.csv.id     -> lake/bad.id       IDENTITY
-        """,
-    ),
-    Case(
-        "caught",
-        ("first",),
-        datasets="in/orders.csv lake/good lake/bad",
-        versions={"lake/good": [4]},
-        edges="""
-            in/orders.csv -> lake/good
-            in/orders.csv -> lake/bad
-        """,
-        columns="""
-            in/orders.csv.id     -> lake/good.id      IDENTITY
-            in/orders.csv.amount -> lake/good.amount  IDENTITY
-            in/orders.csv.id     -> lake/bad.id       IDENTITY
-        """,
-    ),
-    Case(
-        "caught",
-        ("last",),
-        # A gap: the job caught this failure and ended well, and no event tells that from a driver that died of it.
-        outcome="FAILED (derived)",
-        error="amount is missing",
-        datasets="in/orders.csv lake/good lake/bad",
-        versions={"lake/good": [4]},
-        edges="""
-            in/orders.csv -> lake/good
-            in/orders.csv -> lake/bad
-        """,
-        columns="""
-            in/orders.csv.id     -> lake/good.id      IDENTITY
-            in/orders.csv.amount -> lake/good.amount  IDENTITY
-            in/orders.csv.id     -> lake/bad.id       IDENTITY
-        """,
-    ),
+    _GOOD_AND_BAD._replace(job="failing", code=1, outcome="FAILED (derived)", error="amount is missing"),
+    _GOOD_AND_BAD._replace(words=("first",)),
+    # A gap: the job caught this failure and ended well, and no event tells that from a driver that died of it.
+    _GOOD_AND_BAD._replace(words=("last",), outcome="FAILED (derived)", error="amount is missing"),
     Case(
         "streaming",
         # Gaps: what the file sink writes (out/regions) is never told, and what it reads is told file by file.

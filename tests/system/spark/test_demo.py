@@ -63,6 +63,7 @@ def test_it_runs_real_jobs_and_shows_their_lineage(tmp_path: Path) -> None:
 
 
 @pytest.mark.system
+@pytest.mark.timeout(300)
 def test_where_spark_cannot_run_it_says_so_and_takes_captured_events(tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     broken.mkdir()
