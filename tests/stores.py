@@ -129,7 +129,7 @@ class Store:
         graph = self.graph(granularity)
         found = graph.find(namespace, name)
         assert found is not None, f"no dataset {namespace} {name}"
-        return {_named(graph, edge) for edge in graph.upstream(found)}
+        return {_named(graph, edge) for edge in graph.upstream([found])}
 
 
 def _named(graph: Graph, edge: Edge) -> tuple[str, ...]:

@@ -21,14 +21,13 @@ def walk(graph: Graph, start: bytes, direction: Direction, depth: int) -> Walk:
     edges: list[Edge] = []
     for _ in range(depth):
         reached: list[bytes] = []
-        for dataset in frontier:
-            found = graph.upstream(dataset) if direction == "upstream" else graph.downstream(dataset)
-            for edge in sorted(found, key=_key):
-                edges.append(edge)
-                other = edge.source if direction == "upstream" else edge.target
-                if other is not None and other not in seen:
-                    seen.add(other)
-                    reached.append(other)
+        found = graph.upstream(frontier) if direction == "upstream" else graph.downstream(frontier)
+        for edge in sorted(found, key=_key):
+            edges.append(edge)
+            other = edge.source if direction == "upstream" else edge.target
+            if other is not None and other not in seen:
+                seen.add(other)
+                reached.append(other)
         frontier = reached
         if not frontier:
             break

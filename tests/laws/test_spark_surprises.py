@@ -201,7 +201,7 @@ def test_17_without_a_configured_parent_the_application_is_the_root() -> None:
         graph = store.graph("job", FoldingRule(job="application"))
         found = graph.find("file", target)
         assert found is not None
-        assert {graph.job(edge.job).name for edge in graph.upstream(found) if edge.job} == {"report_app"}
+        assert {graph.job(edge.job).name for edge in graph.upstream([found]) if edge.job} == {"report_app"}
         stub = store.rows(
             "SELECT event_type FROM ol_run r JOIN ol_job j USING (org_id, job_id) WHERE j.name = 'daily_sales.load_report'"
         )
@@ -214,6 +214,6 @@ def test_an_applications_edges_are_those_of_its_actions_not_all_inputs_times_all
     with store_of("c_sql_tables_inmemory") as store:
         graph = store.graph()
         classes = [c for (c,) in store.rows("SELECT DISTINCT class_id FROM ol_dataset")]
-        edges = {(e.source, e.target) for c in classes for e in graph.upstream(c) if e.source and e.job}
+        edges = {(e.source, e.target) for e in graph.upstream(classes) if e.source and e.job}
         assert len(edges) == 3
         assert len(inputs) * len(outputs) - len(edges) == 21

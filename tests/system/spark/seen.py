@@ -55,10 +55,7 @@ def see(store: Path, base: Path, postgres: str = "") -> Seen:
             if dataset in names:
                 versions.setdefault(names[dataset], []).append(rows)
         edges = {
-            f"{names[edge.source]} -> {names[edge.target]}"
-            for dataset in names
-            for edge in graph.upstream(dataset)
-            if edge.source in names
+            f"{names[edge.source]} -> {names[edge.target]}" for edge in graph.upstream(names) if edge.source in names
         }
         columns = {
             f"{names[source]}.{field or '*'} -> {names[target]}.{column or '*'} {how}{' MASKED' if masked else ''}"

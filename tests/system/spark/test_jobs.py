@@ -142,7 +142,7 @@ def test_a_parent_job_owners_and_tags(tmp_path: Path) -> None:
         graph = Graph(db, "default", "job")
         names = graph.find("file", f"{tmp_path}/lake/names")
         assert names is not None
-        assert {graph.job(edge.job) for edge in graph.upstream(names) if edge.job} == {parent[:2]}
+        assert {graph.job(edge.job) for edge in graph.upstream([names]) if edge.job} == {parent[:2]}
         assert db.rows(_PARENT) == [(parent.run_id,)]
         assert set(db.rows(_OWNERS)) == {("governed", "credit-data"), (parent.name, None)}
         tags = {
