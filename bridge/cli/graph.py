@@ -33,6 +33,7 @@ def lineage(
     ] = Direction.upstream,
     depth: Annotated[int, typer.Option(min=1, help="How many datasets far.")] = 5,
     granularity: Annotated[Granularity, typer.Option(help="What counts as a job.")] = Granularity.job,
+    most: Annotated[int, typer.Option(min=1, help="How many edges at most.")] = 5_000,
     columns: Annotated[bool, typer.Option("--columns", help="Show which column is made of which.")] = False,
     config: Config = None,
 ) -> None:
@@ -51,7 +52,7 @@ def lineage(
     if start is None:
         typer.echo(f"error: no dataset {name!r} in namespace {namespace!r} in the store", err=True)
         raise typer.Exit(1)
-    found = walk(graph, start, direction.value, depth)
+    found = walk(graph, start, direction.value, depth, most)
     for line in draw(graph, found, direction.value):
         typer.echo(line)
     if columns:

@@ -17,7 +17,7 @@ def draw(graph: Graph, walk: Walk, direction: Direction) -> Iterator[str]:
     yield _dataset(graph, walk.start)
     yield from _branches(graph, walk.start, children, direction, "", {walk.start})
     if walk.cut:
-        yield "… there is more: raise --depth"
+        yield f"… there is more: raise --{'depth' if walk.cut == 'depth' else 'most'}"
 
 
 def _branches(

@@ -20,8 +20,6 @@ def views(d: Dialect) -> dict[str, str]:
         "process": _process(d),
         "run_outcome": run_outcome(d),
         "process_run": process_run(d),
-        "shown_input": _shown("ol_run_input"),
-        "shown_output": _shown("ol_run_output"),
         "dataset_version_read": dataset_version_read(),
     }
 
@@ -118,15 +116,4 @@ SELECT j.org_id, j.job_id AS process_id,
   {d.iso.format("j.created_at")} AS created_at, {d.iso.format("j.updated_at")} AS updated_at
 FROM ol_job j
 JOIN ol_namespace n ON n.org_id = j.org_id AND n.namespace_id = j.namespace_id
-"""
-
-
-def _shown(table: str) -> str:
-    """Show a side of a run's I/O; a job that emits snapshots shows only its newest of that side."""
-    return f"""
-SELECT x.* FROM {table} x
-JOIN ol_job j ON j.org_id = x.org_id AND j.job_id = x.job_id
-WHERE NOT coalesce(j.emits_snapshots, FALSE) OR x.last_seen = (
-  SELECT max(y.last_seen) FROM {table} y
-  WHERE y.org_id = x.org_id AND y.run_id = x.run_id AND y.job_id = x.job_id)
 """
