@@ -1,11 +1,11 @@
 """Edges as runs and declarations assert them, found for many datasets at once, in either direction.
 
 A run with explicit entries asserts only those; any other run asserts what its column lineage names and, weaker, all
-of its inputs. An edge is looked up by its target, or by its target and source: both find the same edges.
+of its inputs. Edges are looked up by their targets or by their sources: both find the same ones.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Collection, Iterator
+from typing import Any, Literal, NamedTuple
 
 from bridge.store.database import Database
 from mappers.canonical.identity import NOBODY, split_ids
@@ -19,15 +19,14 @@ _SHOWN = """
   WHERE y.org_id = {side}.org_id AND y.run_id = {side}.run_id AND y.job_id = {side}.job_id))
 """
 _INFERRED = f"""
-SELECT DISTINCT g.a, o.job_id, {{above}}, i.dataset_id
-FROM {{{{given}}}} g
-CROSS JOIN ol_run_output o
+SELECT DISTINCT o.dataset_id, o.job_id, {{above}}, i.dataset_id
+FROM ol_run_output o
 JOIN ol_job j ON j.org_id = o.org_id AND j.job_id = o.job_id
 JOIN ol_run r ON r.org_id = o.org_id AND r.run_id = o.run_id
 LEFT JOIN ol_run p ON p.org_id = r.org_id AND p.run_id = r.parent_run_id
-LEFT JOIN ol_run_input i ON i.org_id = o.org_id AND i.run_id = o.run_id AND i.job_id = o.job_id
+{{join}} ol_run_input i ON i.org_id = o.org_id AND i.run_id = o.run_id AND i.job_id = o.job_id
   AND {_SHOWN.format(side="i", table="ol_run_input")}
-WHERE o.org_id = ?1 AND o.dataset_id = g.a AND r.created_at <= ?2 AND {{also}}
+WHERE o.org_id = ?1 AND {{end}} {{{{among}}}} AND r.created_at <= ?2
   AND o.dropped_at IS NULL AND NOT r.explicit AND {_SHOWN.format(side="o", table="ol_run_output")}
 """
 _COLUMNS = """
@@ -39,59 +38,45 @@ WHERE l.org_id = ?1 AND l.target_id {{among}} AND r.created_at <= ?2
   AND NOT l.explicit AND NOT r.explicit AND l.columns_set IS NOT NULL
 """
 _EXPLICIT = """
-SELECT DISTINCT g.a, l.job_id, {above}, e.source_id
-FROM {{given}} g
-CROSS JOIN lineage_edge e
+SELECT DISTINCT e.target_id, l.job_id, {above}, e.source_id
+FROM lineage_edge e
 JOIN run_lineage l ON l.org_id = e.org_id AND l.job_id = e.job_id AND l.target_id = e.target_id AND l.explicit
 JOIN ol_run r ON r.org_id = l.org_id AND r.run_id = l.run_id
 LEFT JOIN ol_run p ON p.org_id = r.org_id AND p.run_id = r.parent_run_id
-WHERE e.org_id = ?1 AND e.target_id = g.a AND r.created_at <= ?2 AND {also}
+WHERE e.org_id = ?1 AND {end} {{among}} AND r.created_at <= ?2
   AND e.edge_role = 'DERIVES' AND e.evidence = 'explicit' AND e.source_type = 'dataset'
 """
 _DECLARED = """
 SELECT e.target_id, e.job_id, e.source_id
-FROM {{given}} g
-CROSS JOIN lineage_edge e
+FROM lineage_edge e
 LEFT JOIN ol_job j ON j.org_id = e.org_id AND j.job_id = e.job_id
 LEFT JOIN ol_dataset t ON t.org_id = e.org_id AND t.dataset_id = e.target_id AND e.job_id = ?3
-WHERE e.org_id = ?1 AND e.target_id = g.a AND e.first_seen <= ?2 AND {also}
+WHERE e.org_id = ?1 AND {end} {{among}} AND e.first_seen <= ?2
   AND e.edge_role = 'DERIVES' AND e.evidence = 'declared'
   AND (e.declared_io = j.declared_io OR e.declared_lineage = coalesce(j.declared_lineage, t.declared_lineage))
 """
 _DECLARED_IO = """
 SELECT DISTINCT e.target_id, e.job_id, i.source_id
-FROM {{given}} g
-CROSS JOIN lineage_edge e
+FROM lineage_edge e
 JOIN ol_job j ON j.org_id = e.org_id AND j.job_id = e.job_id AND j.declared_lineage IS NULL
-LEFT JOIN lineage_edge i ON i.org_id = e.org_id AND i.target_id = e.job_id AND i.edge_role = 'CONSUMES'
+{join} lineage_edge i ON i.org_id = e.org_id AND i.target_id = e.source_id AND i.edge_role = 'CONSUMES'
   AND i.evidence = 'declared' AND i.declared_io = j.declared_io
-WHERE e.org_id = ?1 AND e.target_id = g.a AND e.first_seen <= ?2 AND {also}
+WHERE e.org_id = ?1 AND {end} {{among}} AND e.first_seen <= ?2
   AND e.edge_role = 'PRODUCES' AND e.evidence = 'declared' AND e.declared_io = j.declared_io
 """
 _RENAMED = """
-SELECT DISTINCT g.a, s.source_id FROM {{given}} g CROSS JOIN dataset_succession s
-WHERE s.org_id = ?1 AND s.target_id = g.a AND s.renamed_at <= ?2 AND {also}
+SELECT DISTINCT s.target_id, s.source_id FROM dataset_succession s
+WHERE s.org_id = ?1 AND {end} {{among}} AND s.renamed_at <= ?2
 """
-#: Every pair that may be an edge: what is asserted about it is looked up afterwards.
-_PAIRS = """
-SELECT o.dataset_id, i.dataset_id FROM ol_run_input i
-JOIN ol_run_output o ON o.org_id = i.org_id AND o.run_id = i.run_id AND o.job_id = i.job_id
-WHERE i.org_id = ?1 AND i.dataset_id {among}
-"""
-_ASSERTED_PAIRS = """
+_COLUMN_PAIRS = """
 SELECT target_id, source_id FROM lineage_edge
-WHERE org_id = ?1 AND source_id {among} AND edge_role = 'DERIVES' AND target_type = 'dataset'
+WHERE org_id = ?1 AND source_id {among} AND edge_role = 'DERIVES' AND evidence = 'column'
 """
-_DECLARED_PAIRS = """
-SELECT o.target_id, i.source_id FROM lineage_edge i
-JOIN lineage_edge o ON o.org_id = i.org_id AND o.source_id = i.target_id AND o.edge_role = 'PRODUCES'
-WHERE i.org_id = ?1 AND i.source_id {among} AND i.edge_role = 'CONSUMES' AND i.evidence = 'declared'
-"""
-_RENAMED_PAIRS = "SELECT target_id, source_id FROM dataset_succession WHERE org_id = ?1 AND source_id {among}"
 _SETS = "SELECT set_id, members FROM lineage_set WHERE org_id = ?1 AND set_id {among}"
-_LINES = """
-SELECT c.lineage_id, c.source_id FROM {{given}} g CROSS JOIN column_lineage c
-WHERE c.org_id = ?1 AND c.target_id = g.a AND {also}
+_LINES_INTO = "SELECT lineage_id, source_id FROM column_lineage WHERE org_id = ?1 AND target_id {among}"
+_LINES_BETWEEN = """
+SELECT c.lineage_id, c.source_id FROM {given} g CROSS JOIN column_lineage c
+WHERE c.org_id = ?1 AND c.target_id = g.a AND c.source_id = g.b
 """
 
 
@@ -113,53 +98,56 @@ class Edges:
 
     def __init__(self, db: Database, org: str, *, by_run: bool = False, until: int = EVER) -> None:
         self._db = db
-        self._bound = (org, until)
+        self._org = org
+        self._until = until
         self._above = f"{'r.run_uuid' if by_run else 'NULL'}, r.parent_job_id, p.parent_job_id, r.root_job_id"
 
-    def into(self, targets: Iterable[bytes]) -> Iterator[Found]:
+    def into(self, targets: Collection[bytes]) -> Iterator[Found]:
         """Find the edges into datasets; a job that reads nothing gives an edge without a source."""
-        return self._found([(target,) for target in targets])
+        yield from self._stated(targets, "target")
+        stated = self._columns(targets)
+        if stated:
+            yield from self._by_columns(stated, self._db.among(_LINES_INTO, targets, self._org))
 
-    def out_of(self, sources: Iterable[bytes]) -> Iterator[Found]:
+    def out_of(self, sources: Collection[bytes]) -> Iterator[Found]:
         """Find the edges out of datasets."""
-        wanted = list(sources)
-        pairs: set[tuple[bytes, ...]] = set()
-        for sql in (_PAIRS, _ASSERTED_PAIRS, _DECLARED_PAIRS, _RENAMED_PAIRS):
-            pairs.update(self._db.among(sql, wanted, self._bound[0]))
-        return self._found(sorted(pairs))
+        yield from self._stated(sources, "source")
+        pairs = sorted(set(self._db.among(_COLUMN_PAIRS, sources, self._org)))
+        if pairs:
+            stated = self._columns({target for target, _ in pairs})
+            yield from self._by_columns(stated, self._db.given(_LINES_BETWEEN, pairs, self._org))
 
-    def _found(self, given: list[tuple[bytes, ...]]) -> Iterator[Found]:
-        """Look up each (target) or (target, source)."""
-        if not given:
-            return
-        paired = len(given[0]) > 1
-        yield from self._stated(_INFERRED, "inferred", "i.dataset_id", given, paired)
-        yield from self._by_columns(given, paired)
-        yield from self._stated(_EXPLICIT, "explicit", "e.source_id", given, paired)
-        for sql, source, more in ((_DECLARED, "e.source_id", (NOBODY,)), (_DECLARED_IO, "i.source_id", ())):
-            for target, job, origin in self._db.given(self._filled(sql, source, paired), given, *self._bound, *more):
-                yield Found(target, job, None, None, None, None, origin, "declared")
-        for target, origin in self._db.given(self._filled(_RENAMED, "s.source_id", paired), given, *self._bound):
-            yield Found(target, NOBODY, None, None, None, None, origin, "explicit")
+    def _stated(self, ends: Collection[bytes], side: Literal["source", "target"]) -> Iterator[Found]:
+        """Find the edges that tables name one by one."""
+        io = "o" if side == "target" else "i"
+        for sql, end, evidence in (
+            (_INFERRED, f"{io}.dataset_id", "inferred"),
+            (_EXPLICIT, f"e.{side}_id", "explicit"),
+        ):
+            for row in self._among(sql, end, ends):
+                yield Found._make((*row, evidence))
+        io_end = "e.target_id" if side == "target" else "i.source_id"
+        declared = self._among(_DECLARED, f"e.{side}_id", ends, NOBODY) + self._among(_DECLARED_IO, io_end, ends)
+        for target, job, source in declared:
+            yield Found(target, job, None, None, None, None, source, "declared")
+        for target, source in self._among(_RENAMED, f"s.{side}_id", ends):
+            yield Found(target, NOBODY, None, None, None, None, source, "explicit")
 
-    def _stated(
-        self, sql: str, evidence: str, source: str, given: list[tuple[bytes, ...]], paired: bool
-    ) -> Iterator[Found]:
-        for row in self._db.given(self._filled(sql, source, paired), given, *self._bound):
-            yield Found._make((*row, evidence))
+    def _among(self, sql: str, end: str, ends: Collection[bytes], *more: bytes) -> list[tuple[Any, ...]]:
+        # A join that must find its right side may begin there; one that need not reads all of its left side.
+        whole = sql.format(above=self._above, end=end, join="JOIN" if end.startswith("i.") else "LEFT JOIN")
+        return self._db.among(whole, ends, self._org, self._until, *more)
 
-    def _by_columns(self, given: list[tuple[bytes, ...]], paired: bool) -> Iterator[Found]:
-        targets = sorted({target for target, *_ in given})
-        stated = self._db.among(_COLUMNS.format(above=self._above), targets, *self._bound)
-        if not stated:
-            return
-        org = self._bound[0]
-        lines = dict(self._db.given(self._filled(_LINES, "c.source_id", paired), given, org))
-        sets = self._db.among(_SETS, sorted({row[-1] for row in stated}), org)
-        sources = {set_id: {lines[line] for line in split_ids(members) if line in lines} for set_id, members in sets}
+    def _columns(self, targets: Collection[bytes]) -> list[tuple[Any, ...]]:
+        return self._among(_COLUMNS, "", targets)
+
+    def _by_columns(self, stated: list[tuple[Any, ...]], lines: list[tuple[Any, ...]]) -> Iterator[Found]:
+        """Give the edges that column lineage names, of those whose lines are given."""
+        source_of = dict(lines)
+        sets = self._db.among(_SETS, sorted({row[-1] for row in stated}), self._org)
+        sources = {
+            set_id: {source_of[line] for line in split_ids(members) if line in source_of} for set_id, members in sets
+        }
         for row in stated:
             for source in sources[row[-1]]:
                 yield Found._make((*row[:-1], source, "column"))
-
-    def _filled(self, sql: str, source: str, paired: bool) -> str:
-        return sql.format(above=self._above, also=f"{source} = g.b" if paired else "TRUE")
