@@ -114,3 +114,20 @@ def test_both_ends_of_an_edge_know_it(said: list[Json]) -> None:
 )
 def test_both_ends_of_a_real_edge_know_it(store: Store, name: str) -> None:
     assert_both_ends_agree(store.apply(*captured(f"spark-4.1.4/{name}.ndjson")))
+
+
+@pytest.mark.parametrize("direction", ["upstream", "downstream"])
+def test_no_table_is_read_as_a_whole(
+    sqlite_store: Store, direction: Direction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sqlite_store.apply(*captured("spark-4.1.4/b_join_aggregate.ndjson"), *writes(CHAIN))
+    read, plans = sqlite_store.db.rows, []
+
+    def explained(sql: str, *values: object) -> list[tuple[object, ...]]:
+        plans.extend((step, sql) for *_, step in read(f"EXPLAIN QUERY PLAN {sql}", *values))
+        return read(sql, *values)
+
+    monkeypatch.setattr(sqlite_store.db, "rows", explained)
+    walked(sqlite_store, "b", direction)
+    assert len(plans) > 20
+    assert [plan for plan in plans if plan[0].startswith("SCAN") and "CONSTANT" not in plan[0]] == []
