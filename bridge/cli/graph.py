@@ -1,12 +1,20 @@
 """`lineage-bridge lineage` and `export`."""
 
 import sys
+from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bridge.cli.options import Config, load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bridge.store.columns import ColumnLine
+    from bridge.store.graph import Graph
+    from bridge.store.walk import Walk
 
 
 class Direction(StrEnum):
@@ -14,6 +22,15 @@ class Direction(StrEnum):
 
     upstream = "upstream"
     downstream = "downstream"
+
+
+class Form(StrEnum):
+    """How a walk is printed."""
+
+    tree = "tree"
+    json = "json"
+    mermaid = "mermaid"
+    dot = "dot"
 
 
 class Granularity(StrEnum):
@@ -34,33 +51,53 @@ def lineage(
     depth: Annotated[int, typer.Option(min=1, help="How many datasets far.")] = 5,
     granularity: Annotated[Granularity, typer.Option(help="What counts as a job.")] = Granularity.job,
     most: Annotated[int, typer.Option(min=1, help="How many edges at most.")] = 5_000,
+    as_of: Annotated[
+        datetime | None, typer.Option(help="Only what runs said that had begun by then (UTC).", metavar="TIME")
+    ] = None,
     columns: Annotated[bool, typer.Option("--columns", help="Show which column is made of which.")] = False,
+    output: Annotated[Form, typer.Option(help="A tree, or for another program.")] = Form.tree,
     config: Config = None,
 ) -> None:
     """Show where a dataset comes from, or what is made of it."""
     settings = load(config)
     from bridge.bootstrap import open_store
-    from bridge.cli.tree import draw
+    from bridge.store.columns import column_lines
     from bridge.store.graph import Graph
     from bridge.store.walk import walk
     from mappers.folding import FoldingRule
 
     rule = FoldingRule(settings.folding.job, settings.folding.step)
     db = open_store(settings)
-    graph = Graph(db, settings.org, granularity.value, rule)
+    graph = Graph(db, settings.org, granularity.value, rule, *([_micros(as_of)] if as_of else []))
     start = graph.find(namespace, name)
     if start is None:
         typer.echo(f"error: no dataset {name!r} in namespace {namespace!r} in the store", err=True)
         raise typer.Exit(1)
     found = walk(graph, start, direction.value, depth, most)
-    for line in draw(graph, found, direction.value):
+    lines = column_lines(db, settings.org, found.edges) if columns else None
+    for line in _printed(graph, found, lines, direction, output):
         typer.echo(line)
-    if columns:
-        from bridge.cli.columns import draw_columns
-        from bridge.store.columns import column_lines
 
-        for line in draw_columns(graph, found, column_lines(db, settings.org, found.edges)):
-            typer.echo(line)
+
+def _micros(moment: datetime) -> int:
+    zoned = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return int(zoned.timestamp()) * 1_000_000 + zoned.microsecond
+
+
+def _printed(
+    graph: "Graph", found: "Walk", lines: "list[ColumnLine] | None", direction: Direction, form: Form
+) -> "Iterator[str]":
+    from bridge.cli.columns import draw_columns
+    from bridge.cli.diagram import as_dot, as_json, as_mermaid
+    from bridge.cli.tree import draw
+
+    if form is Form.json:
+        yield as_json(graph, found, lines or [])
+    elif form is Form.tree:
+        yield from draw(graph, found, direction.value)
+        yield from draw_columns(graph, found, lines) if lines is not None else ()
+    else:
+        yield from (as_mermaid if form is Form.mermaid else as_dot)(graph, found)
 
 
 def export(

@@ -15,24 +15,33 @@ def draw(graph: Graph, walk: Walk, direction: Direction) -> Iterator[str]:
         if at is not None:
             children.setdefault(at, []).append(edge)
     yield _dataset(graph, walk.start)
-    yield from _branches(graph, walk.start, children, direction, "", {walk.start})
+    yield from _branches(graph, walk.start, children, direction)
     if walk.cut:
         yield f"… there is more: raise --{'depth' if walk.cut == 'depth' else 'most'}"
 
 
-def _branches(
-    graph: Graph, at: bytes, children: dict[bytes, list[Edge]], direction: Direction, indent: str, drawn: set[bytes]
-) -> Iterator[str]:
-    edges = children.get(at, [])
-    for i, edge in enumerate(edges):
-        last = i == len(edges) - 1
+def _branches(graph: Graph, start: bytes, children: dict[bytes, list[Edge]], direction: Direction) -> Iterator[str]:
+    """Unfold datasets depth first; a chain may be longer than calls can be nested."""
+    drawn = {start}
+    unfolding = [("", iter(_marked(children.get(start, []))))]
+    while unfolding:
+        indent, edges = unfolding[-1]
+        found = next(edges, None)
+        if found is None:
+            unfolding.pop()
+            continue
+        edge, last = found
         other = edge.source if direction == "upstream" else edge.target
         again = other is not None and other in drawn
         line = _line(graph, edge, other, direction) + (" (see above)" if again else "")
         yield f"{indent}{'└─' if last else '├─'} {line}"
         if other is not None and not again:
             drawn.add(other)
-            yield from _branches(graph, other, children, direction, indent + ("   " if last else "│  "), drawn)
+            unfolding.append((indent + ("   " if last else "│  "), iter(_marked(children.get(other, [])))))
+
+
+def _marked(edges: list[Edge]) -> list[tuple[Edge, bool]]:
+    return [(edge, edge is edges[-1]) for edge in edges]
 
 
 def _line(graph: Graph, edge: Edge, other: bytes | None, direction: Direction) -> str:

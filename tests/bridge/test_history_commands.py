@@ -4,19 +4,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from bridge.cli.main import app as command
-from bridge.store.sqlite import SqliteDatabase
 from tests import factories as make
-from tests.api.service import store_file
-from tests.factories import Json, action, app, at, dataset, done, field, run_event, run_uuid
-from tests.stores import Store
+from tests.bridge.conftest import Ask, url_of
+from tests.factories import action, app, at, dataset, done, field, run_event, run_uuid
 
 HEAD = "BEGAN (UTC)          STATUS        LASTED  ROWS WRITTEN  JOB\n"
 DERIVED = (
@@ -30,27 +24,6 @@ FAILED = [
     action("FAIL", 3, "\n boom\tin \x1b[31mred\nat line 7"), app("COMPLETE", 4.25),
 ]  # fmt: skip
 LATER = [run_event("START", 10, run=9, job="load"), run_event("RUNNING", 12, run=9, job="load")]
-
-Ask = Callable[..., Result]
-
-
-def url_of(folder: Path, *events: Json) -> str:
-    """Make a store of events; gives its address."""
-    path = store_file(folder)
-    with closing(SqliteDatabase.writing(path)) as db:
-        Store(db=db).apply_each(*events)
-    return f"sqlite:///{path}"
-
-
-@pytest.fixture
-def ask(tmp_path: Path) -> Ask:
-    def asked(words: str | list[str], *events: Json) -> Result:
-        given = {"LINEAGE_BRIDGE__STORE__URL": url_of(tmp_path, *events)}
-        listed = words.split() if isinstance(words, str) else words
-        return CliRunner(env=given).invoke(command, listed, catch_exceptions=False)
-
-    return asked
-
 
 RUNNING = "2026-01-01 00:00:10  running                             jobs load   (last activity 2026-01-01 00:00:12)\n"
 APP_FAILED = (

@@ -1,0 +1,34 @@
+"""Commands asked in this process, on a store of the events that a test names."""
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from bridge.cli.main import app as command
+from bridge.store.sqlite import SqliteDatabase
+from tests.api.service import store_file
+from tests.factories import Json
+from tests.stores import Store
+
+Ask = Callable[..., Result]
+
+
+def url_of(folder: Path, *events: Json) -> str:
+    """Make a store of events; gives its address."""
+    path = store_file(folder)
+    with closing(SqliteDatabase.writing(path)) as db:
+        Store(db=db).apply_each(*events)
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Ask:
+    def asked(words: str | list[str], *events: Json) -> Result:
+        given = {"LINEAGE_BRIDGE__STORE__URL": url_of(tmp_path, *events)}
+        listed = words.split() if isinstance(words, str) else words
+        return CliRunner(env=given).invoke(command, listed, catch_exceptions=False)
+
+    return asked
