@@ -42,9 +42,25 @@ class Granularity(StrEnum):
     root = "root"
 
 
+DatasetNamespace = Annotated[
+    str, typer.Argument(help="The dataset's namespace, such as `file`; or namespace and name in one.")
+]
+DatasetName = Annotated[str | None, typer.Argument(help="The dataset's name, such as `/data/out/bands`.")]
+
+
+def located(graph: "Graph", namespace: str, name: str | None) -> bytes:
+    """Find the dataset that is asked for; ends the command when there is none."""
+    found = graph.find_whole(namespace) if name is None else graph.find(namespace, name)
+    if found is None:
+        called = f"{namespace!r}" if name is None else f"{name!r} in namespace {namespace!r}"
+        typer.echo(f"error: no dataset {called} in the store", err=True)
+        raise typer.Exit(1)
+    return found
+
+
 def lineage(
-    namespace: Annotated[str, typer.Argument(help="The dataset's namespace, such as `file`.")],
-    name: Annotated[str, typer.Argument(help="The dataset's name, such as `/data/out/bands`.")],
+    namespace: DatasetNamespace,
+    name: DatasetName = None,
     direction: Annotated[
         Direction, typer.Option(help="Where the data came from, or where it goes.")
     ] = Direction.upstream,
@@ -69,11 +85,7 @@ def lineage(
     rule = FoldingRule(settings.folding.job, settings.folding.step)
     db = open_store(settings)
     graph = Graph(db, settings.org, granularity.value, rule, *([_micros(as_of)] if as_of else []))
-    start = graph.find(namespace, name)
-    if start is None:
-        typer.echo(f"error: no dataset {name!r} in namespace {namespace!r} in the store", err=True)
-        raise typer.Exit(1)
-    found = walk(graph, start, direction.value, depth, most)
+    found = walk(graph, located(graph, namespace, name), direction.value, depth, most)
     lines = column_lines(db, settings.org, found.edges) if columns else None
     for line in _printed(graph, found, lines, direction, output):
         typer.echo(line)

@@ -6,6 +6,7 @@ import typer
 
 from bridge.cli import events, graph, keys, runs, service, spark, tail
 from bridge.cli.doctor import doctor
+from bridge.cli.impact import impact
 
 #: Exit codes beside 0 and 1, documented in docs/cli.md.
 EXIT_USAGE = 2
@@ -27,6 +28,7 @@ app.command()(tail.tail)
 app.add_typer(events.rejected, name="rejected")
 app.command()(graph.lineage)
 app.command()(runs.runs)
+app.command()(impact)
 app.command()(graph.export)
 app.command()(doctor)
 app.add_typer(keys.keys, name="keys")

@@ -15,6 +15,10 @@ from mappers.openlineage.statements import name_dataset
 
 _EVIDENCE = ("explicit", "column", "declared", "inferred")
 
+_NAMESPACES = """
+SELECT namespace_uri FROM ol_namespace WHERE org_id = ?1 AND substr(?2, 1, length(namespace_uri)) = namespace_uri
+ORDER BY length(namespace_uri) DESC
+"""
 _CLASSES = "SELECT dataset_id, class_id FROM ol_dataset WHERE org_id = ?1 AND dataset_id {among}"
 _MEMBERS = "SELECT dataset_id, class_id FROM ol_dataset WHERE org_id = ?1 AND class_id {among}"
 _JOB_TYPES = "SELECT job_id, integration, job_type FROM ol_job WHERE org_id = ?1 AND job_id {among}"
@@ -69,6 +73,15 @@ class Graph:
         """Find the class of a dataset by any of its names."""
         rows = self._db.among(_CLASSES, [name_dataset(self._org, namespace, name).id], self._org)
         return rows[0][1] if rows else None
+
+    def find_whole(self, text: str) -> bytes | None:
+        """Find a dataset by namespace and name in one text, split at the longest namespace that is known."""
+        for (namespace,) in self._db.rows(_NAMESPACES, self._org, text):
+            rest = text[len(namespace) :]
+            for name in (rest, rest[1:]):  # with what stands between the two, or without
+                if name and (found := self.find(namespace, name)):
+                    return found
+        return None
 
     def dataset(self, dataset: bytes) -> Named:
         """Name a dataset."""

@@ -179,7 +179,7 @@ def test_events_may_be_marked_as_history(cli: Cli, events: Path) -> None:
         (["ingest", "absent.ndjson"], EXIT_USAGE, "no such file: absent.ndjson"),
         (["ingest"], EXIT_USAGE, "Missing argument"),
         (["ingest", "--nonsense", "-"], EXIT_USAGE, "No such option"),
-        (["lineage", "db"], EXIT_USAGE, "Missing argument"),
+        (["lineage"], EXIT_USAGE, "Missing argument"),
         (["lineage", "db", "nothing"], EXIT_HANDLED, "error: no dataset 'nothing' in namespace 'db'"),
         (["lineage", "db", "b", "--depth", "0"], EXIT_USAGE, "--depth"),
         (["lineage", "db", "b", "--direction", "sideways"], EXIT_USAGE, "--direction"),

@@ -1,0 +1,71 @@
+"""`lineage-bridge impact`."""
+
+import json
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bridge.cli.graph import DatasetName, DatasetNamespace, located
+from bridge.cli.options import Config, load
+
+if TYPE_CHECKING:
+    from bridge.store.impact import Impact, Reached
+
+
+class Output(StrEnum):
+    """For whom it is printed."""
+
+    text = "text"
+    json = "json"
+
+
+def impact(
+    namespace: DatasetNamespace,
+    name: DatasetName = None,
+    depth: Annotated[int, typer.Option(min=1, help="How many datasets far.")] = 20,
+    most: Annotated[int, typer.Option(min=1, help="How many edges at most.")] = 5_000,
+    output: Annotated[Output, typer.Option(help="A list, or one JSON object.")] = Output.text,
+    config: Config = None,
+) -> None:
+    """Show what a change of a dataset reaches: datasets, jobs, and their owners."""
+    settings = load(config)
+    from bridge.bootstrap import open_store
+    from bridge.store.graph import Graph
+    from bridge.store.impact import impact as reached_by
+    from mappers.folding import FoldingRule
+
+    db = open_store(settings)
+    graph = Graph(db, settings.org, "job", FoldingRule(settings.folding.job, settings.folding.step))
+    found = reached_by(db, settings.org, graph, located(graph, namespace, name), depth, most)
+    if output is Output.json:
+        typer.echo(json.dumps(_record(found)))
+        return
+    for line in _lines(found):
+        typer.echo(line)
+
+
+def _lines(found: "Impact") -> Iterator[str]:
+    from bridge.cli.escape import escape
+
+    for what, reached in (("datasets", found.datasets), ("jobs", found.jobs)):
+        yield f"{len(reached)} {what}"
+        for one in reached:
+            owned = f"   [{', '.join(one.owners)}]" if one.owners else ""
+            yield escape(f"  {one.distance:>3}  {one.name.namespace} {one.name.name}{owned}")
+    yield escape(f"owners: {', '.join(found.owners) or 'none known'}")
+    if found.cut:
+        yield f"… there is more: raise --{'depth' if found.cut == 'depth' else 'most'}"
+
+
+def _record(found: "Impact") -> dict[str, Any]:
+    def told(reached: "list[Reached]") -> list[dict[str, Any]]:
+        return [one.name._asdict() | {"distance": one.distance, "owners": one.owners} for one in reached]
+
+    return {
+        "datasets": told(found.datasets),
+        "jobs": told(found.jobs),
+        "owners": found.owners,
+        "cut": found.cut,
+    }
