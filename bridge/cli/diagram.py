@@ -1,11 +1,8 @@
-"""A walk in the words of other programs: Mermaid, DOT, JSON."""
+"""A walk in the words of other programs: Mermaid, DOT."""
 
-import json
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from bridge.cli.escape import escape
-from bridge.store.columns import ColumnLine
 from bridge.store.graph import Edge, Graph
 from bridge.store.walk import Walk
 
@@ -35,43 +32,6 @@ def as_dot(graph: Graph, walk: Walk) -> Iterator[str]:
             f"  n{numbers[edge.source or _UNKNOWN]} -> n{numbers[edge.target]} [label={_quoted(_how(graph, edge))}];"
         )
     yield "}"
-
-
-def as_json(graph: Graph, walk: Walk, columns: Iterable[ColumnLine]) -> str:
-    """Give one JSON object; its fields are described in docs/cli.md."""
-    return json.dumps(
-        {
-            "start": _dataset(graph, walk.start),
-            "edges": [_edge(graph, edge) for edge in walk.edges],
-            "columns": [_column(graph, line) for line in sorted(columns)],
-            "cut": walk.cut,
-        }
-    )
-
-
-def _edge(graph: Graph, edge: Edge) -> dict[str, Any]:
-    return {
-        "source": _dataset(graph, edge.source) if edge.source else None,
-        "target": _dataset(graph, edge.target),
-        "job": graph.job(edge.job)._asdict() if edge.job else None,
-        "step": edge.step or None,
-        "evidence": edge.evidence,
-        "run_id": edge.run_uuid,
-    }
-
-
-def _column(graph: Graph, line: ColumnLine) -> dict[str, Any]:
-    return {
-        "source": _dataset(graph, line.source) | {"column": line.source_field or None},
-        "target": _dataset(graph, line.target) | {"column": line.target_field or None},
-        "type": line.kind,
-        "subtype": line.subtype or None,
-        "masking": line.masking,
-    }
-
-
-def _dataset(graph: Graph, dataset: bytes) -> dict[str, Any]:
-    return graph.dataset(dataset)._asdict()
 
 
 def _numbered(walk: Walk) -> dict[bytes, int]:

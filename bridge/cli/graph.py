@@ -99,12 +99,15 @@ def _micros(moment: datetime) -> int:
 def _printed(
     graph: "Graph", found: "Walk", lines: "list[ColumnLine] | None", direction: Direction, form: Form
 ) -> "Iterator[str]":
+    import json
+
     from bridge.cli.columns import draw_columns
-    from bridge.cli.diagram import as_dot, as_json, as_mermaid
+    from bridge.cli.diagram import as_dot, as_mermaid
     from bridge.cli.tree import draw
+    from bridge.store.records import walk_record
 
     if form is Form.json:
-        yield as_json(graph, found, lines or [])
+        yield json.dumps(walk_record(graph, found, lines or []))
     elif form is Form.tree:
         yield from draw(graph, found, direction.value)
         yield from draw_columns(graph, found, lines) if lines is not None else ()

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,7 +11,7 @@ from bridge.cli.graph import DatasetName, DatasetNamespace, located
 from bridge.cli.options import Config, load
 
 if TYPE_CHECKING:
-    from bridge.store.impact import Impact, Reached
+    from bridge.store.impact import Impact
 
 
 class Output(StrEnum):
@@ -34,13 +34,14 @@ def impact(
     from bridge.bootstrap import open_store
     from bridge.store.graph import Graph
     from bridge.store.impact import impact as reached_by
+    from bridge.store.records import impact_record
     from mappers.folding import FoldingRule
 
     db = open_store(settings)
     graph = Graph(db, settings.org, "job", FoldingRule(settings.folding.job, settings.folding.step))
     found = reached_by(db, settings.org, graph, located(graph, namespace, name), depth, most)
     if output is Output.json:
-        typer.echo(json.dumps(_record(found)))
+        typer.echo(json.dumps(impact_record(found)))
         return
     for line in _lines(found):
         typer.echo(line)
@@ -57,15 +58,3 @@ def _lines(found: "Impact") -> Iterator[str]:
     yield escape(f"owners: {', '.join(found.owners) or 'none known'}")
     if found.cut:
         yield f"… there is more: raise --{'depth' if found.cut == 'depth' else 'most'}"
-
-
-def _record(found: "Impact") -> dict[str, Any]:
-    def told(reached: "list[Reached]") -> list[dict[str, Any]]:
-        return [one.name._asdict() | {"distance": one.distance, "owners": one.owners} for one in reached]
-
-    return {
-        "datasets": told(found.datasets),
-        "jobs": told(found.jobs),
-        "owners": found.owners,
-        "cut": found.cut,
-    }

@@ -16,6 +16,7 @@ UNION SELECT j.job_id, j.owner_team, j.owner_email FROM ol_job j WHERE j.org_id 
 class Reached(NamedTuple):
     """A dataset or job that a change reaches, how far away it is, and who owns it."""
 
+    id: bytes
     name: Named
     distance: int
     owners: tuple[str, ...]
@@ -43,7 +44,7 @@ def impact(db: Database, org: str, graph: Graph, start: bytes, depth: int, most:
     owners = _owners(db, org, [*datasets, *jobs])
 
     def reached(ends: dict[bytes, int], name: Callable[[bytes], Named]) -> list[Reached]:
-        told = (Reached(name(one), far, tuple(sorted(owners.get(one, ())))) for one, far in ends.items())
+        told = (Reached(one, name(one), far, tuple(sorted(owners.get(one, ())))) for one, far in ends.items())
         return sorted(told, key=lambda end: (end.distance, end.name))
 
     everybody = sorted(set().union(*owners.values()))

@@ -1,9 +1,11 @@
 """What `impact` prints, and how a dataset is named on the command line."""
 
 import json
+from uuid import UUID
 
 import pytest
 
+from mappers.openlineage.statements import name_dataset, name_job
 from tests import factories as make
 from tests.bridge.conftest import Ask
 from tests.factories import dataset, run_event
@@ -45,9 +47,12 @@ def test_what_a_change_reaches(ask: Ask, words: list[str], text: str) -> None:
 
 
 def test_json_is_a_contract(ask: Ask) -> None:
+    dataset_id, job_id = (str(UUID(bytes=named.id)) for named in (
+        name_dataset("default", "s3://lake/x", "b\n"), name_job("default", "jobs", "first"),
+    ))  # fmt: skip
     assert json.loads(ask("impact s3://lake/a --output json --depth 1", *EVENTS).stdout) == {
-        "datasets": [{"namespace": "s3://lake/x", "name": "b\n", "distance": 1, "owners": []}],
-        "jobs": [{"namespace": "jobs", "name": "first", "distance": 1, "owners": ["etl"]}],
+        "datasets": [{"id": dataset_id, "namespace": "s3://lake/x", "name": "b\n", "distance": 1, "owners": []}],
+        "jobs": [{"id": job_id, "namespace": "jobs", "name": "first", "distance": 1, "owners": ["etl"]}],
         "owners": ["etl"],
         "cut": "depth",
     }

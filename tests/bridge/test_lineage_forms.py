@@ -1,9 +1,11 @@
 """What `lineage` prints for other programs, of the past, and of graphs too large to show."""
 
 import json
+from uuid import UUID
 
 import pytest
 
+from mappers.openlineage.statements import Named, name_dataset, name_job
 from tests import factories as make
 from tests.bridge.conftest import Ask
 from tests.factories import columns, dataset, done, field, run_event
@@ -35,6 +37,10 @@ digraph lineage {
 """
 
 
+def uuid_of(named: Named) -> str:
+    return str(UUID(bytes=named.id))
+
+
 def sorted_lines(text: str) -> list[str]:
     """Leave out the numbers of nodes, which follow ids."""
     return sorted(text.translate(str.maketrans("", "", "0123456789")).splitlines())
@@ -58,13 +64,14 @@ def test_a_hostile_name_stays_a_name(ask: Ask, form: str, label: str) -> None:
 
 
 def test_json_is_a_contract(ask: Ask) -> None:
-    a, b = ({"namespace": "db", "name": name} for name in "ab")
+    a, b = ({"id": uuid_of(name_dataset("default", "db", name)), "namespace": "db", "name": name} for name in "ab")
+    first = {"id": uuid_of(name_job("default", "jobs", "first")), "namespace": "jobs", "name": "first"}
     shown = json.loads(ask("lineage db b --output json --columns --granularity run", FIRST).stdout)
     assert shown == {
         "start": b,
         "edges": [
             {
-                "source": a, "target": b, "job": {"namespace": "jobs", "name": "first"}, "step": None,
+                "source": a, "target": b, "job": first, "step": None,
                 "evidence": "column", "run_id": make.run_uuid(1),
             }
         ],
