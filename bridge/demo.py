@@ -47,8 +47,8 @@ _AFTER_CAPTURED = (
 )
 _NEXT = """
 Look further:
-  {command} spark conf                what your own Spark needs to report to this service
-  {command} spark check               tries that conf with a small job, and says what is wrong
+  {command} spark conf --url {url}    what your own Spark needs to report to this service
+  {command} spark check --url {url}   tries that conf with a small job, and says what is wrong
   {command} lineage --help            any dataset, either direction, down to columns
   {command} doctor                    is everything that came in accounted for?
   docs/spark.md, docs/cli.md, configs/bridge.yaml

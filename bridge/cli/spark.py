@@ -6,8 +6,16 @@ from typing import Annotated
 
 import typer
 
-from bridge.cli.spark_check import DEFAULT_URL, check
-from connectors.spark.conf import Parent, Transport, Wanted, make_conf
+from bridge.cli.spark_check import check
+from connectors.spark.conf import (
+    DEFAULT_LOCATION,
+    DEFAULT_URL,
+    DEFAULT_WAREHOUSE,
+    Parent,
+    Transport,
+    Wanted,
+    make_conf,
+)
 from connectors.spark.lines import PINNED, Catalog, find_line
 
 spark = typer.Typer(
@@ -36,10 +44,10 @@ def conf(
         ),
     ] = None,
     catalog: Annotated[Catalog | None, typer.Option(help="Also set up this table format.")] = None,
-    url: Annotated[str, typer.Option(help="Where the service listens.")] = DEFAULT_URL,
+    url: Annotated[str | None, typer.Option(help=f"Where the service listens; {DEFAULT_URL} without.")] = None,
     location: Annotated[
-        str, typer.Option(help="The file that events are appended to.")
-    ] = "/var/spool/lineage/events.ndjson",
+        str | None, typer.Option(help=f"The file that events are appended to; {DEFAULT_LOCATION} without.")
+    ] = None,
     namespace: Annotated[str, typer.Option(help="Namespace of the jobs.")] = "spark",
     parent: Annotated[
         tuple[str, str, str] | None,
@@ -48,7 +56,7 @@ def conf(
     api_key_file: Annotated[
         Path | None, typer.Option(help="File that holds an API key. The key stands in what is printed.")
     ] = None,
-    warehouse: Annotated[str, typer.Option(help="Where Iceberg keeps its tables.")] = "warehouse",
+    warehouse: Annotated[str | None, typer.Option(help="Where Iceberg keeps its tables; warehouse without.")] = None,
     form: Annotated[
         Form, typer.Option("--as", help="As spark-defaults.conf, as --conf flags, or as a Python dict.")
     ] = Form.defaults,
@@ -56,17 +64,29 @@ def conf(
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
     """Print a Spark conf that works, made from choices instead of typed."""
+    unused = [
+        option
+        for option, given, used in (
+            ("--url", url, transport is not Transport.file),
+            ("--api-key-file", api_key_file, transport is not Transport.file),
+            ("--location", location, transport is not Transport.http),
+            ("--warehouse", warehouse, catalog is Catalog.iceberg),
+        )
+        if given is not None and not used
+    ]
+    if unused:
+        raise typer.BadParameter(f"nothing uses {', '.join(unused)} here: choose another --transport or --catalog")
     text = _made(
         Wanted(
             line=find_line(line or PINNED),
             transport=transport,
-            url=url,
-            location=location,
+            url=url or DEFAULT_URL,
+            location=location or DEFAULT_LOCATION,
             namespace=namespace,
             api_key=_key(api_key_file) if api_key_file else None,
             parent=Parent(*parent) if parent else None,
             catalog=catalog,
-            warehouse=warehouse,
+            warehouse=warehouse or DEFAULT_WAREHOUSE,
         ),
         form,
     )

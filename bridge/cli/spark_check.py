@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from connectors.spark.findings import Finding
     from connectors.spark.submit import Spark
 
-DEFAULT_URL = "http://127.0.0.1:8090"
-
 
 def check(
     conf_file: Annotated[
@@ -21,12 +19,12 @@ def check(
         str | None, typer.Option("--spark", help="Line of Spark; that of the PySpark here without.", metavar="LINE")
     ] = None,
     timeout: Annotated[float, typer.Option(help="How many seconds the job may take.", min=1)] = 120,
-    no_job: Annotated[bool, typer.Option("--no-job", help="Only look at the conf.")] = False,
+    no_job: Annotated[bool, typer.Option("--no-job", help="Look at the conf: ask no service, run no job.")] = False,
     spark_log: Annotated[Path | None, typer.Option(help="Keep what the job's driver says in this file.")] = None,
 ) -> None:
     """Check a conf: its keys and values, and whether the events of a small job arrive through it."""
     from connectors.spark.check import check_conf
-    from connectors.spark.conf import Wanted, make_conf
+    from connectors.spark.conf import DEFAULT_URL, Wanted, make_conf
     from connectors.spark.defaults import read_defaults
     from connectors.spark.lines import PINNED, find_line
     from connectors.spark.preflight import ask_services
@@ -48,7 +46,8 @@ def check(
     else:
         _tell(findings)
     matter = sum(finding.matters for finding in findings)
-    typer.echo(f"{matter} finding(s) to correct" if matter else "all is well")
+    well = "all is well" if here else "nothing to correct in the conf; neither the service nor a job was tried"
+    typer.echo(f"{matter} finding(s) to correct" if matter else well)
     if matter:
         raise typer.Exit(1)
 

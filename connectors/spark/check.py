@@ -92,6 +92,9 @@ def _transport(at: str, ours: Mapping[str, str]) -> Iterator[Finding]:
     for wanting, key in (("http", "url"), ("file", "location"), ("kafka", "topicName")):
         if kind == wanting and f"{at}{key}" not in ours:
             yield Finding(f"{name}{key}", Effect.silent, "is missing", f"say where {kind} brings the events")
+    if kind == "file" and not ours.get(f"{at}location", "/").strip().startswith("/"):
+        problem = "is no absolute path: it is meant from wherever the driver starts, and a bare name is never written"
+        yield Finding(f"{name}location", Effect.silent, problem, "write it from / on")
     if kind == "http":
         yield from _http(at, ours)
     inner = sorted({key.removeprefix(f"{at}transports.").partition(".")[0] for key in ours
@@ -151,7 +154,8 @@ def _parent(ours: Mapping[str, str]) -> Iterator[Finding]:
 def _listener(conf: Mapping[str, str]) -> Iterator[Finding]:
     classes = [name.strip() for name in conf.get("spark.extraListeners", "").split(",")]
     if LISTENER_CLASS not in classes:
-        remedy = f"set it to {','.join([*filter(None, classes), LISTENER_CLASS])}"
+        others = [name for name in classes if name and "openlineage" not in name.lower()]
+        remedy = f"set it to {','.join([*others, LISTENER_CLASS])}"
         yield Finding("spark.extraListeners", Effect.silent, "does not name the listener", remedy)
     if conf.get(f"{PREFIX}disabled", "").strip().lower() == "true":
         yield Finding(f"{PREFIX}disabled", Effect.silent, "turns the listener off", "leave it out")

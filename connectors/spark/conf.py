@@ -8,6 +8,9 @@ from connectors.spark.lines import Catalog, Line
 
 #: Every key of the listener begins with this.
 PREFIX = "spark.openlineage."
+DEFAULT_URL = "http://127.0.0.1:8090"
+DEFAULT_LOCATION = "/var/spool/lineage/events.ndjson"
+DEFAULT_WAREHOUSE = "warehouse"
 LISTENER_CLASS = "io.openlineage.spark.agent.OpenLineageSparkListener"
 
 _CATALOGS = {
@@ -44,13 +47,13 @@ class Wanted(NamedTuple):
 
     line: Line
     transport: Transport = Transport.http
-    url: str = "http://127.0.0.1:8090"
-    location: str = "/var/spool/lineage/events.ndjson"
+    url: str = DEFAULT_URL
+    location: str = DEFAULT_LOCATION
     namespace: str = "spark"
     api_key: str | None = None
     parent: Parent | None = None
     catalog: Catalog | None = None
-    warehouse: str = "warehouse"
+    warehouse: str = DEFAULT_WAREHOUSE
 
 
 def make_conf(wanted: Wanted) -> dict[str, str]:

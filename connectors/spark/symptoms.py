@@ -39,17 +39,22 @@ _OF_JOBS = (
     ),
 )  # fmt: skip
 
+_NEW_KEY = (
+    "make one with `lineage-bridge keys create NAME --scope ingest`, put its hash into server.api_keys of the"
+    " service, and let `spark conf --api-key-file` write it"
+)
+
 #: Why the listener could not send an event.
 _OF_EVENTS = (
     Symptom(
         r"HttpTransportResponseException: code: 401", "auth.apiKey",
         "was refused with 401: no key, or none of the service",
-        "make one with `lineage-bridge keys create NAME --scope ingest`",
+        _NEW_KEY,
     ),
     Symptom(
         r"HttpTransportResponseException: code: 403", "auth.apiKey",
         "was refused with 403: the key may not send events",
-        "make one with `lineage-bridge keys create NAME --scope ingest`",
+        _NEW_KEY,
     ),
     Symptom(
         r"HttpTransportResponseException: code: (404|405)", "url", "leads to where no events are taken (answer {0})",

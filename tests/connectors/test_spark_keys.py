@@ -3,7 +3,7 @@
 import pytest
 
 from connectors.spark.check import check_conf
-from connectors.spark.conf import PREFIX, Transport, Wanted, make_conf
+from connectors.spark.conf import LISTENER_CLASS, PREFIX, Transport, Wanted, make_conf
 from connectors.spark.findings import Effect, Finding
 from connectors.spark.lines import find_line
 from connectors.spark.lookup import holders, is_section, matches, nearest
@@ -192,3 +192,26 @@ def test_keys_stand_in_sections() -> None:
     assert is_section("a.x", ["a.*.c"])
     assert not is_section("a.x.c", ["a.*.c"])
     assert nearest("zzz", ["abc"], 0.8) is None
+
+
+@pytest.mark.parametrize(
+    ("listeners", "remedy"),
+    [
+        ("", LISTENER_CLASS),
+        ("io.openlineage.spark.agent.OpenLineageListener", LISTENER_CLASS),
+        ("com.example.Mine,io.openlineage.OpenLineageSparkListener", f"com.example.Mine,{LISTENER_CLASS}"),
+    ],
+)
+def test_a_listener_that_is_not_named_is_named_in_the_place_of_what_looks_like_it(
+    listeners: str, remedy: str
+) -> None:
+    (finding,) = check_conf(conf() | {"spark.extraListeners": listeners})
+    assert (finding.key, finding.remedy) == ("spark.extraListeners", f"set it to {remedy}")
+
+
+@pytest.mark.parametrize(
+    ("location", "found"), [("/a/e.ndjson", []), ("e.ndjson", [SILENT]), ("a/e.ndjson", [SILENT])]
+)
+def test_a_file_has_an_absolute_path(location: str, found: list[Effect]) -> None:
+    given = conf(Transport.file, **{"transport.location": location})
+    assert [effect for key, effect in told(given) if key == "transport.location"] == found

@@ -63,6 +63,11 @@ def test_it_is_written_for_the_owner_alone_and_never_over_a_file(cli: Cli, tmp_p
         (["--spark", "4.0", "--catalog", "delta"], "delta has no release for Spark 4.0"),
         (["--api-key-file", "no-such-file"], "cannot read the API key in no-such-file"),
         (["--api-key-file", "/dev/null"], "/dev/null holds no key"),
+        (
+            ["--transport", "file", "--location", "events.ndjson"],
+            "spark.openlineage.transport.location is no absolute path",
+        ),
+        (["--transport", "composite", "--location", "logs/e.ndjson"], "a_file.location is no absolute path"),
         (["--write", "no/such/folder"], "cannot write no/such/folder: No such file"),
     ],
 )
@@ -76,7 +81,7 @@ def test_a_choice_that_cannot_work_is_refused(cli: Cli, words: list[str], said: 
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ([], 0, "all is well"),
+        ([], 0, "nothing to correct in the conf; neither the service nor a job was tried"),
         (["--url", "localhost"], 1, "spark.openlineage.transport.url is no address"),
         (["no.conf"], 2, "cannot read the conf no.conf: No such file"),
         (["no.conf", "--url", "http://h"], 2, "a conf names its own"),
@@ -87,3 +92,19 @@ def test_a_conf_is_only_looked_at(cli: Cli, words: list[str], code: int, said: s
     done = cli("spark", "check", "--no-job", *words)
     assert done.code == code
     assert said in (done.err if code == 2 else done.out)
+
+
+@pytest.mark.parametrize(
+    ("words", "unused"),
+    [
+        (["--location", "/x"], "--location"),
+        (["--transport", "file", "--url", "http://h"], "--url"),
+        (["--transport", "file", "--api-key-file", "key"], "--api-key-file"),
+        (["--warehouse", "/w", "--catalog", "delta"], "--warehouse"),
+        (["--warehouse", "/w", "--location", "/x"], "--location, --warehouse"),
+    ],
+)
+def test_an_option_that_nothing_uses_is_refused(cli: Cli, words: list[str], unused: str) -> None:
+    done = cli("spark", "conf", *words)
+    assert (done.code, done.out) == (2, "")
+    assert f"nothing uses {unused} here" in " ".join(done.err.replace("│", " ").split())

@@ -171,6 +171,19 @@ CASES = (
     # A gap: the job caught this failure and ended well, and no event tells that from a driver that died of it.
     _GOOD_AND_BAD._replace(words=("last",), outcome="FAILED (derived)", error="amount is missing"),
     Case(
+        "shuffled",
+        code=1,
+        # A gap: after a shuffle the listener tells of no failure, and calls action and application complete.
+        outcome="SUCCESS",
+        datasets="in/orders.csv lake/totals",
+        versions={"lake/totals": [None]},
+        edges="in/orders.csv -> lake/totals",
+        columns="""
+            in/orders.csv.amount   -> lake/totals.total  AGGREGATION
+            in/orders.csv.customer -> lake/totals.*      GROUP_BY
+        """,
+    ),
+    Case(
         "streaming",
         # Gaps: what the file sink writes (out/regions) is never told, and what it reads is told file by file.
         datasets="in/customers in/customers/part.json out/names",

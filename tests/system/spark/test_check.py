@@ -85,6 +85,7 @@ def test_a_key_that_may_not_send(tmp_path: Path, store: Path, service: str, key:
     done = check(tmp_path, made(url=service, api_key=key))
     assert done.code == 1
     assert f"error: {KEY} {problem}; events do not arrive: make one with `lineage-bridge keys create" in done.said
+    assert "\n1 finding(s) to correct" in done.said
     assert done.counts[0] > done.counts[1] == len(kept(store)) == 0
     assert "s3cret" not in done.said
 
@@ -150,5 +151,5 @@ def test_a_conf_for_another_line_is_only_looked_at(tmp_path: Path) -> None:
     assert refused.code == 2
     assert f"no job can run on {other}: check it with --no-job" in refused.said
     looked = check(tmp_path, made(line=find_line(other)), "--spark", other, "--no-job")
-    assert looked == (0, "all is well\n")
+    assert looked == (0, "nothing to correct in the conf; neither the service nor a job was tried\n")
     assert f"openlineage-spark_{here.scala}:{LISTENER}" in made()["spark.jars.packages"]
