@@ -47,8 +47,8 @@ def folded_job(above: Lineage, granularity: Granularity, rule: FoldingRule) -> b
     return above.parent
 
 
-def step_name(rule: FoldingRule, leaf: str, application: str | None, target: str) -> str:
-    """Name the step of an application that wrote a target."""
-    if rule.step == "effect":
+def step_name(rule: FoldingRule, leaf: str, application: str | None, target: str | None) -> str:
+    """Name the step of an application after the target that it wrote, if it wrote one."""
+    if rule.step == "effect" and target is not None:
         return f"write {short_name(target)}"
     return leaf.removeprefix(f"{application}.") if application else leaf

@@ -47,8 +47,8 @@ def runs(
 
     db = open_store(settings)
     job = _find(db, settings, namespace, name)
-    lines = _json if output is Output.json else _table
-    for line in lines(list(_history(db, settings.org, limit, job, failed=failed, steps=steps)), limit):
+    history = list(_history(db, settings.org, limit, job, failed=failed, steps=steps))
+    for line in _json(history, limit) if output is Output.json else _table(history, limit, settings):
         typer.echo(line)
 
 
@@ -74,7 +74,10 @@ def _history(
         yield run, newest_steps(db, org, limit + 1, run.run_id) if steps else []
 
 
-def _table(history: "list[tuple[Run, list[Run]]]", limit: int) -> Iterator[str]:
+def _table(history: "list[tuple[Run, list[Run]]]", limit: int, settings: "Settings") -> Iterator[str]:
+    from mappers.folding import FoldingRule, step_name
+
+    rule = FoldingRule(settings.folding.job, settings.folding.step)
     if not history:
         typer.echo("no runs to show", err=True)
         return
@@ -82,7 +85,7 @@ def _table(history: "list[tuple[Run, list[Run]]]", limit: int) -> Iterator[str]:
     for run, steps in history[:limit]:
         yield from _lines(run, f"{run.namespace} {run.job}")
         for step in steps[:limit]:
-            yield from _lines(step, f"  {step.job.removeprefix(f'{run.job}.')}")
+            yield from _lines(step, f"  {step_name(rule, step.job, run.job, step.wrote)}")
         if len(steps) > limit:
             yield _MORE
     if len(history) > limit:

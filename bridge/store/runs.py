@@ -38,9 +38,16 @@ _OUTPUTS = f"""
   WHERE t.org_id = p.org_id)
 """
 _WRITTEN = f"SELECT sum(w.row_count * 1.0) FROM ({written_versions(_OUTPUTS)}) w WHERE w.org_id = p.org_id"
+_WROTE = """
+SELECT min(known.name) FROM ol_run_output t
+JOIN ol_dataset d ON d.org_id = t.org_id AND d.dataset_id = t.dataset_id
+JOIN ol_dataset known ON known.org_id = d.org_id AND known.dataset_id = d.class_id
+WHERE t.org_id = p.org_id AND t.run_id = p.run_id
+"""
 _RUNS = f"""
 SELECT p.run_id, p.run_uuid, n.namespace_uri, j.name, p.status, p.status_derived, p.start_ts, p.end_ts,
-  o.ended_at - chosen.started_at AS lasted, p.last_activity_ts, ({_WRITTEN}) AS rows_written, p.error_message
+  o.ended_at - chosen.started_at AS lasted, p.last_activity_ts, ({_WRITTEN}) AS rows_written, p.error_message,
+  ({_WROTE}) AS wrote
 FROM ({{chosen}}) chosen
 JOIN process_run p ON p.org_id = ?1 AND p.run_id = chosen.run_id
 JOIN run_outcome o ON o.org_id = p.org_id AND o.run_id = p.run_id
@@ -52,7 +59,7 @@ _JOB = "SELECT job_id FROM ol_job WHERE org_id = ?1 AND job_id = ?2"
 
 
 class Run(NamedTuple):
-    """One run as people read it; times are ISO texts, the duration is in microseconds."""
+    """One run as people read it, and a dataset it wrote; times are ISO texts, the duration is in microseconds."""
 
     run_id: bytes
     run_uuid: str
@@ -66,6 +73,7 @@ class Run(NamedTuple):
     last_activity_ts: str
     rows_written: int | None
     error_message: str | None
+    wrote: str | None
 
 
 def find_job(db: Database, org: str, namespace: str, name: str) -> bytes | None:

@@ -33,7 +33,7 @@ APP_FAILED = (
 STEPS = (
     "2026-01-01 00:00:03  FAILED          0.0s                  2\n"
     "    boom\\tin \\x1b[31mred\n"
-    "2026-01-01 00:00:02  SUCCESS         0.0s            12    4\n"
+    "2026-01-01 00:00:02  SUCCESS         0.0s            12    write t\n"
     "2026-01-01 00:00:01  UNKNOWN*        3.2s                  3\n"
 )
 
