@@ -12,6 +12,7 @@ from bridge.cli.options import Config, load
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bridge.store.column_walk import ColumnWalk
     from bridge.store.columns import ColumnLine
     from bridge.store.graph import Graph
     from bridge.store.walk import Walk
@@ -71,12 +72,18 @@ def lineage(
         datetime | None, typer.Option(help="Only what runs said that had begun by then (UTC).", metavar="TIME")
     ] = None,
     columns: Annotated[bool, typer.Option("--columns", help="Show which column is made of which.")] = False,
+    column: Annotated[
+        str | None, typer.Option(help="Follow this column alone, hop by hop.", metavar="COLUMN")
+    ] = None,
     output: Annotated[Form, typer.Option(help="A tree, or for another program.")] = Form.tree,
     config: Config = None,
 ) -> None:
     """Show where a dataset comes from, or what is made of it."""
+    if column is not None and (as_of or output in (Form.mermaid, Form.dot)):
+        raise typer.BadParameter("a column is followed as the newest runs show it, as text or JSON")
     settings = load(config)
     from bridge.bootstrap import open_store
+    from bridge.store.column_walk import walk_columns
     from bridge.store.columns import column_lines
     from bridge.store.graph import Graph
     from bridge.store.walk import walk
@@ -85,7 +92,13 @@ def lineage(
     rule = FoldingRule(settings.folding.job, settings.folding.step)
     db = open_store(settings)
     graph = Graph(db, settings.org, granularity.value, rule, *([_micros(as_of)] if as_of else []))
-    found = walk(graph, located(graph, namespace, name), direction.value, depth, most)
+    start = located(graph, namespace, name)
+    if column is not None:
+        hops = walk_columns(db, settings.org, (start, column), direction.value, depth, most)
+        for line in _printed_hops(graph, hops, output):
+            typer.echo(line)
+        return
+    found = walk(graph, start, direction.value, depth, most)
     lines = column_lines(db, settings.org, found.edges) if columns else None
     for line in _printed(graph, found, lines, direction, output):
         typer.echo(line)
@@ -113,6 +126,18 @@ def _printed(
         yield from draw_columns(graph, found, lines) if lines is not None else ()
     else:
         yield from (as_mermaid if form is Form.mermaid else as_dot)(graph, found)
+
+
+def _printed_hops(graph: "Graph", hops: "ColumnWalk", form: Form) -> "Iterator[str]":
+    import json
+
+    from bridge.cli.columns import draw_hops
+    from bridge.store.records import column_walk_record
+
+    if form is Form.json:
+        yield json.dumps(column_walk_record(graph, hops))
+    else:
+        yield from draw_hops(graph, hops)
 
 
 def export(

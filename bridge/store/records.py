@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
+from bridge.store.column_walk import Column, ColumnWalk
 from bridge.store.columns import ColumnLine
 from bridge.store.graph import Edge, Graph, Named
 from bridge.store.impact import Impact, Reached
 from bridge.store.walk import Walk
+from mappers.canonical.identity import NOBODY
 
 Record = dict[str, Any]
 
@@ -18,6 +20,25 @@ def walk_record(graph: Graph, walk: Walk, columns: Iterable[ColumnLine]) -> Reco
         "start": _dataset(graph, walk.start),
         "edges": [_edge(graph, edge) for edge in walk.edges],
         "columns": [_column(graph, line) for line in sorted(columns)],
+        "cut": walk.cut,
+    }
+
+
+def column_walk_record(graph: Graph, walk: ColumnWalk) -> Record:
+    """Give a walk from column to column."""
+    return {
+        "start": _at(graph, walk.start),
+        "hops": [
+            {
+                "source": _at(graph, hop.source),
+                "target": _at(graph, hop.target),
+                "type": hop.kind,
+                "subtype": hop.subtype or None,
+                "masking": hop.masking,
+                "job": _named(hop.job, graph.job(hop.job)) if hop.job != NOBODY else None,
+            }
+            for hop in walk.hops
+        ],
         "cut": walk.cut,
     }
 
@@ -45,12 +66,16 @@ def _edge(graph: Graph, edge: Edge) -> Record:
 
 def _column(graph: Graph, line: ColumnLine) -> Record:
     return {
-        "source": _dataset(graph, line.source) | {"column": line.source_field or None},
-        "target": _dataset(graph, line.target) | {"column": line.target_field or None},
+        "source": _at(graph, (line.source, line.source_field)),
+        "target": _at(graph, (line.target, line.target_field)),
         "type": line.kind,
         "subtype": line.subtype or None,
         "masking": line.masking,
     }
+
+
+def _at(graph: Graph, column: Column) -> Record:
+    return _dataset(graph, column[0]) | {"column": column[1] or None}
 
 
 def _reached(one: Reached) -> Record:

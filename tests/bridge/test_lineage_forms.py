@@ -110,3 +110,14 @@ def test_a_tree_may_be_deeper_than_calls_can_be_nested(ask: Ask) -> None:
     shown = ask("lineage db d1200 --depth 2000", *chain).stdout.splitlines()
     assert len(shown) == 1_201
     assert shown[-1].endswith("<- db d0   [jobs j0, inferred]")
+
+
+def test_a_column_is_followed(ask: Ask) -> None:
+    shown = ask("lineage db b --column y", FIRST)
+    assert shown.stdout == "db b.y  <- db a.x  DIRECT/IDENTITY [masked]   [jobs first]\n"
+    assert ask("lineage db a --column x --direction downstream", FIRST).stdout == shown.stdout
+    (hop,) = json.loads(ask("lineage db b --column y --output json", FIRST).stdout)["hops"]
+    assert (hop["source"]["column"], hop["target"]["column"], hop["masking"]) == ("x", "y", True)
+    assert hop["job"]["name"] == "first"
+    assert ask("lineage db b --column nothing", FIRST).stdout == "no column lineage is known from here\n"
+    assert ask("lineage db b --column y --output dot", FIRST).exit_code == 2
