@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Literal
 
 from fastapi import FastAPI, Request
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -16,7 +17,7 @@ from bridge.api.intake import Intake
 from bridge.api.legacy import add_legacy_routes
 from bridge.api.lineage import LINEAGE_PATHS, serve
 from bridge.api.metrics import Metrics
-from bridge.api.problem import problem
+from bridge.api.problem import problem, unrouted
 from bridge.api.tailing import Tailing
 from bridge.intake.gate import Gate
 from bridge.intake.legacy import LegacyReader
@@ -110,6 +111,7 @@ def build_app(service: Service) -> Any:
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
+        exception_handlers={HTTPException: unrouted},
     )
     lineage = _LineageRoutes(service)
     for path in LINEAGE_PATHS:

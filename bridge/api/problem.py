@@ -1,8 +1,11 @@
 """Errors as RFC 9457 problem details."""
 
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import Response
 
 PROBLEM_TYPE = "application/problem+json"
@@ -14,3 +17,15 @@ def problem(status: int, title: str, detail: str, **more: Any) -> Response:
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
     headers = {"Retry-After": RETRY_AFTER_SECONDS} if status == 503 else None
     return Response(msgspec.json.encode(body), status, headers, PROBLEM_TYPE)
+
+
+async def unrouted(request: Request, error: Exception) -> Response:
+    """Answer a request that no route takes: the path is none of ours, or takes another method."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    headers = (error.headers or {}) if isinstance(error, HTTPException) else {}
+    asked = f"{request.method} {request.url.path[:256]}"
+    allowed = headers.get("Allow") or headers.get("allow")
+    detail = f"{asked} is not served: use {allowed}" if allowed else f"{asked} is not served: see /openapi.json"
+    answer = problem(status, HTTPStatus(status).phrase, detail)
+    answer.headers.update(headers)
+    return answer

@@ -244,3 +244,19 @@ def test_what_an_event_holds_is_never_a_label(api: Running) -> None:
     for number in range(20):
         api.post(event_with(str(number)))
     assert len(api.get("/metrics").text.splitlines()) == before
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "detail"),
+    [
+        ("GET", "/nope", 404, "GET /nope is not served: see /openapi.json"),
+        ("GET", "/api/v1/lineage", 405, "GET /api/v1/lineage is not served: use POST"),
+        ("POST", "/healthz", 405, "POST /healthz is not served: use GET"),
+        ("GET", "/" + "x" * 1000, 404, f"GET /{'x' * 255} is not served: see /openapi.json"),
+    ],
+)
+def test_what_no_route_takes_is_a_problem_too(api: Running, method: str, path: str, status: int, detail: str) -> None:
+    answer = api.run(api.client.request(method, path))
+    assert (answer.status_code, answer.headers["content-type"]) == (status, PROBLEM)
+    assert answer.json()["detail"] == detail
+    assert ("allow" in answer.headers) is (status == 405)
