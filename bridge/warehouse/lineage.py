@@ -55,15 +55,14 @@ def _dataset_lineage() -> sa.Select[Any]:
 
 
 def _column_lineage() -> sa.Select[Any]:
-    """Say which column was made of which, by which job, as the newest run of the job tells it."""
-    line, run, job, namespace = (
-        t.alias(a) for t, a in ((ol_column_lineage, "c"), (ol_run, "r"), (ol_job, "j"), (ol_namespace, "job_ns"))
-    )
-    joined = line.join(run, _same(line, run, "run_id")).join(job, _same(run, job, "job_id"))
-    joined = joined.join(namespace, _same(job, namespace, "namespace_id"))
-    kept = [c for c in line.c if c.name.startswith(("org", "source", "target", "transformation_", "masking"))]
+    """Say which column was made of which, by which job, as the job's newest run tells it."""
+    line, job, namespace = ol_column_lineage.alias("c"), ol_job.alias("j"), ol_namespace.alias("job_ns")
+    joined = line.outerjoin(job, _same(line, job, "job_id"))
+    joined = joined.outerjoin(namespace, _same(job, namespace, "namespace_id"))
+    kept = [c for c in line.c if c.name.startswith(("source_", "target_", "transformation_", "masking"))]
     job_names = [namespace.c.namespace_uri.label("job_namespace"), job.c.name.label("job_name")]
-    return sa.select(*kept, *job_names).select_from(joined).where(line.c.is_active == sa.true())
+    query = sa.select(line.c.org_id, *kept, *job_names).select_from(joined)
+    return query.where(line.c.is_active == sa.true())
 
 
 CATALOGUE_VIEWS: dict[str, sa.Select[Any]] = {"v_lineage_edge": _lineage_edge()}

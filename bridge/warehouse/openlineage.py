@@ -10,7 +10,7 @@ ol_namespace = table(
     columns(Id, "namespace_id"),
     columns(Name, "namespace_uri"),
     columns(Long, "description?"),
-    columns(Name, "spec_version", default=SPEC_VERSION),
+    columns(Word, "spec_version", default=SPEC_VERSION),
     columns(Moment, "created_at"),
     key="namespace_id",
     indexes="namespace_uri",
@@ -86,7 +86,7 @@ ol_run_output = table(
 
 ol_column_lineage = table(
     "ol_column_lineage",
-    columns(Id, "lineage_id run_id"),
+    columns(Id, "lineage_id run_id job_id"),  # the nil UUID where no run or no job said it
     columns(Name, "source_namespace source_dataset source_field? target_namespace target_dataset target_field?"),
     columns(Name, "transformation_type transformation_subtype"),
     columns(Long, "transformation_description?"),
@@ -95,7 +95,6 @@ ol_column_lineage = table(
     columns(Moment, "discovered_at"),
     columns(Flag, "is_active", default=sa.true()),
     key="lineage_id",
-    refers=(ol_run.c.run_id,),
     indexes="source_dataset source_field target_dataset target_field run_id transformation_type",
 )
 

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from bridge.warehouse.catalogue import CATALOGUE
 from bridge.warehouse.lineage import CATALOGUE_VIEWS, OPENLINEAGE_VIEWS
 from bridge.warehouse.openlineage import OPENLINEAGE
+from mappers.errors import ConfigError
 
 
 class Part(NamedTuple):
@@ -18,6 +19,8 @@ class Part(NamedTuple):
 
 def part_of(*, openlineage: bool = False, openlineage_only: bool = False) -> Part:
     """Read the two options of the commands."""
+    if openlineage and openlineage_only:
+        raise ConfigError("say --openlineage or --openlineage-only, not both")
     if openlineage_only:
         return Part(OPENLINEAGE, OPENLINEAGE_VIEWS)
     if openlineage:

@@ -1,0 +1,101 @@
+"""What is loaded into a warehouse is what the store's tables and views show, whatever is in a name."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+import sqlalchemy as sa
+import zstandard
+
+from bridge.warehouse.columns import Flag, Hash, Id, Moment, Name
+from bridge.warehouse.ddl import create
+from bridge.warehouse.house import House
+from bridge.warehouse.parts import part_of
+from bridge.warehouse.rows import insert_rows
+from mappers.canonical.bounded import bounded
+from tests.factories import columns, dataset, facet, field, run_event, schema
+from tests.fuzz.hostile_names import HOSTILE
+from tests.fuzz.test_hostile_names import hostile_events
+from tests.stores import Store
+from tests.warehouse.houses import DAYS, RUNNING, Warehouse, warehouse
+
+BOTH = part_of(openlineage=True)
+
+
+def load(store: Store, house: House, made: Warehouse, folder: Path) -> None:
+    made.run(create(house, BOTH, DAYS), folder)
+    made.run(insert_rows(store.db, store.org, house, BOTH), folder)
+
+
+def as_loaded(column: sa.Column[Any], value: Any) -> Any:
+    """Spell a value of the store as a warehouse shows it."""
+    match column.type, value:
+        case _, None:
+            return None
+        case Id(), bytes():
+            return str(UUID(bytes=value))
+        case Hash(), _:
+            return value.hex()
+        case Name(), _:
+            return bounded(value)
+        case Moment(), int():
+            return (datetime(1970, 1, 1) + timedelta(microseconds=value)).isoformat(" ", "microseconds")
+        case Moment(), str():
+            return value.replace("T", " ").rstrip("Z")
+        case Flag(), _:
+            return bool(value)
+        case _, bytes():
+            return zstandard.decompress(value).decode()
+    return value
+
+
+def as_read(column: sa.Column[Any], value: Any) -> Any:
+    """Spell a value of a warehouse in one way: one of them has no booleans and no times."""
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "microseconds")
+    return bool(value) if isinstance(column.type, Flag) and value is not None else value
+
+
+def of_store(store: Store, table: sa.Table) -> set[tuple[Any, ...]]:
+    names = ", ".join(table.columns.keys()).replace("facets_json", "CAST(facets_json AS TEXT)")
+    rows = store.rows(f"SELECT {names} FROM {table.name}")
+    return {tuple(map(as_loaded, table.columns, row)) for row in rows}
+
+
+def of_warehouse(made: Warehouse, table: sa.Table) -> list[tuple[Any, ...]]:
+    rows = made.rows(f"SELECT {', '.join(table.columns.keys())} FROM {table.name.upper()}")
+    return [tuple(map(as_read, table.columns, row)) for row in rows]
+
+
+def fill(store: Store, events_dir: Path) -> None:
+    for text in HOSTILE.values():
+        store.apply(*hostile_events(text))
+    for name in ("a_csv_to_parquet", "c_sql_tables_inmemory", "e_iceberg", "g_failing"):
+        lines = (events_dir / "spark-4.1.4" / f"{name}.ndjson").read_bytes().splitlines()
+        store.apply(*lines)
+    long = facet(description="'\\\n\r\n'" * 9_000)
+    store.apply(run_event(run=7, outputs=[dataset("wide", documentation=long, schema=schema(*map(str, range(500))))]))
+    store.db.run(
+        "INSERT INTO sla (org_id, sla_id, name, sla_window_sec, created_at) VALUES (?1, ?2, ?3, 60, 1)",
+        store.org, bytes(16), "it's \\ daily",
+    )  # fmt: skip
+
+
+@RUNNING
+def test_a_loaded_warehouse_holds_what_the_store_shows(
+    store: Store, house: House, tmp_path: Path, events_dir: Path
+) -> None:
+    fill(store, events_dir)
+    with warehouse(house, tmp_path) as made:
+        load(store, house, made, tmp_path)
+        for table in BOTH.tables:
+            if table.name == "ol_schema_version":
+                continue
+            found, expected = of_warehouse(made, table), of_store(store, table)
+            assert len(found) == len(set(found)), table.name
+            assert set(found) == expected, table.name
+            assert found, f"{table.name}: nothing was compared"
+        version = "SELECT version_id, openlineage_spec_version, schema_version FROM ol_schema_version"
+        assert made.rows(version) == store.rows(version)
