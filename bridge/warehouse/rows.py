@@ -18,7 +18,7 @@ from bridge.warehouse.parts import Part
 from mappers.canonical.bounded import bounded
 
 _MOST_ROWS = 200
-_MOST_CHARACTERS = 500_000
+_MOST_CHARACTERS = 250_000
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
