@@ -1,5 +1,6 @@
 """What is loaded into a warehouse is what the store's tables and views show, whatever is in a name."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -9,18 +10,19 @@ import pytest
 import sqlalchemy as sa
 import zstandard
 
-from bridge.warehouse.columns import Flag, Hash, Id, Moment, Name
+from bridge.warehouse.columns import Flag, Hash, Id, Long, Moment, Name
 from bridge.warehouse.ddl import create
 from bridge.warehouse.house import House
 from bridge.warehouse.parts import part_of
 from bridge.warehouse.rows import insert_rows
 from mappers.canonical.bounded import bounded
-from tests.factories import columns, dataset, facet, field, run_event, schema
+from tests.factories import dataset, facet, run_event, schema
 from tests.fuzz.hostile_names import HOSTILE
 from tests.fuzz.test_hostile_names import hostile_events
 from tests.stores import Store
 from tests.warehouse.houses import DAYS, RUNNING, Warehouse, warehouse
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BOTH = part_of(openlineage=True)
 
 
@@ -29,26 +31,21 @@ def load(store: Store, house: House, made: Warehouse, folder: Path) -> None:
     made.run(insert_rows(store.db, store.org, house, BOTH), folder)
 
 
+#: How a warehouse shows what the store keeps, by the kind of column and of value; all else is as it is.
+SHOWN: dict[tuple[type, type], Callable[[Any], Any]] = {
+    (Id, bytes): lambda value: str(UUID(bytes=value)),
+    (Hash, bytes): bytes.hex,
+    (Name, str): bounded,
+    (Moment, int): lambda value: (EPOCH + timedelta(microseconds=value)).isoformat(" ", "microseconds")[:26],
+    (Moment, str): lambda value: value.replace("T", " ").rstrip("Z"),
+    (Flag, int): bool,
+    (Long, bytes): lambda value: zstandard.decompress(value).decode(),
+}
+
+
 def as_loaded(column: sa.Column[Any], value: Any) -> Any:
     """Spell a value of the store as a warehouse shows it."""
-    match column.type, value:
-        case _, None:
-            return None
-        case Id(), bytes():
-            return str(UUID(bytes=value))
-        case Hash(), _:
-            return value.hex()
-        case Name(), _:
-            return bounded(value)
-        case Moment(), int():
-            return (datetime(1970, 1, 1) + timedelta(microseconds=value)).isoformat(" ", "microseconds")
-        case Moment(), str():
-            return value.replace("T", " ").rstrip("Z")
-        case Flag(), _:
-            return bool(value)
-        case _, bytes():
-            return zstandard.decompress(value).decode()
-    return value
+    return SHOWN.get((type(column.type), type(value)), lambda value: value)(value)
 
 
 def as_read(column: sa.Column[Any], value: Any) -> Any:
@@ -99,3 +96,32 @@ def test_a_loaded_warehouse_holds_what_the_store_shows(
             assert found, f"{table.name}: nothing was compared"
         version = "SELECT version_id, openlineage_spec_version, schema_version FROM ol_schema_version"
         assert made.rows(version) == store.rows(version)
+
+
+def test_only_the_own_organisation_is_exported(sqlite_store: Store, tmp_path: Path) -> None:
+    sqlite_store.apply(run_event(run=1, outputs=[dataset("ours")]))
+    Store(org="other", db=sqlite_store.db).apply(run_event(run=1, outputs=[dataset("theirs")]))
+    text = "".join(insert_rows(sqlite_store.db, "other", House.sqlite, BOTH))
+    assert ("'theirs'" in text, "'ours'" in text) == (True, False)
+
+
+@RUNNING
+def test_a_field_that_a_schema_names_twice_is_loaded_once(sqlite_store: Store, house: House, tmp_path: Path) -> None:
+    fields = [{"name": name, "type": kind} for name, kind in (("x", "int"), ("y", "int"), ("x", "string"))]
+    sqlite_store.apply(run_event(outputs=[dataset("a", schema=facet(fields=fields))]))
+    with warehouse(house, tmp_path) as made:
+        load(sqlite_store, house, made, tmp_path)
+        assert made.rows("SELECT field_name, field_type FROM ol_dataset_field ORDER BY 1") == [
+            ("x", "int"), ("y", "int"),
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize("openlineage_only", [False, True])
+def test_each_part_loads_into_its_tables(sqlite_store: Store, tmp_path: Path, openlineage_only: bool) -> None:
+    part = part_of(openlineage_only=openlineage_only)
+    sqlite_store.apply(run_event(outputs=[dataset("a")]))
+    with warehouse(House.sqlite, tmp_path) as made:
+        made.run(create(House.sqlite, part, DAYS), tmp_path)
+        made.run(insert_rows(sqlite_store.db, sqlite_store.org, House.sqlite, part), tmp_path)
+        table = "ol_dataset" if openlineage_only else "dataset"
+        assert made.rows(f"SELECT name FROM {table}") == [("a",)]
