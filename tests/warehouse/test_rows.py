@@ -10,9 +10,11 @@ import pytest
 import sqlalchemy as sa
 import zstandard
 
+from bridge.warehouse.catalogue import process_run
 from bridge.warehouse.columns import Flag, Hash, Id, Long, Moment, Name
 from bridge.warehouse.ddl import create
 from bridge.warehouse.house import House
+from bridge.warehouse.openlineage import ol_run
 from bridge.warehouse.parts import part_of
 from bridge.warehouse.rows import insert_rows
 from mappers.canonical.bounded import bounded
@@ -96,6 +98,25 @@ def test_a_loaded_warehouse_holds_what_the_store_shows(
             assert found, f"{table.name}: nothing was compared"
         version = "SELECT version_id, openlineage_spec_version, schema_version FROM ol_schema_version"
         assert made.rows(version) == store.rows(version)
+
+
+@RUNNING
+@pytest.mark.parametrize(
+    "time",
+    [
+        "0001-01-01 00:00:00.000000",
+        "1969-12-31 23:59:59.500000",
+        "2026-01-01 00:00:00.000001",
+        "9999-12-31 23:59:59.999999",
+    ],
+)
+def test_a_time_comes_out_as_it_went_in(store: Store, house: House, tmp_path: Path, time: str) -> None:
+    store.apply(run_event() | {"eventTime": time.replace(" ", "T") + "Z"})
+    with warehouse(house, tmp_path) as made:
+        load(store, house, made, tmp_path)
+        for column in (process_run.c.start_ts, ol_run.c.event_time):
+            found = made.rows(f"SELECT {column.name} FROM {column.table.name}")
+            assert [as_read(column, value) for (value,) in found] == [time]
 
 
 def test_only_the_own_organisation_is_exported(sqlite_store: Store, tmp_path: Path) -> None:
