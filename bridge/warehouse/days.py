@@ -9,6 +9,7 @@ from bridge.warehouse.house import House
 from mappers.errors import ConfigError
 
 _DAY = timedelta(days=1)
+_MIDNIGHT = "-00.00.00.000000"
 
 
 class Days(NamedTuple):
@@ -45,9 +46,9 @@ def partitioned(house: House, table: sa.Table, days: Days) -> str:
         case House.db2:
             return (
                 f"\nPARTITION BY RANGE ({column}) (\n"
-                f"\tPARTITION EARLIER STARTING MINVALUE ENDING '{days.first}' EXCLUSIVE,\n"
-                f"\tSTARTING '{days.first}' ENDING '{days.end}' EXCLUSIVE EVERY 1 DAY,\n"
-                f"\tPARTITION LATER STARTING '{days.end}' ENDING MAXVALUE\n)"
+                f"\tPARTITION EARLIER STARTING MINVALUE ENDING '{days.first}{_MIDNIGHT}' EXCLUSIVE,\n"
+                f"\tSTARTING '{days.first}{_MIDNIGHT}' ENDING '{days.end}{_MIDNIGHT}' EXCLUSIVE EVERY 1 DAY,\n"
+                f"\tPARTITION LATER STARTING '{days.end}{_MIDNIGHT}' ENDING MAXVALUE\n)"
             )
         case House.teradata:
             return (

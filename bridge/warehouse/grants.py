@@ -33,8 +33,8 @@ def grants(house: House, tables: Sequence[str]) -> Iterator[str]:
         return
     if house is House.postgresql:
         for role in ROLES:
-            there = "EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL"
-            yield f"DO $$ BEGIN CREATE ROLE {role} NOLOGIN; {there}; END $$"
+            missing = f"NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{role.lower()}')"
+            yield f"DO $$ BEGIN IF {missing} THEN CREATE ROLE {role} NOLOGIN; END IF; END $$"
     what = "" if house is House.teradata else "TABLE "
     whom = "ROLE " if house is House.db2 else ""
     for role in ROLES:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -18,7 +18,7 @@ from bridge.warehouse.parts import Part
 from mappers.canonical.bounded import bounded
 
 _MOST_ROWS = 200
-_MOST_CHARACTERS = 250_000
+_MOST_CHARACTERS = 200_000
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -34,26 +34,52 @@ def insert_rows(db: Database, org: str, house: House, part: Part) -> Iterator[st
     with db.snapshot():
         for table in part.tables:
             if table is not ol_schema_version:
-                yield from _statements(house, table, _rows(db, org, house, table))
+                yield from _statements(house, table, _lines(db, org, house, table))
     if all_or_nothing:
         yield "COMMIT;\n"
 
 
-def _rows(db: Database, org: str, house: House, table: sa.Table) -> Iterator[str]:
+class _Line(NamedTuple):
+    """A row as it is spelled, and the statements that add what one statement cannot hold of its texts."""
+
+    row: str
+    more: list[str]
+
+
+def _lines(db: Database, org: str, house: House, table: sa.Table) -> Iterator[_Line]:
     """Spell the rows of a table; of several with the same key the first one stands."""
     plain = [_PLAIN[type(column.type)] for column in table.columns]
-    key = [place for place, column in enumerate(table.columns) if column.primary_key]
+    keys = [place for place, column in enumerate(table.columns) if column.primary_key]
+    names = _names(house, table)
     before = None
     # Table and column names are the code's own; values are bound.
-    names = ", ".join(map(_text_of_json, table.columns.keys()))
-    query = f"SELECT {names} FROM {table.name} WHERE org_id = ?1 ORDER BY {_order(table)}"
+    asked = ", ".join(map(_text_of_json, table.columns.keys()))
+    query = f"SELECT {asked} FROM {table.name} WHERE org_id = ?1 ORDER BY {_order(table)}"
     for row in db.stream(query, org):
         values = [None if value is None else say(value) for say, value in zip(plain, row, strict=True)]
-        spelled = [literal(house, value) for value in values]
-        now = [spelled[place] for place in key]
-        if now != before:
-            yield f"({', '.join(spelled)})"
-        before = now
+        pieces = [_pieces(house, value) for value in values]
+        spelled = [literal(house, first) for first, *_ in pieces]
+        key = [f"{names[place]} = {spelled[place]}" for place in keys]
+        if key != before:
+            where = " AND ".join(key)
+            more = [
+                f"UPDATE {table.name.upper()} SET {name} = {name} || {literal(house, piece)} WHERE {where};\n"
+                for name, (_, *others) in zip(names, pieces, strict=True)
+                for piece in others
+            ]
+            yield _Line(f"({', '.join(spelled)})", more)
+        before = key
+
+
+def _pieces(house: House, value: Value) -> list[Value]:
+    """Take a text apart where a house bounds the length of a statement: two megabytes on DB2, one on Teradata."""
+    if house in {House.sqlite, House.postgresql} or not isinstance(value, str) or len(value) <= _MOST_CHARACTERS:
+        return [value]
+    return [value[start : start + _MOST_CHARACTERS] for start in range(0, len(value), _MOST_CHARACTERS)]
+
+
+def _names(house: House, table: sa.Table) -> list[str]:
+    return [dialect_of(house).identifier_preparer.format_column(column) for column in table.columns]
 
 
 def _text_of_json(column: str) -> str:
@@ -67,21 +93,26 @@ def _order(table: sa.Table) -> str:
     return ", ".join([*table.primary_key.columns.keys(), *rest])
 
 
-def _statements(house: House, table: sa.Table, rows: Iterator[str]) -> Iterator[str]:
+def _statements(house: House, table: sa.Table, lines: Iterator[_Line]) -> Iterator[str]:
     """Put rows into statements of a bounded length; Teradata takes one row a statement."""
-    names = ", ".join(map(dialect_of(house).identifier_preparer.format_column, table.columns))
-    head = f"INSERT INTO {table.name.upper()} ({names}) VALUES\n"
+    head = f"INSERT INTO {table.name.upper()} ({', '.join(_names(house, table))}) VALUES\n"
     most = 1 if house is House.teradata else _MOST_ROWS
-    waiting: list[str] = []
+    waiting: list[_Line] = []
     size = 0
-    for row in rows:
-        if waiting and (len(waiting) == most or size + len(row) > _MOST_CHARACTERS):
-            yield head + ",\n".join(waiting) + ";\n"
+    for line in lines:
+        if waiting and (len(waiting) == most or size + len(line.row) > _MOST_CHARACTERS):
+            yield from _statement(head, waiting)
             waiting, size = [], 0
-        waiting.append(row)
-        size += len(row)
+        waiting.append(line)
+        size += len(line.row)
     if waiting:
-        yield head + ",\n".join(waiting) + ";\n"
+        yield from _statement(head, waiting)
+
+
+def _statement(head: str, lines: list[_Line]) -> Iterator[str]:
+    yield head + ",\n".join(line.row for line in lines) + ";\n"
+    for line in lines:
+        yield from line.more
 
 
 def _id(value: bytes | str) -> str:

@@ -10,7 +10,7 @@ from bridge.warehouse.house import House
 from bridge.warehouse.literals import Value, literal
 from bridge.warehouse.parts import part_of
 from bridge.warehouse.rows import insert_rows
-from tests.factories import dataset, run_event
+from tests.factories import dataset, facet, run_event
 from tests.fuzz.hostile_names import HOSTILE
 from tests.stores import Store
 
@@ -69,6 +69,33 @@ def test_teradata_gets_one_row_a_statement(sqlite_store: Store) -> None:
     statements = list(insert_rows(sqlite_store.db, sqlite_store.org, House.teradata, part_of()))
     assert sum(statement.startswith("INSERT INTO DATASET (") for statement in statements) == 2
     assert all(statement.count("\n") == 2 for statement in statements)
+
+
+@pytest.mark.parametrize(
+    "house",
+    [
+        pytest.param(House.db2, marks=pytest.mark.system("ibm_db_sa")),
+        pytest.param(House.teradata, marks=pytest.mark.system("teradatasqlalchemy")),
+    ],
+)
+def test_a_text_too_long_for_a_statement_is_added_piece_by_piece(sqlite_store: Store, house: House) -> None:
+    text = "it's 𝕬 " * 80_000
+    sqlite_store.apply(run_event(outputs=[dataset("a", documentation=facet(description=text))]))
+    statements = list(insert_rows(sqlite_store.db, sqlite_store.org, house, part_of()))
+    assert max(len(statement.encode()) for statement in statements) < 1_000_000
+    [(place, inserted)] = [
+        (place, statement)
+        for place, statement in enumerate(statements)
+        if statement.startswith("INSERT INTO DATASET (")
+    ]
+    updates = [statement for statement in statements if statement.startswith("UPDATE DATASET SET DESCRIPTION")]
+    assert statements[place + 1 : place + 1 + len(updates)] == updates
+    piece = READ[house][0]
+    parts = [inserted, *(update.partition(" || ")[2].partition(" WHERE DATASET_ID = ")[0] for update in updates)]
+    read = "".join(
+        first or other for part in parts for first, _, other in re.findall(piece, part) if "𝕬" in (first or other)
+    )
+    assert read.replace("''", "'") == text
 
 
 def test_statements_stay_short(sqlite_store: Store) -> None:
