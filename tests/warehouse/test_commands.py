@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from bridge.cli.main import app
+from bridge.store.sqlite import SqliteDatabase
 from mappers.errors import ConfigError
 from tests.api.service import store_file
 from tests.factories import dataset, run_event
@@ -34,8 +35,6 @@ def run(folder: Path, words: str) -> Result:
 def test_what_the_commands_print_makes_and_loads_a_warehouse(
     tmp_path: Path, part: str, tables: int, table: str
 ) -> None:
-    from bridge.store.sqlite import SqliteDatabase
-
     db = SqliteDatabase.writing(store_file(tmp_path))
     Store(db=db).apply(run_event(outputs=[dataset("it's \\ ü")]))
     db.close()

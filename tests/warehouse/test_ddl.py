@@ -59,6 +59,7 @@ SEED_INDEXES = {
 
 _TABLE = r"^CREATE (?:MULTISET )?TABLE {} \(\n(.*?)\n\)(.*?);$"
 _INDEX = re.compile(r"^CREATE INDEX (\w+) (?:\((.*)\) ON (\w+)|ON (\w+) \((.*)\));$", re.MULTILINE)
+_VERSION = re.compile(r"(?<=store version )\d{4}|(?<=VALUES \()\d+(?=, )|(?<=', ')\d{4}(?=', )")
 _CONSTRAINT = re.compile(r"^CONSTRAINT \w+ ")
 _DEFAULT = re.compile(r" (?:WITH )?DEFAULT (\S+)")
 
@@ -91,11 +92,12 @@ def default_of(house: House, column: sa.Column[Any]) -> str | None:
 
 
 @EVERY
-def test_the_whole_text_is_the_one_that_was_looked_at(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ddl, "HEAD", "0001")
+def test_the_whole_text_is_the_one_that_was_looked_at(house: House) -> None:
     golden = (GOLDEN / f"{house}.sql").read_text(encoding="utf-8")
     days = f"--from-day {DAYS.first} --to-day {DAYS.last}"
-    assert script(house, openlineage=True) == golden, f"schema ddl --openlineage --dialect {house} {days}"
+    command = f"lineage-bridge schema ddl --openlineage --dialect {house} {days} > tests/data/ddl/{house}.sql"
+    # A migration changes the number of the store's version, and nothing else.
+    assert _VERSION.sub("N", script(house, openlineage=True)) == _VERSION.sub("N", golden), command
 
 
 @EVERY
