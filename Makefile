@@ -19,7 +19,7 @@ $(VENV)/.installed: locks/dev.txt pyproject.toml
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "This Python cannot make virtual environments. Debian, Ubuntu: apt install python3-venv"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r locks/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r locks/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -58,11 +58,12 @@ bench: install ## Measure the figures of the README
 bench-spark: install ## Measure what the listener costs a Spark job
 	$(BIN)/python -m benchmarks.spark_overhead
 
+# The driver of DB2 is left out of the development lock: on ARM it is built from a download, and DDL needs none.
 lock: install ## Resolve the dependencies anew, with hashes and without registry hosts
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  --all-extras --group dev pyproject.toml -o locks/all.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
-	  --group dev -c locks/all.txt pyproject.toml -o locks/dev.txt
+	  --no-emit-package ibm-db --group dev -c locks/all.txt pyproject.toml -o locks/dev.txt
 
 clean: ## Remove what was installed and built
 	rm -rf $(VENV) $(VENV)-spark .demo .mypy_cache .pytest_cache .ruff_cache dist

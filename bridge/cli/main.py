@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from bridge.cli import events, graph, keys, runs, service, spark, tail
+from bridge.cli import events, graph, keys, runs, schema, service, spark, tail
 from bridge.cli.doctor import doctor
 from bridge.cli.impact import impact
 
@@ -30,6 +30,7 @@ app.command()(graph.lineage)
 app.command()(runs.runs)
 app.command()(impact)
 app.command()(graph.export)
+app.add_typer(schema.schema, name="schema")
 app.command()(doctor)
 app.add_typer(keys.keys, name="keys")
 app.add_typer(spark.spark, name="spark")

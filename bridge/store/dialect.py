@@ -15,8 +15,12 @@ class Dialect(NamedTuple):
     message: str
 
 
+#: The part of a second, of times before 1970 too: division cuts towards zero.
+_FRACTION = "((({0}) % 1000000 + 1000000) % 1000000)"
+_SECONDS = f"((({{0}}) - {_FRACTION}) / 1000000)"
+
 SQLITE = Dialect(
-    iso="strftime('%Y-%m-%dT%H:%M:%S', {0} / 1000000, 'unixepoch') || printf('.%06dZ', {0} % 1000000)",
+    iso=f"strftime('%Y-%m-%dT%H:%M:%S', {_SECONDS}, 'unixepoch') || printf('.%06dZ', {_FRACTION})",
     hex="lower(hex({0}))",
     position="instr({0}, {1})",
     nobody="zeroblob(16)",
@@ -32,8 +36,8 @@ FROM class_schema s JOIN json_each(s.columns_json) c
 )
 
 POSTGRES = Dialect(
-    iso="to_char(to_timestamp({0} / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS')"
-    " || '.' || lpad(({0} % 1000000)::text, 6, '0') || 'Z'",
+    iso=f"to_char(to_timestamp({_SECONDS}) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS')"
+    f" || '.' || lpad({_FRACTION}::text, 6, '0') || 'Z'",
     hex="encode({0}, 'hex') COLLATE \"C\"",
     position="strpos({0}, {1})",
     nobody="decode(repeat('00', 16), 'hex')",

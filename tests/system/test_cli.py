@@ -372,7 +372,7 @@ def test_help_comes_at_once(cli: Cli) -> None:
     assert min(seconds(lambda: cli("--help")) for _ in range(5)) < 0.3 * max(1, slowness)
 
 
-@pytest.mark.parametrize("words", [[], ["rejected"], ["keys"]])
+@pytest.mark.parametrize("words", [[], ["rejected"], ["keys"], ["schema"]])
 def test_a_command_without_its_subcommand_shows_help(cli: Cli, words: list[str]) -> None:
     done = cli(*words)
     assert "Commands:" in done.out + done.err

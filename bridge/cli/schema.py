@@ -1,0 +1,57 @@
+"""`lineage-bridge schema ddl`."""
+
+import sys
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from bridge.warehouse.house import House
+
+schema = typer.Typer(help="The store as tables for other databases.", no_args_is_help=True, rich_markup_mode=None)
+
+
+WithOpenLineage = Annotated[
+    bool, typer.Option("--openlineage", "-o", help="The OpenLineage tables beside those of the catalogue.")
+]
+OpenLineageOnly = Annotated[
+    bool, typer.Option("--openlineage-only", help="The OpenLineage tables without those of the catalogue.")
+]
+_DAY = ["%Y-%m-%d"]
+
+
+@schema.callback()
+def _group() -> None:
+    """Keep `ddl` a subcommand."""
+
+
+@schema.command()
+def ddl(
+    dialect: Annotated[House, typer.Option(help="The database to write for.")],
+    openlineage: WithOpenLineage = False,
+    openlineage_only: OpenLineageOnly = False,
+    drop: Annotated[
+        bool, typer.Option("--drop", help="Only the statements that take it all away again, children first.")
+    ] = False,
+    from_day: Annotated[
+        datetime | None,
+        typer.Option(formats=_DAY, help="The first day with a partition of its own; else this month's first."),
+    ] = None,
+    to_day: Annotated[
+        datetime | None,
+        typer.Option(formats=_DAY, help="The last such day; else the last of the month of --from-day."),
+    ] = None,
+) -> None:
+    """Print DDL: tables, keys, indexes, partitions, views and grants."""
+    from bridge.warehouse import ddl as written
+    from bridge.warehouse.days import chosen_days
+    from bridge.warehouse.parts import part_of
+
+    part = part_of(openlineage=openlineage, openlineage_only=openlineage_only)
+    if drop:
+        statements = written.drop(dialect, part)
+    else:
+        first, last = (day.date() if day else None for day in (from_day, to_day))
+        statements = written.create(dialect, part, chosen_days(datetime.now(UTC).date(), first, last))
+    for statement in statements:
+        sys.stdout.write(statement)

@@ -1,0 +1,82 @@
+"""`schema ddl` and `export --sql` as people type them."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from bridge.cli.main import app
+from bridge.store.sqlite import SqliteDatabase
+from mappers.errors import ConfigError
+from tests.api.service import store_file
+from tests.factories import dataset, run_event
+from tests.stores import Store
+
+DDL = "schema ddl --dialect sqlite"
+SQL = "export --sql --dialect sqlite"
+
+
+def run(folder: Path, words: str) -> Result:
+    path = folder / "store.db"
+    environment = {"LINEAGE_BRIDGE__STORE__URL": f"sqlite:///{path}"}
+    return CliRunner(env=environment).invoke(app, words.split(), catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    ("part", "tables", "table"),
+    [
+        ("", 11, "dataset"),
+        (" -o", 20, "ol_dataset"),
+        (" --openlineage", 20, "dataset"),
+        (" --openlineage-only", 9, "ol_dataset"),
+    ],
+)
+def test_what_the_commands_print_makes_and_loads_a_warehouse(
+    tmp_path: Path, part: str, tables: int, table: str
+) -> None:
+    db = SqliteDatabase.writing(store_file(tmp_path))
+    Store(db=db).apply(run_event(outputs=[dataset("it's \\ ü")]))
+    db.close()
+    made = sqlite3.connect(":memory:")
+    for words in (DDL + part, SQL + part):
+        made.executescript(run(tmp_path, words).stdout)
+    count = made.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table'").fetchone()
+    names = made.execute(f"SELECT name FROM {table}").fetchall()
+    made.executescript(run(tmp_path, DDL + part + " --drop").stdout)
+    left = made.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    made.close()
+    assert (count, names, left) == ((tables,), [("it's \\ ü",)], (0,))
+
+
+def test_the_days_are_those_that_were_named(tmp_path: Path) -> None:
+    printed = run(tmp_path, "schema ddl --dialect postgresql --from-day 2024-02-28 --to-day 2024-03-01").stdout
+    days = [line.split()[2] for line in printed.splitlines() if "PARTITION OF RUN_EVENT FOR" in line]
+    assert days == [f"RUN_EVENT_{day}" for day in ("20240228", "20240229", "20240301")]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("schema ddl", "--dialect"),
+        ("schema ddl --dialect oracle", "oracle"),
+        (DDL + " --from-day yesterday", "yesterday"),
+        ("export", "--canonical or --sql"),
+        ("export --sql", "needs --dialect"),
+        ("export --sql --canonical --dialect sqlite", "--canonical or --sql"),
+        ("export --canonical --dialect sqlite", "belong to --sql"),
+        ("export --canonical -o", "belong to --sql"),
+    ],
+)
+def test_a_mistake_is_told(tmp_path: Path, words: str, said: str) -> None:
+    done = run(tmp_path, words)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert said in " ".join(done.stderr.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    "words", [DDL + " -o --openlineage-only", DDL + " --from-day 2026-02-01 --to-day 2026-01-01"]
+)
+def test_a_contradiction_is_told(tmp_path: Path, words: str) -> None:
+    with pytest.raises(ConfigError, match=r"not both|give them in order"):
+        run(tmp_path, words)
