@@ -1,6 +1,5 @@
 """Options that several commands share."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,14 +7,6 @@ import typer
 
 if TYPE_CHECKING:
     from bridge.settings import Settings
-
-
-class Output(StrEnum):
-    """For whom an answer is printed: people, or programs."""
-
-    text = "text"
-    json = "json"
-
 
 Config = Annotated[
     list[Path] | None,

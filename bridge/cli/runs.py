@@ -1,11 +1,12 @@
 """`lineage-bridge runs`."""
 
 from collections.abc import Iterator
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.options import Config, Output, load
+from bridge.cli.options import Config, load
 
 if TYPE_CHECKING:
     from bridge.settings import Settings
@@ -18,6 +19,13 @@ _DERIVED = (
     " application ended"
 )
 _MORE = "… there is more: raise --limit"
+
+
+class Output(StrEnum):
+    """For whom runs are printed."""
+
+    text = "text"
+    json = "json"
 
 
 def runs(
@@ -67,10 +75,9 @@ def _history(
 
 
 def _table(history: "list[tuple[Run, list[Run]]]", limit: int, settings: "Settings") -> Iterator[str]:
-    from bridge.bootstrap import folding_rule
-    from mappers.folding import step_name
+    from mappers.folding import FoldingRule, step_name
 
-    rule = folding_rule(settings)
+    rule = FoldingRule(settings.folding.job, settings.folding.step)
     if not history:
         typer.echo("no runs to show", err=True)
         return

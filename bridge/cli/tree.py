@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from bridge.cli.cut import tell_cut
 from bridge.cli.escape import escape
 from bridge.store.graph import Edge, Graph
 from bridge.store.walk import Direction, Walk
@@ -17,7 +16,8 @@ def draw(graph: Graph, walk: Walk, direction: Direction) -> Iterator[str]:
             children.setdefault(at, []).append(edge)
     yield _dataset(graph, walk.start)
     yield from _branches(graph, walk.start, children, direction)
-    yield from tell_cut(walk.cut)
+    if walk.cut:
+        yield f"… there is more: raise --{'depth' if walk.cut == 'depth' else 'most'}"
 
 
 def _branches(graph: Graph, start: bytes, children: dict[bytes, list[Edge]], direction: Direction) -> Iterator[str]:
