@@ -19,10 +19,9 @@ from typing import NamedTuple
 from benchmarks.intake import free_port, services
 from connectors.spark.conf import Transport, Wanted, make_conf
 from connectors.spark.lines import find_line
-from connectors.spark.submit import Spark, find_spark, start
+from connectors.spark.submit import SMALL_AND_LOCAL, Spark, find_spark, start
 
 _JOB = Path(__file__).with_name("spark_job.py")
-_LOCAL = {"spark.master": "local[2]", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
 _SLOW_SECONDS = 0.2
 _SILENT_SECONDS = 60.0
 
@@ -96,7 +95,7 @@ def measure(spark: Spark, case: Case) -> Took:
     """Run the job once."""
     with tempfile.TemporaryDirectory() as named, _service(case.service, Path(named)) as url:
         folder = Path(named)
-        conf = _LOCAL | {"spark.sql.warehouse.dir": str(folder / "warehouse")}
+        conf = SMALL_AND_LOCAL | {"spark.sql.warehouse.dir": str(folder / "warehouse")}
         if case.transport:
             line = find_line(spark.version)
             conf |= make_conf(Wanted(line, case.transport, url=url, location=str(folder / "events.ndjson")))

@@ -12,6 +12,7 @@ from bridge.store.classes import NeverLink
 from bridge.store.database import Database
 from bridge.store.location import StoreLocation
 from bridge.store.writer import Writer
+from mappers.folding import FoldingRule
 from mappers.legacy.names import LegacyNames
 from mappers.openlineage.event import Limits
 from mappers.openlineage.statements import Rules
@@ -61,6 +62,11 @@ def make_writer(settings: Settings) -> Writer:
         never_link=[NeverLink(rule.namespace, rule.name) for rule in settings.identity.never_link],
         keep_rejected=settings.intake.keep_rejected,
     )
+
+
+def folding_rule(settings: Settings) -> FoldingRule:
+    """Give the rule by which the settings fold actions."""
+    return FoldingRule(settings.folding.job, settings.folding.step)
 
 
 def open_store(settings: Settings) -> Database:

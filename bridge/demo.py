@@ -15,7 +15,7 @@ from connectors.openlineage.files import event_files, open_events, read_records
 from connectors.openlineage.http import EventClient
 from connectors.spark.conf import Wanted, make_conf
 from connectors.spark.lines import find_line
-from connectors.spark.submit import Spark, find_spark, start
+from connectors.spark.submit import SMALL_AND_LOCAL, Spark, find_spark, start
 from mappers.errors import MissingPart
 
 _ROOT = Path(__file__).parent.parent
@@ -24,7 +24,6 @@ _CAPTURED = _ROOT / "tests" / "data" / "events" / "spark-4.1.4"
 _HOME = _ROOT / ".demo"
 _START_SECONDS = 20
 _WRONG = re.compile(r"^\S*(Error|Exception)\b|UNRESOLVED|FAILED|unresolved dependency|ERROR")
-_QUICK = {"spark.master": "local[2]", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
 
 
 class Job(NamedTuple):
@@ -131,7 +130,7 @@ def _run(spark: Spark, job: Job, url: str, home: Path) -> bool:
     folder = home / job.name
     folder.mkdir()
     log = folder / "spark.log"
-    conf = make_conf(Wanted(find_line(spark.version), url=url, namespace="demo")) | _QUICK
+    conf = make_conf(Wanted(find_line(spark.version), url=url, namespace="demo")) | SMALL_AND_LOCAL
     begun = time.monotonic()
     process = start(spark, _JOBS / f"{job.name}.py", [str(_JOBS), str(home / "lake")], conf, folder, log)
     try:

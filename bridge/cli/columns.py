@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from bridge.cli.cut import tell_cut
 from bridge.cli.escape import escape
 from bridge.store.column_walk import ColumnWalk
 from bridge.store.columns import ColumnLine
@@ -41,8 +42,7 @@ def draw_hops(graph: Graph, walk: ColumnWalk) -> Iterator[str]:
         job = f"   [{' '.join(graph.job(hop.job))}]" if hop.job != NOBODY else ""
         how = _how(hop.kind, hop.subtype, hop.masking)
         yield escape(f"{_column(graph, *hop.target)}  <- {_column(graph, *hop.source)}  {how}{job}")
-    if walk.cut:
-        yield f"… there is more: raise --{'depth' if walk.cut == 'depth' else 'most'}"
+    yield from tell_cut(walk.cut)
 
 
 def _column(graph: Graph, dataset: bytes, field: str) -> str:

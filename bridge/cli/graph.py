@@ -84,16 +84,16 @@ def lineage(
     if column is not None and (as_of or output in (Form.mermaid, Form.dot)):
         raise typer.BadParameter("a column is followed as the newest runs show it, as text or JSON")
     settings = load(config)
-    from bridge.bootstrap import open_store
+    from bridge.bootstrap import folding_rule, open_store
     from bridge.store.column_walk import walk_columns
     from bridge.store.columns import column_lines
+    from bridge.store.edges import EVER
     from bridge.store.graph import Graph
     from bridge.store.walk import walk
-    from mappers.folding import FoldingRule
 
-    rule = FoldingRule(settings.folding.job, settings.folding.step)
     db = open_store(settings)
-    graph = Graph(db, settings.org, granularity.value, rule, *([_micros(as_of)] if as_of else []))
+    until = _micros(as_of) if as_of else EVER
+    graph = Graph(db, settings.org, granularity.value, folding_rule(settings), until)
     start = located(graph, namespace, name)
     if column is not None:
         hops = walk_columns(db, settings.org, (start, column), direction.value, depth, most)

@@ -2,23 +2,15 @@
 
 import json
 from collections.abc import Iterator
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bridge.cli.graph import DatasetName, DatasetNamespace, located
-from bridge.cli.options import Config, load
+from bridge.cli.options import Config, Output, load
 
 if TYPE_CHECKING:
     from bridge.store.impact import Impact
-
-
-class Output(StrEnum):
-    """For whom it is printed."""
-
-    text = "text"
-    json = "json"
 
 
 def impact(
@@ -31,14 +23,13 @@ def impact(
 ) -> None:
     """Show what a change of a dataset reaches: datasets, jobs, and their owners."""
     settings = load(config)
-    from bridge.bootstrap import open_store
+    from bridge.bootstrap import folding_rule, open_store
     from bridge.store.graph import Graph
     from bridge.store.impact import impact as reached_by
     from bridge.store.records import impact_record
-    from mappers.folding import FoldingRule
 
     db = open_store(settings)
-    graph = Graph(db, settings.org, "job", FoldingRule(settings.folding.job, settings.folding.step))
+    graph = Graph(db, settings.org, "job", folding_rule(settings))
     found = reached_by(db, settings.org, graph, located(graph, namespace, name), depth, most)
     if output is Output.json:
         typer.echo(json.dumps(impact_record(found)))
@@ -48,6 +39,7 @@ def impact(
 
 
 def _lines(found: "Impact") -> Iterator[str]:
+    from bridge.cli.cut import tell_cut
     from bridge.cli.escape import escape
 
     for what, reached in (("datasets", found.datasets), ("jobs", found.jobs)):
@@ -56,5 +48,4 @@ def _lines(found: "Impact") -> Iterator[str]:
             owned = f"   [{', '.join(one.owners)}]" if one.owners else ""
             yield escape(f"  {one.distance:>3}  {one.name.namespace} {one.name.name}{owned}")
     yield escape(f"owners: {', '.join(found.owners) or 'none known'}")
-    if found.cut:
-        yield f"… there is more: raise --{'depth' if found.cut == 'depth' else 'most'}"
+    yield from tell_cut(found.cut)

@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,6 +8,14 @@ import typer
 
 if TYPE_CHECKING:
     from bridge.settings import Settings
+
+
+class Output(StrEnum):
+    """For whom an answer is printed: people, or programs."""
+
+    text = "text"
+    json = "json"
+
 
 Config = Annotated[
     list[Path] | None,

@@ -1,12 +1,11 @@
 """`lineage-bridge runs`."""
 
 from collections.abc import Iterator
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.options import Config, load
+from bridge.cli.options import Config, Output, load
 
 if TYPE_CHECKING:
     from bridge.settings import Settings
@@ -19,13 +18,6 @@ _DERIVED = (
     " application ended"
 )
 _MORE = "… there is more: raise --limit"
-
-
-class Output(StrEnum):
-    """For whom runs are printed."""
-
-    text = "text"
-    json = "json"
 
 
 def runs(
@@ -75,9 +67,10 @@ def _history(
 
 
 def _table(history: "list[tuple[Run, list[Run]]]", limit: int, settings: "Settings") -> Iterator[str]:
-    from mappers.folding import FoldingRule, step_name
+    from bridge.bootstrap import folding_rule
+    from mappers.folding import step_name
 
-    rule = FoldingRule(settings.folding.job, settings.folding.step)
+    rule = folding_rule(settings)
     if not history:
         typer.echo("no runs to show", err=True)
         return

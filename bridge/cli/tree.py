@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from bridge.cli.cut import tell_cut
 from bridge.cli.escape import escape
 from bridge.store.graph import Edge, Graph
 from bridge.store.walk import Direction, Walk
@@ -14,10 +15,11 @@ def draw(graph: Graph, walk: Walk, direction: Direction) -> Iterator[str]:
         at = edge.target if direction == "upstream" else edge.source
         if at is not None:
             children.setdefault(at, []).append(edge)
+    for edges in children.values():
+        edges.sort(key=lambda edge: _line(graph, edge, _other(edge, direction), direction))
     yield _dataset(graph, walk.start)
     yield from _branches(graph, walk.start, children, direction)
-    if walk.cut:
-        yield f"… there is more: raise --{'depth' if walk.cut == 'depth' else 'most'}"
+    yield from tell_cut(walk.cut)
 
 
 def _branches(graph: Graph, start: bytes, children: dict[bytes, list[Edge]], direction: Direction) -> Iterator[str]:
@@ -31,13 +33,17 @@ def _branches(graph: Graph, start: bytes, children: dict[bytes, list[Edge]], dir
             unfolding.pop()
             continue
         edge, last = found
-        other = edge.source if direction == "upstream" else edge.target
+        other = _other(edge, direction)
         again = other is not None and other in drawn
         line = _line(graph, edge, other, direction) + (" (see above)" if again else "")
         yield f"{indent}{'└─' if last else '├─'} {line}"
         if other is not None and not again:
             drawn.add(other)
             unfolding.append((indent + ("   " if last else "│  "), iter(_marked(children.get(other, [])))))
+
+
+def _other(edge: Edge, direction: Direction) -> bytes | None:
+    return edge.source if direction == "upstream" else edge.target
 
 
 def _marked(edges: list[Edge]) -> list[tuple[Edge, bool]]:

@@ -13,6 +13,13 @@ from connectors.spark.defaults import write_defaults
 from connectors.spark.lines import find_line
 from mappers.errors import MissingPart
 
+#: What makes a small job on this machine quick: no user interface, and no two hundred partitions for a few rows.
+SMALL_AND_LOCAL = {
+    "spark.master": "local[2]",
+    "spark.ui.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+}
+
 _ASK = "import os, pyspark; print(pyspark.__version__); print(os.path.dirname(pyspark.__file__))"
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _JVM_FOLDERS = ("/usr/lib/jvm", "/Library/Java/JavaVirtualMachines")

@@ -10,13 +10,11 @@ from typing import NamedTuple
 
 from connectors.spark.conf import Wanted, make_conf
 from connectors.spark.lines import Line, find_line
-from connectors.spark.submit import Spark, find_spark, start
+from connectors.spark.submit import SMALL_AND_LOCAL, Spark, find_spark, start
 
 JOBS = Path(__file__).parent / "jobs"
 JOB_SECONDS = 200
 POSTGRES_DRIVER = "org.postgresql:postgresql:42.7.8"
-#: What would cost time and shows nothing: a user interface, and two hundred shuffle partitions for a handful of rows.
-_QUICK = {"spark.master": "local[2]", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
 
 ORDERS = "id,customer,amount,note\n1,1,10.0,a\n2,1,25.0,b\n3,2,0.0,c\n4,3,99.0,d\n"
 CUSTOMERS = (
@@ -65,7 +63,7 @@ def start_job(
         spark_under_test(),
         JOBS / f"{name}.py",
         [str(base), *words],
-        made | _QUICK | local | more,
+        made | SMALL_AND_LOCAL | local | more,
         base,
         base / f"{name}.log",
     )
