@@ -3,6 +3,8 @@
 import gc
 from collections.abc import Callable, Sequence
 
+from bridge.catalogue.question import Catalogue, StoreCatalogue, View
+from bridge.catalogue.remote import ServiceCatalogue
 from bridge.intake.gate import Gate
 from bridge.intake.legacy import LegacyReader
 from bridge.intake.reading import Reader
@@ -12,6 +14,7 @@ from bridge.store.classes import NeverLink
 from bridge.store.database import Database
 from bridge.store.location import StoreLocation
 from bridge.store.writer import Writer
+from connectors.openlineage.http import EventClient
 from mappers.folding import FoldingRule
 from mappers.legacy.names import LegacyNames
 from mappers.openlineage.event import Limits
@@ -67,6 +70,21 @@ def make_writer(settings: Settings) -> Writer:
 def folding_rule(settings: Settings) -> FoldingRule:
     """Give the rule by which the settings fold actions."""
     return FoldingRule(settings.folding.job, settings.folding.step)
+
+
+def make_view(settings: Settings, db: Database) -> View:
+    """Look at a store as the settings say."""
+    return View(db, settings.org, folding_rule(settings))
+
+
+def open_catalogue(settings: Settings) -> Catalogue:
+    """Open the store for questions."""
+    return StoreCatalogue(make_view(settings, open_store(settings)))
+
+
+def open_service(url: str, api_key: str | None) -> Catalogue:
+    """Ask the service at an address instead."""
+    return ServiceCatalogue(EventClient(url, api_key=api_key))
 
 
 def open_store(settings: Settings) -> Database:

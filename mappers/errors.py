@@ -5,6 +5,8 @@ LineageBridgeError
 │   ├── RefusedEvent        the input is not a lineage event; names the field
 │   ├── TooLarge            the input is over a limit; names the limit
 │   ├── ConfigError         a setting is wrong; names key, file, line and the nearest valid key
+│   ├── BadQuestion         what is asked cannot be answered; names the parameter
+│   ├── UnknownName         nothing in the store is called so
 │   ├── MissingPart         a program or package is not installed; names how to get it
 │   ├── RefusedRow          the store cannot hold these values
 │   └── StoreMismatch       the store cannot be used by this code; names both versions
@@ -45,6 +47,19 @@ class TooLarge(PermanentError):
 
 class ConfigError(PermanentError):
     """A setting is missing, unknown or wrong."""
+
+
+class BadQuestion(PermanentError):
+    """A parameter of a question is wrong."""
+
+    def __init__(self, reason: str, parameter: str) -> None:
+        super().__init__(f"{parameter}: {reason}")
+        self.reason = reason
+        self.parameter = parameter
+
+
+class UnknownName(PermanentError):
+    """Nothing in the store is called so."""
 
 
 class MissingPart(PermanentError):

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import msgspec
 
+from bridge.catalogue.question import A, Question, StoreCatalogue, View
 from bridge.intake.reading import Reader
 from bridge.store.classes import NeverLink
 from bridge.store.database import Database
@@ -120,6 +121,9 @@ class Store:
         rows = self.rows(query, *values)
         assert len(rows) == 1, rows
         return rows[0][0]
+
+    def ask(self, question: Question[A], rule: FoldingRule = FoldingRule()) -> A:
+        return StoreCatalogue(View(self.db, self.org, rule)).ask(question)
 
     def graph(self, granularity: Granularity = "job", rule: FoldingRule = FoldingRule()) -> Graph:
         return Graph(self.db, self.org, granularity, rule)

@@ -18,7 +18,10 @@ from bridge.api.legacy import add_legacy_routes
 from bridge.api.lineage import LINEAGE_PATHS, serve
 from bridge.api.metrics import Metrics
 from bridge.api.problem import problem, unrouted
+from bridge.api.reading import READING_ROUTES, Reading, reading_routes
+from bridge.api.reading_description import with_reading_routes
 from bridge.api.tailing import Tailing
+from bridge.catalogue.question import Catalogue
 from bridge.intake.gate import Gate
 from bridge.intake.legacy import LegacyReader
 from bridge.intake.reading import Reader
@@ -36,6 +39,7 @@ ROUTE_SCOPES: dict[str, Literal["ingest", "read", "operate"] | None] = {
     "/readyz": None,
     "/metrics": "operate",
     "/openapi.json": "read",
+    **dict.fromkeys(READING_ROUTES, "read"),
 }
 
 
@@ -43,18 +47,25 @@ class Service:
     """Everything a running service holds, from start to stop."""
 
     def __init__(
-        self, settings: Settings, reader: Reader, legacy: LegacyReader, open_writer: Callable[[], Writer]
+        self,
+        settings: Settings,
+        reader: Reader,
+        legacy: LegacyReader,
+        open_writer: Callable[[], Writer],
+        open_catalogue: Callable[[], Catalogue],
     ) -> None:
         self._settings = settings
         self._reader = reader
         self.legacy = legacy
         self._open_writer = open_writer
+        self._open_catalogue = open_catalogue
         self._authorizer = Authorizer(settings.server.api_keys)
         self.store = ""
         self.gate: Gate | None = None
         self.metrics: Metrics | None = None
         self.intake: Intake | None = None
         self.tailing: Tailing | None = None
+        self.reading: Reading | None = None
 
     @asynccontextmanager
     async def running(self, _: FastAPI) -> AsyncIterator[None]:
@@ -67,7 +78,9 @@ class Service:
         self.metrics = Metrics(gate.waiting, lambda: gate.healthy)
         self.intake = Intake(self._reader, gate, self._authorizer, self.metrics, limits)
         self.tailing = Tailing(self._settings, self._reader, gate, self.metrics)
+        self.reading = Reading(self._open_catalogue)
         yield
+        self.reading.close()
         await self.tailing.stop()
         await gate.close()
 
@@ -81,9 +94,9 @@ class Service:
             return "as many events as may wait are waiting to be written"
         return self.tailing.failure if self.tailing else None
 
-    def refusal(self, request: Request) -> Response | None:
+    def refusal(self, request: Request, route: str) -> Response | None:
         """Check a request against the scope of its route."""
-        scope = ROUTE_SCOPES[request.scope["path"]]
+        scope = ROUTE_SCOPES[route]
         return self._authorizer.refusal(request.headers.get("authorization"), scope) if scope else None
 
 
@@ -118,6 +131,7 @@ def build_app(service: Service) -> Any:
         app.router.routes.append(Route(path, lineage, methods=["POST"]))
 
     add_legacy_routes(app, lambda: service.intake, service.legacy)
+    app.router.routes.extend(reading_routes(lambda: service.reading, service.refusal))
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:
@@ -135,7 +149,7 @@ def build_app(service: Service) -> Any:
     @app.get("/metrics", response_class=PlainTextResponse, responses=refusals(401, 403, 503))
     async def metrics(request: Request) -> Response:
         """Give the metrics for Prometheus."""
-        refusal = service.refusal(request)
+        refusal = service.refusal(request, "/metrics")
         if refusal is not None:
             return refusal
         if service.metrics is None:
@@ -145,7 +159,9 @@ def build_app(service: Service) -> Any:
     @app.get("/openapi.json", responses=refusals(401, 403))
     async def openapi(request: Request) -> Response:
         """Describe this API."""
-        return service.refusal(request) or JSONResponse(with_lineage_routes(app.openapi()))
+        return service.refusal(request, "/openapi.json") or JSONResponse(
+            with_reading_routes(with_lineage_routes(app.openapi()))
+        )
 
     return _Front(app, lineage)
 

@@ -61,19 +61,22 @@ PROBLEM = _object(
     rejected=_TEXT | {"description": "The hash under which it is kept: see `lineage-bridge rejected`."},
 )
 _REFUSALS = {
-    400: "Refused, and kept: `field` names what is wrong, `rejected` is its hash.",
+    400: "Refused: `field` names what is wrong. What was sent to be taken is kept: `rejected` is its hash.",
     401: "No API key, or an unknown one.",
     403: "The API key lacks the scope.",
+    404: "Nothing in the store is called so.",
     413: "Over a limit of the intake.",
     415: "Not JSON, or in an encoding other than gzip.",
-    503: "Not on disk: send it again.",
+    500: "The store cannot be read.",
+    503: "Not now: try again.",
 }
+_OF_INTAKE = (400, 401, 403, 413, 415, 503)
 
 
 def refusals(*statuses: int) -> dict[int | str, Described]:
-    """Describe the answers of these statuses, all when none is named: each is a problem."""
+    """Describe the answers of these statuses, those of the intake when none is named: each is a problem."""
     content = {PROBLEM_TYPE: {"schema": PROBLEM}}
-    return {status: {"description": _REFUSALS[status], "content": content} for status in statuses or _REFUSALS}
+    return {status: {"description": _REFUSALS[status], "content": content} for status in statuses or _OF_INTAKE}
 
 
 def _json(description: str, schema: Described) -> Described:

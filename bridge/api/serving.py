@@ -9,7 +9,7 @@ import structlog
 import uvicorn
 
 from bridge.api.app import Service, build_app
-from bridge.bootstrap import calm_collector, make_legacy_reader, make_reader, make_writer
+from bridge.bootstrap import calm_collector, make_legacy_reader, make_reader, make_writer, open_catalogue
 from bridge.log import configure_log
 from bridge.settings import Settings
 from bridge.store.location import StoreLocation
@@ -37,7 +37,8 @@ def serve_forever(settings: Settings) -> None:
     listener = _listen(settings)
     host, port = listener.getsockname()[:2]
     reader = make_reader(settings)
-    app = build_app(Service(settings, reader, make_legacy_reader(settings, reader), lambda: writer))
+    legacy = make_legacy_reader(settings, reader)
+    app = build_app(Service(settings, reader, legacy, lambda: writer, lambda: open_catalogue(settings)))
     name = f"[{host}]" if ":" in host else host
     calm_collector()
     log.info(

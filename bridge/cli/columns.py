@@ -1,55 +1,50 @@
 """The columns behind a walk: beneath each dataset that was made, where its columns come from."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from bridge.cli.cut import tell_cut
 from bridge.cli.escape import escape
-from bridge.store.column_walk import ColumnWalk
-from bridge.store.columns import ColumnLine
-from bridge.store.graph import Graph
-from bridge.store.walk import Walk
-from mappers.canonical.identity import NOBODY
+
+if TYPE_CHECKING:
+    from bridge.catalogue.lineage import ColumnLineageAnswer, HopAnswer, LineageAnswer
+    from bridge.catalogue.things import ColumnOf
 
 _WHOLE = "(whole dataset)"
 
 
-def draw_columns(graph: Graph, walk: Walk, lines: list[ColumnLine]) -> Iterator[str]:
+def draw_columns(walk: "LineageAnswer") -> Iterator[str]:
     """Give a section for each target, in the order of the walk, its columns sorted by name."""
-    if not lines:
+    if not walk.columns:
         yield "no column lineage is known between these datasets"
     for target in dict.fromkeys(edge.target for edge in walk.edges):
-        section = sorted(
-            (
-                line.target_field,
-                _column(graph, line.source, line.source_field),
-                _how(line.kind, line.subtype, line.masking),
-            )
-            for line in lines
-            if line.target == target
-        )
+        section = {
+            (hop.target.column or "", _column(hop.source), _how(hop))
+            for hop in walk.columns
+            if hop.target.id == target.id
+        }
         if section:
-            named = graph.dataset(target)
             yield ""
-            yield escape(f"columns of {named.namespace} {named.name}")
-            yield from (escape(f"  {column or _WHOLE}  <- {source}  {how}") for column, source, how in section)
+            yield escape(f"columns of {target.namespace} {target.name}")
+            yield from (
+                escape(f"  {column or _WHOLE}  <- {source}  {how}") for column, source, how in sorted(section)
+            )
 
 
-def draw_hops(graph: Graph, walk: ColumnWalk) -> Iterator[str]:
+def draw_hops(walk: "ColumnLineageAnswer") -> Iterator[str]:
     """Give a line for each hop, level by level, with the job that does it."""
     if not walk.hops:
         yield "no column lineage is known from here"
     for hop in walk.hops:
-        job = f"   [{' '.join(graph.job(hop.job))}]" if hop.job != NOBODY else ""
-        how = _how(hop.kind, hop.subtype, hop.masking)
-        yield escape(f"{_column(graph, *hop.target)}  <- {_column(graph, *hop.source)}  {how}{job}")
+        job = f"   [{hop.job.namespace} {hop.job.name}]" if hop.job else ""
+        yield escape(f"{_column(hop.target)}  <- {_column(hop.source)}  {_how(hop)}{job}")
     yield from tell_cut(walk.cut)
 
 
-def _column(graph: Graph, dataset: bytes, field: str) -> str:
-    named = graph.dataset(dataset)
-    return f"{named.namespace} {named.name}" + (f".{field}" if field else f" {_WHOLE}")
+def _column(of: "ColumnOf") -> str:
+    return f"{of.namespace} {of.name}" + (f".{of.column}" if of.column else f" {_WHOLE}")
 
 
-def _how(kind: str, subtype: str, masking: bool) -> str:
-    done = "/".join(part for part in (kind, subtype) if part)
-    return f"{done} [masked]" if masking else done
+def _how(hop: "HopAnswer") -> str:
+    done = "/".join(part for part in (hop.type, hop.subtype) if part)
+    return f"{done} [masked]" if hop.masking else done

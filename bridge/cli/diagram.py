@@ -1,53 +1,51 @@
 """A walk in the words of other programs: Mermaid, DOT."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from bridge.cli.escape import escape
-from bridge.store.graph import Edge, Graph
-from bridge.store.walk import Walk
 
-_UNKNOWN = b""
+if TYPE_CHECKING:
+    from bridge.catalogue.lineage import EdgeAnswer, LineageAnswer
+    from bridge.catalogue.things import Thing
 
 
-def as_mermaid(graph: Graph, walk: Walk) -> Iterator[str]:
+def as_mermaid(walk: "LineageAnswer") -> Iterator[str]:
     """Give a Mermaid flowchart: datasets are nodes, jobs are written on the arrows."""
     numbers = _numbered(walk)
     yield "flowchart LR"
     for end, number in numbers.items():
-        yield f'  n{number}["{_entities(_name(graph, end))}"]'
+        yield f'  n{number}["{_entities(_name(end))}"]'
     for edge in walk.edges:
-        arrow = f'-- "{_entities(_how(graph, edge))}" -->'
-        yield f"  n{numbers[edge.source or _UNKNOWN]} {arrow} n{numbers[edge.target]}"
+        yield f'  n{numbers[edge.source]} -- "{_entities(_how(edge))}" --> n{numbers[edge.target]}'
 
 
-def as_dot(graph: Graph, walk: Walk) -> Iterator[str]:
+def as_dot(walk: "LineageAnswer") -> Iterator[str]:
     """Give a graph for Graphviz."""
     numbers = _numbered(walk)
     yield "digraph lineage {"
     yield "  rankdir=LR; node [shape=box];"
     for end, number in numbers.items():
-        yield f"  n{number} [label={_quoted(_name(graph, end))}];"
+        yield f"  n{number} [label={_quoted(_name(end))}];"
     for edge in walk.edges:
-        yield (
-            f"  n{numbers[edge.source or _UNKNOWN]} -> n{numbers[edge.target]} [label={_quoted(_how(graph, edge))}];"
-        )
+        yield f"  n{numbers[edge.source]} -> n{numbers[edge.target]} [label={_quoted(_how(edge))}];"
     yield "}"
 
 
-def _numbered(walk: Walk) -> dict[bytes, int]:
+def _numbered(walk: "LineageAnswer") -> "dict[Thing | None, int]":
     """Give the datasets of a walk numbers: names would not do as ids in either language."""
-    ends = [walk.start, *(end for edge in walk.edges for end in (edge.source or _UNKNOWN, edge.target))]
+    ends = [walk.start, *(end for edge in walk.edges for end in (edge.source, edge.target))]
     return {end: number for number, end in enumerate(dict.fromkeys(ends))}
 
 
-def _name(graph: Graph, dataset: bytes) -> str:
-    return " ".join(graph.dataset(dataset)) if dataset else "no known source"
+def _name(dataset: "Thing | None") -> str:
+    return f"{dataset.namespace} {dataset.name}" if dataset else "no known source"
 
 
-def _how(graph: Graph, edge: Edge) -> str:
+def _how(edge: "EdgeAnswer") -> str:
     if edge.job is None:
         return "renamed"
-    return graph.job(edge.job).name + (f" / {edge.step}" if edge.step else "")
+    return edge.job.name + (f" / {edge.step}" if edge.step else "")
 
 
 def _entities(text: str) -> str:

@@ -1,23 +1,20 @@
 """`lineage-bridge lineage` and `export`."""
 
 import sys
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.options import Config, load
+from bridge.cli.options import ApiKey, Asked, Config, DatasetName, DatasetNamespace, Url, load, named, print_json
 from bridge.cli.schema import OpenLineageOnly, WithOpenLineage
 from bridge.warehouse.house import House
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.store.column_walk import ColumnWalk
-    from bridge.store.columns import ColumnLine
-    from bridge.store.graph import Graph
-    from bridge.store.walk import Walk
+    from bridge.catalogue.lineage import LineageAnswer
 
 
 class Direction(StrEnum):
@@ -25,6 +22,7 @@ class Direction(StrEnum):
 
     upstream = "upstream"
     downstream = "downstream"
+    both = "both"
 
 
 class Form(StrEnum):
@@ -45,27 +43,11 @@ class Granularity(StrEnum):
     root = "root"
 
 
-DatasetNamespace = Annotated[
-    str, typer.Argument(help="The dataset's namespace, such as `file`; or namespace and name in one.")
-]
-DatasetName = Annotated[str | None, typer.Argument(help="The dataset's name, such as `/data/out/bands`.")]
-
-
-def located(graph: "Graph", namespace: str, name: str | None) -> bytes:
-    """Find the dataset that is asked for; ends the command when there is none."""
-    found = graph.find_whole(namespace) if name is None else graph.find(namespace, name)
-    if found is None:
-        called = f"{namespace!r}" if name is None else f"{name!r} in namespace {namespace!r}"
-        typer.echo(f"error: no dataset {called} in the store", err=True)
-        raise typer.Exit(1)
-    return found
-
-
 def lineage(
     namespace: DatasetNamespace,
     name: DatasetName = None,
     direction: Annotated[
-        Direction, typer.Option(help="Where the data came from, or where it goes.")
+        Direction, typer.Option(help="Where the data came from, where it goes, or both.")
     ] = Direction.upstream,
     depth: Annotated[int, typer.Option(min=1, help="How many datasets far.")] = 5,
     granularity: Annotated[Granularity, typer.Option(help="What counts as a job.")] = Granularity.job,
@@ -79,67 +61,49 @@ def lineage(
     ] = None,
     output: Annotated[Form, typer.Option(help="A tree, or for another program.")] = Form.tree,
     config: Config = None,
+    url: Url = None,
+    api_key: ApiKey = None,
 ) -> None:
     """Show where a dataset comes from, or what is made of it."""
-    if column is not None and (as_of or output in (Form.mermaid, Form.dot)):
-        raise typer.BadParameter("a column is followed as the newest runs show it, as text or JSON")
-    settings = load(config)
-    from bridge.bootstrap import folding_rule, open_store
-    from bridge.store.column_walk import walk_columns
-    from bridge.store.columns import column_lines
-    from bridge.store.edges import EVER
-    from bridge.store.graph import Graph
-    from bridge.store.walk import walk
+    from bridge.catalogue.lineage import ColumnLineage, Lineage
+    from bridge.cli.columns import draw_hops
 
-    db = open_store(settings)
-    until = _micros(as_of) if as_of else EVER
-    graph = Graph(db, settings.org, granularity.value, folding_rule(settings), until)
-    start = located(graph, namespace, name)
+    asked, of = Asked(config, url, api_key), named(namespace, name)
     if column is not None:
-        hops = walk_columns(db, settings.org, (start, column), direction.value, depth, most)
-        for line in _printed_hops(graph, hops, output):
-            typer.echo(line)
+        if as_of or output in {Form.mermaid, Form.dot}:
+            raise typer.BadParameter("a column is followed as the newest runs show it, as text or JSON")
+        hops = asked.ask(ColumnLineage(**of, field=column, direction=direction.value, depth=depth, most=most))
+        _print(hops, draw_hops(hops), output)
         return
-    found = walk(graph, start, direction.value, depth, most)
-    lines = column_lines(db, settings.org, found.edges) if columns else None
-    for line in _printed(graph, found, lines, direction, output):
-        typer.echo(line)
+    found = asked.ask(
+        Lineage(
+            **of, direction=direction.value, depth=depth, granularity=granularity.value, as_of=as_of, columns=columns,
+            most=most,
+        )
+    )  # fmt: skip
+    _print(found, _drawn(found, direction, output, columns=columns), output)
 
 
-def _micros(moment: datetime) -> int:
-    zoned = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return int(zoned.timestamp()) * 1_000_000 + zoned.microsecond
-
-
-def _printed(
-    graph: "Graph", found: "Walk", lines: "list[ColumnLine] | None", direction: Direction, form: Form
-) -> "Iterator[str]":
-    import json
-
+def _drawn(found: "LineageAnswer", direction: Direction, form: Form, *, columns: bool) -> "Iterator[str]":
     from bridge.cli.columns import draw_columns
     from bridge.cli.diagram import as_dot, as_mermaid
     from bridge.cli.tree import draw
-    from bridge.store.records import walk_record
 
+    if form in {Form.mermaid, Form.dot}:
+        yield from (as_mermaid if form is Form.mermaid else as_dot)(found)
+        return
+    for way in ("upstream", "downstream"):
+        if direction.value in {way, "both"}:
+            yield from draw(found, way)
+    yield from draw_columns(found) if columns else ()
+
+
+def _print(answer: object, lines: "Iterator[str]", form: Form) -> None:
     if form is Form.json:
-        yield json.dumps(walk_record(graph, found, lines or []))
-    elif form is Form.tree:
-        yield from draw(graph, found, direction.value)
-        yield from draw_columns(graph, found, lines) if lines is not None else ()
-    else:
-        yield from (as_mermaid if form is Form.mermaid else as_dot)(graph, found)
-
-
-def _printed_hops(graph: "Graph", hops: "ColumnWalk", form: Form) -> "Iterator[str]":
-    import json
-
-    from bridge.cli.columns import draw_hops
-    from bridge.store.records import column_walk_record
-
-    if form is Form.json:
-        yield json.dumps(column_walk_record(graph, hops))
-    else:
-        yield from draw_hops(graph, hops)
+        print_json(answer)
+        return
+    for line in lines:
+        typer.echo(line)
 
 
 def export(

@@ -1,13 +1,16 @@
-"""Options that several commands share."""
+"""Options that several commands share, and whom they ask."""
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 import typer
 
 if TYPE_CHECKING:
+    from bridge.catalogue.question import Question
     from bridge.settings import Settings
+
+A = TypeVar("A")
 
 
 class Output(StrEnum):
@@ -21,6 +24,49 @@ Config = Annotated[
     list[Path] | None,
     typer.Option("--config", "-c", help="Configuration file; may be given several times, later ones win."),
 ]
+Url = Annotated[
+    str | None,
+    typer.Option(help="Ask the service that runs there, not the store of the settings.", envvar="LINEAGE_BRIDGE_URL"),
+]
+ApiKey = Annotated[
+    str | None,
+    typer.Option(
+        help="The API key for --url, with the scope read; best given in the variable.",
+        envvar="LINEAGE_BRIDGE_API_KEY",
+    ),
+]
+DatasetNamespace = Annotated[
+    str, typer.Argument(help="The dataset's namespace, such as `file`; or namespace and name in one.")
+]
+DatasetName = Annotated[str | None, typer.Argument(help="The dataset's name, such as `/data/out/bands`.")]
+
+
+class Asked(NamedTuple):
+    """Whom a command asks: a service, or the store of the settings."""
+
+    config: list[Path] | None
+    url: str | None
+    api_key: str | None
+
+    def ask(self, question: "Question[A]") -> A:
+        """Get the answer; what is not in the store ends the command."""
+        from contextlib import closing
+
+        from bridge.bootstrap import open_catalogue, open_service
+        from mappers.errors import UnknownName
+
+        catalogue = open_service(self.url, self.api_key) if self.url else open_catalogue(load(self.config))
+        try:
+            with closing(catalogue):
+                return catalogue.ask(question)
+        except UnknownName as error:
+            typer.echo(f"error: {error}", err=True)
+            raise typer.Exit(1) from error
+
+
+def named(namespace: str, name: str | None) -> dict[str, str]:
+    """Give the parameters that name a dataset: in two words, or in one."""
+    return {"name": namespace} if name is None else {"namespace": namespace, "name": name}
 
 
 def load(config: list[Path] | None) -> "Settings":
@@ -28,3 +74,10 @@ def load(config: list[Path] | None) -> "Settings":
     from bridge.settings import load_settings
 
     return load_settings(config or [])
+
+
+def print_json(answer: object) -> None:
+    """Print an answer as one line of JSON, in UTF-8 whatever the terminal's encoding is."""
+    import msgspec
+
+    typer.echo(msgspec.json.encode(answer))

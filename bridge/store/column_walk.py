@@ -72,6 +72,13 @@ def walk_columns(
     return ColumnWalk(start, hops, "depth" if frontier else None)
 
 
+def hops_between(db: Database, org: str, pairs: Collection[tuple[bytes, bytes]]) -> list[Hop]:
+    """Give what the newest runs show of the columns between datasets, given as (source, target)."""
+    found = _hops(db.among(_INTO, sorted({target for _, target in pairs}), org))
+    wanted = set(pairs)
+    return [hop for hop in found if (hop.source[0], hop.target[0]) in wanted]
+
+
 def _hops(rows: Iterable[tuple[Any, ...]]) -> set[Hop]:
     return {
         Hop((target, target_field), (source, source_field), kind, subtype, bool(masking), job)

@@ -13,6 +13,10 @@ from mappers.canonical.identity import NOBODY, split_ids
 #: No run began later.
 EVER = (1 << 63) - 1
 
+#: What a job `j` was once declared to read or write holds until it is declared otherwise.
+STANDS = """
+(e.evidence <> 'declared' OR e.declared_io = j.declared_io OR e.declared_lineage = j.declared_lineage)
+"""
 _SHOWN = """
 (NOT coalesce(j.emits_snapshots, FALSE) OR {side}.last_seen = (
   SELECT max(y.last_seen) FROM {table} y
@@ -80,6 +84,10 @@ WHERE c.org_id = ?1 AND c.target_id = g.a AND c.source_id = g.b
 """
 
 
+#: What speaks for an edge, the strongest first.
+Evidence = Literal["explicit", "column", "declared", "inferred"]
+
+
 class Found(NamedTuple):
     """One asserted edge: who asserts it, above whom, and in which run where runs are kept apart."""
 
@@ -90,7 +98,7 @@ class Found(NamedTuple):
     grandparent: bytes | None
     root: bytes | None
     source: bytes | None
-    evidence: str
+    evidence: Evidence
 
 
 class Edges:

@@ -5,15 +5,15 @@ counts. Many datasets are looked up at once: a walk costs a few queries a level,
 """
 
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from bridge.store.database import Database
-from bridge.store.edges import EVER, Edges, Found
+from bridge.store.edges import EVER, Edges, Evidence, Found
 from mappers.canonical.identity import NOBODY
 from mappers.folding import FoldingRule, Granularity, Lineage, folded_job, is_action, step_name
 from mappers.openlineage.statements import name_dataset
 
-_EVIDENCE = ("explicit", "column", "declared", "inferred")
+_EVIDENCE = get_args(Evidence)
 
 _NAMESPACES = """
 SELECT namespace_uri FROM ol_namespace WHERE org_id = ?1 AND substr(?2, 1, length(namespace_uri)) = namespace_uri
@@ -38,7 +38,7 @@ class Edge(NamedTuple):
     target: bytes
     job: bytes | None
     step: str
-    evidence: str
+    evidence: Evidence
     run_uuid: str | None = None
 
 
@@ -71,7 +71,11 @@ class Graph:
 
     def find(self, namespace: str, name: str) -> bytes | None:
         """Find the class of a dataset by any of its names."""
-        rows = self._db.among(_CLASSES, [name_dataset(self._org, namespace, name).id], self._org)
+        return self.class_of(name_dataset(self._org, namespace, name).id)
+
+    def class_of(self, dataset: bytes) -> bytes | None:
+        """Find the class of a dataset by the id of any of its members."""
+        rows = self._db.among(_CLASSES, [dataset], self._org)
         return rows[0][1] if rows else None
 
     def find_whole(self, text: str) -> bytes | None:
@@ -85,11 +89,19 @@ class Graph:
 
     def dataset(self, dataset: bytes) -> Named:
         """Name a dataset."""
-        return self._named(_DATASET_NAMES, [dataset])[dataset]
+        return self.datasets([dataset])[dataset]
+
+    def datasets(self, datasets: Iterable[bytes]) -> dict[bytes, Named]:
+        """Name datasets: many at once cost no more than one."""
+        return self._named(_DATASET_NAMES, datasets)
 
     def job(self, job: bytes) -> Named:
         """Name a job."""
-        return self._named(_JOB_NAMES, [job])[job]
+        return self.jobs([job])[job]
+
+    def jobs(self, jobs: Iterable[bytes]) -> dict[bytes, Named]:
+        """Name jobs: many at once cost no more than one."""
+        return self._named(_JOB_NAMES, jobs)
 
     def upstream(self, datasets: Collection[bytes]) -> set[Edge]:
         """Find every edge into datasets, given by their classes; the strongest evidence of each."""
@@ -109,7 +121,7 @@ class Graph:
         best: dict[Edge, Edge] = {}
         for one in found:
             edge = self._fold(one)
-            key = edge._replace(evidence="")
+            key = edge._replace(evidence=_EVIDENCE[0])
             known = best.get(key)
             if known is None or _EVIDENCE.index(edge.evidence) < _EVIDENCE.index(known.evidence):
                 best[key] = edge

@@ -16,13 +16,14 @@ _STEP = f"""({_ACTION} AND EXISTS (
   SELECT 1 FROM lineage_edge e WHERE e.org_id = j.org_id AND e.target_id = j.job_id AND e.edge_role = 'PARENT'))"""
 #: A cross join is taken in the order in which it is written: few jobs first, then the index of their runs.
 _OF_KNOWN_JOBS = f"ol_job j CROSS JOIN ol_run r WHERE r.org_id = j.org_id AND r.job_id = j.job_id AND NOT {_STEP}"
-_OF_JOB = "ol_run r WHERE r.job_id = ?3"
+_OF_JOB = "ol_run r WHERE r.job_id = ?5"
 _STEPS_OF = f"""
-ol_run r JOIN ol_job j ON j.org_id = r.org_id AND j.job_id = r.job_id WHERE r.parent_run_id = ?3 AND {_ACTION}
+ol_run r JOIN ol_job j ON j.org_id = r.org_id AND j.job_id = r.job_id WHERE r.parent_run_id = ?5 AND {_ACTION}
 """
 _FAILED = "'FAILED' = (SELECT o.status FROM run_outcome o WHERE o.org_id = r.org_id AND o.run_id = r.run_id)"
 _CHOSEN = """
 SELECT r.run_id, r.started_at FROM {which} AND r.org_id = ?1 AND r.started_at IS NOT NULL
+  AND (r.started_at < ?3 OR (r.started_at = ?3 AND r.run_id < ?4))
 ORDER BY r.started_at DESC, r.run_id DESC LIMIT ?2
 """
 #: Counts are added up as fractions: what somebody sends as a count may be too large to be added as integers.
@@ -47,7 +48,7 @@ WHERE t.org_id = p.org_id AND t.run_id = p.run_id
 _RUNS = f"""
 SELECT p.run_id, p.run_uuid, n.namespace_uri, j.name, p.status, p.status_derived, p.start_ts, p.end_ts,
   o.ended_at - chosen.started_at AS lasted, p.last_activity_ts, ({_WRITTEN}) AS rows_written, p.error_message,
-  ({_WROTE}) AS wrote
+  ({_WROTE}) AS wrote, chosen.started_at
 FROM ({{chosen}}) chosen
 JOIN process_run p ON p.org_id = ?1 AND p.run_id = chosen.run_id
 JOIN run_outcome o ON o.org_id = p.org_id AND o.run_id = p.run_id
@@ -74,6 +75,12 @@ class Run(NamedTuple):
     rows_written: int | None
     error_message: str | None
     wrote: str | None
+    began: int
+
+
+#: Where a page of runs begins: behind a run that began at a time, newest first.
+Behind = tuple[int, bytes]
+NEWEST: Behind = ((1 << 63) - 1, b"")
 
 
 def find_job(db: Database, org: str, namespace: str, name: str) -> bytes | None:
@@ -82,16 +89,24 @@ def find_job(db: Database, org: str, namespace: str, name: str) -> bytes | None:
     return rows[0][0] if rows else None
 
 
-def newest_runs(db: Database, org: str, limit: int, *, job: bytes | None = None, failed: bool = False) -> list[Run]:
+def newest_runs(
+    db: Database, org: str, limit: int, *, job: bytes | None = None, failed: bool = False, behind: Behind = NEWEST
+) -> list[Run]:
     """Give the newest runs, of one job or of all jobs that people know; newest first."""
     which = _OF_KNOWN_JOBS if job is None else _OF_JOB
     bound = () if job is None else (job,)
-    return _read(db, f"{which} AND {_FAILED}" if failed else which, org, limit, *bound)
+    return _read(db, f"{which} AND {_FAILED}" if failed else which, org, limit, *behind, *bound)
 
 
 def newest_steps(db: Database, org: str, limit: int, run: bytes) -> list[Run]:
     """Give the newest actions of one run of an application; newest first."""
-    return _read(db, _STEPS_OF, org, limit, run)
+    return _read(db, _STEPS_OF, org, limit, *NEWEST, run)
+
+
+def one_run(db: Database, org: str, run: bytes) -> Run | None:
+    """Give one run that somebody reported of."""
+    found = _read(db, "ol_run r WHERE r.run_id = ?5", org, 1, *NEWEST, run)
+    return found[0] if found else None
 
 
 def _read(db: Database, which: str, *bound: str | int | bytes) -> list[Run]:

@@ -35,8 +35,8 @@ WHERE around IS NULL OR around < ended OR creates
 def dataset_version_read() -> str:
     """Write the query of the versions that readers see: one an idempotency key, else one a tag."""
     return f"""
-SELECT org_id, class_id, version_id, version_tag, idempotency_key, produced_by_run_id, row_count, produced_at,
-  grouped_by = newest_group AS is_latest
+SELECT org_id, class_id, version_id, version_tag, idempotency_key, produced_by_run_id, row_count, byte_count,
+  file_count, path, schema_hash, produced_at, grouped_by = newest_group AS is_latest
 FROM (
   SELECT w.*,
     row_number() OVER (

@@ -1,12 +1,12 @@
-"""Sends OpenLineage events to a service over HTTP."""
+"""Sends OpenLineage events to a service over HTTP, and reads what it knows."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Self
 
 import httpx
 
-from mappers.errors import Unreachable
+from mappers.errors import ConfigError, Unreachable
 
 _TIMEOUT = httpx.Timeout(connect=2.0, read=10.0, write=10.0, pool=10.0)
 
@@ -25,13 +25,17 @@ class EventClient:
         headers = {"Content-Type": "application/json"}
         if api_key:
             headers["Authorization"] = f"Bearer {api_key}"
-        self._url = url.rstrip("/")
+        self.url = url.rstrip("/")
         self._client = httpx.Client(headers=headers, timeout=_TIMEOUT, transport=transport)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
         self._client.close()
 
     def ready(self) -> bool:
@@ -44,17 +48,27 @@ class EventClient:
     def readiness(self) -> int:
         """Give the status with which the service says whether it takes events; raises Unreachable without one."""
         try:
-            return self._client.get(f"{self._url}/readyz").status_code
+            return self._client.get(f"{self.url}/readyz").status_code
         except httpx.TransportError as error:
-            raise Unreachable(f"{self._url} does not answer: {error}") from error
+            raise Unreachable(f"{self.url} does not answer: {error}") from error
 
     def send(self, payload: bytes) -> Answer:
         """Send one event; raises Unreachable when there is no answer."""
         try:
-            answer = self._client.post(f"{self._url}/api/v1/lineage", content=payload)
+            answer = self._client.post(f"{self.url}/api/v1/lineage", content=payload)
         except httpx.TransportError as error:
-            raise Unreachable(f"{self._url} does not answer: {error}") from error
+            raise Unreachable(f"{self.url} does not answer: {error}") from error
         return Answer(answer.status_code, answer.text)
+
+    def get(self, path: str, parameters: Mapping[str, str]) -> tuple[int, bytes]:
+        """Ask for what the service knows; raises Unreachable when there is no answer."""
+        try:
+            answer = self._client.get(f"{self.url}{path}", params=dict(parameters))
+        except httpx.InvalidURL as error:
+            raise ConfigError(f"{self.url}{path} cannot be asked: {error}") from error
+        except httpx.TransportError as error:
+            raise Unreachable(f"{self.url} does not answer: {error}") from error
+        return answer.status_code, answer.content
 
     def send_all(self, payloads: Iterable[bytes], connections: int = 8) -> Iterator[Answer]:
         """Send many events over several connections."""

@@ -10,7 +10,7 @@ import httpx
 import msgspec
 
 from bridge.api.app import Service, build_app
-from bridge.bootstrap import make_legacy_reader, make_reader, make_writer
+from bridge.bootstrap import make_legacy_reader, make_reader, make_writer, open_catalogue
 from bridge.intake.gate import Gate
 from bridge.settings import Settings
 from bridge.store.writer import Writer
@@ -49,7 +49,9 @@ class Running:
         self.settings = settings
         reader = make_reader(settings)
         legacy = make_legacy_reader(settings, reader)
-        self.service = Service(settings, reader, legacy, open_writer or (lambda: make_writer(settings)))
+        self.service = Service(
+            settings, reader, legacy, open_writer or (lambda: make_writer(settings)), lambda: open_catalogue(settings)
+        )
         self.app = build_app(self.service)
         self._runner = asyncio.Runner()
 

@@ -21,7 +21,11 @@ OPEN = frozenset({"/healthz", "/readyz"})
 
 
 def routes(running: Running) -> set[tuple[str, str]]:
-    return {(method, route.path) for route in running.app.app.routes for method in route.methods - {"HEAD"}}
+    return {
+        (method, route.path.replace(":path}", "}"))
+        for route in running.app.app.routes
+        for method in route.methods - {"HEAD"}
+    }
 
 
 def status(running: Running, method: str, path: str, authorization: str | None, **headers: str) -> int:

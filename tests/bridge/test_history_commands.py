@@ -57,13 +57,14 @@ def test_runs_are_a_table(ask: Ask, words: str, printed: str) -> None:
 
 def test_runs_are_json_lines_with_the_whole_error(ask: Ask) -> None:
     shown = ask("runs jobs app1 --steps --limit 1 --output json", *FAILED)
-    run, step = map(json.loads, shown.stdout.splitlines())
+    (run,) = map(json.loads, shown.stdout.splitlines())
+    (step,) = run.pop("steps")
     assert run == {
-        "run_id": run_uuid(1), "namespace": "jobs", "job": "app1", "step_of": None,
+        "run_id": run_uuid(1), "namespace": "jobs", "job": "app1", "step": None, "more_steps": True,
         "status": "FAILED", "status_derived": True, "start_ts": at(0), "end_ts": at(4.25), "duration_seconds": 4.25,
         "last_activity_ts": at(4.25), "rows_written": 12, "error_message": "\n boom\tin \x1b[31mred\nat line 7",
     }  # fmt: skip
-    assert (step["job"], step["step_of"], step["status"]) == ("app1.2", run_uuid(1), "FAILED")
+    assert (step["job"], step["step"], step["status"], step["steps"]) == ("app1.2", "2", "FAILED", [])
 
 
 @pytest.mark.parametrize(

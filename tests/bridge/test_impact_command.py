@@ -51,8 +51,10 @@ def test_json_is_a_contract(ask: Ask) -> None:
         name_dataset("default", "s3://lake/x", "b\n"), name_job("default", "jobs", "first"),
     ))  # fmt: skip
     assert json.loads(ask("impact s3://lake/a --output json --depth 1", *EVENTS).stdout) == {
-        "datasets": [{"id": dataset_id, "namespace": "s3://lake/x", "name": "b\n", "distance": 1, "owners": []}],
-        "jobs": [{"id": job_id, "namespace": "jobs", "name": "first", "distance": 1, "owners": ["etl"]}],
+        "datasets": [
+            {"id": dataset_id, "namespace": "s3://lake/x", "name": "b\n", "distance": 1, "owners": [], "sla": None}
+        ],
+        "jobs": [{"id": job_id, "namespace": "jobs", "name": "first", "distance": 1, "owners": ["etl"], "sla": None}],
         "owners": ["etl"],
         "cut": "depth",
     }

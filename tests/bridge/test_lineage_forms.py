@@ -72,13 +72,13 @@ def test_json_is_a_contract(ask: Ask) -> None:
         "edges": [
             {
                 "source": a, "target": b, "job": first, "step": None,
-                "evidence": "column", "run_id": make.run_uuid(1),
+                "evidence": "column", "run_id": make.run_uuid(1), "source_version": None, "target_version": make.run_uuid(1),
             }
         ],
         "columns": [
             {
                 "source": a | {"column": "x"}, "target": b | {"column": "y"},
-                "type": "DIRECT", "subtype": "IDENTITY", "masking": True,
+                "type": "DIRECT", "subtype": "IDENTITY", "masking": True, "job": first,
             }
         ],
         "cut": None,

@@ -15,10 +15,15 @@ from schemathesis.specs.openapi import checks
 
 from bridge.api.app import ROUTE_SCOPES
 from bridge.api.description import LINEAGE_ROUTES
+from bridge.api.reading import READING_ROUTES
 from tests.api.service import Running, settings_for
 
 DB2 = {"db2_url": "db2://db2.example.com:50000"}
-_METHODS = {path: "get" if "/api/" not in path else "post" for path in ROUTE_SCOPES if not path.endswith("/")}
+_METHODS = {
+    path: "get" if "/api/" not in path or path in READING_ROUTES else "post"
+    for path in ROUTE_SCOPES
+    if not path.endswith("/")
+}
 _CHECKS = [
     not_a_server_error,
     checks.status_code_conformance,

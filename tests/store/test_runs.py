@@ -51,7 +51,7 @@ def test_runs_are_told_newest_first(
 def test_a_run_tells_all_that_is_known_of_it(history: Store) -> None:
     run = newest_runs(history.db, history.org, 9, failed=True)[1]
     assert run[1:] == (
-        run_uuid(1), "jobs", "app1", "FAILED", True, at(0), at(3), 3_000_000, at(3), None, "boom", None,
+        run_uuid(1), "jobs", "app1", "FAILED", True, at(0), at(3), 3_000_000, at(3), None, "boom", None, make.micros(0),
     )  # fmt: skip
 
 

@@ -1,10 +1,12 @@
 """What a change of a dataset reaches."""
 
+from typing import Any
+
 import pytest
 
-from bridge.store.impact import Reached, impact
+from bridge.catalogue.impact import Impact, Reached
 from tests import factories as make
-from tests.factories import Json, dataset, run_event
+from tests.factories import Json, dataset, dataset_event, job_event, run_event
 from tests.stores import Store
 
 
@@ -18,8 +20,8 @@ def made(number: int, source: str, target: str, owner: str = "", steward: str = 
     )  # fmt: skip
 
 
-def names(reached: list[Reached]) -> list[tuple[str, int, tuple[str, ...]]]:
-    return [(one.name.name, one.distance, one.owners) for one in reached]
+def told(reached: list[Reached]) -> list[tuple[Any, ...]]:
+    return [(one.name, one.distance, tuple(one.owners)) for one in reached]
 
 
 @pytest.mark.parametrize(
@@ -48,10 +50,21 @@ def test_a_change_reaches_what_is_made_of_it(
         made(1, "raw", "clean", "etl", "data"), made(2, "clean", "report", "etl"), made(3, "raw", "copy"),
         made(4, "report", "report"), made(5, "other", "unreached", "nobody"),
     )  # fmt: skip
-    graph = store.graph()
-    found = graph.find("db", start)
-    assert found is not None
-    reached = impact(store.db, store.org, graph, found, depth)
-    assert names(reached.datasets) == datasets
-    assert [job for job in names(reached.jobs) if job[0] != "job4"] == jobs
+    reached = store.ask(Impact(namespace="db", name=start, depth=depth))
+    assert told(reached.datasets) == datasets
+    assert [job for job in told(reached.jobs) if job[0] != "job4"] == jobs
     assert (reached.owners, reached.cut) == (owners, cut)
+
+
+def test_what_was_promised_of_it_is_told_in_its_newest_words(store: Store) -> None:
+    store.apply(
+        made(1, "raw", "clean"),
+        job_event(2, job="job1", lineageBridge_sla=make.facet(max_duration="45m")),
+        dataset_event(4, dataset("clean", lineageBridge_sla=make.facet(expected_by="06:30"))),
+        dataset_event(3, dataset("clean", lineageBridge_sla=make.facet(expected_by="09:00"))),
+    )
+    reached = store.ask(Impact(namespace="db", name="raw"))
+    assert [one.sla for one in (*reached.datasets, *reached.jobs)] == [
+        {"expected_by": "06:30"},
+        {"max_duration": "45m"},
+    ]

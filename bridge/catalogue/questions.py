@@ -1,0 +1,33 @@
+"""All that can be asked."""
+
+from typing import Any
+
+from bridge.catalogue.consumers import Consumers
+from bridge.catalogue.dag import Dag
+from bridge.catalogue.dataset import Dataset
+from bridge.catalogue.history import ProcessRuns, Runs
+from bridge.catalogue.impact import Impact
+from bridge.catalogue.lineage import ColumnLineage, Lineage
+from bridge.catalogue.namespaces import Namespaces
+from bridge.catalogue.process import Process
+from bridge.catalogue.quality import Quality
+from bridge.catalogue.question import Question
+from bridge.catalogue.run import Run
+from bridge.catalogue.version import LastSuccess, Versions
+
+QUESTIONS: tuple[type[Question[Any]], ...] = (
+    Dataset,
+    Versions,
+    Lineage,
+    ColumnLineage,
+    Consumers,
+    LastSuccess,
+    Quality,
+    Impact,
+    Process,
+    ProcessRuns,
+    Run,
+    Runs,
+    Namespaces,
+    Dag,
+)

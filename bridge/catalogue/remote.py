@@ -1,0 +1,51 @@
+"""Asks a running service what would else be asked of a store."""
+
+import msgspec
+
+from bridge.catalogue.question import A, Question
+from bridge.catalogue.routes import asked
+from connectors.openlineage.http import EventClient
+from mappers.errors import BadQuestion, ConfigError, UnknownName, Unreachable
+
+#: What a service calls the refusal of a name that it does not know, rather than of a route.
+UNKNOWN_NAME = "Unknown name"
+
+
+class _Problem(msgspec.Struct):
+    title: str = ""
+    detail: str = ""
+    field: str = ""
+
+
+class ServiceCatalogue:
+    """Answers what a service answers."""
+
+    def __init__(self, client: EventClient) -> None:
+        self._client = client
+
+    def ask(self, question: Question[A]) -> A:
+        """Ask the service; raises what a store would raise, and Unreachable when there is no answer."""
+        path, parameters = asked(question)
+        status, body = self._client.get(path, parameters)
+        try:
+            if status == 200:
+                found: A = msgspec.json.decode(body, type=question.answer)
+                return found
+            problem = msgspec.json.decode(body, type=_Problem)
+        except msgspec.DecodeError as error:
+            raise ConfigError(
+                f"{self._client.url} answers {path} with {status} and what this lineage-bridge does not understand "
+                f"({error}): is it a lineage-bridge, and of the same version?"
+            ) from error
+        if status == 404 and problem.title == UNKNOWN_NAME:
+            raise UnknownName(problem.detail)
+        if status == 400:
+            raise BadQuestion(problem.detail.removeprefix(f"{problem.field}: "), problem.field)
+        said = f"{self._client.url}: {problem.title}: {problem.detail}"
+        if status in {401, 403}:
+            raise ConfigError(f"{said} (--api-key, or the variable LINEAGE_BRIDGE_API_KEY)")
+        raise Unreachable(said)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()

@@ -1,0 +1,118 @@
+"""The versions of a dataset, and the run that last wrote it well."""
+
+from typing import Annotated, Any
+
+import msgspec
+
+from bridge.catalogue.question import MOST_A_PAGE, Page, View, after, page
+from bridge.catalogue.things import AboutDataset, Thing, iso, iso_or_none, thing, write_id
+from mappers.canonical.identity import NOBODY
+
+Limit = Annotated[int, msgspec.Meta(ge=1, le=MOST_A_PAGE, description="How many a page.")]
+After = Annotated[str | None, msgspec.Meta(description="`next` of the page before.")]
+
+_COLUMNS = """
+v.version_id, v.version_tag, v.idempotency_key, v.produced_at, v.row_count, v.byte_count, v.file_count, v.path,
+  v.schema_hash, v.is_latest, r.run_uuid, r.job_id, r.started_at, r.event_time
+"""
+_VERSIONS = f"""
+SELECT {_COLUMNS} FROM dataset_version_read v
+LEFT JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.produced_by_run_id
+WHERE v.org_id = ?1 AND v.class_id = ?2 AND (v.produced_at < ?3 OR (v.produced_at = ?3 AND v.version_id < ?4))
+ORDER BY v.produced_at DESC, v.version_id DESC LIMIT ?5
+"""
+_LATEST = f"""
+SELECT {_COLUMNS} FROM dataset_version_read v
+JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.produced_by_run_id
+WHERE v.org_id = ?1 AND v.class_id = ?2
+ORDER BY r.event_time DESC, r.run_id DESC LIMIT 1
+"""
+_NEVER_LATER = (1 << 63) - 1
+
+
+class Version(msgspec.Struct, frozen=True):
+    """What one successful run left in a dataset, as readers see it."""
+
+    id: str
+    tag: str
+    idempotency_key: str | None
+    produced_at: str
+    rows: int | None
+    bytes: int | None
+    files: int | None
+    path: str | None
+    schema_hash: str | None
+    latest: bool
+    run_id: str | None
+    job: Thing | None
+
+
+class Success(msgspec.Struct, frozen=True):
+    """The last run that wrote a dataset and succeeded; null when there is none."""
+
+    dataset: Thing
+    run_id: str | None
+    job: Thing | None
+    started_at: str | None
+    ended_at: str | None
+    version: Version | None
+
+
+class Versions(AboutDataset[Page[Version]], frozen=True, kw_only=True):
+    """The versions of a dataset, newest first."""
+
+    path = "/versions"
+    answer = Page[Version]
+    limit: Limit = 50
+    after: After = None
+
+    def answered(self, view: View) -> Page[Version]:
+        """Read a page."""
+        produced, version = after(self.after, tuple[int, bytes]) or (_NEVER_LATER, b"")
+        bound = (view.org, self.dataset(view), produced, version, self.limit + 1)
+        rows, cursor = page(view.db.rows(_VERSIONS, *bound), self.limit, lambda row: (row[3], bytes(row[0])))
+        return Page(_told(view, rows), cursor)
+
+
+class LastSuccess(AboutDataset[Success], frozen=True, kw_only=True):
+    """The last run that wrote a dataset and succeeded: and so how fresh it is."""
+
+    path = "/last_success"
+    answer = Success
+
+    def answered(self, view: View) -> Success:
+        """Look it up."""
+        dataset = self.dataset(view)
+        named = thing(dataset, view.graph().dataset(dataset))
+        rows = view.db.rows(_LATEST, view.org, dataset)
+        if not rows:
+            return Success(named, None, None, None, None, None)
+        (version,) = _told(view, rows)
+        started, ended = rows[0][-2:]
+        return Success(named, version.run_id, version.job, iso_or_none(started), iso_or_none(ended), version)
+
+
+def newest_versions(view: View, dataset: bytes, limit: int) -> list[Version]:
+    """Give the newest versions of a dataset."""
+    return _told(view, view.db.rows(_VERSIONS, view.org, dataset, _NEVER_LATER, b"", limit))
+
+
+def _told(view: View, rows: list[tuple[Any, ...]]) -> list[Version]:
+    jobs = view.graph().jobs({row[11] for row in rows if row[11]})
+    return [
+        Version(
+            write_id(id_),
+            tag,
+            key,
+            iso(produced),
+            rows_,
+            bytes_,
+            files,
+            path,
+            schema.hex() if schema else None,
+            bool(latest),
+            run,
+            thing(job, jobs[job]) if job and job != NOBODY else None,
+        )
+        for id_, tag, key, produced, rows_, bytes_, files, path, schema, latest, run, job, _, _ in rows
+    ]

@@ -1,0 +1,236 @@
+"""What each question is answered, on both stores."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from bridge.catalogue.consumers import Consumers
+from bridge.catalogue.dag import Dag
+from bridge.catalogue.dataset import Dataset
+from bridge.catalogue.history import ProcessRuns, Runs
+from bridge.catalogue.lineage import ColumnLineage, EdgeAnswer, Lineage
+from bridge.catalogue.namespaces import Namespaces
+from bridge.catalogue.process import Process
+from bridge.catalogue.quality import Quality
+from bridge.catalogue.question import Question
+from bridge.catalogue.questions import QUESTIONS
+from bridge.catalogue.run import Run
+from bridge.catalogue.version import LastSuccess, Versions
+from mappers.errors import BadQuestion, UnknownName
+from mappers.folding import FoldingRule
+from tests.catalogue.questions import ESTATE, EVERY, OF_APP, OF_CLEAN
+from tests.factories import at, dataset, lifecycle, parent, run_event, run_uuid
+from tests.stores import Store
+
+
+def plain(answer: Any) -> Any:
+    return msgspec.to_builtins(answer, enc_hook=msgspec.json.decode)
+
+
+def names(things: list[Any]) -> list[str]:
+    return [one.name for one in things]
+
+
+def pairs(edges: list[EdgeAnswer]) -> set[tuple[str, str, str]]:
+    return {(e.source.name if e.source else "?", e.job.name if e.job else "?", e.target.name) for e in edges}
+
+
+@pytest.fixture
+def estate(store: Store) -> Store:
+    return store.apply_each(*ESTATE)
+
+
+def test_every_question_is_asked_here() -> None:
+    assert {type(question) for question in EVERY} == set(QUESTIONS)
+
+
+@pytest.mark.parametrize("name", ["clean", "lake.clean"])
+def test_a_dataset_is_known_under_all_of_its_names(estate: Store, name: str) -> None:
+    found = estate.ask(Dataset(namespace="db", name=name))
+    assert (found.name, names(found.aliases), found.description, found.owners) == (
+        "lake.clean", ["clean"], "Cleaned.", ["data"],
+    )  # fmt: skip
+    assert [(one.name, one.type, one.description) for one in found.fields] == [
+        ("mail", "string", None), ("id", "string", "who it is"),
+    ]  # fmt: skip
+    assert msgspec.json.decode(found.facets["documentation"])["description"] == "Cleaned."
+    assert [(one.rows, one.bytes, one.files, one.latest, one.run_id) for one in found.versions] == [
+        (3, 30, 1, True, run_uuid(1))
+    ]
+    assert estate.ask(Dataset(id=found.id)) == found
+    assert estate.ask(Dataset(name=f"db/{name}")) == found
+
+
+def test_a_rename_is_told_from_both_ends(store: Store) -> None:
+    moved = dataset("new", lifecycleStateChange=lifecycle("RENAME", "old"))
+    store.apply(run_event(outputs=[moved]))
+    old, new = (store.ask(Dataset(namespace="db", name=name)) for name in ("old", "new"))
+    assert (names(old.renamed_to), names(new.renamed_from), old.renamed_from, new.renamed_to) == (
+        ["new"],
+        ["old"],
+        [],
+        [],
+    )
+    assert (old.status, new.status) == ("DEPRECATED", "ACTIVE")
+
+
+def test_the_last_success_is_of_the_run_that_ended_last(store: Store) -> None:
+    for number, kind, second in ((1, "COMPLETE", 1), (2, "COMPLETE", 2), (3, "FAIL", 3)):
+        store.apply(run_event(kind, second, run=number, outputs=[dataset("t")]))
+    found = store.ask(LastSuccess(namespace="db", name="t"))
+    assert (found.run_id, found.ended_at, found.version and found.version.latest) == (run_uuid(2), at(2), True)
+    store.apply(run_event("START", run=4, outputs=[dataset("never")]))
+    assert store.ask(LastSuccess(namespace="db", name="never")).run_id is None
+
+
+def test_lineage_goes_both_ways(estate: Store) -> None:
+    found = estate.ask(Lineage(**OF_CLEAN, direction="both", columns=True))
+    up, down = ("raw", "clean", "lake.clean"), ("lake.clean", "app2", "report")
+    assert pairs(found.edges) == {up, down, ("report", "nightly", "mail")}
+    assert {hop.target.column for hop in found.columns} == {"mail"}
+    assert pairs(estate.ask(Lineage(**OF_CLEAN)).edges) == {up}
+    assert found.cut is None
+    assert estate.ask(Lineage(**OF_CLEAN, direction="both", depth=1)).cut == "depth"
+
+
+def test_a_run_tells_which_version_it_read_and_wrote(estate: Store) -> None:
+    (edge,) = estate.ask(Lineage(**OF_CLEAN, granularity="run")).edges
+    assert (edge.run_id, edge.source_version, edge.target_version) == (run_uuid(1), "v7", run_uuid(1))
+
+
+def test_a_column_is_followed_both_ways(estate: Store) -> None:
+    found = estate.ask(ColumnLineage(**OF_CLEAN, field="mail", direction="both"))
+    assert [(hop.source.column, hop.target.column, hop.masking) for hop in found.hops] == [("email", "mail", True)]
+
+
+def test_consumers_are_the_jobs_that_people_know(estate: Store) -> None:
+    (reader,) = estate.ask(Consumers(**OF_CLEAN)).items
+    assert (reader.name, reader.evidence, reader.first_seen, reader.last_seen) == ("app2", "observed", at(12), at(12))
+    (declared,) = estate.ask(Consumers(namespace="db", name="report")).items
+    assert (declared.name, declared.evidence) == ("nightly", "declared")
+
+
+def test_an_action_is_shown_under_what_started_its_application(store: Store) -> None:
+    task = run_event(run=2, job="app", run_facets={"parent": parent(1, "task")})
+    store.apply(task, *(event | {"inputs": [dataset("t")]} for event in ESTATE[3:4]))
+    store.apply(run_event(run=2, job="app2", run_facets={"parent": parent(1, "task")}))
+    asked = Consumers(namespace="db", name="t")
+    assert names(store.ask(asked).items) == ["task"]
+    assert names(store.ask(asked, FoldingRule("application")).items) == ["app2"]
+
+
+def test_quality_is_the_newest_result_of_each_check(estate: Store) -> None:
+    found = estate.ask(Quality(**OF_CLEAN))
+    assert {(one.column, one.check, one.status) for one in found.checks} == {
+        ("mail", "not_null", "PASS"), ("id", "unique", "FAIL"),
+    }  # fmt: skip
+    assert found.counts == {"PASS": 1, "WARN": 0, "FAIL": 1, "SKIP": 0}
+
+
+def test_a_process_tells_what_its_steps_read_and_wrote(estate: Store) -> None:
+    found = estate.ask(Process(**OF_APP))
+    assert (names(found.inputs), names(found.outputs)) == (["lake.clean"], ["report"])
+    assert [(run.status, run.error_message) for run in found.runs] == [("FAILED", "boom")]
+    assert estate.ask(Process(id=found.id)) == found
+
+
+def test_runs_have_steps(estate: Store) -> None:
+    (run,) = estate.ask(ProcessRuns(**OF_APP, steps=1)).items
+    assert ([step.step for step in run.steps], run.more_steps) == (["app1.4"], True)
+    assert [run.job for run in estate.ask(Runs()).items] == ["app2", "clean"]
+    assert [run.job for run in estate.ask(Runs(failed=True)).items] == ["app2"]
+
+
+def test_a_run_tells_what_it_touched(estate: Store) -> None:
+    found = estate.ask(Run(id=run_uuid(1).upper()))
+    assert plain([*found.inputs, *found.outputs])[0]["version"] == "v7"
+    (output,) = found.outputs
+    assert (output.dataset.name, output.rows, output.bytes, output.files) == ("lake.clean", 3, 30, 1)
+    assert {(check.column, check.status) for check in found.quality} == {("mail", "PASS"), ("id", "FAIL")}
+    action = estate.ask(Run(id=run_uuid(3)))
+    assert (action.parent_run_id, action.parent_job and action.parent_job.name) == (run_uuid(2), "app2")
+
+
+def test_processes_depend_on_what_others_made_and_on_what_was_declared(estate: Store) -> None:
+    found = estate.ask(Dag())
+    called = {one.id: one.name for one in found.processes}
+    assert {
+        (called[d.before], called[d.after], d.kind, d.dataset.name if d.dataset else None, d.observed)
+        for d in found.dependencies
+    } == {
+        ("clean", "app2", "inferred", "lake.clean", True),
+        ("app2", "nightly", "inferred", "report", False),
+        ("nightly", "mailer", "declared", None, True),
+    }
+    assert [d.declared for d in found.dependencies if d.declared] == [{"dependency_type": "IMPLICIT_DEPENDENCY"}]
+    assert estate.ask(Dag(most=1)).cut == "size"
+    assert estate.ask(Dag(namespace="elsewhere")).processes == []
+
+
+PAGED: list[tuple[str, Callable[[Any], Question[Any]]]] = [
+    ("versions", lambda after: Versions(namespace="db", name="t", limit=2, after=after)),
+    ("runs", lambda after: Runs(limit=2, after=after)),
+    ("runs of a job", lambda after: ProcessRuns(namespace="jobs", name="job", limit=2, after=after)),
+    ("consumers", lambda after: Consumers(namespace="db", name="s", limit=2, after=after)),
+    ("namespaces", lambda after: Namespaces(limit=2, after=after)),
+]
+
+
+@pytest.mark.parametrize("make_question", [case[1] for case in PAGED], ids=[case[0] for case in PAGED])
+def test_pages_follow_each_other_without_gap_or_repeat(
+    store: Store, make_question: Callable[[Any], Question[Any]]
+) -> None:
+    for number in range(1, 6):  # two begin together
+        store.apply(run_event("COMPLETE", number // 2, run=number, inputs=[dataset("s")], outputs=[dataset("t")]))
+        store.apply(
+            run_event("RUNNING", run=9, job=f"j{number}", inputs=[dataset("s")], outputs=[dataset("x", f"n{number}")])
+        )
+    found, after = [], None
+    for _ in range(9):
+        page = store.ask(make_question(after))
+        found += page.items
+        after = page.next
+        assert len(page.items) == 2 or after is None
+        if after is None:
+            break
+    whole = store.ask(msgspec.structs.replace(make_question(None), limit=100))  # type: ignore[type-var]
+    assert found == whole.items
+    assert len(found) >= 5
+    assert whole.next is None
+
+
+@pytest.mark.parametrize(
+    ("question", "error", "said"),
+    [
+        (Dataset(namespace="db", name="no"), UnknownName, "no dataset 'no' in namespace 'db' in the store"),
+        (Dataset(name="no"), UnknownName, "no dataset 'no' in the store"),
+        (Dataset(id=run_uuid(1)), UnknownName, f"no dataset with the id {run_uuid(1)} in the store"),
+        (Dataset(id="x"), BadQuestion, "id: 'x' is no UUID"),
+        (Dataset(), BadQuestion, "name: say which dataset"),
+        (Dataset(name="a\0b"), BadQuestion, "name: U\\+0000 is in no name"),
+        (Dataset(name="a\udc80"), BadQuestion, "name: not Unicode"),
+        (Process(namespace="jobs", name="no"), UnknownName, "no job 'no' in namespace 'jobs' in the store"),
+        (Process(name="no"), BadQuestion, "namespace: say which job"),
+        (Run(id=run_uuid(77)), UnknownName, "no run"),
+        (Runs(after="x"), BadQuestion, "after: not a cursor"),
+        (Runs(after="eyJ9"), BadQuestion, "after: not a cursor"),
+        (Runs(after="WyJ4Il0"), BadQuestion, "after: not a cursor"),
+    ],
+)
+def test_what_cannot_be_answered_says_why(
+    estate: Store, question: Question[Any], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        estate.ask(question)
+
+
+def test_nobody_sees_what_is_of_another_organisation(store: Store) -> None:
+    Store("other", db=store.db).apply_each(*ESTATE)
+    for question in EVERY:
+        try:
+            answer = store.ask(question)
+        except UnknownName:
+            continue
+        assert getattr(answer, "items", None) == [] or getattr(answer, "processes", None) == []
