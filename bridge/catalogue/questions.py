@@ -5,9 +5,11 @@ from typing import Any
 from bridge.catalogue.consumers import Consumers
 from bridge.catalogue.dag import Dag
 from bridge.catalogue.dataset import Dataset
+from bridge.catalogue.explain import Explain
 from bridge.catalogue.history import ProcessRuns, Runs
 from bridge.catalogue.impact import Impact
 from bridge.catalogue.lineage import ColumnLineage, Lineage
+from bridge.catalogue.log import Events
 from bridge.catalogue.namespaces import Namespaces
 from bridge.catalogue.process import Process
 from bridge.catalogue.quality import Quality
@@ -24,10 +26,12 @@ QUESTIONS: tuple[type[Question[Any]], ...] = (
     LastSuccess,
     Quality,
     Impact,
+    Explain,
     Process,
     ProcessRuns,
     Run,
     Runs,
     Namespaces,
     Dag,
+    Events,
 )

@@ -4,12 +4,15 @@ import sys
 
 import typer
 
-from bridge.cli import events, graph, keys, runs, schema, service, spark, tail
+from bridge.cli import events, graph, keys, log, runs, schema, service, spark, tail
 from bridge.cli.doctor import doctor
+from bridge.cli.explain import explain
 from bridge.cli.impact import impact
+from bridge.cli.show import show
 
 #: Exit codes beside 0 and 1, documented in docs/cli.md.
 EXIT_USAGE = 2
+EXIT_UNREACHABLE = 3
 EXIT_STORE = 4
 EXIT_STORAGE = 74
 
@@ -26,9 +29,12 @@ app.command()(service.version)
 app.command()(events.ingest)
 app.command()(tail.tail)
 app.add_typer(events.rejected, name="rejected")
+app.command()(show)
 app.command()(graph.lineage)
 app.command()(runs.runs)
 app.command()(impact)
+app.command()(explain)
+app.command()(log.events)
 app.command()(graph.export)
 app.add_typer(schema.schema, name="schema")
 app.command()(doctor)
@@ -38,14 +44,22 @@ app.add_typer(spark.spark, name="spark")
 
 def main() -> None:
     """Run the command; errors of ours are one line that names the thing, the place and the remedy."""
-    from mappers.errors import ConfigError, LineageBridgeError, MissingPart, StorageFailure
+    from mappers.errors import (
+        BadQuestion,
+        ConfigError,
+        LineageBridgeError,
+        MissingPart,
+        StorageFailure,
+        Unreachable,
+    )
 
     try:
         app()
     except LineageBridgeError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(
-            EXIT_USAGE if isinstance(error, ConfigError | MissingPart)
+            EXIT_USAGE if isinstance(error, ConfigError | MissingPart | BadQuestion)
+            else EXIT_UNREACHABLE if isinstance(error, Unreachable)
             else EXIT_STORAGE if isinstance(error, StorageFailure)
             else EXIT_STORE
         )  # fmt: skip

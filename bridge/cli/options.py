@@ -50,18 +50,23 @@ class Asked(NamedTuple):
 
     def ask(self, question: "Question[A]") -> A:
         """Get the answer; what is not in the store ends the command."""
-        from contextlib import closing
-
-        from bridge.bootstrap import open_catalogue, open_service
         from mappers.errors import UnknownName
 
-        catalogue = open_service(self.url, self.api_key) if self.url else open_catalogue(load(self.config))
         try:
-            with closing(catalogue):
-                return catalogue.ask(question)
+            return self.try_to_ask(question)
         except UnknownName as error:
             typer.echo(f"error: {error}", err=True)
             raise typer.Exit(1) from error
+
+    def try_to_ask(self, question: "Question[A]") -> A:
+        """Get the answer; raises UnknownName when there is nothing of that name."""
+        from contextlib import closing
+
+        from bridge.bootstrap import open_catalogue, open_service
+
+        catalogue = open_service(self.url, self.api_key) if self.url else open_catalogue(load(self.config))
+        with closing(catalogue):
+            return catalogue.ask(question)
 
 
 def named(namespace: str, name: str | None) -> dict[str, str]:

@@ -66,6 +66,9 @@ class Database(Protocol):
     def snapshot(self) -> AbstractContextManager[None]:
         """Read one state of the store, whatever is written meanwhile."""
 
+    def last_settled(self) -> int:
+        """Give a number of the event log up to which nobody is still to commit anything."""
+
     def wait_for_lock(self, seconds: float) -> None:
         """Set how long a write waits for another process before it is StoreBusy."""
 

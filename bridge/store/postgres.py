@@ -1,6 +1,7 @@
 """Stores in a PostgreSQL database, shared by several processes, and what PostgreSQL's errors mean."""
 
 import re
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
@@ -42,6 +43,14 @@ _COLUMNS = """
 SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = ?1
 ORDER BY ordinal_position
 """
+#: What transactions that write events hold together.
+_LOG_LOCK = 7_305_442_180_413_002
+_WRITERS = """
+SELECT virtualtransaction FROM pg_locks WHERE locktype = 'advisory' AND granted AND mode = 'ShareLock'
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+  AND classid = ?1 AND objid = ?2 AND objsubid = 1
+"""
+_SETTLED_WITHIN = 30
 _REFUSALS = (pg.DataError, pg.IntegrityError, pg.ProgramLimitExceeded, pg.ProgrammingError, pg.NotSupportedError)
 _BUSY = (pg.SerializationFailure, pg.DeadlockDetected, pg.LockNotAvailable)
 _FULL = (pg.DiskFull, pg.OutOfMemory, pg.TooManyConnections)
@@ -164,6 +173,8 @@ class PostgresDatabase:
         try:
             with self._connection.pipeline():
                 self.run("BEGIN")
+                if self._writing:
+                    self.run(f"SELECT pg_advisory_xact_lock_shared({_LOG_LOCK})")
                 yield
                 self.run("COMMIT" if keep else "ROLLBACK")
         except psycopg.Error as error:
@@ -198,6 +209,22 @@ class PostgresDatabase:
         finally:
             self._inside = False
             self.run("ROLLBACK")
+
+    def last_settled(self) -> int:
+        """Wait for the transactions that may hold numbers of the log that were given out by now.
+
+        Numbers are given out before they are committed: who reads on behind the last that it sees would miss those
+        that come later. Nobody is held up by the wait.
+        """
+        number: int = self.rows("SELECT last_value FROM run_event_seq")[0][0]
+        writing = set(self.rows(_WRITERS, *divmod(_LOG_LOCK, 1 << 32)))
+        deadline = time.monotonic() + _SETTLED_WITHIN
+        while writing and time.monotonic() < deadline:
+            time.sleep(0.005)
+            writing &= set(self.rows(_WRITERS, *divmod(_LOG_LOCK, 1 << 32)))
+        if writing:
+            raise StoreBusy(f"transactions that began {_SETTLED_WITHIN} s ago are still writing events: ask again")
+        return number
 
     def wait_for_lock(self, seconds: float) -> None:
         """Set how long a write waits for another process before it is StoreBusy."""

@@ -156,6 +156,10 @@ class SqliteDatabase:
         finally:
             self.run("ROLLBACK")
 
+    def last_settled(self) -> int:
+        """Give the last number: one transaction writes at a time, in the order of the numbers."""
+        return self.rows("SELECT coalesce(max(seq), 0) FROM run_event")[0][0]  # type: ignore[no-any-return]
+
     def wait_for_lock(self, seconds: float) -> None:
         """Set how long a write waits for another process before it is StoreBusy."""
         self.run(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
