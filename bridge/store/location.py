@@ -80,7 +80,11 @@ class StoreLocation(NamedTuple):
         return db
 
     def _require(self) -> None:
-        if self.file and not self.file.exists():
+        try:
+            missing = self.file is not None and not self.file.exists()
+        except OSError as error:  # a folder that this user may not enter
+            raise self._unusable(error) from error
+        if missing:
             raise StoreMismatch(f"there is no store at {self.name}: `lineage-bridge serve` or `ingest` makes it")
 
     def _connected(self, *, writing: bool) -> Database:
