@@ -126,13 +126,11 @@ class Gate:
                 self._untaken_since = group[0].since
             items = [item for waiting in group for item in waiting.items]
             error = await self._write(items, [position for waiting in group for position in waiting.positions])
-            for waiting in group:
-                if waiting.waiter.cancelled():
-                    continue
+            for waiter in (waiting.waiter for waiting in group if not waiting.waiter.cancelled()):
                 if error is None:
-                    waiting.waiter.set_result(None)
+                    waiter.set_result(None)
                 else:
-                    waiting.waiter.set_exception(error)
+                    waiter.set_exception(error)
         self._pump = None
 
     def _next_group(self) -> list[_Waiting]:
