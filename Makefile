@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SPARK_MATRIX := 3.5.9 4.3.0
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-spark-matrix check format docs bench bench-spark lock clean
+.PHONY: help install demo test test-spark-matrix check audit format docs bench bench-spark lock clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ check: install ## Lint, format, types, import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+audit: install ## Look for known vulnerabilities in what the locks name; needs the internet
+	$(BIN)/python .ci/audit.py
 
 format: install ## Bring the code into the one form
 	$(BIN)/ruff format .

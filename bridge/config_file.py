@@ -42,19 +42,23 @@ def read_config_files(paths: list[Path]) -> ConfigFiles:
         except OSError as error:
             raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from error
         except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-            raise ConfigError(f"{path} is not YAML: {error}") from error
+            raise ConfigError(f"{path} is not YAML: {_one_line(error)}") from error
         if node is None:
             continue
         try:
             value = _build(node, (), path, merged.origins, set())
         except (yaml.YAMLError, ValueError, RecursionError) as error:
-            raise ConfigError(f"{path} is not YAML as it is read here: {error}") from error
+            raise ConfigError(f"{path} is not YAML as it is read here: {_one_line(error)}") from error
         if value is None:
             continue
         if not isinstance(value, dict):
             raise ConfigError(f"{path}: the file must hold sections, not a {type(value).__name__}")
         _merge(merged.values, value)
     return merged
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def _build(node: yaml.Node, at: KeyPath, path: Path, origins: dict[KeyPath, Origin], seen: set[int]) -> Any:

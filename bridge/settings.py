@@ -156,11 +156,16 @@ def load_settings(paths: Sequence[Path] = ()) -> Settings:
     return settings
 
 
+def secret_files() -> dict[str, Path]:
+    """Give the files that hold the value of a setting, by the `…_FILE` variables that name them."""
+    return {n: Path(path) for n, path in os.environ.items() if n.startswith(PREFIX) and n.endswith(_FILE_SUFFIX)}
+
+
 def _read_secret_files() -> None:
     """Let `…_FILE` variables name files that hold the value, as secrets are mounted."""
-    for name in [n for n in os.environ if n.startswith(PREFIX) and n.endswith(_FILE_SUFFIX)]:
+    for name, path in secret_files().items():
         try:
-            text = Path(os.environ[name]).read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"cannot read the file of {name}: {error}") from error
         os.environ[name.removesuffix(_FILE_SUFFIX)] = text.rstrip("\r\n")

@@ -22,6 +22,7 @@ settings.load_profile("ci")
 _NOT_PROGRAMS: dict[str, Callable[[str], object]] = {
     "postgres": lambda _: bin_folder(),
     "spark": lambda _: find_spec("pyspark"),
+    "systemd": lambda _: shutil.which("systemd-analyze"),
     "ibm_db_sa": find_spec,
     "teradatasqlalchemy": find_spec,
 }

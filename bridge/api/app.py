@@ -26,6 +26,7 @@ from bridge.intake.gate import Gate
 from bridge.intake.legacy import LegacyReader
 from bridge.intake.reading import Reader
 from bridge.settings import Settings
+from bridge.store.location import StoreLocation
 from bridge.store.writer import Writer
 
 #: The scope that each route asks for; a test holds the list complete.
@@ -75,7 +76,10 @@ class Service:
         self.store = writer.version
         gate = Gate(writer, max_group=limits.max_group, max_waiting=limits.max_waiting)
         self.gate = gate
-        self.metrics = Metrics(gate.waiting, lambda: gate.healthy)
+        file = StoreLocation(self._settings.store.url).file
+        self.metrics = Metrics(
+            gate, lambda: self.ready() is None, store=self.store, disk=file.absolute().parent if file else None
+        )
         self.intake = Intake(self._reader, gate, self._authorizer, self.metrics, limits)
         self.tailing = Tailing(self._settings, self._reader, gate, self.metrics)
         self.reading = Reading(self._open_catalogue)
@@ -133,11 +137,13 @@ def build_app(service: Service) -> Any:
     add_legacy_routes(app, lambda: service.intake, service.legacy)
     app.router.routes.extend(reading_routes(lambda: service.reading, service.refusal))
 
+    @app.head("/healthz", include_in_schema=False)
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:
         """Tell that the process is alive."""
         return {"status": "alive"}
 
+    @app.head("/readyz", include_in_schema=False)
     @app.get("/readyz", responses=refusals(503))
     async def readyz() -> Response:
         """Tell whether events can be taken."""

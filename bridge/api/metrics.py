@@ -1,19 +1,28 @@
 """What the service counts, in Prometheus' words. No label ever holds a job's or dataset's name."""
 
+import math
+import platform
 from collections.abc import Callable
+from pathlib import Path
+from shutil import disk_usage
 
-from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client import CollectorRegistry, Counter, Gauge, Info
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
+from bridge import __version__
+from bridge.intake.gate import Gate
 from bridge.store.writer import Incoming, Rejected
+
+#: Why an event was not taken.
+_REASONS = ("rejected", "too_large", "unavailable")
 
 
 class Metrics:
-    """Counters and gauges of one service."""
+    """Counters and gauges of one service; `disk` is the folder whose free space ends the store's growth."""
 
     content_type = CONTENT_TYPE_LATEST
 
-    def __init__(self, waiting: Callable[[], int], healthy: Callable[[], bool]) -> None:
+    def __init__(self, gate: Gate, ready: Callable[[], bool], *, store: str, disk: Path | None) -> None:
         self._registry = CollectorRegistry()
         self._accepted = Counter(
             "lineage_bridge_events_accepted",
@@ -28,8 +37,25 @@ class Metrics:
             registry=self._registry,
         )
         self._merged = {flag: self._accepted.labels(merged=str(flag).lower()) for flag in (True, False)}
-        self._gauge("lineage_bridge_events_waiting", "Events waiting for a commit", waiting)
-        self._gauge("lineage_bridge_store_healthy", "1 while the last commit went well", healthy)
+        for reason in _REASONS:
+            self._refused.labels(reason=reason)  # from 0: a counter that begins at 1 shows no rise
+        self._gauge("lineage_bridge_events_waiting", "Events waiting for a commit", gate.waiting)
+        self._gauge(
+            "lineage_bridge_oldest_pending_age_seconds",
+            "How long the oldest event waits that the store has not taken, 0 when none does",
+            gate.oldest_age,
+        )
+        self._gauge("lineage_bridge_store_healthy", "1 while the last commit went well", lambda: gate.healthy)
+        self._gauge("lineage_bridge_ready", "1 while events can be taken, as /readyz says", ready)
+        if disk is not None:
+            self._gauge(
+                "lineage_bridge_store_free_bytes",
+                "Room left on the disk of a SQLite store",
+                lambda: _free_bytes(disk),
+            )
+        Info("lineage_bridge_build", "What runs here", registry=self._registry).info(
+            {"version": __version__, "python": platform.python_version(), "store": store}
+        )
 
     def _gauge(self, name: str, text: str, value: Callable[[], float]) -> None:
         Gauge(name, text, registry=self._registry).set_function(value)
@@ -48,3 +74,10 @@ class Metrics:
     def text(self) -> bytes:
         """Give all metrics in the exposition format."""
         return generate_latest(self._registry)
+
+
+def _free_bytes(folder: Path) -> float:
+    try:
+        return disk_usage(folder).free
+    except OSError:
+        return math.nan  # a disk that does not answer must not take the other metrics along

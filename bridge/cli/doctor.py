@@ -1,31 +1,29 @@
 """`lineage-bridge doctor`."""
 
+import json
+from typing import Annotated
+
 import typer
 
-from bridge.cli.options import Config, load
+from bridge.cli.options import Config, Output
 
 
-def doctor(config: Config = None) -> None:
-    """Check the store: that it can be used, and that everything that came in is accounted for."""
-    settings = load(config)
-    from bridge.bootstrap import open_store
-    from bridge.store.conservation import read_books
-    from bridge.store.location import StoreLocation
+def doctor(
+    output: Annotated[Output, typer.Option(help="A line for each finding, or one JSON object.")] = Output.text,
+    config: Config = None,
+) -> None:
+    """Check all that the service needs, and that everything that came in is accounted for; changes nothing."""
+    from bridge.cli.escape import escape
+    from bridge.doctor.examination import examine
+    from bridge.doctor.finding import Level
 
-    db = open_store(settings)
-    typer.echo(f"store: {StoreLocation(settings.store.url).name} ({db.version})")
-    faults = db.faults()
-    books = read_books(db, settings.org)
-    for account in books.accounts:
-        typer.echo(
-            f"{account.source}: {account.received} received = {account.applied} applied"
-            f" + {account.duplicate} duplicate + {account.rejected} rejected + {account.unmerged} not merged"
-        )
-    faults += books.faults
-    for fault in faults:
-        typer.echo(f"error: {fault}", err=True)
-    if faults:
+    findings = []
+    for finding in examine(config or []):
+        findings.append(finding)
+        if output is Output.text:
+            typer.echo(escape(str(finding)))
+    worst = max((finding.level for finding in findings), key=list(Level).index)
+    if output is Output.json:
+        typer.echo(json.dumps({"level": worst, "findings": [finding._asdict() for finding in findings]}))
+    if worst is Level.error:
         raise typer.Exit(1)
-    if any(account.rejected or account.unmerged for account in books.accounts):
-        typer.echo("what was rejected or not merged: `lineage-bridge rejected list`")
-    typer.echo("everything that came in is accounted for")

@@ -10,7 +10,7 @@ from bridge.cli.options import Config, load
 def serve(
     config: Config = None,
     host: Annotated[str | None, typer.Option(help="Listen here instead of server.host.")] = None,
-    port: Annotated[int | None, typer.Option(help="Listen here instead of server.port.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Listen here instead of server.port.")] = None,
 ) -> None:
     """Take events over HTTP until told to stop."""
     import os

@@ -3,7 +3,8 @@
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import NamedTuple
@@ -28,6 +29,7 @@ class _Waiting(NamedTuple):
     items: Sequence[Incoming | Rejected]
     positions: Sequence[Position]
     waiter: "asyncio.Future[None]"
+    since: float
 
 
 class Gate:
@@ -38,13 +40,23 @@ class Gate:
     waited for in a thread of their own while the loop reads the next events.
     """
 
-    def __init__(self, writer: Writer, *, max_group: int, max_waiting: int, probe_seconds: float = 2.0) -> None:
+    def __init__(
+        self,
+        writer: Writer,
+        *,
+        max_group: int,
+        max_waiting: int,
+        probe_seconds: float = 2.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._writer = writer
         self._max_group = max_group
         self._max_waiting = max_waiting
         self._probe_seconds = probe_seconds
+        self._clock = clock
         self._queue: list[_Waiting] = []
         self._waiting = 0
+        self._untaken_since: float | None = None
         self._pump: asyncio.Task[None] | None = None
         self._probe: asyncio.Task[None] | None = None
         self._thread = None if writer.embedded else ThreadPoolExecutor(1, thread_name_prefix="writer")
@@ -62,6 +74,16 @@ class Gate:
         """Count the events that wait for a commit."""
         return self._waiting
 
+    def oldest_age(self) -> float:
+        """Tell for how many seconds the oldest event waits, 0 when none does.
+
+        One that the store did not take waits until it takes any: its sender still holds it.
+        """
+        since = self._untaken_since
+        if since is None and self._queue:
+            since = self._queue[0].since
+        return 0.0 if since is None else self._clock() - since
+
     def crowded(self) -> bool:
         """Tell whether as many events wait as may wait."""
         return self._waiting >= self._max_waiting
@@ -74,7 +96,7 @@ class Gate:
         if self.crowded():
             raise Overloaded(f"{self._max_waiting} events are waiting to be written")
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.append(_Waiting(items, positions, waiter))
+        self._queue.append(_Waiting(items, positions, waiter, self._clock()))
         self._waiting += len(items)
         if self._pump is None:
             self._pump = asyncio.create_task(self._run())
@@ -100,11 +122,11 @@ class Gate:
             await asyncio.sleep(0)
         while self._queue:
             group = self._next_group()
+            if self._untaken_since is None:
+                self._untaken_since = group[0].since
             items = [item for waiting in group for item in waiting.items]
             error = await self._write(items, [position for waiting in group for position in waiting.positions])
-            for _, _, waiter in group:
-                if waiter.cancelled():
-                    continue
+            for waiter in (waiting.waiter for waiting in group if not waiting.waiter.cancelled()):
                 if error is None:
                     waiter.set_result(None)
                 else:
@@ -143,6 +165,8 @@ class Gate:
             self._probe = asyncio.create_task(self._probe_until_healthy(items[:1]))
         elif error is None and not self.healthy:
             _log.info("the store takes events again")
+        if error is None:
+            self._untaken_since = None
         self.trouble = None if error is None else str(error)
         return error
 

@@ -1,6 +1,7 @@
 """Where a store lives: a SQLite file or a PostgreSQL database, told apart by the URL."""
 
 import re
+import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,27 +24,24 @@ class StoreLocation(NamedTuple):
     @property
     def name(self) -> str:
         """Name the store, without its password."""
-        return str(self._path) if self._is_file else _PASSWORD.sub(_masked, self.url)
+        return str(self.file) if self.file else _PASSWORD.sub(_masked, self.url)
 
     @property
-    def _is_file(self) -> bool:
+    def file(self) -> Path | None:
+        """Name the file of a SQLite store; None for a store in a database server."""
         if self.url.startswith(_POSTGRES):
             if self.url.count("@") > 1:
                 raise ConfigError("store.url holds more than one @: write %40 for those in the user or password")
-            return False
+            return None
         if self.url.startswith(_SQLITE):
-            return True
+            return Path(self.url.removeprefix(_SQLITE)).expanduser()
         raise ConfigError(f"store.url (LINEAGE_BRIDGE__STORE__URL) must start with {_SQLITE} or {_POSTGRES[0]}")
-
-    @property
-    def _path(self) -> Path:
-        return Path(self.url.removeprefix(_SQLITE)).expanduser()
 
     def prepare(self) -> None:
         """Make the store or bring it up to date; raises an error that names it when that cannot be done."""
         try:
-            if self._is_file:
-                schema.prepare_sqlite(self._path)
+            if self.file:
+                schema.prepare_sqlite(self.file)
             else:
                 _require_driver()
                 schema.prepare_postgres(self.url, self.name)
@@ -55,18 +53,39 @@ class StoreLocation(NamedTuple):
     def open_writing(self, max_size_mb: int | None = None) -> Database:
         """Open the store for writing, made or brought up to date first."""
         self.prepare()
-        if not self._is_file:
+        if not self.file:
             return self._connected(writing=True)
         return SqliteDatabase.writing(
-            self._path, max_pages=max_size_mb * (1 << 20) // _PAGE_BYTES if max_size_mb else None
+            self.file, max_pages=max_size_mb * (1 << 20) // _PAGE_BYTES if max_size_mb else None
         )
 
     def open_reading(self) -> Database:
         """Open the store for reading, brought up to date first; one that is not there is not made."""
-        if self._is_file and not self._path.exists():
-            raise StoreMismatch(f"there is no store at {self.name}: `lineage-bridge serve` or `ingest` makes it")
+        self._require()
         self.prepare()
-        return SqliteDatabase.reading(self._path) if self._is_file else self._connected(writing=False)
+        return SqliteDatabase.reading(self.file) if self.file else self._connected(writing=False)
+
+    def open_as_it_is(self) -> Database:
+        """Open the store for reading, of whatever version it is: nothing is made, and nothing in it changes."""
+        self._require()
+        if not self.file:
+            _require_driver()
+            return self._connected(writing=False)
+        try:
+            place = f"{self.file.absolute().as_uri()}?mode=ro"
+            db = SqliteDatabase(sqlite3.connect(place, uri=True, isolation_level=None, timeout=30))
+            db.connection.execute("SELECT count(*) FROM sqlite_master")  # the file is not read before
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+        return db
+
+    def _require(self) -> None:
+        try:
+            missing = self.file is not None and not self.file.exists()
+        except OSError as error:  # a folder that this user may not enter
+            raise self._unusable(error) from error
+        if missing:
+            raise StoreMismatch(f"there is no store at {self.name}: `lineage-bridge serve` or `ingest` makes it")
 
     def _connected(self, *, writing: bool) -> Database:
         from bridge.store.postgres import PostgresDatabase  # noqa: PLC0415 - an extra: only who names such a store
@@ -77,7 +96,7 @@ class StoreLocation(NamedTuple):
         cause = getattr(error, "orig", None) or error
         said = str(cause).strip().partition("\n")[0]
         reason = f"the store {self.name} cannot be used: {said}"
-        if self._is_file:
+        if self.file:
             meaning = translated(cause)
         else:
             from bridge.store import postgres  # noqa: PLC0415 - as above

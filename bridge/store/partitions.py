@@ -15,13 +15,18 @@ def today() -> int:
     return int(time.time()) // _SECONDS_A_DAY
 
 
+def partition_name(day: int) -> str:
+    """Name the partition of a day."""
+    return f"run_event_{time.strftime('%Y%m%d', time.gmtime(day * _SECONDS_A_DAY))}"
+
+
 def make_partitions(driver: Any, day: int) -> None:
     """Make the partitions of the day before and the days ahead, where they are missing.
 
     Events of other days lie in the partition by default, as do those of a day that came before its partition.
     """
     for number in range(day - 1, day + _AHEAD + 1):
-        name = f"run_event_{time.strftime('%Y%m%d', time.gmtime(number * _SECONDS_A_DAY))}"
+        name = partition_name(number)
         if driver.execute(f"SELECT to_regclass('{name}') IS NOT NULL").fetchone()[0]:
             continue
         low, high = (n * _SECONDS_A_DAY * 1_000_000 for n in (number, number + 1))

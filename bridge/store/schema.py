@@ -5,9 +5,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.store.database import Database
 from bridge.store.dialect import POSTGRES, SQLITE, Dialect
 from bridge.store.migrations import HEAD
 from bridge.store.partitions import SCHEMA_LOCK, make_partitions, today
+from bridge.store.sqlite import SqliteDatabase
 from bridge.store.views import views
 from mappers.errors import StoreMismatch
 
@@ -15,6 +17,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
 SPEC_VERSION = "2-0-2"
+
+_EXISTS = "SELECT to_regclass('alembic_version') IS NOT NULL"
+_FOUND = "SELECT version_num FROM alembic_version"
+_MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def store_version(connection: sqlite3.Connection) -> str | None:
@@ -28,9 +34,17 @@ def store_version(connection: sqlite3.Connection) -> str | None:
     return row[0] if row else None
 
 
+def version_of(db: Database) -> str | None:
+    """Tell which migration an opened store was last brought to; it stays there."""
+    if isinstance(db, SqliteDatabase):
+        return store_version(db.connection)
+    ((exists,),) = db.rows(_EXISTS)
+    return db.rows(_FOUND)[0][0] if exists else None
+
+
 def prepare_sqlite(path: Path) -> None:
     """Create the store or bring it up to this code's version; refuse one that is newer."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     connection = sqlite3.connect(path, timeout=30)
     try:
         if store_version(connection) == HEAD:
@@ -62,12 +76,19 @@ def prepare_postgres(url: str, name: str) -> None:
     with engine.connect() as connected:
         driver = _driver(connected)
         driver.execute(f"SELECT pg_advisory_lock({SCHEMA_LOCK})")  # until the connection is closed
-        exists = driver.execute("SELECT to_regclass('alembic_version') IS NOT NULL").fetchone()[0]
-        found = driver.execute("SELECT version_num FROM alembic_version").fetchone()[0] if exists else None
+        exists = driver.execute(_EXISTS).fetchone()[0]
+        found = driver.execute(_FOUND).fetchone()[0] if exists else None
         if found != HEAD:
             _migrate(connected, found, name, POSTGRES)
         make_partitions(driver, today())
         connected.commit()
+
+
+def known_versions() -> set[str]:
+    """Name the versions of stores that this code can bring up to date, and its own."""
+    from alembic.script import ScriptDirectory  # noqa: PLC0415 - a store that is up to date starts without it
+
+    return {script.revision for script in ScriptDirectory(str(_MIGRATIONS)).walk_revisions()}
 
 
 def _driver(connection: "Connection") -> Any:
@@ -79,12 +100,10 @@ def _migrate(connection: "Connection", found: str | None, name: str, dialect: Di
     import sqlalchemy as sa  # noqa: PLC0415 - a store that is up to date starts without it
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
-    from alembic.script import ScriptDirectory  # noqa: PLC0415
 
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if found is not None and found not in known:
+    config.set_main_option("script_location", str(_MIGRATIONS))
+    if found is not None and found not in known_versions():
         raise StoreMismatch(
             f"the store {name} is at version {found}, this lineage-bridge knows up to {HEAD}: "
             "use the newer lineage-bridge, or another store.url"

@@ -2,6 +2,8 @@
 
 import asyncio
 import hashlib
+import math
+import shutil
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,6 +12,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
+from bridge import __version__
 from bridge.bootstrap import make_writer
 from bridge.cli.main import app as command
 from bridge.store.writer import Incoming, Position, Rejected, Writer
@@ -59,6 +62,18 @@ async def send_behind(api: Running, writer: HeldWriter, count: int) -> list[asyn
     others = [asyncio.create_task(api.send(run_event(run=2 + i))) for i in range(count)]
     await until(lambda: api.gate.waiting() == count)
     return [first, *others]
+
+
+def head(api: Running, path: str) -> int:
+    return api.run(api.client.head(path)).status_code
+
+
+def metric(api: Running, name: str) -> float:
+    """Read one metric, of which there is one line."""
+    assert api.service.metrics is not None
+    lines = api.service.metrics.text().decode().splitlines()
+    (value,) = (line.split()[-1] for line in lines if line.startswith(f"lineage_bridge_{name}"))
+    return float(value)
 
 
 def incompressible(number: int) -> bytes:
@@ -209,6 +224,16 @@ def test_the_service_is_alive_and_ready(api: Running) -> None:
     assert (ready.status_code, ready.json()["status"]) == (200, "ready")
 
 
+def test_who_asks_for_the_head_alone_gets_the_same_answer(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path)
+    writer = make_writer(settings)
+    with Running(settings, lambda: writer) as api:
+        assert [head(api, path) for path in ("/healthz", "/readyz")] == [200, 200]
+        writer._db.run("PRAGMA max_page_count = 1")
+        api.post(big_event(2))
+        assert [head(api, path) for path in ("/healthz", "/readyz")] == [200, 503]
+
+
 def test_a_service_that_has_not_started_says_so(tmp_path: Path) -> None:
     running = Running(settings_for(tmp_path))
     assert running.service.ready() == "starting"
@@ -226,11 +251,55 @@ def test_the_metrics_count_what_was_taken_and_refused(api: Running) -> None:
         'lineage_bridge_events_accepted_total{merged="false"} 0.0',
         'lineage_bridge_events_refused_total{reason="rejected"} 2.0',
         'lineage_bridge_events_refused_total{reason="too_large"} 1.0',
+        'lineage_bridge_events_refused_total{reason="unavailable"} 0.0',
         "lineage_bridge_events_waiting 0.0",
+        "lineage_bridge_oldest_pending_age_seconds 0.0",
+        "lineage_bridge_ready 1.0",
         "lineage_bridge_store_healthy 1.0",
     ):
         assert line in answer.text.splitlines()
     assert "a-secret-name" not in answer.text
+
+
+def test_the_oldest_event_ages_while_its_commit_does_not_end(tmp_path: Path) -> None:
+    running, writer = held_service(tmp_path)
+
+    async def send(api: Running) -> None:
+        requests = await send_behind(api, writer, 2)
+        begun = metric(api, "oldest_pending_age_seconds")
+        await until(lambda: metric(api, "oldest_pending_age_seconds") > begun)
+        assert begun > 0
+        writer.go.set()
+        await asyncio.gather(*requests)
+
+    with running as api:
+        api.run(send(api))
+        assert metric(api, "oldest_pending_age_seconds") == 0
+
+
+def test_what_is_not_ready_says_so_in_the_metrics(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path)
+    writer = make_writer(settings)
+    with Running(settings, lambda: writer) as api:
+        writer._db.run("PRAGMA max_page_count = 1")
+        api.post(big_event(2))
+        assert (metric(api, "ready"), metric(api, "store_healthy")) == (0, 0)
+        assert metric(api, "oldest_pending_age_seconds") > 0
+
+
+def test_the_metrics_name_the_room_on_the_disk_and_the_build(api: Running, tmp_path: Path) -> None:
+    assert metric(api, "store_free_bytes") == pytest.approx(shutil.disk_usage(tmp_path).free, rel=0.2)
+    assert f'version="{__version__}"' in api.get("/metrics").text
+    assert metric(api, "build_info") == 1
+
+
+def test_a_disk_that_does_not_answer_leaves_the_other_metrics(api: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Path) -> None:
+        raise OSError("no such device")
+
+    monkeypatch.setattr("bridge.api.metrics.disk_usage", fail)
+    assert math.isnan(metric(api, "store_free_bytes"))
+    assert metric(api, "ready") == 1
 
 
 def test_the_api_describes_itself(api: Running) -> None:

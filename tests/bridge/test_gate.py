@@ -1,7 +1,8 @@
 """Group commit: who is told what, and how a store that took no events is found to take them again."""
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -40,8 +41,15 @@ class MoodyWriter:
         self.positions.extend(positions)
 
 
-def gate_of(writer: MoodyWriter, *, max_group: int = 7, max_waiting: int = 1000, probe_seconds: float = WAIT) -> Gate:
-    return Gate(writer, max_group=max_group, max_waiting=max_waiting, probe_seconds=probe_seconds)  # type: ignore[arg-type]
+def gate_of(
+    writer: MoodyWriter,
+    *,
+    max_group: int = 7,
+    max_waiting: int = 1000,
+    probe_seconds: float = WAIT,
+    clock: Callable[[], float] = time.monotonic,
+) -> Gate:
+    return Gate(writer, max_group=max_group, max_waiting=max_waiting, probe_seconds=probe_seconds, clock=clock)  # type: ignore[arg-type]
 
 
 async def until_tried(writer: MoodyWriter, times: int) -> None:
@@ -120,6 +128,62 @@ def test_a_store_that_another_process_writes_is_asked_again_while_the_loop_goes_
 
     asyncio.run(scenario())
     assert writer.written == [item(1)]
+
+
+class Clock:
+    """A clock that goes when it is told to."""
+
+    def __init__(self) -> None:
+        self.seconds = 100.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def test_the_age_of_the_oldest_event_grows_until_the_store_takes_one(writer: MoodyWriter) -> None:
+    clock = Clock()
+
+    async def scenario() -> None:
+        gate = gate_of(writer, clock=clock)
+        assert gate.oldest_age() == 0
+        writer.mood = StoreFull("no room")
+        for number, seen in ((1, 10), (2, 25)):  # the second is younger, the first still waits with its sender
+            waiting = asyncio.create_task(gate.commit([item(number)]))
+            await asyncio.sleep(0)
+            clock.seconds += seen - gate.oldest_age()
+            assert gate.oldest_age() == seen
+            with pytest.raises(StoreFull):
+                await waiting
+            assert gate.oldest_age() == seen
+        clock.seconds += 5
+        assert gate.oldest_age() == 30
+        writer.mood = None
+        await gate.commit([item(3)])
+        assert gate.oldest_age() == 0
+        await gate.close()
+
+    asyncio.run(scenario())
+
+
+def test_an_event_ages_while_another_process_holds_the_store() -> None:
+    writer, clock = MoodyWriter(embedded=True), Clock()
+
+    async def scenario() -> None:
+        gate = gate_of(writer, clock=clock)
+        writer.mood = StoreBusy("another process")
+        waiting = asyncio.create_task(gate.commit([item(1)]))
+        await until_tried(writer, 2)
+        clock.seconds += 7
+        behind = asyncio.create_task(gate.commit([item(2)]))
+        await until_tried(writer, 4)
+        clock.seconds += 4
+        assert (gate.oldest_age(), gate.waiting()) == (11, 1)
+        writer.mood = None
+        await asyncio.gather(waiting, behind)
+        assert gate.oldest_age() == 0
+        await gate.close()
+
+    asyncio.run(scenario())
 
 
 def test_no_more_may_wait_than_the_limit(writer: MoodyWriter) -> None:

@@ -274,6 +274,7 @@ def test_a_file_that_cannot_be_read_as_settings_is_refused_with_the_reason(
     message = refusal(path)
     assert str(path) in message
     assert reason in message
+    assert "\n" not in message
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:

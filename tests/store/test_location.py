@@ -1,11 +1,13 @@
 """Where a store lives: named without its password, never made by who only reads."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from bridge.store.location import StoreLocation
-from mappers.errors import ConfigError, StoreGone, StoreMismatch
+from mappers.errors import ConfigError, StorageFailure, StoreGone, StoreMismatch
 
 
 @pytest.mark.parametrize(
@@ -30,6 +32,32 @@ def test_a_url_that_is_none_is_refused_and_not_repeated(url: str) -> None:
     with pytest.raises(ConfigError, match=r"store\.url") as refused:
         StoreLocation(url).open_reading()
     assert "sec" not in str(refused.value)
+
+
+def test_a_folder_that_cannot_be_entered_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "exists", refuse)
+    with pytest.raises(StoreMismatch, match=r"the store .* cannot be used: .*Permission denied"):
+        StoreLocation(f"sqlite:///{tmp_path}/store.db").open_reading()
+
+
+def test_the_folder_made_for_a_store_is_nobody_elses(tmp_path: Path) -> None:
+    StoreLocation(f"sqlite:///{tmp_path}/made/store.db").prepare()
+    assert (tmp_path / "made").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_store_that_is_looked_at_as_it_is_keeps_every_byte(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE photos (id INTEGER)")
+    before = path.read_bytes()
+    with closing(StoreLocation(f"sqlite:///{path}").open_as_it_is()) as db:
+        assert db.columns("photos") == ("id",)
+        with pytest.raises(StorageFailure, match="readonly"):
+            db.run("DROP TABLE photos")
+    assert path.read_bytes() == before
 
 
 def test_who_only_reads_makes_no_store(tmp_path: Path) -> None:

@@ -1,0 +1,123 @@
+"""The alert rules for Prometheus: they name what the service really exposes, say what to do, and fire when they should."""
+
+import re
+import shutil
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.factories import run_event
+from tests.system.service import ROOT, Service, new_store
+
+RULES = ROOT / "configs" / "prometheus" / "alerts.yaml"
+PAGE = "docs/operate.md"
+#: What an expression holds beside names of metrics: labels in braces, times in brackets, texts, functions.
+_NO_METRIC = re.compile(r"\{[^}]*\}|\[[^]]*\]|\"[^\"]*\"|\b\w+(?=\()|\b[\d.]+(e\d+)?\b")
+_NAME = re.compile(r"[A-Za-z_:][\w:]*")
+
+
+def rules() -> list[dict[str, Any]]:
+    return [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
+
+
+def named_in(expression: str) -> set[str]:
+    return set(_NAME.findall(_NO_METRIC.sub(" ", expression)))
+
+
+ALERTS = [rule["alert"] for rule in rules()]
+
+
+@pytest.mark.parametrize("rule", rules(), ids=ALERTS)
+def test_a_rule_says_how_bad_it_is_and_what_to_do(rule: dict[str, Any]) -> None:
+    assert rule["labels"]["severity"] in {"critical", "warning"}
+    assert set(rule["annotations"]) == {"summary", "remedy"}
+    link = rule["annotations"]["remedy"].rpartition(": ")[2]
+    assert link == f"{PAGE}#{rule['alert'].lower()}"
+    assert f"\n### {rule['alert']}\n" in (ROOT / PAGE).read_text(encoding="utf-8")
+
+
+def scraped(service: Service) -> dict[str, float]:
+    """Give what the service exposes, labels included, with its values."""
+    with closing(service.connect()) as connection:
+        connection.request("GET", "/metrics")
+        lines = connection.getresponse().read().decode().splitlines()
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines) if name[:1] != "#"}
+
+
+@pytest.mark.system
+def test_rules_and_page_name_what_the_service_exposes(tmp_path: Path) -> None:
+    with Service(new_store(tmp_path)) as service:
+        assert service.send(run_event()) == 201
+        exposed = {name.partition("{")[0] for name in scraped(service)}
+    named = set().union(*(named_in(rule["expr"]) for rule in rules()))
+    assert named - exposed == {"up"}
+    listed = re.findall(r"^\| `(lineage_bridge_\w+)", (ROOT / PAGE).read_text(encoding="utf-8"), re.MULTILINE)
+    assert {name for name in exposed if not name.endswith("_created")} == set(listed)
+
+
+#: The series of a service that is well.
+SOUND = {
+    'up{job="lineage-bridge"}': "1x600",
+    "lineage_bridge_build_info": "1x600",
+    "lineage_bridge_ready": "1x600",
+    "lineage_bridge_store_healthy": "1x600",
+    "lineage_bridge_oldest_pending_age_seconds": "0 40 0 3x600",
+    'lineage_bridge_events_refused_total{reason="unavailable"}': "5x600",
+    'lineage_bridge_events_refused_total{reason="rejected"}': "5x600",
+    'lineage_bridge_events_accepted_total{merged="false"}': "0x600",
+    "lineage_bridge_store_free_bytes": "50e9-1e6x600",
+}
+
+
+@pytest.mark.system("promtool")
+def test_prometheus_accepts_the_rules() -> None:
+    done = subprocess.run(["promtool", "check", "rules", RULES], capture_output=True, text=True, check=False)
+    assert (done.returncode, f"{len(ALERTS)} rules found" in done.stdout) == (0, True), done.stderr
+
+
+@pytest.mark.system("promtool")
+@pytest.mark.parametrize(
+    ("changed", "alerts"),
+    [
+        ({}, []),
+        ({'up{job="lineage-bridge"}': "0x600"}, ["LineageBridgeDown"]),
+        ({"lineage_bridge_build_info": "_x600"}, ["LineageBridgeAbsent"]),
+        ({"lineage_bridge_ready": "0x600"}, ["LineageBridgeNotReady"]),
+        ({"lineage_bridge_ready": "1x598 0"}, []),
+        ({"lineage_bridge_store_healthy": "0x600"}, ["LineageBridgeStoreUnhealthy"]),
+        ({"lineage_bridge_oldest_pending_age_seconds": "0x590 0+30x20"}, ["LineageBridgePendingTooLong"]),
+        ({'lineage_bridge_events_refused_total{reason="unavailable"}': "5x598 6x2"}, ["LineageBridgeTurnedAway"]),
+        ({'lineage_bridge_events_refused_total{reason="unavailable"}': "5x500 6x100"}, []),
+        ({'lineage_bridge_events_refused_total{reason="rejected"}': "0x590 1x10"}, ["LineageBridgeRefusesEvents"]),
+        ({'lineage_bridge_events_accepted_total{merged="false"}': "0x590 1x10"}, ["LineageBridgeDoesNotMerge"]),
+        ({"lineage_bridge_store_free_bytes": "50e9-5e7x600"}, ["LineageBridgeDiskFillsUp"]),
+        ({"lineage_bridge_store_free_bytes": "9e8x600"}, ["LineageBridgeDiskNearlyFull"]),
+    ],
+)
+def test_rules_fire_when_they_should(tmp_path: Path, changed: dict[str, str], alerts: list[str]) -> None:
+    shutil.copy(RULES, tmp_path)
+    course = {
+        "interval": "1m",
+        "input_series": [{"series": name, "values": values} for name, values in (SOUND | changed).items()],
+        "promql_expr_test": [
+            {
+                "expr": 'sum by (alertname) (ALERTS{alertstate="firing"})',
+                "eval_time": "600m",
+                "exp_samples": [{"labels": f'{{alertname="{name}"}}', "value": 1} for name in alerts],
+            }
+        ],
+    }
+    told = tmp_path / "test.yaml"
+    told.write_text(yaml.safe_dump({"rule_files": [RULES.name], "tests": [course]}))
+    done = subprocess.run(["promtool", "test", "rules", told], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.system("promtool")
+def test_every_rule_was_seen_to_fire() -> None:
+    (table,) = (mark for mark in test_rules_fire_when_they_should.pytestmark if mark.name == "parametrize")
+    assert {name for _, alerts in table.args[1] for name in alerts} == set(ALERTS)
