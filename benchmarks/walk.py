@@ -20,6 +20,7 @@ from benchmarks.events import new_events
 from bridge.bootstrap import calm_collector, make_reader, make_writer, open_store
 from bridge.settings import Settings, StoreSettings
 from bridge.store.graph import Graph
+from bridge.store.limits import MOST_EDGES
 from bridge.store.walk import Direction, walk
 from mappers.canonical.identity import digest
 from tests.postgres import bin_folder, running_server
@@ -41,7 +42,7 @@ class Shape(NamedTuple):
     starts: list[str]
     direction: Direction
     depth: int
-    most: int = 5_000
+    most: int = MOST_EDGES
 
 
 def chain(length: int = 1_000) -> Shape:

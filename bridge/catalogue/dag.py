@@ -11,6 +11,7 @@ from bridge.catalogue.things import Thing, thing, write_id
 from bridge.store.edges import STANDS
 from bridge.store.folds import fold_jobs
 from bridge.store.graph import Named
+from bridge.store.limits import MOST_EDGES
 
 _IO = f"""
 SELECT e.edge_role, CASE WHEN e.edge_role = 'CONSUMES' THEN e.target_id ELSE e.source_id END, d.class_id, e.evidence
@@ -57,7 +58,7 @@ class Dag(Question[DagAnswer], frozen=True, kw_only=True):
     namespace: Annotated[str, msgspec.Meta(description="Only processes of this namespace.", min_length=1)] | None = (
         None
     )
-    most: Annotated[int, msgspec.Meta(ge=1, le=100_000, description="How many dependencies at most.")] = 5_000
+    most: Annotated[int, msgspec.Meta(ge=1, le=100_000, description="How many dependencies at most.")] = MOST_EDGES
 
     def answered(self, view: View) -> DagAnswer:
         """Put it together."""

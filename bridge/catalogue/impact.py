@@ -9,9 +9,10 @@ from bridge.catalogue.lineage import Depth, Most
 from bridge.catalogue.question import View
 from bridge.catalogue.things import AboutDataset, Thing, write_id
 from bridge.store.graph import Named
+from bridge.store.limits import MOST_EDGES
 from bridge.store.owners import owners_of
 from bridge.store.promises import promises_of
-from bridge.store.walk import MOST_EDGES, Cut, walk
+from bridge.store.walk import Cut, walk
 
 
 class Reached(Thing, frozen=True):

@@ -11,8 +11,9 @@ from bridge.catalogue.things import AboutDataset, ColumnOf, Thing, thing
 from bridge.store.column_walk import Column, ColumnWalk, Hop, hops_between, walk_columns
 from bridge.store.edges import EVER, Evidence
 from bridge.store.graph import Edge, Graph, Named
+from bridge.store.limits import MOST_EDGES
 from bridge.store.run_versions import RunVersions
-from bridge.store.walk import MOST_EDGES, Cut, Direction, Walk, walk
+from bridge.store.walk import Cut, Direction, Walk, walk
 from mappers.canonical.identity import NOBODY
 from mappers.folding import Granularity
 

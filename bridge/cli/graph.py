@@ -9,6 +9,7 @@ import typer
 
 from bridge.cli.options import ApiKey, Asked, Config, DatasetName, DatasetNamespace, Url, load, named, print_json
 from bridge.cli.schema import OpenLineageOnly, WithOpenLineage
+from bridge.store.limits import MOST_EDGES
 from bridge.warehouse.house import House
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def lineage(
     ] = Direction.upstream,
     depth: Annotated[int, typer.Option(min=1, help="How many datasets far.")] = 5,
     granularity: Annotated[Granularity, typer.Option(help="What counts as a job.")] = Granularity.job,
-    most: Annotated[int, typer.Option(min=1, help="How many edges at most.")] = 5_000,
+    most: Annotated[int, typer.Option(min=1, help="How many edges at most.")] = MOST_EDGES,
     as_of: Annotated[
         datetime | None, typer.Option(help="Only what runs said that had begun by then (UTC).", metavar="TIME")
     ] = None,

@@ -8,6 +8,7 @@ import typer
 from bridge.cli.cut import tell_cut
 from bridge.cli.escape import escape
 from bridge.cli.options import ApiKey, Asked, Config, DatasetName, DatasetNamespace, Output, Url, named, print_json
+from bridge.store.limits import MOST_EDGES
 
 if TYPE_CHECKING:
     from bridge.catalogue.impact import ImpactAnswer
@@ -17,7 +18,7 @@ def impact(
     namespace: DatasetNamespace,
     name: DatasetName = None,
     depth: Annotated[int, typer.Option(min=1, help="How many datasets far.")] = 20,
-    most: Annotated[int, typer.Option(min=1, help="How many edges at most.")] = 5_000,
+    most: Annotated[int, typer.Option(min=1, help="How many edges at most.")] = MOST_EDGES,
     output: Annotated[Output, typer.Option(help="A list, or one JSON object.")] = Output.text,
     config: Config = None,
     url: Url = None,

@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from bridge.store.database import Database
-from bridge.store.walk import MOST_EDGES, Cut, Direction
+from bridge.store.limits import MOST_EDGES
+from bridge.store.walk import Cut, Direction
 
 _ROW = """
 t.class_id, c.target_field, s.class_id, c.source_field, c.transformation_type, c.transformation_subtype, c.masking,

@@ -1,14 +1,17 @@
 """Edges as runs and declarations assert them, found for many datasets at once, in either direction.
 
 A run with explicit entries asserts only those; any other run asserts what its column lineage names and, weaker, all
-of its inputs. Edges are looked up by their targets or by their sources: both find the same ones.
+of its inputs. Edges are looked up by their targets or by their sources: both find the same ones. Datasets are given
+and found by their classes. All that tables name one by one is asked for in one statement: on a server, the trips to
+it and its plans cost more than what it does.
 """
 
 from collections.abc import Collection, Iterator
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from bridge.store.database import Database
-from mappers.canonical.identity import NOBODY, split_ids
+from mappers.canonical.identity import split_ids
 
 #: No run began later.
 EVER = (1 << 63) - 1
@@ -22,77 +25,101 @@ _SHOWN = """
   SELECT max(y.last_seen) FROM {table} y
   WHERE y.org_id = {side}.org_id AND y.run_id = {side}.run_id AND y.job_id = {side}.job_id))
 """
-_INFERRED = f"""
-SELECT DISTINCT o.dataset_id, o.job_id, {{above}}, i.dataset_id
-FROM ol_run_output o
-JOIN ol_job j ON j.org_id = o.org_id AND j.job_id = o.job_id
-JOIN ol_run r ON r.org_id = o.org_id AND r.run_id = o.run_id
+_ABOVE = """
+JOIN ol_run r ON r.org_id = {of}.org_id AND r.run_id = {of}.run_id
 LEFT JOIN ol_run p ON p.org_id = r.org_id AND p.run_id = r.parent_run_id
-{{join}} ol_run_input i ON i.org_id = o.org_id AND i.run_id = o.run_id AND i.job_id = o.job_id
-  AND {_SHOWN.format(side="i", table="ol_run_input")}
-WHERE o.org_id = ?1 AND {{end}} {{{{among}}}} AND r.created_at <= ?2
-  AND o.dropped_at IS NULL AND NOT r.explicit AND {_SHOWN.format(side="o", table="ol_run_output")}
 """
-_COLUMNS = """
-SELECT DISTINCT l.target_id, l.job_id, {above}, l.columns_set
-FROM run_lineage l
-JOIN ol_run r ON r.org_id = l.org_id AND r.run_id = l.run_id
-LEFT JOIN ol_run p ON p.org_id = r.org_id AND p.run_id = r.parent_run_id
-WHERE l.org_id = ?1 AND l.target_id {{among}} AND r.created_at <= ?2
+#: The two ends of an edge, `t` and `s`, in the order in which they are looked up: a class, then what leads from it.
+_INFERRED = {
+    "target": """
+FROM ol_dataset t
+JOIN ol_run_output o ON o.org_id = t.org_id AND o.dataset_id = t.dataset_id
+JOIN ol_job j ON j.org_id = o.org_id AND j.job_id = o.job_id
+{above}
+LEFT JOIN ol_run_input i ON i.org_id = o.org_id AND i.run_id = o.run_id AND i.job_id = o.job_id AND {shown}
+LEFT JOIN ol_dataset s ON s.org_id = i.org_id AND s.dataset_id = i.dataset_id
+""",
+    "source": """
+FROM ol_dataset s
+JOIN ol_run_input i ON i.org_id = s.org_id AND i.dataset_id = s.dataset_id
+JOIN ol_job j ON j.org_id = i.org_id AND j.job_id = i.job_id AND {shown}
+JOIN ol_run_output o ON o.org_id = i.org_id AND o.run_id = i.run_id AND o.job_id = i.job_id
+{above}
+JOIN ol_dataset t ON t.org_id = o.org_id AND t.dataset_id = o.dataset_id
+""",
+}
+_BETWEEN = {
+    "target": """
+FROM ol_dataset t
+JOIN {table} e ON e.org_id = t.org_id AND e.target_id = t.dataset_id
+JOIN ol_dataset s ON s.org_id = e.org_id AND s.dataset_id = e.source_id
+""",
+    "source": """
+FROM ol_dataset s
+JOIN {table} e ON e.org_id = s.org_id AND e.source_id = s.dataset_id
+JOIN ol_dataset t ON t.org_id = e.org_id AND t.dataset_id = e.target_id
+""",
+}
+_DECLARED_IO = {
+    "target": """
+FROM ol_dataset t
+JOIN lineage_edge e ON e.org_id = t.org_id AND e.target_id = t.dataset_id
+JOIN ol_job j ON j.org_id = e.org_id AND j.job_id = e.job_id AND j.declared_lineage IS NULL
+LEFT JOIN lineage_edge i ON i.org_id = e.org_id AND i.target_id = e.source_id AND i.edge_role = 'CONSUMES'
+  AND i.evidence = 'declared' AND i.declared_io = j.declared_io
+LEFT JOIN ol_dataset s ON s.org_id = i.org_id AND s.dataset_id = i.source_id
+""",
+    "source": """
+FROM ol_dataset s
+JOIN lineage_edge i ON i.org_id = s.org_id AND i.source_id = s.dataset_id AND i.edge_role = 'CONSUMES'
+  AND i.evidence = 'declared'
+JOIN ol_job j ON j.org_id = i.org_id AND j.job_id = i.target_id AND j.declared_lineage IS NULL
+  AND j.declared_io = i.declared_io
+JOIN lineage_edge e ON e.org_id = i.org_id AND e.source_id = j.job_id AND e.job_id = j.job_id
+JOIN ol_dataset t ON t.org_id = e.org_id AND t.dataset_id = e.target_id
+""",
+}
+_COLUMNS = f"""
+SELECT DISTINCT t.class_id, l.job_id, j.integration, j.job_type, {{above}}, l.columns_set
+FROM ol_dataset t
+JOIN run_lineage l ON l.org_id = t.org_id AND l.target_id = t.dataset_id
+LEFT JOIN ol_job j ON j.org_id = l.org_id AND j.job_id = l.job_id
+{_ABOVE.format(of="l")}
+WHERE t.org_id = ?1 AND {{end}} {{{{among}}}} AND r.created_at <= ?2
   AND NOT l.explicit AND NOT r.explicit AND l.columns_set IS NOT NULL
 """
-_EXPLICIT = """
-SELECT DISTINCT e.target_id, l.job_id, {above}, e.source_id
-FROM lineage_edge e
-JOIN run_lineage l ON l.org_id = e.org_id AND l.job_id = e.job_id AND l.target_id = e.target_id AND l.explicit
-JOIN ol_run r ON r.org_id = l.org_id AND r.run_id = l.run_id
-LEFT JOIN ol_run p ON p.org_id = r.org_id AND p.run_id = r.parent_run_id
-WHERE e.org_id = ?1 AND {end} {{among}} AND r.created_at <= ?2
-  AND e.edge_role = 'DERIVES' AND e.evidence = 'explicit' AND e.source_type = 'dataset'
-"""
-_DECLARED = """
-SELECT e.target_id, e.job_id, e.source_id
-FROM lineage_edge e
-LEFT JOIN ol_job j ON j.org_id = e.org_id AND j.job_id = e.job_id
-LEFT JOIN ol_dataset t ON t.org_id = e.org_id AND t.dataset_id = e.target_id AND e.job_id = ?3
-WHERE e.org_id = ?1 AND {end} {{among}} AND e.first_seen <= ?2
-  AND e.edge_role = 'DERIVES' AND e.evidence = 'declared'
-  AND (e.declared_io = j.declared_io OR e.declared_lineage = coalesce(j.declared_lineage, t.declared_lineage))
-"""
-_DECLARED_IO = """
-SELECT DISTINCT e.target_id, e.job_id, i.source_id
-FROM lineage_edge e
-JOIN ol_job j ON j.org_id = e.org_id AND j.job_id = e.job_id AND j.declared_lineage IS NULL
-{join} lineage_edge i ON i.org_id = e.org_id AND i.target_id = e.source_id AND i.edge_role = 'CONSUMES'
-  AND i.evidence = 'declared' AND i.declared_io = j.declared_io
-WHERE e.org_id = ?1 AND {end} {{among}} AND e.first_seen <= ?2
-  AND e.edge_role = 'PRODUCES' AND e.evidence = 'declared' AND e.declared_io = j.declared_io
-"""
-_RENAMED = """
-SELECT DISTINCT s.target_id, s.source_id FROM dataset_succession s
-WHERE s.org_id = ?1 AND {end} {{among}} AND s.renamed_at <= ?2
-"""
 _COLUMN_PAIRS = """
-SELECT target_id, source_id FROM lineage_edge
-WHERE org_id = ?1 AND source_id {among} AND edge_role = 'DERIVES' AND evidence = 'column'
+SELECT e.target_id, e.source_id FROM ol_dataset s
+JOIN lineage_edge e ON e.org_id = s.org_id AND e.source_id = s.dataset_id
+WHERE s.org_id = ?1 AND s.class_id {among} AND e.edge_role = 'DERIVES' AND e.evidence = 'column'
 """
 _SETS = "SELECT set_id, members FROM lineage_set WHERE org_id = ?1 AND set_id {among}"
-_LINES_INTO = "SELECT lineage_id, source_id FROM column_lineage WHERE org_id = ?1 AND target_id {among}"
+_LINES_INTO = """
+SELECT c.lineage_id, s.class_id FROM ol_dataset t
+JOIN column_lineage c ON c.org_id = t.org_id AND c.target_id = t.dataset_id
+JOIN ol_dataset s ON s.org_id = c.org_id AND s.dataset_id = c.source_id
+WHERE t.org_id = ?1 AND t.class_id {among}
+"""
 _LINES_BETWEEN = """
-SELECT c.lineage_id, c.source_id FROM {given} g CROSS JOIN column_lineage c
+SELECT c.lineage_id, s.class_id FROM {given} g
+CROSS JOIN column_lineage c
+JOIN ol_dataset s ON s.org_id = c.org_id AND s.dataset_id = c.source_id
 WHERE c.org_id = ?1 AND c.target_id = g.a AND c.source_id = g.b
 """
 
-
 #: What speaks for an edge, the strongest first.
 Evidence = Literal["explicit", "column", "declared", "inferred"]
+_Side = Literal["source", "target"]
 
 
 class Found(NamedTuple):
     """One asserted edge: who asserts it, above whom, and in which run where runs are kept apart."""
 
     target: bytes
-    leaf: bytes
+    #: None where nobody's job asserts it: a rename, what a dataset says of itself.
+    leaf: bytes | None
+    integration: str | None
+    job_type: str | None
     run_uuid: str | None
     parent: bytes | None
     grandparent: bytes | None
@@ -113,41 +140,26 @@ class Edges:
     def into(self, targets: Collection[bytes]) -> Iterator[Found]:
         """Find the edges into datasets; a job that reads nothing gives an edge without a source."""
         yield from self._stated(targets, "target")
-        stated = self._columns(targets)
+        stated = self._columns("t.class_id", targets)
         if stated:
-            yield from self._by_columns(stated, self._db.among(_LINES_INTO, targets, self._org))
+            yield from self._by_columns(stated, self._db.among(_LINES_INTO, sorted(targets), self._org))
 
     def out_of(self, sources: Collection[bytes]) -> Iterator[Found]:
         """Find the edges out of datasets."""
         yield from self._stated(sources, "source")
-        pairs = sorted(set(self._db.among(_COLUMN_PAIRS, sources, self._org)))
+        pairs = sorted(set(self._db.among(_COLUMN_PAIRS, sorted(sources), self._org)))
         if pairs:
-            stated = self._columns({target for target, _ in pairs})
+            stated = self._columns("t.dataset_id", {target for target, _ in pairs})
             yield from self._by_columns(stated, self._db.given(_LINES_BETWEEN, pairs, self._org))
 
-    def _stated(self, ends: Collection[bytes], side: Literal["source", "target"]) -> Iterator[Found]:
+    def _stated(self, ends: Collection[bytes], side: _Side) -> Iterator[Found]:
         """Find the edges that tables name one by one."""
-        io = "o" if side == "target" else "i"
-        for sql, end, evidence in (
-            (_INFERRED, f"{io}.dataset_id", "inferred"),
-            (_EXPLICIT, f"e.{side}_id", "explicit"),
-        ):
-            for row in self._among(sql, end, ends):
-                yield Found._make((*row, evidence))
-        io_end = "e.target_id" if side == "target" else "i.source_id"
-        declared = self._among(_DECLARED, f"e.{side}_id", ends, NOBODY) + self._among(_DECLARED_IO, io_end, ends)
-        for target, job, source in declared:
-            yield Found(target, job, None, None, None, None, source, "declared")
-        for target, source in self._among(_RENAMED, f"s.{side}_id", ends):
-            yield Found(target, NOBODY, None, None, None, None, source, "explicit")
+        sql = _stated_sql(self._above, side)
+        return map(Found._make, self._db.among(sql, sorted(ends), self._org, self._until))
 
-    def _among(self, sql: str, end: str, ends: Collection[bytes], *more: bytes) -> list[tuple[Any, ...]]:
-        # A join that must find its right side may begin there; one that need not reads all of its left side.
-        whole = sql.format(above=self._above, end=end, join="JOIN" if end.startswith("i.") else "LEFT JOIN")
-        return self._db.among(whole, ends, self._org, self._until, *more)
-
-    def _columns(self, targets: Collection[bytes]) -> list[tuple[Any, ...]]:
-        return self._among(_COLUMNS, "", targets)
+    def _columns(self, end: str, targets: Collection[bytes]) -> list[tuple[Any, ...]]:
+        sql = _COLUMNS.format(above=self._above, end=end)
+        return self._db.among(sql, sorted(targets), self._org, self._until)
 
     def _by_columns(self, stated: list[tuple[Any, ...]], lines: list[tuple[Any, ...]]) -> Iterator[Found]:
         """Give the edges that column lineage names, of those whose lines are given."""
@@ -159,3 +171,40 @@ class Edges:
         for row in stated:
             for source in sources[row[-1]]:
                 yield Found._make((*row[:-1], source, "column"))
+
+
+@cache
+def _stated_sql(above: str, side: _Side) -> str:
+    """Write the statement of what runs read and wrote, what is explicit, what is declared, and what was renamed."""
+    end = "t.class_id" if side == "target" else "s.class_id"
+    kind = "j.integration, j.job_type"
+    nobody = "CAST(NULL AS bytea)"
+    of_nobody = f"NULL, {nobody}, {nobody}, {nobody}"
+    within = f"WHERE {{first}}.org_id = ?1 AND {end} {{{{among}}}}".format(first=end[0])
+    edge = f"{within} AND e.edge_role = 'DERIVES'"
+    of_job = "LEFT JOIN ol_job j ON j.org_id = e.org_id AND j.job_id = e.job_id"
+    inferred = _INFERRED[side].format(
+        above=_ABOVE.format(of="o"), shown=_SHOWN.format(side="i", table="ol_run_input")
+    )
+    return f"""
+SELECT DISTINCT t.class_id, o.job_id, {kind}, {above}, s.class_id, 'inferred'
+{inferred} {within} AND r.created_at <= ?2 AND o.dropped_at IS NULL AND NOT r.explicit
+  AND {_SHOWN.format(side="o", table="ol_run_output")}
+UNION ALL
+SELECT DISTINCT t.class_id, l.job_id, {kind}, {above}, s.class_id, 'explicit'
+{_BETWEEN[side].format(table="lineage_edge")} {of_job}
+JOIN run_lineage l ON l.org_id = e.org_id AND l.job_id = e.job_id AND l.target_id = e.target_id AND l.explicit
+{_ABOVE.format(of="l")} {edge} AND e.evidence = 'explicit' AND e.source_type = 'dataset' AND r.created_at <= ?2
+UNION ALL
+SELECT DISTINCT t.class_id, j.job_id, {kind}, {of_nobody}, s.class_id, 'declared'
+{_BETWEEN[side].format(table="lineage_edge")} {of_job} {edge} AND e.evidence = 'declared' AND e.first_seen <= ?2
+  AND (e.declared_io = j.declared_io
+    OR e.declared_lineage = coalesce(j.declared_lineage, CASE WHEN j.job_id IS NULL THEN t.declared_lineage END))
+UNION ALL
+SELECT DISTINCT t.class_id, j.job_id, {kind}, {of_nobody}, s.class_id, 'declared'
+{_DECLARED_IO[side]} {within} AND e.first_seen <= ?2
+  AND e.edge_role = 'PRODUCES' AND e.evidence = 'declared' AND e.declared_io = j.declared_io
+UNION ALL
+SELECT DISTINCT t.class_id, {nobody}, NULL, NULL, {of_nobody}, s.class_id, 'explicit'
+{_BETWEEN[side].format(table="dataset_succession")} {within} AND e.renamed_at <= ?2
+"""

@@ -9,7 +9,6 @@ from typing import NamedTuple, get_args
 
 from bridge.store.database import Database
 from bridge.store.edges import EVER, Edges, Evidence, Found
-from mappers.canonical.identity import NOBODY
 from mappers.folding import FoldingRule, Granularity, Lineage, folded_job, is_action, step_name
 from mappers.openlineage.statements import name_dataset
 
@@ -20,8 +19,6 @@ SELECT namespace_uri FROM ol_namespace WHERE org_id = ?1 AND substr(?2, 1, lengt
 ORDER BY length(namespace_uri) DESC
 """
 _CLASSES = "SELECT dataset_id, class_id FROM ol_dataset WHERE org_id = ?1 AND dataset_id {among}"
-_MEMBERS = "SELECT dataset_id, class_id FROM ol_dataset WHERE org_id = ?1 AND class_id {among}"
-_JOB_TYPES = "SELECT job_id, integration, job_type FROM ol_job WHERE org_id = ?1 AND job_id {among}"
 _NAMES = """
 SELECT x.{id}, n.namespace_uri, x.name FROM {table} x
 JOIN ol_namespace n ON n.org_id = x.org_id AND n.namespace_id = x.namespace_id
@@ -65,8 +62,6 @@ class Graph:
         self._granularity = granularity
         self._rule = rule
         self._edges = Edges(db, org, by_run=granularity == "run", until=until)
-        self._classes: dict[bytes, bytes] = {}
-        self._actions: dict[bytes, bool] = {NOBODY: False}
         self._names: dict[bytes, Named] = {}
 
     def find(self, namespace: str, name: str) -> bytes | None:
@@ -105,39 +100,29 @@ class Graph:
 
     def upstream(self, datasets: Collection[bytes]) -> set[Edge]:
         """Find every edge into datasets, given by their classes; the strongest evidence of each."""
-        return self._folded(list(self._edges.into(self._members(datasets))))
+        return self._folded(list(self._edges.into(datasets)))
 
     def downstream(self, datasets: Collection[bytes]) -> set[Edge]:
         """Find every edge out of datasets, given by their classes."""
-        return self._folded(list(self._edges.out_of(self._members(datasets))))
-
-    def _members(self, datasets: Collection[bytes]) -> list[bytes]:
-        members = self._db.among(_MEMBERS, sorted(datasets), self._org)
-        self._classes.update(members)
-        return [member for member, _ in members]
+        return self._folded(list(self._edges.out_of(datasets)))
 
     def _folded(self, found: list[Found]) -> set[Edge]:
         self._learn(found)
-        best: dict[Edge, Edge] = {}
+        best: dict[tuple[object, ...], Edge] = {}
         for one in found:
             edge = self._fold(one)
-            key = edge._replace(evidence=_EVIDENCE[0])
+            key = (edge.source, edge.target, edge.job, edge.step, edge.run_uuid)
             known = best.get(key)
             if known is None or _EVIDENCE.index(edge.evidence) < _EVIDENCE.index(known.evidence):
                 best[key] = edge
         return _without_redundant_unknowns(set(best.values()))
 
     def _learn(self, found: list[Found]) -> None:
-        """Look up at once what folding asks about each edge."""
-        ends = {end for one in found for end in (one.source, one.target) if end} - self._classes.keys()
-        self._classes.update(self._db.among(_CLASSES, sorted(ends), self._org))
-        leaves = {one.leaf for one in found} - self._actions.keys()
-        types = self._db.among(_JOB_TYPES, sorted(leaves), self._org)
-        self._actions |= dict.fromkeys(leaves, False) | {job: is_action(*kind) for job, *kind in types}
+        """Look up at once the names by which steps are called."""
         if self._granularity in ("run", "step"):
-            steps = [one for one in found if self._actions[one.leaf]]
-            self._named(_DATASET_NAMES, [self._classes[one.target] for one in steps])
-            self._named(_JOB_NAMES, [job for one in steps for job in (one.leaf, one.parent) if job])
+            steps = [one for one in found if is_action(one.integration, one.job_type)]
+            self.datasets({one.target for one in steps})
+            self.jobs({job for one in steps for job in (one.leaf, one.parent) if job})
 
     def _named(self, sql: str, ids: Iterable[bytes]) -> dict[bytes, Named]:
         wanted = set(ids) - self._names.keys()
@@ -146,11 +131,10 @@ class Graph:
         return self._names
 
     def _fold(self, found: Found) -> Edge:
-        source = self._classes[found.source] if found.source else None
-        target = self._classes[found.target]
-        if found.leaf == NOBODY:
+        source, target = found.source, found.target
+        if found.leaf is None:
             return Edge(source, target, None, "", found.evidence)
-        action = self._actions[found.leaf]
+        action = is_action(found.integration, found.job_type)
         above = Lineage(found.leaf, action, found.parent, found.grandparent, found.root)
         step = ""
         if action and self._granularity in ("run", "step"):

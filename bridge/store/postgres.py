@@ -36,6 +36,11 @@ _WRITING = """
 SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_bitmapscan = off;
 SET join_collapse_limit = 1; SET plan_cache_mode = force_generic_plan; SET jit = off;
 """
+#: Readers find few rows by an index in each of many small statements, which are planned once.
+_READING = """
+SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
+SET plan_cache_mode = force_generic_plan; SET jit = off;
+"""
 #: After how many commits plans are made anew: those made while a table was empty read it whole for ever.
 _ANALYZED_AT = frozenset({16, 128, 1024, 8192})
 _ANALYZE = f"ANALYZE {', '.join(TABLES)}, column_head"
@@ -63,7 +68,7 @@ class PostgresDatabase:
 
     def __init__(self, url: str, *, writing: bool) -> None:
         self._url = url
-        self._session = _SESSION + (_WRITING if writing else "")
+        self._session = _SESSION + (_WRITING if writing else _READING)
         self._patience = _PATIENCE
         self._inside = False
         self._commits = 0
@@ -76,9 +81,9 @@ class PostgresDatabase:
         try:
             connection = psycopg.connect(
                 self._url, autocommit=True, cursor_factory=psycopg.RawCursor, row_factory=tuple_row,
-                application_name="lineage-bridge", connect_timeout=10,
+                application_name="lineage-bridge", connect_timeout=10, prepare_threshold=5 if self._writing else 0,
             )  # fmt: skip
-            connection.execute(self._session + self._patience)
+            connection.execute(self._session + self._patience, prepare=False)
             for made, dumper in dumpers().items():
                 connection.adapters.register_dumper(made, dumper)
         except psycopg.Error as error:

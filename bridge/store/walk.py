@@ -3,14 +3,14 @@
 from typing import Literal, NamedTuple
 
 from bridge.store.graph import Edge, Graph
+from bridge.store.limits import MOST_EDGES
 
 Direction = Literal["upstream", "downstream"]
 Cut = Literal["depth", "size"]
 
-#: How many edges a walk gives unless more are asked for.
-MOST_EDGES = 5_000
-#: How many datasets are looked up at once: enough to make queries few, so few that a cut comes early.
-_AT_ONCE = 64
+#: How many datasets are looked up at once, at most.
+_AT_ONCE = 512
+_GROWTH = 16
 
 
 class Walk(NamedTuple):
@@ -24,13 +24,15 @@ class Walk(NamedTuple):
 def walk(graph: Graph, start: bytes, direction: Direction, depth: int, most: int = MOST_EDGES) -> Walk:
     """Follow edges from a dataset, `depth` datasets far."""
     upstream = direction == "upstream"
-    seen, frontier = {start}, [start]
+    seen, frontier, wanted = {start}, [start], 1
     edges: list[Edge] = []
     for _ in range(depth):
         reached: list[bytes] = []
-        for at in range(0, len(frontier), _AT_ONCE):
-            datasets = frontier[at : at + _AT_ONCE]
-            for edge in sorted(graph.upstream(datasets) if upstream else graph.downstream(datasets), key=_key):
+        while frontier:
+            datasets, frontier = frontier[:wanted], frontier[wanted:]
+            found = graph.upstream(datasets) if upstream else graph.downstream(datasets)
+            wanted = _next_wanted(len(datasets), len(found), most - len(edges))
+            for edge in sorted(found, key=_key):
                 if len(edges) == most:
                     return Walk(start, edges, "size")
                 edges.append(edge)
@@ -42,6 +44,12 @@ def walk(graph: Graph, start: bytes, direction: Direction, depth: int, most: int
         if not frontier:
             break
     return Walk(start, edges, "depth" if frontier else None)
+
+
+def _next_wanted(looked: int, found: int, missing: int) -> int:
+    """Tell how many datasets to look up next: as many as will do if they are like the last ones, in growing steps."""
+    enough = (missing - found + 1) * looked // found if found else _AT_ONCE
+    return max(1, min(enough, _GROWTH * looked, _AT_ONCE))
 
 
 def _key(edge: Edge) -> tuple[bytes, bytes, bytes, str, str, str]:
