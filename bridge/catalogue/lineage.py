@@ -8,7 +8,7 @@ import msgspec
 
 from bridge.catalogue.question import View
 from bridge.catalogue.things import AboutDataset, ColumnOf, Thing, thing
-from bridge.store.column_walk import Column, ColumnWalk, Hop, hops_between, walk_columns
+from bridge.store.column_walk import Column, Columns, ColumnWalk, Hop
 from bridge.store.edges import EVER, Evidence
 from bridge.store.graph import Edge, Graph, Named
 from bridge.store.limits import MOST_EDGES
@@ -93,30 +93,33 @@ class Lineage(AboutDataset[LineageAnswer], frozen=True, kw_only=True):
     def answered(self, view: View) -> LineageAnswer:
         """Walk."""
         start = self.dataset(view)
-        graph = view.graph(self.granularity, EVER if self.as_of is None else _micros(self.as_of))
+        until = _micros(self.as_of)
+        graph = view.graph(self.granularity, until)
         walks = [walk(graph, start, way, self.depth, self.most) for way in _WAYS[self.direction]]
         edges = list(dict.fromkeys(edge for found in walks for edge in found.edges))
         pairs = {(edge.source, edge.target) for edge in edges if edge.source}
-        hops = hops_between(view.db, view.org, pairs) if self.columns else []
+        hops = Columns(view.db, view.org, until).between(pairs) if self.columns else []
         told = _edges(graph, edges, RunVersions(view.db, view.org, edges if self.granularity == "run" else []))
         return LineageAnswer(thing(start, graph.dataset(start)), told, tell_hops(graph, hops), _cut(walks))
 
 
 class ColumnLineage(AboutDataset[ColumnLineageAnswer], frozen=True, kw_only=True):
-    """Where a column comes from, or where it goes, with what is done on each hop; as the newest runs show it."""
+    """Where a column comes from, and where it goes, with what is done on each hop; as the newest runs show it."""
 
     path = "/columns/{field}/lineage"
     answer = ColumnLineageAnswer
     field: Annotated[str, msgspec.Meta(min_length=1, description="The column.")]
     direction: Ways = "upstream"
     depth: Depth = 5
+    as_of: AsOf = None
     most: Most = MOST_EDGES
 
     def answered(self, view: View) -> ColumnLineageAnswer:
         """Walk."""
         graph = view.graph()
         start = (self.dataset(view), self.field)
-        walks = [walk_columns(view.db, view.org, start, way, self.depth, self.most) for way in _WAYS[self.direction]]
+        columns = Columns(view.db, view.org, _micros(self.as_of))
+        walks = [columns.walk(start, way, self.depth, self.most) for way in _WAYS[self.direction]]
         hops = dict.fromkeys(hop for found in walks for hop in found.hops)
         return ColumnLineageAnswer(_column(graph, start), tell_hops(graph, hops), _cut(walks))
 
@@ -126,7 +129,9 @@ def _cut(walks: Iterable[Walk | ColumnWalk]) -> Cut | None:
     return "size" if "size" in cuts else "depth" if "depth" in cuts else None
 
 
-def _micros(moment: datetime) -> int:
+def _micros(moment: datetime | None) -> int:
+    if moment is None:
+        return EVER
     zoned = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return int(zoned.timestamp()) * 1_000_000 + zoned.microsecond
 

@@ -71,9 +71,11 @@ def lineage(
 
     asked, of = Asked(config, url, api_key), named(namespace, name)
     if column is not None:
-        if as_of or output in {Form.mermaid, Form.dot}:
-            raise typer.BadParameter("a column is followed as the newest runs show it, as text or JSON")
-        hops = asked.ask(ColumnLineage(**of, field=column, direction=direction.value, depth=depth, most=most))
+        if output in {Form.mermaid, Form.dot}:
+            raise typer.BadParameter("what follows a column is drawn as text or JSON")
+        hops = asked.ask(
+            ColumnLineage(**of, field=column, direction=direction.value, depth=depth, as_of=as_of, most=most)
+        )
         _print(hops, draw_hops(hops), output)
         return
     found = asked.ask(

@@ -4,16 +4,18 @@ from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from bridge.store.database import Database
+from bridge.store.edges import EVER
 from bridge.store.limits import MOST_EDGES
 from bridge.store.walk import Cut, Direction
+from mappers.canonical.identity import split_ids
 
 _ROW = """
 t.class_id, c.target_field, s.class_id, c.source_field, c.transformation_type, c.transformation_subtype, c.masking,
-  c.job_id
+  c.job_id, c.lineage_id, c.is_active
 """
 _INTO = f"""
 SELECT {_ROW} FROM ol_dataset t
-JOIN column_lineage c ON c.org_id = t.org_id AND c.target_id = t.dataset_id AND c.is_active
+JOIN column_lineage c ON c.org_id = t.org_id AND c.target_id = t.dataset_id
 JOIN ol_dataset s ON s.org_id = c.org_id AND s.dataset_id = c.source_id
 WHERE t.org_id = ?1 AND t.class_id {{among}}
 """
@@ -21,9 +23,24 @@ _OUT_OF = f"""
 SELECT {_ROW} FROM ol_dataset s
 JOIN lineage_edge e ON e.org_id = s.org_id AND e.source_id = s.dataset_id AND e.edge_role = 'DERIVES'
 JOIN column_lineage c ON c.org_id = e.org_id AND c.target_id = e.target_id AND c.source_id = e.source_id
-  AND c.job_id = e.job_id AND c.is_active
+  AND c.job_id = e.job_id
 JOIN ol_dataset t ON t.org_id = c.org_id AND t.dataset_id = c.target_id
 WHERE s.org_id = ?1 AND s.class_id {{among}}
+"""
+#: What the newest run that had begun by then said of each target; what is declared is older than any run.
+_SHOWN_THEN = """
+SELECT x.members FROM (
+  SELECT l.org_id, l.target_id, l.job_id, l.run_id, l.explicit, l.columns_set, row_number() OVER (
+    PARTITION BY l.target_id, l.job_id ORDER BY r.started_at DESC NULLS LAST, l.run_id DESC) AS place
+  FROM ol_dataset t
+  JOIN run_lineage l ON l.org_id = t.org_id AND l.target_id = t.dataset_id
+  LEFT JOIN ol_run r ON r.org_id = l.org_id AND r.run_id = l.run_id
+  WHERE t.org_id = ?1 AND t.class_id {among} AND (r.started_at <= ?2 OR r.run_id IS NULL)
+) n
+LEFT JOIN run_explicit e ON e.org_id = n.org_id AND e.target_id = n.target_id AND e.job_id = n.job_id
+  AND e.run_id = n.run_id AND n.explicit
+JOIN lineage_set x ON x.org_id = n.org_id AND x.set_id = CASE WHEN n.explicit THEN e.set_id ELSE n.columns_set END
+WHERE n.place = 1
 """
 
 #: A column of a dataset, given by its class; no name means the whole dataset.
@@ -49,42 +66,55 @@ class ColumnWalk(NamedTuple):
     cut: Cut | None
 
 
-def walk_columns(
-    db: Database, org: str, start: Column, direction: Direction, depth: int, most: int = MOST_EDGES
-) -> ColumnWalk:
-    """Follow a column, `depth` hops far; what reaches a dataset as a whole is shown, and not followed."""
-    upstream = direction == "upstream"
-    seen, frontier = {start}, [start]
-    hops: list[Hop] = []
-    for _ in range(depth):
-        found = _hops(db.among(_INTO if upstream else _OUT_OF, {dataset for dataset, _ in frontier}, org))
-        reached: list[Column] = []
-        for hop in sorted(_touching(found, frontier, upstream)):
-            if len(hops) == most:
-                return ColumnWalk(start, hops, "size")
-            hops.append(hop)
-            other = hop.source if upstream else hop.target
-            if other not in seen and hop.source[1] and hop.target[1]:
-                seen.add(other)
-                reached.append(other)
-        frontier = reached
-        if not frontier:
-            break
-    return ColumnWalk(start, hops, "depth" if frontier else None)
+class Columns:
+    """Column lineage as the newest runs show it, of those that had begun at a time."""
+
+    def __init__(self, db: Database, org: str, until: int = EVER) -> None:
+        self._db = db
+        self._org = org
+        self._until = until
+
+    def walk(self, start: Column, direction: Direction, depth: int, most: int = MOST_EDGES) -> ColumnWalk:
+        """Follow a column, `depth` hops far; what reaches a dataset as a whole is shown, and not followed."""
+        upstream = direction == "upstream"
+        seen, frontier = {start}, [start]
+        hops: list[Hop] = []
+        for _ in range(depth):
+            found = self._hops(_INTO if upstream else _OUT_OF, {dataset for dataset, _ in frontier})
+            reached: list[Column] = []
+            for hop in sorted(_touching(found, frontier, upstream)):
+                if len(hops) == most:
+                    return ColumnWalk(start, hops, "size")
+                hops.append(hop)
+                other = hop.source if upstream else hop.target
+                if other not in seen and hop.source[1] and hop.target[1]:
+                    seen.add(other)
+                    reached.append(other)
+            frontier = reached
+            if not frontier:
+                break
+        return ColumnWalk(start, hops, "depth" if frontier else None)
+
+    def between(self, pairs: Collection[tuple[bytes, bytes]]) -> list[Hop]:
+        """Give what is shown of the columns between datasets, given as (source, target)."""
+        wanted = set(pairs)
+        found = self._hops(_INTO, {target for _, target in wanted})
+        return sorted(hop for hop in found if (hop.source[0], hop.target[0]) in wanted)
+
+    def _hops(self, sql: str, datasets: set[bytes]) -> set[Hop]:
+        rows = self._db.among(sql, sorted(datasets), self._org)
+        shown = self._shown_then(rows) if self._until != EVER else {row[-2] for row in rows if row[-1]}
+        return {_hop(row) for row in rows if row[-2] in shown}
+
+    def _shown_then(self, rows: list[tuple[Any, ...]]) -> set[bytes]:
+        """Find the lines that were shown at the time."""
+        sets = self._db.among(_SHOWN_THEN, sorted({row[0] for row in rows}), self._org, self._until)
+        return {line for (members,) in sets for line in split_ids(members)}
 
 
-def hops_between(db: Database, org: str, pairs: Collection[tuple[bytes, bytes]]) -> list[Hop]:
-    """Give what the newest runs show of the columns between datasets, given as (source, target)."""
-    found = _hops(db.among(_INTO, sorted({target for _, target in pairs}), org))
-    wanted = set(pairs)
-    return [hop for hop in found if (hop.source[0], hop.target[0]) in wanted]
-
-
-def _hops(rows: Iterable[tuple[Any, ...]]) -> set[Hop]:
-    return {
-        Hop((target, target_field), (source, source_field), kind, subtype, bool(masking), job)
-        for target, target_field, source, source_field, kind, subtype, masking, job in rows
-    }
+def _hop(row: tuple[Any, ...]) -> Hop:
+    target, target_field, source, source_field, kind, subtype, masking, job, *_ = row
+    return Hop((target, target_field), (source, source_field), kind, subtype, bool(masking), job)
 
 
 def _touching(found: Iterable[Hop], frontier: Collection[Column], upstream: bool) -> list[Hop]:

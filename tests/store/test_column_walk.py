@@ -2,8 +2,9 @@
 
 import pytest
 
-from bridge.store.column_walk import walk_columns
+from bridge.store.column_walk import Columns
 from bridge.store.walk import Direction
+from tests import factories as make
 from tests.factories import Json, columns, dataset, done, field, run_event
 from tests.stores import Store
 
@@ -34,7 +35,7 @@ def walked(
     graph = store.graph()
     start = graph.find("db", name)
     assert start is not None
-    found = walk_columns(store.db, store.org, (start, column), direction, depth, most)
+    found = Columns(store.db, store.org).walk((start, column), direction, depth, most)
     told = {
         f"{graph.dataset(hop.source[0]).name}.{hop.source[1]}>{graph.dataset(hop.target[0]).name}.{hop.target[1]}"
         f" {hop.subtype}{' masked' * hop.masking} {graph.job(hop.job).name}"
@@ -88,3 +89,39 @@ def test_a_walk_that_is_too_large_says_so(store: Store) -> None:
     found, cut = walked(store, "raw", "id", "downstream", most=3)
     assert (len(found), cut) == (3, "size")
     assert walked(store, "raw", "id", "downstream", most=5)[1] is None
+
+
+@pytest.mark.parametrize(
+    ("second", "shown"),
+    [(0.5, set()), (1, {"a.old>b.y"}), (5, {"a.new>b.y"}), (7, {"a.explicit>b.y"}), (9, {"a.late>b.y"})],
+)
+@pytest.mark.parametrize("direction", ["upstream", "downstream"])
+def test_a_walk_of_the_past_knows_what_the_newest_run_of_then_said(
+    store: Store, second: float, shown: set[str], direction: Direction
+) -> None:
+    def said(begin: int, source: str) -> Json:
+        return run_event(
+            "COMPLETE",
+            begin,
+            run=begin,
+            outputs=[dataset("b", columnLineage=columns({"y": [field("a", source, done())]}))],
+        )
+
+    entry = {
+        "type": "DATASET",
+        "namespace": "db",
+        "name": "b",
+        "fields": {"y": {"inputs": [field("a", "explicit", done()) | {"type": "DATASET"}]}},
+    }
+    explicit = run_event("COMPLETE", 6, run=6, job_facets={"lineage": make.facet(entries=[entry])})
+    store.apply_each(said(8, "late"), said(1, "old"), explicit, said(4, "new"))
+    graph = store.graph()
+    start = graph.find("db", "b" if direction == "upstream" else "a")
+    assert start is not None
+    walk = Columns(store.db, store.org, make.micros(second))
+    starts = ["y"] if direction == "upstream" else ["old", "new", "explicit", "late"]
+    found = {hop for name in starts for hop in walk.walk((start, name), direction, 9).hops}
+    assert {
+        f"{graph.dataset(h.source[0]).name}.{h.source[1]}>{graph.dataset(h.target[0]).name}.{h.target[1]}"
+        for h in found
+    } == shown
