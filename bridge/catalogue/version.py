@@ -6,6 +6,7 @@ import msgspec
 
 from bridge.catalogue.question import MOST_A_PAGE, Page, View, after, page
 from bridge.catalogue.things import AboutDataset, Thing, iso, iso_or_none, thing, write_id
+from bridge.store.versions import dataset_version_read
 from mappers.canonical.identity import NOBODY
 
 Limit = Annotated[int, msgspec.Meta(ge=1, le=MOST_A_PAGE, description="How many a page.")]
@@ -15,16 +16,17 @@ _COLUMNS = """
 v.version_id, v.version_tag, v.idempotency_key, v.produced_at, v.row_count, v.byte_count, v.file_count, v.path,
   v.schema_hash, v.is_latest, r.run_uuid, r.job_id, r.started_at, r.event_time
 """
+#: Those of one dataset: no store would look for them first in the versions of all.
+_OF_DATASET = dataset_version_read("v.org_id = ?1 AND d.class_id = ?2")
 _VERSIONS = f"""
-SELECT {_COLUMNS} FROM dataset_version_read v
+SELECT {_COLUMNS} FROM ({_OF_DATASET}) v
 LEFT JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.produced_by_run_id
-WHERE v.org_id = ?1 AND v.class_id = ?2 AND (v.produced_at < ?3 OR (v.produced_at = ?3 AND v.version_id < ?4))
+WHERE (v.produced_at < ?3 OR (v.produced_at = ?3 AND v.version_id < ?4))
 ORDER BY v.produced_at DESC, v.version_id DESC LIMIT ?5
 """
 _LATEST = f"""
-SELECT {_COLUMNS} FROM dataset_version_read v
+SELECT {_COLUMNS} FROM ({_OF_DATASET}) v
 JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.produced_by_run_id
-WHERE v.org_id = ?1 AND v.class_id = ?2
 ORDER BY r.event_time DESC, r.run_id DESC LIMIT 1
 """
 _NEVER_LATER = (1 << 63) - 1

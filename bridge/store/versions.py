@@ -32,8 +32,8 @@ WHERE around IS NULL OR around < ended OR creates
 """
 
 
-def dataset_version_read() -> str:
-    """Write the query of the versions that readers see: one an idempotency key, else one a tag."""
+def dataset_version_read(which: str = "TRUE") -> str:
+    """Write the query of the versions that readers see, of those chosen: one an idempotency key, else one a tag."""
     return f"""
 SELECT org_id, class_id, version_id, version_tag, idempotency_key, produced_by_run_id, row_count, byte_count,
   file_count, path, schema_hash, produced_at, grouped_by = newest_group AS is_latest
@@ -45,7 +45,7 @@ FROM (
     first_value(grouped_by) OVER (
       PARTITION BY org_id, class_id ORDER BY ended DESC, writer_id DESC, grouped_by DESC
     ) AS newest_group
-  FROM ({written_versions()}) w
+  FROM ({written_versions(which)}) w
 ) ranked
 WHERE place = 1
 """

@@ -1,6 +1,7 @@
 """What each question is answered, on both stores."""
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -18,8 +19,10 @@ from bridge.catalogue.question import Question
 from bridge.catalogue.questions import QUESTIONS
 from bridge.catalogue.run import Run
 from bridge.catalogue.version import LastSuccess, Versions
+from bridge.store.sqlite import SqliteDatabase
 from mappers.errors import BadQuestion, UnknownName
 from mappers.folding import FoldingRule
+from tests import factories as make
 from tests.catalogue.questions import ESTATE, EVERY, OF_APP, OF_CLEAN
 from tests.factories import at, dataset, lifecycle, parent, run_event, run_uuid
 from tests.stores import Store
@@ -234,3 +237,36 @@ def test_nobody_sees_what_is_of_another_organisation(store: Store) -> None:
         except UnknownName:
             continue
         assert getattr(answer, "items", None) == [] or getattr(answer, "processes", None) == []
+
+
+def steps(store: Store, question: Question[Any]) -> int:
+    """Count what SQLite does for an answer, in hundreds of the steps of its machine."""
+    assert isinstance(store.db, SqliteDatabase)
+    done = itertools.count()
+    store.db.connection.set_progress_handler(lambda: next(done) < 0, 100)
+    store.ask(question)
+    store.db.connection.set_progress_handler(None, 0)
+    return next(done)
+
+
+@pytest.fixture(scope="module")
+def estates() -> Iterator[tuple[Store, Store]]:
+    """The estate alone, and among much that has nothing to do with it."""
+    with Store() as small, Store() as large:
+        for store in (small, large):
+            store.apply_each(*ESTATE)
+        large.apply(*(
+            run_event("COMPLETE", n % 60, run=1000 + n, job=f"other{n}", inputs=[dataset(f"s{n}")], outputs=[dataset(f"t{n}", schema=make.schema("a"))])
+            for n in range(500)
+        ))  # fmt: skip
+        yield small, large
+
+
+@pytest.mark.parametrize(
+    "question", [one for one in EVERY if one.about is not None], ids=lambda question: type(question).__name__
+)
+def test_what_is_asked_of_one_thing_costs_no_more_among_many(
+    estates: tuple[Store, Store], question: Question[Any]
+) -> None:
+    small, large = (steps(store, question) for store in estates)
+    assert large <= small * 1.3 + 3
