@@ -57,16 +57,25 @@ class StoreLocation(NamedTuple):
         self.prepare()
         if not self._is_file:
             return self._connected(writing=True)
-        return SqliteDatabase.writing(
-            self._path, max_pages=max_size_mb * (1 << 20) // _PAGE_BYTES if max_size_mb else None
-        )
+        return SqliteDatabase.writing(self._path, max_pages=_pages(max_size_mb))
+
+    def open_beside(self, max_size_mb: int | None = None) -> Database:
+        """Open a store that is there for what is written beside its events, and could be computed again."""
+        self._require_store()
+        self.prepare()
+        if not self._is_file:
+            return self._connected(writing=True)
+        return SqliteDatabase.beside(self._path, max_pages=_pages(max_size_mb))
 
     def open_reading(self) -> Database:
         """Open the store for reading, brought up to date first; one that is not there is not made."""
-        if self._is_file and not self._path.exists():
-            raise StoreMismatch(f"there is no store at {self.name}: `lineage-bridge serve` or `ingest` makes it")
+        self._require_store()
         self.prepare()
         return SqliteDatabase.reading(self._path) if self._is_file else self._connected(writing=False)
+
+    def _require_store(self) -> None:
+        if self._is_file and not self._path.exists():
+            raise StoreMismatch(f"there is no store at {self.name}: `lineage-bridge serve` or `ingest` makes it")
 
     def _connected(self, *, writing: bool) -> Database:
         from bridge.store.postgres import PostgresDatabase  # noqa: PLC0415 - an extra: only who names such a store
@@ -86,6 +95,10 @@ class StoreLocation(NamedTuple):
         if isinstance(meaning, TransientError):
             return type(meaning)(reason)
         return StoreMismatch(f"{reason}. Choose another store with store.url")
+
+
+def _pages(max_size_mb: int | None) -> int | None:
+    return max_size_mb * (1 << 20) // _PAGE_BYTES if max_size_mb else None
 
 
 def _masked(found: re.Match[str]) -> str:

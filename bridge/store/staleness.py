@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from bridge.store.dialect import Dialect
 
-_QUEUE = "INSERT INTO search_stale (org_id, id) SELECT NEW.org_id, {id} WHERE {condition}"
+_QUEUE = "INSERT INTO search_stale (org_id, id) VALUES (NEW.org_id, {id})"
+_QUEUE_IF = "INSERT INTO search_stale (org_id, id) SELECT NEW.org_id, {id} WHERE {condition}"
 
 #: A description or format that another of the dataset's names has: the newest of all names counts.
 _OVERTAKES = """
@@ -55,7 +56,7 @@ class Rule(NamedTuple):
     event: str
     ids: tuple[str, ...]
     when: str = ""
-    condition: str = "TRUE"
+    condition: str = ""
 
 
 def _rules(d: Dialect) -> list[Rule]:
@@ -91,11 +92,13 @@ def _rules(d: Dialect) -> list[Rule]:
 def make_triggers(driver: Any, d: Dialect) -> None:
     """Make the triggers anew that queue what is to be indexed."""
     for rule in _rules(d):
-        body = "; ".join(_QUEUE.format(id=id_, condition=rule.condition) for id_ in rule.ids)
-        when = f"WHEN ({rule.when})" if rule.when else ""
+        queue = _QUEUE_IF if rule.condition else _QUEUE
+        spelled = {
+            "name": f"stale_{rule.name}",
+            "table": rule.table,
+            "event": rule.event,
+            "when": f"WHEN ({rule.when})" if rule.when else "",
+            "body": "; ".join(queue.format(id=id_, condition=rule.condition) for id_ in rule.ids),
+        }
         for statement in d.trigger:
-            driver.execute(statement.format(name=f"stale_{rule.name}", body=body, when=when, **_place(rule)))
-
-
-def _place(rule: Rule) -> dict[str, str]:
-    return {"table": rule.table, "event": rule.event}
+            driver.execute(statement.format(**spelled))
