@@ -110,7 +110,10 @@ def measure(settings: Settings, count: int, kind: str) -> None:
 
 def _print(name: str, took: list[float], ratio: float | None = None) -> None:
     told = f"{ratio:8.0f}" if ratio else ""
-    print(f"{name:48} {statistics.median(took):8.2f} ms {statistics.quantiles(took, n=20)[-1]:8.2f} ms{told}", flush=True)
+    print(
+        f"{name:48} {statistics.median(took):8.2f} ms {statistics.quantiles(took, n=20)[-1]:8.2f} ms{told}",
+        flush=True,
+    )
 
 
 def main() -> None:

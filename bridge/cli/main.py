@@ -7,6 +7,7 @@ import typer
 from bridge.cli import events, graph, keys, runs, schema, service, spark, tail
 from bridge.cli.doctor import doctor
 from bridge.cli.impact import impact
+from bridge.cli.search import search
 
 #: Exit codes beside 0 and 1, documented in docs/cli.md.
 EXIT_USAGE = 2
@@ -29,6 +30,7 @@ app.add_typer(events.rejected, name="rejected")
 app.command()(graph.lineage)
 app.command()(runs.runs)
 app.command()(impact)
+app.command()(search)
 app.command()(graph.export)
 app.add_typer(schema.schema, name="schema")
 app.command()(doctor)

@@ -59,8 +59,10 @@ FROM class_schema s CROSS JOIN json_array_elements(s.columns_json::json) WITH OR
     differs="IS DISTINCT FROM",
     trigger=(
         "DROP TRIGGER IF EXISTS {name} ON {table}",
-        "CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS"
-        " $trigger$ BEGIN {body}; RETURN NULL; END $trigger$",
+        """
+CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS
+$trigger$ BEGIN {body}; RETURN NULL; END $trigger$
+""",
         "CREATE TRIGGER {name} AFTER {event} ON {table} FOR EACH ROW {when} EXECUTE FUNCTION {name}()",
     ),
 )

@@ -20,7 +20,8 @@ _FORGET = "DELETE FROM search_entry WHERE org_id = ?1"
 _FORGET_WAITING = "DELETE FROM search_stale WHERE org_id = ?1"
 _QUEUE_ALL = """
 INSERT INTO search_stale (org_id, id)
-SELECT org_id, dataset_id FROM ol_dataset WHERE org_id = ?1 UNION ALL SELECT org_id, job_id FROM ol_job WHERE org_id = ?1
+SELECT org_id, dataset_id FROM ol_dataset WHERE org_id = ?1
+UNION ALL SELECT org_id, job_id FROM ol_job WHERE org_id = ?1
 """
 
 #: How many changes are taken at once: so few that whoever writes events hardly waits for a batch.

@@ -14,6 +14,7 @@ from bridge.store import search_tokens as tokens
 from bridge.store.database import Database
 from bridge.store.search_documents import Shown
 from bridge.store.search_expression import Sought, as_condition
+from bridge.store.search_near import MOST_COMPARED, begins_alike, nearest
 from mappers.errors import ConfigError
 from mappers.tokens import Token, Word
 
@@ -69,12 +70,16 @@ class Hit(msgspec.Struct, frozen=True):
     active: bool
 
 
-class SearchAnswer(msgspec.Struct, frozen=True):
-    """What was found; how many datasets and jobs are still to be indexed; and the cursor of the next page, if any."""
+class SearchAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What was found; how many datasets and jobs are still to be indexed; and the cursor of the next page, if any.
+
+    Where nothing was found, `near` are words of names that are spelled nearly like one that was asked for.
+    """
 
     hits: list[Hit]
     pending: int
     next: str | None
+    near: list[str] = []
 
 
 class _Place(NamedTuple):
@@ -96,13 +101,16 @@ def search(db: Database, org: str, wanted: SearchFor, limit: int = 20, after: st
             behind = place.sort_key if number == place.round else b""
             rows = _find(db, org, sought, behind, limit + 1 - len(found))
             found.extend((_Place(number, sort_key), _hit(*row)) for sort_key, *row in rows)
+        near = [] if found or after else _near(db, org, wanted)
     more = _cursor(found[limit - 1][0]) if len(found) > limit else None
-    return SearchAnswer([hit for _, hit in found[:limit]], pending, more)
+    return SearchAnswer([hit for _, hit in found[:limit]], pending, more, near)
 
 
 def _rounds(wanted: SearchFor) -> list[Sought]:
-    """Say what is sought, best first: the exact name, all words in the name, all words anywhere; each leaves out
-    what was found before."""
+    """Say what is sought, best first: the exact name, all words in the name, all words anywhere.
+
+    Each leaves out what was found before.
+    """
     filters = _filters(wanted)
     if not wanted.q.strip():
         return [Sought(filters)]
@@ -133,6 +141,14 @@ def _find(db: Database, org: str, sought: Sought, behind: bytes, most: int) -> l
     condition, values = as_condition(sought, first=5)
     rows = db.rows(_FIRST.format(condition=condition), org, behind, max(_AT_LEAST, most * _LOOKED_AT), most, *values)
     return rows if len(rows) == most else db.matching(_MATCHING, sought, org, behind, most)
+
+
+def _near(db: Database, org: str, wanted: SearchFor) -> list[str]:
+    sought = begins_alike(wanted.q, _filters(wanted))
+    if sought is None:
+        return []
+    rows = _find(db, org, sought, b"", MOST_COMPARED)
+    return nearest(wanted.q, [_hit(*row).name for _, *row in rows])
 
 
 def _hit(kind: str, id_: bytes, hit_json: str) -> Hit:

@@ -15,7 +15,7 @@ class Sought(NamedTuple):
 
 def as_fts5(sought: Sought) -> str:
     """Write it for SQLite's full text search; tokens are letters and digits, so quoting them is enough."""
-    return _written(sought, ' NOT ({0})', " AND ", " OR ", '"{0}"', '"{0}"*')
+    return _written(sought, " NOT ({0})", " AND ", " OR ", '"{0}"', '"{0}"*')
 
 
 def as_tsquery(sought: Sought) -> str:

@@ -1,4 +1,4 @@
-"""What makes an entry of the search index stale, as triggers of the store: they see every writer, and only real changes.
+"""What makes entries of the search index stale, as triggers of the store: they see every writer, and only changes.
 
 A statement that repeats what is known fires a trigger, too; its condition finds nothing new, and nothing is queued.
 Triggers hold no data, so like views they are made anew by every upgrade.

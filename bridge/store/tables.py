@@ -252,26 +252,50 @@ sa.Index("ux_search_entry__id", search_entry.c.id, search_entry.c.org_id, unique
 sa.Index("ix_search_entry__sort_key", search_entry.c.org_id, search_entry.c.sort_key)
 
 #: What each kind of store needs to look words up.
-_WORDS: dict[str, tuple[str, ...]] = {
-    "sqlite": (
-        "CREATE VIRTUAL TABLE search_words USING fts5(words, content='search_entry', content_rowid='entry',"
-        " detail=none, columnsize=0, tokenize='ascii')",
-        "CREATE TRIGGER search_words_insert AFTER INSERT ON search_entry BEGIN"
-        " INSERT INTO search_words (rowid, words) VALUES (NEW.entry, NEW.words); END",
-        "CREATE TRIGGER search_words_delete AFTER DELETE ON search_entry BEGIN"
-        " INSERT INTO search_words (search_words, rowid, words) VALUES ('delete', OLD.entry, OLD.words); END",
-        "CREATE TRIGGER search_words_update AFTER UPDATE OF words ON search_entry WHEN OLD.words <> NEW.words BEGIN"
-        " INSERT INTO search_words (search_words, rowid, words) VALUES ('delete', OLD.entry, OLD.words);"
-        " INSERT INTO search_words (rowid, words) VALUES (NEW.entry, NEW.words); END",
+_WORDS: tuple[tuple[str, str], ...] = (
+    (
+        "sqlite",
+        """
+CREATE VIRTUAL TABLE search_words USING fts5(
+  words, content='search_entry', content_rowid='entry', detail=none, columnsize=0, tokenize='ascii')
+""",
     ),
-    "postgresql": (
-        "CREATE INDEX ix_search_entry__words ON search_entry"
-        " USING gin (array_to_tsvector(string_to_array(words, ' '))) WITH (fastupdate = off)",
+    (
+        "sqlite",
+        """
+CREATE TRIGGER search_words_insert AFTER INSERT ON search_entry BEGIN
+  INSERT INTO search_words (rowid, words) VALUES (NEW.entry, NEW.words);
+END
+""",
     ),
-}
-for _dialect, _statements in _WORDS.items():
-    for _statement in _statements:
-        sa.event.listen(search_entry, "after_create", sa.DDL(_statement).execute_if(dialect=_dialect))
+    (
+        "sqlite",
+        """
+CREATE TRIGGER search_words_delete AFTER DELETE ON search_entry BEGIN
+  INSERT INTO search_words (search_words, rowid, words) VALUES ('delete', OLD.entry, OLD.words);
+END
+""",
+    ),
+    (
+        "sqlite",
+        """
+CREATE TRIGGER search_words_update AFTER UPDATE OF words ON search_entry WHEN OLD.words <> NEW.words BEGIN
+  INSERT INTO search_words (search_words, rowid, words) VALUES ('delete', OLD.entry, OLD.words);
+  INSERT INTO search_words (rowid, words) VALUES (NEW.entry, NEW.words);
+END
+""",
+    ),
+    (
+        "postgresql",
+        """
+CREATE INDEX ix_search_entry__words ON search_entry
+USING gin (array_to_tsvector(string_to_array(words, ' '))) WITH (fastupdate = off)
+""",
+    ),
+)
+for _dialect, _statement in _WORDS:
+    _made = sa.DDL(_statement).execute_if(dialect=_dialect)  # type: ignore[no-untyped-call]
+    sa.event.listen(search_entry, "after_create", _made)
 
 #: What the index has not seen yet: datasets and jobs, queued by the triggers of `bridge/store/staleness.py`.
 search_stale = sa.Table(
