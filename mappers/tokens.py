@@ -20,7 +20,7 @@ MOST_WORDS = 24
 
 #: Characters of scripts that set no spaces between words: of these, every pair that stands together is a token.
 _UNSPACED = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_WORD = re.compile(f"[{_UNSPACED}]+|[^\\W_{_UNSPACED}]+")
+_WORD = re.compile(f"(?:(?=\\w)[{_UNSPACED}])+|[^\\W_{_UNSPACED}]+")
 _IS_UNSPACED = re.compile(f"[{_UNSPACED}]")
 #: The parts of a word, by the kinds of its characters: capitals before a capitalised part are a part of their own.
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
