@@ -4,7 +4,7 @@ Both kinds of store give the same hits in the same order for the same events: na
 for, then names that have all the words, then the rest; within each, shorter names first, then by namespace and name.
 """
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import b64decode, urlsafe_b64encode
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -162,7 +162,7 @@ def _cursor(place: _Place) -> str:
 
 def _read_cursor(text: str) -> _Place:
     try:
-        read = urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        read = b64decode(text + "=" * (-len(text) % 4), altchars="-_", validate=True)
         return _Place(read[0], read[1:])
     except (ValueError, IndexError) as error:
         raise ConfigError(f"{text[:32]!r} is no cursor that a search gave: leave it out to begin anew") from error

@@ -123,13 +123,10 @@ def test_pages_leave_no_gap_and_repeat_nothing(store: Store, limit: int, asked: 
     assert pages[-1]
 
 
-@pytest.mark.parametrize("cursor", ["!", "é", "A", "AAAA\0"])
-def test_what_is_no_cursor_is_refused_or_begins_somewhere(store: Store, cursor: str) -> None:
-    indexed(store, *EVENTS)
-    try:
+@pytest.mark.parametrize("cursor", ["!", "é", "A", "\0"])
+def test_what_is_no_cursor_is_refused(store: Store, cursor: str) -> None:
+    with pytest.raises(ConfigError, match="is no cursor that a search gave"):
         ask(store, "sales", after=cursor)
-    except ConfigError as error:
-        assert "is no cursor" in str(error)
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
