@@ -104,6 +104,7 @@ FORMATS = {name: make.facet(fileFormat=f"format {name}") for name in "ab"}
         [told(second, name, schema=make.schema(name)) for second, name in enumerate("abab", 1)],
         [told(second, name, schema=make.schema(x=name)) for second, name in enumerate("aba", 1)],
         [told(1, "a", schema=make.schema("x")), told(2, "b", schema=make.DELETED), told(3, "a", schema=make.schema("x"))],
+        [told(1, "a", schema=make.DELETED), told(2, "a", schema=make.schema("x")), told(3, "a", schema=make.DELETED)],
         [told(1, "a", schema=make.DELETED), told(3, "a", schema=make.DELETED), told(2, "a", schema=make.schema("x"))],
     ],
 )  # fmt: skip
@@ -235,6 +236,7 @@ def test_of_several_indexers_one_works_at_a_time(postgres_store: Store) -> None:
     with closing(PostgresDatabase(postgres_store.db._url, writing=True)) as other:
         with other.transaction():
             other.lock("search of default")
+            other.rows("SELECT 1")  # statements without results are sent with the next one that has some
             postgres_store.db.wait_for_lock(0.05)
             with pytest.raises(StoreBusy):
                 Indexer(postgres_store.db, "default").catch_up()
