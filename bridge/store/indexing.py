@@ -1,5 +1,7 @@
 """Keeps the search index what the store says, batch by batch, beside whoever writes events."""
 
+import time
+
 from bridge.store.database import Database, Insert
 from bridge.store.search_documents import Document, read_documents
 
@@ -26,6 +28,8 @@ UNION ALL SELECT org_id, job_id FROM ol_job WHERE org_id = ?1
 
 #: How many changes are taken at once: so few that whoever writes events hardly waits for a batch.
 BATCH = 100
+#: How long an embedded store is left to others between batches: longer than a writer waits until it asks again.
+_YIELD_SECONDS = 0.01
 #: After how many batches a server counts anew what is there: a planner that knows nothing reads entries out of order.
 _ANALYZED_AT = frozenset({4, 32, 256, 2048})
 
@@ -56,9 +60,10 @@ class Indexer:
         return len(taken)
 
     def catch_up_all(self) -> None:
-        """Index all that is queued."""
-        while self.catch_up(BATCH * 10):
-            pass
+        """Index all that is queued, and let others write in between."""
+        while self.catch_up():
+            if self._db.embedded:
+                time.sleep(_YIELD_SECONDS)
 
     def rebuild(self) -> None:
         """Forget the index, and queue everything there is."""

@@ -37,17 +37,17 @@ _SHOWN_CHARACTERS, _SHOWN_VALUES = 1_000, 100
 _SORTED_CHARACTERS = 250
 
 
-class Shown(msgspec.Struct, frozen=True):
-    """What an answer says of an entry, beside its kind and id."""
+class Shown(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an answer says of an entry, beside its kind and id; what is not known takes no room."""
 
     namespace: str
     name: str
-    description: str | None
-    owners: list[str]
-    tags: list[str]
-    format: str | None
-    category: str | None
-    active: bool
+    description: str | None = None
+    owners: list[str] = []
+    tags: list[str] = []
+    format: str | None = None
+    category: str | None = None
+    active: bool = True
 
 
 class Document(NamedTuple):

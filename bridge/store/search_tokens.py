@@ -22,7 +22,7 @@ def words(letter: str, texts: Iterable[str]) -> list[str]:
 
 def value(letter: str, text: str) -> str:
     """Give the token of a value that is found as a whole, in whatever case."""
-    return letter + digest(fold(text.strip()).encode(errors="backslashreplace"))[:8].hex()
+    return letter + digest(fold(text.strip()).encode(errors="backslashreplace"))[:6].hex()
 
 
 def names(namespace: str, name: str) -> set[str]:
