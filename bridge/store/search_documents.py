@@ -8,7 +8,7 @@ import msgspec
 from bridge.store import search_tokens as tokens
 from bridge.store.database import Database
 from bridge.store.runs import STEP
-from mappers.canonical.identity import NOBODY
+from bridge.store.search_around import Around, read_around
 
 _CLASSES = "SELECT dataset_id, class_id FROM ol_dataset WHERE org_id = ?1 AND dataset_id {among}"
 _MEMBERS = """
@@ -21,15 +21,6 @@ _JOBS = f"""
 SELECT j.job_id, j.job_id, n.namespace_uri, j.name, TRUE, NULL, j.description, NULL, NULL, j.owner_team, j.owner_email
 FROM ol_job j JOIN ol_namespace n ON n.org_id = j.org_id AND n.namespace_id = j.namespace_id
 WHERE j.org_id = ?1 AND j.job_id {{among}} AND NOT {STEP}
-"""
-_COLUMNS = "SELECT class_id, columns_json FROM class_schema WHERE org_id = ?1 AND class_id {among}"
-_FACETS = """
-SELECT owner_id, name, body FROM facet
-WHERE org_id = ?1 AND owner_id {among} AND about_id = ?2 AND name IN ('tags', 'ownership') AND body IS NOT NULL
-"""
-_REQUESTS = """
-SELECT dataset_id, request_order, request_json FROM dataset_registration
-WHERE org_id = ?1 AND dataset_id {among} AND status <> 'REJECTED' AND request_json IS NOT NULL
 """
 #: An answer shows the beginning of a description, and a few of very many owners or tags.
 _SHOWN_CHARACTERS, _SHOWN_VALUES = 1_000, 100
@@ -76,21 +67,12 @@ class _Member(NamedTuple):
     email: str | None
 
 
-class _Around(NamedTuple):
-    """What belongs to members, by their ids; columns by that of their class."""
-
-    columns: dict[bytes, list[dict[str, Any]]]
-    tags: dict[bytes, list[tuple[str, str]]]
-    owners: dict[bytes, list[str]]
-    categories: dict[bytes, tuple[bytes, str]]
-
-
 def read_documents(db: Database, org: str, ids: Collection[bytes]) -> Iterator[Document]:
     """Compute the entries of the datasets and jobs among these ids: one for each class of names."""
     classes = {class_id for _, class_id in db.among(_CLASSES, sorted(ids), org)}
     members = [_Member._make(row) for row in db.among(_MEMBERS, sorted(classes), org)]
     jobs = [_Member._make(row) for row in db.among(_JOBS, sorted(set(ids)), org)]
-    around = _read_around(db, org, sorted(classes), [one.id for one in (*members, *jobs)])
+    around = read_around(db, org, sorted(classes), [one.id for one in (*members, *jobs)])
     known: dict[bytes, list[_Member]] = {}
     for member in (*members, *jobs):
         known.setdefault(member.entry, []).append(member)
@@ -98,42 +80,7 @@ def read_documents(db: Database, org: str, ids: Collection[bytes]) -> Iterator[D
         yield _document("dataset" if entry in classes else "job", entry, sorted(names), around)
 
 
-def _read_around(db: Database, org: str, classes: list[bytes], ids: list[bytes]) -> _Around:
-    around = _Around({}, {}, {}, {})
-    for class_id, columns in db.among(_COLUMNS, classes, org):
-        around.columns[class_id] = msgspec.json.decode(columns)
-    for owner, name, body in db.among(_FACETS, ids, org, NOBODY):
-        said = msgspec.json.decode(body)
-        if name == "tags":
-            around.tags[owner] = list(_tags(said))
-        else:
-            around.owners[owner] = [text for one in _objects(said, "owners") if (text := _text(one, "name"))]
-    for dataset, order, request in db.among(_REQUESTS, ids, org):
-        if category := _text(msgspec.json.decode(request), "category"):
-            around.categories[dataset] = max(around.categories.get(dataset, (b"", "")), (order, category))
-    return around
-
-
-def _objects(body: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
-    """Give the objects of a list in a facet, which is kept as it was sent, whatever its shape."""
-    listed = body.get(key)
-    return (one for one in listed if isinstance(one, dict)) if isinstance(listed, list) else iter(())
-
-
-def _text(body: dict[str, Any], key: str) -> str:
-    found = body.get(key)
-    return found.strip() if isinstance(found, str) else ""
-
-
-def _tags(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Give the tags of a dataset or job and of its columns, each with its value, if that says more than yes."""
-    for tag in _objects(body, "tags"):
-        if key := _text(tag, "key"):
-            said = _text(tag, "value")
-            yield key, "" if said.lower() == "true" else said
-
-
-def _document(kind: str, entry: bytes, names: list[_Member], around: _Around) -> Document:
+def _document(kind: str, entry: bytes, names: list[_Member], around: Around) -> Document:
     head = next(member for member in names if member.id == entry)
     tags = sorted({tag for member in names for tag in around.tags.get(member.id, ())})
     owners = {owner for member in names for owner in around.owners.get(member.id, ())}
@@ -158,7 +105,7 @@ def _newest(values: Iterable[tuple[bytes | None, str | None]]) -> str | None:
     return max(said)[1] or None
 
 
-def _category(names: list[_Member], tags: list[tuple[str, str]], around: _Around) -> str | None:
+def _category(names: list[_Member], tags: list[tuple[str, str]], around: Around) -> str | None:
     """Take the category of the newest registration, else the one that a tag of that name gives."""
     asked = [around.categories[member.id] for member in names if member.id in around.categories]
     if asked:
