@@ -61,7 +61,7 @@ class Indexer:
 
     def catch_up_all(self) -> None:
         """Index all that is queued, and let others write in between."""
-        while self.catch_up():
+        while self.catch_up(BATCH * 5):
             if self._db.embedded:
                 time.sleep(_YIELD_SECONDS)
 
