@@ -12,6 +12,7 @@ from bridge.intake.tail import Item, Tailer
 from bridge.settings import Settings
 from bridge.store.classes import NeverLink
 from bridge.store.database import Database
+from bridge.store.indexing import Indexer
 from bridge.store.location import StoreLocation
 from bridge.store.writer import Writer
 from connectors.openlineage.http import EventClient
@@ -65,6 +66,12 @@ def make_writer(settings: Settings) -> Writer:
         never_link=[NeverLink(rule.namespace, rule.name) for rule in settings.identity.never_link],
         keep_rejected=settings.intake.keep_rejected,
     )
+
+
+def make_indexer(settings: Settings) -> Indexer:
+    """Open a connection of its own to the store, and make the part that keeps the search index."""
+    location = StoreLocation(settings.store.url)
+    return Indexer(location.open_beside(settings.store.max_size_mb), settings.org)
 
 
 def folding_rule(settings: Settings) -> FoldingRule:

@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 import bridge
 from bridge.api.auth import Authorizer
 from bridge.api.description import refusals, with_lineage_routes
+from bridge.api.indexing import Indexing
 from bridge.api.intake import Intake
 from bridge.api.legacy import add_legacy_routes
 from bridge.api.lineage import LINEAGE_PATHS, serve
@@ -83,9 +84,11 @@ class Service:
         self.intake = Intake(self._reader, gate, self._authorizer, self.metrics, limits)
         self.tailing = Tailing(self._settings, self._reader, gate, self.metrics)
         self.reading = Reading(self._open_catalogue)
+        indexing = Indexing(self._settings)
         yield
         self.reading.close()
         await self.tailing.stop()
+        await indexing.stop()
         await gate.close()
 
     def ready(self) -> str | None:

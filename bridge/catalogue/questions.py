@@ -15,6 +15,7 @@ from bridge.catalogue.process import Process
 from bridge.catalogue.quality import Quality
 from bridge.catalogue.question import Question
 from bridge.catalogue.run import Run
+from bridge.catalogue.search import Search
 from bridge.catalogue.version import LastSuccess, Versions
 
 QUESTIONS: tuple[type[Question[Any]], ...] = (
@@ -31,6 +32,7 @@ QUESTIONS: tuple[type[Question[Any]], ...] = (
     ProcessRuns,
     Run,
     Runs,
+    Search,
     Namespaces,
     Dag,
     Events,

@@ -8,6 +8,7 @@ from bridge.cli import events, graph, keys, log, runs, schema, service, spark, t
 from bridge.cli.doctor import doctor
 from bridge.cli.explain import explain
 from bridge.cli.impact import impact
+from bridge.cli.search import search
 from bridge.cli.show import show
 
 #: Exit codes beside 0 and 1, documented in docs/cli.md.
@@ -35,6 +36,7 @@ app.command()(runs.runs)
 app.command()(impact)
 app.command()(explain)
 app.command()(log.events)
+app.command()(search)
 app.command()(graph.export)
 app.add_typer(schema.schema, name="schema")
 app.command()(doctor)

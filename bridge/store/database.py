@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
+from bridge.store.search_expression import Sought
 from mappers.canonical.merge import Row
 
 
@@ -35,6 +36,9 @@ class Database(Protocol):
 
     def given(self, sql: str, ids: Sequence[tuple[bytes, ...]], *values: Any) -> list[tuple[Any, ...]]:
         """Give all rows of a query in which `{given}` is a table of these ids, its columns a, b, c."""
+
+    def matching(self, sql: str, sought: Sought, *values: Any) -> list[tuple[Any, ...]]:
+        """Give all rows of a query in which `{matching}` is a table of the search entries that are sought."""
 
     def stream(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         """Give the rows of a query one by one, without holding them all."""

@@ -1,10 +1,10 @@
-"""How each kind of store spells what views need beyond the SQL that all of them share."""
+"""How each kind of store spells what views and triggers need beyond the SQL that all of them share."""
 
 from typing import NamedTuple
 
 
 class Dialect(NamedTuple):
-    """How a kind of store spells what the views need beyond common SQL."""
+    """How a kind of store spells what views and triggers need beyond common SQL."""
 
     iso: str
     hex: str
@@ -13,6 +13,8 @@ class Dialect(NamedTuple):
     fields: str
     run_facets: str
     message: str
+    differs: str
+    trigger: tuple[str, ...]
 
 
 #: The part of a second, of times before 1970 too: division cuts towards zero.
@@ -33,6 +35,11 @@ FROM class_schema s JOIN json_each(s.columns_json) c
 """,
     run_facets="json_group_object({0}, json({1}))",
     message="CASE WHEN json_type({0}, '$.message') = 'text' THEN json_extract({0}, '$.message') END",
+    differs="IS NOT",
+    trigger=(
+        "DROP TRIGGER IF EXISTS {name}",
+        "CREATE TRIGGER {name} AFTER {event} ON {table} FOR EACH ROW {when} BEGIN {body}; END",
+    ),
 )
 
 POSTGRES = Dialect(
@@ -49,4 +56,13 @@ FROM class_schema s CROSS JOIN json_array_elements(s.columns_json::json) WITH OR
 """,
     run_facets="json_object_agg({0}, {1}::json)",
     message="CASE WHEN json_typeof({0}::json -> 'message') = 'string' THEN {0}::json ->> 'message' END",
+    differs="IS DISTINCT FROM",
+    trigger=(
+        "DROP TRIGGER IF EXISTS {name} ON {table}",
+        """
+CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS
+$trigger$ BEGIN {body}; RETURN NULL; END $trigger$
+""",
+        "CREATE TRIGGER {name} AFTER {event} ON {table} FOR EACH ROW {when} EXECUTE FUNCTION {name}()",
+    ),
 )

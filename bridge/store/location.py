@@ -55,9 +55,15 @@ class StoreLocation(NamedTuple):
         self.prepare()
         if not self.file:
             return self._connected(writing=True)
-        return SqliteDatabase.writing(
-            self.file, max_pages=max_size_mb * (1 << 20) // _PAGE_BYTES if max_size_mb else None
-        )
+        return SqliteDatabase.writing(self.file, max_pages=_pages(max_size_mb))
+
+    def open_beside(self, max_size_mb: int | None = None) -> Database:
+        """Open a store that is there for what is written beside its events, and could be computed again."""
+        self._require()
+        self.prepare()
+        if not self.file:
+            return self._connected(writing=True)
+        return SqliteDatabase.beside(self.file, max_pages=_pages(max_size_mb))
 
     def open_reading(self) -> Database:
         """Open the store for reading, brought up to date first; one that is not there is not made."""
@@ -105,6 +111,10 @@ class StoreLocation(NamedTuple):
         if isinstance(meaning, TransientError):
             return type(meaning)(reason)
         return StoreMismatch(f"{reason}. Choose another store with store.url")
+
+
+def _pages(max_size_mb: int | None) -> int | None:
+    return max_size_mb * (1 << 20) // _PAGE_BYTES if max_size_mb else None
 
 
 def _masked(found: re.Match[str]) -> str:

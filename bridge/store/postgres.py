@@ -15,6 +15,7 @@ from psycopg.rows import tuple_row
 from bridge.store.arrays import dumpers, packed
 from bridge.store.database import Insert
 from bridge.store.partitions import SCHEMA_LOCK, make_partitions, today
+from bridge.store.search_expression import Sought, as_tsquery
 from bridge.store.upsert import upsert_arrays
 from mappers.canonical.facts import TABLES
 from mappers.canonical.identity import digest
@@ -25,6 +26,10 @@ _log = structlog.get_logger()
 
 _PATIENCE = "SET lock_timeout = 30000;"
 _LETTERS = "abcdef"
+#: An offset keeps the planner from reading entries in their order, one by one, because it takes words for common.
+_MATCHING = """
+(SELECT * FROM search_entry WHERE array_to_tsvector(string_to_array(words, ' ')) @@ CAST(?{0} AS tsquery) OFFSET 0)
+"""
 _MARK = re.compile(r"\?(\d+)")
 #: What a connection relies on, whatever the server's defaults are.
 _SESSION = """
@@ -116,6 +121,10 @@ class PostgresDatabase:
             return []
         columns = [packed(bytes, column) for column in zip(*ids, strict=True)]
         return self.rows(_given(sql, len(values), len(columns)), *values, *columns)
+
+    def matching(self, sql: str, sought: Sought, *values: Any) -> list[tuple[Any, ...]]:
+        """Give all rows of a query in which `{matching}` is a table of the search entries that are sought."""
+        return self.rows(sql.replace("{matching}", _MATCHING.format(len(values) + 1)), *values, as_tsquery(sought))
 
     def stream(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         """Give the rows of a query one by one, without holding them all."""

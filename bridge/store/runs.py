@@ -12,10 +12,11 @@ from mappers.openlineage.statements import name_job
 
 _ACTION = f"""(upper(coalesce(j.integration, '')) = 'SPARK'
   AND upper(coalesce(j.job_type, '')) IN ({", ".join(f"'{kind}'" for kind in sorted(ACTION_TYPES))}))"""
-_STEP = f"""({_ACTION} AND EXISTS (
+#: Of a job `j`: whether it is an action of an application, rather than a job that people know.
+STEP = f"""({_ACTION} AND EXISTS (
   SELECT 1 FROM lineage_edge e WHERE e.org_id = j.org_id AND e.target_id = j.job_id AND e.edge_role = 'PARENT'))"""
 #: A cross join is taken in the order in which it is written: few jobs first, then the index of their runs.
-_OF_KNOWN_JOBS = f"ol_job j CROSS JOIN ol_run r WHERE r.org_id = j.org_id AND r.job_id = j.job_id AND NOT {_STEP}"
+_OF_KNOWN_JOBS = f"ol_job j CROSS JOIN ol_run r WHERE r.org_id = j.org_id AND r.job_id = j.job_id AND NOT {STEP}"
 _OF_JOB = "ol_run r WHERE r.job_id = ?5"
 _STEPS_OF = f"""
 ol_run r JOIN ol_job j ON j.org_id = r.org_id AND j.job_id = r.job_id WHERE r.parent_run_id = ?5 AND {_ACTION}

@@ -10,6 +10,7 @@ from bridge.store.dialect import POSTGRES, SQLITE, Dialect
 from bridge.store.migrations import HEAD
 from bridge.store.partitions import SCHEMA_LOCK, make_partitions, today
 from bridge.store.sqlite import SqliteDatabase
+from bridge.store.staleness import make_triggers
 from bridge.store.views import views
 from mappers.errors import StoreMismatch
 
@@ -111,6 +112,7 @@ def _migrate(connection: "Connection", found: str | None, name: str, dialect: Di
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
     _make_views(_driver(connection), views(dialect))
+    make_triggers(_driver(connection), dialect)
     connection.execute(
         sa.text(
             "INSERT INTO ol_schema_version VALUES (:id, :spec, :head, :now, 'lineage-bridge store')"

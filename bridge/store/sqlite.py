@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from bridge.store.checkpointer import Checkpointer
 from bridge.store.database import Insert
+from bridge.store.search_expression import Sought, as_fts5
 from bridge.store.upsert import upsert_row
 from mappers.canonical.merge import Row
 from mappers.errors import LineageBridgeError, RefusedRow, StorageFailure, StoreBusy, StoreFull
@@ -18,6 +19,10 @@ _CACHE_KIB = 32_768
 _CHECKPOINT_PAGES = 32_000
 _MOST_IDS = 512
 _LETTERS = "abcdef"
+_MATCHING = """
+(SELECT e.* FROM search_words CROSS JOIN search_entry e ON e.entry = search_words.rowid
+ WHERE search_words MATCH ?{0})
+"""
 
 _REFUSALS = (
     sqlite3.ProgrammingError,
@@ -63,6 +68,18 @@ class SqliteDatabase:
         return cls(connection, Checkpointer(path, translated))
 
     @classmethod
+    def beside(cls, path: Path, *, max_pages: int | None = None) -> Self:
+        """Open a connection for what can be computed again: its commits wait for no disk, and none is torn.
+
+        They reach the disk with the writer's next commit, or when the log is moved.
+        """
+        connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
+        connection.execute("PRAGMA synchronous = NORMAL")
+        if max_pages is not None:
+            connection.execute(f"PRAGMA max_page_count = {max_pages}")
+        return cls(connection)
+
+    @classmethod
     def reading(cls, path: Path) -> Self:
         """Open a connection that can only read."""
         connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
@@ -94,6 +111,10 @@ class SqliteDatabase:
             whole = _given(sql, len(values), len(part), len(part[0]))
             found.extend(self.rows(whole, *values, *(value for row in part for value in row)))
         return found
+
+    def matching(self, sql: str, sought: Sought, *values: Any) -> list[tuple[Any, ...]]:
+        """Give all rows of a query in which `{matching}` is a table of the search entries that are sought."""
+        return self.rows(sql.replace("{matching}", _MATCHING.format(len(values) + 1)), *values, as_fts5(sought))
 
     def stream(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         """Give the rows of a query one by one, without holding them all."""

@@ -1,6 +1,7 @@
 """Questions over HTTP: the same answers as from the store itself, and refusals that say why."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -9,7 +10,7 @@ import httpx
 import msgspec
 import pytest
 
-from bridge.bootstrap import open_catalogue
+from bridge.bootstrap import make_indexer, open_catalogue
 from bridge.catalogue.dataset import Dataset
 from bridge.catalogue.lineage import ColumnLineage, Lineage
 from bridge.catalogue.question import Question
@@ -44,6 +45,8 @@ def estate(tmp_path: Path) -> Iterator[Running]:
     with Running(settings_for(tmp_path)) as running:
         for event in ESTATE:
             assert running.post(event).status_code == 201
+        with closing(make_indexer(running.settings)) as indexer:
+            indexer.catch_up_all()
         yield running
 
 

@@ -15,6 +15,7 @@ from bridge.catalogue.process import Process
 from bridge.catalogue.quality import Quality
 from bridge.catalogue.question import Question
 from bridge.catalogue.run import Run
+from bridge.catalogue.search import Search
 from bridge.catalogue.version import LastSuccess, Versions
 from tests import factories as make
 from tests.factories import Json, columns, dataset, done, facet, field, job_event, parent, run_event, run_uuid
@@ -67,6 +68,7 @@ EVERY: tuple[Question[Any], ...] = (
     ProcessRuns(**OF_APP, steps=10),
     Run(id=run_uuid(1)),
     Runs(),
+    Search(q="clean"),
     Namespaces(),
     Dag(),
     Explain(**OF_CLEAN, source_namespace="db", source_name="raw"),

@@ -84,6 +84,8 @@ _dataset_facets = {
         st.sampled_from(("DROP", "CREATE", "ALTER", "TRUNCATE")).map(make.lifecycle),
         _names.map(lambda name: make.lifecycle("RENAME", name)),
     ),
+    "storage": VARIANTS.map(lambda n: make.facet(storageLayer="x", fileFormat=f"format{n}")),
+    "tags": st.one_of(VARIANTS.map(lambda n: make.facet(tags=[{"key": f"tag{n}"}])), st.just(make.DELETED)),
     "version": VARIANTS.map(lambda n: make.facet(datasetVersion=str(n))),
     "columnLineage": st.one_of(
         st.builds(
@@ -99,7 +101,7 @@ _dataset_facets = {
     "custom": VARIANTS.map(lambda n: make.facet(any=n)),
     "lineageBridge_path": VARIANTS.map(lambda n: make.facet(path=f"/p/{n}")),
     "lineageBridge_registration": st.builds(
-        make.registration, st.sampled_from(("PENDING", "APPROVED", "REJECTED")), note=VARIANTS
+        make.registration, st.sampled_from(("PENDING", "APPROVED", "REJECTED")), category=VARIANTS.map(str)
     ),
 }
 _statistics = VARIANTS.map(lambda n: make.facet(rowCount=n, size=n * 10))

@@ -17,9 +17,10 @@ _EVENTS = 8
 def steps(trace: str) -> list[str]:
     """Tell the trace as the steps that matter, each where it ended: write, flush, answer.
 
-    Only an answer counts from where it began: its bytes may be on their way before the call returns.
+    Only an answer counts from where it began: its bytes may be on their way before the call returns. A thread that
+    never flushes writes what no answer speaks of: the search index.
     """
-    found: list[str] = []
+    found: list[tuple[str, str]] = []
     begun: dict[str, str] = {}
     for line in trace.splitlines():
         if resumed := _RESUMED.match(line):
@@ -27,7 +28,7 @@ def steps(trace: str) -> list[str]:
         elif match := _CALL.match(line):
             step, rest = _step(match["call"], match["file"], match["rest"]), match["rest"]
             if step == "answer":
-                found.append(step)
+                found.append((match["thread"], step))
                 step = ""
             if rest.endswith("<unfinished ...>"):
                 begun[match["thread"]] = step
@@ -37,8 +38,9 @@ def steps(trace: str) -> list[str]:
         if step == "flush":
             assert rest.endswith(" = 0"), line
         if step:
-            found.append(step)
-    return found
+            found.append((line.split(maxsplit=1)[0], step))
+    flushing = {thread for thread, step in found if step == "flush"}
+    return [step for thread, step in found if step != "write" or thread in flushing]
 
 
 def _step(call: str, file: str, rest: str) -> str:

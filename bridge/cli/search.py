@@ -1,0 +1,106 @@
+"""`lineage-bridge search`."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bridge.cli.escape import escape
+from bridge.cli.options import ApiKey, Asked, Config, Output, Url, load, print_json
+
+if TYPE_CHECKING:
+    from bridge.store.search import Hit, SearchAnswer
+
+_MORE = "… there is more: raise --limit"
+
+
+class Kind(StrEnum):
+    """What is searched for."""
+
+    dataset = "dataset"
+    job = "job"
+
+
+def search(
+    q: Annotated[
+        str, typer.Argument(help="Words of names, descriptions or columns; of the last one its beginning will do.")
+    ] = "",
+    kind: Annotated[Kind | None, typer.Option("--type", help="Only datasets, or only jobs.")] = None,
+    namespace: Annotated[
+        str | None, typer.Option(help="Only of this namespace; `s3://lake*`: that begin so.")
+    ] = None,
+    owner: Annotated[str | None, typer.Option(help="Only of this owner.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Only with this tag, on the dataset or on a column of it.")] = None,
+    category: Annotated[str | None, typer.Option(help="Only of this category.")] = None,
+    stored_as: Annotated[str | None, typer.Option("--format", help="Only stored in this format.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many hits at most.")] = 20,
+    after: Annotated[str | None, typer.Option(help="The `next` of the page before.", metavar="CURSOR")] = None,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Make the index anew before.")] = False,
+    output: Annotated[Output, typer.Option(help="A list, or one JSON object.")] = Output.text,
+    config: Config = None,
+    url: Url = None,
+    api_key: ApiKey = None,
+) -> None:
+    """Find datasets and jobs by words of their names, descriptions and columns."""
+    given = {"namespace": namespace, "owner": owner, "tag": tag, "category": category, "format": stored_as}
+    nothing = not q.strip() and kind is None and not any(given.values())
+    if nothing and not rebuild:
+        raise typer.BadParameter("say what to search for: words, or one of --type, --namespace, --owner, --tag, …")
+    if rebuild and url:
+        raise typer.BadParameter("--rebuild is for the store of the settings: a service keeps its index by itself")
+    from bridge.catalogue.search import Search
+
+    asked = Asked(config, url, api_key)
+    if rebuild:
+        _catch_up(config, rebuild=True)
+    if nothing:
+        return
+    question = Search(q=q, type=kind.value if kind else None, limit=limit, after=after, **given)
+    answer = asked.ask(question)
+    if answer.pending and not url:
+        _catch_up(config, rebuild=False)
+        answer = asked.ask(question)
+    if output is Output.json:
+        print_json(answer)
+    else:
+        for line in _lines(answer):
+            typer.echo(escape(line))
+    if not answer.items:
+        _tell_nothing(answer, q)
+
+
+def _catch_up(config: list[Path] | None, *, rebuild: bool) -> None:
+    """Index what the store's service, if one runs, has not indexed yet."""
+    from contextlib import closing
+
+    from bridge.bootstrap import make_indexer
+
+    with closing(make_indexer(load(config))) as indexer:
+        if rebuild:
+            indexer.rebuild()
+        indexer.catch_up_all()
+
+
+def _lines(answer: "SearchAnswer") -> Iterator[str]:
+    for hit in answer.items:
+        yield f"{hit.type:<7}  {hit.namespace} {hit.name}{_known(hit)}"
+        if said := next((line for line in (hit.description or "").splitlines() if line.strip()), None):
+            yield f"         {said.strip()}"
+    if answer.next:
+        yield _MORE
+    if answer.pending:
+        yield f"({answer.pending} datasets and jobs are still to be indexed)"
+
+
+def _known(hit: "Hit") -> str:
+    known = [*hit.owners, *(f"#{tag}" for tag in hit.tags), *filter(None, (hit.category, hit.format))]
+    return (f"   [{', '.join(known)}]" if known else "") + ("" if hit.active else "   (dropped)")
+
+
+def _tell_nothing(answer: "SearchAnswer", q: str) -> None:
+    asked = f" for {q[:200]!r}" if q.strip() else ""
+    near = f"; near: {', '.join(answer.near)}" if answer.near else ""
+    typer.echo(escape(f"error: nothing found{asked}{near}"), err=True)
+    raise typer.Exit(1)

@@ -1,0 +1,64 @@
+"""What belongs to datasets and jobs in the search index beside their own rows: columns, tags, owners, categories."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from bridge.store.database import Database
+from mappers.canonical.identity import NOBODY
+
+_COLUMNS = "SELECT class_id, columns_json FROM class_schema WHERE org_id = ?1 AND class_id {among}"
+_FACETS = """
+SELECT owner_id, name, body FROM facet
+WHERE org_id = ?1 AND owner_id {among} AND about_id = ?2 AND name IN ('tags', 'ownership') AND body IS NOT NULL
+"""
+_REQUESTS = """
+SELECT dataset_id, request_order, request_json FROM dataset_registration
+WHERE org_id = ?1 AND dataset_id {among} AND status <> 'REJECTED' AND request_json IS NOT NULL
+"""
+
+
+class Around(NamedTuple):
+    """What belongs to members, by their ids; columns by that of their class."""
+
+    columns: dict[bytes, list[dict[str, Any]]]
+    tags: dict[bytes, list[tuple[str, str]]]
+    owners: dict[bytes, list[str]]
+    categories: dict[bytes, tuple[bytes, str]]
+
+
+def read_around(db: Database, org: str, classes: list[bytes], ids: list[bytes]) -> Around:
+    """Read what belongs to classes of datasets, and to members and jobs by their ids."""
+    around = Around({}, {}, {}, {})
+    for class_id, columns in db.among(_COLUMNS, classes, org):
+        around.columns[class_id] = msgspec.json.decode(columns)
+    for owner, name, body in db.among(_FACETS, ids, org, NOBODY):
+        said = msgspec.json.decode(body)
+        if name == "tags":
+            around.tags[owner] = list(_tags(said))
+        else:
+            around.owners[owner] = [text for one in _objects(said, "owners") if (text := _text(one, "name"))]
+    for dataset, order, request in db.among(_REQUESTS, ids, org):
+        if category := _text(msgspec.json.decode(request), "category"):
+            around.categories[dataset] = max(around.categories.get(dataset, (b"", "")), (order, category))
+    return around
+
+
+def _objects(body: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
+    """Give the objects of a list in a facet, which is kept as it was sent, whatever its shape."""
+    listed = body.get(key)
+    return (one for one in listed if isinstance(one, dict)) if isinstance(listed, list) else iter(())
+
+
+def _text(body: dict[str, Any], key: str) -> str:
+    found = body.get(key)
+    return found.strip() if isinstance(found, str) else ""
+
+
+def _tags(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Give the tags of a dataset or job and of its columns, each with its value, if that says more than yes."""
+    for tag in _objects(body, "tags"):
+        if key := _text(tag, "key"):
+            said = _text(tag, "value")
+            yield key, "" if said.lower() == "true" else said

@@ -1,0 +1,148 @@
+"""What the search index holds of datasets and jobs: nothing but what follows from the store's state."""
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from bridge.store import search_tokens as tokens
+from bridge.store.database import Database
+from bridge.store.runs import STEP
+from bridge.store.search_around import Around, read_around
+
+_CLASSES = "SELECT dataset_id, class_id FROM ol_dataset WHERE org_id = ?1 AND dataset_id {among}"
+_MEMBERS = """
+SELECT d.class_id, d.dataset_id, n.namespace_uri, d.name, d.is_active, d.documentation_order, d.description,
+  d.storage_order, d.default_format, d.owner_team, d.owner_email
+FROM ol_dataset d JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
+WHERE d.org_id = ?1 AND d.class_id {among}
+"""
+_JOBS = f"""
+SELECT j.job_id, j.job_id, n.namespace_uri, j.name, TRUE, NULL, j.description, NULL, NULL, j.owner_team, j.owner_email
+FROM ol_job j JOIN ol_namespace n ON n.org_id = j.org_id AND n.namespace_id = j.namespace_id
+WHERE j.org_id = ?1 AND j.job_id {{among}} AND NOT {STEP}
+"""
+#: An answer shows the beginning of a description, and a few of very many owners or tags.
+_SHOWN_CHARACTERS, _SHOWN_VALUES = 1_000, 100
+#: Longer names are sorted by their beginnings, then by id: an index of PostgreSQL takes no longer keys.
+_SORTED_CHARACTERS = 250
+
+
+class Shown(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What an answer says of an entry, beside its kind and id; what is not known takes no room."""
+
+    namespace: str
+    name: str
+    description: str | None = None
+    owners: list[str] = []
+    tags: list[str] = []
+    format: str | None = None
+    category: str | None = None
+    active: bool = True
+
+
+class Document(NamedTuple):
+    """An entry of the index: what it is sorted by, what an answer shows of it, and the tokens that find it."""
+
+    kind: str
+    id: bytes
+    sort_key: bytes
+    hit_json: str
+    words: str
+
+
+class _Member(NamedTuple):
+    """A name of a dataset, or a job, and what is told under it."""
+
+    entry: bytes
+    id: bytes
+    namespace: str
+    name: str
+    active: bool
+    documentation_order: bytes | None
+    description: str | None
+    storage_order: bytes | None
+    format: str | None
+    team: str | None
+    email: str | None
+
+
+def read_documents(db: Database, org: str, ids: Collection[bytes]) -> Iterator[Document]:
+    """Compute the entries of the datasets and jobs among these ids: one for each class of names."""
+    classes = {class_id for _, class_id in db.among(_CLASSES, sorted(ids), org)}
+    members = [_Member._make(row) for row in db.among(_MEMBERS, sorted(classes), org)]
+    jobs = [_Member._make(row) for row in db.among(_JOBS, sorted(set(ids)), org)]
+    around = read_around(db, org, sorted(classes), [one.id for one in (*members, *jobs)])
+    known: dict[bytes, list[_Member]] = {}
+    for member in (*members, *jobs):
+        known.setdefault(member.entry, []).append(member)
+    for entry, names in sorted(known.items()):
+        yield _document("dataset" if entry in classes else "job", entry, sorted(names), around)
+
+
+def _document(kind: str, entry: bytes, names: list[_Member], around: Around) -> Document:
+    head = next(member for member in names if member.id == entry)
+    tags = sorted({tag for member in names for tag in around.tags.get(member.id, ())})
+    owners = {owner for member in names for owner in around.owners.get(member.id, ())}
+    owners.update(owner for member in names for owner in (member.team, member.email) if owner)
+    shown = Shown(
+        head.namespace,
+        head.name,
+        _newest((member.documentation_order, member.description) for member in names),
+        sorted(owners),
+        [f"{key}:{said}" if said else key for key, said in tags],
+        _newest((member.storage_order, member.format) for member in names) or None,
+        _category(names, tags, around),
+        bool(head.active),
+    )
+    words = _words(kind, names, shown, around.columns.get(entry, []), [key for key, _ in tags])
+    return Document(kind, entry, _sort_key(head), _hit(shown), " ".join(words))
+
+
+def _newest(values: Iterable[tuple[bytes | None, str | None]]) -> str | None:
+    """Pick a register's value over all names of a dataset; a job has one, and orders nothing."""
+    said = [(order or b"", value or "") for order, value in values]
+    return max(said)[1] or None
+
+
+def _category(names: list[_Member], tags: list[tuple[str, str]], around: Around) -> str | None:
+    """Take the category of the newest registration, else the one that a tag of that name gives."""
+    asked = [around.categories[member.id] for member in names if member.id in around.categories]
+    if asked:
+        return max(asked)[1]
+    return next((said for key, said in tags if key.lower() == "category" and said), None)
+
+
+def _words(
+    kind: str, names: list[_Member], shown: Shown, columns: list[dict[str, Any]], keys: list[str]
+) -> list[str]:
+    exact = {token for member in names for token in tokens.names(member.namespace, member.name)}
+    filters = {tokens.namespace_token(member.namespace) for member in names}
+    filters.add(tokens.value(tokens.KIND, kind))
+    filters.update(tokens.value(tokens.OWNER, owner) for owner in shown.owners)
+    filters.update(tokens.value(tokens.TAG, tag) for tag in (*shown.tags, *keys))
+    one = ((tokens.CATEGORY, shown.category), (tokens.FORMAT, shown.format))
+    filters.update(tokens.value(letter, value) for letter, value in one if value)
+    called = [member.name for member in names]
+    texts = (
+        *called,
+        *(member.namespace for member in names),
+        shown.description or "",
+        *(column["name"] for column in columns),
+        *(column.get("description") or "" for column in columns),
+    )
+    return sorted({*exact, *filters, *tokens.words(tokens.NAME, called), *tokens.words(tokens.ANY, texts)})
+
+
+def _hit(shown: Shown) -> str:
+    description = shown.description
+    if description and len(description) > _SHOWN_CHARACTERS:
+        description = f"{description[:_SHOWN_CHARACTERS]}…"
+    few = {key: getattr(shown, key)[:_SHOWN_VALUES] for key in ("owners", "tags")}
+    return msgspec.json.encode(msgspec.structs.replace(shown, description=description, **few)).decode()
+
+
+def _sort_key(head: _Member) -> bytes:
+    """Give what orders entries: shorter names, then namespace, name and id; bytes, so that all stores agree."""
+    texts = (head.namespace[:_SORTED_CHARACTERS], head.name[:_SORTED_CHARACTERS])
+    return b"".join((len(head.name).to_bytes(4, "big"), *(f"{text}\0".encode() for text in texts), head.id))
