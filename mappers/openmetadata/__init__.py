@@ -1,0 +1,1 @@
+"""From the canonical vocabulary to the requests of OpenMetadata."""

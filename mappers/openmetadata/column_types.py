@@ -1,0 +1,186 @@
+"""Types of columns as jobs and databases write them, parsed into those that OpenMetadata knows."""
+
+import re
+from typing import Any, NamedTuple
+
+Column = dict[str, Any]
+
+_KINDS: dict[str, str] = {
+    "STRING": "string, str, name, xml, xmltype, inet, cidr, rowid",
+    "JSON": "object, json, jsonb",
+    "TEXT": "text, tinytext, longtext, long varchar, long vargraphic, citext",
+    "MEDIUMTEXT": "mediumtext",
+    "CLOB": "clob, nclob, dbclob",
+    "VARCHAR": (
+        "varchar, varchar2, nvarchar, nvarchar2, vargraphic, character varying, national character varying, "
+        "char varying"
+    ),
+    "CHAR": "char, character, nchar, bpchar, graphic, national character",
+    "BOOLEAN": "boolean, bool, bit, logical",
+    "TINYINT": "byte, tinyint, int1",
+    "BYTEINT": "byteint",
+    "SMALLINT": "short, smallint, int2, smallserial",
+    "INT": "int, integer, int4, mediumint, serial, int32, year",
+    "BIGINT": "long, bigint, int8, bigserial, int64",
+    "FLOAT": "float, real, float4, binary_float, float32",
+    "DOUBLE": "double, double precision, float8, binary_double, float64",
+    "DECIMAL": "decimal, dec, decfloat",
+    "NUMERIC": "numeric, money, smallmoney",
+    "NUMBER": "number",
+    "DATE": "date",
+    "TIME": "time, time without time zone, time with time zone, timetz",
+    "DATETIME": "datetime, datetime2, smalldatetime",
+    "TIMESTAMPZ": (
+        "datetimeoffset, timestamp_ltz, timestamptz, timestamp with time zone, timestamp with local time zone"
+    ),
+    "TIMESTAMP": "timestamp, timestamp_ntz, timestamp without time zone",
+    "INTERVAL": "interval, period",
+    "BINARY": "binary",
+    "VARBINARY": "varbinary, binary varying",
+    "BYTES": "bytea, bytes, raw, long raw",
+    "BLOB": "blob, image",
+    "LONGBLOB": "longblob",
+    "MEDIUMBLOB": "mediumblob",
+    "VARIANT": "variant",
+    "UUID": "uuid, uniqueidentifier",
+    "ENUM": "enum",
+    "SET": "set",
+    "GEOGRAPHY": "geography",
+    "GEOMETRY": "geometry",
+    "NULL": "void, null",
+}
+_WORDS = {word.strip(): kind for kind, words in _KINDS.items() for word in words.split(",")}
+#: Types that the server refuses without a length, and what stands for one that has none.
+_NEED_LENGTH = {"VARCHAR": "STRING", "CHAR": "STRING", "BINARY": "BYTES", "VARBINARY": "BYTES"}
+_LENGTHS = frozenset(_NEED_LENGTH)
+_PRECISE = frozenset({"DECIMAL", "NUMERIC", "NUMBER"})
+_UNSPOKEN = re.compile(r"\b(unsigned|signed|zerofill|not null|nullable|year to \w+|day to \w+)\b")
+_NUMBERS = re.compile(r"\d+")
+_SYMBOL = re.compile(r"\s*([<>(),:]|`(?:[^`]|``)*`|\"[^\"]*\"|'(?:[^']|'')*'|[^<>(),:`\"'\s]+)")
+_MOST_DISPLAYED = 1_000
+
+
+class _Type(NamedTuple):
+    """A parsed type: its words, its numbers, and the types within it with their names."""
+
+    words: str
+    arguments: tuple[str, ...] = ()
+    inner: tuple[tuple[str, "_Type"], ...] = ()
+
+
+def typed(written: str | None) -> Column:
+    """Give the keys of a column that say its type; one that nobody knows is UNKNOWN, and shown as it was written."""
+    text = (written or "").strip()
+    if not text:
+        return {"dataType": "UNKNOWN"}
+    return _column(_parsed(text)) | {"dataTypeDisplay": text.lower()[:_MOST_DISPLAYED]}
+
+
+def _parsed(text: str) -> _Type:
+    parser = _Parser(_SYMBOL.findall(text))
+    return parser.type()
+
+
+def _column(found: _Type) -> Column:
+    words = _UNSPOKEN.sub("", found.words).strip()
+    if words in {"array", "list"} and found.inner:
+        item = found.inner[0][1]
+        column: Column = {"dataType": "ARRAY", "arrayDataType": _column(item)["dataType"]}
+        children = _struct_within(item)
+        return column | ({"children": children} if children else {})
+    if words in {"struct", "row", "record"}:
+        return {"dataType": "STRUCT", "children": [_named(*inner) for inner in found.inner]}
+    if words == "map" and found.inner:
+        children = _struct_within(found.inner[-1][1])
+        return {"dataType": "MAP"} | ({"children": children} if children else {})
+    return _plain(_WORDS.get(re.sub(r"\s+", " ", words), ""), found.arguments) or _bare(words)
+
+
+def _plain(kind: str, arguments: tuple[str, ...]) -> Column | None:
+    numbers = [int(number) for argument in arguments for number in _NUMBERS.findall(argument)]
+    if kind in _LENGTHS:
+        return {"dataType": kind, "dataLength": numbers[0]} if numbers else {"dataType": _NEED_LENGTH[kind]}
+    if kind in _PRECISE and numbers:
+        return {"dataType": kind, "precision": numbers[0]} | ({"scale": numbers[1]} if len(numbers) > 1 else {})
+    return {"dataType": kind} if kind else None
+
+
+def _bare(words: str) -> Column:
+    """Give a type of many words by the first that says it: `interval year`, `timestamp(6)`."""
+    first = words.partition(" ")[0]
+    return (
+        {"dataType": "ARRAY", "arrayDataType": "UNKNOWN"}
+        if first in {"array", "list"}
+        else {"dataType": {"map": "MAP", "interval": "INTERVAL"}.get(first, "UNKNOWN")}
+    )
+
+
+def _struct_within(found: _Type) -> list[Column]:
+    return [_named(*inner) for inner in found.inner] if found.words in {"struct", "row", "record"} else []
+
+
+def _named(name: str, found: _Type) -> Column:
+    return {"name": name, **_column(found)}
+
+
+class _Parser:
+    """Reads `name<inner, …>`, `name(arguments) more words`, `name: type` within structs."""
+
+    def __init__(self, symbols: list[str]) -> None:
+        self._symbols = symbols
+        self._at = 0
+
+    def _peek(self) -> str:
+        return self._symbols[self._at] if self._at < len(self._symbols) else ""
+
+    def _take(self) -> str:
+        symbol = self._peek()
+        self._at += 1
+        return symbol
+
+    def type(self) -> _Type:
+        """Read one type, up to what ends it."""
+        words: list[str] = []
+        arguments: tuple[str, ...] = ()
+        inner: tuple[tuple[str, _Type], ...] = ()
+        while self._peek() and self._peek() not in {">", ",", ")"}:
+            symbol = self._take()
+            if symbol == "(":
+                arguments += self._arguments()
+            elif symbol == "<":
+                inner = self._inner(named=words[-1:] in (["struct"], ["row"], ["record"]))
+            elif symbol == ":" or symbol[0] in "'\"":
+                continue
+            elif symbol.lower() == "comment":
+                self._take()
+            else:
+                words.append(symbol.lower())
+        return _Type(" ".join(words), arguments, inner)
+
+    def _arguments(self) -> tuple[str, ...]:
+        found: list[str] = []
+        depth = 1
+        while depth and self._peek():
+            symbol = self._take()
+            depth += (symbol == "(") - (symbol == ")")
+            if depth and symbol != ",":
+                found.append(symbol)
+        return tuple(found)
+
+    def _inner(self, *, named: bool) -> tuple[tuple[str, _Type], ...]:
+        found: list[tuple[str, _Type]] = []
+        while self._peek() and self._peek() != ">":
+            name = self._name() if named else ""
+            found.append((name, self.type()))
+            if self._peek() in {",", ")"}:
+                self._take()
+        self._take()
+        return tuple(found)
+
+    def _name(self) -> str:
+        name = self._take()
+        if name.startswith(("`", '"')):
+            name = name[1:-1].replace("``", "`")
+        if self._peek() == ":":
+            self._take()
+        return name

@@ -1,0 +1,28 @@
+"""Texts as an OpenMetadata server stores them.
+
+The server cleans descriptions of HTML and escapes what is left: tags that it does not know vanish with what is in
+them, so that `array<string>` loses its inside. A text that is escaped before it is sent is stored as it was sent,
+whole, and is equal to what is read back.
+"""
+
+_ESCAPED = {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    '"': "&#34;",
+    "'": "&#39;",
+    "`": "&#96;",
+    "=": "&#61;",
+    "+": "&#43;",
+    "@": "&#64;",
+    "\0": "",
+}
+_TABLE = str.maketrans(_ESCAPED)
+_BRACES, _STORED_BRACES = "{{", "{<!-- -->{"
+_LAST_OF_BMP = 0xFFFF
+
+
+def as_stored(description: str) -> str:
+    """Write a text as the server would store it: sent like this it stays as it is."""
+    escaped = description.translate(_TABLE).replace(_BRACES, _STORED_BRACES).strip()
+    return "".join(char if ord(char) <= _LAST_OF_BMP else f"&#x{ord(char):x};" for char in escaped)
