@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from bridge.cli import events, graph, keys, log, runs, schema, service, spark, tail
+from bridge.cli import config, events, graph, keys, log, runs, schema, service, spark, tail
 from bridge.cli.doctor import doctor
 from bridge.cli.explain import explain
 from bridge.cli.impact import impact
@@ -38,6 +38,7 @@ app.command()(log.events)
 app.command()(graph.export)
 app.add_typer(schema.schema, name="schema")
 app.command()(doctor)
+app.add_typer(config.config, name="config")
 app.add_typer(keys.keys, name="keys")
 app.add_typer(spark.spark, name="spark")
 

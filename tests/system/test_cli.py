@@ -185,6 +185,8 @@ def test_events_may_be_marked_as_history(cli: Cli, events: Path) -> None:
         (["lineage", "db", "b", "--direction", "sideways"], EXIT_USAGE, "--direction"),
         (["export"], EXIT_USAGE, "--canonical"),
         (["export", "--canonical", "-c", "absent.yaml"], EXIT_USAGE, "cannot read the configuration absent.yaml"),
+        (["config", "check", "-c", "absent.yaml"], EXIT_USAGE, "cannot read the configuration absent.yaml"),
+        (["config", "show", "-c", "absent.yaml"], EXIT_USAGE, "cannot read the configuration absent.yaml"),
         (["rejected", "show", "abcd"], EXIT_USAGE, "0 inputs have a hash that begins with abcd"),
         (["rejected", "retry", "abcd"], EXIT_USAGE, "0 inputs have a hash that begins with abcd"),
         (["keys", "create", "me"], EXIT_USAGE, "--scope"),
