@@ -4,6 +4,7 @@ import functools
 import hashlib
 import json
 import os
+import platform
 import signal
 import socket
 import sqlite3
@@ -18,7 +19,9 @@ from typing import NamedTuple, Self
 import httpx
 import pytest
 
+from bridge import __version__
 from bridge.store.migrations import HEAD
+from bridge.store.schema import SPEC_VERSION
 from tests.api.service import store_file
 from tests.factories import columns, dataset, field, run_event
 from tests.stores import Store, as_bytes
@@ -383,7 +386,9 @@ def test_a_command_without_its_subcommand_shows_help(cli: Cli, words: list[str])
 
 def test_the_version_is_told(cli: Cli) -> None:
     done = cli("version")
-    assert (done.code, done.out.startswith("lineage-bridge "), done.err) == (0, True, "")
+    assert done == Done(0, f"lineage-bridge {__version__}\n", "")
+    told = json.loads(cli("version", "--output", "json").out)
+    assert told == {"version": __version__, "python": platform.python_version(), "store": HEAD, "spec": SPEC_VERSION}
 
 
 # -- serve
