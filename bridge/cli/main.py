@@ -5,6 +5,7 @@ import sys
 import typer
 
 from bridge.cli import config, events, graph, keys, log, runs, schema, service, spark, tail
+from bridge.cli.completion import NAME, answer_shells, completion
 from bridge.cli.doctor import doctor
 from bridge.cli.explain import explain
 from bridge.cli.impact import impact
@@ -17,15 +18,16 @@ EXIT_STORE = 4
 EXIT_STORAGE = 74
 
 app = typer.Typer(
-    name="lineage-bridge",
+    name=NAME,
     help="Keeps lineage events durably, merges them, and tells where data comes from.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 app.command()(service.serve)
 app.command()(service.version)
+app.command()(completion)
 app.command()(events.ingest)
 app.command()(tail.tail)
 app.add_typer(events.rejected, name="rejected")
@@ -54,8 +56,9 @@ def main() -> None:
         Unreachable,
     )
 
+    answer_shells()
     try:
-        app()
+        app(prog_name=NAME)
     except LineageBridgeError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(
