@@ -44,7 +44,7 @@ def ingest(
     ingestion = Ingestion(make_reader(settings), make_writer(settings), historical=historical, again=again)
     total = Report()
     for path in files:
-        with _progress(path) as progress:
+        with show_progress(path) as progress:
             total = total.plus(ingestion.file(path, progress))
     if any(str(path) == "-" for path in paths):
         total = total.plus(ingestion.stream(sys.stdin.buffer, "stdin"))
@@ -72,7 +72,7 @@ def tell_troubles(refused: int, unmerged: int) -> None:
 
 
 @contextmanager
-def _progress(path: Path) -> "Iterator[Progress]":
+def show_progress(path: Path) -> "Iterator[Progress]":
     """Show a progress bar on a terminal, nothing elsewhere."""
     if not sys.stderr.isatty():
         yield lambda _: None

@@ -8,8 +8,10 @@ from bridge.cli import config, events, graph, keys, log, runs, schema, service, 
 from bridge.cli.completion import NAME, answer_shells, completion
 from bridge.cli.doctor import doctor
 from bridge.cli.explain import explain
+from bridge.cli.export import export
 from bridge.cli.impact import impact
 from bridge.cli.show import show
+from bridge.cli.transfer import import_events
 
 #: Exit codes beside 0 and 1, documented in docs/cli.md.
 EXIT_USAGE = 2
@@ -37,7 +39,8 @@ app.command()(runs.runs)
 app.command()(impact)
 app.command()(explain)
 app.command()(log.events)
-app.command()(graph.export)
+app.command()(export)
+app.command("import")(import_events)
 app.add_typer(schema.schema, name="schema")
 app.command()(doctor)
 app.add_typer(config.config, name="config")
