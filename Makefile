@@ -54,6 +54,7 @@ format: install ## Bring the code into the one form
 
 docs: install ## Write the generated pages
 	PYTHONPATH=. $(BIN)/python docs/make_vocabulary.py
+	PYTHONPATH=. $(BIN)/python docs/make_reference.py
 
 bench: install ## Measure the figures of the README
 	$(BIN)/python -m benchmarks.intake

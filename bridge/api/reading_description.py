@@ -40,21 +40,21 @@ def with_reading_routes(openapi: Described) -> Described:
 
 
 def _operation(path: str, kind: type[Question[Any]], answer: Described) -> Described:
-    schemas = msgspec.json.schema_components([kind], ref_template=_REF)[1]
+    described = msgspec.json.schema_components([kind], ref_template=_REF)[1][kind.__name__]
     told = {"description": "The answer.", "content": {"application/json": {"schema": answer}}}
     statuses = (400, 401, 403, 404, 500, 503) if kind.about else (400, 401, 403, 500, 503)
     return {
         "summary": (kind.__doc__ or "").rstrip("."),
         "parameters": [
-            _parameter(path, name, schema)
-            for name, schema in schemas[kind.__name__]["properties"].items()
+            _parameter(path, name, schema, required=name in described.get("required", ()))
+            for name, schema in described["properties"].items()
             if name not in elsewhere(path, kind)
         ],
         "responses": {"200": told} | {str(status): said for status, said in refusals(*statuses).items()},
     }
 
 
-def _parameter(path: str, name: str, schema: Described) -> Described:
+def _parameter(path: str, name: str, schema: Described, *, required: bool) -> Described:
     """Describe a parameter: null is said by leaving it out."""
     inside = f"{{{name}}}" in path
     choices = [choice for choice in schema.get("anyOf", [schema]) if choice.get("type") != "null"]
@@ -65,7 +65,7 @@ def _parameter(path: str, name: str, schema: Described) -> Described:
     return {
         "name": name,
         "in": "path" if inside else "query",
-        "required": inside or (name == "name" and "by-name" in path),
+        "required": inside or required or (name == "name" and "by-name" in path),
         "schema": {key: value for key, value in plain.items() if key != "description"} | extra,
         **({"description": described} if described else {}),
         **({"example": _EXAMPLES[name]} if name in _EXAMPLES else {}),

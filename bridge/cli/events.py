@@ -24,8 +24,10 @@ rejected = typer.Typer(
 def ingest(
     paths: Annotated[list[Path], typer.Argument(help="Files or folders of events; - reads standard input.")],
     config: Config = None,
-    historical: Annotated[bool, typer.Option(help="Mark the events as history.")] = False,
-    again: Annotated[bool, typer.Option(help="Start at the beginning, even of files already taken.")] = False,
+    historical: Annotated[bool, typer.Option("--historical", help="Mark the events as history.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Start at the beginning, even of files already taken.")
+    ] = False,
 ) -> None:
     """Take events from files: ndjson, JSON, a JSON array, gzipped or not. Goes on where it stopped."""
     settings = load(config)
