@@ -19,6 +19,11 @@ def test_a_generated_page_is_what_the_code_declares(name: str) -> None:
     assert (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") == page, "run `make docs`"
 
 
+def test_the_examples_are_what_the_questions_are_answered_now() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "make_examples.py"))
+    assert made["PAGE"].read_text(encoding="utf-8") == made["render"](), "run `make docs`"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_and_named_tests_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
