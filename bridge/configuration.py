@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_origin
 from pydantic import ValidationError
 
 from bridge.config_file import ConfigFiles, KeyPath, Mistake, read_config_files
-from bridge.settings import EXPOSED, PREFIX, Settings
+from bridge.settings import EXPOSED, NOWHERE, PREFIX, Settings
 from mappers.errors import ConfigError
 
 _FILE_SUFFIX = "_FILE"
@@ -116,9 +116,14 @@ def _explained(error: Any, files: ConfigFiles) -> Mistake:
     at: KeyPath = error["loc"]
     key = ".".join(str(part) for part in at)
     origin = _origin(at, files) or key
+    if error["type"] == EXPOSED:  # the host may have been named on the command line: then there is no place to tell
+        place = _origin((*at[:-1], "host"), files) or PREFIX
+        return Mistake(at, error["msg"] if place.upper().startswith(PREFIX) else f"{place}: {error['msg']}")
+    if error["type"] == NOWHERE:
+        return Mistake(at, f"{origin}: {error['msg']}")
     if error["type"] == "extra_forbidden":
         return Mistake(at, _unknown(key, origin, _fields_at(at[:-1])))
-    silent = error["type"] in _FOLLOWING or at[-1] in _UNSPOKEN
+    silent = error["type"] == "missing" or at[-1] in _UNSPOKEN
     return Mistake(at, f"{origin}: {key}: {error['msg']}" + ("" if silent else f" (got {error['input']!r})"))
 
 

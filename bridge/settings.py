@@ -12,8 +12,8 @@ from mappers.errors import ConfigError
 from mappers.openlineage.statements import DEFAULT_NOISE
 
 PREFIX = "LINEAGE_BRIDGE__"
-#: The type of the mistake that leaves the service open to everybody.
-EXPOSED = "exposed"
+#: The types of mistakes whose messages name the key: the service is open to everybody, the store is nowhere.
+EXPOSED, NOWHERE = "exposed", "nowhere"
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 Scope = Literal["ingest", "read", "operate"]
@@ -41,7 +41,7 @@ class StoreSettings(Section):
         try:
             StoreLocation(url).file  # noqa: B018 - it is asked for what it refuses
         except ConfigError as error:
-            raise PydanticCustomError("no_store", "{said}", {"said": str(error)}) from error
+            raise PydanticCustomError(NOWHERE, "{said}", {"said": str(error)}) from error
         return url
 
 

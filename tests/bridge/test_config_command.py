@@ -143,7 +143,7 @@ def test_all_mistakes_of_files_and_variables_are_told_at_once(tmp_path: Path) ->
     [
         ("server:\n  host: host.invalid\n  api_keys: ${SURELY_NOT_SET}\n", [":3: the environment variable"]),
         ("server:\n  api_keys:\n  - {name: a, scopes: [read], sha256: '${SURELY_NOT_SET}'}\n", [":3: the environment variable"]),
-        ("server:\n  host: host.invalid\n  port: x\n", [":3: server.port", ":1: server.api_keys: server.host host.invalid"]),
+        ("server:\n  host: host.invalid\n  port: x\n", [":3: server.port", ":2: server.host host.invalid can be reached"]),
     ],
 )  # fmt: skip
 def test_what_only_follows_from_another_mistake_is_not_told(tmp_path: Path, text: str, told: list[str]) -> None:
@@ -153,6 +153,13 @@ def test_what_only_follows_from_another_mistake_is_not_told(tmp_path: Path, text
     assert len(lines) == len(told)
     for line, said in zip(lines, told, strict=True):
         assert line.startswith(f"{path}{said}")
+
+
+def test_a_host_of_the_environment_is_not_blamed_on_a_file(file: Path, tmp_path: Path) -> None:
+    (told,) = refusal("check", SERVER__HOST="host.invalid")
+    assert told.startswith(
+        "server.host host.invalid can be reached from other machines, and server.api_keys is empty"
+    )
 
 
 def test_the_environment_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
