@@ -16,7 +16,7 @@ _KEPT = """
 SELECT e.event_time, e.event_hash, e.receipts, e.historical, e.failure FROM {given} g
 JOIN run_event e ON e.event_time = g.a AND e.event_hash = g.b AND e.org_id = ?1
 """
-_REFUSED = "SELECT payload_hash, receipts FROM rejected_event WHERE org_id = ?1 AND payload_hash {among}"
+_REFUSED = "SELECT payload_hash, receipts, last_at FROM rejected_event WHERE org_id = ?1 AND payload_hash {among}"
 #: How many lines, and about how many bytes of them, share a commit.
 _GROUP, _GROUP_BYTES = 500, 16 << 20
 #: What a file can fail with while it is read: the disk, torn gzip, damaged gzip.
@@ -92,14 +92,16 @@ class Import:
         found = self._db.given(_KEPT, sorted({one.key for one in events}), self._org)
         kept = {(time, hash_): _Kept(count, bool(past), failure) for time, hash_, count, past, failure in found}
         hashes = sorted({one.payload_hash for one in read if isinstance(one, Rejected)})
-        refused: dict[bytes, int] = dict(self._db.among(_REFUSED, hashes, self._org))
+        refused = {hash_: (count, last_at) for hash_, count, last_at in self._db.among(_REFUSED, hashes, self._org)}
         news: list[Incoming | Rejected] = []
         for one in read:
             if isinstance(one, Rejected):
-                more = one.receipts - refused.get(one.payload_hash, 0)
-                refused[one.payload_hash] = max(one.receipts, refused.get(one.payload_hash, 0))
-                news.extend([one._replace(receipts=more)] if more > 0 else [])
-            elif (item := self._item(one, kept.get(one.key))) is not None:
+                count, last_at = refused.get(one.payload_hash, (0, one.received_at))
+                if one.receipts > count:
+                    last_at = max(last_at, one.received_at)
+                    news.append(one._replace(receipts=one.receipts - count, received_at=last_at))
+                    refused[one.payload_hash] = one.receipts, last_at
+            elif item := self._item(one, kept.get(one.key)):
                 kept[one.key] = _merged(kept.get(one.key), item)
                 news.append(item)
         return news

@@ -132,12 +132,13 @@ def test_what_a_store_has_of_its_own_counts_once_and_stays(store: Store) -> None
         other.writer.write([other.read(event, historical=True) for event in (shared, shared, shared, theirs)])
         other.writer.write([other.read(b"{"), other.read(b"{")])
         store.apply(shared, ours)
-        store.writer.write([store.read(b"{")])
+        later = store.read(b"{")
+        store.writer.write([later._replace(received_at=7)])
         for _ in range(2):
             move(lines_of(other), store)
     told = store.rows("SELECT receipts, historical FROM run_event ORDER BY event_time")
     assert told == [(3, False), (1, False), (1, True)]
-    assert store.value("SELECT receipts FROM rejected_event") == 2
+    assert store.rows("SELECT receipts, first_at, last_at FROM rejected_event") == [(2, 7, 7)]
     assert read_books(store.db, store.org).faults == []
 
 
