@@ -40,6 +40,7 @@ PRINTED = {
     "impact": "the answer of {Impact}",
     "lineage": "the answer of {Lineage}, with `--column` of {ColumnLineage}",
     "runs": "a line for each of the `items` of {Runs}, or of {ProcessRuns} when a job is named",
+    "search": "the answer of {Search}",
     "show": "the answer of {Dataset}, {Process} or {Run}",
     "version": "an object: `version`, `python`, `store` (schema of the stores it makes), `spec` (of OpenLineage)",
 }

@@ -47,6 +47,7 @@ ANSWERED = {
     ("impact",): ["db", "raw"],
     ("runs",): ["jobs", "app2", "--steps"],
     ("show",): ["db", "clean"],
+    ("search",): ["clean"],
     ("explain",): ["db", "clean"],
     ("events",): ["--limit", "3"],
     ("doctor",): [],

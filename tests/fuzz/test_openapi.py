@@ -1,6 +1,7 @@
 """The description of the API is true: its routes are all of them, its examples are taken, its answers are given."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from schemathesis.specs.openapi import checks
 from bridge.api.app import ROUTE_SCOPES
 from bridge.api.description import LINEAGE_ROUTES
 from bridge.api.reading import READING_ROUTES
+from bridge.bootstrap import make_indexer
 from tests.api.service import Running, settings_for
 from tests.catalogue.questions import ESTATE
 
@@ -62,6 +64,8 @@ def test_every_example_is_taken(described: Running, path: str) -> None:
 def test_every_example_is_a_question_and_its_answer(described: Running, path: str) -> None:
     for event in ESTATE:
         assert described.post(event).status_code == 201
+    with closing(make_indexer(described.settings)) as indexer:
+        indexer.catch_up_all()
     whole = described.get("/openapi.json").json()
     route = whole["paths"][path]["get"]
     example = route["responses"]["200"]["content"]["application/json"]["example"]

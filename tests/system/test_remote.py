@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from bridge.cli.main import app
+from bridge.store.indexing import Indexer
 from bridge.store.sqlite import SqliteDatabase
 from tests.api.service import store_file
 from tests.catalogue.questions import ESTATE
@@ -29,7 +30,7 @@ KEYS = [
     {"name": scope, "sha256": hashlib.sha256(key.encode()).hexdigest(), "scopes": [scope]}
     for key, scope in ((SECRET, "read"), (UNREADING, "ingest"))
 ]
-READING = ("lineage", "impact", "runs", "show", "explain", "events")
+READING = ("lineage", "impact", "runs", "show", "explain", "search", "events")
 WORDS = [
     "lineage db clean",
     "lineage db/clean --direction both --columns",
@@ -56,6 +57,8 @@ WORDS = [
     "explain db clean",
     "explain db clean --from db raw",
     "explain db clean --column mail --output json",
+    "search clean",
+    "search --type job --output json",
     "events",
     "events --after 2 --limit 3 --output json",
 ]
@@ -66,6 +69,7 @@ NAMELESS = [
     "show db nothing",
     f"show {run_uuid(9)}",
     "explain db nothing",
+    "search zzzzzz",
 ]
 
 
@@ -97,6 +101,7 @@ def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     store = store_file(tmp_path_factory.mktemp("estate"))
     with closing(SqliteDatabase.writing(store)) as db:
         Store(db=db).apply_each(*ESTATE, run_event(job="ö\n", second=30, run=30))
+        Indexer(db, "default").catch_up_all()
     settings = {"SERVER__API_KEYS": msgspec.json.encode(KEYS).decode()} if request.param else {}
     with Service(store, **settings) as service:
         yield Asked(f"sqlite:///{store}", f"http://127.0.0.1:{service.port}", request.param)
@@ -115,7 +120,7 @@ def test_a_service_is_told_of_as_its_store_is(asked: Asked, words: str) -> None:
 def test_a_name_that_nobody_knows_is_told_alike(asked: Asked, words: str) -> None:
     mine, theirs = asked.local(words), asked.remote(words)
     assert (theirs.exit_code, theirs.stdout, theirs.stderr) == (1, "", mine.stderr)
-    assert mine.stderr.startswith("error: no ")
+    assert mine.stderr.startswith(("error: no ", "error: nothing found"))
 
 
 def test_every_reading_command_is_asked_here() -> None:
