@@ -52,8 +52,10 @@ format: install ## Bring the code into the one form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: install ## Write the generated pages
+docs: install ## Write the generated pages, and the examples that the API shows
+	PYTHONPATH=. $(BIN)/python docs/make_examples.py
 	PYTHONPATH=. $(BIN)/python docs/make_vocabulary.py
+	PYTHONPATH=. $(BIN)/python docs/make_reference.py
 
 bench: install ## Measure the figures of the README
 	$(BIN)/python -m benchmarks.intake

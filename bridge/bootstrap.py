@@ -9,6 +9,7 @@ from bridge.intake.gate import Gate
 from bridge.intake.legacy import LegacyReader
 from bridge.intake.reading import Reader
 from bridge.intake.tail import Item, Tailer
+from bridge.intake.transfer import Import
 from bridge.settings import Settings
 from bridge.store.classes import NeverLink
 from bridge.store.database import Database
@@ -60,8 +61,22 @@ def make_tailer(
 
 def make_writer(settings: Settings) -> Writer:
     """Open the store for writing, made or brought up to date first."""
+    return _writer(settings, _open_writing(settings))
+
+
+def make_import(settings: Settings) -> Import:
+    """Open the store for what another one held, made or brought up to date first."""
+    db = _open_writing(settings)
+    return Import(make_reader(settings), _writer(settings, db), db, settings.org)
+
+
+def _open_writing(settings: Settings) -> Database:
+    return StoreLocation(settings.store.url).open_writing(settings.store.max_size_mb)
+
+
+def _writer(settings: Settings, db: Database) -> Writer:
     return Writer(
-        StoreLocation(settings.store.url).open_writing(settings.store.max_size_mb),
+        db,
         settings.org,
         never_link=[NeverLink(rule.namespace, rule.name) for rule in settings.identity.never_link],
         keep_rejected=settings.intake.keep_rejected,

@@ -13,9 +13,15 @@ _LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 _TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
 
 
-def test_the_vocabulary_page_is_what_the_code_declares() -> None:
-    page = runpy.run_path(str(ROOT / "docs" / "make_vocabulary.py"))["render"]()
-    assert (ROOT / "docs" / "vocabulary.md").read_text(encoding="utf-8") == page, "run `make docs`"
+@pytest.mark.parametrize("name", ["vocabulary", "reference"])
+def test_a_generated_page_is_what_the_code_declares(name: str) -> None:
+    page = runpy.run_path(str(ROOT / "docs" / f"make_{name}.py"))["render"]()
+    assert (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") == page, "run `make docs`"
+
+
+def test_the_examples_are_what_the_questions_are_answered_now() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "make_examples.py"))
+    assert made["PAGE"].read_text(encoding="utf-8") == made["render"](), "run `make docs`"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -1,6 +1,7 @@
 """The routes that answer questions, as the API describes them: made from the questions and the answers themselves."""
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -10,14 +11,8 @@ from bridge.api.reading import READING_ROUTES, elsewhere
 from bridge.catalogue.question import Question
 
 _REF = "#/components/schemas/{name}"
-#: What the parameters may look like.
-_EXAMPLES: dict[str, Any] = {
-    "id": "01941f29-7c00-7000-8000-000000000001",
-    "namespace": "s3://lake",
-    "name": "sales/daily",
-    "field": "amount",
-    "as_of": "2026-01-01T00:00:00Z",
-}
+#: What each question is answered of a small estate, made by `make docs`.
+_EXAMPLES = Path(__file__).with_name("reading_examples.json")
 
 
 @cache
@@ -25,7 +20,12 @@ def _described() -> tuple[dict[str, Described], dict[str, Described]]:
     kinds = list(dict.fromkeys(READING_ROUTES.values()))
     answers, schemas = msgspec.json.schema_components([kind.answer for kind in kinds], ref_template=_REF)
     answer_of = dict(zip(kinds, answers, strict=True))
-    return {path: {"get": _operation(path, kind, answer_of[kind])} for path, kind in READING_ROUTES.items()}, schemas
+    examples = msgspec.json.decode(_EXAMPLES.read_bytes())
+    routes = {
+        path: {"get": _operation(path, kind, answer_of[kind], examples[kind.__name__])}
+        for path, kind in READING_ROUTES.items()
+    }
+    return routes, schemas
 
 
 def with_reading_routes(openapi: Described) -> Described:
@@ -39,22 +39,24 @@ def with_reading_routes(openapi: Described) -> Described:
     }
 
 
-def _operation(path: str, kind: type[Question[Any]], answer: Described) -> Described:
-    schemas = msgspec.json.schema_components([kind], ref_template=_REF)[1]
-    told = {"description": "The answer.", "content": {"application/json": {"schema": answer}}}
+def _operation(path: str, kind: type[Question[Any]], answer: Described, example: Described) -> Described:
+    described = msgspec.json.schema_components([kind], ref_template=_REF)[1][kind.__name__]
+    content = {"application/json": {"schema": answer, "example": example["answer"]}}
+    told = {"description": "The answer.", "content": content}
     statuses = (400, 401, 403, 404, 500, 503) if kind.about else (400, 401, 403, 500, 503)
     return {
         "summary": (kind.__doc__ or "").rstrip("."),
         "parameters": [
-            _parameter(path, name, schema)
-            for name, schema in schemas[kind.__name__]["properties"].items()
+            _parameter(path, name, schema, required=name in described.get("required", ()))
+            | ({"example": example["parameters"][name]} if name in example["parameters"] else {})
+            for name, schema in described["properties"].items()
             if name not in elsewhere(path, kind)
         ],
         "responses": {"200": told} | {str(status): said for status, said in refusals(*statuses).items()},
     }
 
 
-def _parameter(path: str, name: str, schema: Described) -> Described:
+def _parameter(path: str, name: str, schema: Described, *, required: bool) -> Described:
     """Describe a parameter: null is said by leaving it out."""
     inside = f"{{{name}}}" in path
     choices = [choice for choice in schema.get("anyOf", [schema]) if choice.get("type") != "null"]
@@ -65,8 +67,7 @@ def _parameter(path: str, name: str, schema: Described) -> Described:
     return {
         "name": name,
         "in": "path" if inside else "query",
-        "required": inside or (name == "name" and "by-name" in path),
+        "required": inside or required or (name == "name" and "by-name" in path),
         "schema": {key: value for key, value in plain.items() if key != "description"} | extra,
         **({"description": described} if described else {}),
-        **({"example": _EXAMPLES[name]} if name in _EXAMPLES else {}),
     }

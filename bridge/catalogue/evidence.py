@@ -10,7 +10,7 @@ import zstandard
 from bridge.catalogue.question import View
 from bridge.catalogue.things import iso
 from mappers.canonical.order import Rank
-from mappers.openlineage.event import Event, Limits, read_event
+from mappers.openlineage.event import UNLIMITED, Event, read_event
 from mappers.openlineage.parts import DatasetPart, FacetPart
 from mappers.openlineage.statements import name_dataset, name_job
 
@@ -20,8 +20,6 @@ WHERE org_id = ?1 AND event_time = ?2 ORDER BY event_time, event_hash LIMIT ?3
 """
 _ORDER = Struct(">BQ16s")
 _SHIFT = 1 << 63
-#: It was taken once, whatever the limits are now.
-_TAKEN = Limits(datasets=1 << 62, facets=1 << 62)
 #: Of how many events of one microsecond it is looked which are meant.
 _MOST = 1_000
 
@@ -64,7 +62,7 @@ def events_at(
     wanted = frozenset(mentioning)
     found: list[tuple[EventReference, bool]] = []
     for seq, hash_, kind, event_time, source, payload in view.db.rows(_AT, view.org, micros, _MOST):
-        event = read_event(zstandard.decompress(payload), _TAKEN)
+        event = read_event(zstandard.decompress(payload), UNLIMITED)
         if wanted & set(_mentioned(view.org, event)):
             job = " ".join(event.job) if event.job else None
             told = EventReference(seq, hash_.hex(), kind or None, iso(event_time), job, event.run_uuid, source)

@@ -4,7 +4,7 @@ import msgspec
 
 from bridge.catalogue.question import A, Question
 from bridge.catalogue.routes import asked
-from connectors.openlineage.http import EventClient
+from connectors.openlineage.http import KEY_REMEDY, EventClient
 from mappers.errors import BadQuestion, ConfigError, UnknownName, Unreachable
 
 #: What a service calls the refusal of a name that it does not know, rather than of a route.
@@ -43,7 +43,7 @@ class ServiceCatalogue:
             raise BadQuestion(problem.detail.removeprefix(f"{problem.field}: "), problem.field)
         said = f"{self._client.url}: {problem.title}: {problem.detail}"
         if status in {401, 403}:
-            raise ConfigError(f"{said} (--api-key, or the variable LINEAGE_BRIDGE_API_KEY)")
+            raise ConfigError(f"{said} {KEY_REMEDY}")
         raise Unreachable(said)
 
     def close(self) -> None:

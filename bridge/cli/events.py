@@ -24,8 +24,10 @@ rejected = typer.Typer(
 def ingest(
     paths: Annotated[list[Path], typer.Argument(help="Files or folders of events; - reads standard input.")],
     config: Config = None,
-    historical: Annotated[bool, typer.Option(help="Mark the events as history.")] = False,
-    again: Annotated[bool, typer.Option(help="Start at the beginning, even of files already taken.")] = False,
+    historical: Annotated[bool, typer.Option("--historical", help="Mark the events as history.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Start at the beginning, even of files already taken.")
+    ] = False,
 ) -> None:
     """Take events from files: ndjson, JSON, a JSON array, gzipped or not. Goes on where it stopped."""
     settings = load(config)
@@ -44,7 +46,7 @@ def ingest(
     ingestion = Ingestion(make_reader(settings), make_writer(settings), historical=historical, again=again)
     total = Report()
     for path in files:
-        with _progress(path) as progress:
+        with show_progress(path) as progress:
             total = total.plus(ingestion.file(path, progress))
     if any(str(path) == "-" for path in paths):
         total = total.plus(ingestion.stream(sys.stdin.buffer, "stdin"))
@@ -72,7 +74,7 @@ def tell_troubles(refused: int, unmerged: int) -> None:
 
 
 @contextmanager
-def _progress(path: Path) -> "Iterator[Progress]":
+def show_progress(path: Path) -> "Iterator[Progress]":
     """Show a progress bar on a terminal, nothing elsewhere."""
     if not sys.stderr.isatty():
         yield lambda _: None

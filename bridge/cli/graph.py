@@ -1,16 +1,13 @@
-"""`lineage-bridge lineage` and `export`."""
+"""`lineage-bridge lineage`."""
 
-import sys
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.options import ApiKey, Asked, Config, DatasetName, DatasetNamespace, Url, load, named, print_json
-from bridge.cli.schema import OpenLineageOnly, WithOpenLineage
+from bridge.cli.options import ApiKey, Asked, Config, DatasetName, DatasetNamespace, Url, named, print_json
 from bridge.store.limits import MOST_EDGES
-from bridge.warehouse.house import House
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,41 +104,3 @@ def _print(answer: object, lines: "Iterator[str]", form: Form) -> None:
         return
     for line in lines:
         typer.echo(line)
-
-
-def export(
-    canonical: Annotated[
-        bool, typer.Option("--canonical", help="The canonical state, equal for equal events.")
-    ] = False,
-    sql: Annotated[
-        bool, typer.Option("--sql", help="INSERT statements for the tables of `schema ddl`; say --dialect, too.")
-    ] = False,
-    dialect: Annotated[House | None, typer.Option(help="The database that --sql is for.")] = None,
-    openlineage: WithOpenLineage = False,
-    openlineage_only: OpenLineageOnly = False,
-    config: Config = None,
-) -> None:
-    """Print the canonical state as JSON lines, byte for byte the same for the same events, or as SQL."""
-    if canonical == sql:
-        raise typer.BadParameter("say --canonical or --sql: which export it shall be")
-    if sql != (dialect is not None) or (canonical and (openlineage or openlineage_only)):
-        raise typer.BadParameter(
-            "--dialect, --openlineage and --openlineage-only belong to --sql, which needs --dialect"
-        )
-    settings = load(config)
-    from bridge.bootstrap import open_store
-
-    if dialect is None:
-        from bridge.store.export import export_canonical
-
-        lines = export_canonical(open_store(settings), settings.org)
-    else:
-        from bridge.warehouse.parts import part_of
-        from bridge.warehouse.rows import insert_rows
-
-        part = part_of(openlineage=openlineage, openlineage_only=openlineage_only)
-        statements = insert_rows(open_store(settings), settings.org, dialect, part)
-        lines = (statement.encode() for statement in statements)
-    for line in lines:
-        sys.stdout.buffer.write(line)
-    sys.stdout.buffer.flush()

@@ -76,7 +76,7 @@ def named(namespace: str, name: str | None) -> dict[str, str]:
 
 def load(config: list[Path] | None) -> "Settings":
     """Read the settings that the options name."""
-    from bridge.settings import load_settings
+    from bridge.configuration import load_settings
 
     return load_settings(config or [])
 

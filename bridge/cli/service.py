@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from bridge.cli.options import Config, load
+from bridge.cli.options import Config, Output, load, print_json
 
 
 def serve(
@@ -26,8 +26,18 @@ def serve(
     serve_forever(settings)
 
 
-def version() -> None:
-    """Print the version."""
+def version(
+    output: Annotated[Output, typer.Option(help="A line, or one JSON object.")] = Output.text,
+) -> None:
+    """Print the version; as JSON also those of Python, of the stores it makes, and of OpenLineage."""
     from bridge import __version__
 
-    typer.echo(f"lineage-bridge {__version__}")
+    if output is Output.text:
+        typer.echo(f"lineage-bridge {__version__}")
+        return
+    import platform
+
+    from bridge.store.migrations import HEAD
+    from bridge.store.schema import SPEC_VERSION
+
+    print_json({"version": __version__, "python": platform.python_version(), "store": HEAD, "spec": SPEC_VERSION})

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from bridge.configuration import read_configuration
 from bridge.doctor import clock, config, conservation, disk, partitions, permissions, schema, store, versions
 from bridge.doctor.finding import Finding, Level
-from bridge.settings import Settings, load_settings, secret_files
+from bridge.settings import Settings
 from bridge.store.database import Database
 from bridge.store.location import StoreLocation
 from mappers.errors import ConfigError, LineageBridgeError
@@ -19,9 +20,8 @@ _OF_SETTINGS = ("disk", "permissions", "store", *_OF_STORE)
 def examine(paths: Sequence[Path]) -> Iterator[Finding]:
     """Check everything that a service needs, with the configuration files that it would be started with."""
     yield from _checked("versions", versions.software)
-    secrets = secret_files()
     try:
-        settings = load_settings(paths)
+        settings, _, secrets = read_configuration(paths)
     except ConfigError as error:
         yield from config.refused(error)
         yield from _skipped(_OF_SETTINGS, "the configuration is refused")

@@ -8,7 +8,7 @@ import structlog
 from bridge.store.writer import Incoming, Rejected
 from mappers.canonical.identity import digest
 from mappers.errors import RefusedEvent, TooLarge
-from mappers.openlineage.event import Limits, read_event
+from mappers.openlineage.event import Event, Limits, read_event
 from mappers.openlineage.mapping import map_event
 from mappers.openlineage.statements import Rules
 
@@ -37,6 +37,10 @@ class Reader:
             return self.refuse(payload, source, error)
         except RecursionError:
             return self.refuse(payload, source, RefusedEvent("nested too deeply"))
+        return self.map(event, payload, source, received_at, historical=historical)
+
+    def map(self, event: Event, payload: bytes, source: str, received_at: int, *, historical: bool) -> Incoming:
+        """Map an event that was read; what cannot be mapped is kept with the reason."""
         try:
             rows, notes = map_event(event, self._rules)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not lose the event: kept with its reason

@@ -34,8 +34,8 @@ class Database(Protocol):
     def among(self, sql: str, ids: Iterable[bytes], *values: Any) -> list[tuple[Any, ...]]:
         """Give all rows of a query whose `{among}` means one of these ids."""
 
-    def given(self, sql: str, ids: Sequence[tuple[bytes, ...]], *values: Any) -> list[tuple[Any, ...]]:
-        """Give all rows of a query in which `{given}` is a table of these ids, its columns a, b, c."""
+    def given(self, sql: str, ids: Sequence[tuple[Any, ...]], *values: Any) -> list[tuple[Any, ...]]:
+        """Give all rows of a query in which `{given}` is a table of these keys, its columns a, b, c."""
 
     def matching(self, sql: str, sought: Sought, *values: Any) -> list[tuple[Any, ...]]:
         """Give all rows of a query in which `{matching}` is a table of the search entries that are sought."""

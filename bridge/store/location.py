@@ -24,7 +24,12 @@ class StoreLocation(NamedTuple):
     @property
     def name(self) -> str:
         """Name the store, without its password."""
-        return str(self.file) if self.file else _PASSWORD.sub(_masked, self.url)
+        return str(self.file) if self.file else self.masked
+
+    @property
+    def masked(self) -> str:
+        """Give the URL without its password."""
+        return _PASSWORD.sub(_masked, self.url)
 
     @property
     def file(self) -> Path | None:

@@ -115,11 +115,11 @@ class PostgresDatabase:
             return []
         return self.rows(sql.replace("{among}", f"= ANY(?{len(values) + 1})"), *values, packed(bytes, wanted))
 
-    def given(self, sql: str, ids: Sequence[tuple[bytes, ...]], *values: Any) -> list[tuple[Any, ...]]:
-        """Give all rows of a query in which `{given}` is a table of these ids, its columns a, b, c."""
+    def given(self, sql: str, ids: Sequence[tuple[Any, ...]], *values: Any) -> list[tuple[Any, ...]]:
+        """Give all rows of a query in which `{given}` is a table of these keys, its columns a, b, c."""
         if not ids:
             return []
-        columns = [packed(bytes, column) for column in zip(*ids, strict=True)]
+        columns = [packed(type(column[0]), column) for column in zip(*ids, strict=True)]
         return self.rows(_given(sql, len(values), len(columns)), *values, *columns)
 
     def matching(self, sql: str, sought: Sought, *values: Any) -> list[tuple[Any, ...]]:

@@ -103,8 +103,8 @@ class SqliteDatabase:
             found.extend(self.rows(_among(sql, len(values), size), *values, *part))
         return found
 
-    def given(self, sql: str, ids: Sequence[tuple[bytes, ...]], *values: Any) -> list[tuple[Any, ...]]:
-        """Give all rows of a query in which `{given}` is a table of these ids, its columns a, b, c."""
+    def given(self, sql: str, ids: Sequence[tuple[Any, ...]], *values: Any) -> list[tuple[Any, ...]]:
+        """Give all rows of a query in which `{given}` is a table of these keys, its columns a, b, c."""
         found: list[tuple[Any, ...]] = []
         for i in range(0, len(ids), _MOST_IDS):
             part = ids[i : i + _MOST_IDS]

@@ -53,10 +53,10 @@ _INSERT_EVENTS = Insert(
 _INSERT_REJECTED = """
 INSERT INTO rejected_event (org_id, payload_hash, reason, path, source, first_at, last_at, receipts,
   payload_size, payload)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 1, ?7, ?8)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
 ON CONFLICT (org_id, payload_hash) DO UPDATE
-SET receipts = rejected_event.receipts + 1, last_at = excluded.last_at, reason = excluded.reason,
-    path = excluded.path, payload = excluded.payload
+SET receipts = rejected_event.receipts + excluded.receipts, last_at = excluded.last_at, reason = excluded.reason,
+    path = excluded.path, payload = coalesce(excluded.payload, rejected_event.payload)
 """
 _EVICT_REJECTED = """
 UPDATE rejected_event SET payload = NULL
@@ -107,18 +107,22 @@ class Incoming(NamedTuple):
     source: str
     historical: bool = False
     failure: str | None = None
+    receipts: int = 1
 
 
 class Rejected(NamedTuple):
-    """Bytes that are no event, and why."""
+    """Bytes that are no event, and why; those of another store may be gone, and came at several times."""
 
-    payload: bytes
+    payload: bytes | None
     payload_hash: bytes
     reason: str
     path: str
     received_at: int
     source: str
     too_large: bool = False
+    receipts: int = 1
+    first_at: int | None = None
+    size: int | None = None
 
     @property
     def said(self) -> str:
@@ -260,9 +264,9 @@ class Writer:
             item.received_at,
             item.source,
             all(receipt.historical for receipt in receipts),
-            len(receipts),
+            sum(receipt.receipts for receipt in receipts),
             msgspec.json.encode(item.notes).decode() if item.notes else None,
-            item.failure,
+            None if item.failure is None else _printable(item.failure),
             self._compressor.compress(item.payload),
         )
 
@@ -276,9 +280,11 @@ class Writer:
                     _printable(item.reason),
                     _printable(item.path),
                     item.source,
+                    item.received_at if item.first_at is None else item.first_at,
                     item.received_at,
-                    len(item.payload),
-                    self._compressor.compress(item.payload),
+                    item.receipts,
+                    len(item.payload or b"") if item.size is None else item.size,
+                    None if item.payload is None else self._compressor.compress(item.payload),
                 )
                 for item in sorted(refused, key=attrgetter("payload_hash"))
             ],
@@ -288,8 +294,9 @@ class Writer:
 
     def _count(self, group: Sequence[Incoming | Rejected]) -> None:
         """Keep the books: what came in from each source, whatever becomes of it."""
-        events = Counter(item.source for item in group if isinstance(item, Incoming))
-        rejected = Counter(item.source for item in group if isinstance(item, Rejected))
+        events, rejected = Counter[str](), Counter[str]()
+        for item in group:
+            (events if isinstance(item, Incoming) else rejected)[item.source] += item.receipts
         self._db.run_many(
             _COUNT,
             [(self._org, name, self._id, events[name], rejected[name], 0) for name in sorted(events | rejected)],
@@ -375,4 +382,4 @@ def _reduced(group: Sequence[Incoming | Rejected]) -> Reducer:
 
 
 def _printable(text: str) -> str:
-    return text.encode(errors="backslashreplace").decode()
+    return text.replace("\0", "\ufffd").encode(errors="backslashreplace").decode()

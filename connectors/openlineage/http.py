@@ -8,6 +8,8 @@ import httpx
 
 from mappers.errors import ConfigError, Unreachable
 
+#: Where a key comes from.
+KEY_REMEDY = "(--api-key, or the variable LINEAGE_BRIDGE_API_KEY)"
 _TIMEOUT = httpx.Timeout(connect=2.0, read=10.0, write=10.0, pool=10.0)
 
 
@@ -22,8 +24,12 @@ class EventClient:
     """Speaks to one service; `transport` takes its place in tests."""
 
     def __init__(self, url: str, *, api_key: str | None = None, transport: httpx.BaseTransport | None = None) -> None:
+        if not _is_address(url):
+            raise ConfigError(f"{url} is no address of a service, such as http://127.0.0.1:8090")
         headers = {"Content-Type": "application/json"}
         if api_key:
+            if not (api_key.isascii() and api_key.isprintable()):
+                raise ConfigError(f"an API key is printable ASCII, this one is not {KEY_REMEDY}")
             headers["Authorization"] = f"Bearer {api_key}"
         self.url = url.rstrip("/")
         self._client = httpx.Client(headers=headers, timeout=_TIMEOUT, transport=transport)
@@ -74,3 +80,11 @@ class EventClient:
         """Send many events over several connections."""
         with ThreadPoolExecutor(connections) as pool:
             yield from pool.map(self.send, payloads)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        read = httpx.URL(url)
+    except httpx.InvalidURL:
+        return False
+    return read.scheme in {"http", "https"} and bool(read.host) and "%" not in read.host

@@ -31,6 +31,10 @@ class Limits(NamedTuple):
     facets: int = 2_000
 
 
+#: For an event that was taken once, whatever the limits are now.
+UNLIMITED = Limits(datasets=1 << 62, facets=1 << 62)
+
+
 class Event(NamedTuple):
     """An event of any of the three kinds: without a run it is declared, without a job it is a dataset's."""
 

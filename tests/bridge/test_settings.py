@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from bridge.settings import ApiKey, NeverLinkRule, Settings, load_settings
+from bridge.configuration import load_settings
+from bridge.settings import ApiKey, NeverLinkRule, Settings
 from mappers.errors import ConfigError
 
 EXAMPLE = Path(__file__).parents[2] / "configs" / "bridge.yaml"

@@ -138,7 +138,7 @@ def test_a_server_that_others_reach_without_keys_is_an_error(tmp_path: Path) -> 
 
 def test_a_store_of_an_unknown_kind_is_an_error(tmp_path: Path) -> None:
     done = doctor("mysql://somewhere")
-    assert (done.exit_code, "must start with sqlite:///" in findings(done, "error")["store"]) == (1, True)
+    assert (done.exit_code, "must start with sqlite:///" in findings(done, "error")["config"]) == (1, True)
     assert set(findings(done, "warning")) >= NEEDS_STORE
 
 

@@ -1,9 +1,12 @@
 """The description of the API is true: its routes are all of them, its examples are taken, its answers are given."""
 
 from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import msgspec
 import pytest
 import schemathesis
@@ -16,7 +19,9 @@ from schemathesis.specs.openapi import checks
 from bridge.api.app import ROUTE_SCOPES
 from bridge.api.description import LINEAGE_ROUTES
 from bridge.api.reading import READING_ROUTES
+from bridge.bootstrap import make_indexer
 from tests.api.service import Running, settings_for
+from tests.catalogue.questions import ESTATE
 
 DB2 = {"db2_url": "db2://db2.example.com:50000"}
 _METHODS = {
@@ -53,6 +58,39 @@ def test_every_example_is_taken(described: Running, path: str) -> None:
     assert str(answer.status_code) in route["responses"]
     assert described.events() > 0
     assert described.rows("SELECT count(*) FROM run_event WHERE failure IS NOT NULL") == [(0,)]
+
+
+@pytest.mark.parametrize("path", READING_ROUTES)
+def test_every_example_is_a_question_and_its_answer(described: Running, path: str) -> None:
+    for event in ESTATE:
+        assert described.post(event).status_code == 201
+    with closing(make_indexer(described.settings)) as indexer:
+        indexer.catch_up_all()
+    whole = described.get("/openapi.json").json()
+    route = whole["paths"][path]["get"]
+    example = route["responses"]["200"]["content"]["application/json"]["example"]
+    inside, asked = (
+        {one["name"]: one["example"] for one in route["parameters"] if one["in"] == place and "example" in one}
+        for place in ("path", "query")
+    )
+    assert {one["name"] for one in route["parameters"] if one["required"]} <= inside.keys() | asked.keys()
+    answer = described.get(
+        path.format(**inside),
+        params={name: msgspec.json.encode(one).decode().strip('"') for name, one in asked.items()},
+    )
+    assert answer.status_code == 200, answer.text
+    shown = httpx.Response(200, json=example, request=httpx.Request("GET", "http://bridge"))
+    shown.elapsed = timedelta()
+    schemathesis.openapi.from_dict(whole)[path]["GET"].validate_response(shown)
+    if path.endswith("/events"):
+        return  # they tell when they came
+    assert shortened(answer.json()) == example
+
+
+def shortened(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: shortened(one) for key, one in value.items()}
+    return [shortened(one) for one in value[:2]] if isinstance(value, list) else value
 
 
 @pytest.fixture(scope="module")

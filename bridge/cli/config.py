@@ -1,0 +1,94 @@
+"""`lineage-bridge config`."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from bridge.cli.escape import escape
+from bridge.cli.options import Config, Output, print_json
+
+if TYPE_CHECKING:
+    from bridge.configuration import Configuration
+
+config = typer.Typer(
+    name="config", help="The settings: what is in effect, and whether they are right.", no_args_is_help=True
+)
+
+_MASK = "***"
+
+
+class Setting(NamedTuple):
+    """A setting in effect, without what is secret in it, and where it was set."""
+
+    section: str
+    key: str
+    value: Any
+    origin: str
+
+
+@config.command()
+def show(
+    origin: Annotated[
+        bool, typer.Option("--origin", help="Say where each was set: file and line, variable, or default.")
+    ] = False,
+    output: Annotated[Output, typer.Option(help="A line for each setting, or one JSON object.")] = Output.text,
+    config: Config = None,
+) -> None:
+    """Show every setting in effect, secrets masked."""
+    from bridge.configuration import read_configuration
+
+    settings = list(_settings(read_configuration(config or [])))
+    if output is Output.json:
+        print_json(_nested(settings, origin=origin))
+        return
+    for one in settings:
+        typer.echo(escape(f"{_name(one)}: {_as_json(one.value)}" + (f"  # {one.origin}" if origin else "")))
+
+
+@config.command()
+def check(config: Config = None) -> None:
+    """Read files and variables, and say everything that is wrong with them at once."""
+    from bridge.configuration import read_configuration
+
+    read_configuration(config or [])
+    read = ", ".join(map(str, config or [])) or "no file, so defaults"
+    typer.echo(f"all is well: read {read} and the environment")
+
+
+def _settings(found: "Configuration") -> Iterator[Setting]:
+    for section, content in found.settings.model_dump(mode="json").items():
+        of_section = content.items() if isinstance(content, dict) else [("", content)]
+        for key, value in of_section:
+            at = (section, key) if key else (section,)
+            yield Setting(section, key, _without_secrets(at, value), found.origins.get(at, "default"))
+
+
+def _without_secrets(at: tuple[str, ...], value: Any) -> Any:
+    if at == ("store", "url"):
+        from bridge.store.location import StoreLocation
+
+        return StoreLocation(value).masked
+    return [one | {"sha256": _MASK} for one in value] if at == ("server", "api_keys") else value
+
+
+def _name(setting: Setting) -> str:
+    return f"{setting.section}.{setting.key}" if setting.key else setting.section
+
+
+def _nested(settings: list[Setting], *, origin: bool) -> dict[str, Any]:
+    """Give the settings as a configuration file holds them, and their origins by their whole names."""
+    values: dict[str, Any] = {}
+    for one in settings:
+        if one.key:
+            values.setdefault(one.section, {})[one.key] = one.value
+        else:
+            values[one.section] = one.value
+    origins = {"origins": {_name(one): one.origin for one in settings}} if origin else {}
+    return {"settings": values} | origins
+
+
+def _as_json(value: Any) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False)

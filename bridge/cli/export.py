@@ -1,0 +1,71 @@
+"""`lineage-bridge export`."""
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bridge.cli.options import Config, load
+from bridge.cli.schema import OpenLineageOnly, WithOpenLineage
+from bridge.warehouse.house import House
+
+if TYPE_CHECKING:
+    from bridge.settings import Settings
+
+
+def export(
+    canonical: Annotated[
+        bool, typer.Option("--canonical", help="The canonical state, equal for equal events.")
+    ] = False,
+    events: Annotated[
+        bool, typer.Option("--events", help="All events as they were sent, and refused inputs, for `import`.")
+    ] = False,
+    sql: Annotated[
+        bool, typer.Option("--sql", help="INSERT statements for the tables of `schema ddl`; say --dialect, too.")
+    ] = False,
+    dialect: Annotated[House | None, typer.Option(help="The database that --sql is for.")] = None,
+    openlineage: WithOpenLineage = False,
+    openlineage_only: OpenLineageOnly = False,
+    config: Config = None,
+) -> None:
+    """Print the canonical state or the events as JSON lines, or the state as SQL."""
+    if canonical + events + sql != 1:
+        raise typer.BadParameter("say --canonical or --sql or --events: which export it shall be")
+    if sql != (dialect is not None) or (not sql and (openlineage or openlineage_only)):
+        raise typer.BadParameter(
+            "--dialect, --openlineage and --openlineage-only belong to --sql, which needs --dialect"
+        )
+    settings = load(config)
+    if dialect is not None:
+        lines = _statements(settings, dialect, openlineage=openlineage, openlineage_only=openlineage_only)
+    else:
+        lines = _events(settings) if events else _canonical(settings)
+    for line in lines:
+        sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()
+
+
+def _canonical(settings: "Settings") -> Iterator[bytes]:
+    from bridge.bootstrap import open_store
+    from bridge.store.export import export_canonical
+
+    return export_canonical(open_store(settings), settings.org)
+
+
+def _events(settings: "Settings") -> Iterator[bytes]:
+    from bridge.bootstrap import open_store
+    from bridge.intake.transfer_lines import export_events
+
+    return export_events(open_store(settings), settings.org)
+
+
+def _statements(
+    settings: "Settings", dialect: House, *, openlineage: bool, openlineage_only: bool
+) -> Iterator[bytes]:
+    from bridge.bootstrap import open_store
+    from bridge.warehouse.parts import part_of
+    from bridge.warehouse.rows import insert_rows
+
+    part = part_of(openlineage=openlineage, openlineage_only=openlineage_only)
+    return (statement.encode() for statement in insert_rows(open_store(settings), settings.org, dialect, part))

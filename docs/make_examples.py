@@ -1,0 +1,50 @@
+"""Writes bridge/api/reading_examples.json, what each question is answered of a small estate: `make docs`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bridge.catalogue.dataset import Dataset
+from bridge.catalogue.process import Process
+from bridge.catalogue.question import Question
+from bridge.store.indexing import Indexer
+from tests.catalogue.questions import ESTATE, EVERY, OF_APP, OF_CLEAN
+from tests.stores import Store, as_bytes
+
+PAGE = Path(__file__).parents[1] / "bridge" / "api" / "reading_examples.json"
+#: How much of a list is shown.
+_MOST = 2
+
+
+def render() -> str:
+    """Give the whole file."""
+    with Store() as store:
+        for event in ESTATE:
+            store.writer.write([store.reader.read(as_bytes(event), "http")])
+        Indexer(store.db, store.org).catch_up_all()
+        ids = {"dataset": store.ask(Dataset(**OF_CLEAN)).id, "process": store.ask(Process(**OF_APP)).id}
+        found = {type(question).__name__: _example(store, question, ids) for question in EVERY}
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+
+
+def _example(store: Store, question: Question[Any], ids: dict[str, str]) -> dict[str, Any]:
+    fields = {field.name: field.default for field in msgspec.structs.fields(type(question))}
+    if "limit" in fields:
+        question = msgspec.structs.replace(question, limit=_MOST)  # type: ignore[type-var]
+    given = {name: value for name, default in fields.items() if (value := getattr(question, name)) != default}
+    named = {"id": ids[question.about]} if question.about in ids else {}
+    answer = json.loads(msgspec.json.encode(store.ask(question)))
+    return {"parameters": named | given, "answer": _short(answer)}
+
+
+def _short(value: Any) -> Any:
+    """Cut every list to its beginning."""
+    if isinstance(value, dict):
+        return {key: _short(one) for key, one in value.items()}
+    return [_short(one) for one in value[:_MOST]] if isinstance(value, list) else value
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render(), encoding="utf-8")

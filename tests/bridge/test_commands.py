@@ -1,0 +1,105 @@
+"""What holds of all commands: nothing is asked back, JSON is nothing but JSON, help comes at once."""
+
+import functools
+import json
+import os
+import re
+import runpy
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.bridge.conftest import Ask
+from tests.catalogue.questions import ESTATE
+from tests.commands import COMMANDS
+
+ROOT = Path(__file__).parents[2]
+#: Without pydantic: typer itself reads words with it.
+HEAVY = (
+    "sqlalchemy",
+    "fastapi",
+    "rich",
+    "alembic",
+    "uvicorn",
+    "httpx",
+    "structlog",
+    "msgspec",
+    "yaml",
+    "psycopg",
+)
+HELP = f"""
+import sys
+from bridge.cli.main import main
+try:
+    main()
+finally:
+    print([m for m in {HEAVY} if m in sys.modules], file=sys.stderr)
+"""
+_ASKS = re.compile(r"\b(prompt|confirm|getpass|input)\(")
+
+#: For each command with --output: words that make it answer, of the estate.
+ANSWERED = {
+    ("version",): [],
+    ("lineage",): ["db", "clean", "--columns"],
+    ("impact",): ["db", "raw"],
+    ("runs",): ["jobs", "app2", "--steps"],
+    ("show",): ["db", "clean"],
+    ("search",): ["clean"],
+    ("explain",): ["db", "clean"],
+    ("events",): ["--limit", "3"],
+    ("doctor",): [],
+    ("config", "show"): ["--origin"],
+}
+
+
+def takes_json(words: tuple[str, ...]) -> bool:
+    return any("--output" in one.words and "json" in one.choices for one in COMMANDS[words].parameters)
+
+
+def test_every_command_that_prints_json_is_asked_here() -> None:
+    assert {words for words in COMMANDS if takes_json(words)} == ANSWERED.keys()
+
+
+def test_what_every_command_prints_as_json_is_documented() -> None:
+    page = runpy.run_path(str(ROOT / "docs" / "make_reference.py"))
+    assert page["PRINTED"].keys() == {" ".join(words) for words in ANSWERED}
+
+
+@pytest.mark.parametrize("words", ANSWERED, ids=" ".join)
+def test_json_is_nothing_but_json(ask: Ask, words: tuple[str, ...]) -> None:
+    done = ask([*words, *ANSWERED[words], "--output", "json"], *ESTATE)
+    assert (done.exit_code, done.stderr) == (0, "")
+    lines = done.stdout_bytes.decode().splitlines()
+    assert lines
+    assert all(isinstance(json.loads(line), dict) for line in lines)
+
+
+def test_no_command_asks_back() -> None:
+    asking = [
+        words for words, one in COMMANDS.items() for each in one.parameters if getattr(each.declared, "prompt", None)
+    ]
+    sources = [path for path in ROOT.glob("bridge/**/*.py") if _ASKS.search(path.read_text(encoding="utf-8"))]
+    assert (asking, sources) == ([], [])
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_comes_at_once_and_loads_nothing_heavy(words: tuple[str, ...]) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
+    run = functools.partial(subprocess.run, capture_output=True, cwd=ROOT, env=environment, timeout=60, check=True)
+    said = run([sys.executable, "-c", HELP, *words, "--help"])
+    assert said.stderr.decode() == "[]\n"
+    assert said.stdout.decode().startswith(" ".join(["Usage: lineage-bridge", *words]))
+
+    def seconds(command: list[str]) -> float:
+        begun = time.perf_counter()
+        run(command)
+        return time.perf_counter() - begun
+
+    slowness = min(seconds([sys.executable, "-c", ""]) for _ in range(3)) / 0.02
+    limit = 0.3 * max(1, slowness)
+    asked = functools.partial(seconds, [sys.executable, "-m", "bridge", *words, "--help"])
+    assert any(asked() < limit for _ in range(5))

@@ -1,0 +1,191 @@
+"""Reading commands that ask a real service: they print what they print of its store, and say what is wrong."""
+
+import hashlib
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from typing import NamedTuple
+
+import msgspec
+import pytest
+from typer.testing import CliRunner, Result
+
+from bridge.cli.main import app
+from bridge.store.indexing import Indexer
+from bridge.store.sqlite import SqliteDatabase
+from tests.api.service import store_file
+from tests.catalogue.questions import ESTATE
+from tests.commands import COMMANDS
+from tests.factories import run_event, run_uuid
+from tests.stores import Store
+from tests.system.service import ROOT, Service
+
+pytestmark = pytest.mark.system
+
+SECRET, UNREADING = "a key that reads", "a key that does not"
+KEYS = [
+    {"name": scope, "sha256": hashlib.sha256(key.encode()).hexdigest(), "scopes": [scope]}
+    for key, scope in ((SECRET, "read"), (UNREADING, "ingest"))
+]
+READING = ("lineage", "impact", "runs", "show", "explain", "search", "events")
+WORDS = [
+    "lineage db clean",
+    "lineage db/clean --direction both --columns",
+    "lineage db clean --granularity run --output json",
+    "lineage db clean --direction both --columns --output json",
+    "lineage db clean --output mermaid",
+    "lineage db report --output dot",
+    "lineage db report --depth 1",
+    "lineage db clean --as-of 2026-01-01T00:00:01",
+    "lineage db clean --column mail",
+    "lineage db clean --column mail --direction both --output json",
+    "impact db raw",
+    "impact db raw --output json",
+    "runs",
+    "runs --failed --output json",
+    "runs jobs app2 --steps",
+    "runs jobs app2 --steps --output json",
+    "show db clean",
+    "show db clean --output json",
+    "show jobs app2",
+    "show jobs app2 --job --output json",
+    f"show {run_uuid(2)}",
+    f"show {run_uuid(1)} --output json",
+    "explain db clean",
+    "explain db clean --from db raw",
+    "explain db clean --column mail --output json",
+    "search clean",
+    "search --type job --output json",
+    "events",
+    "events --after 2 --limit 3 --output json",
+]
+NAMELESS = [
+    "lineage db nothing",
+    "impact nothing",
+    "runs jobs nothing",
+    "show db nothing",
+    f"show {run_uuid(9)}",
+    "explain db nothing",
+    "search zzzzzz",
+]
+
+
+class Asked(NamedTuple):
+    """A store, the service on it, and the key that it wants."""
+
+    store: str
+    url: str
+    key: str | None
+
+    def local(self, words: str) -> Result:
+        return self._run(words.split(), LINEAGE_BRIDGE__STORE__URL=self.store)
+
+    def remote(self, words: str) -> Result:
+        key = ["--api-key", self.key] if self.key else []
+        return self._run([*words.split(), "--url", self.url, *key])
+
+    def by_variables(self, words: str) -> Result:
+        key = {"LINEAGE_BRIDGE_API_KEY": self.key} if self.key else {}
+        return self._run(words.split(), LINEAGE_BRIDGE_URL=self.url, **key)
+
+    def _run(self, words: list[str], **variables: str) -> Result:
+        elsewhere = {"LINEAGE_BRIDGE__STORE__URL": "sqlite:////nowhere/store.db"}
+        return CliRunner(env=elsewhere | variables).invoke(app, words, catch_exceptions=False)
+
+
+@pytest.fixture(scope="module", params=[None, SECRET], ids=["open", "with keys"])
+def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    store = store_file(tmp_path_factory.mktemp("estate"))
+    with closing(SqliteDatabase.writing(store)) as db:
+        Store(db=db).apply_each(*ESTATE, run_event(job="ö\n", second=30, run=30))
+        Indexer(db, "default").catch_up_all()
+    settings = {"SERVER__API_KEYS": msgspec.json.encode(KEYS).decode()} if request.param else {}
+    with Service(store, **settings) as service:
+        yield Asked(f"sqlite:///{store}", f"http://127.0.0.1:{service.port}", request.param)
+
+
+@pytest.mark.parametrize("words", WORDS)
+def test_a_service_is_told_of_as_its_store_is(asked: Asked, words: str) -> None:
+    mine = asked.local(words)
+    assert (mine.exit_code, mine.stderr) == (0, "")
+    assert mine.stdout_bytes
+    for theirs in (asked.remote(words), asked.by_variables(words)):
+        assert (theirs.exit_code, theirs.stderr, theirs.stdout_bytes) == (0, "", mine.stdout_bytes)
+
+
+@pytest.mark.parametrize("words", NAMELESS)
+def test_a_name_that_nobody_knows_is_told_alike(asked: Asked, words: str) -> None:
+    mine, theirs = asked.local(words), asked.remote(words)
+    assert (theirs.exit_code, theirs.stdout, theirs.stderr) == (1, "", mine.stderr)
+    assert mine.stderr.startswith(("error: no ", "error: nothing found"))
+
+
+def test_every_reading_command_is_asked_here() -> None:
+    assert {words[0] for words, one in COMMANDS.items() if any(p.name == "url" for p in one.parameters)} >= set(
+        READING
+    )
+    assert (
+        {words.split()[0] for words in WORDS} == {words.split()[0] for words in NAMELESS} | {"events"} == set(READING)
+    )
+
+
+def command(words: str, **variables: str) -> tuple[int, str, str]:
+    """Run a command as a process of its own; gives its exit code, and what it said."""
+    done = subprocess.run(
+        [sys.executable, "-m", "bridge", *words.split()],
+        cwd=ROOT, env=os.environ | variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("name", READING)
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        (None, "Key required: send an API key"),
+        ("wrong", "Unknown key: this API key is not in server.api_keys"),
+        (UNREADING, "Not allowed: the key ingest lacks the scope read"),
+        ("schlüssel", "an API key is printable ASCII"),
+    ],
+    ids=["none", "unknown", "no scope", "none that could be"],
+)
+def test_a_key_that_does_not_fit_is_told_with_the_remedy(asked: Asked, name: str, key: str | None, said: str) -> None:
+    if asked.key is None or (name != "events" and key != "wrong"):
+        return
+    words = next(words for words in WORDS if words.startswith(name))
+    given = {"LINEAGE_BRIDGE_API_KEY": key} if key else {}
+    code, out, err = command(f"{words} --url {asked.url}", **given)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert err.endswith("(--api-key, or the variable LINEAGE_BRIDGE_API_KEY)\n")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", READING)
+def test_nobody_there_is_told(name: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    words = next(words for words in WORDS if words.startswith(name))
+    code, out, err = command(words, LINEAGE_BRIDGE_URL=f"http://127.0.0.1:{port}")
+    assert (code, out) == (3, "")
+    assert err == f"error: http://127.0.0.1:{port} does not answer: [Errno 111] Connection refused\n"
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8090", "ftp://127.0.0.1", "http://[", "http://", "http://a:b"])
+def test_an_address_that_is_none_is_told(url: str) -> None:
+    code, out, err = command(f"runs --url {url}")
+    assert (code, out) == (2, "")
+    assert err == f"error: {url} is no address of a service, such as http://127.0.0.1:8090\n"
+
+
+@pytest.mark.parametrize(
+    "words", [words for words in COMMANDS if words and words[0] not in {*READING, "spark"}], ids=" ".join
+)
+def test_all_other_commands_work_on_the_store_itself(words: tuple[str, ...]) -> None:
+    assert [one.name for one in COMMANDS[words].parameters if one.name in {"url", "api_key"}] == []
+    if not COMMANDS[words].group:
+        done = CliRunner().invoke(app, [*words, "--url", "http://127.0.0.1:1"])
+        assert (done.exit_code, "No such option" in done.stderr) == (2, True)
