@@ -1,0 +1,91 @@
+"""The columns of a dataset, nested as its jobs report them, as OpenMetadata takes them."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from mappers.openmetadata.column_types import Column, typed
+from mappers.openmetadata.fqn import entity_name
+
+_MOST_CHARACTERS = 300
+
+
+class ColumnRow(NamedTuple):
+    """A column as the store lists it: its whole path as name, those within it behind it, deeper by one."""
+
+    name: str
+    type: str | None = None
+    description: str | None = None
+    depth: int = 0
+
+
+class Columns(NamedTuple):
+    """Columns as a server takes them, the name of each by its path, and what had to be left out."""
+
+    columns: list[Column]
+    names: dict[str, tuple[str, ...]]
+    left_out: list[str]
+
+
+def nested(rows: Iterable[ColumnRow]) -> Columns:
+    """Nest columns, and make names of theirs that a server takes; of two of one name the first stays."""
+    made = Columns([], {}, [])
+    open_: list[tuple[str, tuple[str, ...], list[Column]]] = [("", (), made.columns)]
+    taken: set[tuple[str, ...]] = set()
+    for row in rows:
+        del open_[max(1, row.depth + 1) :]
+        path, names, siblings = open_[-1]
+        own = entity_name(row.name.removeprefix(f"{path}.") if path else row.name, _MOST_CHARACTERS)
+        whole = (*names, own.name)
+        if whole in taken:
+            made.left_out.append(row.name)
+            siblings = []  # what lies within it goes with it
+        taken.add(whole)
+        made.names.setdefault(row.name, whole)
+        column = _column(row, own.name, own.display_name)
+        siblings.append(column)
+        open_.append((row.name, whole, _Children(column)))
+    return made
+
+
+class _Children(list[Column]):
+    """The columns within a column, which are what its type says until the first is reported by itself."""
+
+    def __init__(self, column: Column) -> None:
+        super().__init__()
+        self._column = column
+
+    def append(self, child: Column) -> None:
+        """Put a column into the other."""
+        super().append(child)
+        self._column["children"] = list(self)
+        if self._column["dataType"] == "UNKNOWN":
+            self._column["dataType"] = "STRUCT"
+
+
+def _column(row: ColumnRow, name: str, display_name: str | None) -> Column:
+    column: Column = {"name": name, **typed(row.type)}
+    if display_name:
+        column["displayName"] = display_name
+    if row.description:
+        column["description"] = row.description
+    return _named_within(column)
+
+
+def _named_within(column: Column) -> Column:
+    """Make names that a server takes of what a type names within itself; of two of one name the first stays."""
+    if "children" not in column:
+        return column
+    children: dict[str, Any] = {}
+    for child in column["children"]:
+        named = entity_name(child["name"], _MOST_CHARACTERS)
+        shown = {"displayName": named.display_name} if named.display_name else {}
+        children.setdefault(named.name, _named_within(child | {"name": named.name} | shown))
+    return column | {"children": list(children.values())}
+
+
+def paths(columns: Iterable[Column], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Give the path of every column, those within others too."""
+    for column in columns:
+        path = (*above, column["name"])
+        yield path
+        yield from paths(column.get("children", ()), path)
