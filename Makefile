@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SPARK_MATRIX := 3.5.9 4.3.0
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-spark-matrix check audit format docs bench bench-search bench-spark lock clean
+.PHONY: help install demo test test-spark-matrix check audit format docs bench bench-search bench-walk bench-spark lock clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ bench: install ## Measure the figures of the README
 
 bench-search: install ## Measure searches over 100,000 datasets
 	$(BIN)/python -m benchmarks.search
+
+bench-walk: install ## Measure walks through graphs of up to 1,000,000 edges
+	$(BIN)/python -m benchmarks.walk --edges 1000000
 
 bench-spark: install ## Measure what the listener costs a Spark job
 	$(BIN)/python -m benchmarks.spark_overhead
