@@ -16,6 +16,7 @@ LineageBridgeError
 │   ├── StoreBusy           another process holds the store
 │   ├── StoreGone           the database server does not answer
 │   └── Unreachable         the service does not answer
+│       └── NoAnswer        it was asked, and nobody knows whether it did what it was asked for
 └── StorageFailure          nobody knows what reached the disk: stop; the next start recovers
 """
 
@@ -92,6 +93,10 @@ class StoreGone(TransientError):
 
 class Unreachable(TransientError):
     """The service does not answer."""
+
+
+class NoAnswer(Unreachable):
+    """The service was asked and did not answer: it may have done what it was asked for."""
 
 
 class StorageFailure(LineageBridgeError):

@@ -26,7 +26,7 @@ class ServiceCatalogue:
     def ask(self, question: Question[A]) -> A:
         """Ask the service; raises what a store would raise, and Unreachable when there is no answer."""
         path, parameters = asked(question)
-        status, body = self._client.get(path, parameters)
+        status, _, body = self._client.get(path, parameters)
         try:
             if status == 200:
                 found: A = msgspec.json.decode(body, type=question.answer)

@@ -1,0 +1,118 @@
+"""HTTP, for every connector: the one module that knows which library speaks it."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import httpx
+import msgspec
+
+from mappers.errors import ConfigError, NoAnswer, Unreachable
+
+#: Takes the place of the network in tests.
+Transport = httpx.BaseTransport
+
+_SUCCESS, _REDIRECTION = 200, 300
+#: The server closes what rests longer; who speaks into it then gets no answer.
+_IDLE_SECONDS = 50.0
+
+
+class Timeouts(NamedTuple):
+    """How long is waited, in seconds: for a connection, for the next bytes either way, for a free connection."""
+
+    connect: float = 2.0
+    read: float = 10.0
+    write: float = 10.0
+    pool: float = 10.0
+
+
+class HttpAnswer(NamedTuple):
+    """What a server said; the names of headers are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def success(self) -> bool:
+        """Tell whether the server did what it was asked for."""
+        return _SUCCESS <= self.status < _REDIRECTION
+
+    @property
+    def text(self) -> str:
+        """Give the body as a text, whatever its bytes are."""
+        return self.body.decode(errors="replace")
+
+    def json(self) -> Any:
+        """Read the body; raises msgspec.DecodeError when it is no JSON."""
+        return msgspec.json.decode(self.body)
+
+
+class HttpSession:
+    """Speaks to one server over few connections that are kept. Several threads may share it."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        timeouts: Timeouts = Timeouts(),  # noqa: B008 - an immutable tuple
+        connections: int = 10,
+        transport: Transport | None = None,
+    ) -> None:
+        if not _is_address(url):
+            raise ConfigError(f"{url} is no address of a service, such as http://127.0.0.1:8090")
+        self.url = url.rstrip("/")
+        self._timeouts = timeouts
+        self._client = httpx.Client(
+            headers=dict(headers or {}),
+            timeout=httpx.Timeout(**timeouts._asdict()),
+            limits=httpx.Limits(
+                max_connections=connections, max_keepalive_connections=connections, keepalive_expiry=_IDLE_SECONDS
+            ),
+            transport=transport,
+        )
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: bytes | None = None,
+        parameters: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        read_seconds: float | None = None,
+    ) -> HttpAnswer:
+        """Ask the server: raises Unreachable when nothing was sent, NoAnswer when nobody knows what became of it."""
+        timeouts = self._timeouts if read_seconds is None else self._timeouts._replace(read=read_seconds)
+        try:
+            answer = self._client.request(
+                method,
+                f"{self.url}{path}",
+                content=body,
+                params=dict(parameters) if parameters else None,
+                headers=dict(headers or {}),
+                timeout=httpx.Timeout(**timeouts._asdict()),
+            )
+        except httpx.InvalidURL as error:
+            raise ConfigError(f"{self.url}{path[:200]} cannot be asked: {error}") from error
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol) as error:
+            raise Unreachable(f"{self.url} does not answer: {_said(error)}") from error
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            raise NoAnswer(f"{self.url} does not answer: {_said(error)} ({method} {path[:200]})") from error
+        return HttpAnswer(answer.status_code, answer.headers, answer.content)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+
+def _said(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
+def _is_address(url: str) -> bool:
+    try:
+        read = httpx.URL(url)
+    except httpx.InvalidURL:
+        return False
+    return read.scheme in {"http", "https"} and bool(read.host) and "%" not in read.host
