@@ -9,12 +9,15 @@ LineageBridgeError
 │   ├── UnknownName         nothing in the store is called so
 │   ├── MissingPart         a program or package is not installed; names how to get it
 │   ├── RefusedRow          the store cannot hold these values
+│   ├── TargetRefused       a target refuses what was sent, and would again; its own words
 │   └── StoreMismatch       the store cannot be used by this code; names both versions
 ├── TransientError          trying again later may work
 │   ├── Overloaded          more work is waiting than may wait
 │   ├── StoreFull           the disk or the store's size limit is reached
 │   ├── StoreBusy           another process holds the store
 │   ├── StoreGone           the database server does not answer
+│   ├── TargetBusy          a target cannot do it now; says how long it wants to be left alone
+│   ├── TargetLocked        a target takes no token of ours, or something else answers in its place
 │   └── Unreachable         the service does not answer
 │       └── NoAnswer        it was asked, and nobody knows whether it did what it was asked for
 └── StorageFailure          nobody knows what reached the disk: stop; the next start recovers
@@ -75,6 +78,14 @@ class StoreMismatch(PermanentError):
     """The store was made by other code than this."""
 
 
+class TargetRefused(PermanentError):
+    """A target refuses what was sent to it, and would again."""
+
+    def __init__(self, reason: str, status: int) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
 class Overloaded(TransientError):
     """More work is waiting than may wait."""
 
@@ -89,6 +100,19 @@ class StoreBusy(TransientError):
 
 class StoreGone(TransientError):
     """The database server does not answer."""
+
+
+class TargetBusy(TransientError):
+    """A target cannot do now what it is asked for."""
+
+    def __init__(self, reason: str, status: int, wait_seconds: float | None = None) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.wait_seconds = wait_seconds
+
+
+class TargetLocked(TransientError):
+    """A target takes no token of ours, or something else answers in its place: a person must look."""
 
 
 class Unreachable(TransientError):

@@ -1,0 +1,1 @@
+"""Conversation with an OpenMetadata server."""
