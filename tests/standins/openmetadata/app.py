@@ -1,6 +1,7 @@
 """The stand-in as an ASGI application: what HTTP itself decides, and the faults."""
 
 import asyncio
+import posixpath
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -13,11 +14,12 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from tests.standins.openmetadata.access import ADMIN, Access, Principal
-from tests.standins.openmetadata.errors import Refused, no_route, unhandled
+from tests.standins.openmetadata.errors import Refused, unhandled
 from tests.standins.openmetadata.exchange import Answer, BrokenJson, Call
 from tests.standins.openmetadata.faults import Fault, Faults
 from tests.standins.openmetadata.journal import Journal, Seen
-from tests.standins.openmetadata.routes import Route, WrongMethod, find
+from tests.standins.openmetadata.races import Races
+from tests.standins.openmetadata.routes import WrongMethod, find
 from tests.standins.openmetadata.state import Store
 from tests.standins.openmetadata.tagging import strong_tag
 
@@ -50,6 +52,7 @@ class App:
         self.faults = faults
         self.journal = journal
         self.base = base
+        self.races = Races()
         self.logins: dict[tuple[str, str], str] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -64,7 +67,7 @@ class App:
         await _wait(fault)
         response = None
         if fault.applied or not (fault.reset or fault.status):
-            response = self._answer(seen, dict(request.headers), fault)
+            response = await self._raced(seen, dict(request.headers), fault)
         if fault.reset:
             seen.status = 0
             await _close(scope, receive)
@@ -74,6 +77,20 @@ class App:
         assert response is not None
         seen.status = response.status_code
         await response(scope, receive, send)
+
+    async def _raced(self, seen: Seen, headers: dict[str, str], fault: Fault) -> Response:
+        """Let PUTs that came at the same time meet."""
+        if seen.method != "PUT" or seen.path.endswith("/bulk"):
+            return self._answer(seen, headers, fault)
+        key = self.races.enter(seen.path, seen.body)
+        await asyncio.sleep(0)
+        if self.races.lost(key):
+            refused = Refused(409, "Entity already exists")
+            response = _json(refused.status, refused.body(), {})
+        else:
+            response = self._answer(seen, headers, fault)
+        self.races.leave(key, created=response.status_code == 201)
+        return response
 
     def _answer(self, seen: Seen, headers: dict[str, str], fault: Fault) -> Response:
         try:
@@ -89,7 +106,7 @@ class App:
     def _handled(self, seen: Seen, headers: dict[str, str], fault: Fault) -> Response:
         if page := _unparsable(seen):
             return page
-        if not seen.path.startswith("/api/"):
+        if not posixpath.normpath(seen.path).startswith("/api/"):
             return Response(status_code=404)
         reading = seen.method == "HEAD"
         route, args = find(seen.path, "GET" if reading else seen.method)

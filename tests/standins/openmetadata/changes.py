@@ -83,13 +83,11 @@ class Change:
         return out
 
     def summary(self, before: dict[str, Any], user: str, at: int, source: bool) -> dict[str, Any]:
-        """Carry over who changed what, and note this change."""
-        out = {name: note for name, note in before.items() if not self._takes_away(name)}
-        for name in self.names():
-            if _SUMMARISED.fullmatch(name):
-                origin = {"changeSource": "Manual"} if source else {}
-                out[name] = {**origin, "changedBy": user, "changedAt": at}
-        return out
+        """Carry over who changed what, and note this change; what was taken away, even to be replaced, is not noted."""
+        origin = {"changeSource": "Manual"} if source else {}
+        note = {**origin, "changedBy": user, "changedAt": at}
+        out = before | {name: note for name in self.names() if _SUMMARISED.fullmatch(name)}
+        return {name: noted for name, noted in out.items() if not self._takes_away(name)}
 
     def _takes_away(self, name: str) -> bool:
         for item in self.deleted:

@@ -10,6 +10,7 @@ from tests.standins.openmetadata.errors import Refused, no_entity
 from tests.standins.openmetadata.governance import check_domains, check_owners, check_products
 from tests.standins.openmetadata.kinds import BY_NAME, Kind
 from tests.standins.openmetadata.lineage import forget_columns
+from tests.standins.openmetadata.names import joined
 from tests.standins.openmetadata.parts import complete
 from tests.standins.openmetadata.state import Data, Entity, Store
 from tests.standins.openmetadata.text import stored
@@ -40,8 +41,7 @@ def prepare(store: Store, kind: Kind, request: Data) -> Wanted:
     data |= {name: request[name] for name in (*kind.own, "displayName", "serviceType") if name in request}
     if request.get("description"):
         data["description"] = stored(request["description"])
-    fqn_of = Entity(kind, parent, request["name"]).fqn
-    complete(kind, data, fqn_of)
+    complete(kind, data, request["name"], joined(parent.fqn if parent else "", request["name"]))
     labels = _relations(store, kind, request, data)
     return Wanted(kind, request["name"], parent, data, labels)
 
@@ -110,7 +110,7 @@ def _replace(store: Store, entity: Entity, wanted: Wanted, who: Principal, bulk:
 
 def existing(store: Store, wanted: Wanted) -> Entity | None:
     """Find the entity that a request is about."""
-    return store.by_name[wanted.kind.name].get(Entity(wanted.kind, wanted.parent, wanted.name).fqn)
+    return store.by_name[wanted.kind.name].get(joined(wanted.parent.fqn if wanted.parent else "", wanted.name))
 
 
 def make(store: Store, wanted: Wanted, who: Principal) -> Outcome:

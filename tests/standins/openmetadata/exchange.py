@@ -53,7 +53,7 @@ class Call:
         """Parse the body; broken JSON is answered in plain text."""
         try:
             return msgspec.json.decode(self.raw)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             return _lenient(self.raw)
 
     def read(self, shape: Reader) -> Any:

@@ -26,10 +26,15 @@ def stamped(data: Data, known: Governance, user: str) -> Data:
         out = {**out, "tags": _stamped(data["tags"])}
     if (data.get("certification") or {}).get("tagLabel", {}).get("appliedAt", "") == "":
         out = {**out, **_certification(data, known, user)}
-    for column in every(data.get("columns", [])):
-        if column["tags"]:
-            column["tags"] = _stamped(column["tags"])
+    columns = data.get("columns", [])
+    if any(not label.get("appliedAt") for column in every(columns) for label in column["tags"]):
+        out = {**out, "columns": [_stamped_column(column) for column in columns]}
     return out
+
+
+def _stamped_column(column: Data) -> Data:
+    children = [_stamped_column(child) for child in column["children"]]
+    return {**column, "tags": _stamped(column["tags"]), "children": children}
 
 
 def _certification(data: Data, known: Governance, user: str) -> Data:

@@ -10,7 +10,7 @@ from tests.standins.openmetadata.names import quoted
 Data = dict[str, Any]
 
 
-def complete(kind: Kind, data: Data, fqn: str) -> None:
+def complete(kind: Kind, data: Data, name: str, fqn: str) -> None:
     """Fill in what the server adds to the parts of an entity."""
     if "columns" in data:
         qualify(data["columns"], fqn)
@@ -19,13 +19,13 @@ def complete(kind: Kind, data: Data, fqn: str) -> None:
         with_lists(model["columns"])
         qualify(model["columns"], fqn)
         data["dataModel"] = {"isPartitioned": False, **model}
-    for name in ("messageSchema", "requestSchema", "responseSchema"):
-        if name in data:
-            qualify(data[name].get("schemaFields", []), fqn)
+    for schema in ("messageSchema", "requestSchema", "responseSchema"):
+        if schema in data:
+            qualify(data[schema].get("schemaFields", []), fqn)
     if "tasks" in data:
         data["tasks"] = [_task(task, fqn) for task in data["tasks"]]
     if "connection" in data:
-        data["connection"] = _connection(data)
+        data["connection"] = _connection(data, name)
 
 
 _TASK_ORDER = "name displayName fullyQualifiedName description sourceUrl downstreamTasks taskType taskSQL tags".split()
@@ -36,7 +36,7 @@ def _task(task: Data, fqn: str) -> Data:
     return {name: full[name] for name in dict.fromkeys((*_TASK_ORDER, *full)) if name in full}
 
 
-def _connection(data: Data) -> Data:
+def _connection(data: Data, name: str) -> Data:
     """Check that a connection is of the type of its service."""
     config = dict(data["connection"].get("config", {}))
     wanted = data["serviceType"]
@@ -44,7 +44,7 @@ def _connection(data: Data) -> Data:
     if given != wanted:
         raise Refused(
             400,
-            f"Failed to convert [{data['name']}] to type [{wanted}]. Review the connection.\nCannot construct instance of "
+            f"Failed to convert [{name}] to type [{wanted}]. Review the connection.\nCannot construct instance of "
             f"`org.openmetadata.schema.services.connections.database.{wanted}Connection${wanted}Type`, problem: {given}\n"
             " at [Source: UNKNOWN; byte offset: #UNKNOWN] (through reference chain: "
             f'org.openmetadata.schema.services.connections.database.{wanted}Connection["type"])',

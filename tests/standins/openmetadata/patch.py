@@ -17,7 +17,7 @@ from tests.standins.openmetadata.shapes import text
 from tests.standins.openmetadata.state import Data, Entity, Store
 from tests.standins.openmetadata.text import stored
 from tests.standins.openmetadata.versions import Outcome, settle_patch
-from tests.standins.openmetadata.views import DELETED, View, render
+from tests.standins.openmetadata.views import DELETED, View, render, without_labels
 
 _DOCUMENT = View(shows=DELETED.shows, if_set=DELETED.if_set, href=False, reference_href=False)
 
@@ -36,7 +36,11 @@ def patch(store: Store, entity: Entity, operations: Any, who: Principal, locked:
     new = _taken(store, entity, before, document, who)
     change = Change()
     compare(entity.kind, entity.data, new, change)
-    return settle_patch(store, entity, new, change, who, locked)
+    outcome = settle_patch(store, entity, new, change, who, locked)
+    if document.get("name") != entity.name and "columns" in new:
+        # The name stays, but the server files the labels of the columns under the new one: later reads miss them.
+        entity.data = {**entity.data, "columns": without_labels(new["columns"])}
+    return outcome
 
 
 def apply(document: Data, operations: list[Data]) -> None:
@@ -125,9 +129,6 @@ def _taken(store: Store, entity: Entity, before: Data, document: Data, who: Prin
         new["description"] = stored(new.get("description", ""))
     if document.get("columns") != before.get("columns"):
         _take_columns(store, entity, new, who)
-    if document.get("name") != entity.name and "columns" in new:
-        # The name stays, but the server files the labels of the columns under the new one, and they are lost.
-        new["columns"] = [{**column, "tags": []} for column in new["columns"]]
     if document.get("tags") != before.get("tags"):
         new["tags"] = applied(store.governance.labels(document.get("tags") or []), who.name)
     _take_references(store, kind.name, new, before, document)

@@ -37,8 +37,7 @@ def settle(
         nothing = Change().described(old["version"], None)
         return Outcome(entity, "entityNoChange", {**new, "incrementalChangeDescription": nothing})
     now = store.now()
-    notes = _summary(old, change, who, now) if summary else None
-    described = change.described(old["version"], notes)
+    described = change.described(old["version"], _summary(old, change, who, now) if summary else None)
     entity.history.append(old)
     entity.data = {
         **new,
@@ -61,7 +60,7 @@ def settle_patch(store: Store, entity: Entity, new: Data, change: Change, who: P
         nothing = outcome.data["incrementalChangeDescription"]
         outcome.data = {**outcome.data, "changeDescription": nothing}
         return outcome
-    if locked or not _joins(old, who, store.now()) or not entity.history:
+    if locked or not entity.history or not _joins(old, who, store.now()):
         return settle(store, entity, new, change, who)
     return _consolidate(store, entity, new, change, who)
 
@@ -72,27 +71,24 @@ def _joins(old: Data, who: Principal, now: int) -> bool:
 
 
 def _consolidate(store: Store, entity: Entity, new: Data, change: Change, who: Principal) -> Outcome:
+    """Make the last version once more, with this change in it; the answer tells of this change alone."""
     old, before = entity.data, entity.history[-1]
     now = store.now()
     whole = Change()
     compare(entity.kind, before, new, whole)
-    notes = {}
     if whole:
-        notes = _summary(before, whole, who, now, source=False)
-        kept = (old.get("changeDescription") or {}).get("changeSummary") or {}
-        notes |= {name: note for name, note in kept.items() if name not in change.names() and name in notes}
         stamp = {"version": next_version(before["version"], whole), "updatedAt": now, "updatedBy": who.name}
-        stamp["changeDescription"] = whole.described(before["version"], notes)
+        stamp["changeDescription"] = whole.described(before["version"], _summary(before, whole, who, now))
     else:
         # The changes cancel out: the version before is the present one again.
         entity.history.pop()
         stamp = {name: before[name] for name in ("version", "updatedAt", "updatedBy")}
         stamp["changeDescription"] = before.get("changeDescription")
-        notes = (before.get("changeDescription") or {}).get("changeSummary") or {}
-    described = change.described(old["version"], notes)
-    entity.data = {**new, **stamp, "incrementalChangeDescription": described}
-    entity.data = {name: value for name, value in entity.data.items() if value is not None}
-    return Outcome(entity, "entityUpdated", {**entity.data, "changeDescription": described})
+    stamp["incrementalChangeDescription"] = change.described(old["version"], _summary(old, change, who, now))
+    entity.data = {name: value for name, value in {**new, **stamp}.items() if value is not None}
+    answered = change.described(old["version"], _summary(old, change, who, now, source=False))
+    both = dict.fromkeys(("changeDescription", "incrementalChangeDescription"), answered)
+    return Outcome(entity, "entityUpdated", {**entity.data, **both})
 
 
 def _summary(old: Data, change: Change, who: Principal, now: int, source: bool = True) -> Data:
