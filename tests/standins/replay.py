@@ -16,7 +16,17 @@ Json = dict[str, Any]
 RECORDED = Path(__file__).parent.parent / "data" / "openmetadata-2.0"
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 #: What no two servers have in common: moments, addresses, and entity tags.
-_MOMENTS = {"updatedAt", "createdAt", "changedAt", "appliedDate", "expiryDate", "appliedAt", "href", "after", "before"}
+_MOMENTS = {
+    "updatedAt",
+    "createdAt",
+    "changedAt",
+    "appliedDate",
+    "expiryDate",
+    "appliedAt",
+    "href",
+    "after",
+    "before",
+}
 _TAG = re.compile(r'(Current ETag: )"[0-9a-f]+"')
 _DOCUMENT = re.compile(r"The JSON Object '.*' contains", re.DOTALL)
 #: What the stand-in knows of labels is what a test tells it.
@@ -139,9 +149,11 @@ class Replay:
         self.learn_ids(wanted["body"], body)
         out = [f"status {status} instead of {wanted['status']}: {body}"] if status != wanted["status"] else []
         recorded = {name.lower(): value for name, value in wanted["headers"].items()}
-        for name in ("x-openmetadata-change", "www-authenticate"):
-            if headers.get(name) != recorded.get(name):
-                out.append(f"{name}: {headers.get(name)!r} instead of {recorded.get(name)!r}")
+        out += [
+            f"{name}: {headers.get(name)!r} instead of {recorded.get(name)!r}"
+            for name in ("x-openmetadata-change", "www-authenticate")
+            if headers.get(name) != recorded.get(name)
+        ]
         if ("etag" in headers) != ("etag" in recorded):
             out.append(f"ETag: {headers.get('etag')}")
         if body is not None and headers.get("content-type", "").partition(";")[0] != _media(recorded):
@@ -202,7 +214,9 @@ def _normal_object(value: Json) -> Json:
 def compare(recorded: Any, ours: Any, path: str = "") -> list[str]:
     """Tell where two answers differ."""
     if isinstance(recorded, dict) and isinstance(ours, dict):
-        out = [f"{path}.{name} is missing: {json.dumps(recorded[name])[:200]}" for name in recorded if name not in ours]
+        out = [
+            f"{path}.{name} is missing: {json.dumps(recorded[name])[:200]}" for name in recorded if name not in ours
+        ]
         out += [f"{path}.{name} is too much: {json.dumps(ours[name])[:200]}" for name in ours if name not in recorded]
         for name in recorded.keys() & ours.keys():
             out += compare(recorded[name], ours[name], f"{path}.{name}")

@@ -68,7 +68,12 @@ _RICH = {
     "inputs": [{"datasetFQN": "lb_nope.a.b.c", "columns": ["id"], "rowCount": 10, "sizeBytes": 100, "version": "7"}],
     "outputs": [{"datasetFQN": "lb_nope.a.b.d", "rowCount": 9, "sizeBytes": 90, "mode": "overwrite"}],
     "metrics": {"totalRowsProcessed": 9},
-    "error": {"errorType": "AnalysisException", "errorMessage": "boom", "stackTrace": "at x\nat y", "failedTask": "load"},
+    "error": {
+        "errorType": "AnalysisException",
+        "errorMessage": "boom",
+        "stackTrace": "at x\nat y",
+        "failedTask": "load",
+    },
 }
 #: Statuses of an earlier pass over the same pipeline.
 _EARLIER = [
@@ -152,7 +157,10 @@ STEPS: dict[str, dict[str, list[Json]]] = {
 }
 
 #: Recorded ids of tables that no recorded answer shows.
-_UNSHOWN = {"3e5e76cc-f6a3-4bc3-88ff-cc570a3a8990": "lb_err.d.s.rb0", "7b33f771-2452-4714-94f2-aa997825a53f": "lb_err.d.s.rb1"}
+_UNSHOWN = {
+    "3e5e76cc-f6a3-4bc3-88ff-cc570a3a8990": "lb_err.d.s.rb0",
+    "7b33f771-2452-4714-94f2-aa997825a53f": "lb_err.d.s.rb1",
+}
 #: The recorded id of a domain whose name no recorded answer shows.
 _OTHER_DOMAIN = "860819ba-d89d-4d6c-83aa-53d76d1e3054"
 
@@ -169,7 +177,13 @@ def govern(replay: Replay) -> None:
     }.items():
         for name in names:
             known.add_tag(classification, name)
-    for classification, name in [("Tier", "Tier1"), ("Tier", "Tier2"), ("Tier", "Tier3"), ("lbExcl", "A"), ("lbExcl", "B")]:
+    for classification, name in [
+        ("Tier", "Tier1"),
+        ("Tier", "Tier2"),
+        ("Tier", "Tier3"),
+        ("lbExcl", "A"),
+        ("lbExcl", "B"),
+    ]:
         known.add_tag(classification, name, exclusive=True)
     known.add_tag("lbGlossary", "Customer", source="Glossary")
     things = [known.add("user", "lb_alice"), known.add("user", "lb_bob"), known.add("team", "lbTeam")]

@@ -15,7 +15,7 @@ from tests.standins.openmetadata.text import stored
         ("a < b & c > d", "a &lt; b &amp; c &gt; d"),
         ("array<string>", "array"),
         ("<b>bold", "<b>bold</b>"),
-        ("it's \"x\" `y` a@b +1=2", "it&#39;s &#34;x&#34; &#96;y&#96; a&#64;b &#43;1&#61;2"),
+        ('it\'s "x" `y` a@b +1=2', "it&#39;s &#34;x&#34; &#96;y&#96; a&#64;b &#43;1&#61;2"),
         ("{{x}}", "{<!-- -->{x}}"),
         ("<script>alert(1)</script>x", "x"),
         ("\U0001f600\x00", "&#x1f600;"),

@@ -197,7 +197,7 @@ def _faulty(fault: Fault) -> Response:
 async def _wait(fault: Fault) -> None:
     if fault.seconds:
         await asyncio.sleep(fault.seconds)
-    while fault.until is not None and not fault.until.is_set():
+    while fault.until is not None and not fault.until.is_set():  # noqa: ASYNC110 - a thread of the test sets it
         await asyncio.sleep(0.005)
 
 
@@ -209,6 +209,3 @@ async def _close(scope: Scope, receive: Receive) -> None:
     abort()
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-

@@ -3,13 +3,12 @@
 from typing import Any
 
 from tests.standins.openmetadata import entities
-from tests.standins.openmetadata.access import Principal
 from tests.standins.openmetadata.columns import with_lists
 from tests.standins.openmetadata.errors import Refused, Unreadable, unreadable, violated
 from tests.standins.openmetadata.exchange import Answer, Call
 from tests.standins.openmetadata.kinds import Kind
 from tests.standins.openmetadata.labels import stamped
-from tests.standins.openmetadata.state import Data, Store
+from tests.standins.openmetadata.state import Data
 
 _NULL_ROW = "HV000116: The object to be validated must not be null."
 
@@ -25,13 +24,7 @@ def replace(call: Call, kind: Kind) -> Answer:
     good, bad = [], []
     for row, faults in read:
         try:
-            if row is None:
-                raise Refused(400, _NULL_ROW)
-            if faults:
-                raise violated(*sorted(set(faults)), prefix="")
-            if (reason := call.failing.get(row["name"])) is not None:
-                raise Refused(400, reason)
-            fqn = _write(call.store, kind, row, call.who, call.flag("overrideMetadata"))
+            fqn = _write(call, kind, row, faults)
             good.append({"request": fqn, "status": status, "hasSideEffects": False})
         except Refused as refused:
             bad.append(_failed(kind, row, refused))
@@ -51,15 +44,22 @@ def _read(kind: Kind, row: Any) -> tuple[Data | None, list[str]]:
     return read, faults
 
 
-def _write(store: Store, kind: Kind, row: Data, who: Principal, override: bool) -> str:
+def _write(call: Call, kind: Kind, row: Data | None, faults: list[str]) -> str:
+    if row is None:
+        raise Refused(400, _NULL_ROW)
+    if faults:
+        raise violated(*sorted(set(faults)), prefix="")
+    if (reason := call.failing.get(row["name"])) is not None:
+        raise Refused(400, reason)
+    store, override = call.store, call.flag("overrideMetadata")
     wanted = entities.prepare(store, kind, row)
     entity = entities.existing(store, wanted)
     if entity is not None and not override and not entity.deleted:
         given = row.get("sourceHash")
         if given is not None and given == entity.data.get("sourceHash"):
             return entity.fqn
-    outcome = entities.put(store, wanted, who, bulk=True, override=override)
-    outcome.entity.data = stamped(outcome.entity.data, store.governance, who.name)
+    outcome = entities.put(store, wanted, call.who, bulk=True, override=override)
+    outcome.entity.data = stamped(outcome.entity.data, store.governance, call.who.name)
     return outcome.entity.fqn
 
 

@@ -5,15 +5,15 @@ from typing import Any
 
 from tests.standins.openmetadata.changes import Change, json_text
 from tests.standins.openmetadata.errors import Refused
-from tests.standins.openmetadata.names import quoted
+from tests.standins.openmetadata.names import quoted, words
 
 Column = dict[str, Any]
 
 _NEED_LENGTH = frozenset({"CHAR", "VARCHAR", "BINARY", "VARBINARY"})
-_ORDER = (
+_ORDER = words(
     "name displayName dataType arrayDataType dataLength precision scale dataTypeDisplay description fullyQualifiedName "
     "tags constraint ordinalPosition jsonSchema children"
-).split()
+)
 #: Properties of a column whose change is mentioned by the property's name.
 _COMPARED = ("description", "displayName", "dataTypeDisplay", "dataLength", "precision", "scale", "constraint")
 

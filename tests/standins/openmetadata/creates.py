@@ -87,7 +87,9 @@ FIELD.fields = {
 }
 TASK = Shape(
     {
-        **dict.fromkeys(("displayName", "fullyQualifiedName", "description", "sourceUrl", "taskType", "taskSQL"), text),
+        **dict.fromkeys(
+            ("displayName", "fullyQualifiedName", "description", "sourceUrl", "taskType", "taskSQL"), text
+        ),
         **dict.fromkeys(("name", "startDate", "endDate"), text),
         "downstreamTasks": listing(text),
         "tags": listing(LABEL),
@@ -158,9 +160,7 @@ TABLE = Shape(
     ),
     required="name databaseSchema",
 )
-_DATA_MODEL = Shape(
-    {"isPartitioned": flag, "columns": listing(COLUMN), "generatedAt": moment}, required="columns"
-)
+_DATA_MODEL = Shape({"isPartitioned": flag, "columns": listing(COLUMN), "generatedAt": moment}, required="columns")
 CONTAINER = Shape(
     _below(
         "service",

@@ -127,7 +127,7 @@ def make(store: Store, wanted: Wanted, who: Principal) -> Outcome:
 
 def _merged(old: Data, wanted: Wanted, protect: bool) -> Data:
     """Put the request over what is stored; what is left out goes, but for what the server protects."""
-    new = {**old, **{name: None for name in (*wanted.kind.own, *_TEXTS)}, **wanted.data}
+    new = {**old, **dict.fromkeys((*wanted.kind.own, *_TEXTS)), **wanted.data}
     new["serviceType"] = old.get("serviceType")
     for name in ("lifeCycle", "connection", "owners", "domains"):
         if not wanted.data.get(name) and old.get(name):
@@ -196,4 +196,3 @@ def _restore_children(store: Store, entity: Entity, who: Principal) -> None:
     for child in entity.children.values():
         if child.deleted:
             restore(store, child, who, nested=True)
-

@@ -89,7 +89,9 @@ class Governance:
     def by_name(self, type_: str, names: list[str]) -> list[Thing]:
         out = []
         for name in names:
-            found = [t for (kind, _), t in self.things.items() if kind == type_ and joined("", t.name) == normal(name)]
+            found = [
+                t for (kind, _), t in self.things.items() if kind == type_ and joined("", t.name) == normal(name)
+            ]
             if not found:
                 raise not_found(type_, name)
             out.append(found[0])

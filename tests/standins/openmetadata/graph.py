@@ -14,7 +14,9 @@ def graph(store: Store, base: str, entity: Entity, up: int, down: int) -> Data:
     return out
 
 
-def _walk(store: Store, base: str, at: str, depth: int, nodes: dict[str, Data], edges: list[Data], upwards: bool) -> None:
+def _walk(
+    store: Store, base: str, at: str, depth: int, nodes: dict[str, Data], edges: list[Data], upwards: bool
+) -> None:
     if depth == 0:
         return
     near = sorted((store.edges_to if upwards else store.edges_from).get(at, ()))

@@ -8,6 +8,11 @@ _NAME = re.compile(r'(?:(?!::)[^>"\x00-\x1f])*')
 _SEGMENT = re.compile(r'"(?:[^"]|"")*"|[^.]+')
 
 
+def words(text: str) -> list[str]:
+    """Read a list that is written as one text."""
+    return text.split()
+
+
 def is_name(text: str) -> bool:
     """Tell whether the server takes this text as a name."""
     return _NAME.fullmatch(text) is not None
@@ -27,5 +32,7 @@ def normal(fqn: str) -> str:
     if '"' not in fqn:
         return fqn
     segments = _SEGMENT.findall(fqn)
-    bare = [s[1:-1].replace('""', '"') if s.startswith('"') and s.endswith('"') and len(s) > 1 else s for s in segments]
+    bare = [
+        s[1:-1].replace('""', '"') if s.startswith('"') and s.endswith('"') and len(s) > 1 else s for s in segments
+    ]
     return ".".join(quoted(segment) for segment in bare)

@@ -28,7 +28,17 @@ def complete(kind: Kind, data: Data, name: str, fqn: str) -> None:
         data["connection"] = _connection(data, name)
 
 
-_TASK_ORDER = "name displayName fullyQualifiedName description sourceUrl downstreamTasks taskType taskSQL tags".split()
+_TASK_ORDER = [
+    "name",
+    "displayName",
+    "fullyQualifiedName",
+    "description",
+    "sourceUrl",
+    "downstreamTasks",
+    "taskType",
+    "taskSQL",
+    "tags",
+]
 
 
 def _task(task: Data, fqn: str) -> Data:

@@ -2,18 +2,19 @@
 
 from tests.standins.openmetadata.errors import Refused
 from tests.standins.openmetadata.kinds import Kind
+from tests.standins.openmetadata.names import words
 
-_COMMON = (
+_COMMON = words(
     "certification changeDescription children dataContract dataProducts deleted description displayName domains "
     "entityStatus experts extension followers fullyQualifiedName href id impersonatedBy incrementalChangeDescription "
     "lifeCycle name owners reviewers service serviceType sourceHash sourceUrl style tags updatedAt updatedBy usageSummary "
     "version votes"
-).split()
-_TABLE = (
+)
+_TABLE = words(
     "columns compressionCodec compressionEnabled compressionStrategy customMetrics dataModel database databaseSchema "
     "fileFormat joins location locationPath pipelineObservability processedLineage profile queries retentionPeriod "
     "sampleData schemaDefinition tableConstraints tablePartition tableProfilerConfig tableType testSuite"
-).split()
+)
 
 
 def check_field(kind: Kind, name: str) -> None:

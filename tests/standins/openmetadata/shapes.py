@@ -157,7 +157,5 @@ class Shape:
                 out[name] = value
             elif value is not None:
                 out[name] = read(value, faults, name)
-        for name in self.required:
-            if name not in out:
-                faults.append(f"{name} must not be null")
+        faults.extend(f"{name} must not be null" for name in self.required if name not in out)
         return out

@@ -12,6 +12,10 @@ from tests.standins.openmetadata.lineage import shown
 from tests.standins.openmetadata.server import Server
 from tests.standins.openmetadata.state import Data, Store
 
+BOT_TOKEN = "bot.standin.token"
+ADMIN_TOKEN = "admin.standin.token"
+EXPIRED_TOKEN = "expired.standin.token"
+ADMIN_PASSWORD = "admin"
 _PEOPLE = ("owners", "domains", "dataProducts")
 
 
@@ -21,10 +25,10 @@ class OpenMetadata:
     def __init__(
         self,
         *,
-        bot_token: str = "bot.standin.token",
-        admin_token: str = "admin.standin.token",
-        expired_token: str = "expired.standin.token",
-        admin_password: str = "admin",
+        bot_token: str = BOT_TOKEN,
+        admin_token: str = ADMIN_TOKEN,
+        expired_token: str = EXPIRED_TOKEN,
+        admin_password: str = ADMIN_PASSWORD,
         port: int = 0,
     ) -> None:
         self.bot_token = bot_token

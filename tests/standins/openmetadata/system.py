@@ -15,7 +15,16 @@ _REVISION = "b9a7ede6609c25a5f12032ed60167b057c4affbb"
 _BUILT = 1794997228229
 _CHECKS = ("database", "searchInstance", "pipelineServiceClient", "jwks", "migrations")
 _MORE_CHECKS = ("Object Storage", "Search Reindex Status")
-_OPERATIONS = ("Create", "Delete", "ViewAll", "EditAll", "EditDescription", "EditDisplayName", "EditTags", "EditOwners")
+_OPERATIONS = (
+    "Create",
+    "Delete",
+    "ViewAll",
+    "EditAll",
+    "EditDescription",
+    "EditDisplayName",
+    "EditTags",
+    "EditOwners",
+)
 _LOGIN = Shape({"email": text, "password": text}, required="email password")
 
 

@@ -3,9 +3,13 @@
 import html
 import re
 
+from tests.standins.openmetadata.names import words
+
 _KEPT = frozenset(
-    "a b big blockquote br code col colgroup del div em font h1 h2 h3 h4 h5 h6 hr i img ins li o ol p pre s small span "
-    "strike strong sub sup table tbody td tfoot th thead tr tt u ul".split()
+    words(
+        "a b big blockquote br code col colgroup del div em font h1 h2 h3 h4 h5 h6 hr i img ins li o ol p pre s small span "
+        "strike strong sub sup table tbody td tfoot th thead tr tt u ul"
+    )
 )
 _EMPTY = frozenset({"br", "col", "hr", "img"})
 _TAG = re.compile(r"<!--.*?-->|<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:\"[^\"]*\"|'[^']*'|[^'\">])*)>", re.DOTALL)

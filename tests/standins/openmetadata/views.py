@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 from tests.standins.openmetadata.kinds import RELATIONS
 from tests.standins.openmetadata.state import Data, Entity
