@@ -1,8 +1,13 @@
 """What a test can let go wrong, as a client sees it."""
 
+import asyncio
 import base64
+import signal
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import httpx
 import pytest
@@ -20,6 +25,7 @@ from tests.standins.openmetadata import (
     stall,
 )
 
+ROOT = Path(__file__).parent.parent.parent
 TABLES = ("PUT", "/api/v1/tables")
 NAME = ("table", "svc.d.s.t")
 
@@ -49,8 +55,6 @@ class _InProcess(httpx.BaseTransport):
         self.inner = httpx.ASGITransport(server.app)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        import asyncio
-
         async def ask() -> httpx.Response:
             response = await self.inner.handle_async_request(request)
             content = await response.aread()
@@ -171,8 +175,6 @@ def test_of_several_puts_of_one_new_entity_one_creates_it(standin):
 
 
 def test_of_two_puts_under_way_at_once_one_is_refused():
-    import asyncio
-
     async def both() -> list[int]:
         server = OpenMetadata()
         headers = {"Authorization": f"Bearer {server.bot_token}"}
@@ -191,3 +193,13 @@ def test_a_person_signs_in_with_a_password(standin, password, status):
     _, client = standin
     given = {"email": "admin@open-metadata.org", "password": base64.b64encode(password.encode()).decode()}
     assert client.post("/users/login", json=given).status_code == status
+
+
+def test_a_person_starts_it_and_gets_a_url_and_tokens():
+    command = [sys.executable, "-m", "tests.standins.openmetadata", "--port", "0"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        said = [process.stdout.readline().partition(": ")[2].strip() for _ in range(3)]
+        headers = {"Authorization": f"Bearer {said[1]}"}
+        assert httpx.get(f"{said[0]}/v1/users/loggedInUser", headers=headers).json()["isBot"] is True
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0

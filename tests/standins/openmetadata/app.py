@@ -203,7 +203,7 @@ async def _wait(fault: Fault) -> None:
 
 async def _close(scope: Scope, receive: Receive) -> None:
     """Close the connection without an answer; without a connection, fail as a client would see it."""
-    abort: Callable[[], None] | None = scope.get("extensions", {}).get("abort")
+    abort: Callable[[], None] | None = scope.get("extensions", {}).get("abort", {}).get("now")
     if abort is None:
         raise httpx.ReadError("connection closed without an answer")
     abort()

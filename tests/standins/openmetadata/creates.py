@@ -128,8 +128,8 @@ _ASSET: dict[str, Reader] = {
 
 def service(types: tuple[str, ...] | list[str]) -> Shape:
     connection = Shape({"config": mapping})
-    fields = {**_COMMON, "serviceType": choice(*types), "connection": connection, "ingestionRunner": REFERENCE}
-    return Shape(fields, required="name serviceType")
+    more: dict[str, Reader] = {"serviceType": choice(*types), "connection": connection, "ingestionRunner": REFERENCE}
+    return Shape({**_COMMON, **more}, required="name serviceType")
 
 
 def _below(parent: str, more: dict[str, Reader]) -> dict[str, Reader]:

@@ -1,5 +1,6 @@
 """A call as handlers see it, and what they answer."""
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs
@@ -76,8 +77,6 @@ class BrokenJson(Exception):
 
 
 def _lenient(raw: bytes) -> Any:
-    import json
-
     def no_constant(name: str) -> Any:
         raise BrokenJson(f"Non-standard token '{name}'")
 

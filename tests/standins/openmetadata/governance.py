@@ -99,7 +99,7 @@ class Governance:
 
     def labels(self, raw: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Complete labels; sorted, each once."""
-        out = {}
+        out: dict[str, dict[str, Any]] = {}
         for label in raw:
             source = label.get("source", "Classification")
             tag = self.tags.get((source, normal(label["tagFQN"])))

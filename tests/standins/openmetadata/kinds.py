@@ -46,7 +46,7 @@ class Kind:
         return self.tracked + self.silent
 
 
-_BOTH = {"domains": [], "dataProducts": []}
+_BOTH: dict[str, list[Any]] = {"domains": [], "dataProducts": []}
 
 
 def _service(name: str, types: tuple[str, ...] | list[str]) -> Kind:

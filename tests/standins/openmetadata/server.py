@@ -17,7 +17,7 @@ class _Protocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self.scope["extensions"] = {"abort": self.transport.abort}
+        self.scope["extensions"] = {"abort": {"now": self.transport.abort}}
 
 
 class _Uvicorn(uvicorn.Server):
