@@ -165,3 +165,46 @@ def test_pages_follow_one_another_to_the_end(standin):
             break
         after = {"after": page["paging"]["after"]}
     assert seen == [f"t{number:02}" for number in range(25)]
+
+
+@pytest.mark.parametrize(
+    ("operation", "status"),
+    [
+        ({"op": "add", "path": "/description", "value": "x"}, 200),
+        ({"op": "add", "path": "description", "value": "x"}, 500),
+        ({"op": "add", "path": "/description/x", "value": "x"}, 400),
+        ({"op": "nope", "path": "/description"}, 400),
+        ({"op": "add", "path": "/tags/-", "value": {"tagFQN": "C.Nope"}}, 404),
+        ({"op": "add", "path": "/tags/-", "value": {"source": "Classification"}}, 400),
+        ({"op": "add", "path": "/tags/-", "value": {"tagFQN": "C.A", "nope": 1}}, 400),
+        ({"op": "add", "path": "/columns/0/dataType", "value": "NOPE"}, 400),
+        ({"op": "add", "path": "/columns/7/description", "value": "x"}, 500),
+        ({"op": "add", "path": "/nope", "value": "x"}, 400),
+        ({"op": "add", "path": "/displayName", "value": "x"}, 403),
+        ({"op": "copy", "from": "/name", "path": "/description"}, 200),
+        ({"op": "move", "from": "/nope", "path": "/description"}, 400),
+    ],
+)
+def test_a_patch_is_taken_or_refused_as_a_whole(standin, operation, status):
+    server, client = standin
+    put(client, "/tables", **table("t"))
+    before = server.state()
+    answer = patch(client, "/tables/name/svc.d.s.t", operation)
+    assert (answer.status_code, answer.status_code != 200 and before != server.state()) == (status, False), (
+        answer.text
+    )
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/tables?limit=abc",
+        "/lineage/table/name/svc.d.s.t?upstreamDepth=x",
+        "/pipelines/svc.p/status?startTs=a&endTs=b",
+        "/tables/abc",
+    ],
+)
+def test_a_text_for_a_number_is_a_path_that_does_not_exist(standin, path):
+    _, client = standin
+    answer = client.get(path)
+    assert (answer.status_code, answer.json()["message"]) == (404, "HTTP 404 Not Found")

@@ -2,8 +2,11 @@
 
 from typing import Any
 
+from tests.standins.openmetadata.creates import LABEL
 from tests.standins.openmetadata.errors import Refused
+from tests.standins.openmetadata.shapes import Shape, whole
 
+CERTIFICATION = Shape({"tagLabel": LABEL, "appliedDate": whole, "expiryDate": whole}, required="tagLabel")
 _VALID_MS = 30 * 24 * 3600 * 1000
 
 

@@ -48,7 +48,8 @@ LABEL = Shape(
         "appliedAt": text,
         "appliedBy": text,
         "metadata": anything,
-    }
+    },
+    required="tagFQN",
 )
 _ACCESS = Shape({"timestamp": whole, "accessedBy": REFERENCE, "accessedByAProcess": text}, required="timestamp")
 LIFE_CYCLE = Shape(dict.fromkeys(("created", "updated", "accessed"), _ACCESS))

@@ -7,7 +7,7 @@ from tests.standins.openmetadata.errors import Refused, not_found, violated
 from tests.standins.openmetadata.exchange import Answer, Call
 from tests.standins.openmetadata.graph import graph
 from tests.standins.openmetadata.kinds import BY_NAME
-from tests.standins.openmetadata.patch import apply
+from tests.standins.openmetadata.patch import apply, operations_in
 from tests.standins.openmetadata.state import Data, Entity
 
 _DEEPEST = 3
@@ -55,7 +55,7 @@ def _patched(call: Call, start: str, end: str) -> Answer:
         ends = f"{call.args['fromType']} {start} and {call.args['toType']} {end}"
         raise Refused(404, f"Lineage edge not found between {ends}")
     new = copy.deepcopy(details)
-    apply(new, call.json())
+    apply(new, operations_in(call.json()))
     changed = new != details
     if changed:
         new |= {"updatedAt": call.store.now(), "updatedBy": call.who.name}
@@ -82,7 +82,7 @@ def delete_by_source(call: Call) -> Answer:
 
 def around(call: Call) -> Answer:
     """Answer the graph around an entity, up to three steps in each direction."""
-    depths = {side: int(call.query.get(f"{side}Depth", "1")) for side in ("downstream", "upstream")}
+    depths = {side: call.number(f"{side}Depth", 1) for side in ("downstream", "upstream")}
     deep = [side for side, depth in depths.items() if depth > _DEEPEST]
     if deep:
         raise violated(*(f"{side}Depth must be less than or equal to {_DEEPEST}" for side in deep))

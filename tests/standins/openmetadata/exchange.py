@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 import msgspec
 
 from tests.standins.openmetadata.access import Principal
-from tests.standins.openmetadata.errors import Refused, Unreadable, unreadable, violated
+from tests.standins.openmetadata.errors import Refused, Unreadable, no_route, unreadable, violated
 from tests.standins.openmetadata.kinds import Kind
 from tests.standins.openmetadata.shapes import Reader
 from tests.standins.openmetadata.state import Store
@@ -67,6 +67,13 @@ class Call:
         if faults:
             raise violated(*sorted(set(faults)))
         return value
+
+    def number(self, name: str, default: int | None = None) -> int:
+        """Read a number of the query; a text in its place is a path that does not exist."""
+        try:
+            return int(self.query[name]) if name in self.query or default is None else default
+        except ValueError:
+            raise no_route() from None
 
     def flag(self, name: str) -> bool:
         return self.query.get(name, "").lower() == "true"

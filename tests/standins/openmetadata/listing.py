@@ -5,7 +5,7 @@ import binascii
 import json
 from typing import Any
 
-from tests.standins.openmetadata.errors import Refused, no_route, violated
+from tests.standins.openmetadata.errors import Refused, violated
 from tests.standins.openmetadata.exchange import Answer, Call, check_fields, check_include
 from tests.standins.openmetadata.kinds import Kind
 from tests.standins.openmetadata.reading import shown
@@ -19,7 +19,7 @@ def entities(call: Call, kind: Kind) -> Answer:
     """Answer one page of the entities of a kind."""
     fields = check_fields(kind, call.query)
     include = check_include(call.query)
-    limit = _limit(call.query.get("limit", "10"))
+    limit = _limit(call.number("limit", 10))
     if "after" in call.query and "before" in call.query:
         raise Refused(400, "Only one of before or after query parameter allowed")
     found = [entity for entity in call.store.in_order(kind) if _fits(entity, include, call.query)]
@@ -28,11 +28,7 @@ def entities(call: Call, kind: Kind) -> Answer:
     return Answer(body={"data": [shown(call, entity, fields) for entity in page], "paging": paging})
 
 
-def _limit(raw: str) -> int:
-    try:
-        limit = int(raw)
-    except ValueError:
-        raise no_route() from None
+def _limit(limit: int) -> int:
     if limit < 0:
         raise violated("limit must be greater than or equal to 0")
     if limit > _MOST:

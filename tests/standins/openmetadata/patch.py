@@ -6,14 +6,15 @@ from typing import Any
 
 from tests.standins.openmetadata import columns as column_rules
 from tests.standins.openmetadata.access import Principal, check_patch
-from tests.standins.openmetadata.certification import certified
+from tests.standins.openmetadata.certification import CERTIFICATION, certified
 from tests.standins.openmetadata.changes import Change
 from tests.standins.openmetadata.comparison import compare
-from tests.standins.openmetadata.errors import Refused, Unreadable, unhandled, unreadable
+from tests.standins.openmetadata.creates import LABEL
+from tests.standins.openmetadata.errors import Refused, Unreadable, unhandled, unreadable, violated
 from tests.standins.openmetadata.governance import check_domains, check_owners, check_products
 from tests.standins.openmetadata.labels import applied
 from tests.standins.openmetadata.patched_fields import check_field
-from tests.standins.openmetadata.shapes import text
+from tests.standins.openmetadata.shapes import Reader, listing, text
 from tests.standins.openmetadata.state import Data, Entity, Store
 from tests.standins.openmetadata.text import stored
 from tests.standins.openmetadata.versions import Outcome, settle_patch
@@ -22,11 +23,20 @@ from tests.standins.openmetadata.views import DELETED, View, render, without_lab
 _DOCUMENT = View(shows=DELETED.shows, if_set=DELETED.if_set, href=False, reference_href=False)
 
 
-def patch(store: Store, entity: Entity, operations: Any, who: Principal, locked: bool) -> Outcome:
-    """Apply a JSON Patch to an entity."""
-    if not isinstance(operations, list) or not all(isinstance(operation, dict) for operation in operations):
+def operations_in(raw: Any) -> list[Data]:
+    """Read the operations of a patch."""
+    if not isinstance(raw, list) or not all(isinstance(operation, dict) for operation in raw):
         raise unreadable()
-    check_patch(who, [operation.get("path", "") for operation in operations])
+    for operation in raw:
+        for pointer in (operation.get("path"), operation.get("from", "/")):
+            if not isinstance(pointer, str) or not pointer.startswith("/"):
+                raise unhandled("Error processing JSON Patch")
+    return raw
+
+
+def patch(store: Store, entity: Entity, operations: list[Data], who: Principal, locked: bool) -> Outcome:
+    """Apply a JSON Patch to an entity."""
+    check_patch(who, [operation["path"] for operation in operations])
     document = copy.deepcopy(render("", entity, _DOCUMENT))
     before = copy.deepcopy(document)
     apply(document, operations)
@@ -46,7 +56,7 @@ def patch(store: Store, entity: Entity, operations: Any, who: Principal, locked:
 def apply(document: Data, operations: list[Data]) -> None:
     """Change a document in place by the operations of RFC 6902."""
     for operation in operations:
-        parts = [part.replace("~1", "/").replace("~0", "~") for part in operation.get("path", "").split("/")[1:]]
+        parts = [part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:]]
         kind = operation.get("op")
         if kind in ("move", "copy"):
             source = [part.replace("~1", "/").replace("~0", "~") for part in operation["from"].split("/")[1:]]
@@ -95,7 +105,9 @@ def _index(at: list[Any], part: str, last: int) -> int:
 
 def _add(document: Data, parts: list[str], value: Any, insert: bool = True) -> None:
     target = _get(document, parts[:-1])
-    if not isinstance(target, list):
+    if not isinstance(target, (dict, list)):
+        raise unhandled("Error processing JSON Patch")
+    if isinstance(target, dict):
         target[parts[-1]] = value
     elif parts[-1] == "-":
         target.append(value)
@@ -130,19 +142,23 @@ def _taken(store: Store, entity: Entity, before: Data, document: Data, who: Prin
     if document.get("columns") != before.get("columns"):
         _take_columns(store, entity, new, who)
     if document.get("tags") != before.get("tags"):
-        new["tags"] = applied(store.governance.labels(document.get("tags") or []), who.name)
+        labels = _read(listing(LABEL), document.get("tags") or [], "tags")
+        new["tags"] = applied(store.governance.labels(labels), who.name)
     _take_references(store, kind.name, new, before, document)
     if document.get("certification") != before.get("certification"):
-        new["certification"] = certified(document.get("certification"), store.now())
+        new["certification"] = certified(_read(CERTIFICATION, document.get("certification"), ""), store.now())
     return {name: value for name, value in new.items() if value is not None}
 
 
-def _read(reader: Any, value: Any, name: str) -> Any:
+def _read(reader: Reader, value: Any, name: str) -> Any:
     faults: list[str] = []
     try:
-        return reader(value, faults, name)
+        read = None if value is None else reader(value, faults, name)
     except Unreadable:
         raise unreadable() from None
+    if faults:
+        raise violated(*sorted(set(faults)))
+    return read
 
 
 def _take_columns(store: Store, entity: Entity, new: Data, who: Principal) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.standins.openmetadata import pipelines
 from tests.standins.openmetadata.changes import Change
-from tests.standins.openmetadata.errors import Unreadable, not_found, unreadable, violated
+from tests.standins.openmetadata.errors import Unreadable, no_route, not_found, unreadable, violated
 from tests.standins.openmetadata.exchange import Answer, Call
 from tests.standins.openmetadata.kinds import BY_NAME
 from tests.standins.openmetadata.shapes import listing
@@ -58,12 +58,14 @@ def read(call: Call) -> Answer:
     missing = [name for name in ("startTs", "endTs") if name not in call.query]
     if missing:
         raise violated(*(f"{name} must not be null" for name in missing))
-    start, end = int(call.query["startTs"]), int(call.query["endTs"])
+    start, end = call.number("startTs"), call.number("endTs")
     rows = pipelines.between(call.store, _pipeline(call), start, end)
     return Answer(body={"data": rows, "paging": {"total": len(rows)}})
 
 
 def delete(call: Call) -> Answer:
     pipeline = _pipeline(call)
+    if not call.args["timestamp"].isdecimal():
+        raise no_route()
     row = pipelines.delete_status(call.store, pipeline, int(call.args["timestamp"]))
     return Answer(body={**render(call.base, pipeline, _DELETED), "pipelineStatus": row})

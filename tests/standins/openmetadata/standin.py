@@ -7,6 +7,7 @@ from typing import Any, Self
 from tests.standins.openmetadata.access import Access
 from tests.standins.openmetadata.app import App
 from tests.standins.openmetadata.faults import Faults
+from tests.standins.openmetadata.governance import Governance
 from tests.standins.openmetadata.journal import Journal, Seen
 from tests.standins.openmetadata.lineage import shown
 from tests.standins.openmetadata.server import Server
@@ -20,7 +21,14 @@ _PEOPLE = ("owners", "domains", "dataProducts")
 
 
 class OpenMetadata:
-    """A server of its own for each test: over a port inside `with`, or in-process as the ASGI application `app`."""
+    """A server of its own for each test: over a port inside `with`, or in-process as the ASGI application `app`.
+
+    with OpenMetadata() as standin:
+        standin.faults.next(error(503), method="PUT", times=2)
+        sync(standin.url, standin.bot_token)
+        assert ("table", "svc.d.s.t") in standin.state()["entities"]
+        assert standin.calls()["PUT", "/api/v1/tables/bulk"] == 3
+    """
 
     def __init__(
         self,
@@ -60,7 +68,7 @@ class OpenMetadata:
         return f"http://127.0.0.1:{self._server.port}"
 
     @property
-    def governance(self) -> Any:
+    def governance(self) -> Governance:
         """The users, teams, domains, products, tags and custom properties that entities may refer to."""
         return self.store.governance
 

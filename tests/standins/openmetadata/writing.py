@@ -6,7 +6,7 @@ from tests.standins.openmetadata.errors import Refused, not_found, unhandled
 from tests.standins.openmetadata.exchange import Answer, Call
 from tests.standins.openmetadata.kinds import Kind
 from tests.standins.openmetadata.labels import stamped
-from tests.standins.openmetadata.patch import patch
+from tests.standins.openmetadata.patch import operations_in, patch
 from tests.standins.openmetadata.reading import named, named_for_delete
 from tests.standins.openmetadata.shapes import Shape, uuid
 from tests.standins.openmetadata.state import Data
@@ -62,7 +62,7 @@ def written(call: Call, outcome: Outcome, view: View, etag: bool = True) -> Answ
 def change(call: Call, kind: Kind) -> Answer:
     """PATCH an entity; If-Match takes the weak version tag or a star."""
     entity = named(call, kind)
-    operations = call.json()
+    operations = operations_in(call.json())
     expected = call.headers.get("if-match")
     if expected is not None and expected not in ("*", f'W/"{entity.data["version"]}"'):
         current = strong_tag(render(call.base, entity, PATCHED))
