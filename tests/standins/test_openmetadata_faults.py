@@ -127,6 +127,8 @@ def test_a_token_expires_and_is_renewed(standin):
     server.renew_bot("another.bot.token")
     with client_of(server) as renewed:
         assert renewed.get("/tables").status_code == 200
+        server.expire_bot()
+        assert renewed.get("/tables").status_code == 401
 
 
 def test_a_plan_decides_by_number_method_and_path(standin):

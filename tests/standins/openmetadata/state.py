@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.standins.openmetadata.governance import Governance
-from tests.standins.openmetadata.kinds import BY_NAME, KINDS, Kind
+from tests.standins.openmetadata.kinds import KINDS, Kind
 from tests.standins.openmetadata.names import joined, normal, quoted
 
 Data = dict[str, Any]
@@ -141,6 +141,3 @@ class Store:
             known = sorted(self.by_name[kind.name].values(), key=lambda entity: (entity.name, entity.id))
             self._sorted[kind.name] = known
         return known
-
-    def of_type(self, name: str) -> Kind | None:
-        return BY_NAME.get(name)
