@@ -129,7 +129,7 @@ def _merged(old: Data, wanted: Wanted, protect: bool) -> Data:
     """Put the request over what is stored; what is left out goes, but for what the server protects."""
     new = {**old, **dict.fromkeys((*wanted.kind.own, *_TEXTS)), **wanted.data}
     new["serviceType"] = old.get("serviceType")
-    for name in ("lifeCycle", "connection", "owners", "domains"):
+    for name in ("lifeCycle", "connection"):
         if not wanted.data.get(name) and old.get(name):
             new[name] = old[name]
     if "retentionPeriod" not in wanted.kind.shape.fields and old.get("retentionPeriod"):
