@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SPARK_MATRIX := 3.5.9 4.3.0
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-spark-matrix check audit format docs bench bench-search bench-walk bench-spark lock clean
+.PHONY: help install demo standin test test-spark-matrix check audit format docs bench bench-search bench-walk bench-spark lock clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ bench-walk: install ## Measure walks through graphs of up to 1,000,000 edges
 
 bench-spark: install ## Measure what the listener costs a Spark job
 	$(BIN)/python -m benchmarks.spark_overhead
+
+standin: install ## Run a stand-in for an OpenMetadata server on port 8585; prints its URL and tokens, Ctrl-C ends it
+	$(BIN)/python -m tests.standins.openmetadata --port 8585
 
 # The driver of DB2 is left out of the development lock: on ARM it is built from a download, and DDL needs none.
 lock: install ## Resolve the dependencies anew, with hashes and without registry hosts

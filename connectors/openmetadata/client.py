@@ -50,6 +50,10 @@ class OpenMetadata:
         """Name the server."""
         return self._session.url
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._session.close()
+
     def version(self) -> str:
         """Give the version of the server."""
         return str(self._read("version", "GET", "/system/version").get("version", ""))

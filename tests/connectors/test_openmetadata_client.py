@@ -1,0 +1,227 @@
+"""The client of OpenMetadata, against a server that behaves as a recorded one."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from connectors.http import HttpAnswer, HttpSession
+from connectors.openmetadata.client import OpenMetadata as Client
+from connectors.openmetadata.refusal import refusal
+from connectors.openmetadata.token import FixedToken, Token, client_token, file_token, login_token
+from mappers.errors import (
+    ConfigError, LineageBridgeError, NoAnswer, TargetBusy, TargetLocked, TargetRefused, Unreachable,
+)  # fmt: skip
+from tests.standins.openmetadata import OpenMetadata, error, html, reset
+
+COLUMNS = [{"name": "id", "dataType": "INT"}]
+
+
+@pytest.fixture
+def standin() -> Iterator[OpenMetadata]:
+    with OpenMetadata() as running:
+        yield running
+
+
+_OPENED: list[Client] = []
+
+
+def client(standin: OpenMetadata, token: Token | None = None) -> Client:
+    _OPENED.append(Client(HttpSession(standin.url), token or FixedToken(standin.bot_token)))
+    return _OPENED[-1]
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    while _OPENED:
+        _OPENED.pop().close()
+
+
+@pytest.fixture
+def known(standin: OpenMetadata) -> Client:
+    """A client, and a schema to put tables into."""
+    made = client(standin)
+    made.put("services/databaseServices", {"name": "svc", "serviceType": "CustomDatabase"})
+    made.put("databases", {"name": "d", "service": "svc"})
+    made.put("databaseSchemas", {"name": "s", "database": "svc.d"})
+    return made
+
+
+def table(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "databaseSchema": "svc.d.s", "columns": COLUMNS, **more}
+
+
+def test_it_knows_the_server_and_itself(standin: OpenMetadata) -> None:
+    assert client(standin).version().startswith("2.0")
+    assert client(standin).who()["name"] == "ingestion-bot"
+
+
+def test_what_a_write_did_is_the_servers_word(known: Client) -> None:
+    done = [known.put("tables", table("t", **more)) for more in ({}, {}, {"description": "new"})]
+    assert [(one.created, one.changed) for one in done] == [(True, True), (False, False), (False, True)]
+
+
+@pytest.mark.parametrize("name", ["plain", "a.b", "a/b", "50%", "#?&", "it's", "Ünï", " "])
+def test_an_entity_is_read_by_its_name_whatever_is_in_it(known: Client, name: str) -> None:
+    made = known.put("tables", table(name)).entity
+    found = known.get("tables", made["fullyQualifiedName"], "columns")
+    assert found is not None
+    assert (found["id"], [column["name"] for column in found["columns"]]) == (made["id"], ["id"])
+    assert known.get("tables", "svc.d.s.nothing") is None
+
+
+def test_a_bulk_is_read_row_by_row(known: Client) -> None:
+    rows = [table("a"), table("b", columns=[{"name": "v", "dataType": "VARCHAR"}]), table("c")]
+    done = known.put_bulk("tables", rows, lambda body: body["name"])
+    assert [(row.place, row.error is None) for row in done] == [(0, True), (1, False), (2, True)]
+    assert "VARCHAR" in (done[1].error or "") or "length" in (done[1].error or "").lower()
+
+
+def test_all_pages_are_read(known: Client) -> None:
+    known.put_bulk("tables", [table(f"t{n:04}") for n in range(1_203)], lambda body: body["name"])
+    found = [one["name"] for page in known.pages("tables", databaseSchema="svc.d.s") for one in page]
+    assert len(found) == len(set(found)) == 1_203
+
+
+def test_a_patch_holds_for_the_version_that_was_read(known: Client) -> None:
+    made = known.put("tables", table("t")).entity
+    said = [{"op": "add", "path": "/description", "value": "by a steward"}]
+    known.patch("tables", made["id"], said, made["version"])
+    with pytest.raises(TargetRefused) as refused:
+        known.patch("tables", made["id"], [{"op": "replace", "path": "/description", "value": "x"}], made["version"])
+    assert refused.value.status == 412
+
+
+def test_an_edge_is_written_read_and_deleted(known: Client) -> None:
+    ends = [("table", known.put("tables", table(name)).entity["id"]) for name in "ab"]
+    assert known.get_edge(ends[0][1], ends[1][1]) is None
+    line = {"fromColumns": ["svc.d.s.a.id"], "toColumn": "svc.d.s.b.id", "function": "IDENTITY"}
+    known.put_edge(*ends, {"source": "OpenLineage", "columnsLineage": [line]})
+    found = known.get_edge(ends[0][1], ends[1][1])
+    assert found is not None
+    assert found["columnsLineage"] == [line]
+    assert [known.delete_edge(*ends) for _ in range(2)] == [True, False]
+
+
+def test_what_is_deleted_can_be_found_and_restored(known: Client) -> None:
+    made = known.put("tables", table("t")).entity
+    assert known.delete("tables", made["id"])
+    assert known.get("tables", "svc.d.s.t") is None
+    found = known.get("tables", "svc.d.s.t", deleted=True)
+    assert found is not None
+    assert found["deleted"]
+    assert not known.delete("tables", "00000000-0000-4000-8000-000000000000")
+
+
+def test_statuses_are_written_together(known: Client) -> None:
+    known.put("services/pipelineServices", {"name": "jobs", "serviceType": "CustomPipeline"})
+    known.put("pipelines", {"name": "a.b", "service": "jobs"})
+    known.put_statuses(
+        'jobs."a.b"', [{"timestamp": n, "executionStatus": "Successful", "taskStatus": []} for n in (1, 2)]
+    )
+    with pytest.raises(TargetRefused):
+        known.put_statuses('jobs."a.b"', [{"timestamp": 3, "executionStatus": "Running", "taskStatus": []}])
+
+
+@pytest.mark.parametrize(
+    ("fault", "raised", "said"),
+    [
+        (error(503), TargetBusy, "PUT /tables: 503"),
+        (error(429, retry_after=7), TargetBusy, "429"),
+        (error(500), TargetBusy, "500"),
+        (html(200), TargetLocked, "where JSON was expected"),
+        (html(502), TargetBusy, "502"),
+        (reset(), NoAnswer, "does not answer"),
+        (reset(applied=True), NoAnswer, "PUT /api/v1/tables"),
+    ],
+)
+def test_a_fault_is_what_it_means(
+    standin: OpenMetadata, known: Client, fault: Any, raised: type[LineageBridgeError], said: str
+) -> None:
+    standin.faults.next(fault, method="PUT", path="/tables")
+    with pytest.raises(raised, match=said):
+        known.put("tables", table("t"))
+    assert known.put("tables", table("t")).entity["name"] == "t"
+
+
+def test_a_refusal_is_told_in_the_servers_words(known: Client) -> None:
+    with pytest.raises(TargetRefused, match="PUT /tables: 400 Invalid request format") as refused:
+        known.put("tables", table("t", nonsense=1))
+    assert refused.value.status == 400
+
+
+def test_nobody_there_is_told_apart() -> None:
+    def gone(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused", request=request)
+
+    session = HttpSession("http://om:8585", transport=httpx.MockTransport(gone))
+    with pytest.raises(Unreachable, match="http://om:8585 does not answer: refused") as told:
+        Client(session, FixedToken("t")).version()
+    assert not isinstance(told.value, NoAnswer)
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("7", 7),
+        ("Wed, 18 Nov 2026 00:00:30 GMT", 30),
+        ("Wed, 18 Nov 2026 00:00:00 GMT", 0),
+        ("soon", None),
+        (None, None),
+    ],
+)
+def test_how_long_a_server_wants_to_be_left_alone(header: str | None, seconds: float | None) -> None:
+    headers = {} if header is None else {"retry-after": header}
+    found = refusal(HttpAnswer(503, headers, b""), "GET /", datetime(2026, 11, 18, tzinfo=UTC))
+    assert isinstance(found, TargetBusy)
+    assert found.wait_seconds == seconds
+
+
+def test_a_rotated_token_file_is_read_again(standin: OpenMetadata, tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text(f"{standin.expired_token}\n")
+    made = client(standin, file_token(path))
+    with pytest.raises(TargetLocked, match="401 Expired token!"):
+        made.who()
+    path.write_text(standin.bot_token)
+    assert made.who()["name"] == "ingestion-bot"
+
+
+@pytest.mark.parametrize("content", [None, "", "\n"])
+def test_a_file_without_a_token_is_named(standin: OpenMetadata, tmp_path: Path, content: str | None) -> None:
+    path = tmp_path / "token"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(ConfigError, match=str(path)):
+        client(standin, file_token(path)).who()
+
+
+def test_a_token_that_is_refused_is_not_asked_with_again(standin: OpenMetadata) -> None:
+    with pytest.raises(TargetLocked, match="401"):
+        client(standin, FixedToken(standin.invalid_token)).who()
+    assert len(standin.requests) == 1
+
+
+def test_an_oauth_client_gets_its_token_and_another_when_it_expires(standin: OpenMetadata) -> None:
+    asked: list[bytes] = []
+
+    def issue(request: httpx.Request) -> httpx.Response:
+        asked.append(request.content)
+        return httpx.Response(200, json={"access_token": [standin.expired_token, standin.bot_token][len(asked) - 1]})
+
+    tokens = HttpSession("http://idp/token", transport=httpx.MockTransport(issue))
+    assert client(standin, client_token(tokens, "me", "se&cret")).who()["name"] == "ingestion-bot"
+    assert asked == [b"grant_type=client_credentials&client_id=me&client_secret=se%26cret"] * 2
+
+
+@pytest.mark.parametrize(
+    "answer", [httpx.Response(400, text="no"), httpx.Response(200, text="<html>"), httpx.Response(200, json={})]
+)
+def test_a_login_that_gives_no_token_is_told(standin: OpenMetadata, answer: httpx.Response) -> None:
+    session = HttpSession("http://om", transport=httpx.MockTransport(lambda _: answer))
+    with pytest.raises(TargetLocked, match="http://om"):
+        client(standin, login_token(session, "a@b.c", "secret")).who()

@@ -1,0 +1,52 @@
+"""A client of the stand-in for tests, and entities to begin with."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+
+from tests.standins.openmetadata import OpenMetadata
+
+PATCH = "application/json-patch+json"
+COLUMN = {"name": "id", "dataType": "BIGINT"}
+SERVICES = {
+    "databaseServices": "CustomDatabase",
+    "pipelineServices": "Spark",
+    "storageServices": "CustomStorage",
+    "messagingServices": "Kafka",
+    "apiServices": "Rest",
+    "mlmodelServices": "Mlflow",
+}
+
+
+def client_of(standin: OpenMetadata, token: str | None = None, timeout: float = 10.0) -> httpx.Client:
+    headers = {"Authorization": f"Bearer {token or standin.bot_token}"}
+    return httpx.Client(base_url=f"{standin.url}/api/v1", headers=headers, timeout=timeout)
+
+
+def patch(client: httpx.Client, path: str, *operations: Any, **headers: str) -> httpx.Response:
+    return client.patch(path, json=list(operations), headers={"Content-Type": PATCH, **headers})
+
+
+def put(client: httpx.Client, path: str, **body: Any) -> Any:
+    """PUT something that must be taken; gives the answer."""
+    answer = client.put(path, json=body)
+    assert answer.status_code < 300, answer.text
+    return answer.json()
+
+
+def table(name: str, *columns: Any, **more: Any) -> dict[str, Any]:
+    return {"name": name, "databaseSchema": "svc.d.s", "columns": list(columns or (COLUMN,)), **more}
+
+
+@contextmanager
+def furnished() -> Iterator[tuple[OpenMetadata, httpx.Client]]:
+    """Run a stand-in with a service of each kind named `svc`, and the schema `svc.d.s`."""
+    with OpenMetadata() as standin, client_of(standin) as client:
+        for path, type_ in SERVICES.items():
+            put(client, f"/services/{path}", name="svc", serviceType=type_)
+        put(client, "/databases", name="d", service="svc")
+        put(client, "/databaseSchemas", name="s", database="svc.d")
+        standin.journal.clear()
+        yield standin, client

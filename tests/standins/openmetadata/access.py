@@ -1,0 +1,59 @@
+"""Who asks: tokens, and what the ingestion bot may not do."""
+
+from dataclasses import dataclass
+
+from tests.standins.openmetadata.errors import Refused
+
+
+@dataclass(frozen=True)
+class Principal:
+    """A user of the server."""
+
+    name: str
+    bot: bool
+
+
+BOT = Principal("ingestion-bot", bot=True)
+ADMIN = Principal("admin", bot=False)
+_NO_SIGNATURE = (
+    "Not Authorized! Invalid token. Token verification failed. Public key mismatch. due to "
+    "com.auth0.jwt.exceptions.SignatureVerificationException: The Token's Signature resulted invalid when verified using "
+    "the Algorithm: SHA256withRSA"
+)
+
+
+class Access:
+    """The tokens that are good, and those that were."""
+
+    def __init__(self, bot_token: str, admin_token: str, expired_token: str) -> None:
+        self.tokens = {bot_token: BOT, admin_token: ADMIN}
+        self.expired = {expired_token}
+
+    def who(self, header: str | None) -> Principal:
+        """Tell who asks, by the Authorization header."""
+        scheme, _, token = (header or "").partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            raise Refused(401, "Not Authorized! Token not present")
+        if token in self.expired:
+            raise Refused(401, "Expired token!")
+        if token in self.tokens:
+            return self.tokens[token]
+        raise Refused(401, _NO_SIGNATURE if token.count(".") == 2 else "Not Authorized! Invalid token.")
+
+    def expire(self, token: str) -> None:
+        """Let a token be expired from now on."""
+        self.expired.add(token)
+
+    def renew(self, old: str, new: str) -> None:
+        """Give a principal another token, as after a rotation."""
+        self.tokens[new] = self.tokens.pop(old)
+
+
+def check_patch(who: Principal, paths: list[str]) -> None:
+    """Refuse a PATCH that touches what the bot's policy denies; one denied property refuses all of it."""
+    if who.bot and any(path.split("/")[1:2] == ["displayName"] for path in paths):
+        raise Refused(
+            403,
+            f"Principal: CatalogPrincipal{{name='{who.name}'}} operation EditDisplayName denied by role "
+            "IngestionBotRole, policy DefaultBotPolicy, rule DisplayName-Deny",
+        )

@@ -1,0 +1,211 @@
+"""The stand-in as an ASGI application: what HTTP itself decides, and the faults."""
+
+import asyncio
+import posixpath
+import zlib
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import httpx
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from tests.standins.openmetadata.access import ADMIN, Access, Principal
+from tests.standins.openmetadata.errors import Refused, unhandled
+from tests.standins.openmetadata.exchange import Answer, BrokenJson, Call
+from tests.standins.openmetadata.faults import Fault, Faults
+from tests.standins.openmetadata.journal import Journal, Seen
+from tests.standins.openmetadata.races import Races
+from tests.standins.openmetadata.routes import WrongMethod, find
+from tests.standins.openmetadata.state import Store
+from tests.standins.openmetadata.tagging import strong_tag
+
+_LONGEST_TARGET = 8192
+_PATCH_TYPE = "application/json-patch+json"
+_PAGE = """<html>
+<head>
+<meta http-equiv="Content-Type" content="text/html;charset=ISO-8859-1"/>
+<title>Error {status} {reason}</title>
+</head>
+<body>
+<h2>HTTP ERROR {status} {reason}</h2>
+<table>
+<tr><th>URI:</th><td>/badMessage</td></tr>
+<tr><th>STATUS:</th><td>{status}</td></tr>
+<tr><th>MESSAGE:</th><td>{reason}</td></tr>
+</table>
+
+</body>
+</html>
+"""
+
+
+class App:
+    """Answers requests from the store."""
+
+    def __init__(self, store: Store, access: Access, faults: Faults, journal: Journal, base: str) -> None:
+        self.store = store
+        self.access = access
+        self.faults = faults
+        self.journal = journal
+        self.base = base
+        self.races = Races()
+        self.logins: dict[tuple[str, str], str] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        request = Request(scope, receive)
+        raw_path = scope.get("raw_path", scope["path"].encode()).decode("latin-1").partition("?")[0]
+        query = scope["query_string"].decode("latin-1")
+        seen = self.journal.begin(scope["method"], raw_path, query)
+        seen.body = await request.body()
+        fault = self.faults.of(seen.number, seen.method, raw_path)
+        await _wait(fault)
+        response = None
+        if fault.applied or not (fault.reset or fault.status):
+            response = await self._raced(seen, dict(request.headers), fault)
+        if fault.reset:
+            seen.status = 0
+            await _close(scope, receive)
+            return
+        if fault.status is not None:
+            response = _faulty(fault)
+        assert response is not None
+        seen.status = response.status_code
+        await response(scope, receive, send)
+
+    async def _raced(self, seen: Seen, headers: dict[str, str], fault: Fault) -> Response:
+        """Let PUTs that came at the same time meet."""
+        if seen.method != "PUT" or seen.path.endswith("/bulk"):
+            return self._answer(seen, headers, fault)
+        key = self.races.enter(seen.path, seen.body)
+        await asyncio.sleep(0)
+        if self.races.lost(key):
+            refused = Refused(409, "Entity already exists")
+            response = _json(refused.status, refused.body(), {})
+        else:
+            response = self._answer(seen, headers, fault)
+        self.races.leave(key, created=response.status_code == 201)
+        return response
+
+    def _answer(self, seen: Seen, headers: dict[str, str], fault: Fault) -> Response:
+        try:
+            return self._handled(seen, headers, fault)
+        except BrokenJson as broken:
+            return Response(str(broken), 400, media_type=None, headers={"Content-Type": "text/plain"})
+        except WrongMethod as wrong:
+            return _json(wrong.status, wrong.body(), {"Allow": wrong.allow})
+        except Refused as refused:
+            more = {"WWW-Authenticate": "om-auth"} if refused.status == 401 else {}
+            return _json(refused.status, refused.body(), more)
+
+    def _handled(self, seen: Seen, headers: dict[str, str], fault: Fault) -> Response:
+        if page := _unparsable(seen):
+            return page
+        if not posixpath.normpath(seen.path).startswith("/api/"):
+            return Response(status_code=404)
+        reading = seen.method == "HEAD"
+        route, args = find(seen.path, "GET" if reading else seen.method)
+        seen.route = route.template
+        who = ADMIN if route.open else self._who(headers, fault)
+        if refusal := _wrong_media(seen, headers):
+            return refusal
+        if any(value.startswith("../") for value in args.values()):
+            raise unhandled("null")
+        call = Call(self.store, self.base, args, seen.query, headers, _plain_body(seen, headers), who)
+        call.failing = fault.rows
+        call.logins = self.logins
+        with self.store.lock:
+            answer = route.handlers["GET" if reading else seen.method](call)
+        return _written(answer, headers, reading)
+
+    def _who(self, headers: dict[str, str], fault: Fault) -> Principal:
+        given = headers.get("authorization")
+        if fault.expire and given:
+            self.access.expire(given.partition(" ")[2])
+        return self.access.who(given)
+
+
+def _unparsable(seen: Seen) -> Response | None:
+    """Refuse what the server's HTTP parser refuses, with a page."""
+    if len(seen.path) + len(seen.query) > _LONGEST_TARGET:
+        return _page(414, "URI Too Long")
+    bare = seen.path.replace("%25", "")
+    if "%00" in bare or any(not _is_escape(part) for part in bare.split("%")[1:]):
+        return _page(400, "Bad Request")
+    return None
+
+
+def _is_escape(after: str) -> bool:
+    return len(unquote_to_bytes("%" + after[:2])) == 1
+
+
+def _page(status: int, reason: str) -> Response:
+    headers = {"Cache-Control": "must-revalidate,no-cache,no-store", "Content-Type": "text/html;charset=iso-8859-1"}
+    return Response(_PAGE.format(status=status, reason=reason), status, headers=headers)
+
+
+def _wrong_media(seen: Seen, headers: dict[str, str]) -> Response | None:
+    accept = headers.get("accept", "*/*")
+    if not any(kind in accept for kind in ("*/*", "application/json", "application/*")):
+        raise Refused(406, "HTTP 406 Not Acceptable")
+    if seen.method not in ("PUT", "POST", "PATCH"):
+        return None
+    given = headers.get("content-type")
+    if given == "":
+        return Response(status_code=400)
+    wanted = _PATCH_TYPE if seen.method == "PATCH" else "application/json"
+    if given is None or given.partition(";")[0].strip().lower() != wanted:
+        raise Refused(415, "HTTP 415 Unsupported Media Type")
+    return None
+
+
+def _plain_body(seen: Seen, headers: dict[str, str]) -> bytes:
+    if headers.get("content-encoding") == "gzip":
+        return zlib.decompress(seen.body, wbits=31)
+    return seen.body
+
+
+def _written(answer: Answer, headers: dict[str, str], head: bool) -> Response:
+    if answer.body is None:
+        return Response(status_code=answer.status, headers=answer.headers)
+    raw = msgspec.json.encode(answer.body)
+    more = dict(answer.headers)
+    if answer.etag:
+        more |= {"ETag": strong_tag(raw), "Cache-Control": "no-store"}
+        if headers.get("if-none-match") == more["ETag"]:
+            return Response(status_code=304, headers=more)
+    return _json(answer.status, b"" if head else raw, more)
+
+
+def _json(status: int, body: Any, headers: dict[str, str]) -> Response:
+    raw = body if isinstance(body, bytes) else msgspec.json.encode(body)
+    return Response(raw, status, headers=headers, media_type="application/json")
+
+
+def _faulty(fault: Fault) -> Response:
+    assert fault.status is not None
+    if isinstance(fault.body, str):
+        return Response(fault.body, fault.status, headers=fault.headers, media_type="text/html")
+    return _json(fault.status, fault.body, fault.headers)
+
+
+async def _wait(fault: Fault) -> None:
+    if fault.seconds:
+        await asyncio.sleep(fault.seconds)
+    while fault.until is not None and not fault.until.is_set():  # noqa: ASYNC110 - a thread of the test sets it
+        await asyncio.sleep(0.005)
+
+
+async def _close(scope: Scope, receive: Receive) -> None:
+    """Close the connection without an answer; without a connection, fail as a client would see it."""
+    abort: Callable[[], None] | None = scope.get("extensions", {}).get("abort", {}).get("now")
+    if abort is None:
+        raise httpx.ReadError("connection closed without an answer")
+    abort()
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,133 @@
+"""Columns: the rules of a table, completion, merging with what is stored, and what changed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.standins.openmetadata.changes import Change, json_text
+from tests.standins.openmetadata.errors import Refused
+from tests.standins.openmetadata.names import quoted, words
+
+Column = dict[str, Any]
+
+_NEED_LENGTH = frozenset({"CHAR", "VARCHAR", "BINARY", "VARBINARY"})
+_ORDER = words(
+    "name displayName dataType arrayDataType dataLength precision scale dataTypeDisplay description fullyQualifiedName "
+    "tags constraint ordinalPosition jsonSchema children"
+)
+#: Properties of a column whose change is mentioned by the property's name.
+_COMPARED = ("description", "displayName", "dataTypeDisplay", "dataLength", "precision", "scale", "constraint")
+
+
+def check(columns: list[Column]) -> None:
+    """Apply the rules of a table; fills in what the server fills in before it looks for the parent."""
+    with_lists(columns)
+    _no_duplicates(columns)
+    for column in columns:
+        shown = column.get("dataTypeDisplay")
+        column["dataTypeDisplay"] = (shown or column["dataType"]).lower()
+    _check_types(columns)
+
+
+def with_lists(columns: list[Column]) -> None:
+    """Fill in the lists that every column has."""
+    for column in columns:
+        if not column.setdefault("tags", []):
+            column["tags"] = []
+        with_lists(column.setdefault("children", []))
+
+
+def _no_duplicates(columns: list[Column]) -> None:
+    seen = set()
+    for column in columns:
+        name = column["name"]
+        if name in seen:
+            raise Refused(400, f"Column name {name} is repeated")
+        seen.add(name)
+        if column["children"]:
+            _no_duplicates(column["children"])
+
+
+def _check_types(columns: list[Column]) -> None:
+    for column in columns:
+        kind = column["dataType"]
+        if kind in _NEED_LENGTH and "dataLength" not in column:
+            raise Refused(400, "For column data types char, varchar, binary, varbinary dataLength must not be null")
+        if kind == "ARRAY" and "arrayDataType" not in column:
+            raise Refused(400, "For column data type array, arrayDataType must not be null")
+        if "scale" in column and "precision" not in column:
+            raise Refused(400, f"Scale is set but precision is not set for the column {column['name']}")
+        if column["children"]:
+            _check_types(column["children"])
+
+
+def qualify(columns: list[Column], parent: str) -> None:
+    """Write the fully qualified name of each column, of nested ones too."""
+    for column in columns:
+        fqn = column["fullyQualifiedName"] = f"{parent}.{quoted(column['name'])}"
+        if column.get("children"):
+            qualify(column["children"], fqn)
+
+
+def every(columns: list[Column]) -> Iterator[Column]:
+    """Walk columns and their children."""
+    for column in columns:
+        yield column
+        if column.get("children"):
+            yield from every(column["children"])
+
+
+def _matching(column: Column) -> tuple[Any, ...]:
+    return column["name"], column["dataType"], column.get("arrayDataType")
+
+
+def merge(old: list[Column], new: list[Column], keep_texts: bool) -> None:
+    """Carry over what a PUT does not take away: tags, and for a bot the texts too."""
+    stored = {_matching(column): column for column in old}
+    for column in new:
+        before = stored.get(_matching(column))
+        if before is None:
+            continue
+        if keep_texts:
+            for text in ("description", "displayName"):
+                if before.get(text):
+                    column[text] = before[text]
+        if before.get("tags"):
+            sent = {label["tagFQN"] for label in column["tags"]}
+            column["tags"] = column["tags"] + [label for label in before["tags"] if label["tagFQN"] not in sent]
+        if before.get("children") and column.get("children"):
+            merge(before["children"], column["children"], keep_texts)
+
+
+def compare(old: list[Column], new: list[Column], change: Change, path: str = "columns") -> None:
+    """Record how columns differ; a type that changes is one column gone and another one come."""
+    if old == new:
+        return
+    before, after = ({_matching(column): column for column in columns} for columns in (old, new))
+    gone = [column for key, column in before.items() if key not in after]
+    come = [column for key, column in after.items() if key not in before]
+    if come:
+        change.add(path, text_of(come))
+    if gone:
+        change.delete(path, text_of(gone))
+        change.major = True
+    for key, column in after.items():
+        if key in before:
+            _compare_one(before[key], column, change, f"{path}.{column['name']}")
+
+
+def _compare_one(old: Column, new: Column, change: Change, path: str) -> None:
+    for name in _COMPARED:
+        change.scalar(f"{path}.{name}", old.get(name), new.get(name))
+    change.labels(f"{path}.tags", old.get("tags") or [], new.get("tags") or [])
+    compare(old.get("children") or [], new.get("children") or [], change, path)
+
+
+def text_of(columns: list[Column]) -> str:
+    return json_text([_ordered(column) for column in columns])
+
+
+def _ordered(column: Column) -> Column:
+    out = {name: column[name] for name in _ORDER if name in column}
+    if out.get("children"):
+        out["children"] = [_ordered(child) for child in out["children"]]
+    return out

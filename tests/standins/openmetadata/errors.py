@@ -1,0 +1,54 @@
+"""Refusals, in the words of the recorded server."""
+
+from typing import Any
+
+
+class Refused(Exception):
+    """A request that is answered with an error."""
+
+    def __init__(self, status: int, message: str, **more: Any) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.more = more
+
+    def body(self) -> dict[str, Any]:
+        return {"code": self.status, **self.more, "message": self.message}
+
+
+class Unreadable(Exception):
+    """JSON that does not fit the type: unknown property, wrong type, value not in an enum."""
+
+
+def unreadable() -> Refused:
+    return Refused(400, "Invalid request format")
+
+
+def violated(*faults: str, prefix: str = "query param ") -> Refused:
+    """List constraint violations as the server's bean validation does."""
+    return Refused(400, "[" + ", ".join(prefix + fault for fault in faults) + "]")
+
+
+def no_route() -> Refused:
+    return Refused(404, "HTTP 404 Not Found")
+
+
+def not_found(kind: str, key: str) -> Refused:
+    """Answer a read, a PATCH, or a write that names a soft-deleted entity."""
+    return Refused(404, f"{kind} instance for {key} not found")
+
+
+def no_entity(kind: str, key: str) -> Refused:
+    """Answer a reference to something that does not exist."""
+    return Refused(404, f"Entity not found: {kind} {key}")
+
+
+def unhandled(message: str) -> Refused:
+    """Answer one of the client mistakes that the server does not expect: 500, and 500 again on every retry."""
+    text = f"An exception with message [{message}] was thrown while processing request."
+    return Refused(500, text, errorType="UNHANDLED_SERVER_EXCEPTION")
+
+
+def rule_broken(rule: str, context: str) -> Refused:
+    text = f"Rule [{rule}] validation failed: Entity does not satisfy the rule. Rule context: {context}"
+    return Refused(400, text, errorType="RULE_VIOLATION")

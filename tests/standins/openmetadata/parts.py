@@ -1,0 +1,64 @@
+"""The parts of entities that the server completes: columns, fields, tasks, connections."""
+
+from typing import Any
+
+from tests.standins.openmetadata.columns import qualify, with_lists
+from tests.standins.openmetadata.errors import Refused
+from tests.standins.openmetadata.kinds import Kind
+from tests.standins.openmetadata.names import quoted
+
+Data = dict[str, Any]
+
+
+def complete(kind: Kind, data: Data, name: str, fqn: str) -> None:
+    """Fill in what the server adds to the parts of an entity."""
+    if "columns" in data:
+        qualify(data["columns"], fqn)
+    if "dataModel" in data and kind.name == "container":
+        model = data["dataModel"]
+        with_lists(model["columns"])
+        qualify(model["columns"], fqn)
+        data["dataModel"] = {"isPartitioned": False, **model}
+    for schema in ("messageSchema", "requestSchema", "responseSchema"):
+        if schema in data:
+            qualify(data[schema].get("schemaFields", []), fqn)
+    if "tasks" in data:
+        data["tasks"] = [_task(task, fqn) for task in data["tasks"]]
+    if "connection" in data:
+        data["connection"] = _connection(data, name)
+
+
+_TASK_ORDER = [
+    "name",
+    "displayName",
+    "fullyQualifiedName",
+    "description",
+    "sourceUrl",
+    "downstreamTasks",
+    "taskType",
+    "taskSQL",
+    "tags",
+]
+
+
+def _task(task: Data, fqn: str) -> Data:
+    full = {"tags": [], **task, "fullyQualifiedName": f"{fqn}.{quoted(task['name'])}"}
+    return {name: full[name] for name in dict.fromkeys((*_TASK_ORDER, *full)) if name in full}
+
+
+def _connection(data: Data, name: str) -> Data:
+    """Check that a connection is of the type of its service."""
+    config = dict(data["connection"].get("config", {}))
+    wanted = data["serviceType"]
+    given = config.get("type", wanted)
+    if given != wanted:
+        raise Refused(
+            400,
+            f"Failed to convert [{name}] to type [{wanted}]. Review the connection.\nCannot construct instance of "
+            f"`org.openmetadata.schema.services.connections.database.{wanted}Connection${wanted}Type`, problem: {given}\n"
+            " at [Source: UNKNOWN; byte offset: #UNKNOWN] (through reference chain: "
+            f'org.openmetadata.schema.services.connections.database.{wanted}Connection["type"])',
+        )
+    if wanted == "CustomDatabase":
+        config.setdefault("supportsMetadataExtraction", True)
+    return {"config": config}

@@ -1,0 +1,26 @@
+"""The properties an entity has, as the server lists them when a PATCH names another one."""
+
+from tests.standins.openmetadata.errors import Refused
+from tests.standins.openmetadata.kinds import Kind
+from tests.standins.openmetadata.names import words
+
+_COMMON = words(
+    "certification changeDescription children dataContract dataProducts deleted description displayName domains "
+    "entityStatus experts extension followers fullyQualifiedName href id impersonatedBy incrementalChangeDescription "
+    "lifeCycle name owners reviewers service serviceType sourceHash sourceUrl style tags updatedAt updatedBy usageSummary "
+    "version votes"
+)
+_TABLE = words(
+    "columns compressionCodec compressionEnabled compressionStrategy customMetrics dataModel database databaseSchema "
+    "fileFormat joins location locationPath pipelineObservability processedLineage profile queries retentionPeriod "
+    "sampleData schemaDefinition tableConstraints tablePartition tableProfilerConfig tableType testSuite"
+)
+
+
+def check_field(kind: Kind, name: str) -> None:
+    """Refuse a property that this kind does not have."""
+    more = _TABLE if kind.name == "table" else [*kind.own, "parent", "database", "apiCollection", "pipelineStatus"]
+    valid = sorted({*_COMMON, *more})
+    if name not in valid:
+        title = kind.name[0].upper() + kind.name[1:]
+        raise Refused(400, f"Invalid field '{name}' for {title}. Valid fields are: {', '.join(valid)}")

@@ -1,0 +1,74 @@
+"""Reading single entities: by name, by id, and their versions."""
+
+import json
+from functools import lru_cache
+
+from tests.standins.openmetadata import pipelines
+from tests.standins.openmetadata.errors import no_entity, no_route, not_found
+from tests.standins.openmetadata.exchange import Answer, Call, check_fields, check_include
+from tests.standins.openmetadata.kinds import Kind
+from tests.standins.openmetadata.shapes import is_uuid
+from tests.standins.openmetadata.state import Data, Entity
+from tests.standins.openmetadata.views import VERSION, View, render
+
+_RELATIONS = ("owners", "tags", "followers", "domains", "dataProducts", "votes")
+
+
+def named(call: Call, kind: Kind, include: str = "non-deleted") -> Entity:
+    """Find the entity that the path names, by its id or by its name."""
+    key = call.args.get("fqn") or call.args["id"]
+    if "fqn" not in call.args and not is_uuid(key):
+        raise no_route()
+    entity = call.store.find(kind, key) if "fqn" in call.args else call.store.get(kind, key)
+    if entity is None or (include != "all" and entity.deleted != (include == "deleted")):
+        raise not_found(kind.name, key)
+    return entity
+
+
+def named_for_delete(call: Call, kind: Kind) -> Entity:
+    """Find the entity that is to be deleted; it may be so already."""
+    if "fqn" in call.args and call.store.find(kind, call.args["fqn"]) is None:
+        raise no_entity(kind.name, call.args["fqn"])
+    return named(call, kind, include="all")
+
+
+@lru_cache(maxsize=256)
+def _view(fields: frozenset[str]) -> View:
+    return View(
+        shows=tuple(name for name in _RELATIONS if name in fields),
+        if_set=tuple(name for name in ("extension", "certification") if name in fields),
+        with_own=fields,
+        column_labels="tags" in fields,
+    )
+
+
+def shown(call: Call, entity: Entity, fields: set[str]) -> Data:
+    """Show an entity with the fields that were asked for."""
+    out = render(call.base, entity, _view(frozenset(fields)), every_own=False)
+    if "pipelineStatus" in fields:
+        status = pipelines.latest(call.store, entity)
+        if status is not None:
+            out["pipelineStatus"] = status
+    return out
+
+
+def read(call: Call, kind: Kind) -> Answer:
+    fields = check_fields(kind, call.query)
+    entity = named(call, kind, check_include(call.query))
+    return Answer(body=shown(call, entity, fields), etag=True)
+
+
+def versions(call: Call, kind: Kind) -> Answer:
+    """List the versions of an entity, the newest first."""
+    entity = named(call, kind, include="all")
+    states = [entity.data, *reversed(entity.history)]
+    written = [json.dumps(render("", entity, VERSION, state), separators=(",", ":")) for state in states]
+    return Answer(body={"entityType": kind.name, "versions": written})
+
+
+def version(call: Call, kind: Kind) -> Answer:
+    entity = named(call, kind, include="all")
+    for state in (entity.data, *entity.history):
+        if str(state["version"]) == call.args["version"]:
+            return Answer(body=render("", entity, VERSION, state), etag=True)
+    raise not_found(kind.name, f"{entity.id} version {call.args['version']}")

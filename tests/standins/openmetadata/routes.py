@@ -1,0 +1,105 @@
+"""Which handler answers which path."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from urllib.parse import unquote
+
+from tests.standins.openmetadata import bulk, edges, listing, reading, runs, system, writing
+from tests.standins.openmetadata.errors import Refused, no_route
+from tests.standins.openmetadata.exchange import Answer, Call
+from tests.standins.openmetadata.kinds import KINDS
+
+Handler = Callable[[Call], Answer]
+
+
+@dataclass
+class Route:
+    """One path, and its handlers by method."""
+
+    template: str
+    segments: list[str]
+    handlers: dict[str, Handler] = field(default_factory=dict)
+    open: bool = False
+
+    def match(self, segments: list[str]) -> dict[str, str] | None:
+        """Give the arguments in a path of this form."""
+        args = {}
+        for mine, given in zip(self.segments, segments, strict=True):
+            if mine.startswith("{"):
+                args[mine[1:-1]] = given
+            elif mine != given:
+                return None
+        return args
+
+
+def _table() -> dict[str, dict[str, Handler]]:
+    routes: dict[str, dict[str, Handler]] = {
+        "system/version": {"GET": system.version},
+        "system/status": {"GET": system.status},
+        "users/loggedInUser": {"GET": system.logged_in},
+        "users/login": {"POST": system.login},
+        "permissions": {"GET": system.permissions},
+        "permissions/{resource}": {"GET": system.permission},
+        "lineage": {"PUT": edges.put},
+        "lineage/getLineageEdge/{from}/{to}": {"GET": edges.read},
+        "lineage/getLineageEdge/{fromType}/name/{fromFqn}/{toType}/name/{toFqn}": {"GET": edges.read_by_name},
+        "lineage/{type}/{id}/type/{source}": {"DELETE": edges.delete_by_source},
+        "lineage/{type}/name/{fqn}": {"GET": edges.around},
+        "lineage/{type}/{id}": {"GET": edges.around},
+        "lineage/{fromType}/{from}/{toType}/{to}": {"PATCH": edges.patch, "DELETE": edges.delete},
+        "lineage/{fromType}/name/{fromFqn}/{toType}/name/{toFqn}": {
+            "PUT": edges.put_by_name,
+            "PATCH": edges.patch_by_name,
+            "DELETE": edges.delete_by_name,
+        },
+        "pipelines/{fqn}/status": {"PUT": runs.put, "GET": runs.read},
+        "pipelines/{fqn}/status/bulk": {"PUT": runs.put_many},
+        "pipelines/{fqn}/status/{timestamp}": {"DELETE": runs.delete},
+    }
+    for kind in KINDS:
+        item = {"GET": reading.read, "PATCH": writing.change, "DELETE": writing.delete}
+        ours = {
+            kind.path: {"GET": listing.entities, "POST": writing.create, "PUT": writing.replace},
+            f"{kind.path}/restore": {"PUT": writing.restore},
+            f"{kind.path}/name/{{fqn}}": item,
+            f"{kind.path}/{{id}}": item,
+            f"{kind.path}/{{id}}/versions": {"GET": reading.versions},
+            f"{kind.path}/{{id}}/versions/{{version}}": {"GET": reading.version},
+        }
+        if kind.bulk:
+            ours[f"{kind.path}/bulk"] = {"PUT": bulk.replace}
+        for path, handlers in ours.items():
+            routes[path] = {method: partial(handler, kind=kind) for method, handler in handlers.items()}
+    return routes
+
+
+_OPEN = ("system/version", "users/login")
+ROUTES: dict[int, list[Route]] = {}
+for _path, _handlers in _table().items():
+    _route = Route(f"/api/v1/{_path}", _path.split("/"), _handlers, _path in _OPEN)
+    ROUTES.setdefault(len(_route.segments), []).append(_route)
+for _same_length in ROUTES.values():
+    _same_length.sort(key=lambda route: [segment.startswith("{") for segment in route.segments])
+
+
+def find(raw_path: str, method: str) -> tuple[Route, dict[str, str]]:
+    """Find the route of a path as it was sent: an escaped slash does not part segments, `;` starts a parameter."""
+    if not raw_path.startswith("/api/v1/"):
+        raise no_route()
+    segments = [unquote(part.partition(";")[0]) for part in raw_path.removesuffix("/").split("/")[3:]]
+    found = [(route, args) for route in ROUTES.get(len(segments), ()) if (args := route.match(segments)) is not None]
+    for route, args in found:
+        if method in route.handlers:
+            return route, args
+    if not found:
+        raise no_route()
+    raise WrongMethod({method for route, _ in found for method in route.handlers})
+
+
+class WrongMethod(Refused):
+    """A path that is served, but not with this method."""
+
+    def __init__(self, methods: set[str]) -> None:
+        super().__init__(405, "HTTP 405 Method Not Allowed")
+        self.allow = ",".join(sorted(methods | {"OPTIONS"}))

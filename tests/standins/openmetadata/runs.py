@@ -1,0 +1,71 @@
+"""Calls about the statuses of a pipeline's runs."""
+
+from typing import Any
+
+from tests.standins.openmetadata import pipelines
+from tests.standins.openmetadata.changes import Change
+from tests.standins.openmetadata.errors import Unreadable, no_route, not_found, unreadable, violated
+from tests.standins.openmetadata.exchange import Answer, Call
+from tests.standins.openmetadata.kinds import BY_NAME
+from tests.standins.openmetadata.shapes import listing
+from tests.standins.openmetadata.state import Data, Entity
+from tests.standins.openmetadata.views import View, render
+
+_KIND = BY_NAME["pipeline"]
+_WRITTEN = View(href=False, reference_href=False)
+_DELETED = View(href=False)
+
+
+def _pipeline(call: Call) -> Entity:
+    found = call.store.find(_KIND, call.args["fqn"])
+    if found is None or found.deleted:
+        raise not_found(_KIND.name, call.args["fqn"])
+    return found
+
+
+def put(call: Call) -> Answer:
+    row: Data = call.read(pipelines.STATUS)
+    pipeline = _pipeline(call)
+    return _answer(call, pipeline, pipelines.put_status(call.store, pipeline, row))
+
+
+def put_many(call: Call) -> Answer:
+    """Store many statuses of one pipeline; one bad row refuses them all."""
+    faults: list[str] = []
+    try:
+        rows: list[Any] = listing(pipelines.STATUS)(call.json(), faults, "")
+    except Unreadable:
+        raise unreadable() from None
+    if len(rows) > pipelines.MOST_ROWS:
+        faults.append(f"arg3 Bulk pipeline status list cannot exceed {pipelines.MOST_ROWS} items")
+    if faults:
+        raise violated(*sorted(set(faults)))
+    pipeline = _pipeline(call)
+    return _answer(call, pipeline, pipelines.put_statuses(call.store, pipeline, rows))
+
+
+def _answer(call: Call, pipeline: Entity, change: Change | None) -> Answer:
+    body = render(call.base, pipeline, _WRITTEN)
+    if change is None:
+        return Answer(body=body, headers={"X-OpenMetadata-Change": "entityNoChange"}, etag=True)
+    described = change.described(pipeline.data["version"], None)
+    body["pipelineStatus"] = change.updated[0]["newValue"]
+    body |= {"changeDescription": described, "incrementalChangeDescription": described}
+    return Answer(body=body, headers={"X-OpenMetadata-Change": "entityUpdated"}, etag=True)
+
+
+def read(call: Call) -> Answer:
+    missing = [name for name in ("startTs", "endTs") if name not in call.query]
+    if missing:
+        raise violated(*(f"{name} must not be null" for name in missing))
+    start, end = call.number("startTs"), call.number("endTs")
+    rows = pipelines.between(call.store, _pipeline(call), start, end)
+    return Answer(body={"data": rows, "paging": {"total": len(rows)}})
+
+
+def delete(call: Call) -> Answer:
+    pipeline = _pipeline(call)
+    if not call.args["timestamp"].isdecimal():
+        raise no_route()
+    row = pipelines.delete_status(call.store, pipeline, int(call.args["timestamp"]))
+    return Answer(body={**render(call.base, pipeline, _DELETED), "pipelineStatus": row})

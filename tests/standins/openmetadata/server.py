@@ -1,0 +1,64 @@
+"""The stand-in behind a port: uvicorn in a thread."""
+
+import asyncio
+import threading
+import time
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from tests.standins.openmetadata.app import App
+
+_START_SECONDS = 10
+
+
+class _Protocol(HttpToolsProtocol):
+    """Lets the application close a connection without an answer."""
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope["extensions"] = {"abort": {"now": self.transport.abort}}
+
+
+class _Uvicorn(uvicorn.Server):
+    """Ends as soon as it is told to, instead of at the next tick."""
+
+    async def main_loop(self) -> None:
+        self._end = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        await self.on_tick(0)
+        await self._end.wait()
+
+    def end(self) -> None:
+        self.force_exit = True
+        self._loop.call_soon_threadsafe(self._end.set)
+
+
+class Server:
+    """A running server; port 0 takes a free one."""
+
+    def __init__(self, app: App, port: int = 0) -> None:
+        config = uvicorn.Config(
+            app,
+            host="127.0.0.1",
+            port=port,
+            http=_Protocol,
+            lifespan="off",
+            log_level="warning",
+            access_log=False,
+            timeout_keep_alive=60,
+        )
+        self._server = _Uvicorn(config)
+        self._thread = threading.Thread(target=self._server.run, daemon=True, name="openmetadata stand-in")
+        self._thread.start()
+        deadline = time.monotonic() + _START_SECONDS
+        while not self._server.started:
+            assert self._thread.is_alive(), "the stand-in did not start"
+            assert time.monotonic() < deadline, "the stand-in does not start"
+            time.sleep(0.002)
+        sockets = self._server.servers[0].sockets
+        self.port: int = sockets[0].getsockname()[1]
+
+    def close(self) -> None:
+        self._server.end()
+        self._thread.join(_START_SECONDS)

@@ -1,0 +1,108 @@
+"""A stand-in for an OpenMetadata 2.0 server: as strict and as loose as the real one was seen to be."""
+
+import copy
+from collections import Counter
+from typing import Any, Self
+
+from tests.standins.openmetadata.access import Access
+from tests.standins.openmetadata.app import App
+from tests.standins.openmetadata.faults import Faults
+from tests.standins.openmetadata.governance import Governance
+from tests.standins.openmetadata.journal import Journal, Seen
+from tests.standins.openmetadata.lineage import shown
+from tests.standins.openmetadata.server import Server
+from tests.standins.openmetadata.state import Data, Store
+
+BOT_TOKEN = "bot.standin.token"
+ADMIN_TOKEN = "admin.standin.token"
+EXPIRED_TOKEN = "expired.standin.token"
+ADMIN_PASSWORD = "admin"
+_PEOPLE = ("owners", "domains", "dataProducts")
+
+
+class OpenMetadata:
+    """A server of its own for each test: over a port inside `with`, or in-process as the ASGI application `app`.
+
+    with OpenMetadata() as standin:
+        standin.faults.next(error(503), method="PUT", times=2)
+        sync(standin.url, standin.bot_token)
+        assert ("table", "svc.d.s.t") in standin.state()["entities"]
+        assert standin.calls()["PUT", "/api/v1/tables/bulk"] == 3
+    """
+
+    def __init__(
+        self,
+        *,
+        bot_token: str = BOT_TOKEN,
+        admin_token: str = ADMIN_TOKEN,
+        expired_token: str = EXPIRED_TOKEN,
+        admin_password: str = ADMIN_PASSWORD,
+        port: int = 0,
+    ) -> None:
+        self.bot_token = bot_token
+        self.admin_token = admin_token
+        self.expired_token = expired_token
+        #: A token that this server never gave.
+        self.invalid_token = "not-a-token"
+        self.store = Store()
+        self.access = Access(bot_token, admin_token, expired_token)
+        self.faults = Faults()
+        self.journal = Journal()
+        self.app = App(self.store, self.access, self.faults, self.journal, "http://localhost:8585")
+        self.app.logins = {("admin@open-metadata.org", admin_password): admin_token}
+        self._port = port
+        self._server: Server | None = None
+
+    def __enter__(self) -> Self:
+        self._server = Server(self.app, self._port)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.close()
+
+    @property
+    def url(self) -> str:
+        """Where the server listens, without `/api`."""
+        assert self._server is not None, "the stand-in listens inside `with` only"
+        return f"http://127.0.0.1:{self._server.port}"
+
+    @property
+    def governance(self) -> Governance:
+        """The users, teams, domains, products, tags and custom properties that entities may refer to."""
+        return self.store.governance
+
+    @property
+    def requests(self) -> list[Seen]:
+        return self.journal.requests
+
+    def calls(self) -> Counter[tuple[str, str]]:
+        """Count the calls by method and route, as ("PUT", "/api/v1/tables/bulk")."""
+        return self.journal.calls()
+
+    def expire_bot(self) -> None:
+        """Let the bot's token be expired from now on."""
+        self.access.expire(self.bot_token)
+
+    def renew_bot(self, token: str) -> None:
+        """Give the bot another token."""
+        self.access.renew(self.bot_token, token)
+        self.bot_token = token
+
+    def state(self) -> dict[str, dict[Any, Any]]:
+        """Give all there is: entities by (type, name), edges by (from name, to name), statuses by pipeline."""
+        with self.store.lock:
+            names = {entity.id: entity.fqn for entity in self.store.by_id.values()}
+            entities = {(e.kind.name, e.fqn): _plain(e.id, e.data) for e in self.store.by_id.values()}
+            edges = {(names[a], names[b]): copy.deepcopy(shown(d)) for (a, b), d in self.store.edges.items()}
+            statuses = {names[i]: [copy.deepcopy(rows[at]) for at in sorted(rows)] for i, rows in self._runs()}
+        return {"entities": entities, "edges": edges, "statuses": statuses}
+
+    def _runs(self) -> list[tuple[str, dict[int, Data]]]:
+        return [(pipeline, rows) for pipeline, rows in self.store.statuses.items() if rows]
+
+
+def _plain(id_: str, data: Data) -> Data:
+    out = {"id": id_, **{name: value for name, value in data.items() if name not in _PEOPLE}}
+    out = copy.deepcopy(out)
+    return out | {name: [thing.reference() for thing in data[name]] for name in _PEOPLE if name in data}

@@ -1,0 +1,143 @@
+"""Everything the stand-in knows: entities by id and by name, edges, statuses."""
+
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from tests.standins.openmetadata.governance import Governance
+from tests.standins.openmetadata.kinds import KINDS, Kind
+from tests.standins.openmetadata.names import joined, normal, quoted
+
+Data = dict[str, Any]
+
+
+class Entity:
+    """One entity: its present data, and those of its earlier versions."""
+
+    __slots__ = ("children", "data", "history", "id", "kind", "parent")
+
+    def __init__(self, kind: Kind, parent: "Entity | None", name: str) -> None:
+        self.id = str(uuid.uuid4())
+        self.kind = kind
+        self.parent = parent
+        self.children: dict[str, Entity] = {}
+        self.history: list[Data] = []
+        self.data: Data = {
+            "name": name,
+            "fullyQualifiedName": joined(parent.fqn if parent else "", name),
+            "version": 0.1,
+            "deleted": False,
+        }
+
+    @property
+    def fqn(self) -> str:
+        return str(self.data["fullyQualifiedName"])
+
+    @property
+    def name(self) -> str:
+        return str(self.data["name"])
+
+    @property
+    def deleted(self) -> bool:
+        return bool(self.data["deleted"])
+
+    def ancestors(self) -> Iterator["Entity"]:
+        """Give what it sits in, the nearest first; the service is the last one."""
+        above = self.parent
+        while above is not None:
+            yield above
+            above = above.parent
+
+    def reference(self, href: str | None = None) -> Data:
+        """Give a reference to it, as other entities show it."""
+        out: Data = {
+            "id": self.id,
+            "type": self.kind.name,
+            "name": self.name,
+            "fullyQualifiedName": self.fqn,
+            "displayName": self.data.get("displayName") or self.name,
+            "deleted": self.deleted,
+        }
+        if self.data.get("description"):
+            out["description"] = self.data["description"]
+        if href is not None:
+            out["href"] = f"{href}/api/v1/{self.kind.path}/{self.id}"
+        return out
+
+
+class Store:
+    """The state of one server."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.governance = Governance()
+        self.by_id: dict[str, Entity] = {}
+        self.by_name: dict[str, dict[str, Entity]] = {kind.name: {} for kind in KINDS}
+        #: Details of the edge from one id to another.
+        self.edges: dict[tuple[str, str], Data] = {}
+        self.edges_from: dict[str, set[str]] = {}
+        self.edges_to: dict[str, set[str]] = {}
+        #: Statuses of a pipeline's runs by their timestamps.
+        self.statuses: dict[str, dict[int, Data]] = {}
+        self._sorted: dict[str, list[Entity]] = {}
+
+    @staticmethod
+    def now() -> int:
+        return int(time.time() * 1000)
+
+    def find(self, kind: Kind, name: str) -> Entity | None:
+        """Find an entity by its fully qualified name."""
+        known = self.by_name[kind.name]
+        found = known.get(name) or known.get(normal(name))
+        return found or (known.get(quoted(name)) if kind.is_service else None)
+
+    def get(self, kind: Kind, key: str) -> Entity | None:
+        """Find an entity by its id."""
+        found = self.by_id.get(key.lower())
+        return found if found is not None and found.kind is kind else None
+
+    def add(self, entity: Entity) -> None:
+        self.by_id[entity.id] = entity
+        self.by_name[entity.kind.name][entity.fqn] = entity
+        self._sorted.pop(entity.kind.name, None)
+        if entity.parent is not None:
+            entity.parent.children[entity.id] = entity
+
+    def remove(self, entity: Entity) -> None:
+        """Forget an entity, its edges, and the edges that were made by it."""
+        del self.by_id[entity.id]
+        del self.by_name[entity.kind.name][entity.fqn]
+        self._sorted.pop(entity.kind.name, None)
+        if entity.parent is not None:
+            entity.parent.children.pop(entity.id, None)
+        self.statuses.pop(entity.id, None)
+        gone = {(entity.id, end) for end in self.edges_from.get(entity.id, ())}
+        gone |= {(start, entity.id) for start in self.edges_to.get(entity.id, ())}
+        if entity.kind.name == "pipeline":
+            gone |= {pair for pair in self.edges if self._made_by(pair) == entity.id}
+        for pair in gone:
+            self.remove_edge(*pair)
+
+    def _made_by(self, pair: tuple[str, str]) -> str | None:
+        pipeline: Data = self.edges[pair].get("pipeline") or {}
+        return pipeline.get("id")
+
+    def put_edge(self, start: str, end: str, details: Data) -> None:
+        self.edges[start, end] = details
+        self.edges_from.setdefault(start, set()).add(end)
+        self.edges_to.setdefault(end, set()).add(start)
+
+    def remove_edge(self, start: str, end: str) -> None:
+        del self.edges[start, end]
+        self.edges_from[start].discard(end)
+        self.edges_to[end].discard(start)
+
+    def in_order(self, kind: Kind) -> list[Entity]:
+        """Give all entities of a kind in the order of lists: by name, then by id."""
+        known = self._sorted.get(kind.name)
+        if known is None:
+            known = sorted(self.by_name[kind.name].values(), key=lambda entity: (entity.name, entity.id))
+            self._sorted[kind.name] = known
+        return known

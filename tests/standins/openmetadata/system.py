@@ -1,0 +1,91 @@
+"""Calls about the server itself, and about who asks."""
+
+import base64
+import binascii
+
+from tests.standins.openmetadata.access import ADMIN, Principal
+from tests.standins.openmetadata.errors import Refused
+from tests.standins.openmetadata.exchange import Answer, Call
+from tests.standins.openmetadata.kinds import KINDS
+from tests.standins.openmetadata.shapes import Shape, text
+from tests.standins.openmetadata.state import Data
+
+VERSION = "2.0.0-SNAPSHOT"
+_REVISION = "b9a7ede6609c25a5f12032ed60167b057c4affbb"
+_BUILT = 1794997228229
+_CHECKS = ("database", "searchInstance", "pipelineServiceClient", "jwks", "migrations")
+_MORE_CHECKS = ("Object Storage", "Search Reindex Status")
+_OPERATIONS = (
+    "Create",
+    "Delete",
+    "ViewAll",
+    "EditAll",
+    "EditDescription",
+    "EditDisplayName",
+    "EditTags",
+    "EditOwners",
+)
+_LOGIN = Shape({"email": text, "password": text}, required="email password")
+
+
+def version(call: Call) -> Answer:
+    return Answer(body={"version": VERSION, "revision": _REVISION, "timestamp": _BUILT})
+
+
+def status(call: Call) -> Answer:
+    checks = {name: {"description": name, "passed": True, "message": ""} for name in (*_CHECKS, *_MORE_CHECKS)}
+    return Answer(body=checks)
+
+
+def logged_in(call: Call) -> Answer:
+    return Answer(body=_user(call, call.who), etag=True)
+
+
+def _user(call: Call, who: Principal) -> Data:
+    id_ = f"00000000-0000-4000-8000-{1 if who.bot else 2:012d}"
+    user: Data = {
+        "id": id_,
+        "name": who.name,
+        "fullyQualifiedName": who.name,
+        "version": 0.1,
+        "updatedAt": _BUILT,
+        "updatedBy": ADMIN.name,
+        "email": f"{who.name}@open-metadata.org",
+        "href": f"{call.base}/api/v1/users/{id_}",
+        "isBot": who.bot,
+        "isAdmin": not who.bot,
+        "allowImpersonation": False,
+        "deleted": False,
+        "personaPreferences": [],
+    }
+    if "roles" in call.query.get("fields", ""):
+        user |= {"roles": [], "inheritedRoles": []}
+    return user
+
+
+def permissions(call: Call) -> Answer:
+    """List what the principal may do to each kind of entity."""
+    return Answer(body={"data": [_permission(call, kind.name) for kind in KINDS], "paging": {"total": len(KINDS)}})
+
+
+def permission(call: Call) -> Answer:
+    return Answer(body=_permission(call, call.args["resource"]))
+
+
+def _permission(call: Call, resource: str) -> Data:
+    denied = {"EditDisplayName"} if call.who.bot else set()
+    rows = [{"operation": name, "access": "deny" if name in denied else "allow"} for name in _OPERATIONS]
+    return {"resource": resource, "permissions": rows}
+
+
+def login(call: Call) -> Answer:
+    """Give a person a token; the password travels in base64."""
+    given = call.read(_LOGIN)
+    try:
+        password = base64.b64decode(given["password"], validate=True).decode()
+    except (binascii.Error, ValueError):
+        password = ""
+    token = call.logins.get((given["email"], password))
+    if token is None:
+        raise Refused(401, "You have entered an invalid username or password.", errorType="INVALID_USERNAME_PASSWORD")
+    return Answer(body={"accessToken": token, "refreshToken": token, "tokenType": "Bearer", "expiryDuration": 3600})

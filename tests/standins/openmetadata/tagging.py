@@ -1,0 +1,11 @@
+"""Strong entity tags: a digest of the body they come with."""
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+
+def strong_tag(body: Any) -> str:
+    raw = body if isinstance(body, bytes) else msgspec.json.encode(body)
+    return f'"{hashlib.blake2b(raw, digest_size=8).hexdigest()}"'

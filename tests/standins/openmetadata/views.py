@@ -1,0 +1,89 @@
+"""Entities as answers show them; which properties appear depends on the request."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from tests.standins.openmetadata.kinds import RELATIONS
+from tests.standins.openmetadata.state import Data, Entity
+
+_PEOPLE = ("owners", "domains", "dataProducts")
+_NO_VOTES: Data = {"upVotes": 0, "downVotes": 0, "upVoters": [], "downVoters": []}
+_EMPTY = {"owners": [], "tags": [], "followers": [], "domains": [], "dataProducts": [], "votes": _NO_VOTES}
+WHOLE = tuple(_EMPTY)
+_HEAD = ("name", "displayName", "fullyQualifiedName", "description", "version", "updatedAt", "updatedBy")
+_NOTES = ("changeDescription", "incrementalChangeDescription", "deleted")
+
+
+@dataclass(frozen=True)
+class View:
+    """How to show an entity."""
+
+    #: Relations that are shown even when they are empty.
+    shows: Collection[str] = ()
+    #: Relations that are shown when they are not empty.
+    if_set: Collection[str] = ()
+    #: Own properties that are otherwise left out.
+    with_own: Collection[str] = ()
+    href: bool = True
+    reference_href: bool = True
+    column_labels: bool = True
+
+
+CREATED = View(if_set=RELATIONS)
+REPLACED = View(if_set=("owners", "domains", "dataProducts", "extension", "certification"))
+PATCHED = View(shows=WHOLE, if_set=("extension", "certification"))
+DELETED = View(shows=WHOLE, if_set=("extension", "certification"), href=False)
+VERSION = View(shows=(*WHOLE[:3], *WHOLE[4:]), if_set=("extension",), href=False, reference_href=False)
+
+
+def render(base: str, entity: Entity, view: View, data: Data | None = None, every_own: bool = True) -> Data:
+    """Show an entity, or `data` in its place."""
+    data = entity.data if data is None else data
+    out: Data = {"id": entity.id}
+    for name in _HEAD:
+        if data.get(name) is not None:
+            out[name] = data[name]
+    kind = entity.kind
+    if view.href:
+        out["href"] = f"{base}/api/v1/{kind.path}/{entity.id}"
+    for name in kind.own:
+        if name in data and (every_own or name not in kind.on_demand or name in view.with_own):
+            out[name] = data[name]
+    if not view.column_labels and "columns" in out:
+        out["columns"] = without_labels(out["columns"])
+    _add_places(out, base if view.reference_href else None, entity, data)
+    _add_relations(out, base if view.reference_href else None, view, data)
+    for name in _NOTES:
+        if name in data:
+            out[name] = data[name]
+    out["entityStatus"] = "Unprocessed"
+    return out
+
+
+def _add_places(out: Data, base: str | None, entity: Entity, data: Data) -> None:
+    if entity.kind.is_service:
+        out["serviceType"] = data["serviceType"]
+        return
+    top = entity
+    for above in entity.ancestors():
+        name = "service" if above.kind.is_service else "parent" if above.kind is entity.kind else above.kind.name
+        if name != "parent" or above is entity.parent:
+            out[name] = above.reference(base)
+        top = above
+    out["serviceType"] = top.data["serviceType"]
+
+
+def _add_relations(out: Data, base: str | None, view: View, data: Data) -> None:
+    for name in view.shows:
+        out[name] = _EMPTY[name]
+    for name in RELATIONS:
+        value = data.get(name)
+        if value and (name in view.shows or name in view.if_set):
+            out[name] = [thing.reference(base) for thing in value] if name in _PEOPLE else value
+
+
+def without_labels(columns: list[Data]) -> list[Data]:
+    """Hide the labels of columns, as a read without `fields=tags` does."""
+    if not any(column["tags"] or column["children"] for column in columns):
+        return columns
+    return [{**column, "tags": [], "children": without_labels(column["children"])} for column in columns]

@@ -1,0 +1,196 @@
+"""What the recorded files presuppose: entities that were made elsewhere, and steps between exchanges."""
+
+from typing import Any
+
+from tests.standins.replay import Json, Replay
+
+_COLUMN = {"name": "id", "dataType": "BIGINT"}
+_LINEAGE_COLUMNS = [
+    _COLUMN,
+    {"name": "amt", "dataType": "DOUBLE"},
+    {"name": "st", "dataType": "STRUCT", "children": [{"name": "x", "dataType": "INT"}]},
+]
+
+
+def put(path: str, body: Any, who: str = "bot") -> Json:
+    return _step("PUT", path, body, "application/json", who)
+
+
+def patch(path: str, operations: Any, who: str = "bot") -> Json:
+    return _step("PATCH", path, operations, "application/json-patch+json", who)
+
+
+def delete(path: str) -> Json:
+    return {"method": "DELETE", "path": f"/api/v1/{path}", "headers": {"Authorization": "Bearer <bot>"}}
+
+
+def _step(method: str, path: str, body: Any, media: str, who: str) -> Json:
+    headers = {"Content-Type": media, "Authorization": f"Bearer <{who}>"}
+    return {"method": method, "path": f"/api/v1/{path}", "headers": headers, "body": body}
+
+
+def service(kind: str, name: str, type_: str) -> Json:
+    return put(f"services/{kind}Services", {"name": name, "serviceType": type_})
+
+
+def schema(name: str) -> list[Json]:
+    """Make a service, the database `d` and the schema `s` in it."""
+    return [
+        service("database", name, "CustomDatabase"),
+        put("databases", {"name": "d", "service": name}),
+        put("databaseSchemas", {"name": "s", "database": f"{name}.d"}),
+    ]
+
+
+def tables(parent: str, *names: str, columns: Any = (_COLUMN,)) -> list[Json]:
+    return [put("tables", {"name": name, "databaseSchema": parent, "columns": list(columns)}) for name in names]
+
+
+def status(at: int, state: str, run: str | None, **more: Any) -> Json:
+    named = {"executionId": run} if run else {}
+    return {"timestamp": at, "executionStatus": state, "taskStatus": [], **named, **more}
+
+
+_RICH = {
+    "taskStatus": [
+        {
+            "name": "extract",
+            "executionStatus": "Failed",
+            "startTime": 1793000000000,
+            "endTime": 1793000001000,
+            "logLink": "https://logs.example.com/1",
+        },
+        {"name": "load", "executionStatus": "Failed", "startTime": 1793000001000},
+    ],
+    "endTime": 1793003605000,
+    "version": "1.2",
+    "parameters": {"n": 1, "date": "2026-10-26"},
+    "inputs": [{"datasetFQN": "lb_nope.a.b.c", "columns": ["id"], "rowCount": 10, "sizeBytes": 100, "version": "7"}],
+    "outputs": [{"datasetFQN": "lb_nope.a.b.d", "rowCount": 9, "sizeBytes": 90, "mode": "overwrite"}],
+    "metrics": {"totalRowsProcessed": 9},
+    "error": {
+        "errorType": "AnalysisException",
+        "errorMessage": "boom",
+        "stackTrace": "at x\nat y",
+        "failedTask": "load",
+    },
+}
+#: Statuses of an earlier pass over the same pipeline.
+_EARLIER = [
+    status(1792996400000, "Successful", "run-0"),
+    status(1793000000000, "Failed", "run-1"),
+    status(1793003600000, "Failed", "run-2", **_RICH),
+    status(1793007200000, "Skipped", None),
+    status(1793000000, "Successful", None),
+    {"timestamp": 1793028800000, "executionStatus": "Successful"},
+]
+_SENSITIVE = {"tagFQN": "PII.Sensitive", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+
+#: Requests to send before the exchange of this name; "" is the beginning of the file.
+STEPS: dict[str, dict[str, list[Json]]] = {
+    "03-tables": {
+        "": [service("database", "lb_meta", "CustomDatabase"), service("pipeline", "lb_txtp", "CustomPipeline")]
+    },
+    "04-bulk": {
+        "": [*schema("lb_bulk"), service("pipeline", "lb_bulkp", "Spark"), service("storage", "lb_bulks", "S3")],
+        "bot_does_not_overwrite": [
+            patch(
+                "tables/name/lb_bulk.d.s.t1",
+                [
+                    {"op": "add", "path": "/description", "value": "by a human"},
+                    {"op": "add", "path": "/tags/-", "value": _SENSITIVE},
+                ],
+                "admin",
+            )
+        ],
+        "bulk_restores": [delete("tables/name/lb_bulk.d.s.t2")],
+    },
+    "05-containers-topics": {
+        "": [service("storage", "lb_store", "CustomStorage"), service("messaging", "lb_msg", "Kafka")]
+    },
+    "06-pipelines-status": {
+        "": [service("pipeline", "lb_sched", "CustomPipeline")],
+        "status_pending": [put("pipelines/lb_sched.%22daily.load%22/status/bulk", _EARLIER)],
+    },
+    "07-lineage": {
+        "": [
+            *schema("lb_lin"),
+            *tables("lb_lin.d.s", "a", "b", "x1", "y1", columns=_LINEAGE_COLUMNS),
+            *tables("lb_lin.d.s", "c", "d.dot", columns=_LINEAGE_COLUMNS),
+            service("pipeline", "lb_linp", "CustomPipeline"),
+            put("pipelines", {"name": "p1", "service": "lb_linp"}),
+            put("pipelines", {"name": "p2", "service": "lb_linp"}),
+            service("storage", "lb_lins", "CustomStorage"),
+            put("containers", {"name": "k", "service": "lb_lins", "dataModel": {"columns": [_COLUMN]}}),
+            service("messaging", "lb_linm", "Kafka"),
+            put(
+                "topics",
+                {
+                    "name": "o",
+                    "service": "lb_linm",
+                    "partitions": 1,
+                    "messageSchema": {
+                        "schemaType": "Avro",
+                        "schemaFields": [
+                            {"name": "rec", "dataType": "RECORD", "children": [{"name": "id", "dataType": "LONG"}]}
+                        ],
+                    },
+                },
+            ),
+        ]
+    },
+    "10-governance": {
+        "": [*schema("lb_gov"), *tables("lb_gov.d.s", "t", columns=[_COLUMN, {"name": "mail", "dataType": "STRING"}])]
+    },
+    "12-errors": {
+        "": schema("lb_err"),
+        "concurrent_status_0": [put("pipelines", {"name": "p", "service": "lb_race"})],
+    },
+    "13-search-listing": {
+        "": [
+            *schema("lb_list"),
+            *tables("lb_list.d.s", *(f"t{n}" for n in range(7)), columns=[{"name": "id", "dataType": "INT"}]),
+            delete("tables/name/lb_list.d.s.t6"),
+            service("database", "lb dotted.name", "CustomDatabase"),
+        ]
+    },
+}
+
+#: Recorded ids of tables that no recorded answer shows.
+_UNSHOWN = {
+    "3e5e76cc-f6a3-4bc3-88ff-cc570a3a8990": "lb_err.d.s.rb0",
+    "7b33f771-2452-4714-94f2-aa997825a53f": "lb_err.d.s.rb1",
+}
+#: The recorded id of a domain whose name no recorded answer shows.
+_OTHER_DOMAIN = "860819ba-d89d-4d6c-83aa-53d76d1e3054"
+
+
+def govern(replay: Replay) -> None:
+    """Make the labels and references that the recorded files use."""
+    known = replay.standin.governance
+    replay.names |= _UNSHOWN
+    for classification, names in {
+        "PII": ["Sensitive"],
+        "PersonalData": ["Personal", "SpecialCategory"],
+        "lbClass": ["Raw", "v1.2"],
+        "Certification": ["Gold", "Silver"],
+    }.items():
+        for name in names:
+            known.add_tag(classification, name)
+    for classification, name in [
+        ("Tier", "Tier1"),
+        ("Tier", "Tier2"),
+        ("Tier", "Tier3"),
+        ("lbExcl", "A"),
+        ("lbExcl", "B"),
+    ]:
+        known.add_tag(classification, name, exclusive=True)
+    known.add_tag("lbGlossary", "Customer", source="Glossary")
+    things = [known.add("user", "lb_alice"), known.add("user", "lb_bob"), known.add("team", "lbTeam")]
+    things += [known.add("domain", "lbDomain", "sales"), known.add("domain", "lbDomain2", "x")]
+    things.append(known.add("dataProduct", "lbProduct", "orders mart", domain="lbDomain"))
+    ours = {thing.name: thing.id for thing in things}
+    replay.ids |= {recorded: ours[name] for recorded, name in replay.names.items() if name in ours}
+    replay.ids[_OTHER_DOMAIN] = ours["lbDomain2"]
+    for name, type_ in {"lbOwnerTool": "string", "lbCount": "integer", "lbLevel": ["low", "high"]}.items():
+        known.add_property("table", name, type_)
