@@ -13,7 +13,13 @@ from connectors.openmetadata.client import OpenMetadata as Client
 from connectors.openmetadata.refusal import refusal
 from connectors.openmetadata.token import FixedToken, Token, client_token, file_token, login_token
 from mappers.errors import (
-    ConfigError, LineageBridgeError, NoAnswer, TargetBusy, TargetLocked, TargetRefused, Unreachable,
+    ConfigError,
+    LineageBridgeError,
+    NoAnswer,
+    TargetBusy,
+    TargetLocked,
+    TargetRefused,
+    Unreachable,
 )  # fmt: skip
 from tests.standins.openmetadata import OpenMetadata, error, html, reset
 
