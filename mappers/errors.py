@@ -15,6 +15,7 @@ LineageBridgeError
 │   ├── Overloaded          more work is waiting than may wait
 │   ├── StoreFull           the disk or the store's size limit is reached
 │   ├── StoreBusy           another process holds the store
+│   ├── AddressTaken        another process listens there
 │   ├── StoreGone           the database server does not answer
 │   ├── TargetBusy          a target cannot do it now; says how long it wants to be left alone
 │   ├── TargetLocked        a target takes no token of ours, or something else answers in its place
@@ -96,6 +97,10 @@ class StoreFull(TransientError):
 
 class StoreBusy(TransientError):
     """Another process holds the store's write lock."""
+
+
+class AddressTaken(TransientError):
+    """Another process listens where this one shall."""
 
 
 class StoreGone(TransientError):

@@ -1,5 +1,6 @@
 """Runs the service: listens, says so, and drains when told to stop."""
 
+import errno
 import signal
 import socket
 import sys
@@ -13,7 +14,7 @@ from bridge.bootstrap import calm_collector, make_legacy_reader, make_reader, ma
 from bridge.log import configure_log
 from bridge.settings import Settings
 from bridge.store.location import StoreLocation
-from mappers.errors import ConfigError
+from mappers.errors import AddressTaken, ConfigError
 
 _BACKLOG = 2048
 
@@ -71,7 +72,8 @@ def _listen(settings: Settings) -> socket.socket:
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=_BACKLOG
         )
     except OSError as error:
-        raise ConfigError(
+        passing = error.errno == errno.EADDRINUSE
+        raise (AddressTaken if passing else ConfigError)(
             f"cannot listen on server.host {host}, server.port {port}: {error.strerror or error}. "
             "Is another service running there? Choose another with --port"
         ) from error

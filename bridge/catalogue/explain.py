@@ -8,11 +8,10 @@ import msgspec
 from bridge.catalogue.evidence import EventReference, Moment, events_at, rank_name, read_order
 from bridge.catalogue.lineage import HopAnswer, tell_hops
 from bridge.catalogue.question import View
-from bridge.catalogue.things import AboutDataset, Namespace, Thing, iso, thing
+from bridge.catalogue.things import AboutDataset, Namespace, Thing, iso, require_column, thing
 from bridge.store.column_walk import Hop
 from bridge.store.edges import Evidence
 from mappers.canonical.identity import NOBODY
-from mappers.errors import UnknownName
 
 _MEMBERS = "SELECT dataset_id FROM ol_dataset WHERE org_id = ?1 AND class_id = ?2"
 _REGISTERS = """
@@ -149,6 +148,7 @@ class Explain(AboutDataset[Explanation], frozen=True, kw_only=True):
                 assertions=self._assertions(view, source, target),
             )
         if self.field is not None:
+            require_column(view, target, self.field)
             return Explanation(dataset, lines=list(self._lines(view, target)))
         return Explanation(dataset, facts=list(_facts(view, target)))
 
@@ -170,8 +170,6 @@ class Explain(AboutDataset[Explanation], frozen=True, kw_only=True):
     def _lines(self, view: View, target: bytes) -> Iterator[Line]:
         ends = _members(view, target)
         rows = view.db.rows(_LINES, view.org, target, self.field, self.limit)
-        if not rows:
-            raise UnknownName(f"no column lineage of a column {self.field!r} in the store")
         hops = [Hop((row[0], row[1]), (row[2], row[3]), row[4], row[5], bool(row[6]), row[7]) for row in rows]
         for hop, (*_, active, run, discovered) in zip(tell_hops(view.graph(), hops), rows, strict=True):
             yield Line(hop, bool(active), run, iso(discovered), _events(view, (discovered,), ends, run))

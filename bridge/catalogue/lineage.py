@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from bridge.catalogue.question import View
-from bridge.catalogue.things import AboutDataset, ColumnOf, Thing, thing
+from bridge.catalogue.things import AboutDataset, ColumnOf, Thing, require_column, thing
 from bridge.store.column_walk import Column, Columns, ColumnWalk, Hop
 from bridge.store.edges import EVER, Evidence
 from bridge.store.graph import Edge, Graph, Named
@@ -118,6 +118,7 @@ class ColumnLineage(AboutDataset[ColumnLineageAnswer], frozen=True, kw_only=True
         """Walk."""
         graph = view.graph()
         start = (self.dataset(view), self.field)
+        require_column(view, *start)
         columns = Columns(view.db, view.org, _micros(self.as_of))
         walks = [columns.walk(start, way, self.depth, self.most) for way in _WAYS[self.direction]]
         hops = dict.fromkeys(hop for found in walks for hop in found.hops)

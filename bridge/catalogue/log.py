@@ -13,6 +13,8 @@ seq, event_hash, event_type, event_time, received_at, source, historical, receip
 """
 _AFTER = f"SELECT {_COLUMNS} FROM run_event WHERE org_id = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq LIMIT ?4"
 _NEWEST = f"SELECT {_COLUMNS} FROM run_event WHERE org_id = ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT ?3"
+#: What every reader of JSON takes for a whole number.
+MOST_NUMBER = (1 << 53) - 1
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -48,7 +50,10 @@ class Events(Question[EventsAnswer], frozen=True, kw_only=True):
     path = "/events"
     answer = EventsAnswer
     after: (
-        Annotated[int, msgspec.Meta(ge=0, description="`next` of the answer before; the newest without.")] | None
+        Annotated[
+            int, msgspec.Meta(ge=0, le=MOST_NUMBER, description="`next` of the answer before; the newest without.")
+        ]
+        | None
     ) = None
     limit: Annotated[int, msgspec.Meta(ge=1, le=MOST_A_PAGE, description="How many.")] = 50
 

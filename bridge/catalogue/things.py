@@ -60,6 +60,29 @@ class AboutDataset(Question[A], frozen=True, kw_only=True):
         return found
 
 
+_COLUMNS = """
+SELECT name FROM class_field WHERE org_id = ?1 AND class_id = ?2
+UNION SELECT c.target_field FROM ol_dataset d
+JOIN column_lineage c ON c.org_id = d.org_id AND c.target_id = d.dataset_id
+WHERE d.org_id = ?1 AND d.class_id = ?2
+UNION SELECT c.source_field FROM ol_dataset d
+JOIN lineage_edge e ON e.org_id = d.org_id AND e.source_id = d.dataset_id AND e.edge_role = 'DERIVES'
+JOIN column_lineage c ON c.org_id = e.org_id AND c.target_id = e.target_id AND c.source_id = e.source_id
+WHERE d.org_id = ?1 AND d.class_id = ?2
+ORDER BY 1
+"""
+_SHOWN_COLUMNS = 20
+
+
+def require_column(view: View, dataset: bytes, column: str) -> None:
+    """Raise UnknownName, with the columns that are known, when a dataset has none of that name."""
+    known = [name for (name,) in view.db.rows(_COLUMNS, view.org, dataset) if name]
+    if column not in known:
+        more = ", …" if len(known) > _SHOWN_COLUMNS else ""
+        there = f"known are {', '.join(known[:_SHOWN_COLUMNS])}{more}" if known else "none is known"
+        raise UnknownName(f"no column {column[:256]!r} in the dataset: {there}")
+
+
 class AboutProcess(Question[A], frozen=True, kw_only=True):
     """A question about one job, by its id or by its name."""
 

@@ -42,11 +42,11 @@ def explain(
     if output is Output.json:
         print_json(found)
         return
-    for line in _lines(found):
+    for line in _lines(found, column):
         typer.echo(escape(line))
 
 
-def _lines(found: "Explanation") -> Iterator[str]:
+def _lines(found: "Explanation", column: str | None) -> Iterator[str]:
     of = f"{found.dataset.namespace} {found.dataset.name}"
     if found.source:
         yield f"{found.source.namespace} {found.source.name} -> {of}: " + (
@@ -61,6 +61,8 @@ def _lines(found: "Explanation") -> Iterator[str]:
             yield "  nothing was ever said of it"
         return
     yield of
+    if column and not found.lines:
+        yield "  no column lineage is known"
     for line in found.lines:
         hop = line.hop
         of_column = f".{hop.source.column}" if hop.source.column else ""

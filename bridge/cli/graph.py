@@ -47,9 +47,9 @@ def lineage(
     direction: Annotated[
         Direction, typer.Option(help="Where the data came from, where it goes, or both.")
     ] = Direction.upstream,
-    depth: Annotated[int, typer.Option(min=1, help="How many datasets far.")] = 5,
+    depth: Annotated[int, typer.Option(min=1, max=10_000, help="How many datasets far.")] = 5,
     granularity: Annotated[Granularity, typer.Option(help="What counts as a job.")] = Granularity.job,
-    most: Annotated[int, typer.Option(min=1, help="How many edges at most.")] = MOST_EDGES,
+    most: Annotated[int, typer.Option(min=1, max=100_000, help="How many edges at most.")] = MOST_EDGES,
     as_of: Annotated[
         datetime | None, typer.Option(help="Only what runs said that had begun by then (UTC).", metavar="TIME")
     ] = None,

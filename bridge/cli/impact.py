@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def impact(
     namespace: DatasetNamespace,
     name: DatasetName = None,
-    depth: Annotated[int, typer.Option(min=1, help="How many datasets far.")] = 20,
-    most: Annotated[int, typer.Option(min=1, help="How many edges at most.")] = MOST_EDGES,
+    depth: Annotated[int, typer.Option(min=1, max=10_000, help="How many datasets far.")] = 20,
+    most: Annotated[int, typer.Option(min=1, max=100_000, help="How many edges at most.")] = MOST_EDGES,
     output: Annotated[Output, typer.Option(help="A list, or one JSON object.")] = Output.text,
     config: Config = None,
     url: Url = None,

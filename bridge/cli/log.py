@@ -14,7 +14,9 @@ _SECONDS = 1.0
 
 
 def events(
-    after: Annotated[int | None, typer.Option(min=0, help="Those after this number; the newest without.")] = None,
+    after: Annotated[
+        int | None, typer.Option(min=0, max=(1 << 53) - 1, help="Those after this number; the newest without.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 20,
     follow: Annotated[bool, typer.Option("--follow", help="Go on with what comes in, until Ctrl-C.")] = False,
     output: Annotated[Output, typer.Option(help="A line each, or JSON lines with the events as sent.")] = Output.text,

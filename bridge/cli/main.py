@@ -1,5 +1,8 @@
 """The `lineage-bridge` command: one function a subcommand, everything heavy imported inside it."""
 
+import errno
+import io
+import os
 import sys
 
 import typer
@@ -14,6 +17,8 @@ from bridge.cli.search import search
 from bridge.cli.show import show
 from bridge.cli.transfer import import_events
 
+#: What a full disk or a broken one says to who writes.
+_UNWRITTEN = frozenset({errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG})
 #: Exit codes beside 0 and 1, documented in docs/cli.md.
 EXIT_USAGE = 2
 EXIT_UNREACHABLE = 3
@@ -62,8 +67,9 @@ def main() -> None:
     )
 
     answer_shells()
+    _prepare_output()
     try:
-        app(prog_name=NAME)
+        _run()
     except LineageBridgeError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(
@@ -77,3 +83,30 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        if error.errno not in _UNWRITTEN:
+            raise
+        typer.echo(f"error: the output cannot be written: {error.strerror}", err=True)
+        _forget_output()
+        sys.exit(1)
+
+
+def _prepare_output() -> None:
+    """Spell out what the terminal's encoding has no letters for, and write nowhere when there is no output."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - it stays open till the end
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _run() -> None:
+    """Run the command to its end, which is when its output is written."""
+    try:
+        app(prog_name=NAME)
+    finally:
+        sys.stdout.flush()
+
+
+def _forget_output() -> None:
+    """Let the interpreter not try again to write what cannot be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -23,7 +23,7 @@ _MORE = "… there is more: raise --limit"
 def runs(
     namespace: Annotated[str | None, typer.Argument(help="The job's namespace, with NAME; all jobs without.")] = None,
     name: Annotated[str | None, typer.Argument(help="The job's name.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many runs, and how many steps of each.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many runs, and how many steps of each.")] = 20,
     failed: Annotated[bool, typer.Option("--failed", help="Only runs that failed.")] = False,
     steps: Annotated[bool, typer.Option("--steps", help="Show the actions of each run of the job.")] = False,
     output: Annotated[Output, typer.Option(help="A table, or JSON lines.")] = Output.text,

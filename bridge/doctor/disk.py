@@ -11,6 +11,8 @@ _GB = 1_000_000_000
 _MIB = 1 << 20
 _LEAST_BYTES = _GB
 _LEAST_PART = 0.1
+#: From here on the next event may not fit.
+_FULL_PART = 0.99
 _MAKE_ROOM = "make room or move the store: without any, events are answered 503"
 
 
@@ -37,6 +39,8 @@ def check(file: Path, max_size_mb: int | None) -> Iterator[Finding]:
 
 def _limited(size_mb: float, max_size_mb: int) -> Finding:
     found = f"the store has {size_mb:,.0f} of the {max_size_mb:,} MB that store.max_size_mb allows"
+    if size_mb >= max_size_mb * _FULL_PART:
+        return Finding(Level.error, "disk", found, "raise it: events are answered 503")
     if size_mb > max_size_mb * (1 - _LEAST_PART):
         return Finding(Level.warning, "disk", found, "raise it: at the limit events are answered 503")
     return Finding(Level.ok, "disk", found)

@@ -1,7 +1,9 @@
 """Where a store lives: a SQLite file or a PostgreSQL database, told apart by the URL."""
 
+import os
 import re
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,7 +62,7 @@ class StoreLocation(NamedTuple):
         self.prepare()
         if not self.file:
             return self._connected(writing=True)
-        return SqliteDatabase.writing(self.file, max_pages=_pages(max_size_mb))
+        return self._opened(lambda file: SqliteDatabase.writing(file, max_pages=_pages(max_size_mb)), self.file)
 
     def open_beside(self, max_size_mb: int | None = None) -> Database:
         """Open a store that is there for what is written beside its events, and could be computed again."""
@@ -68,7 +70,7 @@ class StoreLocation(NamedTuple):
         self.prepare()
         if not self.file:
             return self._connected(writing=True)
-        return SqliteDatabase.beside(self.file, max_pages=_pages(max_size_mb))
+        return self._opened(lambda file: SqliteDatabase.beside(file, max_pages=_pages(max_size_mb)), self.file)
 
     def open_reading(self) -> Database:
         """Open the store for reading, brought up to date first; one that is not there is not made."""
@@ -78,7 +80,7 @@ class StoreLocation(NamedTuple):
 
     def open_as_it_is(self) -> Database:
         """Open the store for reading, of whatever version it is: nothing is made, and nothing in it changes."""
-        self._require()
+        self._require(empty=True)
         if not self.file:
             _require_driver()
             return self._connected(writing=False)
@@ -90,9 +92,9 @@ class StoreLocation(NamedTuple):
             raise self._unusable(error) from error
         return db
 
-    def _require(self) -> None:
+    def _require(self, *, empty: bool = False) -> None:
         try:
-            missing = self.file is not None and not self.file.exists()
+            missing = self.file is not None and not (self.file.exists() and (empty or self.file.stat().st_size))
         except OSError as error:  # a folder that this user may not enter
             raise self._unusable(error) from error
         if missing:
@@ -102,6 +104,17 @@ class StoreLocation(NamedTuple):
         from bridge.store.postgres import PostgresDatabase  # noqa: PLC0415 - an extra: only who names such a store
 
         return PostgresDatabase(self.url, writing=writing)
+
+    def _opened(self, open_file: Callable[[Path], Database], file: Path) -> Database:
+        if not os.access(file, os.W_OK) or not os.access(file.absolute().parent, os.W_OK):
+            raise StoreMismatch(
+                f"the store {self.name} cannot be written by this user: run as the user that owns the file and its "
+                "folder, or make them its own (chown)"
+            )
+        try:
+            return open_file(file)
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
 
     def _unusable(self, error: Exception) -> LineageBridgeError:
         cause = getattr(error, "orig", None) or error

@@ -46,6 +46,7 @@ def version_of(db: Database) -> str | None:
 def prepare_sqlite(path: Path) -> None:
     """Create the store or bring it up to this code's version; refuse one that is newer."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.touch(mode=0o600)  # names of everything, and perhaps secrets in facets: nobody else's to read
     connection = sqlite3.connect(path, timeout=30)
     try:
         if store_version(connection) == HEAD:

@@ -34,6 +34,8 @@ SELECT {_ROW} FROM search_entry WHERE entry IN (
 _PENDING = "SELECT count(DISTINCT id) FROM (SELECT id FROM search_stale WHERE org_id = ?1 LIMIT ?2) waiting"
 #: How many entries are looked at for each hit that is wanted, and at least, before the index of words is asked.
 _LOOKED_AT, _AT_LEAST = 8, 400
+#: What a cursor of a search begins with.
+_MARK = b"search"
 #: As many changes that wait are counted; more are told as this many.
 MOST_PENDING = 10_000
 
@@ -70,7 +72,7 @@ class Hit(msgspec.Struct, frozen=True):
     active: bool
 
 
-class SearchAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+class SearchAnswer(msgspec.Struct, frozen=True):
     """What was found; how many datasets and jobs are still to be indexed; and the cursor of the next page, if any.
 
     Where nothing was found, `near` are words of names that are spelled nearly like one that was asked for.
@@ -157,12 +159,15 @@ def _hit(kind: str, id_: bytes, hit_json: str) -> Hit:
 
 
 def _cursor(place: _Place) -> str:
-    return urlsafe_b64encode(bytes([place.round]) + place.sort_key).decode().rstrip("=")
+    return urlsafe_b64encode(_MARK + bytes([place.round]) + place.sort_key).decode().rstrip("=")
 
 
 def _read_cursor(text: str) -> _Place:
     try:
         read = b64decode(text + "=" * (-len(text) % 4), altchars="-_", validate=True)
-        return _Place(read[0], read[1:])
-    except (ValueError, IndexError) as error:
-        raise BadQuestion("not a cursor that was given as `next`", "after") from error
+    except ValueError:
+        read = b""
+    round_, sort_key = read[len(_MARK) : len(_MARK) + 1], read[len(_MARK) + 1 :]
+    if not read.startswith(_MARK) or not round_:
+        raise BadQuestion("not a cursor that was given as `next`", "after")
+    return _Place(round_[0], sort_key)

@@ -7,7 +7,6 @@ import re
 import runpy
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -87,19 +86,9 @@ def test_no_command_asks_back() -> None:
 
 @pytest.mark.system
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_help_comes_at_once_and_loads_nothing_heavy(words: tuple[str, ...]) -> None:
+def test_help_loads_nothing_heavy(words: tuple[str, ...]) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     run = functools.partial(subprocess.run, capture_output=True, cwd=ROOT, env=environment, timeout=60, check=True)
     said = run([sys.executable, "-c", HELP, *words, "--help"])
     assert said.stderr.decode() == "[]\n"
     assert said.stdout.decode().startswith(" ".join(["Usage: lineage-bridge", *words]))
-
-    def seconds(command: list[str]) -> float:
-        begun = time.perf_counter()
-        run(command)
-        return time.perf_counter() - begun
-
-    slowness = min(seconds([sys.executable, "-c", ""]) for _ in range(3)) / 0.02
-    limit = 0.3 * max(1, slowness)
-    asked = functools.partial(seconds, [sys.executable, "-m", "bridge", *words, "--help"])
-    assert any(asked() < limit for _ in range(5))

@@ -119,5 +119,11 @@ def test_a_column_is_followed(ask: Ask) -> None:
     (hop,) = json.loads(ask("lineage db b --column y --output json", FIRST).stdout)["hops"]
     assert (hop["source"]["column"], hop["target"]["column"], hop["masking"]) == ("x", "y", True)
     assert hop["job"]["name"] == "first"
-    assert ask("lineage db b --column nothing", FIRST).stdout == "no column lineage is known from here\n"
+    assert ask("lineage db b --column x --direction downstream", FIRST).exit_code == 1
+    unknown = ask("lineage db b --column nothing", FIRST)
+    assert (unknown.exit_code, unknown.stderr) == (1, "error: no column 'nothing' in the dataset: known are y\n")
+    assert (
+        ask("lineage db b --column y --direction downstream", FIRST).stdout
+        == "no column lineage is known from here\n"
+    )
     assert ask("lineage db b --column y --output dot", FIRST).exit_code == 2

@@ -62,6 +62,7 @@ def test_json_is_a_contract(ask: Ask) -> None:
             },
         ],
         "pending": 0,
+        "near": [],
     }  # fmt: skip
     rest = json.loads(ask(["search", "sal", "--output", "json", "--after", after], *EVENTS).stdout)
     assert ([(hit["type"], hit["id"]) for hit in rest["items"]], rest["next"]) == ([("job", job_id)], None)

@@ -100,5 +100,5 @@ def test_a_column_is_traced_to_what_first_said_so(store: Store) -> None:
 
 
 def test_a_column_that_nothing_is_known_of_says_so(estate: Store) -> None:
-    with pytest.raises(UnknownName, match="no column lineage of a column 'nothing' in the store"):
+    with pytest.raises(UnknownName, match="no column 'nothing' in the dataset: known are id, mail"):
         estate.ask(Explain(**OF_CLEAN, field="nothing"))

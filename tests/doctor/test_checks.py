@@ -47,7 +47,7 @@ def test_a_file_system_that_takes_no_writes_is_an_error(tmp_path: Path, monkeypa
     assert told(disk.check(tmp_path / "store.db", None))[0].startswith("error: disk: the file system of")
 
 
-@pytest.mark.parametrize(("size_mb", "level"), [(8, "ok"), (10, "warning")])
+@pytest.mark.parametrize(("size_mb", "level"), [(8, "ok"), (10, "error")])
 def test_the_stores_own_limit_is_a_disk_that_fills(tmp_path: Path, size_mb: int, level: str) -> None:
     file = tmp_path / "store.db"
     with file.open("wb") as made:
@@ -127,3 +127,11 @@ def test_an_extra_that_is_missing_is_told_with_its_installation(monkeypatch: pyt
         "extra postgres (psycopg missing) is not installed, pip install 'lineage-bridge[postgres]' if you want it"
     )
     assert f"ok: versions: {wanted}" in told(versions.software())
+
+
+def test_a_store_that_is_nearly_full_is_warned_of(tmp_path: Path) -> None:
+    file = tmp_path / "store.db"
+    with file.open("wb") as made:
+        made.truncate(19 << 19)
+    *_, found = disk.check(file, 10)
+    assert found.level == "warning"

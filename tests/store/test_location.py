@@ -73,3 +73,31 @@ def test_a_server_that_does_not_answer_is_named_without_its_password() -> None:
     with pytest.raises(StoreGone, match=r"me:\*\*\*@127\.0\.0\.1:1/x cannot be used") as gone:
         StoreLocation("postgresql://me:secret@127.0.0.1:1/x").prepare()
     assert "secret" not in str(gone.value)
+
+
+def test_a_store_that_this_user_may_not_write_is_named_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = StoreLocation(f"sqlite:///{tmp_path / 'store.db'}")
+    location.open_writing().close()
+    monkeypatch.setattr("bridge.store.location.os.access", lambda *_: False)
+    for opened in (location.open_writing, location.open_beside):
+        with pytest.raises(
+            StoreMismatch, match=r"store\.db cannot be written by this user: run as the user that owns"
+        ):
+            opened()
+    location.open_reading().close()
+
+
+def test_a_file_without_a_store_in_it_is_no_store_to_read(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    path.touch()
+    with pytest.raises(StoreMismatch, match="there is no store at"):
+        StoreLocation(f"sqlite:///{path}").open_reading()
+    assert path.stat().st_size == 0
+
+
+def test_a_store_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    StoreLocation(f"sqlite:///{path}").open_writing().close()
+    assert path.stat().st_mode & 0o077 == 0

@@ -375,7 +375,7 @@ def test_a_port_in_use_is_told_with_the_remedy(cli: Cli) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         done = cli("serve", "--port", port)
-    assert (done.code, done.out) == (EXIT_USAGE, "")
+    assert (done.code, done.out) == (EXIT_STORE, "")
     assert f"cannot listen on server.host 127.0.0.1, server.port {port}: Address already in use" in done.err
     assert "Choose another with --port" in done.err
 
@@ -447,3 +447,29 @@ def test_commands_read_the_store_while_the_service_writes_it(cli: Cli) -> None:
         assert "db a" in cli("lineage", "db", "b").out
         assert cli("ingest", "-", given=as_bytes(run_event(run=7)) + b"\n").code == 0
         assert served.post(as_bytes(run_event(run=8))) == 201
+
+
+# -- output that cannot be written
+
+
+@pytest.mark.parametrize(
+    "words", ["version", "runs --output json", "export --canonical", "export --events", "doctor"]
+)
+def test_output_that_cannot_be_written_is_an_error_of_one_line(cli: Cli, words: str) -> None:
+    assert cli("ingest", "-", given=MADE + b"\n").code == 0
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(
+            [*COMMAND, *words.split()], stdout=full, stderr=subprocess.PIPE, cwd=ROOT, env=cli.environment, timeout=WAIT, check=False,
+        )  # fmt: skip
+    assert ran.returncode == 1
+    assert ran.stderr.decode().endswith("error: the output cannot be written: No space left on device\n")
+    assert "Traceback" not in ran.stderr.decode()
+
+
+def test_what_the_terminal_has_no_letters_for_is_spelled_out(cli: Cli) -> None:
+    assert cli("ingest", "-", given=as_bytes(run_event(inputs=[dataset("ö→")], outputs=[dataset("t")]))).code == 0
+    latin = {**cli.environment, "PYTHONUTF8": "0", "PYTHONIOENCODING": "latin-1"}
+    ran = subprocess.run(
+        [*COMMAND, "lineage", "db", "t"], capture_output=True, cwd=ROOT, env=latin, timeout=WAIT, check=True
+    )
+    assert "\\u2514\\u2500 <- db ö\\u2192" in ran.stdout.decode("latin-1")
