@@ -100,8 +100,10 @@ def place(layout: Layout, namespace: str, name: str) -> Place:
     service = Service(*_service(scheme, kind, mapping), mapping.service if mapping else layout.service)
     if kind == "table":
         parents, own = _table(scheme, namespace, name, mapping)
-    else:
-        parents, own = (() if mapping else (namespace,)), name
+    elif kind == "apiEndpoint":
+        parents, own = (_DEFAULT if mapping else namespace,), name
+    else:  # nothing lies between their services and them
+        parents, own = (), name if mapping else f"{namespace}/{name.lstrip('/')}"
     return Place(kind, service, tuple(map(entity_name, parents)), entity_name(own))
 
 

@@ -42,7 +42,7 @@ MAPPED = Layout(
         ("s3://lake", "daily", "table", "CustomDatabase", "lake.lake.default.daily"),
         ("s3://pond", "sales/daily.parquet", "table", "CustomDatabase", 'buckets.s3://pond.default."sales/daily.parquet"'),
         ("kafka://h:9092", "orders.v1", "topic", "Kafka", 'kafka."orders.v1"'),
-        ("https://api.example.com", "/v1/orders", "apiEndpoint", "Rest", "api./v1/orders"),
+        ("https://api.example.com", "/v1/orders", "apiEndpoint", "Rest", "api.default./v1/orders"),
         ("mlflow://h", "churn", "mlmodel", "CustomMlModel", "ml.churn"),
         ("file", "/data/out", "table", "CustomDatabase", "lineage_bridge.file.default./data/out"),
         ("oceanbase://h:1", "d.t", "table", "CustomDatabase", "lineage_bridge.oceanbase://h:1.d.t"),
@@ -84,7 +84,7 @@ def test_files_may_be_containers() -> None:
     assert (found.kind, found.service.kind, found.fqn) == (
         "container",
         "storageService",
-        "lineage_bridge.s3://lake.sales/daily",
+        "lineage_bridge.s3://lake/sales/daily",
     )
 
 

@@ -1,0 +1,147 @@
+"""The requests that make a dataset known to OpenMetadata: its service and its parents first, then itself.
+
+Only what is ours is said: owners, tags and everything else that people may have set stays out of these bodies.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from mappers.openmetadata.column_types import Column
+from mappers.openmetadata.columns import ColumnRow, Columns, nested
+from mappers.openmetadata.fqn import EntityName, fqn
+from mappers.openmetadata.places import Place
+from mappers.openmetadata.text import as_stored
+
+Body = dict[str, Any]
+
+_SERVICES = {
+    "databaseService": "services/databaseServices",
+    "storageService": "services/storageServices",
+    "messagingService": "services/messagingServices",
+    "apiService": "services/apiServices",
+    "mlmodelService": "services/mlmodelServices",
+    "pipelineService": "services/pipelineServices",
+}
+_PARENT_KEYS = {"databases": "service", "databaseSchemas": "database", "apiCollections": "service"}
+#: Types of the fields of messages, by those of columns.
+_FIELD_TYPES = {
+    "STRUCT": "RECORD", "BIGINT": "LONG", "SMALLINT": "INT", "TINYINT": "INT", "VARCHAR": "STRING", "CHAR": "STRING",
+    "TEXT": "STRING", "STRING": "STRING", "INT": "INT", "FLOAT": "FLOAT", "DOUBLE": "DOUBLE", "BOOLEAN": "BOOLEAN",
+    "BYTES": "BYTES", "BINARY": "BYTES", "ARRAY": "ARRAY", "MAP": "MAP", "ENUM": "ENUM", "DATE": "DATE",
+    "TIME": "TIME", "TIMESTAMP": "TIMESTAMP", "TIMESTAMPZ": "TIMESTAMPZ", "NULL": "NULL", "DECIMAL": "BYTES", "NUMERIC": "BYTES",
+}  # fmt: skip
+#: Formats of files in the server's words.
+_FORMATS = {"parquet", "orc", "avro", "csv", "json", "tsv", "delta", "iceberg", "hudi"}
+
+
+class Request(NamedTuple):
+    """One entity to be made or brought up to date: where, under which fully qualified name, and with what."""
+
+    collection: str
+    fqn: str
+    body: Body
+
+
+class Described(NamedTuple):
+    """What the store knows of a dataset, as far as it goes into an entity."""
+
+    name: str
+    description: str | None = None
+    format: str | None = None
+    columns: tuple[ColumnRow, ...] = ()
+    full_path: str | None = None
+
+
+class Requests(NamedTuple):
+    """All requests of a dataset, parents before children, and its columns by the names that jobs give them."""
+
+    parents: list[Request]
+    own: Request
+    columns: Columns
+
+
+def requests(place: Place, dataset: Described) -> Requests:
+    """Say what is to be made so that a dataset stands where it lies."""
+    columns = nested(dataset.columns)
+    service = Request(
+        _SERVICES[place.service.kind],
+        fqn(place.service.name),
+        {"name": place.service.name, "serviceType": place.service.type},
+    )
+    parents = [service, *_parents(place)]
+    own = {**_named(place.own), **_described(dataset.description), **_body(place, dataset, columns, parents[-1].fqn)}
+    return Requests(parents, Request(_COLLECTIONS[place.kind], place.fqn, own), columns)
+
+
+def _parents(place: Place) -> Iterable[Request]:
+    """Make what lies between a service and the entity; a storage or a broker knows nothing in between."""
+    between = {"table": ("databases", "databaseSchemas"), "apiEndpoint": ("apiCollections",)}.get(place.kind, ())
+    above = fqn(place.service.name)
+    for collection, name in zip(between, place.parents, strict=False):
+        whole = f"{above}.{fqn(name.name)}"
+        yield Request(collection, whole, {**_named(name), _PARENT_KEYS[collection]: above})
+        above = whole
+
+
+def _table(place: Place, dataset: Described, columns: Columns, parent: str) -> Body:
+    kind = "Regular" if place.service.type != "CustomDatabase" else "External"
+    body: Body = {"databaseSchema": parent, "tableType": kind, "columns": columns.columns}
+    if dataset.full_path:
+        body["locationPath"] = dataset.full_path
+    if (dataset.format or "").lower() in _FORMATS:
+        body["fileFormat"] = str(dataset.format).lower()
+    return body
+
+
+def _container(place: Place, dataset: Described, columns: Columns, parent: str) -> Body:  # noqa: ARG001 - one shape
+    body: Body = {"service": parent, "fullPath": dataset.full_path or dataset.name}
+    if columns.columns:
+        body["dataModel"] = {"isPartitioned": False, "columns": columns.columns}
+    return body
+
+
+def _topic(place: Place, dataset: Described, columns: Columns, parent: str) -> Body:  # noqa: ARG001 - as above
+    body: Body = {"service": parent, "partitions": 1}
+    if columns.columns:
+        body["messageSchema"] = {"schemaType": "Other", "schemaFields": [_field(one) for one in columns.columns]}
+    return body
+
+
+def _field(column: Column) -> Column:
+    """Make a field of a message of a column: messages know fewer types, and no lengths."""
+    kept = {key: column[key] for key in ("name", "displayName", "description", "dataTypeDisplay") if key in column}
+    kind = column["dataType"]
+    field = {**kept, "dataType": _FIELD_TYPES.get(kind, kind if kind in _FIELD_TYPES.values() else "UNKNOWN")}
+    if column.get("children"):
+        field["children"] = [_field(child) for child in column["children"]]
+    return field
+
+
+def _endpoint(place: Place, dataset: Described, columns: Columns, parent: str) -> Body:  # noqa: ARG001 - as above
+    return {"apiCollection": parent, "endpointURL": dataset.full_path or dataset.name}
+
+
+def _model(place: Place, dataset: Described, columns: Columns, parent: str) -> Body:  # noqa: ARG001 - as above
+    return {"service": parent, "algorithm": "unknown"}
+
+
+_BODIES = {"table": _table, "container": _container, "topic": _topic, "apiEndpoint": _endpoint, "mlmodel": _model}
+_COLLECTIONS: Mapping[str, str] = {
+    "table": "tables",
+    "container": "containers",
+    "topic": "topics",
+    "apiEndpoint": "apiEndpoints",
+    "mlmodel": "mlmodels",
+}
+
+
+def _body(place: Place, dataset: Described, columns: Columns, parent: str) -> Body:
+    return _BODIES[place.kind](place, dataset, columns, parent)
+
+
+def _named(name: EntityName) -> Body:
+    return {"name": name.name} | ({"displayName": name.display_name} if name.display_name else {})
+
+
+def _described(description: str | None) -> Body:
+    return {"description": as_stored(description)} if description else {}
