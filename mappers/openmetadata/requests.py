@@ -24,12 +24,25 @@ _SERVICES = {
 }
 _PARENT_KEYS = {"databases": "service", "databaseSchemas": "database", "apiCollections": "service"}
 #: Types of the fields of messages, by those of columns.
-_FIELD_TYPES = {
-    "STRUCT": "RECORD", "BIGINT": "LONG", "SMALLINT": "INT", "TINYINT": "INT", "VARCHAR": "STRING", "CHAR": "STRING",
-    "TEXT": "STRING", "STRING": "STRING", "INT": "INT", "FLOAT": "FLOAT", "DOUBLE": "DOUBLE", "BOOLEAN": "BOOLEAN",
-    "BYTES": "BYTES", "BINARY": "BYTES", "ARRAY": "ARRAY", "MAP": "MAP", "ENUM": "ENUM", "DATE": "DATE",
-    "TIME": "TIME", "TIMESTAMP": "TIMESTAMP", "TIMESTAMPZ": "TIMESTAMPZ", "NULL": "NULL", "DECIMAL": "BYTES", "NUMERIC": "BYTES",
-}  # fmt: skip
+_FIELD_WORDS = {
+    "RECORD": "STRUCT",
+    "LONG": "BIGINT",
+    "INT": "SMALLINT TINYINT INT",
+    "STRING": "VARCHAR CHAR TEXT STRING",
+    "FLOAT": "FLOAT",
+    "DOUBLE": "DOUBLE",
+    "BOOLEAN": "BOOLEAN",
+    "BYTES": "BYTES BINARY DECIMAL NUMERIC",
+    "ARRAY": "ARRAY",
+    "MAP": "MAP",
+    "ENUM": "ENUM",
+    "DATE": "DATE",
+    "TIME": "TIME",
+    "TIMESTAMP": "TIMESTAMP",
+    "TIMESTAMPZ": "TIMESTAMPZ",
+    "NULL": "NULL",
+}
+_FIELD_TYPES = {word: kind for kind, words in _FIELD_WORDS.items() for word in words.split()}
 #: Formats of files in the server's words.
 _FORMATS = {"parquet", "orc", "avro", "csv", "json", "tsv", "delta", "iceberg", "hudi"}
 
