@@ -2,9 +2,8 @@
 
 from typing import Literal
 
-from bridge.catalogue.question import Page, View, after, page
+from bridge.catalogue.question import After, Limit, Page, View, after, page
 from bridge.catalogue.things import AboutDataset, Thing, iso, write_id
-from bridge.catalogue.version import After, Limit
 from bridge.store.edges import STANDS
 from bridge.store.folds import fold_jobs
 from bridge.store.owners import owners_of

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from bridge.catalogue.facets import raw_facets
 from bridge.catalogue.question import View
 from bridge.catalogue.things import AboutDataset, Thing, thing, write_id
 from bridge.catalogue.version import Version, newest_versions
@@ -100,11 +101,6 @@ class Dataset(AboutDataset[DatasetAnswer], frozen=True, kw_only=True):
             facets=raw_facets(view.db.rows(_FACETS, *bound, NOBODY)),
             versions=newest_versions(view, dataset, _SHOWN_VERSIONS),
         )
-
-
-def raw_facets(rows: list[tuple[str, str | None]]) -> dict[str, msgspec.Raw]:
-    """Give the facets that are not deleted, of several of one name the last."""
-    return {name: msgspec.Raw(body.encode()) for name, body in sorted(dict(rows).items()) if body is not None}
 
 
 def _renamed(view: View, dataset: bytes, mine: str, other: str) -> list[Thing]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from struct import Struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import zstandard
@@ -55,20 +55,42 @@ def rank_name(rank: int) -> str:
     return Rank(rank).name.lower().replace("_", " ") if rank in set(Rank) else str(rank)
 
 
-def events_at(
-    view: View, micros: int, mentioning: Iterable[bytes], content: bytes | None = None
-) -> list[EventReference]:
-    """Find the events of a time that mention a dataset or job; those with a facet of this content, if any have."""
-    wanted = frozenset(mentioning)
-    found: list[tuple[EventReference, bool]] = []
-    for seq, hash_, kind, event_time, source, payload in view.db.rows(_AT, view.org, micros, _MOST):
-        event = read_event(zstandard.decompress(payload), UNLIMITED)
-        if wanted & set(_mentioned(view.org, event)):
-            job = " ".join(event.job) if event.job else None
-            told = EventReference(seq, hash_.hex(), kind or None, iso(event_time), job, event.run_uuid, source)
-            found.append((told, any(facet.digest == content for facet in _facets(event))))
-    exact = [told for told, matches in found if matches]
-    return exact or [told for told, _ in found]
+class _Witness(NamedTuple):
+    """An event, the ids of all that it mentions, and the hashes of its facets."""
+
+    reference: EventReference
+    mentioned: frozenset[bytes]
+    contents: frozenset[bytes]
+
+
+class Witnesses:
+    """Finds events in the log; those of one moment are read once, however many facts they made."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._read: dict[int, list[_Witness]] = {}
+
+    def at(self, micros: int, mentioning: Iterable[bytes], content: bytes | None = None) -> list[EventReference]:
+        """Find the events of a time that mention a dataset or job; those with a facet of this content, if any."""
+        wanted = frozenset(mentioning)
+        found = [witness for witness in self._of(micros) if wanted & witness.mentioned]
+        exact = [witness for witness in found if content in witness.contents]
+        return [witness.reference for witness in exact or found]
+
+    def _of(self, micros: int) -> list[_Witness]:
+        if micros not in self._read:
+            rows = self._view.db.rows(_AT, self._view.org, micros, _MOST)
+            self._read[micros] = [_witness(self._view.org, row) for row in rows]
+        return self._read[micros]
+
+
+def _witness(org: str, row: tuple[Any, ...]) -> _Witness:
+    seq, hash_, kind, event_time, source, payload = row
+    event = read_event(zstandard.decompress(payload), UNLIMITED)
+    job = " ".join(event.job) if event.job else None
+    told = EventReference(seq, hash_.hex(), kind or None, iso(event_time), job, event.run_uuid, source)
+    contents = frozenset(facet.digest for facet in _facets(event))
+    return _Witness(told, frozenset(_mentioned(org, event)), contents)
 
 
 def _mentioned(org: str, event: Event) -> Iterator[bytes]:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from bridge.catalogue.evidence import EventReference, Moment, events_at, rank_name, read_order
+from bridge.catalogue.evidence import EventReference, Moment, Witnesses, rank_name, read_order
 from bridge.catalogue.lineage import HopAnswer, tell_hops
 from bridge.catalogue.question import View
 from bridge.catalogue.things import AboutDataset, Namespace, Thing, iso, require_column, thing
@@ -155,6 +155,7 @@ class Explain(AboutDataset[Explanation], frozen=True, kw_only=True):
     def _assertions(self, view: View, source: bytes, target: bytes) -> list[Assertion]:
         bound = (view.org, source, target, self.limit)
         ends = _members(view, source) | _members(view, target)
+        log = Witnesses(view)
         found = [(*row, None) for row in view.db.rows(_STATED, *bound)]
         found += [("inferred", job, first, last, run) for run, job, first, last in view.db.rows(_RUNS, *bound)]
         found += [("renamed", NOBODY, at, at, run) for run, at in view.db.rows(_RENAMED, *bound)]
@@ -162,17 +163,17 @@ class Explain(AboutDataset[Explanation], frozen=True, kw_only=True):
         return [
             Assertion(
                 evidence, _SAID_BY[evidence], thing(job, jobs[job]) if job != NOBODY else None, run, iso(first),
-                iso(last), _events(view, (first, last), ends | {job}, run),
+                iso(last), _events(log, (first, last), ends | {job}, run),
             )
             for evidence, job, first, last, run in found
         ]  # fmt: skip
 
     def _lines(self, view: View, target: bytes) -> Iterator[Line]:
-        ends = _members(view, target)
+        ends, log = _members(view, target), Witnesses(view)
         rows = view.db.rows(_LINES, view.org, target, self.field, self.limit)
         hops = [Hop((row[0], row[1]), (row[2], row[3]), row[4], row[5], bool(row[6]), row[7]) for row in rows]
         for hop, (*_, active, run, discovered) in zip(tell_hops(view.graph(), hops), rows, strict=True):
-            yield Line(hop, bool(active), run, iso(discovered), _events(view, (discovered,), ends, run))
+            yield Line(hop, bool(active), run, iso(discovered), _events(log, (discovered,), ends, run))
 
 
 class _Source(AboutDataset[Any], frozen=True, kw_only=True):
@@ -183,18 +184,18 @@ def _members(view: View, dataset: bytes) -> set[bytes]:
     return {member for (member,) in view.db.rows(_MEMBERS, view.org, dataset)}
 
 
-def _events(view: View, times: Iterable[int], ends: set[bytes], run: str | None) -> list[EventReference]:
-    found = [event for at in sorted(set(times)) for event in events_at(view, at, ends)]
+def _events(log: Witnesses, times: Iterable[int], ends: set[bytes], run: str | None) -> list[EventReference]:
+    found = [event for at in sorted(set(times)) for event in log.at(at, ends)]
     return [event for event in found if run is None or event.run_id == run]
 
 
 def _facts(view: View, dataset: bytes) -> Iterator[Fact]:
     """Give every fact in the words of the statement that won it."""
-    ends = _members(view, dataset)
+    ends, log = _members(view, dataset), Witnesses(view)
     winners: dict[str, tuple[bytes, str | None]] = {}
     for fact, order, value in view.db.rows(_REGISTERS, view.org, dataset, NOBODY):
         winners[fact] = max(winners.get(fact, (b"", None)), (order, value), key=lambda one: one[0])
     for fact, (order, value) in sorted(winners.items()):
         said: Moment = read_order(order)
-        events = events_at(view, said.micros, ends, said.content)
+        events = log.at(said.micros, ends, said.content)
         yield Fact(fact, value, rank_name(said.rank), iso(said.micros), events)

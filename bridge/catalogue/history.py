@@ -4,9 +4,8 @@ from typing import Annotated
 
 import msgspec
 
-from bridge.catalogue.question import MOST_A_PAGE, Page, Question, View, after, page
+from bridge.catalogue.question import MOST_A_PAGE, After, Limit, Page, Question, View, after, page
 from bridge.catalogue.things import AboutProcess
-from bridge.catalogue.version import After, Limit
 from bridge.store.runs import NEWEST, Run, newest_runs, newest_steps
 from mappers.folding import step_name
 

@@ -2,9 +2,8 @@
 
 import msgspec
 
-from bridge.catalogue.question import Page, Question, View, after, page
+from bridge.catalogue.question import After, Limit, Page, Question, View, after, page
 from bridge.catalogue.things import iso
-from bridge.catalogue.version import After, Limit
 
 _NAMESPACES = """
 SELECT n.namespace_uri, n.created_at, coalesce(d.datasets, 0), coalesce(j.jobs, 0) FROM ol_namespace n

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from bridge.catalogue.dataset import raw_facets
+from bridge.catalogue.facets import facets_of
 from bridge.catalogue.history import RunRecord, tell_run
 from bridge.catalogue.question import View
 from bridge.catalogue.things import AboutProcess, Thing, thing, write_id
@@ -18,9 +18,6 @@ _PROCESS = """
 SELECT p.process_key, p.technology, j.job_type, j.processing_type, p.description, p.created_at, p.updated_at
 FROM process p JOIN ol_job j ON j.org_id = p.org_id AND j.job_id = p.process_id
 WHERE p.org_id = ?1 AND p.process_id = ?2
-"""
-_FACETS = """
-SELECT name, body FROM facet WHERE org_id = ?1 AND owner_id = ?2 AND about_id = ?3 ORDER BY name
 """
 _PARENTS = """
 SELECT DISTINCT e.source_id FROM lineage_edge e
@@ -88,7 +85,7 @@ class Process(AboutProcess[ProcessAnswer], frozen=True, kw_only=True):
             inputs=_touched(view, "ol_run_input", beneath),
             outputs=_touched(view, "ol_run_output", beneath),
             sla=promises_of(db, org, [job]).get(job),
-            facets=raw_facets(db.rows(_FACETS, org, job, NOBODY)),
+            facets=facets_of(view, job),
             runs=[tell_run(view, run) for run in runs],
         )
 

@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -17,6 +17,8 @@ T = TypeVar("T")
 
 #: How many things a page may hold.
 MOST_A_PAGE = 1_000
+Limit = Annotated[int, msgspec.Meta(ge=1, le=MOST_A_PAGE, description="How many a page.")]
+After = Annotated[str | None, msgspec.Meta(description="`next` of the page before.")]
 
 
 class View(NamedTuple):

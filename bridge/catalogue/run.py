@@ -4,13 +4,13 @@ from typing import Annotated
 
 import msgspec
 
-from bridge.catalogue.dataset import raw_facets
+from bridge.catalogue.facets import facets_of
 from bridge.catalogue.history import RunRecord, tell_run
 from bridge.catalogue.quality import CheckResult, results_of_run
 from bridge.catalogue.question import Question, View
 from bridge.catalogue.things import Thing, iso_or_none, read_id, thing, write_id
 from bridge.store.runs import one_run
-from mappers.canonical.identity import NOBODY, run_id
+from mappers.canonical.identity import run_id
 from mappers.errors import UnknownName
 
 _RUN = """
@@ -28,9 +28,6 @@ SELECT d.class_id, v.version_tag, v.row_count, v.byte_count, v.file_count FROM o
 JOIN ol_dataset d ON d.org_id = o.org_id AND d.dataset_id = o.dataset_id
 LEFT JOIN dataset_version v ON v.org_id = o.org_id AND v.dataset_id = o.dataset_id AND v.writer_id = o.run_id
 WHERE o.org_id = ?1 AND o.run_id = ?2 ORDER BY d.class_id, o.dataset_id, o.job_id
-"""
-_FACETS = """
-SELECT name, body FROM facet WHERE org_id = ?1 AND owner_id = ?2 AND about_id = ?3 ORDER BY name
 """
 _SHOWN_STEPS = 200
 
@@ -91,7 +88,7 @@ class Run(Question[RunAnswer], frozen=True, kw_only=True):
             inputs=_touched(view, _READ, run),
             outputs=_touched(view, _WRITTEN, run),
             quality=results_of_run(view, run),
-            facets=raw_facets(view.db.rows(_FACETS, view.org, run, NOBODY)),
+            facets=facets_of(view, run),
         )
 
 

@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from bridge.catalogue.question import Question, View
-from bridge.catalogue.version import After, Limit
+from bridge.catalogue.question import After, Limit, Question, View
 from bridge.store.search import SearchAnswer, SearchFor, search
 from mappers.errors import BadQuestion
 

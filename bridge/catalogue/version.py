@@ -1,16 +1,13 @@
 """The versions of a dataset, and the run that last wrote it well."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
-from bridge.catalogue.question import MOST_A_PAGE, Page, View, after, page
+from bridge.catalogue.question import After, Limit, Page, View, after, page
 from bridge.catalogue.things import AboutDataset, Thing, iso, iso_or_none, thing, write_id
 from bridge.store.versions import dataset_version_read
 from mappers.canonical.identity import NOBODY
-
-Limit = Annotated[int, msgspec.Meta(ge=1, le=MOST_A_PAGE, description="How many a page.")]
-After = Annotated[str | None, msgspec.Meta(description="`next` of the page before.")]
 
 _COLUMNS = """
 v.version_id, v.version_tag, v.idempotency_key, v.produced_at, v.row_count, v.byte_count, v.file_count, v.path,

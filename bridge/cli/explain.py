@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.escape import escape
-from bridge.cli.options import ApiKey, Asked, Config, DatasetName, DatasetNamespace, Output, Url, named, print_json
+from bridge.cli.options import ApiKey, Asked, Config, DatasetName, DatasetNamespace, Output, Url, named, print_answer
 
 if TYPE_CHECKING:
     from bridge.catalogue.evidence import EventReference
@@ -39,11 +39,7 @@ def explain(
     of = named(namespace, name)
     edge = {"source_namespace": source[0], "source_name": source[1]} if source else {}
     found = Asked(config, url, api_key).ask(Explain(**of, **edge, field=column, limit=limit))
-    if output is Output.json:
-        print_json(found)
-        return
-    for line in _lines(found, column):
-        typer.echo(escape(line))
+    print_answer(found, map(escape, _lines(found, column)), as_json=output is Output.json)
 
 
 def _lines(found: "Explanation", column: str | None) -> Iterator[str]:

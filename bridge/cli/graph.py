@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.options import ApiKey, Asked, Config, DatasetName, DatasetNamespace, Url, named, print_json
+from bridge.cli.options import ApiKey, Asked, Config, DatasetName, DatasetNamespace, Url, named, print_answer
 from bridge.store.limits import MOST_EDGES
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def lineage(
         hops = asked.ask(
             ColumnLineage(**of, field=column, direction=direction.value, depth=depth, as_of=as_of, most=most)
         )
-        _print(hops, draw_hops(hops), output)
+        print_answer(hops, draw_hops(hops), as_json=output is Form.json)
         return
     found = asked.ask(
         Lineage(
@@ -81,7 +81,7 @@ def lineage(
             most=most,
         )
     )  # fmt: skip
-    _print(found, _drawn(found, direction, output, columns=columns), output)
+    print_answer(found, _drawn(found, direction, output, columns=columns), as_json=output is Form.json)
 
 
 def _drawn(found: "LineageAnswer", direction: Direction, form: Form, *, columns: bool) -> "Iterator[str]":
@@ -96,11 +96,3 @@ def _drawn(found: "LineageAnswer", direction: Direction, form: Form, *, columns:
         if direction.value in {way, "both"}:
             yield from draw(found, way)
     yield from draw_columns(found) if columns else ()
-
-
-def _print(answer: object, lines: "Iterator[str]", form: Form) -> None:
-    if form is Form.json:
-        print_json(answer)
-        return
-    for line in lines:
-        typer.echo(line)

@@ -7,7 +7,7 @@ import typer
 
 from bridge.cli.cut import tell_cut
 from bridge.cli.escape import escape
-from bridge.cli.options import ApiKey, Asked, Config, DatasetName, DatasetNamespace, Output, Url, named, print_json
+from bridge.cli.options import ApiKey, Asked, Config, DatasetName, DatasetNamespace, Output, Url, named, print_answer
 from bridge.store.limits import MOST_EDGES
 
 if TYPE_CHECKING:
@@ -28,11 +28,7 @@ def impact(
     from bridge.catalogue.impact import Impact
 
     found = Asked(config, url, api_key).ask(Impact(**named(namespace, name), depth=depth, most=most))
-    if output is Output.json:
-        print_json(found)
-        return
-    for line in _lines(found):
-        typer.echo(line)
+    print_answer(found, _lines(found), as_json=output is Output.json)
 
 
 def _lines(found: "ImpactAnswer") -> Iterator[str]:

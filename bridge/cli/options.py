@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from bridge.catalogue.question import Question
     from bridge.settings import Settings
 
@@ -79,6 +81,15 @@ def load(config: list[Path] | None) -> "Settings":
     from bridge.configuration import load_settings
 
     return load_settings(config or [])
+
+
+def print_answer(answer: object, lines: "Iterable[str]", *, as_json: bool) -> None:
+    """Print an answer for people, line by line, or for programs."""
+    if as_json:
+        print_json(answer)
+        return
+    for line in lines:
+        typer.echo(line)
 
 
 def print_json(answer: object) -> None:

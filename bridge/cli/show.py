@@ -8,7 +8,7 @@ from uuid import UUID
 import typer
 
 from bridge.cli.escape import escape
-from bridge.cli.options import ApiKey, Asked, Config, Output, Url, print_json
+from bridge.cli.options import ApiKey, Asked, Config, Output, Url, print_answer
 
 if TYPE_CHECKING:
     from bridge.catalogue.dataset import DatasetAnswer
@@ -35,11 +35,7 @@ def show(
     if job and name is None:
         raise typer.BadParameter("a job is named by its namespace and name")
     answer, lines = _found(Asked(config, url, api_key), namespace, name, job=job)
-    if output is Output.json:
-        print_json(answer)
-        return
-    for line in lines:
-        typer.echo(escape(line))
+    print_answer(answer, map(escape, lines), as_json=output is Output.json)
 
 
 def _found(asked: Asked, namespace: str, name: str | None, *, job: bool) -> tuple[Any, Iterator[str]]:
