@@ -17,6 +17,7 @@ from bridge.store.classes import NeverLink
 from bridge.store.database import Database
 from bridge.store.export import export_canonical
 from bridge.store.graph import Edge, Graph
+from bridge.store.marks import enable_target
 from bridge.store.postgres import PostgresDatabase
 from bridge.store.schema import prepare_postgres, prepare_sqlite
 from bridge.store.sqlite import SqliteDatabase
@@ -85,7 +86,9 @@ class Store:
         self.db: Database = db or SqliteDatabase(empty_store())
         self.org = org
         self.reader = Reader(Rules(org), Limits(), clock=lambda: 0)
-        self.writer = Writer(self.db, org, never_link=never_link, targets=targets)
+        self.writer = Writer(self.db, org, never_link=never_link)
+        for target in targets:
+            enable_target(self.db, org, target, 0)
 
     def __enter__(self) -> Self:
         return self

@@ -182,6 +182,82 @@ dirty_mark = sa.Table(
     sqlite_with_rowid=False,
 )
 
+#: The systems that are kept like the store; marks are made for them alone.
+sync_target = sa.Table(
+    "sync_target",
+    metadata,
+    _org(),
+    sa.Column("target", TEXT, nullable=False),
+    sa.Column("enabled_at", sa.BigInteger, nullable=False),
+    _key("target"),
+)
+
+#: Everything that a target shall have, what became of it, and who works on it; `marked` counts the changes to it.
+sync_item = sa.Table(
+    "sync_item",
+    metadata,
+    _org(),
+    sa.Column("target", TEXT, nullable=False),
+    sa.Column("kind", TEXT, nullable=False),
+    _id("key", nullable=False),
+    sa.Column("marked", sa.BigInteger, nullable=False),
+    sa.Column("settled", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("since", sa.BigInteger, nullable=False),
+    sa.Column("due_at", sa.BigInteger, nullable=False),
+    sa.Column("attempts", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("outcome", TEXT),
+    sa.Column("reason", TEXT),
+    sa.Column("settled_at", sa.BigInteger),
+    _id("fingerprint"),
+    _id("fold"),
+    sa.Column("remote_type", TEXT),
+    sa.Column("remote_id", TEXT),
+    sa.Column("remote_name", TEXT),
+    sa.Column("ours", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("detail_json", TEXT),
+    _id("claim"),
+    sa.Column("claimed_until", sa.BigInteger),
+    _key("target", "kind", "key"),
+)
+_PENDING = sa.text("settled < marked")
+sa.Index(
+    "ix_sync_item__due_at",
+    sync_item.c.target,
+    sync_item.c.kind,
+    sync_item.c.due_at,
+    sync_item.c.org_id,
+    sqlite_where=_PENDING,
+    postgresql_where=_PENDING,
+)
+sa.Index(
+    "ix_sync_item__remote_id",
+    sync_item.c.remote_id,
+    sync_item.c.org_id,
+    sqlite_where=sync_item.c.remote_id.is_not(None),
+    postgresql_where=sync_item.c.remote_id.is_not(None),
+)
+
+#: The edges that a target has of us: between which of its entities, and what we said of their columns.
+sync_edge = sa.Table(
+    "sync_edge",
+    metadata,
+    _org(),
+    sa.Column("target", TEXT, nullable=False),
+    _id("into_key", nullable=False),
+    _id("from_key", nullable=False),
+    sa.Column("into_type", TEXT, nullable=False),
+    sa.Column("into_id", TEXT, nullable=False),
+    sa.Column("from_type", TEXT, nullable=False),
+    sa.Column("from_id", TEXT, nullable=False),
+    _id("job_key"),
+    _id("fingerprint", nullable=False),
+    sa.Column("ours", sa.Boolean, nullable=False),
+    sa.Column("said_json", TEXT, nullable=False),
+    _key("target", "into_key", "from_key"),
+)
+sa.Index("ix_sync_edge__from_key", sync_edge.c.from_key, sync_edge.c.org_id)
+sa.Index("ix_sync_edge__job_key", sync_edge.c.job_key, sync_edge.c.org_id)
+
 ingest_position = sa.Table(
     "ingest_position",
     metadata,

@@ -1,7 +1,6 @@
 """The one write path: log, merge and dirty marks of a group of events in one transaction."""
 
 import os
-import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
@@ -15,15 +14,8 @@ from bridge.store.classes import Classes, NeverLink
 from bridge.store.database import Database, Insert
 from bridge.store.heads import Heads
 from bridge.store.liveness import settle_liveness
-from mappers.canonical.facts import (
-    TABLES,
-    ColumnLineage,
-    Dataset,
-    Job,
-    LineageSet,
-    Namespace,
-    Run,
-)
+from bridge.store.marks import mark
+from mappers.canonical.facts import TABLES, ColumnLineage, LineageSet, Namespace
 from mappers.canonical.identity import run_id
 from mappers.canonical.merge import Reducer, Row, merger, plan_of
 from mappers.errors import RefusedRow, StoreBusy
@@ -64,10 +56,6 @@ WHERE org_id = ?1 AND payload IS NOT NULL AND payload_hash NOT IN (
   SELECT payload_hash FROM rejected_event WHERE org_id = ?1 AND payload IS NOT NULL
   ORDER BY last_at DESC, payload_hash LIMIT ?2)
 """
-_MARK = """
-INSERT INTO dirty_mark (org_id, target, kind, key, marked_at) VALUES (?1, ?2, ?3, ?4, ?5)
-ON CONFLICT (org_id, target, kind, key) DO UPDATE SET marked_at = excluded.marked_at
-"""
 _SET_POSITION = """
 INSERT INTO ingest_position (org_id, path, fingerprint, position) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (org_id, path) DO UPDATE SET fingerprint = excluded.fingerprint, position = excluded.position
@@ -87,7 +75,6 @@ ON CONFLICT (org_id, source, writer_id) DO UPDATE SET events = intake_ledger.eve
 """
 #: Classes whose rows repeat unchanged in most events: what is stored is remembered.
 _REMEMBERED = frozenset({Namespace, LineageSet, ColumnLineage})
-_MARKED_KINDS: dict[type[Row], str] = {Dataset: "dataset", Job: "job", Run: "run"}
 #: About how many bytes of rows are remembered a class, and what a row of short columns counts for.
 _MEMORY_BYTES, _ROW_BYTES = 8 << 20, 400
 #: How often a group is tried that others on the same server stand in the way of.
@@ -154,14 +141,12 @@ class Writer:
         db: Database,
         org: str = "default",
         *,
-        targets: Iterable[str] = (),
         never_link: Iterable[NeverLink] = (),
         keep_rejected: int = 10_000,
     ) -> None:
         self._db = db
         self._org = org
         self._id = os.urandom(8)
-        self._targets = tuple(targets)
         self._keep_rejected = keep_rejected
         self._classes = Classes(db, org, never_link)
         self._heads = Heads(db, org)
@@ -241,7 +226,7 @@ class Writer:
         reclassed = self._classes.settle(changes, new_links)
         settle_liveness(self._db, self._org, changes, reclassed)
         self._heads.settle(changes)
-        self._mark(changes)
+        mark(self._db, self._org, changes, reclassed)
         self._db.run_many(_SET_POSITION, [(self._org, *position) for position in positions])
         return learnt
 
@@ -325,20 +310,6 @@ class Writer:
             learnt.append((row_class, key, row))
             news.append(row)
         return news
-
-    def _mark(self, changes: Reducer) -> None:
-        if not self._targets:
-            return
-        now = time.time_ns() // 1000
-        self._db.run_many(
-            _MARK,
-            [
-                (self._org, target, kind, row[1], now)
-                for target in self._targets
-                for row_class, kind in _MARKED_KINDS.items()
-                for row in changes.rows(row_class)
-            ],
-        )
 
     def _apply_never_link(self, never_link: tuple[NeverLink, ...]) -> None:
         """Recompute every class when the rules are not those the store was last settled with."""

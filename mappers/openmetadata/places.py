@@ -30,6 +30,11 @@ _FILES = frozenset({*_STORAGE, "file", "hdfs", "dbfs", "viewfs"})
 _TOPICS = {"kafka": "Kafka", "pubsub": "PubSub", "kinesis": "Kinesis", "inmemory": "CustomMessaging"}
 _APIS = frozenset({"http", "https", "api", "rest"})
 _MODELS = frozenset({"mlflow", "mlmodel", "sagemaker"})
+#: Systems in which the case of a name tells nothing.
+_CASELESS = frozenset(
+    {"oracle", "db2", "teradata", "snowflake", "hive", "impala", "mssql", "redshift", "databricks", "saphana", "vertica",
+     "unitycatalog"}
+)  # fmt: skip
 #: What stands for a database or schema in systems that have none.
 _DEFAULT = "default"
 _GLUE = re.compile(r"table/([^/]+)/(.+)", re.DOTALL)
@@ -159,3 +164,8 @@ def _filled(template: str, known: dict[str, str]) -> str:
     for word, value in known.items():
         template = template.replace(f"{{{word}}}", value)
     return template
+
+
+def caseless(namespace: str) -> bool:
+    """Tell whether the system of a namespace takes a name in any case for the same."""
+    return source_type(namespace) in _CASELESS

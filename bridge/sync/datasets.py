@@ -1,0 +1,72 @@
+"""Datasets as a target shall know them: all their names, what is said of them, their columns."""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from bridge.store.database import Database
+
+_MEMBERS = """
+SELECT d.class_id, d.dataset_id, n.namespace_uri, d.name FROM ol_dataset d
+JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
+WHERE d.org_id = ?1 AND d.class_id {among}
+"""
+_ABOUT = "SELECT dataset_id, description, default_format FROM dataset WHERE org_id = ?1 AND dataset_id {among}"
+_COLUMNS = """
+SELECT class_id, name, type, description, depth FROM class_field WHERE org_id = ?1 AND class_id {among}
+ORDER BY class_id, ordinal, depth, name
+"""
+_TOUCHED = """
+EXISTS (
+  SELECT 1 FROM ol_dataset m JOIN {table} x ON x.org_id = m.org_id AND x.dataset_id = m.dataset_id
+  JOIN ol_run r ON r.org_id = x.org_id AND r.run_id = x.run_id
+  WHERE m.org_id = d.org_id AND m.class_id = d.dataset_id AND {which})
+"""
+_BOTH = " OR ".join(_TOUCHED.format(table=table, which="{which}") for table in ("ol_run_output", "ol_run_input"))
+_UNFINISHED = f"""
+SELECT d.dataset_id FROM ol_dataset d WHERE d.org_id = ?1 AND d.dataset_id {{among}}
+  AND ({_BOTH.format(which="TRUE")}) AND NOT ({_BOTH.format(which="r.event_type = 'COMPLETE'")})
+"""
+
+
+class StoredColumn(NamedTuple):
+    """A column, its whole path as name, those within it behind it and deeper by one."""
+
+    name: str
+    type: str | None
+    description: str | None
+    depth: int
+
+
+class StoredDataset(NamedTuple):
+    """A dataset under its preferred name, and under all of them."""
+
+    namespace: str
+    name: str
+    others: tuple[tuple[str, str], ...]
+    description: str | None
+    format: str | None
+    columns: tuple[StoredColumn, ...]
+
+
+def read_datasets(db: Database, org: str, classes: Collection[bytes]) -> dict[bytes, StoredDataset]:
+    """Read datasets by their classes; a class that has become part of another is not among them."""
+    wanted = sorted(set(classes))
+    names: dict[bytes, dict[bytes, tuple[str, str]]] = {}
+    for class_id, member, namespace, name in db.among(_MEMBERS, wanted, org):
+        names.setdefault(class_id, {})[member] = (namespace, name)
+    about = {dataset: said for dataset, *said in db.among(_ABOUT, wanted, org)}
+    columns: dict[bytes, list[StoredColumn]] = {}
+    for class_id, *column in db.among(_COLUMNS, wanted, org):
+        columns.setdefault(class_id, []).append(StoredColumn(*column))
+    found = {}
+    for class_id, members in names.items():
+        own = members.pop(class_id)
+        others = tuple(sorted(members.values()))
+        description, format_ = about[class_id]
+        found[class_id] = StoredDataset(*own, others, description, format_, tuple(columns.get(class_id, ())))
+    return found
+
+
+def read_unfinished(db: Database, org: str, classes: Collection[bytes]) -> set[bytes]:
+    """Find the datasets that runs have touched, and none that is complete."""
+    return {dataset for (dataset,) in db.among(_UNFINISHED, sorted(classes), org)}

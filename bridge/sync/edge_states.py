@@ -1,0 +1,92 @@
+"""The edges that a target has of us, as they are remembered."""
+
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from bridge.store.database import Database, Insert
+from bridge.sync.item import Remote
+
+_COLUMNS = "into_key, from_key, into_type, into_id, from_type, from_id, job_key, fingerprint, ours, said_json"
+_INTO = f"SELECT {_COLUMNS} FROM sync_edge WHERE org_id = ?1 AND target = ?2 AND into_key {{among}}"
+_READERS = "SELECT DISTINCT into_key FROM sync_edge WHERE org_id = ?1 AND target = ?2 AND {column} {{among}}"
+_OUT_OF, _OF_JOBS = _READERS.format(column="from_key"), _READERS.format(column="job_key")
+_AT = "SELECT 1 FROM sync_edge WHERE org_id = ?1 AND target = ?2 AND (into_id = ?3 OR from_id = ?3) LIMIT 1"
+_PUT = Insert(
+    "sync_edge",
+    {
+        "org_id": str, "target": str, "into_key": bytes, "from_key": bytes, "into_type": str, "into_id": str,
+        "from_type": str, "from_id": str, "job_key": bytes, "fingerprint": bytes, "ours": bool, "said_json": str,
+    },
+    "ON CONFLICT (org_id, target, into_key, from_key) DO UPDATE SET into_type = excluded.into_type,"
+    " into_id = excluded.into_id, from_type = excluded.from_type, from_id = excluded.from_id,"
+    " job_key = excluded.job_key, fingerprint = excluded.fingerprint, ours = excluded.ours,"
+    " said_json = excluded.said_json",
+)  # fmt: skip
+_FORGET = "DELETE FROM sync_edge WHERE org_id = ?1 AND target = ?2 AND into_key = ?3 AND from_key = ?4"
+
+
+class EdgeState(NamedTuple):
+    """An edge as it was last written: its ends here and there, who stands for it, and what we said of it."""
+
+    into_key: bytes
+    from_key: bytes
+    into: Remote
+    source: Remote
+    job: bytes | None
+    fingerprint: bytes
+    #: Whether nobody had written it before us.
+    ours: bool
+    said: dict[str, Any]
+    #: What we were about to say when nobody came back to tell.
+    tried: dict[str, Any] | None = None
+
+    def is_between(self, source: Remote, into: Remote) -> bool:
+        """Tell whether it was written between these entities."""
+        return (self.source.id, self.into.id) == (source.id, into.id)
+
+
+class EdgeStates:
+    """The edges of one target. Not for several threads at once."""
+
+    def __init__(self, db: Database, org: str, target: str) -> None:
+        self._db = db
+        self._bound = (org, target)
+
+    def into(self, keys: Collection[bytes]) -> dict[bytes, dict[bytes, EdgeState]]:
+        """Give the edges into datasets and jobs, by their sources."""
+        found: dict[bytes, dict[bytes, EdgeState]] = {key: {} for key in keys}
+        for row in self._db.among(_INTO, sorted(set(keys)), *self._bound):
+            state = _state(row)
+            found[state.into_key][state.from_key] = state
+        return found
+
+    def targets_of(self, sources: Collection[bytes]) -> set[bytes]:
+        """Find what edges out of these lead into."""
+        return {key for (key,) in self._db.among(_OUT_OF, sorted(set(sources)), *self._bound)}
+
+    def targets_by(self, jobs: Collection[bytes]) -> set[bytes]:
+        """Find what edges lead into that these jobs stand for."""
+        return {key for (key,) in self._db.among(_OF_JOBS, sorted(set(jobs)), *self._bound)}
+
+    def any_at(self, remote_id: str) -> bool:
+        """Tell whether any edge begins or ends at an entity."""
+        return bool(self._db.rows(_AT, *self._bound, remote_id))
+
+    def write(self, put: Sequence[EdgeState], gone: Sequence[EdgeState]) -> None:
+        """Remember edges, and forget those that are gone. Within a transaction of the caller."""
+        self._db.run_many(_FORGET, [(*self._bound, state.into_key, state.from_key) for state in gone])
+        self._db.insert(_PUT, [(*self._bound, *_row(state)) for state in put])
+
+
+def _state(row: tuple[Any, ...]) -> EdgeState:
+    into_key, from_key, into_type, into_id, from_type, from_id, job, fingerprint, ours, said = row
+    ends = Remote(into_type, into_id, ""), Remote(from_type, from_id, "")
+    return EdgeState(into_key, from_key, *ends, job, fingerprint, bool(ours), *msgspec.json.decode(said))
+
+
+def _row(state: EdgeState) -> tuple[Any, ...]:
+    said = msgspec.json.encode([state.said, state.tried]).decode()
+    ends = (state.into.type, state.into.id, state.source.type, state.source.id)
+    return (state.into_key, state.from_key, *ends, state.job, state.fingerprint, state.ours, said)

@@ -1,0 +1,101 @@
+"""One thing that a target shall have: a dataset, a job, or the lineage into one of them."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from mappers.errors import LineageBridgeError
+
+#: The kind of items that are to be taken back; all others are of the store's own kinds.
+REMOVAL = "removal"
+
+
+class Outcome(StrEnum):
+    """What became of an item when it was last looked at."""
+
+    PUSHED = "pushed"
+    UNCHANGED = "unchanged"
+    #: No run that touched it is complete.
+    WAITING = "waiting"
+    #: It has no place in the target, or several: a person must say which.
+    UNRESOLVED = "unresolved"
+    #: The target refuses it, and would again.
+    DEAD = "dead"
+    #: A person gave it up; it is tried again when it changes.
+    DROPPED = "dropped"
+    #: The target shall not have it: it is shown under another, or nothing is to be said of it.
+    UNWANTED = "unwanted"
+    #: The settings leave it out.
+    OFF = "off"
+
+
+#: What a person must look at.
+TROUBLED = (Outcome.UNRESOLVED, Outcome.DEAD)
+#: What is not tried again before it changes.
+GIVEN_UP = (Outcome.DEAD, Outcome.DROPPED)
+
+
+class Remote(NamedTuple):
+    """A thing as the target knows it."""
+
+    type: str
+    id: str
+    name: str
+
+
+class Item(NamedTuple):
+    """A thing as it stands: which change of it is worked on, and what is known from the last time."""
+
+    kind: str
+    key: bytes
+    marked: int
+    since: int
+    attempts: int
+    outcome: str | None
+    reason: str | None
+    settled_at: int | None
+    fingerprint: bytes | None
+    remote: Remote | None
+    #: Whether it was us who made it in the target.
+    ours: bool
+    detail: dict[str, Any]
+    claim: bytes | None
+
+    def linked(self, outcome: Outcome, reason: str | None = None, **more: Any) -> "Settled":
+        """Settle it without a change of what it is in the target."""
+        kept: dict[str, Any] = {"remote": self.remote, "ours": self.ours, "detail": self.detail}
+        return Settled(self, outcome, reason, **({"fingerprint": self.fingerprint} | kept | more))
+
+
+class Settled(NamedTuple):
+    """An item that is done with until it changes."""
+
+    item: Item
+    outcome: Outcome
+    reason: str | None = None
+    fingerprint: bytes | None = None
+    remote: Remote | None = None
+    ours: bool = False
+    detail: Mapping[str, Any] = MappingProxyType({})
+
+
+class Postponed(NamedTuple):
+    """An item to be tried again, at a time in microseconds."""
+
+    item: Item
+    reason: str
+    due_at: int
+
+
+Done = Settled | Postponed
+
+
+class Failed(NamedTuple):
+    """An item that could not be pushed, with what the target said and what it was sent."""
+
+    item: Item
+    error: LineageBridgeError
+    request: Any = None
+    #: What it was that was refused: the same is not tried again by itself.
+    fingerprint: bytes | None = None

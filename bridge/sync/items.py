@@ -1,0 +1,174 @@
+"""The items of a target in the store: marked, claimed by one worker at a time, settled or postponed."""
+
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from bridge.store.database import Database, Insert
+from bridge.sync.item import REMOVAL, Done, Item, Outcome, Postponed, Remote
+from mappers.canonical.identity import digest
+
+_COLUMNS = (
+    "kind, key, marked, since, attempts, outcome, reason, settled_at, fingerprint, remote_type, remote_id,"
+    " remote_name, ours, detail_json, claim"
+)
+_MARK = Insert(
+    "sync_item",
+    {"org_id": str, "target": str, "kind": str, "key": bytes, "marked": int, "since": int, "due_at": int},
+    "ON CONFLICT (org_id, target, kind, key) DO UPDATE SET marked = sync_item.marked + 1,"
+    " since = CASE WHEN sync_item.settled < sync_item.marked THEN sync_item.since ELSE excluded.since END,"
+    " due_at = CASE WHEN sync_item.settled < sync_item.marked THEN sync_item.due_at ELSE excluded.due_at END",
+)
+_MARK_REMOTE = Insert(
+    "sync_item",
+    {
+        "org_id": str, "target": str, "kind": str, "key": bytes, "marked": int, "since": int, "due_at": int,
+        "remote_type": str, "remote_id": str, "remote_name": str, "ours": bool,
+    },
+    "ON CONFLICT (org_id, target, kind, key) DO UPDATE SET marked = sync_item.marked + 1,"
+    " since = excluded.since, due_at = excluded.due_at, remote_type = excluded.remote_type,"
+    " remote_id = excluded.remote_id, remote_name = excluded.remote_name",
+)  # fmt: skip
+_FREE = "settled < marked AND due_at <= ?4 AND (claimed_until IS NULL OR claimed_until < ?4)"
+_CLAIM = f"""
+UPDATE sync_item SET claim = ?6, claimed_until = ?7
+WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND {_FREE} AND key IN (
+  SELECT key FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND {_FREE}
+  ORDER BY due_at, key LIMIT ?5)
+RETURNING {_COLUMNS}
+"""
+_OF_KEYS = f"SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key {{among}}"
+_OF_REMOTE = f"SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND remote_id = ?3"
+_LISTED = f"""
+SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND outcome = ?3 ORDER BY settled_at, kind, key
+"""
+_PENDING = f"""
+SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled < marked
+ORDER BY due_at, key
+"""
+#: Whose claim was taken over by another worker may not say what became of the item.
+_OURS = "org_id = ?1 AND target = ?2 AND kind = ?3 AND key = ?4 AND claim = ?5"
+_SETTLE = f"""
+UPDATE sync_item SET settled = ?6, outcome = ?7, reason = ?8, settled_at = ?9, fingerprint = ?10, remote_type = ?11,
+  remote_id = ?12, remote_name = ?13, ours = ?14, detail_json = ?15, attempts = 0, claim = NULL, claimed_until = NULL
+WHERE {_OURS} RETURNING key
+"""
+_POSTPONE = f"""
+UPDATE sync_item SET reason = ?6, due_at = ?7, attempts = attempts + 1, claim = NULL, claimed_until = NULL
+WHERE {_OURS} RETURNING key
+"""
+#: What is not known to be in the target as it was last pushed.
+_BEGIN = f"UPDATE sync_item SET fingerprint = NULL, detail_json = ?6 WHERE {_OURS}"
+_DOUBT = """
+UPDATE sync_item SET fingerprint = NULL, marked = marked + 1, due_at = ?5,
+  since = CASE WHEN settled < marked THEN since ELSE ?5 END
+WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key = ?4
+"""
+_RELEASE = f"UPDATE sync_item SET claim = NULL, claimed_until = NULL WHERE {_OURS}"
+_WORDS_CHARACTERS = 2_000
+
+
+class Items:
+    """The items of one target. Not for several threads at once."""
+
+    def __init__(
+        self, db: Database, org: str, target: str, clock: Callable[[], int], lease_seconds: float = 600.0
+    ) -> None:
+        self._db = db
+        self._org = org
+        self._target = target
+        self._clock = clock
+        self._lease = int(lease_seconds * 1_000_000)
+
+    def mark(self, wanted: Iterable[tuple[str, bytes]]) -> None:
+        """Mark items as changed; those that are new are made. Within a transaction of the caller."""
+        now = self._clock()
+        rows = [(self._org, self._target, kind, key, 1, now, now) for kind, key in sorted(set(wanted))]
+        self._db.insert(_MARK, rows)
+
+    def mark_removals(self, remotes: Iterable[Remote]) -> None:
+        """Mark entities to be removed, each an item by itself. Within a transaction of the caller."""
+        now = self._clock()
+        self._db.insert(
+            _MARK_REMOTE,
+            [
+                (self._org, self._target, REMOVAL, digest(remote.id.encode()), 1, now, now, *remote, True)
+                for remote in sorted(set(remotes))
+            ],
+        )
+
+    def claim(self, kind: str, limit: int) -> list[Item]:
+        """Take items that are due, those that waited longest first; nobody else gets them before the lease ends."""
+        now = self._clock()
+        with self._db.transaction():
+            rows = self._db.rows(
+                _CLAIM, self._org, self._target, kind, now, limit, os.urandom(16), now + self._lease
+            )
+        return sorted(map(_item, rows), key=lambda item: (item.since, item.key))
+
+    def of(self, kind: str, keys: Collection[bytes]) -> dict[bytes, Item]:
+        """Give the items of these keys that there are."""
+        rows = self._db.among(_OF_KEYS, sorted(set(keys)), self._org, self._target, kind)
+        return {item.key: item for item in map(_item, rows)}
+
+    def of_remote(self, remote_id: str) -> list[Item]:
+        """Give the items that are one thing in the target."""
+        return [_item(row) for row in self._db.rows(_OF_REMOTE, self._org, self._target, remote_id)]
+
+    def with_outcome(self, outcome: Outcome) -> list[Item]:
+        """List the items that ended so, the oldest first."""
+        return [_item(row) for row in self._db.rows(_LISTED, self._org, self._target, outcome)]
+
+    def pending(self, kind: str) -> list[Item]:
+        """List the items of a kind that are waiting."""
+        return [_item(row) for row in self._db.rows(_PENDING, self._org, self._target, kind)]
+
+    def finish(self, done: Sequence[Done], marked: Iterable[tuple[str, bytes]] = ()) -> None:
+        """Write down what became of items, and mark those that follow from it. Within a transaction of the caller.
+
+        Whose claim has run out meanwhile is marked again: what it did to the target is looked at anew.
+        """
+        fenced = [(one.item.kind, one.item.key) for one in done if not self._finish(one)]
+        self.mark([*marked, *fenced])
+
+    def begin(self, items: Iterable[tuple[Item, dict[str, Any]]]) -> None:
+        """Write down, before the target is told, what is about to change: whoever dies now leaves it to be seen."""
+        with self._db.transaction():
+            for item, detail in items:
+                self._db.run(_BEGIN, *self._key(item), _encoded(detail))
+
+    def doubt(self, keys: Iterable[tuple[str, bytes]]) -> None:
+        """Mark items whose things are not in the target as they should be. Within a transaction of the caller."""
+        now = self._clock()
+        self._db.run_many(_DOUBT, [(self._org, self._target, kind, key, now) for kind, key in sorted(set(keys))])
+
+    def _key(self, item: Item) -> tuple[str, str, str, bytes, bytes | None]:
+        return (self._org, self._target, item.kind, item.key, item.claim)
+
+    def _finish(self, one: Done) -> bool:
+        bound = self._key(one.item)
+        reason = one.reason[:_WORDS_CHARACTERS] if one.reason else None
+        if isinstance(one, Postponed):
+            return bool(self._db.rows(_POSTPONE, *bound, reason, one.due_at))
+        remote = one.remote or (None, None, None)
+        said = (one.outcome, reason, self._clock(), one.fingerprint)
+        values = (one.item.marked, *said, *remote, one.ours, _encoded(one.detail))
+        return bool(self._db.rows(_SETTLE, *bound, *values))
+
+    def release(self, items: Sequence[Item]) -> None:
+        """Give items back as they were: they are due as before."""
+        with self._db.transaction():
+            for item in items:
+                self._db.run(_RELEASE, *self._key(item))
+
+
+def _encoded(detail: Mapping[str, Any]) -> str | None:
+    return msgspec.json.encode(dict(detail)).decode() if detail else None
+
+
+def _item(row: tuple[Any, ...]) -> Item:
+    *head, remote_type, remote_id, remote_name, ours, detail, claim = row
+    remote = Remote(remote_type, remote_id, remote_name) if remote_id is not None else None
+    return Item._make((*head, remote, bool(ours), msgspec.json.decode(detail) if detail else {}, claim))

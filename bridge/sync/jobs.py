@@ -1,0 +1,156 @@
+"""Jobs as a target shall know them: those that people know, with the actions of theirs as tasks."""
+
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from bridge.store.database import Database
+from bridge.store.folds import fold_jobs
+from mappers.canonical.identity import NOBODY
+from mappers.folding import FoldingRule, is_action, step_name
+
+_JOBS = """
+SELECT j.job_id, n.namespace_uri, j.name, j.integration, j.job_type, j.description FROM ol_job j
+JOIN ol_namespace n ON n.org_id = j.org_id AND n.namespace_id = j.namespace_id
+WHERE j.org_id = ?1 AND j.job_id {among}
+"""
+_BENEATH = """
+SELECT source_id, target_id FROM lineage_edge WHERE org_id = ?1 AND source_id {among} AND edge_role = 'PARENT'
+"""
+_ABOVE = """
+SELECT target_id, source_id FROM lineage_edge WHERE org_id = ?1 AND target_id {among} AND edge_role = 'PARENT'
+"""
+_WRITTEN = """
+SELECT e.source_id, h.name FROM lineage_edge e
+JOIN ol_dataset d ON d.org_id = e.org_id AND d.dataset_id = e.target_id
+JOIN ol_dataset h ON h.org_id = d.org_id AND h.dataset_id = d.class_id
+WHERE e.org_id = ?1 AND e.source_id {among} AND e.edge_role = 'PRODUCES' AND e.target_type = 'dataset'
+"""
+_FACETS = """
+SELECT owner_id, body FROM facet
+WHERE org_id = ?1 AND owner_id {among} AND about_id = ?2 AND name = ?3 AND body IS NOT NULL
+"""
+
+
+class StoredTask(NamedTuple):
+    """A step of a job, and the SQL that it runs."""
+
+    name: str
+    sql: str | None
+
+
+class StoredJob(NamedTuple):
+    """A job that people know."""
+
+    namespace: str
+    name: str
+    integration: str | None
+    description: str | None
+    source_url: str | None
+    tasks: tuple[StoredTask, ...]
+
+
+class Jobs(NamedTuple):
+    """Jobs by their ids, and those that are shown under others instead."""
+
+    shown: dict[bytes, StoredJob]
+    folded: dict[bytes, set[bytes]]
+
+
+class _Row(NamedTuple):
+    namespace: str
+    name: str
+    integration: str | None
+    job_type: str | None
+    description: str | None
+
+    @property
+    def is_action(self) -> bool:
+        return is_action(self.integration, self.job_type)
+
+
+class _Family(NamedTuple):
+    """Jobs, those one and two levels beneath them, and who lies beneath whom."""
+
+    rows: dict[bytes, _Row]
+    beneath: dict[bytes, set[bytes]]
+
+    def steps(self, job: bytes, rule: FoldingRule) -> Iterator[tuple[bytes, str]]:
+        """Give the actions that are shown as tasks of a job, each with the name of its application."""
+        for child in sorted(self.beneath.get(job, ())):
+            if self.rows[child].is_action:
+                yield child, self.rows[job].name
+            elif rule.job == "parent":
+                for action in sorted(self.beneath.get(child, ())):
+                    if self.rows[action].is_action:
+                        yield action, self.rows[child].name
+
+    def is_application(self, job: bytes) -> bool:
+        """Tell whether a job is made of actions."""
+        row = self.rows[job]
+        if row.is_action:
+            return False
+        actions = (self.rows[child].is_action for child in self.beneath.get(job, ()))
+        return (row.job_type or "").upper() == "APPLICATION" or any(actions)
+
+
+def read_jobs(db: Database, org: str, rule: FoldingRule, ids: Collection[bytes]) -> Jobs:
+    """Read jobs; an action, and an application whose actions are shown under what started it, is no job by itself."""
+    family = _read_family(db, org, ids)
+    asked = [job for job in sorted(set(ids)) if job in family.rows]
+    folded = {job: above for job, above in fold_jobs(db, org, rule, asked).items() if above != {job}}
+    if rule.job == "parent":
+        folded |= _links(db, org, _ABOVE, [job for job in asked if family.is_application(job)])
+    known = [job for job in asked if job not in folded]
+    tasks = _tasks(db, org, rule, family, known)
+    urls = facet_texts(db, org, known, "sourceCodeLocation", "url")
+    shown = {}
+    for job in known:
+        namespace, name, integration, _, description = family.rows[job]
+        shown[job] = StoredJob(namespace, name, integration, description, urls.get(job), tasks[job])
+    return Jobs(shown, folded)
+
+
+def facet_texts(db: Database, org: str, owners: Collection[bytes], facet: str, key: str) -> dict[bytes, str]:
+    """Read one text of a facet of each of many jobs, where it holds one."""
+    rows = db.among(_FACETS, sorted(owners), org, NOBODY, facet)
+    bodies = {owner: msgspec.json.decode(body) for owner, body in rows}
+    texts = {owner: body.get(key) for owner, body in bodies.items() if isinstance(body, dict)}
+    return {owner: text for owner, text in texts.items() if isinstance(text, str) and text}
+
+
+def _read_family(db: Database, org: str, ids: Collection[bytes]) -> _Family:
+    beneath = _links(db, org, _BENEATH, ids)
+    children = {child for found in beneath.values() for child in found}
+    beneath |= _links(db, org, _BENEATH, children - beneath.keys())
+    everybody = {*ids, *children, *(child for found in beneath.values() for child in found)}
+    return _Family({job: _Row(*row) for job, *row in db.among(_JOBS, sorted(everybody), org)}, beneath)
+
+
+def _links(db: Database, org: str, sql: str, ids: Collection[bytes]) -> dict[bytes, set[bytes]]:
+    found: dict[bytes, set[bytes]] = {}
+    for one, other in db.among(sql, sorted(ids), org):
+        found.setdefault(one, set()).add(other)
+    return found
+
+
+def _tasks(
+    db: Database, org: str, rule: FoldingRule, family: _Family, jobs: Collection[bytes]
+) -> dict[bytes, tuple[StoredTask, ...]]:
+    """Name the steps of jobs after what they write; of several statements of a step the first counts."""
+    steps = {job: list(family.steps(job, rule)) for job in jobs}
+    actions = {action for found in steps.values() for action, _ in found}
+    written: dict[bytes, set[str]] = {}
+    for action, name in db.among(_WRITTEN, sorted(actions), org):
+        written.setdefault(action, set()).add(name)
+    sql = facet_texts(db, org, actions, "sql", "query")
+    tasks: dict[bytes, tuple[StoredTask, ...]] = {}
+    for job, found in steps.items():
+        said: dict[str, list[str]] = {}
+        for action, application in found:
+            for target in sorted(written.get(action, ())):
+                name = step_name(rule, family.rows[action].name, application, target)
+                said.setdefault(name, []).extend(filter(None, [sql.get(action)]))
+        tasks[job] = tuple(StoredTask(name, min(texts, default=None)) for name, texts in sorted(said.items()))
+    return tasks

@@ -1,0 +1,131 @@
+"""Lineage as a target shall know it: between which datasets, by which jobs, what becomes of which columns."""
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple, get_args
+
+from bridge.store.database import Database
+from bridge.store.edges import STANDS, Edges, Evidence, Found
+from bridge.store.folds import fold_jobs
+from bridge.sync.jobs import facet_texts
+from mappers.folding import FoldingRule, Lineage, folded_job, is_action
+from mappers.openmetadata.edges import ColumnLine
+
+_EVIDENCE = get_args(Evidence)
+_LINES = """
+SELECT s.class_id, t.class_id, c.source_field, c.target_field, c.transformation_type, c.transformation_subtype,
+  c.masking, c.transformation_description
+FROM ol_dataset t
+JOIN column_lineage c ON c.org_id = t.org_id AND c.target_id = t.dataset_id AND c.is_active
+JOIN ol_dataset s ON s.org_id = c.org_id AND s.dataset_id = c.source_id
+WHERE t.org_id = ?1 AND t.class_id {among}
+"""
+_BENEATH = """
+SELECT source_id, target_id FROM lineage_edge WHERE org_id = ?1 AND source_id {among} AND edge_role = 'PARENT'
+"""
+_READ = f"""
+SELECT DISTINCT d.class_id, e.target_id FROM lineage_edge e
+JOIN ol_dataset d ON d.org_id = e.org_id AND d.dataset_id = e.source_id
+JOIN ol_job j ON j.org_id = e.org_id AND j.job_id = e.job_id
+WHERE e.org_id = ?1 AND e.target_id {{among}} AND e.edge_role = 'CONSUMES' AND e.source_type = 'dataset' AND {STANDS}
+"""
+_WRITES = """
+SELECT DISTINCT source_id FROM lineage_edge
+WHERE org_id = ?1 AND source_id {among} AND edge_role = 'PRODUCES' AND target_type = 'dataset'
+UNION SELECT job_id FROM column_head WHERE org_id = ?1 AND job_id {among}
+"""
+
+
+class StoredEdge(NamedTuple):
+    """What leads into a dataset or job: from a dataset, or from a job that names no source."""
+
+    source: bytes | None
+    job: bytes | None
+    evidence: str
+    sql: str | None = None
+    #: Other jobs that lead from the same source to the same target.
+    also: tuple[bytes, ...] = ()
+    lines: tuple[ColumnLine, ...] = ()
+
+
+class _Said(NamedTuple):
+    """One job's word for an edge."""
+
+    strength: int
+    job: bytes | None
+    leaf: bytes | None
+
+
+def read_lineage(
+    db: Database, org: str, rule: FoldingRule, targets: Collection[bytes]
+) -> dict[bytes, list[StoredEdge]]:
+    """Read what leads into datasets, given by their classes."""
+    said: dict[tuple[bytes, bytes | None], set[_Said]] = {}
+    for found in Edges(db, org).into(sorted(set(targets))):
+        said.setdefault((found.target, found.source), set()).add(_said(found, rule))
+    lines: dict[tuple[bytes, bytes], list[ColumnLine]] = {}
+    for source, target, *line in db.among(_LINES, sorted(set(targets)), org):
+        lines.setdefault((target, source), []).append(_line(*line))
+    sql = facet_texts(db, org, {one.leaf for words in said.values() for one in words if one.leaf}, "sql", "query")
+    edges: dict[bytes, list[StoredEdge]] = {target: [] for target in targets}
+    for (target, source), words in sorted(said.items(), key=lambda item: (item[0][0], item[0][1] or b"")):
+        if source is None:
+            with_source = {one.job for (to, of), others in said.items() if to == target and of for one in others}
+            jobs = sorted({one.job for one in words if one.job} - with_source)
+            edges[target] += [StoredEdge(None, job, "inferred") for job in jobs]
+        else:
+            edges[target].append(_edge(source, words, sql, sorted(lines.get((target, source), ()))))
+    return edges
+
+
+def _said(found: Found, rule: FoldingRule) -> _Said:
+    strength = _EVIDENCE.index(found.evidence)
+    if found.leaf is None:
+        return _Said(strength, None, None)
+    action = is_action(found.integration, found.job_type)
+    above = Lineage(found.leaf, action, found.parent, found.grandparent, found.root)
+    return _Said(strength, folded_job(above, "job", rule), found.leaf)
+
+
+def _edge(source: bytes, words: set[_Said], sql: dict[bytes, str], lines: list[ColumnLine]) -> StoredEdge:
+    """Choose the job that stands for an edge: the one with the strongest evidence, else the smallest id."""
+    best = min(words, key=lambda one: (one.job is None, one.strength, one.job or b""))
+    texts = (sql[one.leaf] for one in words if one.job == best.job and one.leaf in sql)
+    also = tuple(sorted({one.job for one in words if one.job} - {best.job}))
+    evidence = _EVIDENCE[min(one.strength for one in words)]
+    return StoredEdge(source, best.job, evidence, min(texts, default=None), also, tuple(lines))
+
+
+def _line(source: str, target: str, kind: str, subtype: str, masking: bool, description: str) -> ColumnLine:
+    return ColumnLine(source, target, kind, subtype, bool(masking), description)
+
+
+def read_consumption(
+    db: Database, org: str, rule: FoldingRule, jobs: Collection[bytes]
+) -> dict[bytes, list[StoredEdge]]:
+    """Read what jobs read that are not known to write anything: it leads into the jobs themselves."""
+    leaves = _leaves(db, org, rule, jobs)
+    everything = sorted({leaf for found in leaves.values() for leaf in found})
+    writing = {job for (job,) in db.among(_WRITES, everything, org)}
+    reads: dict[bytes, set[bytes]] = {}
+    for dataset, job in db.among(_READ, everything, org):
+        reads.setdefault(job, set()).add(dataset)
+    return {
+        job: [
+            StoredEdge(dataset, None, "inferred")
+            for dataset in sorted(set().union(*(reads.get(leaf, set()) for leaf in found - writing)))
+        ]
+        for job, found in leaves.items()
+    }
+
+
+def _leaves(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:
+    """Find the jobs that are shown as each of these: itself, and actions one or two levels beneath it."""
+    wanted = set(jobs)
+    beneath = set(db.among(_BENEATH, sorted(wanted), org))
+    children = {child for _, child in beneath}
+    everybody = wanted | children | {child for _, child in db.among(_BENEATH, sorted(children), org)}
+    found: dict[bytes, set[bytes]] = {job: set() for job in wanted}
+    for leaf, shown in fold_jobs(db, org, rule, everybody).items():
+        for job in shown & wanted:
+            found[job].add(leaf)
+    return found

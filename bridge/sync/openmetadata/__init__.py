@@ -1,0 +1,1 @@
+"""OpenMetadata as a target: entities, and the lineage between them."""

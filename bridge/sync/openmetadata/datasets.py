@@ -1,0 +1,57 @@
+"""What entities datasets shall be: one of several places, with everything that the store knows."""
+
+from collections.abc import Iterator, Sequence
+
+from bridge.store.database import Database
+from bridge.sync.datasets import StoredDataset, read_datasets, read_unfinished
+from bridge.sync.item import Item, Outcome, Settled
+from bridge.sync.openmetadata.rules import Rules
+from bridge.sync.openmetadata.wanted import Choice, Wanted, fingerprint
+from mappers.naming import storage_path
+from mappers.openmetadata.columns import ColumnRow
+from mappers.openmetadata.places import Layout, caseless, find_mapping, place
+from mappers.openmetadata.requests import Described, requests
+
+
+def want_datasets(db: Database, org: str, rules: Rules, items: Sequence[Item]) -> Iterator[Wanted | Settled]:
+    """Say what datasets shall be, or why they shall not be."""
+    stored = read_datasets(db, org, [item.key for item in items])
+    new = [item.key for item in items if item.remote is None]
+    unfinished = read_unfinished(db, org, new) if rules.register_on_completion else set()
+    for item in items:
+        if item.key not in stored:
+            yield item.linked(Outcome.UNWANTED, "it has become another name of a dataset")
+        elif item.key in unfinished:
+            yield item.linked(Outcome.WAITING, "no run that reads or writes it is complete")
+        else:
+            yield want_dataset(item, stored[item.key], rules)
+
+
+def want_dataset(item: Item, stored: StoredDataset, rules: Rules) -> Wanted:
+    """Say what a dataset shall be: its preferred name first, mapped names before those that nothing maps."""
+    names = [(stored.namespace, stored.name), *stored.others]
+    mapped = [name for name in names if find_mapping(rules.layout.mappings, name[0])]
+    home = Layout((), rules.layout.service, rules.layout.files_as)
+    choices = [_choice(rules.layout, name, stored, is_home=False) for name in mapped]
+    if not choices or rules.unresolved == "own_service":
+        choices.append(_choice(home, names[0], stored, is_home=True))
+    kept = {} if rules.update_on_schema_change or item.remote is None else {"columns": None}
+    said = [(one.own.collection, one.own.fqn, one.own.body | kept) for one in choices]
+    left_out = requests(place(home, *names[0]), _described(names[0], stored)).columns.left_out
+    notes = tuple(f"the column {name} cannot be told: another one is called so" for name in left_out)
+    return Wanted(item, tuple(choices), fingerprint([said, rules.create, rules.unresolved]), notes)
+
+
+def _choice(layout: Layout, name: tuple[str, str], stored: StoredDataset, *, is_home: bool) -> Choice:
+    made = requests(place(layout, *name), _described(name, stored))
+    return Choice(tuple(made.parents), made.own, is_home, caseless(name[0]))
+
+
+def _described(name: tuple[str, str], stored: StoredDataset) -> Described:
+    return Described(
+        name[1],
+        stored.description,
+        stored.format,
+        tuple(ColumnRow(*column) for column in stored.columns),
+        storage_path(*name),
+    )

@@ -1,0 +1,120 @@
+"""What there is on the server, by fully qualified names: few are asked for one by one, many come as lists."""
+
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple
+
+from bridge.sync.item import Remote
+from connectors.openmetadata.client import OpenMetadata
+from mappers.openmetadata.fqn import fqn, split_fqn
+
+#: From how many names within one place on a list costs less than asking for each.
+_FEW = 20
+#: How long a list of what lies in our own service is believed: others have no business there.
+_KEPT_SECONDS = 60
+#: By which of those above entities are listed: the parameter, and how many names lead to it.
+_WITHIN = {
+    "tables": ("database", 2),
+    "containers": ("service", 1),
+    "topics": ("service", 1),
+    "mlmodels": ("service", 1),
+    "pipelines": ("service", 1),
+    "apiEndpoints": ("apiCollection", 2),
+}
+#: The type of an entity in references, by its collection.
+TYPES = {
+    "tables": "table",
+    "containers": "container",
+    "topics": "topic",
+    "mlmodels": "mlmodel",
+    "pipelines": "pipeline",
+    "apiEndpoints": "apiEndpoint",
+}
+
+
+class _Listed(NamedTuple):
+    """What a place held, and until when that is believed, in microseconds."""
+
+    ids: dict[str, str]
+    until: int
+
+
+class Directory:
+    """Finds entities. Not for several threads at once."""
+
+    def __init__(self, client: OpenMetadata, own_service: str, clock: Callable[[], int]) -> None:
+        self._client = client
+        self._own = own_service
+        self._clock = clock
+        self._lists: dict[tuple[str, str], _Listed] = {}
+
+    def find(self, collection: str, names: Collection[str], *, anew: bool = False) -> dict[str, Remote]:
+        """Find the entities of these fully qualified names that there are, case and all."""
+        places: dict[str, list[str]] = {}
+        for name in sorted(set(names)):
+            places.setdefault(_place(collection, name), []).append(name)
+        found: dict[str, str] = {}
+        for place, within in places.items():
+            if len(within) > _FEW:
+                ids = self._list(collection, place, anew=anew)
+                found.update((name, ids[name]) for name in within if name in ids)
+            else:
+                found.update((name, one["id"]) for name in within if (one := self._client.get(collection, name)))
+        return {name: Remote(TYPES[collection], id_, name) for name, id_ in found.items()}
+
+    def find_alike(self, collection: str, name: str) -> list[Remote]:
+        """Find the entities whose names differ in their case only."""
+        sought = name.casefold()
+        found: list[Remote] = []
+        for place in self._places_alike(collection, name):
+            ids = self._list(collection, place)
+            alike = sorted(known for known in ids if known.casefold() == sought)
+            found += [Remote(TYPES[collection], ids[known], known) for known in alike]
+        return found
+
+    def _places_alike(self, collection: str, name: str) -> list[str]:
+        """Find the places that it could lie in: a service is named in the settings, so its case is known."""
+        service, *rest = split_fqn(name)
+        if _WITHIN[collection][1] == 1:
+            return [fqn(service)]
+        place = fqn(service, rest[0]).casefold()
+        above = {"tables": "databases", "apiEndpoints": "apiCollections"}[collection]
+        pages = self._client.pages(above, service=fqn(service))
+        known = [str(one["fullyQualifiedName"]) for page in pages for one in page]
+        return [one for one in known if one.casefold() == place]
+
+    def _list(self, collection: str, place: str, *, anew: bool = False) -> dict[str, str]:
+        kept = self._lists.get((collection, place))
+        if kept is not None and not anew and self._clock() < kept.until:
+            return kept.ids
+        pages = self._client.pages(collection, **{_WITHIN[collection][0]: place})
+        ids = {str(one["fullyQualifiedName"]): str(one["id"]) for page in pages for one in page}
+        believed = _KEPT_SECONDS * 1_000_000 if split_fqn(place)[0] == self._own else 0
+        self._lists[collection, place] = _Listed(ids, self._clock() + believed)
+        return ids
+
+    def forget(self) -> None:
+        """Believe no list any more."""
+        self._lists.clear()
+
+
+def _place(collection: str, name: str) -> str:
+    return fqn(*split_fqn(name)[: _WITHIN[collection][1]])
+
+
+def column_paths(entity: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Give the paths of all columns of an entity, whatever kind it is."""
+    return list(_paths(columns_of(entity), ()))
+
+
+def columns_of(entity: dict[str, Any]) -> list[dict[str, Any]]:
+    """Give the columns of an entity, whatever kind it is."""
+    within = entity.get("dataModel") or {}
+    message = entity.get("messageSchema") or {}
+    return entity.get("columns") or within.get("columns") or message.get("schemaFields") or []
+
+
+def _paths(columns: list[dict[str, Any]], above: tuple[str, ...]) -> Any:
+    for column in columns:
+        path = (*above, column["name"])
+        yield path
+        yield from _paths(column.get("children") or [], path)

@@ -1,0 +1,155 @@
+"""Writes one edge: read first, united with what others say of it, left alone when nothing is new, and read back."""
+
+from typing import Any, NamedTuple
+
+from bridge.sync.edge_states import EdgeState
+from bridge.sync.item import Remote
+from connectors.openmetadata.client import Entity, OpenMetadata
+from mappers.openmetadata.edges import united
+
+_SOURCE = "OpenLineage"
+#: What is compared of an edge; times and names of who wrote it are the server's.
+_SAID = ("columnsLineage", "sqlQuery", "description", "pipeline", "source")
+
+
+_ENTRY = ("fromColumns", "toColumn", "function")
+
+
+class WantedEdge(NamedTuple):
+    """An edge as it shall be; what we say of it holds only what we know."""
+
+    into_key: bytes
+    from_key: bytes
+    into: Remote
+    source: Remote
+    job: bytes | None
+    said: Entity
+    fingerprint: bytes
+    notes: tuple[str, ...] = ()
+
+    def begun(self, known: EdgeState | None) -> EdgeState:
+        """Give what is written down before the server is told."""
+        before = known if known and known.is_between(self.source, self.into) else None
+        said, ours = (before.said, before.ours) if before else (self.said, True)
+        return EdgeState(self.into_key, self.from_key, self.into, self.source, self.job, b"", ours, said, self.said)
+
+    def is_written(self, state: EdgeState | None) -> bool:
+        """Tell whether it was written like this."""
+        return state is not None and state.fingerprint == self.fingerprint
+
+
+class WrittenEdge(NamedTuple):
+    """An edge as it was left, and what the server did not take of it."""
+
+    state: EdgeState
+    notes: tuple[str, ...]
+
+
+def details(
+    columns: list[Entity], sql: str | None, description: str | None, pipeline: Remote | None
+) -> Entity:
+    """Say all that we know of an edge."""
+    said: Entity = {"source": _SOURCE}
+    if columns:
+        said["columnsLineage"] = columns
+    if sql:
+        said["sqlQuery"] = sql
+    if description:
+        said["description"] = description
+    if pipeline:
+        said["pipeline"] = {"id": pipeline.id, "type": pipeline.type}
+    return said
+
+
+def write_edge(client: OpenMetadata, wanted: WantedEdge, known: EdgeState | None) -> WrittenEdge:
+    """Make an edge what it shall be; of an edge that others wrote, all that they said stays."""
+    there = _comparable(client.get_edge(wanted.source.id, wanted.into.id))
+    before = known if known and known.is_between(wanted.source, wanted.into) else None
+    ours = there is None or (before is not None and before.ours)
+    sent = wanted.said
+    if there is not None and not _is_as_left(there, before):
+        sent, ours = _with_theirs(wanted.said, there, before.said if before else {}), False
+    if there != sent:
+        client.put_edge((wanted.source.type, wanted.source.id), (wanted.into.type, wanted.into.id), sent)
+        there = _comparable(client.get_edge(wanted.source.id, wanted.into.id)) or {}
+    state = EdgeState(
+        wanted.into_key, wanted.from_key, wanted.into, wanted.source, wanted.job, wanted.fingerprint, ours, wanted.said
+    )
+    return WrittenEdge(state, (*wanted.notes, *_dropped(sent, there)))
+
+
+def remove_edge(client: OpenMetadata, state: EdgeState) -> None:
+    """Take back what we said of an edge: all of it where nobody else said anything, else our columns."""
+    there = _comparable(client.get_edge(state.source.id, state.into.id))
+    if there is None:
+        return
+    ends = (state.source.type, state.source.id), (state.into.type, state.into.id)
+    if state.ours and _is_as_left(there, state):
+        client.delete_edge(*ends)
+        return
+    left = _without(there, state.said)
+    if left != there:
+        client.put_edge(*ends, left)
+
+
+def _comparable(edge: Entity | None) -> Entity | None:
+    """Give what is compared of an edge as the server has it."""
+    if edge is None:
+        return None
+    said = edge.get("lineageDetails") or edge
+    kept = {key: said[key] for key in _SAID if said.get(key)}
+    if "pipeline" in kept:
+        kept["pipeline"] = {key: kept["pipeline"][key] for key in ("id", "type") if key in kept["pipeline"]}
+    if "columnsLineage" in kept:
+        entries = [{key: entry[key] for key in _ENTRY if entry.get(key)} for entry in kept["columnsLineage"]]
+        kept["columnsLineage"] = sorted(entries, key=lambda entry: str(entry["toColumn"]))
+    return kept
+
+
+def _is_as_left(there: Entity, state: EdgeState | None) -> bool:
+    """Tell whether an edge says what we last said, or were about to say."""
+    return state is not None and any(_is_said(there, said) for said in (state.said, state.tried) if said is not None)
+
+
+def _is_said(there: Entity, before: dict[str, Any]) -> bool:
+    """Tell whether an edge says this; columns that the server dropped or that are gone by now do not count."""
+    mine = {entry["toColumn"]: entry for entry in before.get("columnsLineage", ())}
+    theirs = there.get("columnsLineage", ())
+    within = all(
+        entry["toColumn"] in mine and set(entry["fromColumns"]) <= set(mine[entry["toColumn"]]["fromColumns"])
+        for entry in theirs
+    )
+    # the server forgets the SQL when a column goes that the edge names
+    return within and all(there.get(key) in (before.get(key), None) for key in _SAID if key != "columnsLineage")
+
+
+def _with_theirs(mine: Entity, theirs: Entity, before: dict[str, Any]) -> Entity:
+    """Unite what we say with what others say; what we said before and say no more goes."""
+    kept = _without(theirs, before)
+    columns = united(mine.get("columnsLineage", ()), kept.get("columnsLineage", ()))
+    return {**mine, **kept} | ({"columnsLineage": columns} if columns else {})
+
+
+def _without(there: Entity, said: dict[str, Any]) -> Entity:
+    """Take from an edge what we said of it."""
+    mine = {entry["toColumn"]: entry for entry in said.get("columnsLineage", ())}
+    columns = []
+    for entry in there.get("columnsLineage", ()):
+        own = mine.get(entry["toColumn"])
+        sources = [one for one in entry["fromColumns"] if not own or one not in own["fromColumns"]]
+        if sources or not own:
+            columns.append(entry | {"fromColumns": sources})
+    kept = {key: value for key, value in there.items() if key != "columnsLineage" and value != said.get(key)}
+    return kept | ({"columnsLineage": columns} if columns else {})
+
+
+def _dropped(sent: Entity, there: Entity) -> list[str]:
+    """Name the columns that the server did not take."""
+    kept = {entry["toColumn"]: set(entry["fromColumns"]) for entry in there.get("columnsLineage", ())}
+    missing = [
+        source
+        for entry in sent.get("columnsLineage", ())
+        for source in (entry["fromColumns"] if entry["toColumn"] in kept else [entry["toColumn"]])
+        if source not in kept.get(entry["toColumn"], ())
+    ]
+    return [f"OpenMetadata does not know the column {name}" for name in sorted(set(missing))]

@@ -1,0 +1,205 @@
+"""Brings entities to OpenMetadata: made, brought up to date, or used as others made them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from typing import Any
+
+from bridge.sync.item import Failed, Outcome, Remote, Settled
+from bridge.sync.items import Items
+from bridge.sync.openmetadata.directory import Directory, column_paths
+from bridge.sync.openmetadata.parents import Parents
+from bridge.sync.openmetadata.resolution import Resolved, Resolver, known
+from bridge.sync.openmetadata.rules import Rules
+from bridge.sync.openmetadata.update import Update, read, update
+from bridge.sync.openmetadata.wanted import Wanted, fingerprint
+from bridge.sync.target import Step
+from connectors.openmetadata.client import Entity, OpenMetadata
+from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
+from mappers.openmetadata.fqn import quote
+
+_REFUSED, _NOT_FOUND, _SERVER_FAILED = 400, 404, 500
+
+
+class Entities:
+    """Pushes entities of any kind; calls run in the threads of a pool. Not for several threads at once."""
+
+    def __init__(
+        self,
+        client: OpenMetadata,
+        directory: Directory,
+        rules: Rules,
+        items: Items,
+        pool: Executor,
+        clock: Callable[[], int],
+    ) -> None:
+        self._client = client
+        self._items = items
+        self._directory = directory
+        self._parents = Parents(client, rules.create)
+        self._resolver = Resolver(directory, self._parents)
+        self._rules = rules
+        self._pool = pool
+        self._clock = clock
+
+    def push(self, wanted: Sequence[Wanted]) -> list[Settled | Failed]:
+        """Make entities what they shall be; what did not change since it was pushed is left alone."""
+        results, resolved = self._looked_at(wanted)
+        results += self._pool.map(self._linked, [one for one in resolved if not one.is_ours])
+        updates = self._updates([one for one in resolved if one.is_ours])
+        results += [one for one in updates if isinstance(one, Failed)]
+        ready = [one for one in updates if isinstance(one, Update)]
+        self._items.begin((one.resolved.wanted.item, _begun(one.resolved)) for one in ready)
+        results += self._put(ready)
+        return results
+
+    def plan(self, wanted: Sequence[Wanted]) -> list[Step]:
+        """Say what a push would do."""
+        results, resolved = self._looked_at(wanted)
+        steps = [Step("create" if one.there is None else "change" if one.is_ours else "use", one.choice.own.collection,
+                      one.choice.own.fqn if one.there is None else one.there.name) for one in resolved]  # fmt: skip
+        for result in results:
+            name = result.item.remote.name if result.item.remote else result.item.key.hex()
+            action = result.outcome.value if isinstance(result, Settled) else "failed"
+            steps.append(Step("leave" if action == "unchanged" else action, result.item.kind, name, _reason(result)))
+        return steps
+
+    def _looked_at(self, wanted: Sequence[Wanted]) -> tuple[list[Settled | Failed], list[Resolved]]:
+        """Settle what needs no call, and find where the others lie."""
+        now = self._clock()
+        results: list[Settled | Failed] = []
+        changed = []
+        for one in wanted:
+            settled = known(one, now)
+            if settled is None:
+                changed.append(one)
+            else:
+                results.append(settled)
+        found = self._resolver.resolve(changed)
+        resolved = [one for one in found if isinstance(one, Resolved)]
+        return results + [one for one in found if not isinstance(one, Resolved)], resolved
+
+    def _linked(self, resolved: Resolved) -> Settled | Failed:
+        """Use what others made as it is: its columns are its own."""
+        try:
+            entity = read(self._client, resolved)
+        except LineageBridgeError as error:
+            return resolved.failed(error)
+        if entity is None or resolved.there is None:
+            return resolved.failed(TargetBusy("it was deleted just now", _NOT_FOUND))
+        detail = {"columns": [list(path) for path in sorted(column_paths(entity))]}
+        return _settled(resolved, resolved.there, detail, "made by others: used as it is", ours=False)
+
+    def _updates(self, ours: Sequence[Resolved]) -> list[Update | Failed]:
+        """Make the parents, then prepare the requests; of what is there already, it is read first."""
+        failures: list[Update | Failed] = []
+        ready: list[Resolved] = []
+        for one in ours:
+            try:
+                self._parents.ensure(one.choice.parents)
+                ready.append(one)
+            except LineageBridgeError as error:
+                failures.append(one.failed(error))
+        return failures + list(self._pool.map(self._update, ready))
+
+    def _update(self, resolved: Resolved) -> Update | Failed:
+        try:
+            if resolved.there is None:
+                return Update(resolved, resolved.choice.own.body)
+            return update(self._client, resolved, with_columns=self._rules.update_on_schema_change)
+        except LineageBridgeError as error:
+            return resolved.failed(error)
+
+    def _put(self, updates: Sequence[Update]) -> Iterator[Settled | Failed]:
+        """Send requests in batches, two at once, and find the ids of what is new."""
+        by_collection: dict[str, list[Update]] = {}
+        for one in updates:
+            by_collection.setdefault(one.resolved.choice.collection, []).append(one)
+        size = self._rules.batch_size
+        for collection, all_of in by_collection.items():
+            batches = [all_of[i : i + size] for i in range(0, len(all_of), size)]
+            taken: list[Update] = []
+            for batch in self._pool.map(self._send, batches):
+                yield from (one for one in batch if isinstance(one, Failed))
+                taken += [one for one in batch if isinstance(one, Update)]
+            yield from self._identified(collection, taken)
+
+    def _send(self, batch: Sequence[Update]) -> list[Update | Failed]:
+        """Send a batch; one that is refused as a whole is halved until the culprit is found."""
+        collection = batch[0].resolved.choice.collection
+        try:
+            rows = self._client.put_bulk(collection, [one.body for one in batch], _fqn)
+        except (TargetRefused, TargetBusy) as error:
+            if len(batch) > 1 and (isinstance(error, TargetRefused) or error.status == _SERVER_FAILED):
+                half = len(batch) // 2
+                return self._send(batch[:half]) + self._send(batch[half:])
+            return _failed(batch, error)
+        except LineageBridgeError as error:
+            return _failed(batch, error)
+        if any(row.error for row in rows):
+            self._parents.forget()  # perhaps one of them is gone
+        return [
+            one.resolved.failed(_row_error(row.error), one.body) if row.error else one
+            for one, row in zip(batch, rows, strict=True)
+        ]
+
+    def _identified(self, collection: str, taken: Sequence[Update]) -> Iterator[Settled | Failed]:
+        """Settle what was taken, under the ids that it has: those of new entities are read back."""
+        there = {one.resolved.there.name: one.resolved.there for one in taken if one.resolved.there}
+        new = [one.resolved.choice.own.fqn for one in taken if one.resolved.there is None]
+        try:
+            there |= self._directory.find(collection, new, anew=True)
+        except LineageBridgeError as error:
+            yield from (one.resolved.failed(error, one.body) for one in taken)
+            return
+        for one in taken:
+            resolved = one.resolved
+            name = resolved.there.name if resolved.there else resolved.choice.own.fqn
+            if name not in there:
+                lost = TargetBusy(f"the server took {name}, but does not have it", _NOT_FOUND)
+                yield resolved.failed(lost, one.body)
+                continue
+            detail = {"description": one.body.get("description"), "shape": _shape(one.body)}
+            notes = "; ".join(filter(None, (one.note, *resolved.wanted.notes))) or None
+            yield _settled(resolved, there[name], detail, notes, ours=True)
+
+    def forget(self) -> None:
+        """Look for everything anew."""
+        self._directory.forget()
+        self._parents.forget()
+
+
+def _fqn(body: Entity) -> str:
+    """Name a row of a bulk as the server tells of it."""
+    holder = next(str(body[key]) for key in ("databaseSchema", "service", "apiCollection") if key in body)
+    return f"{holder}.{quote(body['name'])}"
+
+
+def _failed(batch: Sequence[Update], error: LineageBridgeError) -> list[Update | Failed]:
+    return [one.resolved.failed(error, one.body) for one in batch]
+
+
+def _settled(resolved: Resolved, there: Remote, detail: dict[str, Any], note: str | None, *, ours: bool) -> Settled:
+    wanted = resolved.wanted
+    return Settled(wanted.item, Outcome.PUSHED, note, wanted.fingerprint, there, ours, detail)
+
+
+def _begun(resolved: Resolved) -> dict[str, Any]:
+    """Say what is about to be made: what is found there later is ours."""
+    making = {"making": resolved.choice.own.fqn} if resolved.there is None else {}
+    return {**resolved.wanted.item.detail, **making}
+
+
+def _row_error(said: str) -> LineageBridgeError:
+    """Tell a row that is wrong from one whose parent is gone: that is made anew."""
+    return TargetBusy(said, _NOT_FOUND) if "not found" in said else TargetRefused(said, _REFUSED)
+
+
+def _shape(body: Entity) -> str:
+    """Hash the names of the columns: where they change, edges between them must be written again."""
+    return fingerprint(sorted(column_paths(body))).hex()
+
+
+def _reason(result: Settled | Failed) -> str | None:
+    return result.reason if isinstance(result, Settled) else str(result.error)
+
+

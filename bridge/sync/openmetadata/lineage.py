@@ -1,0 +1,219 @@
+"""Brings lineage to OpenMetadata: one target after the other in one thread each, its edges one by one."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor
+from typing import NamedTuple
+
+from bridge.store.database import Database
+from bridge.store.graph import Graph
+from bridge.sync.edge_states import EdgeState, EdgeStates
+from bridge.sync.item import Failed, Item, Outcome, Settled
+from bridge.sync.items import Items
+from bridge.sync.lineage import StoredEdge, read_consumption, read_lineage
+from bridge.sync.openmetadata.edges import WantedEdge, details, remove_edge, write_edge
+from bridge.sync.openmetadata.ends import Ends
+from bridge.sync.openmetadata.rules import Rules
+from bridge.sync.openmetadata.wanted import fingerprint
+from bridge.sync.target import Pushed, Step
+from connectors.openmetadata.client import OpenMetadata
+from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
+from mappers.openmetadata import edges as mapped
+
+_MOST_NOTES = 20
+_NOT_FOUND = 404
+
+
+class _Work(NamedTuple):
+    """What is to be done about the edges into one target."""
+
+    item: Item
+    put: list[tuple[WantedEdge, EdgeState | None]]
+    gone: list[EdgeState]
+    notes: list[str]
+    missing: list[str]
+
+    @property
+    def into(self) -> bytes:
+        """Name the target by its entity: two datasets that are one entity are worked on one after the other."""
+        remote = self.put[0][0].into.id if self.put else self.gone[0].into.id if self.gone else ""
+        return remote.encode() or self.item.key
+
+
+class _Done(NamedTuple):
+    """What was done about one target, as far as it went."""
+
+    result: Settled | Failed
+    written: list[EdgeState]
+    removed: list[EdgeState]
+    #: What has gone from the target.
+    doubtful: list[tuple[str, bytes]]
+
+
+class Lineages:
+    """Pushes edges. Not for several threads at once."""
+
+    def __init__(
+        self, db: Database, org: str, client: OpenMetadata, rules: Rules, items: Items, states: EdgeStates, pool: Executor
+    ) -> None:
+        self._db = db
+        self._org = org
+        self._client = client
+        self._rules = rules
+        self._items = items
+        self._states = states
+        self._pool = pool
+
+    def push(self, items: Sequence[Item]) -> Pushed:
+        """Make the edges into datasets and jobs what the store says."""
+        if not self._rules.track_lineage:
+            return Pushed([item.linked(Outcome.OFF, "openmetadata.sync.track_lineage is off") for item in items])
+        groups: dict[bytes, list[_Work]] = {}
+        works = list(self._works(items))
+        for work in works:
+            groups.setdefault(work.into, []).append(work)
+        self._begin(works)
+        done = [one for group in self._pool.map(self._write_all, groups.values()) for one in group]
+        return Pushed(
+            [one.result for one in done],
+            edges=[state for one in done for state in one.written],
+            edges_gone=[state for one in done for state in one.removed],
+            doubtful={ended for one in done for ended in one.doubtful},
+        )
+
+    def _begin(self, works: Sequence[_Work]) -> None:
+        """Write down what is about to be said, before anything is."""
+        begun = [wanted.begun(known) for work in works for wanted, known in work.put]
+        if begun:
+            with self._db.transaction():
+                self._states.write(begun, [])
+
+    def plan(self, items: Sequence[Item]) -> Iterator[Step]:
+        """Say what a push would do."""
+        if not self._rules.track_lineage:
+            return
+        for work in self._works(items):
+            for wanted, known in work.put:
+                action = "change" if known else "create"
+                yield Step(action, "edge", f"{wanted.source.name} -> {wanted.into.name}")
+            for state in work.gone:
+                yield Step("delete", "edge", f"{state.source.id} -> {state.into.id}")
+            for missing in work.missing:
+                yield Step("wait", "edge", missing)
+
+    def _works(self, items: Sequence[Item]) -> Iterator[_Work]:
+        keys = [item.key for item in items]
+        jobs = set(self._items.of("job", keys))
+        stored = read_lineage(self._db, self._org, self._rules.folding, [key for key in keys if key not in jobs])
+        stored |= read_consumption(self._db, self._org, self._rules.folding, jobs)
+        everything = [edge for edges in stored.values() for edge in edges]
+        sources = {edge.source for edge in everything if edge.source}
+        ends = Ends(
+            self._db, self._org, self._items, {*sources, *(set(keys) - jobs)},
+            {*jobs, *(edge.job for edge in everything if edge.job)},
+        )  # fmt: skip
+        names = _Names(self._db, self._org, everything)
+        known = self._states.into(keys)
+        for item in items:
+            yield self._work(item, stored.get(item.key, []), ends, known[item.key], names)
+
+    def _work(
+        self, item: Item, stored: list[StoredEdge], ends: Ends, known: dict[bytes, EdgeState], names: "_Names"
+    ) -> _Work:
+        work = _Work(item, [], [], [], [])
+        wanted: dict[bytes, WantedEdge] = {}
+        for edge in stored:
+            source = edge.source or edge.job
+            if source is None:
+                continue
+            if ends.remote(source) is None or ends.remote(item.key) is None:
+                work.missing.append(names.edge(edge, item.key))
+            else:
+                wanted[source] = self._wanted(item.key, source, edge, ends, names)
+        for source, one in sorted(wanted.items()):
+            state = known.get(source)
+            if not one.is_written(state):
+                work.put.append((one, state))
+            if state and not state.is_between(one.source, one.into):
+                work.gone.append(state)
+            work.notes.extend(one.notes)
+        work.gone.extend(state for source, state in sorted(known.items()) if source not in wanted)
+        return work
+
+    def _wanted(self, into_key: bytes, from_key: bytes, edge: StoredEdge, ends: Ends, names: "_Names") -> WantedEdge:
+        source, into = ends.end(from_key), ends.end(into_key)
+        lines = edge.lines if self._rules.track_column_lineage else ()
+        told = mapped.details(source, into, lines)
+        pipeline = ends.remote(edge.job) if edge.job and edge.source else None
+        also = f"Also made by {', '.join(names.jobs(edge.also))}" if edge.also else None
+        description = "\n".join(filter(None, (told.description, also))) or None
+        said = details(told.columns, edge.sql, description, pipeline)
+        from_remote, into_remote = ends.remote(from_key), ends.remote(into_key)
+        assert from_remote is not None and into_remote is not None  # noqa: S101, PT018 - looked at by the caller
+        shapes = (sorted(source.columns.items()), sorted(into.columns.items()))
+        mark = fingerprint([said, from_remote, into_remote, shapes if told.columns else None])
+        notes = tuple(f"there is no column {name}, so it has no lineage" for name in told.unknown)
+        return WantedEdge(into_key, from_key, into_remote, from_remote, edge.job, said, mark, notes)
+
+    def _write_all(self, group: Sequence[_Work]) -> list[_Done]:
+        return [self._write(work) for work in group]
+
+    def _write(self, work: _Work) -> _Done:
+        """Write the edges into one target, as far as it goes."""
+        written: list[EdgeState] = []
+        removed: list[EdgeState] = []
+        notes = list(work.notes)
+        try:
+            for wanted, known in work.put:
+                done = write_edge(self._client, wanted, known)
+                written.append(done.state)
+                notes += [note for note in done.notes if note not in notes]
+            for state in work.gone:
+                remove_edge(self._client, state)
+                removed.append(state)
+        except LineageBridgeError as error:
+            return _stopped(work, error, written, removed)
+        return _Done(_settled(work, notes), written, removed, [])
+
+
+def _stopped(work: _Work, error: LineageBridgeError, written: list[EdgeState], removed: list[EdgeState]) -> _Done:
+    """Tell how far it went; where an end is gone, what stands for it is to be looked at first."""
+    if len(written) == len(work.put):
+        return _Done(Failed(work.item, error), written, removed, [])
+    wanted = work.put[len(written)][0]
+    request = {"from": wanted.source.name, "to": wanted.into.name, "details": wanted.said}
+    if not isinstance(error, TargetRefused) or error.status != _NOT_FOUND:
+        return _Done(Failed(work.item, error, request), written, removed, [])
+    keys = [key for key in (wanted.into_key, wanted.from_key, wanted.job) if key]
+    doubtful = [(kind, key) for key in keys for kind in ("dataset", "job")]
+    return _Done(Failed(work.item, TargetBusy(str(error), _NOT_FOUND), request), written, removed, doubtful)
+
+
+def _settled(work: _Work, notes: list[str]) -> Settled:
+    waiting = [f"waits for the other end: {name}" for name in work.missing]
+    told = "; ".join([*waiting, *notes][:_MOST_NOTES]) or None
+    if work.put or work.gone:
+        outcome = Outcome.PUSHED
+    elif work.missing:
+        outcome = Outcome.WAITING
+    else:
+        outcome = Outcome.UNCHANGED
+        told = told or (work.item.reason if work.item.outcome in (Outcome.PUSHED, Outcome.UNCHANGED) else None)
+    return Settled(work.item, outcome, told)
+
+
+class _Names:
+    """Names of what edges mention, looked up at once."""
+
+    def __init__(self, db: Database, org: str, edges: Sequence[StoredEdge]) -> None:
+        self._graph = Graph(db, org)
+        self._datasets = self._graph.datasets({edge.source for edge in edges if edge.source})
+        self._jobs = self._graph.jobs({job for edge in edges for job in (edge.job, *edge.also) if job})
+
+    def edge(self, edge: StoredEdge, into: bytes) -> str:
+        """Name an edge by its source."""
+        named = self._datasets[edge.source] if edge.source else self._jobs[edge.job or into]
+        return f"{named.namespace} {named.name}"
+
+    def jobs(self, jobs: Sequence[bytes]) -> list[str]:
+        """Name jobs."""
+        return sorted(self._jobs[job].name for job in jobs)

@@ -1,0 +1,50 @@
+"""Takes back what we made and what has become another: softly, and after its edges have moved."""
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+
+from bridge.sync.item import Failed, Item, Outcome, Settled
+from bridge.sync.items import Items
+from bridge.sync.edge_states import EdgeStates
+from bridge.sync.openmetadata.directory import TYPES
+from connectors.openmetadata.client import OpenMetadata
+from mappers.errors import LineageBridgeError, TargetBusy
+
+_COLLECTIONS = {type_: collection for collection, type_ in TYPES.items()}
+
+
+class Removals:
+    """Deletes entities that nothing stands for any more."""
+
+    def __init__(self, client: OpenMetadata, items: Items, states: EdgeStates, pool: Executor) -> None:
+        self._client = client
+        self._items = items
+        self._states = states
+        self._pool = pool
+
+    def push(self, items: Sequence[Item]) -> list[Settled | Failed]:
+        """Delete entities so that they can be restored."""
+        results: list[Settled | Failed] = []
+        alone: list[Item] = []
+        for item in items:
+            if not self.is_alone(item):
+                results.append(item.linked(Outcome.UNCHANGED, "it stands for something again"))
+            elif item.remote and self._states.any_at(item.remote.id):
+                results.append(Failed(item, TargetBusy("its edges are moved first", 0)))
+            else:
+                alone.append(item)
+        return results + list(self._pool.map(self._delete, alone))
+
+    def is_alone(self, item: Item) -> bool:
+        """Tell whether nothing stands for this entity."""
+        return item.remote is not None and not any(
+            other.kind != item.kind for other in self._items.of_remote(item.remote.id)
+        )
+
+    def _delete(self, item: Item) -> Settled | Failed:
+        assert item.remote is not None  # noqa: S101 - looked at before
+        try:
+            self._client.delete(_COLLECTIONS[item.remote.type], item.remote.id)
+        except LineageBridgeError as error:
+            return Failed(item, error)
+        return item.linked(Outcome.PUSHED, "deleted, and can be restored")._replace(remote=None)

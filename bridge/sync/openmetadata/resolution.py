@@ -1,0 +1,99 @@
+"""Finds where entities lie, or shall lie: never by a guess."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from bridge.sync.item import GIVEN_UP, Failed, Outcome, Remote, Settled
+from bridge.sync.openmetadata.directory import Directory
+from bridge.sync.openmetadata.parents import Parents
+from bridge.sync.openmetadata.wanted import Choice, Wanted
+from mappers.errors import LineageBridgeError
+
+#: How long it is held that a dataset has no place, in microseconds.
+_UNRESOLVED_FOR = 600 * 1_000_000
+
+
+class Resolved(NamedTuple):
+    """A wanted entity at the place where it lies, or shall lie."""
+
+    wanted: Wanted
+    choice: Choice
+    there: Remote | None
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether we may change it: it is not there yet, we made it, or all in its service is ours."""
+        item, there = self.wanted.item, self.there
+        if there is None or self.choice.is_home:
+            return True
+        made = item.ours and item.remote is not None and item.remote.id == there.id
+        return made or item.detail.get("making") == there.name  # or we began to, and nobody came back to tell
+
+    def failed(self, error: LineageBridgeError, request: Any = None) -> Failed:
+        """Tell that it could not be pushed."""
+        return Failed(self.wanted.item, error, request or self.choice.own.body, self.wanted.fingerprint)
+
+
+def known(wanted: Wanted, now: int) -> Settled | None:
+    """Settle what is as it was when it was last pushed, refused or not found; None when it must be looked at."""
+    item = wanted.item
+    if item.fingerprint != wanted.fingerprint:
+        return None
+    if item.outcome in (Outcome.PUSHED, Outcome.UNCHANGED) and item.remote is not None:
+        return item.linked(Outcome.UNCHANGED, item.reason)
+    if item.outcome in GIVEN_UP:
+        return item.linked(Outcome(item.outcome), item.reason)
+    lately = item.settled_at is not None and now < item.settled_at + _UNRESOLVED_FOR
+    if item.outcome == Outcome.UNRESOLVED and lately:
+        return item.linked(Outcome.UNRESOLVED, item.reason)
+    return None
+
+
+class Resolver:
+    """Chooses among the places that an entity may lie at. Not for several threads at once."""
+
+    def __init__(self, directory: Directory, parents: Parents) -> None:
+        self._directory = directory
+        self._parents = parents
+
+    def resolve(self, wanted: Sequence[Wanted]) -> list[Resolved | Settled | Failed]:
+        """Find where each lies; one that may lie at several places is settled as unresolved."""
+        names: dict[str, set[str]] = {}
+        for one in wanted:
+            for choice in one.choices:
+                names.setdefault(choice.collection, set()).add(choice.own.fqn)
+        try:
+            there = {collection: self._directory.find(collection, fqns) for collection, fqns in names.items()}
+            return [self._choose(one, there) for one in wanted]
+        except LineageBridgeError as error:
+            return [Failed(one.item, error, fingerprint=one.fingerprint) for one in wanted]
+
+    def _choose(self, wanted: Wanted, there: dict[str, dict[str, Remote]]) -> Resolved | Settled:
+        """Take the preferred place if it is there, else the only one that is there, else the preferred one."""
+        preferred = wanted.first
+        found = self._found(wanted, there)
+        exact = there[preferred.collection].get(preferred.own.fqn)
+        if exact is not None:
+            return Resolved(wanted, preferred, exact)
+        if len(found) > 1:
+            names = ", ".join(sorted(remote.name for _, remote in found.values()))
+            said = f"several entities may be meant: {names}. Map its namespace so that one is left"
+            return wanted.unresolved(said)
+        if found:
+            ((choice, remote),) = found.values()
+            return Resolved(wanted, choice, remote)
+        refusals = [(choice, self._parents.refused(choice.parents, choice.own.fqn)) for choice in wanted.choices]
+        allowed = next((choice for choice, refused in refusals if refused is None), None)
+        return Resolved(wanted, allowed, None) if allowed else wanted.unresolved(str(refusals[0][1]))
+
+    def _found(self, wanted: Wanted, there: dict[str, dict[str, Remote]]) -> dict[str, tuple[Choice, Remote]]:
+        """Give by their ids the entities at these places; of names in any case, those that are alike."""
+        found: dict[str, tuple[Choice, Remote]] = {}
+        for choice in wanted.choices:
+            exact = there[choice.collection].get(choice.own.fqn)
+            if exact is not None:
+                found[exact.id] = (choice, exact)
+            elif choice.caseless and not choice.is_home:
+                alike = self._directory.find_alike(choice.collection, choice.own.fqn)
+                found.update((one.id, (choice, one)) for one in alike)
+        return found

@@ -1,0 +1,22 @@
+"""What the settings say of how OpenMetadata is kept."""
+
+from typing import Literal, NamedTuple
+
+from bridge.sync.openmetadata.parents import Create
+from mappers.folding import FoldingRule
+from mappers.openmetadata.places import Layout
+
+
+class Rules(NamedTuple):
+    """How OpenMetadata is kept: where things lie, what is told, what may be made, how many calls run at once."""
+
+    layout: Layout = Layout()
+    folding: FoldingRule = FoldingRule()
+    create: Create = "all"
+    unresolved: Literal["report", "own_service"] = "report"
+    register_on_completion: bool = True
+    update_on_schema_change: bool = True
+    track_lineage: bool = True
+    track_column_lineage: bool = True
+    batch_size: int = 100
+    concurrency: int = 8

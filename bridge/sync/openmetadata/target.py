@@ -1,0 +1,130 @@
+"""OpenMetadata as a target of the reconciler."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from bridge.store.database import Database
+from bridge.store.edges import Edges
+from bridge.store.folds import fold_jobs
+from bridge.sync.edge_states import EdgeStates
+from bridge.sync.item import REMOVAL, Failed, Item, Outcome, Remote, Settled
+from bridge.sync.items import Items
+from bridge.sync.openmetadata.datasets import want_datasets
+from bridge.sync.openmetadata.directory import Directory
+from bridge.sync.openmetadata.entities import Entities
+from bridge.sync.openmetadata.jobs import want_jobs
+from bridge.sync.openmetadata.lineage import Lineages
+from bridge.sync.openmetadata.removals import Removals
+from bridge.sync.openmetadata.rules import Rules
+from bridge.sync.openmetadata.wanted import Wanted
+from bridge.sync.target import Pushed, Step
+from connectors.openmetadata.client import OpenMetadata
+
+NAME = "openmetadata"
+#: How many items are worked on at once: as many as make lists of what there is worth their calls.
+_ENTITIES, _LINEAGES, _REMOVALS = 2_000, 500, 100
+#: Where the columns of an entity are remembered: of ours, and of those of others.
+_COLUMNS = ("shape", "columns")
+_READERS = """
+SELECT DISTINCT e.target_id FROM ol_dataset d
+JOIN lineage_edge e ON e.org_id = d.org_id AND e.source_id = d.dataset_id AND e.edge_role = 'CONSUMES'
+WHERE d.org_id = ?1 AND d.class_id {among}
+"""
+
+
+class OpenMetadataTarget:
+    """Keeps an OpenMetadata server like a store. Not for several threads at once."""
+
+    name = NAME
+    kinds = {"dataset": _ENTITIES, "job": _ENTITIES, "lineage": _LINEAGES, REMOVAL: _REMOVALS}  # noqa: RUF012 - fixed
+
+    def __init__(
+        self, db: Database, org: str, client: OpenMetadata, rules: Rules, items: Items, clock: Callable[[], int]
+    ) -> None:
+        self._db = db
+        self._org = org
+        self._client = client
+        self._rules = rules
+        self._pool = ThreadPoolExecutor(rules.concurrency, thread_name_prefix="openmetadata")
+        self._states = EdgeStates(db, org, NAME)
+        directory = Directory(client, rules.layout.service, clock)
+        self._entities = Entities(client, directory, rules, items, self._pool, clock)
+        self._lineages = Lineages(db, org, client, rules, items, self._states, self._pool)
+        self._removals = Removals(client, items, self._states, self._pool)
+
+    def probe(self) -> None:
+        """Ask whether the server answers, and takes the token."""
+        self._client.version()
+        self._client.who()
+
+    def push(self, kind: str, items: Sequence[Item]) -> Pushed:
+        """Make the server say what the store says of items."""
+        if kind == "lineage":
+            return self._lineages.push(items)
+        if kind == REMOVAL:
+            return Pushed(self._removals.push(items))
+        wanted, settled = self._wanted(kind, items)
+        results = [_without_remote(one) for one in settled] + self._entities.push(wanted)
+        left = [remote for one in results if isinstance(one, Settled) and (remote := _left(one))]
+        return Pushed(results, marked=self._followed(kind, results), left=left)
+
+    def plan(self, items: Sequence[Item]) -> list[Step]:
+        """Say what a push would do."""
+        steps: list[Step] = []
+        for kind in ("dataset", "job"):
+            wanted, settled = self._wanted(kind, [item for item in items if item.kind == kind])
+            steps += self._entities.plan(wanted)
+            steps += [_step(one) for one in settled]
+        steps += self._lineages.plan([item for item in items if item.kind == "lineage"])
+        for item in items:
+            if item.kind == REMOVAL and item.remote and self._removals.is_alone(item):
+                steps.append(Step("delete", item.remote.type, item.remote.name))
+        return steps
+
+    def _wanted(self, kind: str, items: Sequence[Item]) -> tuple[list[Wanted], list[Settled]]:
+        want = want_datasets if kind == "dataset" else want_jobs
+        found = list(want(self._db, self._org, self._rules, items))
+        return [one for one in found if isinstance(one, Wanted)], [one for one in found if isinstance(one, Settled)]
+
+    def _followed(self, kind: str, results: Sequence[Settled | Failed]) -> set[tuple[str, bytes]]:
+        """Say whose lineage is to be looked at: of what has become another entity, or has other columns."""
+        moved = {one.item.key for one in results if isinstance(one, Settled) and _moved(one)}
+        if kind == "job":
+            readers = self._states.targets_by(moved)
+        else:
+            readers = {found.target for found in Edges(self._db, self._org).out_of(sorted(moved))}
+            jobs = {job for (job,) in self._db.among(_READERS, sorted(moved), self._org)}
+            for shown in fold_jobs(self._db, self._org, self._rules.folding, jobs).values():
+                readers |= shown
+        return {("lineage", key) for key in moved | readers | self._states.targets_of(moved)}
+
+    def forget(self) -> None:
+        """Believe nothing of the server any more: somebody may have restored it."""
+        self._entities.forget()
+
+    def close(self) -> None:
+        """End the threads, and close the connections."""
+        self._pool.shutdown()
+        self._client.close()
+
+
+def _without_remote(settled: Settled) -> Settled:
+    """Let what shall not be there stand for no entity."""
+    return settled._replace(remote=None, fingerprint=None) if settled.outcome is Outcome.UNWANTED else settled
+
+
+def _moved(settled: Settled) -> bool:
+    before, item = settled.item.remote, settled.item
+    return before != settled.remote or any(item.detail.get(key) != settled.detail.get(key) for key in _COLUMNS)
+
+
+def _left(settled: Settled) -> Remote | None:
+    """Give the entity that we made and that the item stood for until now."""
+    before = settled.item.remote
+    gone = before is not None and settled.item.ours and (settled.remote is None or settled.remote.id != before.id)
+    return before if gone else None
+
+
+def _step(settled: Settled) -> Step:
+    name = settled.item.remote.name if settled.item.remote else settled.item.key.hex()
+    return Step(settled.outcome.value, settled.item.kind, name, settled.reason)

@@ -1,0 +1,179 @@
+"""Brings a target to what the store says: takes what is due, pushes it, and writes down what became of it."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from bridge.store.database import Database
+from bridge.store.marks import enable_target
+from bridge.sync.breaker import Breaker, backoff_seconds
+from bridge.sync.edge_states import EdgeStates
+from bridge.sync.item import Done, Failed, Item, Outcome, Postponed, Settled
+from bridge.sync.items import Items
+from bridge.sync.spread import Spreader
+from bridge.sync.target import Pushed, Step, Target
+from mappers.errors import (
+    LineageBridgeError,
+    NoAnswer,
+    PermanentError,
+    TargetBusy,
+    TargetLocked,
+    TargetRefused,
+    TransientError,
+    Unreachable,
+)
+
+_SERVER_FAILED = 500
+#: What a server says that is there, and cannot work.
+_UNAVAILABLE = frozenset({502, 503, 504})
+#: What somebody else changed or made meanwhile.
+_CONTESTED = frozenset({409, 412})
+#: Failures that may be the fault of what is sent, and after how many of them it is held to be.
+_COUNTED, _MOST_FAILURES = frozenset({404, _SERVER_FAILED}), 5
+_LONGEST_BACKOFF = 600.0
+_MARKS = 1_000
+
+
+class Round(NamedTuple):
+    """What one round did: items by what became of them."""
+
+    outcomes: Counter[str]
+
+    @property
+    def idle(self) -> bool:
+        """Whether there was nothing to do."""
+        return not self.outcomes
+
+
+class Reconciler:
+    """Works for one target. Not for several threads at once."""
+
+    def __init__(
+        self,
+        db: Database,
+        org: str,
+        target: Target,
+        items: Items,
+        clock: Callable[[], int],
+        *,
+        backoff: float = 5.0,
+    ) -> None:
+        self._db = db
+        self._org = org
+        self._target = target
+        self._items = items
+        self._clock = clock
+        self._backoff = backoff
+        self._spreader = Spreader(db, org, target.name, items)
+        self._states = EdgeStates(db, org, target.name)
+        self.breaker = Breaker(backoff, clock)
+
+    def enable(self) -> bool:
+        """Let marks be made for the target, and mark everything the first time."""
+        return enable_target(self._db, self._org, self._target.name, self._clock())
+
+    def round(self, stopped: Callable[[], bool] = lambda: False) -> Round:
+        """Do all that is due, in the order in which things need each other, as far as the target answers."""
+        outcomes: Counter[str] = Counter()
+        if not self._answers():
+            return Round(outcomes)
+        while self._spreader.spread(_MARKS) == _MARKS:
+            pass
+        for kind, limit in self._target.kinds.items():
+            while not self.breaker.open and not stopped() and (items := self._items.claim(kind, limit)):
+                self._finish(self._target.push(kind, items), outcomes)
+        return Round(outcomes)
+
+    def plan(self) -> list[Step]:
+        """Say what is to be done, and do nothing."""
+        wanted = self._spreader.preview()
+        items: dict[tuple[str, bytes], Item] = {}
+        for kind in self._target.kinds:
+            keys = {key for of, key in wanted if of == kind}
+            known = self._items.of(kind, keys)
+            items |= {(kind, key): known.get(key) or _new(kind, key) for key in keys}
+            items |= {(kind, item.key): item for item in self._items.pending(kind)}
+        return self._target.plan([items[key] for key in sorted(items)])
+
+    def _answers(self) -> bool:
+        """Tell whether the target may be asked; one that did not answer is asked once an interval."""
+        if not self.breaker.open:
+            return True
+        if self.breaker.wait_seconds > 0:
+            return False
+        try:
+            self._target.probe()
+        except LineageBridgeError as error:
+            self.breaker.failed(str(error), _wait(error))
+            return False
+        self.breaker.answered()
+        return True
+
+    def _finish(self, pushed: Pushed, outcomes: Counter[str]) -> None:
+        done: list[Done] = []
+        released: list[Item] = []
+        for result in pushed.results:
+            one = self._judged(result) if isinstance(result, Failed) else result
+            if one is None:
+                released.append(result.item)
+            else:
+                done.append(one)
+            outcomes["released" if one is None else _outcome(one)] += 1
+        with self._db.transaction():
+            self._items.finish(done, pushed.marked)
+            self._items.doubt(pushed.doubtful)
+            self._items.mark_removals(pushed.left)
+            self._states.write(pushed.edges, pushed.edges_gone)
+        self._items.release(released)
+
+    def _judged(self, failed: Failed) -> Done | None:
+        """Say what becomes of an item that was not taken; None leaves it due as it was, for the target is at fault."""
+        error, item = failed.error, failed.item
+        contested = isinstance(error, TargetRefused) and error.status in _CONTESTED
+        if isinstance(error, PermanentError) and not contested:
+            return self._dead(failed)
+        if isinstance(error, TargetLocked) or (isinstance(error, Unreachable) and not isinstance(error, NoAnswer)):
+            self._open(error)
+            return None
+        if isinstance(error, NoAnswer) or (isinstance(error, TargetBusy) and error.status in _UNAVAILABLE):
+            self._open(error)
+        if isinstance(error, TargetBusy) and error.status == _SERVER_FAILED and not self._is_there():
+            return None
+        counted = contested or (isinstance(error, TargetBusy) and error.status in _COUNTED)
+        if counted and item.attempts + 1 >= _MOST_FAILURES:
+            return self._dead(failed)
+        if not contested and not isinstance(error, TransientError):
+            raise error
+        seconds = max(backoff_seconds(self._backoff, item.attempts, _LONGEST_BACKOFF), _wait(error) or 0.0)
+        return Postponed(item, str(error), self._clock() + int(seconds * 1_000_000))
+
+    def _open(self, error: LineageBridgeError) -> None:
+        if not self.breaker.open:
+            self.breaker.failed(str(error), _wait(error))
+
+    def _is_there(self) -> bool:
+        """Ask whether the target answers anything at all: a 500 may be the fault of what it was asked."""
+        if self.breaker.open:
+            return False
+        try:
+            self._target.probe()
+        except LineageBridgeError as error:
+            self._open(error)
+            return False
+        return True
+
+    def _dead(self, failed: Failed) -> Settled:
+        detail = {**failed.item.detail, "request": failed.request}
+        return failed.item.linked(Outcome.DEAD, str(failed.error), fingerprint=failed.fingerprint, detail=detail)
+
+
+def _new(kind: str, key: bytes) -> Item:
+    return Item(kind, key, 1, 0, 0, None, None, None, None, None, False, {}, None)
+
+
+def _outcome(done: Done) -> str:
+    return "postponed" if isinstance(done, Postponed) else done.outcome.value
+
+
+def _wait(error: LineageBridgeError) -> float | None:
+    return error.wait_seconds if isinstance(error, TargetBusy) else None

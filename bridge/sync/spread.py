@@ -1,0 +1,129 @@
+"""From what events touched to the items of a target that it may change."""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from bridge.store.database import Database
+from bridge.sync.items import Items
+from mappers.canonical.identity import digest
+from mappers.folding import is_action
+
+_TAKE = "SELECT kind, key, marked_at FROM dirty_mark WHERE org_id = ?1 AND target = ?2 LIMIT ?3"
+_FORGET = "DELETE FROM dirty_mark WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key = ?4 AND marked_at = ?5"
+_CLASSES = "SELECT dataset_id, class_id FROM ol_dataset WHERE org_id = ?1 AND dataset_id {among}"
+_OF_RUNS = "SELECT DISTINCT dataset_id FROM {table} WHERE org_id = ?1 AND run_id {{among}}"
+_OUTPUTS, _INPUTS = _OF_RUNS.format(table="ol_run_output"), _OF_RUNS.format(table="ol_run_input")
+_SHOWN = "SELECT DISTINCT target_id FROM column_head WHERE org_id = ?1 AND run_id {among}"
+_CHILD_RUNS = "SELECT run_id FROM ol_run WHERE org_id = ?1 AND parent_run_id {among}"
+_KINDS = """
+SELECT job_id, integration, job_type, emits_snapshots, declared_io, declared_lineage FROM ol_job
+WHERE org_id = ?1 AND job_id {among}
+"""
+_PARENTS = """
+SELECT target_id, source_id FROM lineage_edge WHERE org_id = ?1 AND target_id {among} AND edge_role = 'PARENT'
+"""
+_CHILD_JOBS = """
+SELECT target_id FROM lineage_edge WHERE org_id = ?1 AND source_id {among} AND edge_role = 'PARENT'
+"""
+_PRODUCED = """
+SELECT DISTINCT target_id FROM lineage_edge
+WHERE org_id = ?1 AND source_id {among} AND edge_role = 'PRODUCES' AND target_type = 'dataset'
+"""
+_SPOKEN_OF = "SELECT DISTINCT target_id FROM column_head WHERE org_id = ?1 AND job_id {among}"
+_FOLDS = "SELECT key, fold FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = 'job' AND key {among}"
+_SET_FOLD = "UPDATE sync_item SET fold = ?4 WHERE org_id = ?1 AND target = ?2 AND kind = 'job' AND key = ?3"
+
+
+class _Touched(NamedTuple):
+    """What marks mean: datasets whose lineage may have changed too, datasets, and jobs."""
+
+    into: set[bytes]
+    datasets: set[bytes]
+    jobs: set[bytes]
+
+
+class Spreader:
+    """Turns marks into items. Not for several threads at once."""
+
+    def __init__(self, db: Database, org: str, target: str, items: Items) -> None:
+        self._db = db
+        self._org = org
+        self._target = target
+        self._items = items
+
+    def spread(self, limit: int = 1_000) -> int:
+        """Take marks and mark the items that they mean, in one transaction; gives how many marks there were.
+
+        The store is read before: a change that comes in between makes a later mark, which stays.
+        """
+        marks = self._db.rows(_TAKE, self._org, self._target, limit)
+        if not marks:
+            return 0
+        of: dict[str, set[bytes]] = {}
+        for kind, key, _ in marks:
+            of.setdefault(kind, set()).add(key)
+        found, folds = self._found(of)
+        with self._db.transaction():
+            self._items.mark(found)
+            moved = [(self._org, self._target, *fold) for fold in sorted(folds.items())]
+            self._db.run_many(_SET_FOLD, moved)
+            self._db.run_many(_FORGET, [(self._org, self._target, *mark) for mark in marks])
+        return len(marks)
+
+    def preview(self) -> set[tuple[str, bytes]]:
+        """Say which items all marks mean that there are, and change nothing."""
+        of: dict[str, set[bytes]] = {}
+        for kind, key, _ in self._db.rows(_TAKE, self._org, self._target, 1 << 40):
+            of.setdefault(kind, set()).add(key)
+        return self._found(of)[0]
+
+    def _found(self, of: dict[str, set[bytes]]) -> tuple[set[tuple[str, bytes]], dict[bytes, bytes]]:
+        runs = of.get("run", set())
+        children = self._among(_CHILD_RUNS, of.get("children", set()))
+        into = self._among(_OUTPUTS, runs | children) | self._among(_SHOWN, runs | children)
+        folds, moved = self._folds(of.get("job", set()))
+        into |= self._among(_PRODUCED, moved) | self._among(_SPOKEN_OF, moved)
+        touched = _Touched(
+            into | of.get("dataset", set()), self._among(_INPUTS, runs), set(folds) | self._above(set(folds))
+        )
+        return self._items_of(touched), folds
+
+    def _items_of(self, touched: _Touched) -> set[tuple[str, bytes]]:
+        class_of = dict(self._db.among(_CLASSES, sorted(touched.into | touched.datasets), self._org))
+        found = {("dataset", class_id) for class_id in class_of.values()}
+        found |= {("lineage", class_of[dataset]) for dataset in touched.into if dataset in class_of}
+        absorbed = {dataset for dataset, class_id in class_of.items() if dataset != class_id}
+        for dataset in self._items.of("dataset", absorbed):  # it was a dataset of its own
+            found |= {("dataset", dataset), ("lineage", dataset)}
+        found |= {(kind, job) for job in touched.jobs for kind in ("job", "lineage")}
+        return found
+
+    def _folds(self, jobs: set[bytes]) -> tuple[dict[bytes, bytes], set[bytes]]:
+        """Say where jobs are shown, in a hash, and which of them are shown elsewhere than before.
+
+        Where a job moves, so do those beneath it.
+        """
+        children = self._among(_CHILD_JOBS, jobs)
+        parents: dict[bytes, list[bytes]] = {}
+        for job, parent in self._db.among(_PARENTS, sorted(jobs), self._org):
+            parents.setdefault(job, []).append(parent)
+        folds = {
+            job: digest(repr((kind, sorted(parents.get(job, ())))).encode())
+            for job, *kind in self._db.among(_KINDS, sorted(jobs), self._org)
+        }
+        known = dict(self._db.among(_FOLDS, sorted(folds), self._org, self._target))
+        moved = {job for job, fold in folds.items() if known.get(job) != fold}
+        if moved and children:
+            moved |= self._among(_CHILD_JOBS, moved)
+        return folds, moved
+
+    def _above(self, jobs: set[bytes]) -> set[bytes]:
+        """Find the jobs above actions, one and two levels up: their tasks are these actions."""
+        actions = {job for job, *kind in self._db.among(_KINDS, sorted(jobs), self._org) if is_action(*kind[:2])}
+        above = {parent for _, parent in self._db.among(_PARENTS, sorted(actions), self._org)}
+        return above | {parent for _, parent in self._db.among(_PARENTS, sorted(above), self._org)}
+
+    def _among(self, sql: str, ids: Collection[bytes]) -> set[bytes]:
+        return {found for (found,) in self._db.among(sql, sorted(ids), self._org)} if ids else set()
+
+

@@ -1,0 +1,53 @@
+"""What the reconciler needs of a target, whichever system it is."""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple, Protocol
+
+from bridge.sync.edge_states import EdgeState
+from bridge.sync.item import Failed, Item, Remote, Settled
+
+#: An item by its kind and key.
+Wanted = tuple[str, bytes]
+
+
+class Pushed(NamedTuple):
+    """What became of a batch: of each item, of edges, and which items are to be looked at because of it."""
+
+    results: list[Settled | Failed]
+    marked: AbstractSet[Wanted] = frozenset()
+    edges: Sequence[EdgeState] = ()
+    edges_gone: Sequence[EdgeState] = ()
+    #: Items whose things are gone from the target, or not as they should be.
+    doubtful: AbstractSet[Wanted] = frozenset()
+    #: Entities of ours that nothing stands for any more.
+    left: Sequence[Remote] = ()
+
+
+class Step(NamedTuple):
+    """One step of a plan: what would be done to what, and why."""
+
+    action: str
+    kind: str
+    name: str
+    reason: str | None = None
+
+
+class Target(Protocol):
+    """A system that is kept like the store."""
+
+    name: str
+    #: The kinds of items it takes, those first that others need, and how many at once.
+    kinds: dict[str, int]
+
+    def probe(self) -> None:
+        """Ask whether the target answers; raises a TransientError when it does not."""
+
+    def push(self, kind: str, items: Sequence[Item]) -> Pushed:
+        """Make the target say what the store says of items; what fails is told of each."""
+
+    def plan(self, items: Sequence[Item]) -> list[Step]:
+        """Say what pushing items would do, and do nothing."""
+
+    def close(self) -> None:
+        """Close the connections."""
