@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from mappers.openmetadata.column_types import Column
 from mappers.openmetadata.columns import ColumnRow, Columns, nested
 from mappers.openmetadata.fqn import EntityName, fqn
-from mappers.openmetadata.places import Place
+from mappers.openmetadata.places import Place, Service
 from mappers.openmetadata.text import as_stored
 
 Body = dict[str, Any]
@@ -76,14 +76,14 @@ class Requests(NamedTuple):
 def requests(place: Place, dataset: Described) -> Requests:
     """Say what is to be made so that a dataset stands where it lies."""
     columns = nested(dataset.columns)
-    service = Request(
-        _SERVICES[place.service.kind],
-        fqn(place.service.name),
-        {"name": place.service.name, "serviceType": place.service.type},
-    )
-    parents = [service, *_parents(place)]
-    own = {**_named(place.own), **_described(dataset.description), **_body(place, dataset, columns, parents[-1].fqn)}
+    parents = [service_request(place.service), *_parents(place)]
+    own = {**named(place.own), **described(dataset.description), **_body(place, dataset, columns, parents[-1].fqn)}
     return Requests(parents, Request(_COLLECTIONS[place.kind], place.fqn, own), columns)
+
+
+def service_request(service: Service) -> Request:
+    """Say how a service is to be made."""
+    return Request(_SERVICES[service.kind], fqn(service.name), {"name": service.name, "serviceType": service.type})
 
 
 def _parents(place: Place) -> Iterable[Request]:
@@ -92,7 +92,7 @@ def _parents(place: Place) -> Iterable[Request]:
     above = fqn(place.service.name)
     for collection, name in zip(between, place.parents, strict=False):
         whole = f"{above}.{fqn(name.name)}"
-        yield Request(collection, whole, {**_named(name), _PARENT_KEYS[collection]: above})
+        yield Request(collection, whole, {**named(name), _PARENT_KEYS[collection]: above})
         above = whole
 
 
@@ -152,9 +152,11 @@ def _body(place: Place, dataset: Described, columns: Columns, parent: str) -> Bo
     return _BODIES[place.kind](place, dataset, columns, parent)
 
 
-def _named(name: EntityName) -> Body:
+def named(name: EntityName) -> Body:
+    """Give the keys that name an entity."""
     return {"name": name.name} | ({"displayName": name.display_name} if name.display_name else {})
 
 
-def _described(description: str | None) -> Body:
+def described(description: str | None) -> Body:
+    """Give the key that describes an entity, if there is something to say."""
     return {"description": as_stored(description)} if description else {}
