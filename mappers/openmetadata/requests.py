@@ -3,8 +3,10 @@
 Only what is ours is said: owners, tags and everything else that people may have set stays out of these bodies.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from mappers.openmetadata.column_types import Column
 from mappers.openmetadata.columns import ColumnRow, Columns, nested
@@ -43,8 +45,12 @@ _FIELD_WORDS = {
     "NULL": "NULL",
 }
 _FIELD_TYPES = {word: kind for kind, words in _FIELD_WORDS.items() for word in words.split()}
-#: Formats of files in the server's words.
-_FORMATS = {"parquet", "orc", "avro", "csv", "json", "tsv", "delta", "iceberg", "hudi"}
+#: How long the names of the fields of messages may get.
+_MOST_CHARACTERS_OF_FIELDS = 128
+#: Formats of files that the server has a word for; orc and the formats of tables are none of them.
+_FORMATS = {"parquet", "avro", "csv", "json", "tsv"}
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[A-Za-z0-9][A-Za-z0-9.-]*(:\d{1,4})?(/.*)?", re.DOTALL)
+_LOOSE_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 class Request(NamedTuple):
@@ -75,7 +81,7 @@ class Requests(NamedTuple):
 
 def requests(place: Place, dataset: Described) -> Requests:
     """Say what is to be made so that a dataset stands where it lies."""
-    columns = nested(dataset.columns)
+    columns = nested(dataset.columns, *([_MOST_CHARACTERS_OF_FIELDS] if place.kind == "topic" else []))
     parents = [service_request(place.service), *_parents(place)]
     own = {**named(place.own), **described(dataset.description), **_body(place, dataset, columns, parents[-1].fqn)}
     return Requests(parents, Request(_COLLECTIONS[place.kind], place.fqn, own), columns)
@@ -131,7 +137,14 @@ def _field(column: Column) -> Column:
 
 
 def _endpoint(place: Place, dataset: Described, columns: Columns, parent: str) -> Body:  # noqa: ARG001 - as above
-    return {"apiCollection": parent, "endpointURL": dataset.full_path or dataset.name}
+    return {"apiCollection": parent, "endpointURL": _address(dataset.full_path or dataset.name)}
+
+
+def _address(known: str) -> str:
+    """Write an address that a server takes: what names no host becomes one of the scheme `api`."""
+    if not _ADDRESS.fullmatch(known):
+        return f"api:{quote(known)}"
+    return _LOOSE_PERCENT.sub("%25", quote(known, safe=":/?&=%"))
 
 
 def _model(place: Place, dataset: Described, columns: Columns, parent: str) -> Body:  # noqa: ARG001 - as above
