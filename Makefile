@@ -73,11 +73,14 @@ standin: install ## Run a stand-in for an OpenMetadata server on port 8585; prin
 	$(BIN)/python -m tests.standins.openmetadata --port 8585
 
 # The driver of DB2 is left out of the development lock: on ARM it is built from a download, and DDL needs none.
+# Of openmetadata-ingestion the development lock has the package alone: its models need no more than email-validator.
 lock: install ## Resolve the dependencies anew, with hashes and without registry hosts
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  --all-extras --group dev pyproject.toml -o locks/all.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  --no-emit-package ibm-db --group dev -c locks/all.txt pyproject.toml -o locks/dev.txt
+	echo openmetadata-ingestion | $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --no-deps -c locks/all.txt - >> locks/dev.txt
 
 clean: ## Remove what was installed and built
 	rm -rf $(VENV) $(VENV)-spark .demo .mypy_cache .pytest_cache .ruff_cache dist

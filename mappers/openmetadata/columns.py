@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from mappers.openmetadata.column_types import Column, typed
-from mappers.openmetadata.fqn import entity_name
+from mappers.openmetadata.fqn import EntityName, entity_name
 
 _MOST_CHARACTERS = 300
 
@@ -26,7 +26,7 @@ class Columns(NamedTuple):
     left_out: list[str]
 
 
-def nested(rows: Iterable[ColumnRow]) -> Columns:
+def nested(rows: Iterable[ColumnRow], most_characters: int = _MOST_CHARACTERS) -> Columns:
     """Nest columns, and make names of theirs that a server takes; of two of one name the first stays."""
     made = Columns([], {}, [])
     open_: list[tuple[str, tuple[str, ...], list[Column]]] = [("", (), made.columns)]
@@ -34,14 +34,14 @@ def nested(rows: Iterable[ColumnRow]) -> Columns:
     for row in rows:
         del open_[max(1, row.depth + 1) :]
         path, names, siblings = open_[-1]
-        own = entity_name(row.name.removeprefix(f"{path}.") if path else row.name, _MOST_CHARACTERS)
+        own = entity_name(row.name.removeprefix(f"{path}.") if path else row.name, most_characters)
         whole = (*names, own.name)
         if whole in taken:
             made.left_out.append(row.name)
             siblings = []  # what lies within it goes with it
         taken.add(whole)
         made.names.setdefault(row.name, whole)
-        column = _column(row, own.name, own.display_name)
+        column = _column(row, own, most_characters)
         siblings.append(column)
         open_.append((row.name, whole, _Children(column)))
     return made
@@ -62,24 +62,24 @@ class _Children(list[Column]):
             self._column["dataType"] = "STRUCT"
 
 
-def _column(row: ColumnRow, name: str, display_name: str | None) -> Column:
-    column: Column = {"name": name, **typed(row.type)}
-    if display_name:
-        column["displayName"] = display_name
+def _column(row: ColumnRow, own: EntityName, most_characters: int) -> Column:
+    column: Column = {"name": own.name, **typed(row.type)}
+    if own.display_name:
+        column["displayName"] = own.display_name
     if row.description:
         column["description"] = row.description
-    return _named_within(column)
+    return _named_within(column, most_characters)
 
 
-def _named_within(column: Column) -> Column:
+def _named_within(column: Column, most_characters: int) -> Column:
     """Make names that a server takes of what a type names within itself; of two of one name the first stays."""
     if "children" not in column:
         return column
     children: dict[str, Any] = {}
     for child in column["children"]:
-        named = entity_name(child["name"], _MOST_CHARACTERS)
+        named = entity_name(child["name"], most_characters)
         shown = {"displayName": named.display_name} if named.display_name else {}
-        children.setdefault(named.name, _named_within(child | {"name": named.name} | shown))
+        children.setdefault(named.name, _named_within(child | {"name": named.name} | shown, most_characters))
     return column | {"children": list(children.values())}
 
 

@@ -25,7 +25,7 @@ _DATABASES: dict[str, tuple[str, int]] = {
     "oceanbase": ("CustomDatabase", 2), "crate": ("CustomDatabase", 2), "spanner": ("CustomDatabase", 2),
     "saphana": ("SapHana", 2), "sqlite": ("SQLite", 2), "arn": ("Glue", 2), "mongodb": ("MongoDB", 2),
 }  # fmt: skip
-_STORAGE = {"s3": "S3", "gs": "Gcs", "abfss": "ADLS", "abfs": "ADLS", "wasbs": "ADLS", "wasb": "ADLS", "adl": "ADLS"}
+_STORAGE = {"s3": "S3", "gs": "GCS", "abfss": "ADLS", "abfs": "ADLS", "wasbs": "ADLS", "wasb": "ADLS", "adl": "ADLS"}
 _FILES = frozenset({*_STORAGE, "file", "hdfs", "dbfs", "viewfs"})
 _TOPICS = {"kafka": "Kafka", "pubsub": "PubSub", "kinesis": "Kinesis", "inmemory": "CustomMessaging"}
 _APIS = frozenset({"http", "https", "api", "rest"})

@@ -3,13 +3,15 @@
 Only what is ours is said: owners, tags and everything else that people may have set stays out of these bodies.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from mappers.openmetadata.column_types import Column
 from mappers.openmetadata.columns import ColumnRow, Columns, nested
 from mappers.openmetadata.fqn import EntityName, fqn
-from mappers.openmetadata.places import Place
+from mappers.openmetadata.places import Place, Service
 from mappers.openmetadata.text import as_stored
 
 Body = dict[str, Any]
@@ -43,8 +45,12 @@ _FIELD_WORDS = {
     "NULL": "NULL",
 }
 _FIELD_TYPES = {word: kind for kind, words in _FIELD_WORDS.items() for word in words.split()}
-#: Formats of files in the server's words.
-_FORMATS = {"parquet", "orc", "avro", "csv", "json", "tsv", "delta", "iceberg", "hudi"}
+#: How long the names of the fields of messages may get.
+_MOST_CHARACTERS_OF_FIELDS = 128
+#: Formats of files that the server has a word for; orc and the formats of tables are none of them.
+_FORMATS = {"parquet", "avro", "csv", "json", "tsv"}
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[A-Za-z0-9][A-Za-z0-9.-]*(:\d{1,4})?(/.*)?", re.DOTALL)
+_LOOSE_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 class Request(NamedTuple):
@@ -75,15 +81,15 @@ class Requests(NamedTuple):
 
 def requests(place: Place, dataset: Described) -> Requests:
     """Say what is to be made so that a dataset stands where it lies."""
-    columns = nested(dataset.columns)
-    service = Request(
-        _SERVICES[place.service.kind],
-        fqn(place.service.name),
-        {"name": place.service.name, "serviceType": place.service.type},
-    )
-    parents = [service, *_parents(place)]
-    own = {**_named(place.own), **_described(dataset.description), **_body(place, dataset, columns, parents[-1].fqn)}
+    columns = nested(dataset.columns, *([_MOST_CHARACTERS_OF_FIELDS] if place.kind == "topic" else []))
+    parents = [service_request(place.service), *_parents(place)]
+    own = {**named(place.own), **described(dataset.description), **_body(place, dataset, columns, parents[-1].fqn)}
     return Requests(parents, Request(_COLLECTIONS[place.kind], place.fqn, own), columns)
+
+
+def service_request(service: Service) -> Request:
+    """Say how a service is to be made."""
+    return Request(_SERVICES[service.kind], fqn(service.name), {"name": service.name, "serviceType": service.type})
 
 
 def _parents(place: Place) -> Iterable[Request]:
@@ -92,7 +98,7 @@ def _parents(place: Place) -> Iterable[Request]:
     above = fqn(place.service.name)
     for collection, name in zip(between, place.parents, strict=False):
         whole = f"{above}.{fqn(name.name)}"
-        yield Request(collection, whole, {**_named(name), _PARENT_KEYS[collection]: above})
+        yield Request(collection, whole, {**named(name), _PARENT_KEYS[collection]: above})
         above = whole
 
 
@@ -131,7 +137,14 @@ def _field(column: Column) -> Column:
 
 
 def _endpoint(place: Place, dataset: Described, columns: Columns, parent: str) -> Body:  # noqa: ARG001 - as above
-    return {"apiCollection": parent, "endpointURL": dataset.full_path or dataset.name}
+    return {"apiCollection": parent, "endpointURL": _address(dataset.full_path or dataset.name)}
+
+
+def _address(known: str) -> str:
+    """Write an address that a server takes: what names no host becomes one of the scheme `api`."""
+    if not _ADDRESS.fullmatch(known):
+        return f"api:{quote(known)}"
+    return _LOOSE_PERCENT.sub("%25", quote(known, safe=":/?&=%"))
 
 
 def _model(place: Place, dataset: Described, columns: Columns, parent: str) -> Body:  # noqa: ARG001 - as above
@@ -152,9 +165,11 @@ def _body(place: Place, dataset: Described, columns: Columns, parent: str) -> Bo
     return _BODIES[place.kind](place, dataset, columns, parent)
 
 
-def _named(name: EntityName) -> Body:
+def named(name: EntityName) -> Body:
+    """Give the keys that name an entity."""
     return {"name": name.name} | ({"displayName": name.display_name} if name.display_name else {})
 
 
-def _described(description: str | None) -> Body:
+def described(description: str | None) -> Body:
+    """Give the key that describes an entity, if there is something to say."""
     return {"description": as_stored(description)} if description else {}

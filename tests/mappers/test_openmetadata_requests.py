@@ -33,6 +33,7 @@ def server() -> Iterator[Client]:
         client = Client(HttpSession(standin.url), FixedToken(standin.bot_token))
         yield client
         client.close()
+        assert standin.disagreements == []
 
 
 def made(client: Client, layout: Layout, namespace: str, name: str, **more: Any) -> tuple[dict[str, Any], Any]:
@@ -54,6 +55,29 @@ def test_every_place_can_be_made_and_is_found_where_it_should_be(
 ) -> None:
     found, asked = made(server, layout, namespace, name)
     assert found["fullyQualifiedName"] == asked.own.fqn
+
+
+@pytest.mark.parametrize(
+    ("known", "address"),
+    [
+        ("https://api.x:80/v1/orders?a=b", "https://api.x:80/v1/orders?a=b"),
+        ("https://api.x/a b%20c%zz{id}#d", "https://api.x/a%20b%20c%25zz%7Bid%7D%23d"),
+        ("/v1/orders", "api:/v1/orders"),
+        ("GET /v1/{id}", "api:GET%20/v1/%7Bid%7D"),
+        ("https://no host/x", "api:https%3A//no%20host/x"),
+    ],
+)
+def test_an_endpoint_has_an_address_that_can_be_read(known: str, address: str) -> None:
+    own = requests(place(Layout(), "https://api", known), Described(known)).own
+    assert own.body["endpointURL"] == address
+
+
+@pytest.mark.parametrize(("namespace", "most"), [("kafka://h", 128), ("s3://lake", 300)])
+def test_names_of_columns_are_as_long_as_their_kind_takes(namespace: str, most: int) -> None:
+    column = ColumnRow("k" * 500, f"struct<{'x' * 500}:int>")
+    made = requests(place(Layout(), namespace, "n"), Described("n", columns=(column,))).columns
+    (path,) = made.names.values()
+    assert [len(name) for name in (*path, made.columns[0]["children"][0]["name"])] == [most, most]
 
 
 def test_a_table_is_kept_as_it_was_sent(server: Client) -> None:

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from tests.standins.openmetadata.access import ADMIN, Access, Principal
+from tests.standins.openmetadata.disagreements import Check, Disagreement, disagreements
 from tests.standins.openmetadata.errors import Refused, unhandled
 from tests.standins.openmetadata.exchange import Answer, BrokenJson, Call
 from tests.standins.openmetadata.faults import Fault, Faults
@@ -54,6 +55,8 @@ class App:
         self.base = base
         self.races = Races()
         self.logins: dict[tuple[str, str], str] = {}
+        self.check: Check | None = None
+        self.disagreements: list[Disagreement] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -121,6 +124,8 @@ class App:
         call.logins = self.logins
         with self.store.lock:
             answer = route.handlers["GET" if reading else seen.method](call)
+            if self.check:
+                self.disagreements += disagreements(self.check, seen.method, route.template, call, answer)
         return _written(answer, headers, reading)
 
     def _who(self, headers: dict[str, str], fault: Fault) -> Principal:

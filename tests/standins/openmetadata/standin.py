@@ -2,10 +2,11 @@
 
 import copy
 from collections import Counter
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from tests.standins.openmetadata.access import Access
 from tests.standins.openmetadata.app import App
+from tests.standins.openmetadata.disagreements import Check, Disagreement
 from tests.standins.openmetadata.faults import Faults
 from tests.standins.openmetadata.governance import Governance
 from tests.standins.openmetadata.journal import Journal, Seen
@@ -30,6 +31,9 @@ class OpenMetadata:
         assert standin.calls()["PUT", "/api/v1/tables/bulk"] == 3
     """
 
+    #: What every stand-in checks the bodies with that it takes; the tests set it where the models are installed.
+    check: ClassVar[Check | None] = None
+
     def __init__(
         self,
         *,
@@ -50,6 +54,7 @@ class OpenMetadata:
         self.journal = Journal()
         self.app = App(self.store, self.access, self.faults, self.journal, "http://localhost:8585")
         self.app.logins = {("admin@open-metadata.org", admin_password): admin_token}
+        self.app.check = type(self).check
         self._port = port
         self._server: Server | None = None
 
@@ -75,6 +80,11 @@ class OpenMetadata:
     @property
     def requests(self) -> list[Seen]:
         return self.journal.requests
+
+    @property
+    def disagreements(self) -> list[Disagreement]:
+        """Bodies that were taken, but that the models refuse."""
+        return self.app.disagreements
 
     def calls(self) -> Counter[tuple[str, str]]:
         """Count the calls by method and route, as ("PUT", "/api/v1/tables/bulk")."""

@@ -1,0 +1,39 @@
+"""What the stand-in takes and another check refuses: the models that the server's own schemas are generated into."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from tests.standins.openmetadata.exchange import Answer, Call
+from tests.standins.openmetadata.kinds import KINDS
+
+#: Takes the collection and a body; gives the reason for which it is refused.
+Check = Callable[[str, Any], str | None]
+
+_PREFIX = "/api/v1/"
+_COLLECTIONS = {kind.path for kind in KINDS} | {"lineage"}
+_STATUS = "pipelines/{fqn}/status"
+
+
+class Disagreement(NamedTuple):
+    """A body that was taken, and why it should not have been sent."""
+
+    collection: str
+    reason: str
+    body: Any
+
+
+def disagreements(check: Check, method: str, template: str, call: Call, answer: Answer) -> Iterator[Disagreement]:
+    """Check the bodies that a call has brought and that were taken."""
+    if method not in ("PUT", "POST") or answer.status >= 300:
+        return
+    path = template.removeprefix(_PREFIX)
+    bulk = path.endswith("/bulk")
+    collection = path.removesuffix("/bulk")
+    if collection not in _COLLECTIONS and collection != _STATUS:
+        return
+    failed = [row.get("request") for row in answer.body.get("failedRequest", ())] if bulk and answer.body else []
+    names = {request["name"] for request in failed if request}
+    collection = "pipelineStatus" if collection == _STATUS else collection
+    for body in call.json() if bulk else [call.json()]:
+        if body is not None and body.get("name") not in names and (reason := check(collection, body)):
+            yield Disagreement(collection, reason, body)

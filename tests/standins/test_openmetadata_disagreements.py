@@ -1,0 +1,58 @@
+"""What the stand-in takes and the models refuse is told."""
+
+import pytest
+
+from tests.standins.client import furnished, patch, put, table
+
+TASKLESS = {"timestamp": 1, "executionStatus": "Successful", "taskStatus": []}
+
+
+def red(collection, body):
+    """Refuse whatever has something red in it."""
+    return f"{collection} is red" if "red" in str(body) else None
+
+
+@pytest.fixture
+def both():
+    with furnished() as (standin, client):
+        standin.app.check = red
+        standin.disagreements.clear()
+        yield standin, client
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "told"),
+    [
+        ("PUT", "/tables", table("red"), ["tables"]),
+        ("POST", "/tables", table("red"), ["tables"]),
+        ("PUT", "/tables", table("blue"), []),
+        ("PUT", "/tables", {**table("red"), "unknown": 1}, []),
+        ("PUT", "/services/databaseServices", {"name": "red", "serviceType": "Dbt"}, ["services/databaseServices"]),
+        ("PUT", "/tables/bulk", [table("red"), table("blue"), table("red 2")], ["tables", "tables"]),
+        ("PUT", "/tables/bulk", [table("red", databaseSchema="svc.d.no"), table("red 2"), None], ["tables"]),
+        ("PUT", "/pipelines/svc.p/status", {**TASKLESS, "version": "red"}, ["pipelineStatus"]),
+        ("PUT", "/pipelines/svc.p/status/bulk", [TASKLESS, {**TASKLESS, "timestamp": 2, "version": "red"}], ["pipelineStatus"]),
+        ("PUT", "/pipelines/svc.p/status/bulk", [], []),
+    ],
+)  # fmt: skip
+def test_bodies_that_were_taken_are_checked(both, method, path, body, told):
+    standin, client = both
+    put(client, "/pipelines", name="p", service="svc")
+    client.request(method, path, json=body)
+    assert [one.collection for one in standin.disagreements] == told
+
+
+def test_edges_are_checked_and_patches_are_not(both):
+    standin, client = both
+    ids = [put(client, "/tables", **table(name))["id"] for name in ("a", "b")]
+    ends = {side: {"id": id_, "type": "table"} for side, id_ in zip(("fromEntity", "toEntity"), ids, strict=True)}
+    patch(client, f"/tables/{ids[0]}", {"op": "add", "path": "/description", "value": "red"})
+    assert client.put("/lineage", json={"edge": {**ends, "lineageDetails": {"sqlQuery": "red"}}}).status_code == 200
+    assert [one.collection for one in standin.disagreements] == ["lineage"]
+
+
+@pytest.mark.system("openmetadata-ingestion")
+def test_every_stand_in_of_these_tests_checks_by_the_models():
+    with furnished() as (standin, client):
+        put(client, "/tables", name="t", databaseSchema="svc.d.s")
+        assert [(one.reason, one.body["name"]) for one in standin.disagreements] == [("columns: Field required", "t")]
