@@ -11,14 +11,19 @@ from typing import Any, NamedTuple, get_origin
 from pydantic import ValidationError
 
 from bridge.config_file import ConfigFiles, KeyPath, Mistake, read_config_files
+from bridge.openmetadata_settings import CREDENTIALS, INCOMPLETE
 from bridge.settings import EXPOSED, NOWHERE, PREFIX, Settings
 from mappers.errors import ConfigError
 
 _FILE_SUFFIX = "_FILE"
 #: What may hold a secret is not repeated in messages.
-_UNSPOKEN = frozenset({"sha256", "url", "db2_url", "teradata_url", "hdfs_url"})
+_UNSPOKEN = frozenset({
+    "sha256", "url", "db2_url", "teradata_url", "hdfs_url",
+    "jwt_token", "password", "client_secret", "auth", "openmetadata",
+})  # fmt: skip
+_UNSPOKEN_TYPES = frozenset({"missing", CREDENTIALS, INCOMPLETE})
 #: Mistakes that are no mistakes of their own where a key was left out because of another.
-_FOLLOWING = frozenset({"missing", EXPOSED})
+_FOLLOWING = frozenset({"missing", EXPOSED, INCOMPLETE})
 
 
 class Configuration(NamedTuple):
@@ -37,7 +42,7 @@ def load_settings(paths: Sequence[Path] = ()) -> Settings:
 def read_configuration(paths: Sequence[Path] = ()) -> Configuration:
     """Read the settings and where they come from; raises ConfigError, a line for everything that is wrong."""
     files = read_config_files(list(paths))
-    secrets = {n: Path(path) for n, path in os.environ.items() if n.startswith(PREFIX) and n.endswith(_FILE_SUFFIX)}
+    secrets = {name: Path(path) for name, path in os.environ.items() if _names_a_secret(name)}
     wrong = _read_secret_files(secrets)
     wrong |= {name: mistake for name in _variables(wrong) if (mistake := _mistake_in(name, os.environ[name]))}
     mistakes = [*files.mistakes, *wrong.values()]
@@ -51,6 +56,11 @@ def read_configuration(paths: Sequence[Path] = ()) -> Configuration:
         raise ConfigError("\n".join(mistake.said for mistake in mistakes))
     origins = {at: str(origin) for at, origin in files.origins.items()} | _set_by_variables(secrets)
     return Configuration(settings, origins, secrets)
+
+
+def _names_a_secret(name: str) -> bool:
+    """Tell whether a variable names a file that holds a value; some settings are names of files themselves."""
+    return name.startswith(PREFIX) and name.endswith(_FILE_SUFFIX) and _kind_at(_path(name)) is None
 
 
 def _read_secret_files(secrets: dict[str, Path]) -> dict[str, Mistake]:
@@ -74,6 +84,17 @@ def _variables(but: Iterable[str] = ()) -> list[str]:
 
 def _path(variable: str) -> tuple[str, ...]:
     return tuple(variable[len(PREFIX) :].lower().split("__"))
+
+
+def _kind_at(at: KeyPath) -> Any:
+    """Give the type of a setting or section; None where there is none."""
+    kind: Any = Settings
+    for part in at:
+        fields = getattr(kind, "model_fields", {})
+        if part not in fields:
+            return None
+        kind = fields[part].annotation
+    return kind
 
 
 def _mistake_in(name: str, value: str) -> Mistake | None:
@@ -109,11 +130,15 @@ def _left_out(names: Iterable[str]) -> Iterator[None]:
 
 def _follows(error: Any, left_out: list[KeyPath]) -> bool:
     """Tell whether a mistake is only there because something was left out."""
-    return error["type"] in _FOLLOWING and any(at == error["loc"][: len(at)] for at in left_out)
+    loc = error["loc"]
+    near = any(at == loc[: len(at)] or loc == at[: len(loc)] for at in left_out)
+    return error["type"] in _FOLLOWING and near
 
 
 def _explained(error: Any, files: ConfigFiles) -> Mistake:
     at: KeyPath = error["loc"]
+    if error["type"] == INCOMPLETE:
+        at = (*at, error["ctx"]["key"])
     key = ".".join(str(part) for part in at)
     origin = _origin(at, files) or key
     if error["type"] == EXPOSED:  # the host may have been named on the command line: then there is no place to tell
@@ -123,8 +148,9 @@ def _explained(error: Any, files: ConfigFiles) -> Mistake:
         return Mistake(at, f"{origin}: {error['msg']}")
     if error["type"] == "extra_forbidden":
         return Mistake(at, _unknown(key, origin, _fields_at(at[:-1])))
-    silent = error["type"] == "missing" or at[-1] in _UNSPOKEN
-    return Mistake(at, f"{origin}: {key}: {error['msg']}" + ("" if silent else f" (got {error['input']!r})"))
+    silent = error["type"] in _UNSPOKEN_TYPES or at[-1] in _UNSPOKEN
+    place = key if origin == key else f"{origin}: {key}"
+    return Mistake(at, f"{place}: {error['msg']}" + ("" if silent else f" (got {error['input']!r})"))
 
 
 def _origin(at: KeyPath, files: ConfigFiles) -> str | None:
@@ -148,7 +174,7 @@ def _fields_at(at: KeyPath) -> list[str]:
             continue
         annotation = model.model_fields[part].annotation
         model = next((a for a in getattr(annotation, "__args__", ()) if hasattr(a, "model_fields")), annotation)
-    return list(model.model_fields)
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _set_by_variables(secrets: dict[str, Path]) -> dict[KeyPath, str]:
@@ -156,6 +182,15 @@ def _set_by_variables(secrets: dict[str, Path]) -> dict[KeyPath, str]:
     found: dict[KeyPath, str] = {}
     for at, name in sorted((_path(name), name) for name in _variables()):
         said = f"{name}{_FILE_SUFFIX}" if f"{name}{_FILE_SUFFIX}" in secrets else name
-        section = hasattr(Settings.model_fields[at[0]].annotation, "model_fields") and len(at) == 1
-        found |= {(*at, key): said for key in json.loads(os.environ[name])} if section else {at: said}
+        section = hasattr(_kind_at(at), "model_fields")
+        found |= dict.fromkeys(_settings_in(at, json.loads(os.environ[name])) if section else [at], said)
     return found
+
+
+def _settings_in(at: KeyPath, content: Any) -> Iterator[KeyPath]:
+    """Give the settings of a section that are named in a piece of it."""
+    if not hasattr(_kind_at(at), "model_fields"):
+        yield at
+        return
+    for key, value in content.items():
+        yield from _settings_in((*at, key), value)

@@ -3,10 +3,12 @@
 from typing import Literal
 
 from platformdirs import user_data_path
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from bridge.openmetadata_settings import OpenMetadataSettings
+from bridge.section import Section
 from bridge.store.location import StoreLocation
 from mappers.errors import ConfigError
 from mappers.openlineage.statements import DEFAULT_NOISE
@@ -17,12 +19,6 @@ EXPOSED, NOWHERE = "exposed", "nowhere"
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 Scope = Literal["ingest", "read", "operate"]
-
-
-class Section(BaseModel):
-    """A group of settings; a key it does not know is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def _default_store() -> str:
@@ -86,7 +82,7 @@ class IntakeSettings(Section):
     max_group: int = Field(default=256, ge=1)
     keep_rejected: int = Field(default=10_000, ge=1)
     noise_facets: list[str] = sorted(DEFAULT_NOISE)
-    tail: list[str] = []
+    tail: list[str] = Field(default=[])
     tail_poll_seconds: float = Field(default=1.0, gt=0)
 
 
@@ -100,7 +96,7 @@ class NeverLinkRule(Section):
 class IdentitySettings(Section):
     """Which names are the same dataset."""
 
-    never_link: list[NeverLinkRule] = []
+    never_link: list[NeverLinkRule] = Field(default=[])
 
 
 class FoldingSettings(Section):
@@ -145,6 +141,7 @@ class Settings(BaseSettings):
     identity: IdentitySettings = IdentitySettings()
     folding: FoldingSettings = FoldingSettings()
     legacy: LegacySettings = LegacySettings()
+    openmetadata: OpenMetadataSettings = OpenMetadataSettings()
     log: LogSettings = LogSettings()
 
     @classmethod

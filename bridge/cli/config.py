@@ -21,8 +21,7 @@ _MASK = "***"
 class Setting(NamedTuple):
     """A setting in effect, without what is secret in it, and where it was set."""
 
-    section: str
-    key: str
+    at: tuple[str, ...]
     value: Any
     origin: str
 
@@ -43,7 +42,7 @@ def show(
         print_json(_nested(settings, origin=origin))
         return
     for one in settings:
-        typer.echo(escape(f"{_name(one)}: {_as_json(one.value)}" + (f"  # {one.origin}" if origin else "")))
+        typer.echo(escape(f"{'.'.join(one.at)}: {_as_json(one.value)}" + (f"  # {one.origin}" if origin else "")))
 
 
 @config.command()
@@ -57,11 +56,16 @@ def check(config: Config = None) -> None:
 
 
 def _settings(found: "Configuration") -> Iterator[Setting]:
-    for section, content in found.settings.model_dump(mode="json").items():
-        of_section = content.items() if isinstance(content, dict) else [("", content)]
-        for key, value in of_section:
-            at = (section, key) if key else (section,)
-            yield Setting(section, key, _without_secrets(at, value), found.origins.get(at, "default"))
+    for at, value in _leaves((), found.settings.model_dump(mode="json", by_alias=True)):
+        yield Setting(at, _without_secrets(at, value), found.origins.get(at, "default"))
+
+
+def _leaves(at: tuple[str, ...], content: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if not isinstance(content, dict):
+        yield at, content
+        return
+    for key, value in content.items():
+        yield from _leaves((*at, key), value)
 
 
 def _without_secrets(at: tuple[str, ...], value: Any) -> Any:
@@ -72,19 +76,15 @@ def _without_secrets(at: tuple[str, ...], value: Any) -> Any:
     return [one | {"sha256": _MASK} for one in value] if at == ("server", "api_keys") else value
 
 
-def _name(setting: Setting) -> str:
-    return f"{setting.section}.{setting.key}" if setting.key else setting.section
-
-
 def _nested(settings: list[Setting], *, origin: bool) -> dict[str, Any]:
     """Give the settings as a configuration file holds them, and their origins by their whole names."""
     values: dict[str, Any] = {}
     for one in settings:
-        if one.key:
-            values.setdefault(one.section, {})[one.key] = one.value
-        else:
-            values[one.section] = one.value
-    origins = {"origins": {_name(one): one.origin for one in settings}} if origin else {}
+        section = values
+        for part in one.at[:-1]:
+            section = section.setdefault(part, {})
+        section[one.at[-1]] = one.value
+    origins = {"origins": {".".join(one.at): one.origin for one in settings}} if origin else {}
     return {"settings": values} | origins
 
 

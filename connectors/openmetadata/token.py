@@ -10,7 +10,8 @@ from urllib.parse import urlencode
 import msgspec
 
 from connectors.http import HttpSession
-from mappers.errors import ConfigError, TargetLocked
+from connectors.openmetadata.refusal import refusal
+from mappers.errors import ConfigError, TargetBusy, TargetLocked
 
 
 class Token(Protocol):
@@ -22,11 +23,17 @@ class Token(Protocol):
     def renew(self, refused: str) -> bool:
         """Get another one after a server refused this; False when there is none."""
 
+    def close(self) -> None:
+        """Close the connections to where it comes from."""
+
 
 class FixedToken(NamedTuple):
     """A token that was configured."""
 
     value: str
+
+    def __repr__(self) -> str:
+        return "FixedToken(***)"
 
     def give(self) -> str:
         """Give it."""
@@ -36,12 +43,16 @@ class FixedToken(NamedTuple):
         """There is no other."""
         return False
 
+    def close(self) -> None:
+        """Nothing is open."""
+
 
 class _Kept:
     """A token that is got when it is needed and kept until a server refuses it."""
 
-    def __init__(self, get: Callable[[], str]) -> None:
+    def __init__(self, get: Callable[[], str], close: Callable[[], None] = lambda: None) -> None:
         self._get = get
+        self.close = close
         self._lock = Lock()
         self._value: str | None = None
 
@@ -88,7 +99,7 @@ def login_token(session: HttpSession, email: str, password: str) -> Token:
     def login() -> str:
         return _issued(session, "/api/v1/users/login", body, "application/json", "the login")
 
-    return _Kept(login)
+    return _Kept(login, session.close)
 
 
 def client_token(session: HttpSession, client_id: str, client_secret: str, scope: str | None = None) -> Token:
@@ -99,12 +110,15 @@ def client_token(session: HttpSession, client_id: str, client_secret: str, scope
     def ask() -> str:
         return _issued(session, "", body, "application/x-www-form-urlencoded", "the token URL")
 
-    return _Kept(ask)
+    return _Kept(ask, session.close)
 
 
 def _issued(session: HttpSession, path: str, body: bytes, content_type: str, who: str) -> str:
     answer = session.request("POST", path, body=body, headers={"Content-Type": content_type})
     if not answer.success:
+        error = refusal(answer, f"{who} at {session.url}")
+        if isinstance(error, TargetBusy):
+            raise error
         raise TargetLocked(f"{who} at {session.url} answers {answer.status}: {answer.text[:200]}")
     try:
         issued = msgspec.json.decode(answer.body, type=_Issued)

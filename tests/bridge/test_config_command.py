@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +50,64 @@ def settings_of(done: Result) -> dict[str, Any]:
 def test_every_setting_is_shown_without_its_secrets(file: Path) -> None:
     done = config("show", "-c", file)
     lines = dict(line.split(": ", 1) for line in done.stdout.splitlines())
-    sections = Settings().model_dump()
-    keys = {f"{name}.{key}" for name, section in sections.items() if name != "org" for key in section}
-    assert lines.keys() == keys | {"org"}
+    assert lines.keys() == set(_names(Settings().model_dump()))
     assert lines["store.url"] == '"postgresql://me:***@db.example.com/lineage"'
     assert lines["server.api_keys"] == '[{"name": "spark", "sha256": "***", "scopes": ["ingest"]}]'
     assert lines["intake.max_group"] == "256"
     for secret in ("hunter2", SHA):
         assert secret not in done.output + config("show", "--origin", "--output", "json", "-c", file).output
+
+
+def _names(content: dict[str, Any]) -> Iterator[str]:
+    for key, value in content.items():
+        yield from (f"{key}.{name}" for name in _names(value)) if isinstance(value, dict) else [key]
+
+
+TARGET = """\
+openmetadata:
+  enabled: true
+  server: {host: "https://om.example/api"}
+  auth:
+    jwt_token: hunter2
+    client_secret: hunter2
+  mappings: [{namespace: "postgres://*", service: pg, schema: "{schema}"}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "variables", "origin"),
+    [
+        ("enabled", "true", {}, "FILE:2"),
+        ("server.host", '"https://om.example"', {}, "FILE:3"),
+        ("server.api_version", '"v1"', {}, "default"),
+        ("auth.jwt_token", '"***"', {}, "FILE:5"),
+        ("auth.client_secret", '"***"', {}, "FILE:6"),
+        ("auth.password", "null", {}, "default"),
+        ("mappings", '[{"namespace": "postgres://*", "service": "pg", "database": null, "schema": "{schema}"}]', {}, "FILE:7"),
+        ("auth.jwt_token", '"***"', {"AUTH__JWT_TOKEN": "hunter2"}, "LINEAGE_BRIDGE__OPENMETADATA__AUTH__JWT_TOKEN"),
+        ("auth.password", '"***"', {"AUTH": '{"password": "hunter2"}'}, "LINEAGE_BRIDGE__OPENMETADATA__AUTH"),
+        ("auth.jwt_token", '"***"', {"AUTH": '{"password": "hunter2"}'}, "FILE:5"),
+        ("sync.track_lineage", "false", {"SYNC__TRACK_LINEAGE": "false"}, "LINEAGE_BRIDGE__OPENMETADATA__SYNC__TRACK_LINEAGE"),
+    ],
+)  # fmt: skip
+def test_a_setting_inside_a_section_of_a_section_is_shown(
+    tmp_path: Path, key: str, value: str, variables: dict[str, str], origin: str
+) -> None:
+    path = tmp_path / "openmetadata.yaml"
+    path.write_text(TARGET)
+    done = config("show", "--origin", "-c", path, **{f"OPENMETADATA__{name}": of for name, of in variables.items()})
+    assert f"openmetadata.{key}: {value}  # {origin.replace('FILE', str(path))}\n" in done.stdout
+    assert "hunter2" not in done.output
+
+
+def test_a_variable_that_holds_the_whole_way_into_openmetadata_is_the_origin_of_what_is_in_it() -> None:
+    given = {"OPENMETADATA": '{"auth": {"type": "basic"}, "rate": 5}'}
+    told = json.loads(config("show", "--origin", "--output", "json", **given).stdout)
+    assert {key for key, origin in told["origins"].items() if origin == "LINEAGE_BRIDGE__OPENMETADATA"} == {
+        "openmetadata.auth.type",
+        "openmetadata.rate",
+    }
+    assert told["settings"]["openmetadata"]["auth"]["type"] == "basic"
 
 
 def test_settings_as_json_have_the_shape_of_a_file(file: Path, tmp_path: Path) -> None:

@@ -11,10 +11,13 @@ class Principal:
 
     name: str
     bot: bool
+    #: Whether it may do nothing but read.
+    reader: bool = False
 
 
 BOT = Principal("ingestion-bot", bot=True)
 ADMIN = Principal("admin", bot=False)
+READER = Principal("reader", bot=False, reader=True)
 _NO_SIGNATURE = (
     "Not Authorized! Invalid token. Token verification failed. Public key mismatch. due to "
     "com.auth0.jwt.exceptions.SignatureVerificationException: The Token's Signature resulted invalid when verified using "
@@ -25,8 +28,8 @@ _NO_SIGNATURE = (
 class Access:
     """The tokens that are good, and those that were."""
 
-    def __init__(self, bot_token: str, admin_token: str, expired_token: str) -> None:
-        self.tokens = {bot_token: BOT, admin_token: ADMIN}
+    def __init__(self, bot_token: str, admin_token: str, expired_token: str, reader_token: str) -> None:
+        self.tokens = {bot_token: BOT, admin_token: ADMIN, reader_token: READER}
         self.expired = {expired_token}
 
     def who(self, header: str | None) -> Principal:
@@ -47,6 +50,12 @@ class Access:
     def renew(self, old: str, new: str) -> None:
         """Give a principal another token, as after a rotation."""
         self.tokens[new] = self.tokens.pop(old)
+
+
+def check_method(who: Principal, method: str) -> None:
+    """Refuse what is more than reading to those who may only read."""
+    if who.reader and method not in {"GET", "HEAD"}:
+        raise Refused(403, f"Principal: CatalogPrincipal{{name='{who.name}'}} operations [{method}] not allowed")
 
 
 def check_patch(who: Principal, paths: list[str]) -> None:

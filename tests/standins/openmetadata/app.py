@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from tests.standins.openmetadata.access import ADMIN, Access, Principal
+from tests.standins.openmetadata.access import ADMIN, Access, Principal, check_method
 from tests.standins.openmetadata.disagreements import Check, Disagreement, disagreements
-from tests.standins.openmetadata.errors import Refused, unhandled
+from tests.standins.openmetadata.errors import Refused, no_route, unhandled
 from tests.standins.openmetadata.exchange import Answer, BrokenJson, Call
 from tests.standins.openmetadata.faults import Fault, Faults
 from tests.standins.openmetadata.journal import Journal, Seen
@@ -47,12 +47,15 @@ _PAGE = """<html>
 class App:
     """Answers requests from the store."""
 
-    def __init__(self, store: Store, access: Access, faults: Faults, journal: Journal, base: str) -> None:
+    def __init__(
+        self, store: Store, access: Access, faults: Faults, journal: Journal, base: str, version: str
+    ) -> None:
         self.store = store
         self.access = access
         self.faults = faults
         self.journal = journal
         self.base = base
+        self.version = version
         self.races = Races()
         self.logins: dict[tuple[str, str], str] = {}
         self.check: Check | None = None
@@ -114,7 +117,10 @@ class App:
         reading = seen.method == "HEAD"
         route, args = find(seen.path, "GET" if reading else seen.method)
         seen.route = route.template
+        if route.template.endswith("/bulk") and not _has_bulk(self.version):
+            raise no_route()
         who = ADMIN if route.open else self._who(headers, fault)
+        check_method(who, seen.method)
         if refusal := _wrong_media(seen, headers):
             return refusal
         if any(value.startswith("../") for value in args.values()):
@@ -122,6 +128,7 @@ class App:
         call = Call(self.store, self.base, args, seen.query, headers, _plain_body(seen, headers), who)
         call.failing = fault.rows
         call.logins = self.logins
+        call.version = self.version
         with self.store.lock:
             answer = route.handlers["GET" if reading else seen.method](call)
             if self.check:
@@ -133,6 +140,10 @@ class App:
         if fault.expire and given:
             self.access.expire(given.partition(" ")[2])
         return self.access.who(given)
+
+
+def _has_bulk(version: str) -> bool:
+    return [int(number) for number in version.split(".")[:2]] >= [1, 11]
 
 
 def _unparsable(seen: Seen) -> Response | None:

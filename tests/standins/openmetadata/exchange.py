@@ -47,6 +47,7 @@ class Call:
         self.who = who
         #: Names of rows of a bulk that a test lets fail, with the message.
         self.failing: dict[str, str] = {}
+        self.version = ""
         #: Tokens of people by e-mail and password.
         self.logins: dict[tuple[str, str], str] = {}
 

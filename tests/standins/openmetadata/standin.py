@@ -13,9 +13,11 @@ from tests.standins.openmetadata.journal import Journal, Seen
 from tests.standins.openmetadata.lineage import shown
 from tests.standins.openmetadata.server import Server
 from tests.standins.openmetadata.state import Data, Store
+from tests.standins.openmetadata.system import VERSION
 
 BOT_TOKEN = "bot.standin.token"
 ADMIN_TOKEN = "admin.standin.token"
+READER_TOKEN = "reader.standin.token"
 EXPIRED_TOKEN = "expired.standin.token"
 ADMIN_PASSWORD = "admin"
 _PEOPLE = ("owners", "domains", "dataProducts")
@@ -41,6 +43,7 @@ class OpenMetadata:
         admin_token: str = ADMIN_TOKEN,
         expired_token: str = EXPIRED_TOKEN,
         admin_password: str = ADMIN_PASSWORD,
+        version: str = VERSION,
         port: int = 0,
     ) -> None:
         self.bot_token = bot_token
@@ -48,11 +51,13 @@ class OpenMetadata:
         self.expired_token = expired_token
         #: A token that this server never gave.
         self.invalid_token = "not-a-token"
+        #: The token of a person who may read, and nothing else.
+        self.reader_token = READER_TOKEN
         self.store = Store()
-        self.access = Access(bot_token, admin_token, expired_token)
+        self.access = Access(bot_token, admin_token, expired_token, READER_TOKEN)
         self.faults = Faults()
         self.journal = Journal()
-        self.app = App(self.store, self.access, self.faults, self.journal, "http://localhost:8585")
+        self.app = App(self.store, self.access, self.faults, self.journal, "http://localhost:8585", version)
         self.app.logins = {("admin@open-metadata.org", admin_password): admin_token}
         self.app.check = type(self).check
         self._port = port

@@ -23,13 +23,14 @@ _OPERATIONS = (
     "EditDescription",
     "EditDisplayName",
     "EditTags",
+    "EditLineage",
     "EditOwners",
 )
 _LOGIN = Shape({"email": text, "password": text}, required="email password")
 
 
 def version(call: Call) -> Answer:
-    return Answer(body={"version": VERSION, "revision": _REVISION, "timestamp": _BUILT})
+    return Answer(body={"version": call.version, "revision": _REVISION, "timestamp": _BUILT})
 
 
 def status(call: Call) -> Answer:
@@ -53,7 +54,7 @@ def _user(call: Call, who: Principal) -> Data:
         "email": f"{who.name}@open-metadata.org",
         "href": f"{call.base}/api/v1/users/{id_}",
         "isBot": who.bot,
-        "isAdmin": not who.bot,
+        "isAdmin": who == ADMIN,
         "allowImpersonation": False,
         "deleted": False,
         "personaPreferences": [],
@@ -65,7 +66,8 @@ def _user(call: Call, who: Principal) -> Data:
 
 def permissions(call: Call) -> Answer:
     """List what the principal may do to each kind of entity."""
-    return Answer(body={"data": [_permission(call, kind.name) for kind in KINDS], "paging": {"total": len(KINDS)}})
+    resources = [*(kind.name for kind in KINDS), "lineage"]
+    return Answer(body={"data": [_permission(call, one) for one in resources], "paging": {"total": len(resources)}})
 
 
 def permission(call: Call) -> Answer:
@@ -74,7 +76,11 @@ def permission(call: Call) -> Answer:
 
 def _permission(call: Call, resource: str) -> Data:
     denied = {"EditDisplayName"} if call.who.bot else set()
-    rows = [{"operation": name, "access": "deny" if name in denied else "allow"} for name in _OPERATIONS]
+    allowed = {"ViewAll"} if call.who.reader else {*_OPERATIONS} - denied
+    rows = [
+        {"operation": name, "access": "allow" if name in allowed else "deny" if name in denied else "notAllow"}
+        for name in _OPERATIONS
+    ]
     return {"resource": resource, "permissions": rows}
 
 

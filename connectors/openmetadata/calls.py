@@ -1,0 +1,166 @@
+"""One call of an OpenMetadata server: its token, its pace, its tries, and what its answer means."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from threading import BoundedSemaphore
+from typing import Any
+
+import msgspec
+
+from connectors.http import HttpAnswer, HttpSession
+from connectors.openmetadata.features import Features, features
+from connectors.openmetadata.pace import Pace
+from connectors.openmetadata.refusal import refusal
+from connectors.openmetadata.token import Token
+from connectors.openmetadata.tries import tries
+from mappers.errors import TargetLocked, TargetRefused, Unreachable
+
+Entity = dict[str, Any]
+
+JSON = {"Content-Type": "application/json"}
+_READ_SECONDS = 30.0
+_UNAUTHORIZED, _NOT_FOUND = 401, 404
+
+
+class Calls:
+    """Asks one server, no more at once than it may be, and again when that can help. Several threads may share it."""
+
+    def __init__(
+        self,
+        session: HttpSession,
+        token: Token,
+        counted: Callable[[str], None] = lambda _: None,
+        *,
+        attempts: int = 1,
+        concurrency: int = 8,
+        pace: Pace | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.url = session.url
+        self._session = session
+        self._token = token
+        self._counted = counted
+        self._pace = pace or Pace()
+        self._free = BoundedSemaphore(concurrency)
+        self._tries = tries(attempts, sleep)
+        self._tries_of_writes = tries(attempts, sleep, again_unanswered=False)
+        self._features: Features | None = None
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._session.close()
+        self._token.close()
+
+    def about(self) -> HttpAnswer:
+        """Ask for the version, for which no token is needed."""
+        return self.ask("version", "GET", "/system/version", with_token=False)
+
+    def features(self) -> Features:
+        """Tell what the server can do: asked once, and again after it was away, when it may be another one."""
+        found = self._features
+        if found is None:
+            found = self._features = features(str(decoded(self.about(), self.url).get("version", "")))
+        return found
+
+    def read(self, kind: str, path: str, asked: Mapping[str, str] | None = None) -> Entity:
+        """Read what must be there."""
+        return decoded(self.ask(kind, "GET", path, asked=asked), self.url)
+
+    def find(self, kind: str, path: str, asked: Mapping[str, str]) -> Entity | None:
+        """Read what may be there."""
+        answer = self.ask(kind, "GET", path, asked=asked, absent=True)
+        return None if answer.status == _NOT_FOUND else decoded(answer, self.url)
+
+    def remove(self, kind: str, path: str, asked: Mapping[str, str]) -> bool:
+        """Delete what may be there; False when it was not."""
+        return self.ask(kind, "DELETE", path, asked=asked, absent=True).status != _NOT_FOUND
+
+    def ask(
+        self,
+        kind: str,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        asked: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        seconds: float = _READ_SECONDS,
+        with_token: bool = True,
+        absent: bool = False,
+        again_unanswered: bool = True,
+    ) -> HttpAnswer:
+        """Ask until the server does it, says that it will not, or was asked often enough."""
+        sent = None if body is None else _encoded(body)
+        more = {**(headers or JSON if sent is not None else {})}
+
+        def once() -> HttpAnswer:
+            answer = self._once(kind, method, path, sent, asked, more, seconds, with_token)
+            if answer.success or (absent and answer.status == _NOT_FOUND):
+                return answer
+            raise refusal(answer, f"{self.url}: {method} {path}")
+
+        trying = self._tries if again_unanswered else self._tries_of_writes
+        try:
+            return trying(once)
+        except Unreachable:
+            self._features = None
+            raise
+
+    def _once(
+        self,
+        kind: str,
+        method: str,
+        path: str,
+        body: bytes | None,
+        asked: Mapping[str, str] | None,
+        headers: Mapping[str, str],
+        seconds: float,
+        with_token: bool,
+    ) -> HttpAnswer:
+        """Ask once; with a token that is refused, once more with another, if there is one."""
+        for token in self._tokens() if with_token else [""]:
+            proof = {"Authorization": f"Bearer {_sendable(token)}"} if with_token else {}
+            self._pace.take()
+            with self._free:
+                self._counted(kind)
+                answer = self._session.request(
+                    method,
+                    f"/api/v1{path}",
+                    body=body,
+                    parameters=asked,
+                    headers={**headers, **proof},
+                    read_seconds=seconds,
+                )
+            if answer.status != _UNAUTHORIZED:
+                break
+        return answer
+
+    def _tokens(self) -> Iterator[str]:
+        """Give the token, and another one once if this is not taken and there is another."""
+        token = self._token.give()
+        yield token
+        if self._token.renew(token):
+            yield self._token.give()
+
+
+def decoded(answer: HttpAnswer, url: str) -> Entity:
+    """Read an answer; a page of HTML comes from something in between, however good its status is."""
+    try:
+        return msgspec.json.decode(answer.body, type=Entity) if answer.body else {}
+    except msgspec.DecodeError as error:
+        said = " ".join(answer.text.split())[:100]
+        raise TargetLocked(f"{url} answers {said!r} where JSON was expected: is it OpenMetadata?") from error
+
+
+def _sendable(token: str) -> str:
+    """Refuse a token that no request can carry, before a message repeats it."""
+    if not (token.isascii() and token.isprintable() and " " not in token):
+        raise TargetLocked("the token holds spaces, line ends or letters that no token has: copy it again")
+    return token
+
+
+def _encoded(body: Any) -> bytes:
+    try:
+        return msgspec.json.encode(body)
+    except (TypeError, UnicodeEncodeError) as error:
+        raise TargetRefused(f"cannot be sent: {error}", 0) from error
