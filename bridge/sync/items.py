@@ -103,9 +103,7 @@ class Items:
         """Take items that are due, those that waited longest first; nobody else gets them before the lease ends."""
         now = self._clock()
         with self._db.transaction():
-            rows = self._db.rows(
-                _CLAIM, self._org, self._target, kind, now, limit, os.urandom(16), now + self._lease
-            )
+            rows = self._db.rows(_CLAIM, self._org, self._target, kind, now, limit, os.urandom(16), now + self._lease)
         return sorted(map(_item, rows), key=lambda item: (item.since, item.key))
 
     def of(self, kind: str, keys: Collection[bytes]) -> dict[bytes, Item]:

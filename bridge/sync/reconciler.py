@@ -1,7 +1,7 @@
 """Brings a target to what the store says: takes what is due, pushes it, and writes down what became of it."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from bridge.store.database import Database
@@ -127,7 +127,7 @@ class Reconciler:
         self._items.release(released)
 
     def _judged(self, failed: Failed) -> Done | None:
-        """Say what becomes of an item that was not taken; None leaves it due as it was, for the target is at fault."""
+        """Say what becomes of an item that was not taken; None leaves it due: the target is at fault."""
         error, item = failed.error, failed.item
         contested = isinstance(error, TargetRefused) and error.status in _CONTESTED
         if isinstance(error, PermanentError) and not contested:

@@ -125,5 +125,3 @@ class Spreader:
 
     def _among(self, sql: str, ids: Collection[bytes]) -> set[bytes]:
         return {found for (found,) in self._db.among(sql, sorted(ids), self._org)} if ids else set()
-
-

@@ -32,9 +32,8 @@ _APIS = frozenset({"http", "https", "api", "rest"})
 _MODELS = frozenset({"mlflow", "mlmodel", "sagemaker"})
 #: Systems in which the case of a name tells nothing.
 _CASELESS = frozenset(
-    {"oracle", "db2", "teradata", "snowflake", "hive", "impala", "mssql", "redshift", "databricks", "saphana", "vertica",
-     "unitycatalog"}
-)  # fmt: skip
+    "databricks db2 hive impala mssql oracle redshift saphana snowflake teradata unitycatalog vertica".split()
+)
 #: What stands for a database or schema in systems that have none.
 _DEFAULT = "default"
 _GLUE = re.compile(r"table/([^/]+)/(.+)", re.DOTALL)

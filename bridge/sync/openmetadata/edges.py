@@ -4,7 +4,8 @@ from typing import Any, NamedTuple
 
 from bridge.sync.edge_states import EdgeState
 from bridge.sync.item import Remote
-from connectors.openmetadata.client import Entity, OpenMetadata
+from connectors.openmetadata.calls import Entity
+from connectors.openmetadata.client import OpenMetadata
 from mappers.openmetadata.edges import united
 
 _SOURCE = "OpenLineage"
@@ -45,9 +46,7 @@ class WrittenEdge(NamedTuple):
     notes: tuple[str, ...]
 
 
-def details(
-    columns: list[Entity], sql: str | None, description: str | None, pipeline: Remote | None
-) -> Entity:
+def details(columns: list[Entity], sql: str | None, description: str | None, pipeline: Remote | None) -> Entity:
     """Say all that we know of an edge."""
     said: Entity = {"source": _SOURCE}
     if columns:
@@ -73,7 +72,14 @@ def write_edge(client: OpenMetadata, wanted: WantedEdge, known: EdgeState | None
         client.put_edge((wanted.source.type, wanted.source.id), (wanted.into.type, wanted.into.id), sent)
         there = _comparable(client.get_edge(wanted.source.id, wanted.into.id)) or {}
     state = EdgeState(
-        wanted.into_key, wanted.from_key, wanted.into, wanted.source, wanted.job, wanted.fingerprint, ours, wanted.said
+        wanted.into_key,
+        wanted.from_key,
+        wanted.into,
+        wanted.source,
+        wanted.job,
+        wanted.fingerprint,
+        ours,
+        wanted.said,
     )
     return WrittenEdge(state, (*wanted.notes, *_dropped(sent, there)))
 

@@ -16,7 +16,9 @@ _WITH_COLUMNS = frozenset({"table", "container", "topic"})
 class Ends:
     """The entities of datasets and jobs, as far as they are in the target."""
 
-    def __init__(self, db: Database, org: str, items: Items, datasets: Collection[bytes], jobs: Collection[bytes]) -> None:
+    def __init__(
+        self, db: Database, org: str, items: Items, datasets: Collection[bytes], jobs: Collection[bytes]
+    ) -> None:
         self.datasets = items.of("dataset", datasets)
         self.jobs = items.of("job", jobs)
         there = [key for key, item in self.datasets.items() if item.remote]

@@ -13,7 +13,8 @@ from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.update import Update, read, update
 from bridge.sync.openmetadata.wanted import Wanted, fingerprint
 from bridge.sync.target import Step
-from connectors.openmetadata.client import Entity, OpenMetadata
+from connectors.openmetadata.calls import Entity
+from connectors.openmetadata.client import OpenMetadata
 from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
 from mappers.openmetadata.fqn import quote
 
@@ -201,5 +202,3 @@ def _shape(body: Entity) -> str:
 
 def _reason(result: Settled | Failed) -> str | None:
     return result.reason if isinstance(result, Settled) else str(result.error)
-
-

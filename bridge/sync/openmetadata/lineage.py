@@ -53,7 +53,14 @@ class Lineages:
     """Pushes edges. Not for several threads at once."""
 
     def __init__(
-        self, db: Database, org: str, client: OpenMetadata, rules: Rules, items: Items, states: EdgeStates, pool: Executor
+        self,
+        db: Database,
+        org: str,
+        client: OpenMetadata,
+        rules: Rules,
+        items: Items,
+        states: EdgeStates,
+        pool: Executor,
     ) -> None:
         self._db = db
         self._org = org

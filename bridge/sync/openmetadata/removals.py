@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from concurrent.futures import Executor
 
+from bridge.sync.edge_states import EdgeStates
 from bridge.sync.item import Failed, Item, Outcome, Settled
 from bridge.sync.items import Items
-from bridge.sync.edge_states import EdgeStates
 from bridge.sync.openmetadata.directory import TYPES
 from connectors.openmetadata.client import OpenMetadata
 from mappers.errors import LineageBridgeError, TargetBusy

@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from bridge.sync.openmetadata.resolution import Resolved
-from connectors.openmetadata.client import Entity, OpenMetadata
+from connectors.openmetadata.calls import Entity
+from connectors.openmetadata.client import OpenMetadata
 from mappers.errors import TargetRefused
 from mappers.openmetadata.carried import carried
 
