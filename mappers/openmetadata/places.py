@@ -32,8 +32,11 @@ _APIS = frozenset({"http", "https", "api", "rest"})
 _MODELS = frozenset({"mlflow", "mlmodel", "sagemaker"})
 #: Systems in which the case of a name tells nothing.
 _CASELESS = frozenset(
-    "databricks db2 hive impala mssql oracle redshift saphana snowflake teradata unitycatalog vertica".split()
-)
+    {
+        "databricks", "db2", "hive", "impala", "mssql", "oracle", "redshift", "saphana", "snowflake", "teradata",
+        "unitycatalog", "vertica",
+    }
+)  # fmt: skip
 #: What stands for a database or schema in systems that have none.
 _DEFAULT = "default"
 _GLUE = re.compile(r"table/([^/]+)/(.+)", re.DOTALL)

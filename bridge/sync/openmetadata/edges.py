@@ -32,7 +32,11 @@ class WantedEdge(NamedTuple):
         """Give what is written down before the server is told."""
         before = known if known and known.is_between(self.source, self.into) else None
         said, ours = (before.said, before.ours) if before else (self.said, True)
-        return EdgeState(self.into_key, self.from_key, self.into, self.source, self.job, b"", ours, said, self.said)
+        return self.state(b"", ours, said, self.said)
+
+    def state(self, mark: bytes, ours: bool, said: Entity, tried: Entity | None = None) -> EdgeState:
+        """Give what is remembered of it."""
+        return EdgeState(self.into_key, self.from_key, self.into, self.source, self.job, mark, ours, said, tried)
 
     def is_written(self, state: EdgeState | None) -> bool:
         """Tell whether it was written like this."""
@@ -71,17 +75,7 @@ def write_edge(client: OpenMetadata, wanted: WantedEdge, known: EdgeState | None
     if there != sent:
         client.put_edge((wanted.source.type, wanted.source.id), (wanted.into.type, wanted.into.id), sent)
         there = _comparable(client.get_edge(wanted.source.id, wanted.into.id)) or {}
-    state = EdgeState(
-        wanted.into_key,
-        wanted.from_key,
-        wanted.into,
-        wanted.source,
-        wanted.job,
-        wanted.fingerprint,
-        ours,
-        wanted.said,
-    )
-    return WrittenEdge(state, (*wanted.notes, *_dropped(sent, there)))
+    return WrittenEdge(wanted.state(wanted.fingerprint, ours, wanted.said), (*wanted.notes, *_dropped(sent, there)))
 
 
 def remove_edge(client: OpenMetadata, state: EdgeState) -> None:

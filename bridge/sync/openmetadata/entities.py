@@ -56,8 +56,7 @@ class Entities:
     def plan(self, wanted: Sequence[Wanted]) -> list[Step]:
         """Say what a push would do."""
         results, resolved = self._looked_at(wanted)
-        steps = [Step("create" if one.there is None else "change" if one.is_ours else "use", one.choice.own.collection,
-                      one.choice.own.fqn if one.there is None else one.there.name) for one in resolved]  # fmt: skip
+        steps = [_step(one) for one in resolved]
         for result in results:
             name = result.item.remote.name if result.item.remote else result.item.key.hex()
             action = result.outcome.value if isinstance(result, Settled) else "failed"
@@ -167,6 +166,13 @@ class Entities:
         """Look for everything anew."""
         self._directory.forget()
         self._parents.forget()
+
+
+def _step(resolved: Resolved) -> Step:
+    collection, there = resolved.choice.collection, resolved.there
+    if there is None:
+        return Step("create", collection, resolved.choice.own.fqn)
+    return Step("change" if resolved.is_ours else "use", collection, there.name)
 
 
 def _fqn(body: Entity) -> str:
