@@ -78,6 +78,7 @@ def _model(collection: str) -> type[BaseModel]:
         try:
             _make_way()
             model: type[BaseModel] = getattr(import_module(module), name)
+            model.model_rebuild()  # they are built when they are first used: not by two threads at once
         except ImportError as error:
             raise MissingPart(
                 f"checking requests needs openmetadata-ingestion ({error}): "

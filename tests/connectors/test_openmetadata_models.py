@@ -73,6 +73,18 @@ print(json.dumps([heavy, spent]))
 
 
 @installed
+def test_many_threads_may_check_at_once() -> None:
+    code = """
+from concurrent.futures import ThreadPoolExecutor
+from connectors.openmetadata import models
+with ThreadPoolExecutor(8) as pool:
+    told = list(pool.map(lambda collection: models.refused(collection, {}), sorted(models.CHECKED) * 8))
+assert all("Field required" in reason for reason in told), told
+"""
+    assert (run(code).returncode, run(code).stderr) == (0, "")
+
+
+@installed
 def test_a_package_that_somebody_imported_before_is_taken_as_it_is() -> None:
     code = """
 import importlib.machinery, sys, types
