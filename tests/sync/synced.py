@@ -46,6 +46,7 @@ class Synced:
         self.clock = Clock()
         self.rules = rules
         self.calls: Counter[str] = Counter()
+        self.target: OpenMetadataTarget | None = None
 
     def __enter__(self) -> Self:
         self.store.__enter__()
@@ -64,6 +65,8 @@ class Synced:
     def connect(self, rules: Rules | None = None, token: str | None = None) -> None:
         """Start anew, as after the death of a process."""
         self.rules = rules or self.rules
+        if self.target is not None:
+            self.target.close()
         session = HttpSession(self.standin.url, timeouts=Timeouts(2, 2, 2, 2))
         client = OpenMetadata(
             session,

@@ -6,17 +6,8 @@ from bridge.sync.openmetadata.resolution import Resolved
 from connectors.openmetadata.calls import Entity
 from connectors.openmetadata.client import OpenMetadata
 from mappers.errors import TargetRefused
-from mappers.openmetadata.carried import carried
+from mappers.openmetadata.carried import ASKED, carried
 
-#: What must be asked for by name when an entity is read before it is changed.
-FIELDS = {
-    "tables": ("columns", "tableConstraints", "schemaDefinition", "tags"),
-    "containers": ("dataModel", "tags"),
-    "topics": ("tags",),
-    "mlmodels": ("tags",),
-    "pipelines": ("tasks", "tags"),
-    "apiEndpoints": ("tags",),
-}
 _CHANGED_MEANWHILE = 412
 _TRIES = 3
 
@@ -32,7 +23,7 @@ class Update(NamedTuple):
 def read(client: OpenMetadata, resolved: Resolved) -> Entity | None:
     """Read an entity with all that a change of it could wipe; None when it is gone."""
     collection, there = resolved.choice.collection, resolved.there
-    return client.get(collection, there.name, *FIELDS[collection]) if there else None
+    return client.get(collection, there.name, *ASKED[collection]) if there else None
 
 
 def update(client: OpenMetadata, resolved: Resolved, *, with_columns: bool) -> Update:
