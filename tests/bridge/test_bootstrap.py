@@ -1,11 +1,13 @@
 """The parts as the settings put them together: the client of OpenMetadata, and where datasets lie there."""
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from bridge.bootstrap import layout_of, make_openmetadata
 from bridge.openmetadata_settings import OpenMetadataSettings
@@ -75,6 +77,18 @@ def test_a_call_is_tried_as_often_as_the_settings_say(standin: OpenMetadata, att
 def test_what_is_missing_is_named(given: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         make_openmetadata(settings(**given))
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "openmetadata.md"
+
+
+def test_the_mappings_of_the_documentation_lead_where_it_says() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    (block,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    layout = layout_of(settings(**yaml.safe_load(block)["openmetadata"]))
+    rows = re.findall(r"^\| `(\S+)` `(\S+)`.*?\| `(\S+)`", text, re.MULTILINE)
+    assert len(rows) == 6
+    assert [(*row[:2], place(layout, *row[:2]).fqn) for row in rows] == rows
 
 
 def test_the_settings_say_where_datasets_lie() -> None:
