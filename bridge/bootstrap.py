@@ -3,6 +3,8 @@
 import gc
 from collections.abc import Callable, Sequence
 
+from pydantic import SecretStr
+
 from bridge.catalogue.question import Catalogue, StoreCatalogue, View
 from bridge.catalogue.remote import ServiceCatalogue
 from bridge.intake.gate import Gate
@@ -10,17 +12,26 @@ from bridge.intake.legacy import LegacyReader
 from bridge.intake.reading import Reader
 from bridge.intake.tail import Item, Tailer
 from bridge.intake.transfer import Import
+from bridge.openmetadata_settings import OpenMetadataSettings, TargetAuth
 from bridge.settings import Settings
 from bridge.store.classes import NeverLink
 from bridge.store.database import Database
 from bridge.store.indexing import Indexer
 from bridge.store.location import StoreLocation
 from bridge.store.writer import Writer
+from connectors.http import HttpSession, Timeouts
 from connectors.openlineage.http import EventClient
+from connectors.openmetadata.client import OpenMetadata
+from connectors.openmetadata.pace import Pace
+from connectors.openmetadata.token import FixedToken, Token, client_token, file_token, login_token
+from mappers.errors import ConfigError
 from mappers.folding import FoldingRule
 from mappers.legacy.names import LegacyNames
 from mappers.openlineage.event import Limits
 from mappers.openlineage.statements import Rules
+from mappers.openmetadata.places import Layout, Mapping
+
+_TARGET_TIMEOUTS = Timeouts(connect=5.0, read=30.0, write=30.0, pool=30.0)
 
 
 def calm_collector() -> None:
@@ -87,6 +98,47 @@ def make_indexer(settings: Settings) -> Indexer:
     """Open a connection of its own to the store, and make the part that keeps the search index."""
     location = StoreLocation(settings.store.url)
     return Indexer(location.open_beside(settings.store.max_size_mb), settings.org)
+
+
+def make_openmetadata(
+    settings: OpenMetadataSettings, counted: Callable[[str], None] = lambda _: None
+) -> OpenMetadata:
+    """Make the client of the OpenMetadata server that the settings name."""
+    host = settings.server.host
+    if host is None:
+        raise ConfigError("openmetadata.server.host is not set: name the server, such as https://om.example.com")
+    return OpenMetadata(
+        HttpSession(host, timeouts=_TARGET_TIMEOUTS, connections=settings.concurrency),
+        _token(settings.auth, host),
+        counted,
+        attempts=settings.retry_config.max_attempts,
+        concurrency=settings.concurrency,
+        pace=Pace(settings.rate),
+    )
+
+
+def _token(auth: TargetAuth, host: str) -> Token:
+    """Prove who one is as the settings say; a login has its own connection: who waits for it has one."""
+    gap = auth.gap()
+    if gap is not None:
+        raise ConfigError(f"openmetadata.auth.{gap.key} {gap.said}")
+    if auth.type == "basic":
+        login = HttpSession(host, timeouts=_TARGET_TIMEOUTS, connections=1)
+        return login_token(login, auth.username or "", _secret(auth.password))
+    if auth.type == "oauth":
+        tokens = HttpSession(auth.token_url or "", timeouts=_TARGET_TIMEOUTS, connections=1)
+        return client_token(tokens, auth.client_id or "", _secret(auth.client_secret), auth.scope)
+    return file_token(auth.token_file) if auth.token_file else FixedToken(_secret(auth.jwt_token).strip())
+
+
+def _secret(value: SecretStr | None) -> str:
+    return value.get_secret_value() if value else ""
+
+
+def layout_of(settings: OpenMetadataSettings) -> Layout:
+    """Give what decides where datasets lie in OpenMetadata."""
+    mappings = (Mapping(one.namespace, one.service, one.database, one.schema_) for one in settings.mappings)
+    return Layout(tuple(mappings), settings.service.name, settings.paths_as)
 
 
 def folding_rule(settings: Settings) -> FoldingRule:

@@ -39,6 +39,7 @@ PRINTED = {
     "explain": "the answer of {Explain}",
     "impact": "the answer of {Impact}",
     "lineage": "the answer of {Lineage}, with `--column` of {ColumnLineage}",
+    "openmetadata check": "an object as that of `doctor`",
     "runs": "a line for each of the `items` of {Runs}, or of {ProcessRuns} when a job is named",
     "search": "the answer of {Search}",
     "show": "the answer of {Dataset}, {Process} or {Run}",

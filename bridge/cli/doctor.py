@@ -1,11 +1,16 @@
 """`lineage-bridge doctor`."""
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bridge.cli.options import Config, Output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bridge.doctor.finding import Finding
 
 
 def doctor(
@@ -13,12 +18,18 @@ def doctor(
     config: Config = None,
 ) -> None:
     """Check all that the service needs, and that everything that came in is accounted for; changes nothing."""
-    from bridge.cli.escape import escape
     from bridge.doctor.examination import examine
+
+    tell(examine(config or []), output)
+
+
+def tell(found: "Iterable[Finding]", output: Output) -> None:
+    """Print findings as they come, or all in one; an error among them ends the command with 1."""
+    from bridge.cli.escape import escape
     from bridge.doctor.finding import Level
 
     findings = []
-    for finding in examine(config or []):
+    for finding in found:
         findings.append(finding)
         if output is Output.text:
             typer.echo(escape(str(finding)))

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from bridge.cli import config, events, graph, keys, log, runs, schema, service, spark, tail
+from bridge.cli import config, events, graph, keys, log, openmetadata, runs, schema, service, spark, tail
 from bridge.cli.completion import NAME, answer_shells, completion
 from bridge.cli.doctor import doctor
 from bridge.cli.explain import explain
@@ -53,6 +53,7 @@ app.command()(doctor)
 app.add_typer(config.config, name="config")
 app.add_typer(keys.keys, name="keys")
 app.add_typer(spark.spark, name="spark")
+app.add_typer(openmetadata.openmetadata, name="openmetadata")
 
 
 def main() -> None:

@@ -1,7 +1,10 @@
 """What a check found."""
 
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
+
+from mappers.errors import LineageBridgeError
 
 
 class Level(StrEnum):
@@ -22,3 +25,18 @@ class Finding(NamedTuple):
 
     def __str__(self) -> str:
         return ": ".join(filter(None, (self.level, self.thing, self.found, self.remedy)))
+
+
+def checked(thing: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+    """Make a check; one that fails is a finding itself."""
+    try:
+        yield from check()
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is told, and the other checks go on
+        said = str(error) if isinstance(error, LineageBridgeError) else f"{type(error).__name__}: {error}"
+        yield Finding(Level.error, thing, f"cannot be checked: {said}", "correct what it names, then check again")
+
+
+def skipped(things: Iterable[str], why: str) -> Iterator[Finding]:
+    """Tell what could not be looked at."""
+    for thing in things:
+        yield Finding(Level.warning, thing, f"not checked: {why}", "correct that first, then check again")

@@ -7,6 +7,7 @@ import re
 import runpy
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from tests.bridge.conftest import Ask
 from tests.catalogue.questions import ESTATE
 from tests.commands import COMMANDS
+from tests.standins.openmetadata import OpenMetadata
 
 ROOT = Path(__file__).parents[2]
 #: Without pydantic: typer itself reads words with it.
@@ -51,7 +53,18 @@ ANSWERED = {
     ("events",): ["--limit", "3"],
     ("doctor",): [],
     ("config", "show"): ["--origin"],
+    ("openmetadata", "check"): [],
 }
+
+
+@pytest.fixture
+def target(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let there be an OpenMetadata that the settings name."""
+    with OpenMetadata() as standin:
+        monkeypatch.setenv("LINEAGE_BRIDGE__OPENMETADATA__ENABLED", "true")
+        monkeypatch.setenv("LINEAGE_BRIDGE__OPENMETADATA__SERVER__HOST", standin.url)
+        monkeypatch.setenv("LINEAGE_BRIDGE__OPENMETADATA__AUTH__JWT_TOKEN", standin.bot_token)
+        yield
 
 
 def takes_json(words: tuple[str, ...]) -> bool:
@@ -67,6 +80,7 @@ def test_what_every_command_prints_as_json_is_documented() -> None:
     assert page["PRINTED"].keys() == {" ".join(words) for words in ANSWERED}
 
 
+@pytest.mark.usefixtures("target")
 @pytest.mark.parametrize("words", ANSWERED, ids=" ".join)
 def test_json_is_nothing_but_json(ask: Ask, words: tuple[str, ...]) -> None:
     done = ask([*words, *ANSWERED[words], "--output", "json"], *ESTATE)

@@ -1,7 +1,7 @@
 """Settings: where they come from, and what is said when they are wrong."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from bridge.configuration import load_settings
-from bridge.openmetadata_settings import NamespaceMapping, SyncSettings
+from bridge.openmetadata_settings import NamespaceMapping, OpenMetadataSettings, SyncSettings
 from bridge.settings import ApiKey, NeverLinkRule, Settings
 from mappers.errors import ConfigError
 
@@ -377,6 +377,18 @@ def test_the_examples_name_every_key() -> None:
     entries = (ApiKey, NeverLinkRule, NamespaceMapping)
     names = {field.alias or name for entry in entries for name, field in entry.model_fields.items()}
     assert names <= {word.strip("{:,") for word in text.split()}
+
+
+def test_every_key_of_openmetadata_is_explained() -> None:
+    page = (CONFIGS.parent / "docs" / "openmetadata.md").read_text(encoding="utf-8")
+    assert [name for name in _leaves(OpenMetadataSettings) if f"`{name}`" not in page] == []
+
+
+def _leaves(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        section = isinstance(kind, type) and issubclass(kind, BaseModel)
+        yield from _leaves(kind, f"{prefix}{name}.") if section else [f"{prefix}{name}"]  # type: ignore[arg-type]
 
 
 def _keys(model: type[BaseModel]) -> list[str]:

@@ -1,0 +1,1 @@
+"""What can keep lineage from reaching OpenMetadata; the server is only read."""
