@@ -1,6 +1,7 @@
 """The one place where concrete parts are put together."""
 
 import gc
+import time
 from collections.abc import Callable, Sequence
 
 from pydantic import SecretStr
@@ -19,12 +20,16 @@ from bridge.store.database import Database
 from bridge.store.indexing import Indexer
 from bridge.store.location import StoreLocation
 from bridge.store.writer import Writer
+from bridge.sync.items import Items
+from bridge.sync.openmetadata.rules import Rules as SyncRules
+from bridge.sync.openmetadata.target import OpenMetadataTarget
+from bridge.sync.reconciler import Reconciler
 from connectors.http import HttpSession, Timeouts
 from connectors.openlineage.http import EventClient
 from connectors.openmetadata.client import OpenMetadata
 from connectors.openmetadata.pace import Pace
 from connectors.openmetadata.token import FixedToken, Token, client_token, file_token, login_token
-from mappers.errors import ConfigError
+from mappers.errors import ConfigError, LineageBridgeError
 from mappers.folding import FoldingRule
 from mappers.legacy.names import LegacyNames
 from mappers.openlineage.event import Limits
@@ -133,6 +138,44 @@ def _token(auth: TargetAuth, host: str) -> Token:
 
 def _secret(value: SecretStr | None) -> str:
     return value.get_secret_value() if value else ""
+
+
+def make_reconciler(settings: Settings, counted: Callable[[str], None] = lambda _: None) -> Reconciler:
+    """Open a connection of its own to the store, and make the part that keeps OpenMetadata what the store says."""
+    location = StoreLocation(settings.store.url)
+    db = location.open_beside(settings.store.max_size_mb, durable=True)
+    try:
+        client = make_openmetadata(settings.openmetadata, counted)
+        items = Items(db, settings.org, OpenMetadataTarget.name, now_micros)
+        target = OpenMetadataTarget(db, settings.org, client, rules_of(settings), items, now_micros)
+    except LineageBridgeError:
+        db.close()
+        raise
+    backoff = settings.openmetadata.retry_config.backoff_seconds
+    return Reconciler(db, settings.org, target, items, now_micros, backoff=backoff)
+
+
+def now_micros() -> int:
+    """Give the time, in microseconds."""
+    return time.time_ns() // 1_000
+
+
+def rules_of(settings: Settings) -> SyncRules:
+    """Give the rules by which OpenMetadata is kept."""
+    of, sync = settings.openmetadata, settings.openmetadata.sync
+    return SyncRules(
+        layout=layout_of(of),
+        folding=folding_rule(settings),
+        create=of.create,
+        unresolved=of.unresolved,
+        register_on_completion=sync.register_on_completion,
+        update_on_schema_change=sync.update_on_schema_change,
+        track_lineage=sync.track_lineage,
+        track_column_lineage=sync.track_column_lineage,
+        batch_size=of.batch_size,
+        concurrency=of.concurrency,
+        service_description=of.service.description,
+    )
 
 
 def layout_of(settings: OpenMetadataSettings) -> Layout:

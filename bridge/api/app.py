@@ -21,6 +21,7 @@ from bridge.api.metrics import Metrics
 from bridge.api.problem import problem, unrouted
 from bridge.api.reading import READING_ROUTES, Reading, reading_routes
 from bridge.api.reading_description import with_reading_routes
+from bridge.api.syncing import Syncing
 from bridge.api.tailing import Tailing
 from bridge.catalogue.question import Catalogue
 from bridge.intake.gate import Gate
@@ -85,10 +86,12 @@ class Service:
         self.tailing = Tailing(self._settings, self._reader, gate, self.metrics)
         self.reading = Reading(self._open_catalogue)
         indexing = Indexing(self._settings)
+        syncing = Syncing(self._settings)
         yield
         self.reading.close()
         await self.tailing.stop()
         await indexing.stop()
+        await syncing.stop()
         await gate.close()
 
     def ready(self) -> str | None:

@@ -64,13 +64,14 @@ class StoreLocation(NamedTuple):
             return self._connected(writing=True)
         return self._opened(lambda file: SqliteDatabase.writing(file, max_pages=_pages(max_size_mb)), self.file)
 
-    def open_beside(self, max_size_mb: int | None = None) -> Database:
-        """Open a store that is there for what is written beside its events, and could be computed again."""
+    def open_beside(self, max_size_mb: int | None = None, *, durable: bool = False) -> Database:
+        """Open a store that is there for what is written beside its events; not durable: it can be computed again."""
         self._require()
         self.prepare()
         if not self.file:
             return self._connected(writing=True)
-        return self._opened(lambda file: SqliteDatabase.beside(file, max_pages=_pages(max_size_mb)), self.file)
+        pages = _pages(max_size_mb)
+        return self._opened(lambda file: SqliteDatabase.beside(file, max_pages=pages, durable=durable), self.file)
 
     def open_reading(self) -> Database:
         """Open the store for reading, brought up to date first; one that is not there is not made."""

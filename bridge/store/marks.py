@@ -52,9 +52,14 @@ def _touched(changes: Reducer, reclassed: Collection[bytes]) -> Iterator[tuple[s
             yield "children", run.run_id
 
 
+def is_enabled(db: Database, org: str, target: str) -> bool:
+    """Tell whether marks are made for a target."""
+    return (target,) in db.rows(_TARGETS, org)
+
+
 def enable_target(db: Database, org: str, target: str, now: int) -> bool:
     """Let marks be made for a target from now on, and mark everything that is there; False when it was enabled."""
-    if target in {name for (name,) in db.rows(_TARGETS, org)}:
+    if is_enabled(db, org, target):
         return False
     with db.transaction():
         db.run(_ENABLE, org, target, now)

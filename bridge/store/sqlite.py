@@ -68,13 +68,14 @@ class SqliteDatabase:
         return cls(connection, Checkpointer(path, translated))
 
     @classmethod
-    def beside(cls, path: Path, *, max_pages: int | None = None) -> Self:
-        """Open a connection for what can be computed again: its commits wait for no disk, and none is torn.
+    def beside(cls, path: Path, *, max_pages: int | None = None, durable: bool = False) -> Self:
+        """Open a connection for what is written beside the events.
 
-        They reach the disk with the writer's next commit, or when the log is moved.
+        What can be computed again need not be durable: its commits wait for no disk, and none is torn. They reach the
+        disk with the writer's next commit, or when the log is moved.
         """
         connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
-        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
         if max_pages is not None:
             connection.execute(f"PRAGMA max_page_count = {max_pages}")
         return cls(connection)

@@ -189,6 +189,8 @@ sync_target = sa.Table(
     _org(),
     sa.Column("target", TEXT, nullable=False),
     sa.Column("enabled_at", sa.BigInteger, nullable=False),
+    sa.Column("trouble", TEXT),
+    sa.Column("trouble_at", sa.BigInteger),
     _key("target"),
 )
 

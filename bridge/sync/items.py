@@ -67,7 +67,16 @@ UPDATE sync_item SET fingerprint = NULL, marked = marked + 1, due_at = ?5,
 WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key = ?4
 """
 _RELEASE = f"UPDATE sync_item SET claim = NULL, claimed_until = NULL WHERE {_OURS}"
+_RELEASE_ALL = """
+UPDATE sync_item SET claim = NULL, claimed_until = NULL WHERE org_id = ?1 AND target = ?2 AND claim IS NOT NULL
+"""
+_DROP = f"""
+UPDATE sync_item SET outcome = '{Outcome.DROPPED}' WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key = ?4
+  AND outcome = '{Outcome.DEAD}'
+"""
 _WORDS_CHARACTERS = 2_000
+#: How many items are written in one transaction: who writes events waits no longer than for so many.
+AT_ONCE = 200
 
 
 class Items:
@@ -123,19 +132,35 @@ class Items:
         """List the items of a kind that are waiting."""
         return [_item(row) for row in self._db.rows(_PENDING, self._org, self._target, kind)]
 
-    def finish(self, done: Sequence[Done], marked: Iterable[tuple[str, bytes]] = ()) -> None:
-        """Write down what became of items, and mark those that follow from it. Within a transaction of the caller.
+    def finish(self, done: Sequence[Done]) -> None:
+        """Write down what became of items. Within a transaction of the caller.
 
         Whose claim has run out meanwhile is marked again: what it did to the target is looked at anew.
         """
         fenced = [(one.item.kind, one.item.key) for one in done if not self._finish(one)]
-        self.mark([*marked, *fenced])
+        self.mark(fenced)
+
+    def release_all(self) -> None:
+        """Give all items back: whoever claimed them is dead."""
+        with self._db.transaction():
+            self._db.run(_RELEASE_ALL, self._org, self._target)
+
+    def retry(self, keys: Iterable[tuple[str, bytes]]) -> None:
+        """Let items be pushed now, whatever is known of them."""
+        with self._db.transaction():
+            self.doubt(keys)
+
+    def drop(self, keys: Iterable[tuple[str, bytes]]) -> None:
+        """Give items up: they are not tried again before they change."""
+        with self._db.transaction():
+            self._db.run_many(_DROP, [(self._org, self._target, kind, key) for kind, key in sorted(set(keys))])
 
     def begin(self, items: Iterable[tuple[Item, dict[str, Any]]]) -> None:
         """Write down, before the target is told, what is about to change: whoever dies now leaves it to be seen."""
-        with self._db.transaction():
-            for item, detail in items:
-                self._db.run(_BEGIN, *self._key(item), _encoded(detail))
+        begun = [(*self._key(item), _encoded(detail)) for item, detail in items]
+        for i in range(0, len(begun), AT_ONCE):
+            with self._db.transaction():
+                self._db.run_many(_BEGIN, begun[i : i + AT_ONCE])
 
     def doubt(self, keys: Iterable[tuple[str, bytes]]) -> None:
         """Mark items whose things are not in the target as they should be. Within a transaction of the caller."""

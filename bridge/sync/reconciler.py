@@ -9,8 +9,9 @@ from bridge.store.marks import enable_target
 from bridge.sync.breaker import Breaker, backoff_seconds
 from bridge.sync.edge_states import EdgeStates
 from bridge.sync.item import Done, Failed, Item, Outcome, Postponed, Settled
-from bridge.sync.items import Items
+from bridge.sync.items import AT_ONCE, Items
 from bridge.sync.spread import Spreader
+from bridge.sync.status import SyncStatus, read_status, write_trouble
 from bridge.sync.target import Pushed, Step, Target
 from mappers.errors import (
     LineageBridgeError,
@@ -67,21 +68,34 @@ class Reconciler:
         self._spreader = Spreader(db, org, target.name, items)
         self._states = EdgeStates(db, org, target.name)
         self.breaker = Breaker(backoff, clock)
+        self._told: str | None = None
 
     def enable(self) -> bool:
         """Let marks be made for the target, and mark everything the first time."""
+        write_trouble(self._db, self._org, self._target.name, None, self._clock())
         return enable_target(self._db, self._org, self._target.name, self._clock())
+
+    def status(self) -> SyncStatus:
+        """Say how far the target is."""
+        return read_status(self._db, self._org, self._target.name)
+
+    def close(self) -> None:
+        """Close the connections to the target and to the store."""
+        self._target.close()
+        self._db.close()
 
     def round(self, stopped: Callable[[], bool] = lambda: False) -> Round:
         """Do all that is due, in the order in which things need each other, as far as the target answers."""
         outcomes: Counter[str] = Counter()
         if not self._answers():
+            self._tell_trouble()
             return Round(outcomes)
         while self._spreader.spread(_MARKS) == _MARKS:
             pass
         for kind, limit in self._target.kinds.items():
             while not self.breaker.open and not stopped() and (items := self._items.claim(kind, limit)):
                 self._finish(self._target.push(kind, items), outcomes)
+        self._tell_trouble()
         return Round(outcomes)
 
     def plan(self) -> list[Step]:
@@ -94,6 +108,12 @@ class Reconciler:
             items |= {(kind, key): known.get(key) or _new(kind, key) for key in keys}
             items |= {(kind, item.key): item for item in self._items.pending(kind)}
         return self._target.plan([items[key] for key in sorted(items)])
+
+    def _tell_trouble(self) -> None:
+        """Let others see why the target is left alone."""
+        if self.breaker.reason != self._told:
+            self._told = self.breaker.reason
+            write_trouble(self._db, self._org, self._target.name, self._told, self._clock())
 
     def _answers(self) -> bool:
         """Tell whether the target may be asked; one that did not answer is asked once an interval."""
@@ -120,10 +140,13 @@ class Reconciler:
                 done.append(one)
             outcomes["released" if one is None else _outcome(one)] += 1
         with self._db.transaction():
-            self._items.finish(done, pushed.marked)
+            self._items.mark(pushed.marked)
             self._items.doubt(pushed.doubtful)
             self._items.mark_removals(pushed.left)
             self._states.write(pushed.edges, pushed.edges_gone)
+        for i in range(0, len(done), AT_ONCE):
+            with self._db.transaction():
+                self._items.finish(done[i : i + AT_ONCE])
         self._items.release(released)
 
     def _judged(self, failed: Failed) -> Done | None:

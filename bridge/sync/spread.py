@@ -4,11 +4,16 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from bridge.store.database import Database
+from bridge.store.marks import is_enabled
 from bridge.sync.items import Items
 from mappers.canonical.identity import digest
 from mappers.folding import is_action
 
 _TAKE = "SELECT kind, key, marked_at FROM dirty_mark WHERE org_id = ?1 AND target = ?2 LIMIT ?3"
+_EVERYTHING = """
+SELECT 'dataset', dataset_id, 0 FROM ol_dataset WHERE org_id = ?1
+UNION ALL SELECT 'job', job_id, 0 FROM ol_job WHERE org_id = ?1
+"""
 _FORGET = "DELETE FROM dirty_mark WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key = ?4 AND marked_at = ?5"
 _CLASSES = "SELECT dataset_id, class_id FROM ol_dataset WHERE org_id = ?1 AND dataset_id {among}"
 _OF_RUNS = "SELECT DISTINCT dataset_id FROM {table} WHERE org_id = ?1 AND run_id {{among}}"
@@ -71,9 +76,13 @@ class Spreader:
         return len(marks)
 
     def preview(self) -> set[tuple[str, bytes]]:
-        """Say which items all marks mean that there are, and change nothing."""
+        """Say which items all marks mean, or everything where no mark was ever made; changes nothing."""
         of: dict[str, set[bytes]] = {}
-        for kind, key, _ in self._db.rows(_TAKE, self._org, self._target, 1 << 40):
+        if is_enabled(self._db, self._org, self._target):
+            marks = self._db.rows(_TAKE, self._org, self._target, 1 << 40)
+        else:
+            marks = self._db.rows(_EVERYTHING, self._org)
+        for kind, key, _ in marks:
             of.setdefault(kind, set()).add(key)
         return self._found(of)[0]
 

@@ -51,9 +51,9 @@ class Calls:
         self._session.close()
         self._token.close()
 
-    def about(self) -> HttpAnswer:
+    def about(self, *, again: bool = True) -> HttpAnswer:
         """Ask for the version, for which no token is needed."""
-        return self.ask("version", "GET", "/system/version", with_token=False)
+        return self.ask("version", "GET", "/system/version", with_token=False, again=again)
 
     def features(self) -> Features:
         """Tell what the server can do: asked once, and again after it was away, when it may be another one."""
@@ -87,6 +87,7 @@ class Calls:
         seconds: float = _READ_SECONDS,
         with_token: bool = True,
         absent: bool = False,
+        again: bool = True,
         again_unanswered: bool = True,
     ) -> HttpAnswer:
         """Ask until the server does it, says that it will not, or was asked often enough."""
@@ -101,7 +102,7 @@ class Calls:
 
         trying = self._tries if again_unanswered else self._tries_of_writes
         try:
-            return trying(once)
+            return trying(once) if again else once()
         except Unreachable:
             self._features = None
             raise

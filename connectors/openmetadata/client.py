@@ -82,6 +82,11 @@ class OpenMetadata:
         """Tell what the server can do."""
         return self._calls.features()
 
+    def probe(self) -> None:
+        """Ask once whether the server answers, and whether it takes the token; raises what is wrong."""
+        self._calls.about(again=False)
+        self._calls.ask("who", "GET", "/users/loggedInUser", again=False)
+
     def who(self) -> Entity:
         """Give the user that the token stands for."""
         return self._calls.read("who", "/users/loggedInUser")

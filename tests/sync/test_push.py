@@ -126,7 +126,9 @@ def test_edges_are_written_again_after_their_columns_changed() -> None:
 
 def test_datasets_of_no_mapping_lie_in_one_service_of_ours() -> None:
     with Synced(Rules(Layout())) as synced:
-        event = run_event(inputs=[dataset("/in/a", "file"), dataset("x", "s3://lake")], outputs=[dataset("t", "pg://h:1")])
+        event = run_event(
+            inputs=[dataset("/in/a", "file"), dataset("x", "s3://lake")], outputs=[dataset("t", "pg://h:1")]
+        )
         synced.apply(event).converge()
         assert {name.split(".")[0] for name in synced.entities("table")} == {HOME}
         assert len(synced.entities("table")) == 3
@@ -151,7 +153,12 @@ def test_each_kind_of_dataset_becomes_its_kind_of_entity(namespace: str, name: s
 def test_files_become_containers_where_the_settings_say_so() -> None:
     with Synced(Rules(Layout(files_as="container"))) as synced:
         read = dataset("/in/a", "file", schema=schema("k"))
-        written = dataset("/out/t", "file", schema=schema("k"), columnLineage=columns({"k": [field("/in/a", "k", namespace="file")]}))
+        written = dataset(
+            "/out/t",
+            "file",
+            schema=schema("k"),
+            columnLineage=columns({"k": [field("/in/a", "k", namespace="file")]}),
+        )
         synced.apply(run_event(inputs=[read], outputs=[written])).converge()
         assert len(synced.entities("container")) == 2
         ((_, edge),) = synced.edges().items()
@@ -205,7 +212,8 @@ def test_columns_that_nobody_knows_are_told_and_hold_nothing_up() -> None:
     with Synced() as synced:
         strange = columns({"k": [field("a", "k")], "ghost": [field("a", "nothing")]})
         event = run_event(
-            inputs=[dataset("a", schema=schema("k"))], outputs=[dataset("t", schema=schema("k"), columnLineage=strange)]
+            inputs=[dataset("a", schema=schema("k"))],
+            outputs=[dataset("t", schema=schema("k"), columnLineage=strange)],
         )
         synced.apply(event).converge()
         edge = synced.edges()["warehouse.d.s.a", "warehouse.d.s.t"]

@@ -11,6 +11,7 @@ from mappers.naming import storage_path
 from mappers.openmetadata.columns import ColumnRow
 from mappers.openmetadata.places import Layout, caseless, find_mapping, place
 from mappers.openmetadata.requests import Described, requests
+from mappers.openmetadata.text import as_stored
 
 
 def want_datasets(db: Database, org: str, rules: Rules, items: Sequence[Item]) -> Iterator[Wanted | Settled]:
@@ -34,7 +35,7 @@ def want_dataset(item: Item, stored: StoredDataset, rules: Rules) -> Wanted:
     home = Layout((), rules.layout.service, rules.layout.files_as)
     choices = [_choice(rules.layout, name, stored, is_home=False) for name in mapped]
     if not choices or rules.unresolved == "own_service":
-        choices.append(_choice(home, names[0], stored, is_home=True))
+        choices.append(_described_home(_choice(home, names[0], stored, is_home=True), rules.service_description))
     kept = {} if rules.update_on_schema_change or item.remote is None else {"columns": None}
     said = [(one.own.collection, one.own.fqn, one.own.body | kept) for one in choices]
     left_out = requests(place(home, *names[0]), _described(names[0], stored)).columns.left_out
@@ -45,6 +46,13 @@ def want_dataset(item: Item, stored: StoredDataset, rules: Rules) -> Wanted:
 def _choice(layout: Layout, name: tuple[str, str], stored: StoredDataset, *, is_home: bool) -> Choice:
     made = requests(place(layout, *name), _described(name, stored))
     return Choice(tuple(made.parents), made.own, is_home, caseless(name[0]))
+
+
+def _described_home(choice: Choice, description: str) -> Choice:
+    """Say what our own service is for."""
+    service, *others = choice.parents
+    told = {"description": as_stored(description)} if description else {}
+    return choice._replace(parents=(service._replace(body=service.body | told), *others))
 
 
 def _described(name: tuple[str, str], stored: StoredDataset) -> Described:

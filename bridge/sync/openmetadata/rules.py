@@ -20,3 +20,4 @@ class Rules(NamedTuple):
     track_column_lineage: bool = True
     batch_size: int = 100
     concurrency: int = 8
+    service_description: str = ""

@@ -54,8 +54,7 @@ class OpenMetadataTarget:
 
     def probe(self) -> None:
         """Ask whether the server answers, and takes the token."""
-        self._client.version()
-        self._client.who()
+        self._client.probe()
 
     def push(self, kind: str, items: Sequence[Item]) -> Pushed:
         """Make the server say what the store says of items."""

@@ -16,6 +16,8 @@ def upgrade() -> None:
         sa.Column("org_id", TEXT, nullable=False),
         sa.Column("target", TEXT, nullable=False),
         sa.Column("enabled_at", sa.BigInteger(), nullable=False),
+        sa.Column("trouble", TEXT, nullable=True),
+        sa.Column("trouble_at", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("target", "org_id"),
     )
     op.create_table(

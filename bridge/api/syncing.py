@@ -1,0 +1,77 @@
+"""The target that the service keeps what the store says, beside its requests."""
+
+import asyncio
+import threading
+from contextlib import suppress
+
+import structlog
+
+from bridge.bootstrap import make_reconciler
+from bridge.settings import Settings
+from bridge.sync.reconciler import Reconciler
+
+_log = structlog.get_logger()
+
+#: How often it is looked whether anything is due.
+_LOOK_SECONDS = 0.25
+#: How long a failure of the store rests, at first and at most.
+_RETRY_SECONDS, _LONGEST_RETRY = 1.0, 60.0
+
+
+class Syncing:
+    """Runs a reconciler from start to stop, in a thread beside the loop; its failures are logged and tried again."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._stopping = asyncio.Event()
+        self._stopped = threading.Event()
+        self._reconciler: Reconciler | None = None
+        self._trouble: str | None = None
+        self._task = asyncio.create_task(self._run()) if settings.openmetadata.enabled else None
+
+    async def stop(self) -> None:
+        """End after the batch under way."""
+        self._stopping.set()
+        self._stopped.set()
+        if self._task is not None:
+            await self._task
+
+    async def _run(self) -> None:
+        rest, retry = 0.0, _RETRY_SECONDS
+        while not await self._stopped_within(rest):
+            try:
+                idle = await asyncio.to_thread(self._round)
+                rest, retry = _LOOK_SECONDS if idle else 0.0, _RETRY_SECONDS
+            except Exception as error:  # noqa: BLE001 - events go on being taken, and the log says what does not
+                _log.warning("syncing stopped: trying again", reason=str(error), seconds=retry, exc_info=True)
+                await asyncio.to_thread(self._close)
+                rest, retry = retry, min(retry * 2, _LONGEST_RETRY)
+        await asyncio.to_thread(self._close)
+
+    def _round(self) -> bool:
+        """Do what is due; tells whether there was nothing."""
+        if self._reconciler is None:
+            self._reconciler = make_reconciler(self._settings)
+            if self._reconciler.enable():
+                _log.info("everything is to be sent", target="openmetadata")
+        done = self._reconciler.round(self._stopped.is_set)
+        trouble = self._reconciler.breaker.reason
+        if trouble != self._trouble:
+            self._trouble = trouble
+            said = _log.warning if trouble else _log.info
+            said(
+                "the target is left alone" if trouble else "the target answers", target="openmetadata", reason=trouble
+            )
+        if not done.idle:
+            _log.debug("synced", target="openmetadata", **done.outcomes)
+        return done.idle
+
+    def _close(self) -> None:
+        reconciler, self._reconciler = self._reconciler, None
+        if reconciler is not None:
+            reconciler.close()
+
+    async def _stopped_within(self, seconds: float) -> bool:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+        return self._stopping.is_set()

@@ -1,0 +1,72 @@
+"""How far a target is: what waits, what is settled and how, what a person must look at."""
+
+from typing import Any
+
+import msgspec
+
+from bridge.store.database import Database
+from bridge.sync.item import REMOVAL, TROUBLED
+
+_TARGET = "SELECT enabled_at, trouble, trouble_at FROM sync_target WHERE org_id = ?1 AND target = ?2"
+_TROUBLE = "UPDATE sync_target SET trouble = ?3, trouble_at = ?4 WHERE org_id = ?1 AND target = ?2"
+_MARKS = "SELECT count(*), min(marked_at) FROM dirty_mark WHERE org_id = ?1 AND target = ?2"
+_COUNTS = """
+SELECT kind, outcome, count(*) FROM sync_item WHERE org_id = ?1 AND target = ?2 AND settled >= marked
+GROUP BY kind, outcome ORDER BY kind, outcome
+"""
+_WAITING = """
+SELECT count(*), min(since), min(due_at), coalesce(sum(CASE WHEN attempts > 0 THEN 1 ELSE 0 END), 0) FROM sync_item
+WHERE org_id = ?1 AND target = ?2 AND settled < marked
+"""
+
+
+class SyncStatus(msgspec.Struct, frozen=True):
+    """How far a target is. Times are microseconds."""
+
+    target: str
+    enabled_at: int | None
+    #: Why the target is left alone, if it is.
+    trouble: str | None
+    trouble_at: int | None
+    #: Changes that nobody has looked at yet.
+    marks: int
+    pending: int
+    #: Those of the pending that failed before.
+    failing: int
+    oldest_pending_at: int | None
+    next_due_at: int | None
+    #: What became of items when they were last looked at, by kind.
+    items: dict[str, dict[str, int]]
+
+    @property
+    def troubled(self) -> int:
+        """Count what a person must look at."""
+        return sum(of.get(outcome, 0) for of in self.items.values() for outcome in TROUBLED)
+
+    @property
+    def converged(self) -> bool:
+        """Tell whether the target is what the store says."""
+        return not (self.marks or self.pending or self.troubled)
+
+
+def read_status(db: Database, org: str, target: str) -> SyncStatus:
+    """Read how far a target is."""
+    known = db.rows(_TARGET, org, target)
+    enabled_at, trouble, trouble_at = known[0] if known else (None, None, None)
+    ((marks, oldest_mark),) = db.rows(_MARKS, org, target)
+    ((pending, since, due_at, failing),) = db.rows(_WAITING, org, target)
+    items: dict[str, dict[str, int]] = {}
+    for kind, outcome, count in db.rows(_COUNTS, org, target):
+        if kind != REMOVAL:
+            items.setdefault(kind, {})[outcome] = count
+    oldest = min(filter(None, (oldest_mark, since)), default=None)
+    return SyncStatus(
+        target, enabled_at, trouble, trouble_at, marks, pending, int(failing), oldest, due_at, items
+    )  # fmt: skip
+
+
+def write_trouble(db: Database, org: str, target: str, trouble: str | None, now: int) -> None:
+    """Write down why a target is left alone, or that it is no more."""
+    bound: tuple[Any, ...] = (trouble, now) if trouble else (None, None)
+    with db.transaction():
+        db.run(_TROUBLE, org, target, *bound)
