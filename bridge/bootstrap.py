@@ -3,6 +3,7 @@
 import gc
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 
 from pydantic import SecretStr
 
@@ -19,17 +20,20 @@ from bridge.store.classes import NeverLink
 from bridge.store.database import Database
 from bridge.store.indexing import Indexer
 from bridge.store.location import StoreLocation
+from bridge.store.marks import disable_target, is_enabled
 from bridge.store.writer import Writer
 from bridge.sync.items import Items
 from bridge.sync.openmetadata.rules import Rules as SyncRules
 from bridge.sync.openmetadata.target import OpenMetadataTarget
+from bridge.sync.queue import Queue
 from bridge.sync.reconciler import Reconciler
+from bridge.sync.worker import Heartbeat, Worker
 from connectors.http import HttpSession, Timeouts
 from connectors.openlineage.http import EventClient
 from connectors.openmetadata.client import OpenMetadata
 from connectors.openmetadata.pace import Pace
 from connectors.openmetadata.token import FixedToken, Token, client_token, file_token, login_token
-from mappers.errors import ConfigError, LineageBridgeError
+from mappers.errors import ConfigError
 from mappers.folding import FoldingRule
 from mappers.legacy.names import LegacyNames
 from mappers.openlineage.event import Limits
@@ -142,17 +146,33 @@ def _secret(value: SecretStr | None) -> str:
 
 def make_reconciler(settings: Settings, counted: Callable[[str], None] = lambda _: None) -> Reconciler:
     """Open a connection of its own to the store, and make the part that keeps OpenMetadata what the store says."""
-    location = StoreLocation(settings.store.url)
-    db = location.open_beside(settings.store.max_size_mb, durable=True)
-    try:
-        client = make_openmetadata(settings.openmetadata, counted)
-        items = Items(db, settings.org, OpenMetadataTarget.name, now_micros)
-        target = OpenMetadataTarget(db, settings.org, client, rules_of(settings), items, now_micros)
-    except LineageBridgeError:
-        db.close()
-        raise
+    client = make_openmetadata(settings.openmetadata, counted)
+    name, org = OpenMetadataTarget.name, settings.org
+    db = _open_beside(settings)
+    items = Items(db, org, name, now_micros)
+    target = OpenMetadataTarget(db, org, client, rules_of(settings), items, now_micros)
+    beside = _open_beside(settings)
+    heartbeat = Heartbeat(beside, Worker(beside, org, name, now_micros, items.worker.id))
     backoff = settings.openmetadata.retry_config.backoff_seconds
-    return Reconciler(db, settings.org, target, items, now_micros, backoff=backoff)
+    return Reconciler(db, org, target, items, now_micros, backoff=backoff, heartbeat=heartbeat)
+
+
+def forget_openmetadata(settings: Settings) -> bool:
+    """Make no more marks for OpenMetadata; tells whether any were made until now."""
+    with closing(_open_beside(settings)) as db:
+        enabled = is_enabled(db, settings.org, OpenMetadataTarget.name)
+        if enabled:
+            disable_target(db, settings.org, OpenMetadataTarget.name)
+        return enabled
+
+
+def open_queue(settings: Settings) -> Queue:
+    """Open what is to be pushed to OpenMetadata, for a person to change."""
+    return Queue(_open_beside(settings), settings.org, OpenMetadataTarget.name, now_micros)
+
+
+def _open_beside(settings: Settings) -> Database:
+    return StoreLocation(settings.store.url).open_beside(settings.store.max_size_mb, durable=True)
 
 
 def now_micros() -> int:

@@ -29,4 +29,5 @@ def configure_log(settings: LogSettings) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=render, foreign_pre_chain=shared))
     logging.basicConfig(handlers=[handler], level=level, force=True)
-    logging.getLogger("alembic").setLevel(max(level, logging.WARNING))  # it tells of every plugin it finds
+    for chatty in ("alembic", "httpx", "httpcore"):  # of every plugin, of every request
+        logging.getLogger(chatty).setLevel(max(level, logging.WARNING))

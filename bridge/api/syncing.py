@@ -6,9 +6,10 @@ from contextlib import suppress
 
 import structlog
 
-from bridge.bootstrap import make_reconciler
+from bridge.bootstrap import forget_openmetadata, make_reconciler
 from bridge.settings import Settings
 from bridge.sync.reconciler import Reconciler
+from mappers.errors import LineageBridgeError
 
 _log = structlog.get_logger()
 
@@ -27,14 +28,21 @@ class Syncing:
         self._stopped = threading.Event()
         self._reconciler: Reconciler | None = None
         self._trouble: str | None = None
-        self._task = asyncio.create_task(self._run()) if settings.openmetadata.enabled else None
+        self._task = asyncio.create_task(self._run() if settings.openmetadata.enabled else self._forget())
 
     async def stop(self) -> None:
         """End after the batch under way."""
         self._stopping.set()
         self._stopped.set()
-        if self._task is not None:
-            await self._task
+        await self._task
+
+    async def _forget(self) -> None:
+        """Keep no marks for a target that is not to be kept: they would be without number."""
+        try:
+            if await asyncio.to_thread(forget_openmetadata, self._settings):
+                _log.info("nothing is sent any more: openmetadata.enabled is false", target="openmetadata")
+        except LineageBridgeError as error:
+            _log.warning("marks go on being made for a target that is not enabled", reason=str(error))
 
     async def _run(self) -> None:
         rest, retry = 0.0, _RETRY_SECONDS

@@ -16,6 +16,7 @@ from bridge.catalogue.quality import Quality
 from bridge.catalogue.question import Question
 from bridge.catalogue.run import Run
 from bridge.catalogue.search import Search
+from bridge.catalogue.syncing import DatasetSync, ProcessSync, Sync, SyncItems
 from bridge.catalogue.version import LastSuccess, Versions
 
 QUESTIONS: tuple[type[Question[Any]], ...] = (
@@ -36,4 +37,8 @@ QUESTIONS: tuple[type[Question[Any]], ...] = (
     Namespaces,
     Dag,
     Events,
+    Sync,
+    SyncItems,
+    DatasetSync,
+    ProcessSync,
 )

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from bridge.cli import config, events, graph, keys, log, openmetadata, runs, schema, service, spark, tail
+from bridge.cli import config, dead, events, graph, keys, log, openmetadata, runs, schema, service, spark, sync, tail
 from bridge.cli.completion import NAME, answer_shells, completion
 from bridge.cli.doctor import doctor
 from bridge.cli.explain import explain
@@ -54,6 +54,8 @@ app.add_typer(config.config, name="config")
 app.add_typer(keys.keys, name="keys")
 app.add_typer(spark.spark, name="spark")
 app.add_typer(openmetadata.openmetadata, name="openmetadata")
+app.add_typer(sync.sync, name="sync")
+app.add_typer(dead.dead, name="dead")
 
 
 def main() -> None:
@@ -64,6 +66,8 @@ def main() -> None:
         LineageBridgeError,
         MissingPart,
         StorageFailure,
+        TargetBusy,
+        TargetLocked,
         Unreachable,
     )
 
@@ -75,7 +79,7 @@ def main() -> None:
         typer.echo(f"error: {error}", err=True)
         sys.exit(
             EXIT_USAGE if isinstance(error, ConfigError | MissingPart | BadQuestion)
-            else EXIT_UNREACHABLE if isinstance(error, Unreachable)
+            else EXIT_UNREACHABLE if isinstance(error, Unreachable | TargetBusy | TargetLocked)
             else EXIT_STORAGE if isinstance(error, StorageFailure)
             else EXIT_STORE
         )  # fmt: skip

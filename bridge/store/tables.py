@@ -194,7 +194,19 @@ sync_target = sa.Table(
     _key("target"),
 )
 
-#: Everything that a target shall have, what became of it, and who works on it; `marked` counts the changes to it.
+#: Who works on items, and until when that is believed; whoever is not among them is dead.
+sync_worker = sa.Table(
+    "sync_worker",
+    metadata,
+    _org(),
+    sa.Column("target", TEXT, nullable=False),
+    _id("worker_id", nullable=False),
+    sa.Column("until", sa.BigInteger, nullable=False),
+    _key("target", "worker_id"),
+)
+
+#: Everything that a target shall have, what became of it, and who works on it. `marked` counts the changes to it;
+#: `settled` says which of them was done with last, `doubted` which of them wants the target itself looked at.
 sync_item = sa.Table(
     "sync_item",
     metadata,
@@ -204,6 +216,7 @@ sync_item = sa.Table(
     _id("key", nullable=False),
     sa.Column("marked", sa.BigInteger, nullable=False),
     sa.Column("settled", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("doubted", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("since", sa.BigInteger, nullable=False),
     sa.Column("due_at", sa.BigInteger, nullable=False),
     sa.Column("attempts", sa.BigInteger, nullable=False, server_default="0"),
@@ -218,7 +231,6 @@ sync_item = sa.Table(
     sa.Column("ours", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("detail_json", TEXT),
     _id("claim"),
-    sa.Column("claimed_until", sa.BigInteger),
     _key("target", "kind", "key"),
 )
 _PENDING = sa.text("settled < marked")

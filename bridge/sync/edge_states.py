@@ -24,6 +24,7 @@ _PUT = Insert(
     " job_key = excluded.job_key, fingerprint = excluded.fingerprint, ours = excluded.ours,"
     " said_json = excluded.said_json",
 )  # fmt: skip
+_DOUBT = "UPDATE sync_edge SET fingerprint = ?4 WHERE org_id = ?1 AND target = ?2 AND into_key = ?3"
 _FORGET = "DELETE FROM sync_edge WHERE org_id = ?1 AND target = ?2 AND into_key = ?3 AND from_key = ?4"
 
 
@@ -73,6 +74,17 @@ class EdgeStates:
     def any_at(self, remote_id: str) -> bool:
         """Tell whether any edge begins or ends at an entity."""
         return bool(self._db.rows(_AT, *self._bound, remote_id))
+
+    def doubt(self, states: Sequence[EdgeState]) -> None:
+        """Remember that edges may be as they were written here, though others wrote them since. As above."""
+        known = self.into({state.into_key for state in states})
+        there = [known[state.into_key].get(state.from_key, state) for state in states]
+        pairs = zip(there, states, strict=True)
+        self.write([now._replace(fingerprint=b"", tried=state.said) for now, state in pairs], [])
+
+    def doubt_into(self, keys: Collection[bytes]) -> None:
+        """Let the edges into datasets and jobs be looked at anew. As above."""
+        self._db.run_many(_DOUBT, [(*self._bound, key, b"") for key in sorted(set(keys))])
 
     def write(self, put: Sequence[EdgeState], gone: Sequence[EdgeState]) -> None:
         """Remember edges, and forget those that are gone. Within a transaction of the caller."""

@@ -88,7 +88,13 @@ class Postponed(NamedTuple):
     due_at: int
 
 
-Done = Settled | Postponed
+class Released(NamedTuple):
+    """An item that is given back as it was: it is due as before."""
+
+    item: Item
+
+
+Done = Settled | Postponed | Released
 
 
 class Failed(NamedTuple):

@@ -1,18 +1,20 @@
 """The items of a target in the store: marked, claimed by one worker at a time, settled or postponed."""
 
-import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from bridge.store.database import Database, Insert
-from bridge.sync.item import REMOVAL, Done, Item, Outcome, Postponed, Remote
+from bridge.sync.item import REMOVAL, Done, Item, Outcome, Postponed, Released, Remote
+from bridge.sync.worker import Worker
 from mappers.canonical.identity import digest
 
+#: What the target was last sent is not known to be there any more once that was doubted.
 _COLUMNS = (
-    "kind, key, marked, since, attempts, outcome, reason, settled_at, fingerprint, remote_type, remote_id,"
-    " remote_name, ours, detail_json, claim"
+    "kind, key, marked, since, attempts, outcome, reason, settled_at,"
+    " CASE WHEN doubted > settled THEN NULL ELSE fingerprint END AS fingerprint,"
+    " remote_type, remote_id, remote_name, ours, detail_json, claim"
 )
 _MARK = Insert(
     "sync_item",
@@ -31,9 +33,12 @@ _MARK_REMOTE = Insert(
     " since = excluded.since, due_at = excluded.due_at, remote_type = excluded.remote_type,"
     " remote_id = excluded.remote_id, remote_name = excluded.remote_name",
 )  # fmt: skip
-_FREE = "settled < marked AND due_at <= ?4 AND (claimed_until IS NULL OR claimed_until < ?4)"
+#: What nobody else who lives has taken; a worker that takes anew has lost sight of what it took before.
+_FREE = """settled < marked AND due_at <= ?4 AND (claim IS NULL OR NOT EXISTS (
+  SELECT 1 FROM sync_worker w WHERE w.org_id = ?1 AND w.target = ?2 AND w.worker_id = sync_item.claim
+    AND w.worker_id <> ?6 AND w.until >= ?4))"""
 _CLAIM = f"""
-UPDATE sync_item SET claim = ?6, claimed_until = ?7
+UPDATE sync_item SET claim = ?6
 WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND {_FREE} AND key IN (
   SELECT key FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND {_FREE}
   ORDER BY due_at, key LIMIT ?5)
@@ -52,24 +57,22 @@ ORDER BY due_at, key
 _OURS = "org_id = ?1 AND target = ?2 AND kind = ?3 AND key = ?4 AND claim = ?5"
 _SETTLE = f"""
 UPDATE sync_item SET settled = ?6, outcome = ?7, reason = ?8, settled_at = ?9, fingerprint = ?10, remote_type = ?11,
-  remote_id = ?12, remote_name = ?13, ours = ?14, detail_json = ?15, attempts = 0, claim = NULL, claimed_until = NULL
+  remote_id = ?12, remote_name = ?13, ours = ?14, detail_json = ?15, attempts = 0, claim = NULL
 WHERE {_OURS} RETURNING key
 """
 _POSTPONE = f"""
-UPDATE sync_item SET reason = ?6, due_at = ?7, attempts = attempts + 1, claim = NULL, claimed_until = NULL
+UPDATE sync_item SET reason = ?6, due_at = ?7, attempts = attempts + 1, claim = NULL
 WHERE {_OURS} RETURNING key
 """
 #: What is not known to be in the target as it was last pushed.
 _BEGIN = f"UPDATE sync_item SET fingerprint = NULL, detail_json = ?6 WHERE {_OURS}"
 _DOUBT = """
-UPDATE sync_item SET fingerprint = NULL, marked = marked + 1, due_at = ?5,
+UPDATE sync_item SET marked = marked + 1, doubted = marked + 1, due_at = ?5,
+  attempts = CASE WHEN ?6 = 1 THEN 0 ELSE attempts END,
   since = CASE WHEN settled < marked THEN since ELSE ?5 END
 WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key = ?4
 """
-_RELEASE = f"UPDATE sync_item SET claim = NULL, claimed_until = NULL WHERE {_OURS}"
-_RELEASE_ALL = """
-UPDATE sync_item SET claim = NULL, claimed_until = NULL WHERE org_id = ?1 AND target = ?2 AND claim IS NOT NULL
-"""
+_RELEASE = f"UPDATE sync_item SET claim = NULL WHERE {_OURS} RETURNING key"
 _DROP = f"""
 UPDATE sync_item SET outcome = '{Outcome.DROPPED}' WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key = ?4
   AND outcome = '{Outcome.DEAD}'
@@ -82,14 +85,12 @@ AT_ONCE = 200
 class Items:
     """The items of one target. Not for several threads at once."""
 
-    def __init__(
-        self, db: Database, org: str, target: str, clock: Callable[[], int], lease_seconds: float = 600.0
-    ) -> None:
+    def __init__(self, db: Database, org: str, target: str, clock: Callable[[], int]) -> None:
         self._db = db
         self._org = org
         self._target = target
         self._clock = clock
-        self._lease = int(lease_seconds * 1_000_000)
+        self.worker = Worker(db, org, target, clock)
 
     def mark(self, wanted: Iterable[tuple[str, bytes]]) -> None:
         """Mark items as changed; those that are new are made. Within a transaction of the caller."""
@@ -109,10 +110,10 @@ class Items:
         )
 
     def claim(self, kind: str, limit: int) -> list[Item]:
-        """Take items that are due, those that waited longest first; nobody else gets them before the lease ends."""
-        now = self._clock()
+        """Take items that are due, those that waited longest first; nobody else gets them while this worker lives."""
         with self._db.transaction():
-            rows = self._db.rows(_CLAIM, self._org, self._target, kind, now, limit, os.urandom(16), now + self._lease)
+            self.worker.renew()
+            rows = self._db.rows(_CLAIM, self._org, self._target, kind, self._clock(), limit, self.worker.id)
         return sorted(map(_item, rows), key=lambda item: (item.since, item.key))
 
     def of(self, kind: str, keys: Collection[bytes]) -> dict[bytes, Item]:
@@ -132,28 +133,18 @@ class Items:
         """List the items of a kind that are waiting."""
         return [_item(row) for row in self._db.rows(_PENDING, self._org, self._target, kind)]
 
-    def finish(self, done: Sequence[Done]) -> None:
-        """Write down what became of items. Within a transaction of the caller.
+    def finish(self, done: Sequence[Done]) -> set[bytes]:
+        """Write down what became of items; gives those that others took over. Within a transaction of the caller.
 
-        Whose claim has run out meanwhile is marked again: what it did to the target is looked at anew.
+        What was done to the target for these is not believed: it is looked at anew.
         """
-        fenced = [(one.item.kind, one.item.key) for one in done if not self._finish(one)]
-        self.mark(fenced)
-
-    def release_all(self) -> None:
-        """Give all items back: whoever claimed them is dead."""
-        with self._db.transaction():
-            self._db.run(_RELEASE_ALL, self._org, self._target)
-
-    def retry(self, keys: Iterable[tuple[str, bytes]]) -> None:
-        """Let items be pushed now, whatever is known of them."""
-        with self._db.transaction():
-            self.doubt(keys)
+        fenced = [one.item for one in done if not self._finish(one)]
+        self.doubt((item.kind, item.key) for item in fenced)
+        return {item.key for item in fenced}
 
     def drop(self, keys: Iterable[tuple[str, bytes]]) -> None:
-        """Give items up: they are not tried again before they change."""
-        with self._db.transaction():
-            self._db.run_many(_DROP, [(self._org, self._target, kind, key) for kind, key in sorted(set(keys))])
+        """Give items up that are dead. Within a transaction of the caller."""
+        self._db.run_many(_DROP, [(self._org, self._target, kind, key) for kind, key in sorted(set(keys))])
 
     def begin(self, items: Iterable[tuple[Item, dict[str, Any]]]) -> None:
         """Write down, before the target is told, what is about to change: whoever dies now leaves it to be seen."""
@@ -162,16 +153,22 @@ class Items:
             with self._db.transaction():
                 self._db.run_many(_BEGIN, begun[i : i + AT_ONCE])
 
-    def doubt(self, keys: Iterable[tuple[str, bytes]]) -> None:
-        """Mark items whose things are not in the target as they should be. Within a transaction of the caller."""
+    def doubt(self, keys: Iterable[tuple[str, bytes]], *, afresh: bool = False) -> None:
+        """Mark items whose things may not be in the target as they should be. Within a transaction of the caller.
+
+        Afresh, they are as if they had never failed.
+        """
         now = self._clock()
-        self._db.run_many(_DOUBT, [(self._org, self._target, kind, key, now) for kind, key in sorted(set(keys))])
+        rows = [(self._org, self._target, kind, key, now, int(afresh)) for kind, key in sorted(set(keys))]
+        self._db.run_many(_DOUBT, rows)
 
     def _key(self, item: Item) -> tuple[str, str, str, bytes, bytes | None]:
         return (self._org, self._target, item.kind, item.key, item.claim)
 
     def _finish(self, one: Done) -> bool:
         bound = self._key(one.item)
+        if isinstance(one, Released):
+            return bool(self._db.rows(_RELEASE, *bound))
         reason = one.reason[:_WORDS_CHARACTERS] if one.reason else None
         if isinstance(one, Postponed):
             return bool(self._db.rows(_POSTPONE, *bound, reason, one.due_at))
@@ -179,12 +176,6 @@ class Items:
         said = (one.outcome, reason, self._clock(), one.fingerprint)
         values = (one.item.marked, *said, *remote, one.ours, _encoded(one.detail))
         return bool(self._db.rows(_SETTLE, *bound, *values))
-
-    def release(self, items: Sequence[Item]) -> None:
-        """Give items back as they were: they are due as before."""
-        with self._db.transaction():
-            for item in items:
-                self._db.run(_RELEASE, *self._key(item))
 
 
 def _encoded(detail: Mapping[str, Any]) -> str | None:

@@ -8,11 +8,12 @@ from bridge.store.database import Database
 from bridge.store.marks import enable_target
 from bridge.sync.breaker import Breaker, backoff_seconds
 from bridge.sync.edge_states import EdgeStates
-from bridge.sync.item import Done, Failed, Item, Outcome, Postponed, Settled
+from bridge.sync.item import Done, Failed, Item, Outcome, Postponed, Released, Settled
 from bridge.sync.items import AT_ONCE, Items
 from bridge.sync.spread import Spreader
 from bridge.sync.status import SyncStatus, read_status, write_trouble
 from bridge.sync.target import Pushed, Step, Target
+from bridge.sync.worker import Heartbeat
 from mappers.errors import (
     LineageBridgeError,
     NoAnswer,
@@ -58,6 +59,7 @@ class Reconciler:
         clock: Callable[[], int],
         *,
         backoff: float = 5.0,
+        heartbeat: Heartbeat | None = None,
     ) -> None:
         self._db = db
         self._org = org
@@ -69,6 +71,7 @@ class Reconciler:
         self._states = EdgeStates(db, org, target.name)
         self.breaker = Breaker(backoff, clock)
         self._told: str | None = None
+        self._heartbeat = heartbeat
 
     def enable(self) -> bool:
         """Let marks be made for the target, and mark everything the first time."""
@@ -79,10 +82,20 @@ class Reconciler:
         """Say how far the target is."""
         return read_status(self._db, self._org, self._target.name)
 
+    def next_due_seconds(self) -> float | None:
+        """Say how long it is until anything is due; None when nothing waits."""
+        due_at = self.status().next_due_at
+        return None if due_at is None else max(0.0, (due_at - self._clock()) / 1_000_000)
+
     def close(self) -> None:
-        """Close the connections to the target and to the store."""
+        """Give back what was taken, and close the connections to the target and to the store."""
+        if self._heartbeat is not None:
+            self._heartbeat.stop()
         self._target.close()
-        self._db.close()
+        try:
+            self._items.worker.leave()
+        finally:
+            self._db.close()
 
     def round(self, stopped: Callable[[], bool] = lambda: False) -> Round:
         """Do all that is due, in the order in which things need each other, as far as the target answers."""
@@ -130,38 +143,41 @@ class Reconciler:
         return True
 
     def _finish(self, pushed: Pushed, outcomes: Counter[str]) -> None:
-        done: list[Done] = []
-        released: list[Item] = []
-        for result in pushed.results:
-            one = self._judged(result) if isinstance(result, Failed) else result
-            if one is None:
-                released.append(result.item)
-            else:
-                done.append(one)
-            outcomes["released" if one is None else _outcome(one)] += 1
+        """Write down what became of a batch; what follows from it is marked before."""
         with self._db.transaction():
             self._items.mark(pushed.marked)
             self._items.doubt(pushed.doubtful)
             self._items.mark_removals(pushed.left)
-            self._states.write(pushed.edges, pushed.edges_gone)
+        done = [self._judged(result) if isinstance(result, Failed) else result for result in pushed.results]
         for i in range(0, len(done), AT_ONCE):
             with self._db.transaction():
-                self._items.finish(done[i : i + AT_ONCE])
-        self._items.release(released)
+                self._finish_some(done[i : i + AT_ONCE], pushed)
+        outcomes.update(map(_outcome, done))
 
-    def _judged(self, failed: Failed) -> Done | None:
-        """Say what becomes of an item that was not taken; None leaves it due: the target is at fault."""
+    def _finish_some(self, done: list[Done], pushed: Pushed) -> None:
+        """Write down what became of items and of the edges into them; those that others took over are doubted."""
+        fenced = self._items.finish(done)
+        keys = {one.item.key for one in done}
+        put, gone = ([edge for edge in edges if edge.into_key in keys] for edges in (pushed.edges, pushed.edges_gone))
+        self._states.write(
+            [edge for edge in put if edge.into_key not in fenced],
+            [edge for edge in gone if edge.into_key not in fenced],
+        )
+        self._states.doubt([edge for edge in (*put, *gone) if edge.into_key in fenced])
+
+    def _judged(self, failed: Failed) -> Done:
+        """Say what becomes of an item that was not taken; released, it stays due: the target is at fault."""
         error, item = failed.error, failed.item
         contested = isinstance(error, TargetRefused) and error.status in _CONTESTED
         if isinstance(error, PermanentError) and not contested:
             return self._dead(failed)
         if isinstance(error, TargetLocked) or (isinstance(error, Unreachable) and not isinstance(error, NoAnswer)):
             self._open(error)
-            return None
+            return Released(item)
         if isinstance(error, NoAnswer) or (isinstance(error, TargetBusy) and error.status in _UNAVAILABLE):
             self._open(error)
         if isinstance(error, TargetBusy) and error.status == _SERVER_FAILED and not self._is_there():
-            return None
+            return Released(item)
         counted = contested or (isinstance(error, TargetBusy) and error.status in _COUNTED)
         if counted and item.attempts + 1 >= _MOST_FAILURES:
             return self._dead(failed)
@@ -195,7 +211,7 @@ def _new(kind: str, key: bytes) -> Item:
 
 
 def _outcome(done: Done) -> str:
-    return "postponed" if isinstance(done, Postponed) else done.outcome.value
+    return done.outcome.value if isinstance(done, Settled) else type(done).__name__.lower()
 
 
 def _wait(error: LineageBridgeError) -> float | None:

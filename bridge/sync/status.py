@@ -36,17 +36,17 @@ class SyncStatus(msgspec.Struct, frozen=True):
     oldest_pending_at: int | None
     next_due_at: int | None
     #: What became of items when they were last looked at, by kind.
-    items: dict[str, dict[str, int]]
+    outcomes: dict[str, dict[str, int]]
 
     @property
     def troubled(self) -> int:
         """Count what a person must look at."""
-        return sum(of.get(outcome, 0) for of in self.items.values() for outcome in TROUBLED)
+        return sum(of.get(outcome, 0) for of in self.outcomes.values() for outcome in TROUBLED)
 
     @property
     def converged(self) -> bool:
         """Tell whether the target is what the store says."""
-        return not (self.marks or self.pending or self.troubled)
+        return self.enabled_at is not None and not (self.marks or self.pending or self.troubled)
 
 
 def read_status(db: Database, org: str, target: str) -> SyncStatus:
@@ -55,13 +55,13 @@ def read_status(db: Database, org: str, target: str) -> SyncStatus:
     enabled_at, trouble, trouble_at = known[0] if known else (None, None, None)
     ((marks, oldest_mark),) = db.rows(_MARKS, org, target)
     ((pending, since, due_at, failing),) = db.rows(_WAITING, org, target)
-    items: dict[str, dict[str, int]] = {}
+    outcomes: dict[str, dict[str, int]] = {}
     for kind, outcome, count in db.rows(_COUNTS, org, target):
-        if kind != REMOVAL:
-            items.setdefault(kind, {})[outcome] = count
+        if kind != REMOVAL or outcome in TROUBLED:
+            outcomes.setdefault(kind, {})[outcome] = count
     oldest = min(filter(None, (oldest_mark, since)), default=None)
     return SyncStatus(
-        target, enabled_at, trouble, trouble_at, marks, pending, int(failing), oldest, due_at, items
+        target, enabled_at, trouble, trouble_at, marks, pending, int(failing), oldest, due_at, outcomes
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from bridge.catalogue.quality import Quality
 from bridge.catalogue.question import Question
 from bridge.catalogue.run import Run
 from bridge.catalogue.search import Search
+from bridge.catalogue.syncing import DatasetSync, ProcessSync, Sync, SyncItems
 from bridge.catalogue.version import LastSuccess, Versions
 from tests import factories as make
 from tests.factories import Json, columns, dataset, done, facet, field, job_event, parent, run_event, run_uuid
@@ -73,4 +74,8 @@ EVERY: tuple[Question[Any], ...] = (
     Dag(),
     Explain(**OF_CLEAN, source_namespace="db", source_name="raw"),
     Events(),
+    Sync(),
+    SyncItems(which="pending"),
+    DatasetSync(**OF_CLEAN),
+    ProcessSync(**OF_APP),
 )

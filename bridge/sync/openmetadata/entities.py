@@ -53,15 +53,12 @@ class Entities:
         results += self._put(ready)
         return results
 
-    def plan(self, wanted: Sequence[Wanted]) -> list[Step]:
-        """Say what a push would do."""
+    def plan(self, wanted: Sequence[Wanted]) -> tuple[list[Step], list[Settled | Failed], dict[bytes, str]]:
+        """Say what a push would do, what needs nothing done, and which items would stand for which names then."""
         results, resolved = self._looked_at(wanted)
         steps = [_step(one) for one in resolved]
-        for result in results:
-            name = result.item.remote.name if result.item.remote else result.item.key.hex()
-            action = result.outcome.value if isinstance(result, Settled) else "failed"
-            steps.append(Step("leave" if action == "unchanged" else action, result.item.kind, name, _reason(result)))
-        return steps
+        named = {one.wanted.item.key: step.name for one, step in zip(resolved, steps, strict=True)}
+        return steps, results, named
 
     def _looked_at(self, wanted: Sequence[Wanted]) -> tuple[list[Settled | Failed], list[Resolved]]:
         """Settle what needs no call, and find where the others lie."""
@@ -204,7 +201,3 @@ def _row_error(said: str) -> LineageBridgeError:
 def _shape(body: Entity) -> str:
     """Hash the names of the columns: where they change, edges between them must be written again."""
     return fingerprint(sorted(column_paths(body))).hex()
-
-
-def _reason(result: Settled | Failed) -> str | None:
-    return result.reason if isinstance(result, Settled) else str(result.error)

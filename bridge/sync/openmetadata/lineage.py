@@ -1,6 +1,6 @@
 """Brings lineage to OpenMetadata: one target after the other in one thread each, its edges one by one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import NamedTuple
 
@@ -30,7 +30,8 @@ class _Work(NamedTuple):
     put: list[tuple[WantedEdge, EdgeState | None]]
     gone: list[EdgeState]
     notes: list[str]
-    missing: list[str]
+    #: What it leads from that is not in the target, or what it leads into is not: by keys, with names.
+    missing: dict[bytes, str]
 
     @property
     def into(self) -> bytes:
@@ -94,8 +95,8 @@ class Lineages:
             with self._db.transaction():
                 self._states.write(begun, [])
 
-    def plan(self, items: Sequence[Item]) -> Iterator[Step]:
-        """Say what a push would do."""
+    def plan(self, items: Sequence[Item], made: Mapping[bytes, str]) -> Iterator[Step]:
+        """Say what a push would do once there is what is to be made: names by keys."""
         if not self._rules.track_lineage:
             return
         for work in self._works(items):
@@ -104,8 +105,14 @@ class Lineages:
                 yield Step(action, "edge", f"{wanted.source.name} -> {wanted.into.name}")
             for state in work.gone:
                 yield Step("delete", "edge", f"{state.source.id} -> {state.into.id}")
-            for missing in work.missing:
-                yield Step("wait", "edge", missing)
+            ends = self._items.of("dataset", [work.item.key, *work.missing])
+            ends |= self._items.of("job", [work.item.key, *work.missing])
+            there = {key: item.remote.name for key, item in ends.items() if item.remote} | dict(made)
+            for source, name in work.missing.items():
+                if source in there and work.item.key in there:
+                    yield Step("create", "edge", f"{there[source]} -> {there[work.item.key]}")
+                else:
+                    yield Step("wait", "edge", f"{name} -> {there.get(work.item.key, 'what is not there')}")
 
     def _works(self, items: Sequence[Item]) -> Iterator[_Work]:
         keys = [item.key for item in items]
@@ -126,14 +133,14 @@ class Lineages:
     def _work(
         self, item: Item, stored: list[StoredEdge], ends: Ends, known: dict[bytes, EdgeState], names: "_Names"
     ) -> _Work:
-        work = _Work(item, [], [], [], [])
+        work = _Work(item, [], [], [], {})
         wanted: dict[bytes, WantedEdge] = {}
         for edge in stored:
             source = edge.source or edge.job
             if source is None:
                 continue
             if ends.remote(source) is None or ends.remote(item.key) is None:
-                work.missing.append(names.edge(edge, item.key))
+                work.missing[source] = names.edge(edge, item.key)
             else:
                 wanted[source] = self._wanted(item.key, source, edge, ends, names)
         for source, one in sorted(wanted.items()):
@@ -196,7 +203,7 @@ def _stopped(work: _Work, error: LineageBridgeError, written: list[EdgeState], r
 
 
 def _settled(work: _Work, notes: list[str]) -> Settled:
-    waiting = [f"waits for the other end: {name}" for name in work.missing]
+    waiting = [f"waits for the other end: {name}" for name in work.missing.values()]
     told = "; ".join([*waiting, *notes][:_MOST_NOTES]) or None
     if work.put or work.gone:
         outcome = Outcome.PUSHED

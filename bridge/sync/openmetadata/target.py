@@ -1,11 +1,12 @@
 """OpenMetadata as a target of the reconciler."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from bridge.store.database import Database
 from bridge.store.edges import Edges
 from bridge.store.folds import fold_jobs
+from bridge.store.graph import Graph
 from bridge.sync.edge_states import EdgeStates
 from bridge.sync.item import REMOVAL, Failed, Item, Outcome, Remote, Settled
 from bridge.sync.items import Items
@@ -70,15 +71,31 @@ class OpenMetadataTarget:
     def plan(self, items: Sequence[Item]) -> list[Step]:
         """Say what a push would do."""
         steps: list[Step] = []
+        made: dict[bytes, str] = {}
         for kind in ("dataset", "job"):
             wanted, settled = self._wanted(kind, [item for item in items if item.kind == kind])
-            steps += self._entities.plan(wanted)
-            steps += [_step(one) for one in settled]
-        steps += self._lineages.plan([item for item in items if item.kind == "lineage"])
+            planned, others, named = self._entities.plan(wanted)
+            steps += planned
+            steps += self._steps([*others, *settled])
+            made |= named
+        steps += self._lineages.plan([item for item in items if item.kind == "lineage"], made)
         for item in items:
             if item.kind == REMOVAL and item.remote and self._removals.is_alone(item):
                 steps.append(Step("delete", item.remote.type, item.remote.name))
         return steps
+
+    def _steps(self, results: Sequence[Settled | Failed]) -> Iterator[Step]:
+        """Tell of what would be left as it is, and why."""
+        keys, graph = {one.item.key for one in results}, Graph(self._db, self._org)
+        names = {**graph.datasets(keys), **graph.jobs(keys)}
+        for one in results:
+            named = names[one.item.key]
+            name = one.item.remote.name if one.item.remote else f"{named.namespace} {named.name}"
+            if isinstance(one, Failed):
+                yield Step("failed", one.item.kind, name, str(one.error))
+            else:
+                action = "leave" if one.outcome is Outcome.UNCHANGED else one.outcome.value
+                yield Step(action, one.item.kind, name, one.reason)
 
     def _wanted(self, kind: str, items: Sequence[Item]) -> tuple[list[Wanted], list[Settled]]:
         want = want_datasets if kind == "dataset" else want_jobs
@@ -122,8 +139,3 @@ def _left(settled: Settled) -> Remote | None:
     before = settled.item.remote
     gone = before is not None and settled.item.ours and (settled.remote is None or settled.remote.id != before.id)
     return before if gone else None
-
-
-def _step(settled: Settled) -> Step:
-    name = settled.item.remote.name if settled.item.remote else settled.item.key.hex()
-    return Step(settled.outcome.value, settled.item.kind, name, settled.reason)

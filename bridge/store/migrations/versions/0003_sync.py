@@ -21,6 +21,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("target", "org_id"),
     )
     op.create_table(
+        "sync_worker",
+        sa.Column("org_id", TEXT, nullable=False),
+        sa.Column("target", TEXT, nullable=False),
+        sa.Column("worker_id", sa.LargeBinary(), nullable=False),
+        sa.Column("until", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("target", "worker_id", "org_id"),
+    )
+    op.create_table(
         "sync_item",
         sa.Column("org_id", TEXT, nullable=False),
         sa.Column("target", TEXT, nullable=False),
@@ -28,6 +36,7 @@ def upgrade() -> None:
         sa.Column("key", sa.LargeBinary(), nullable=False),
         sa.Column("marked", sa.BigInteger(), nullable=False),
         sa.Column("settled", sa.BigInteger(), server_default="0", nullable=False),
+        sa.Column("doubted", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("since", sa.BigInteger(), nullable=False),
         sa.Column("due_at", sa.BigInteger(), nullable=False),
         sa.Column("attempts", sa.BigInteger(), server_default="0", nullable=False),
@@ -42,7 +51,6 @@ def upgrade() -> None:
         sa.Column("ours", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.Column("detail_json", TEXT, nullable=True),
         sa.Column("claim", sa.LargeBinary(), nullable=True),
-        sa.Column("claimed_until", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("target", "kind", "key", "org_id"),
     )
     pending, linked = sa.text("settled < marked"), sa.text("remote_id IS NOT NULL")

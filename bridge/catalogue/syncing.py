@@ -1,0 +1,226 @@
+"""How far a target is what the store says, and why a thing is not there as it should be."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from bridge.catalogue.question import After, Limit, Page, Question, View, after, page
+from bridge.catalogue.things import AboutDataset, AboutProcess, Thing, iso_or_none, thing
+from bridge.store.graph import Named
+from bridge.sync.item import REMOVAL, TROUBLED, Outcome
+from bridge.sync.status import read_status
+
+_TARGET = "openmetadata"
+_COLUMNS = """
+kind, key, CASE WHEN settled < marked THEN 1 ELSE 0 END AS pending, outcome, reason, settled_at, since, due_at,
+attempts, remote_type, remote_name, ours, detail_json
+"""
+_TROUBLED = ", ".join(f"'{outcome}'" for outcome in TROUBLED)
+_WHICH = {
+    "troubled": f"outcome IN ({_TROUBLED})",
+    "pending": "settled < marked",
+    **{outcome.value: f"outcome = '{outcome}'" for outcome in Outcome},
+}
+_LISTED = f"""
+SELECT {_COLUMNS} FROM sync_item
+WHERE org_id = ?1 AND target = ?2 AND {{which}} AND (kind > ?3 OR kind = ?3 AND key > ?4)
+ORDER BY kind, key LIMIT ?5
+"""
+_OF = f"SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND key = ?3 ORDER BY kind"
+_EDGES = """
+SELECT e.from_key, e.job_key, e.ours, e.said_json, length(e.fingerprint) FROM sync_edge e
+WHERE e.org_id = ?1 AND e.target = ?2 AND e.into_key = ?3 ORDER BY e.from_key
+"""
+_OWN_MARK = "SELECT count(*) FROM dirty_mark WHERE org_id = ?1 AND target = ?2 AND key {among}"
+_MEMBERS = "SELECT dataset_id FROM ol_dataset WHERE org_id = ?1 AND class_id = ?2"
+
+Which = Literal[
+    "troubled", "pending", "pushed", "unchanged", "waiting", "unresolved", "dead", "dropped", "unwanted", "off"
+]
+
+
+class TargetStatus(msgspec.Struct, frozen=True):
+    """How far a target is."""
+
+    target: str
+    #: Whether the target is what the store says, as far as anybody has looked.
+    converged: bool
+    #: Since when the target is kept; null if it never was.
+    enabled_at: str | None
+    #: Why the target is left alone now, if it is, and since when.
+    trouble: str | None
+    trouble_at: str | None
+    #: Changes that nobody has looked at yet.
+    marks: int
+    #: Items that wait for their turn, how many of them failed before, since when the oldest waits, who is next.
+    pending: int
+    failing: int
+    oldest_pending_at: str | None
+    next_due_at: str | None
+    #: What became of items when they were last looked at, by kind.
+    outcomes: dict[str, dict[str, int]]
+
+
+class Entity(msgspec.Struct, frozen=True):
+    """What a thing is in the target, and whether it was made from here."""
+
+    type: str
+    name: str
+    ours: bool
+
+
+class SyncItem(msgspec.Struct, frozen=True):
+    """A thing that the target shall have, or the lineage into it, and what became of it."""
+
+    id: str
+    kind: str
+    about: Thing | None
+    #: Whether it waits for its turn; what is said below is then of the last time.
+    pending: bool
+    outcome: str | None
+    reason: str | None
+    settled_at: str | None
+    #: Since when it waits, or waited, and when it is tried next.
+    since: str | None
+    due_at: str | None
+    #: How often it failed in a row.
+    attempts: int
+    entity: Entity | None
+    #: What the target refused.
+    request: msgspec.Raw | None
+
+
+class SyncEdge(msgspec.Struct, frozen=True):
+    """An edge as it was last written: from what, by which job, how many of its columns."""
+
+    source: Thing
+    job: Thing | None
+    columns: int
+    #: Whether nobody else had written it.
+    ours: bool
+    #: Whether the server is known to have it like this.
+    sure: bool
+
+
+class SyncExplanation(msgspec.Struct, frozen=True):
+    """All that is known of a thing in a target."""
+
+    about: Thing
+    #: Whether changes wait that nobody has looked at.
+    marked: bool
+    items: list[SyncItem]
+    edges: list[SyncEdge]
+
+
+class Sync(Question[TargetStatus], frozen=True, kw_only=True):
+    """How far OpenMetadata is what the store says."""
+
+    path = "/sync"
+    answer = TargetStatus
+
+    def answered(self, view: View) -> TargetStatus:
+        """Count."""
+        found = read_status(view.db, view.org, _TARGET)
+        return TargetStatus(
+            target=_TARGET,
+            converged=found.converged,
+            enabled_at=iso_or_none(found.enabled_at),
+            trouble=found.trouble,
+            trouble_at=iso_or_none(found.trouble_at),
+            marks=found.marks,
+            pending=found.pending,
+            failing=found.failing,
+            oldest_pending_at=iso_or_none(found.oldest_pending_at),
+            next_due_at=iso_or_none(found.next_due_at),
+            outcomes=found.outcomes,
+        )
+
+
+class SyncItems(Question[Page[SyncItem]], frozen=True, kw_only=True):
+    """What OpenMetadata shall have, by what became of it: what a person must look at, unless another is asked for."""
+
+    path = "/sync/items"
+    answer = Page[SyncItem]
+    which: Annotated[Which, msgspec.Meta(description="`troubled` is `dead` and `unresolved`.")] = "troubled"
+    limit: Limit = 100
+    after: After = None
+
+    def answered(self, view: View) -> Page[SyncItem]:
+        """List them."""
+        kind, key = after(self.after, tuple[str, bytes]) or ("", b"")
+        sql = _LISTED.format(which=_WHICH[self.which])
+        rows = view.db.rows(sql, view.org, _TARGET, kind, key, self.limit + 1)
+        shown, following = page(rows, self.limit, lambda row: (row[0], bytes(row[1])))
+        return Page(_items(view, shown), following)
+
+
+class DatasetSync(AboutDataset[SyncExplanation], frozen=True, kw_only=True):
+    """What a dataset is in OpenMetadata, or why it is not there."""
+
+    path = "/sync"
+    answer = SyncExplanation
+
+    def answered(self, view: View) -> SyncExplanation:
+        """Look it up."""
+        dataset = self.dataset(view)
+        members = [member for (member,) in view.db.rows(_MEMBERS, view.org, dataset)]
+        return _explained(view, dataset, view.graph().dataset(dataset), members)
+
+
+class ProcessSync(AboutProcess[SyncExplanation], frozen=True, kw_only=True):
+    """What a job is in OpenMetadata, or why it is not there."""
+
+    path = "/sync"
+    answer = SyncExplanation
+
+    def answered(self, view: View) -> SyncExplanation:
+        """Look it up."""
+        job = self.job(view)
+        return _explained(view, job, view.graph().job(job), [job])
+
+
+def _explained(view: View, key: bytes, named: Named, members: Sequence[bytes]) -> SyncExplanation:
+    graph = view.graph()
+    rows = view.db.rows(_EDGES, view.org, _TARGET, key)
+    ids = {one for source, job, *_ in rows for one in (source, job) if one}
+    names = {**graph.jobs(ids), **graph.datasets(ids)}
+    edges = [
+        SyncEdge(
+            thing(source, names[source]),
+            thing(job, names[job]) if job else None,
+            len(msgspec.json.decode(said)[0].get("columnsLineage", ())),
+            bool(ours),
+            bool(known),
+        )
+        for source, job, ours, said, known in rows
+    ]
+    ((marks,),) = view.db.among(_OWN_MARK, sorted(members), view.org, _TARGET)
+    items = _items(view, view.db.rows(_OF, view.org, _TARGET, key))
+    return SyncExplanation(thing(key, named), bool(marks), items, edges)
+
+
+def _items(view: View, rows: Sequence[tuple[Any, ...]]) -> list[SyncItem]:
+    graph = view.graph()
+    keys = {row[1] for row in rows if row[0] != REMOVAL}
+    names = {**graph.datasets(keys), **graph.jobs(keys)}
+    return [_item(row, names.get(row[1])) for row in rows]
+
+
+def _item(row: tuple[Any, ...], named: Named | None) -> SyncItem:
+    kind, key, pending, outcome, reason, settled_at, since, due_at, attempts, type_, name, ours, detail = row
+    request = msgspec.json.decode(detail, type=dict[str, msgspec.Raw]).get("request") if detail else None
+    return SyncItem(
+        id=f"{kind}-{bytes(key).hex()}",
+        kind=kind,
+        about=thing(key, named) if named else None,
+        pending=bool(pending),
+        outcome=outcome,
+        reason=reason,
+        settled_at=iso_or_none(settled_at),
+        since=iso_or_none(since),
+        due_at=iso_or_none(due_at) if pending else None,
+        attempts=attempts,
+        entity=Entity(type_, name, bool(ours)) if name else None,
+        request=request,
+    )

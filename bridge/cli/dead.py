@@ -1,0 +1,119 @@
+"""`lineage-bridge dead`."""
+
+import json
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bridge.cli.escape import escape
+from bridge.cli.options import ApiKey, Asked, Config, Output, Url, print_answer
+from bridge.cli.queue import give_up, key_of, push_anew
+
+if TYPE_CHECKING:
+    from bridge.catalogue.syncing import SyncItem
+
+dead = typer.Typer(
+    name="dead",
+    help="What OpenMetadata refused, or has no place for: list it, show it, try it again, give it up.",
+    no_args_is_help=True,
+)
+_SHOWN_CHARACTERS = 12
+
+
+class Which(StrEnum):
+    """Which items are listed."""
+
+    troubled = "troubled"
+    dead = "dead"
+    unresolved = "unresolved"
+    dropped = "dropped"
+    waiting = "waiting"
+    pending = "pending"
+
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id, as `list` shows it, or its beginning.")]
+
+
+@dead.command("list")
+def list_dead(
+    which: Annotated[
+        Which, typer.Option(help="By what became of them; `troubled` are those refused or without a place.")
+    ] = Which.troubled,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many at most.")] = 100,
+    output: Annotated[Output, typer.Option(help="For people, or one JSON object.")] = Output.text,
+    config: Config = None,
+    url: Url = None,
+    api_key: ApiKey = None,
+) -> None:
+    """List what a person must look at, with the reason."""
+    from bridge.catalogue.syncing import SyncItems
+
+    found = Asked(config, url, api_key).ask(SyncItems(which=which.value, limit=limit))
+    print_answer(found, map(escape, map(_line, found.items)), as_json=output is Output.json)
+    if found.next is not None:
+        typer.echo(f"there are more than {limit}: see --limit", err=True)
+
+
+@dead.command("show")
+def show_dead(id_: Id, config: Config = None, url: Url = None, api_key: ApiKey = None) -> None:
+    """Print one of them with all that is known, and what was sent."""
+    item = _one(Asked(config, url, api_key), id_)
+    typer.echo(escape(_line(item)))
+    for key in ("since", "settled_at", "due_at", "attempts"):
+        if (value := getattr(item, key)) is not None:
+            typer.echo(f"  {key.replace('_', ' ')}: {value}")
+    if item.entity:
+        typer.echo(escape(f"  is the {item.entity.type} {item.entity.name}"))
+    if item.request is not None:
+        for line in json.dumps(json.loads(bytes(item.request)), indent=2, ensure_ascii=False).splitlines():
+            typer.echo(escape(line))
+
+
+@dead.command("retry")
+def retry_dead(
+    id_: Annotated[
+        str | None, typer.Argument(metavar="ID", help="The id, or its beginning; all that failed without.")
+    ] = None,
+    config: Config = None,
+) -> None:
+    """Let it be pushed anew at once."""
+    push_anew(config, [key_of(_one(Asked(config, None, None), id_).id)] if id_ else None)
+
+
+@dead.command("drop")
+def drop_dead(id_: Id, config: Config = None) -> None:
+    """Give it up: it is not tried again before it changes."""
+    item = _one(Asked(config, None, None), id_)
+    if item.outcome != "dead":
+        raise typer.BadParameter(
+            f"{item.id} is {item.outcome}, not dead: it finds its place by itself, or by a mapping"
+        )
+    give_up(config, key_of(item.id))
+    typer.echo(f"{item.id} is given up until it changes")
+
+
+def _line(item: "SyncItem") -> str:
+    about = f"{item.about.namespace} {item.about.name}" if item.about else (item.entity.name if item.entity else "")
+    short = f"{item.kind}-{item.id.partition('-')[2][:_SHOWN_CHARACTERS]}"
+    return f"{short}  {item.outcome or 'pending'}  {about}  {item.reason or ''}".rstrip()
+
+
+def _one(asked: Asked, prefix: str) -> "SyncItem":
+    found = [item for item in _everything(asked) if item.id.startswith(prefix.lower())]
+    if len(found) != 1:
+        raise typer.BadParameter(f"{len(found)} items have an id that begins with {prefix}: see `dead list`")
+    return found[0]
+
+
+def _everything(asked: Asked) -> "Iterator[SyncItem]":
+    from bridge.catalogue.syncing import SyncItems
+
+    cursor: str | None = None
+    while True:
+        page = asked.ask(SyncItems(limit=1_000, after=cursor))
+        yield from page.items
+        cursor = page.next
+        if cursor is None:
+            return

@@ -1,0 +1,158 @@
+"""`lineage-bridge sync`."""
+
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bridge.cli.escape import escape
+from bridge.cli.options import (
+    ApiKey,
+    Asked,
+    Config,
+    DatasetName,
+    DatasetNamespace,
+    Output,
+    Url,
+    load,
+    named,
+    print_answer,
+    print_json,
+)
+from bridge.cli.queue import key_of, push_anew
+from bridge.cli.sync_text import counted, explanation_lines, plan_lines, status_lines, tell_left
+
+if TYPE_CHECKING:
+    from bridge.catalogue.syncing import SyncExplanation
+    from bridge.sync.reconciler import Reconciler
+
+sync = typer.Typer(
+    name="sync", help="Brings OpenMetadata to what the store says, and tells how far it is.", no_args_is_help=True
+)
+
+
+@sync.callback(invoke_without_command=True)
+def push(
+    context: typer.Context,
+    once: Annotated[
+        bool,
+        typer.Option("--once", help="Push all that is due, and end: 0 when OpenMetadata is what the store says."),
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and do nothing.")] = False,
+    output: Annotated[Output, typer.Option(help="For people, or one JSON object.")] = Output.text,
+    config: Config = None,
+) -> None:
+    """Bring OpenMetadata to what the store says; `serve` does so all the time."""
+    if context.invoked_subcommand is not None:
+        return
+    if once is dry_run:
+        raise typer.BadParameter("say what to do: --once or --dry-run")
+    calls: Counter[str] = Counter()
+    reconciler = _open(config, calls)
+    try:
+        if dry_run:
+            steps = reconciler.plan()
+            counts = Counter(step.action for step in steps)
+            told = {"counts": dict(sorted(counts.items())), "steps": [step._asdict() for step in steps]}
+            print_answer(told, map(escape, plan_lines(steps, counts)), as_json=output is Output.json)
+        else:
+            _push(reconciler, calls, as_json=output is Output.json)
+    finally:
+        reconciler.close()
+
+
+@sync.command()
+def status(
+    output: Annotated[Output, typer.Option(help="For people, or one JSON object.")] = Output.text,
+    config: Config = None,
+    url: Url = None,
+    api_key: ApiKey = None,
+) -> None:
+    """Tell how far OpenMetadata is what the store says; asks the store only."""
+    from bridge.catalogue.syncing import Sync
+
+    found = Asked(config, url, api_key).ask(Sync())
+    print_answer(found, map(escape, status_lines(found)), as_json=output is Output.json)
+
+
+@sync.command()
+def explain(
+    namespace: DatasetNamespace,
+    name: DatasetName = None,
+    job: Annotated[bool, typer.Option("--job", help="It is a job, not a dataset.")] = False,
+    output: Annotated[Output, typer.Option(help="For people, or one JSON object.")] = Output.text,
+    config: Config = None,
+    url: Url = None,
+    api_key: ApiKey = None,
+) -> None:
+    """Tell what a dataset or job is in OpenMetadata, or why it is not there; asks the store only."""
+    found = _explained(Asked(config, url, api_key), namespace, name, job=job)
+    print_answer(found, map(escape, explanation_lines(found)), as_json=output is Output.json)
+
+
+@sync.command()
+def retry(
+    namespace: Annotated[
+        str | None,
+        typer.Argument(help="A dataset's namespace, or namespace and name in one; all that failed without."),
+    ] = None,
+    name: DatasetName = None,
+    job: Annotated[bool, typer.Option("--job", help="It is a job, not a dataset.")] = False,
+    config: Config = None,
+) -> None:
+    """Let a dataset or job be pushed anew at once, whatever is known of it; without a name, all that failed."""
+    found = _explained(Asked(config, None, None), namespace, name, job=job) if namespace else None
+    push_anew(config, None if found is None else [key_of(item.id) for item in found.items])
+
+
+def _explained(asked: Asked, namespace: str, name: str | None, *, job: bool) -> "SyncExplanation":
+    from bridge.catalogue.syncing import DatasetSync, ProcessSync
+
+    if not job:
+        return asked.ask(DatasetSync(**named(namespace, name)))
+    if name is None:
+        raise typer.BadParameter("a job is named by its namespace and name")
+    return asked.ask(ProcessSync(namespace=namespace, name=name))
+
+
+def _open(config: Config, calls: Counter[str]) -> "Reconciler":
+    settings = load(config)
+    from bridge.bootstrap import make_reconciler
+    from bridge.log import configure_log
+    from mappers.errors import ConfigError
+
+    if not settings.openmetadata.enabled:
+        raise ConfigError(
+            "openmetadata.enabled is false: set it to true, as configs/openmetadata.yaml does, and name --config"
+        )
+    configure_log(settings.log)
+    return make_reconciler(settings, lambda kind: calls.update([kind]))
+
+
+def _push(reconciler: "Reconciler", calls: Counter[str], *, as_json: bool) -> None:
+    from bridge.sync.once import push_all_due
+
+    reconciler.enable()
+    outcomes = push_all_due(reconciler)
+    found = reconciler.status()
+    if as_json:
+        print_json(
+            {
+                "converged": found.converged,
+                "trouble": found.trouble,
+                "pushed": dict(sorted(outcomes.items())),
+                "calls": dict(sorted(calls.items())),
+                "marks": found.marks,
+                "pending": found.pending,
+                "outcomes": found.outcomes,
+            }
+        )
+    else:
+        typer.echo(f"items: {counted(outcomes)}")
+        typer.echo(f"calls: {counted(calls)}")
+        tell_left(found)
+    if found.trouble:
+        typer.echo(escape(f"error: {found.trouble}"), err=True)
+        raise typer.Exit(3)
+    if not found.converged:
+        raise typer.Exit(1)

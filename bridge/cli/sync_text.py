@@ -1,0 +1,94 @@
+"""What `lineage-bridge sync` tells people."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from bridge.catalogue.syncing import SyncEdge, SyncExplanation, SyncItem, TargetStatus
+    from bridge.sync.status import SyncStatus
+    from bridge.sync.target import Step
+
+_SIGNS = {"create": "+", "change": "~", "use": "=", "delete": "-"}
+_MOST_STEPS = 1_000
+
+
+def counted(counts: Counter[str]) -> str:
+    """Give counts in a line."""
+    return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
+
+
+def tell_left(found: "SyncStatus") -> None:
+    """Say whether anything is left to do, and where it is listed."""
+    if found.converged:
+        typer.echo("OpenMetadata is what the store says")
+    if found.pending:
+        typer.echo(
+            f"{found.pending} wait, {found.failing} of them failed: see `lineage-bridge sync status`", err=True
+        )
+    if found.troubled:
+        typer.echo(f"{found.troubled} refused or without a place: see `lineage-bridge dead list`", err=True)
+
+
+def plan_lines(steps: "Sequence[Step]", counts: Counter[str]) -> Iterator[str]:
+    """Tell what would be done."""
+    shown = [step for step in steps if step.action not in {"leave", "unwanted"}]
+    for step in shown[:_MOST_STEPS]:
+        why = f"  ({step.reason})" if step.reason else ""
+        yield f"{_SIGNS.get(step.action, '!')} {step.action} {step.kind} {step.name}{why}"
+    if len(shown) > _MOST_STEPS:
+        yield f"... and {len(shown) - _MOST_STEPS} more: --output json has all"
+    yield f"plan: {counted(counts)}"
+
+
+def status_lines(found: "TargetStatus") -> Iterator[str]:
+    """Tell how far a target is."""
+    if found.enabled_at is None:
+        yield f"{found.target}: nothing was ever sent: set openmetadata.enabled, and `serve` or `sync --once`"
+        return
+    state = f"left alone since {found.trouble_at}: {found.trouble}" if found.trouble else "is asked"
+    yield f"{found.target} {state}"
+    if found.converged:
+        yield "  it is what the store says"
+    if found.marks:
+        yield f"  {found.marks} changes to be looked at"
+    if found.pending:
+        yield f"  {found.pending} wait, {found.failing} of them failed; the oldest since {found.oldest_pending_at}"
+        yield f"  the next is due at {found.next_due_at}"
+    for kind, of in sorted(found.outcomes.items()):
+        yield f"  {kind}: {counted(Counter(of))}"
+
+
+def explanation_lines(found: "SyncExplanation") -> Iterator[str]:
+    """Tell what a thing is in the target, or why it is not there."""
+    yield f"{found.about.namespace} {found.about.name}"
+    if found.marked:
+        yield "  changes of it are still to be looked at"
+    if not found.items:
+        yield "  it was never looked at: is openmetadata.enabled true, and does the service or `sync --once` run?"
+    for item in found.items:
+        yield from _item_lines(item)
+    for edge in found.edges:
+        yield _edge_line(edge)
+
+
+def _item_lines(item: "SyncItem") -> Iterator[str]:
+    yield f"  {item.kind}: {item.outcome or 'never pushed'}" + (f" at {item.settled_at}" if item.settled_at else "")
+    if item.entity:
+        whose = "made from here" if item.entity.ours else "made by others"
+        yield f"    is the {item.entity.type} {item.entity.name}, {whose}"
+    if item.reason:
+        yield f"    {item.reason}"
+    if item.pending:
+        failed = f", failed {item.attempts} times in a row" if item.attempts else ""
+        yield f"    waits since {item.since}, due at {item.due_at}{failed}"
+
+
+def _edge_line(edge: "SyncEdge") -> str:
+    by = f" by {edge.job.namespace} {edge.job.name}" if edge.job else ""
+    columns = f", {edge.columns} columns" if edge.columns else ""
+    shared = "" if edge.ours else ", shared with others"
+    doubt = "" if edge.sure else ", being written"
+    return f"  <- {edge.source.namespace} {edge.source.name}{by}{columns}{shared}{doubt}"
