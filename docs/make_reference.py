@@ -35,6 +35,7 @@ Times are texts in UTC with microseconds, ids are UUIDs. Every field is there in
 PRINTED = {
     "config show": "an object: `settings`, shaped as a configuration file; with `--origin` `origins`, by whole names",
     "doctor": "an object: `level`, the worst of all, and `findings` of `level`, `thing`, `found`, `remedy`",
+    "dead list": "the answer of {SyncItems}",
     "events": "a line for each of the `items` of {Events}",
     "explain": "the answer of {Explain}",
     "impact": "the answer of {Impact}",
@@ -43,6 +44,13 @@ PRINTED = {
     "runs": "a line for each of the `items` of {Runs}, or of {ProcessRuns} when a job is named",
     "search": "the answer of {Search}",
     "show": "the answer of {Dataset}, {Process} or {Run}",
+    "sync": (
+        "an object: `converged`, `trouble` (why OpenMetadata is left alone), `pushed` (items by what became of them), "
+        "`calls` by kind, `marks`, `pending`, `outcomes`; with `--dry-run` `counts` and `steps` of `action`, `kind`, "
+        "`name`, `reason`"
+    ),
+    "sync explain": "the answer of {DatasetSync} or {ProcessSync}",
+    "sync status": "the answer of {Sync}",
     "version": "an object: `version`, `python`, `store` (schema of the stores it makes), `spec` (of OpenLineage)",
 }
 _LINKS = {kind.__name__: f"[{kind.__name__}](#{kind.__name__.lower()})" for kind in QUESTIONS}

@@ -55,8 +55,9 @@ class Command(NamedTuple):
 
 
 def commands(of: typer.Typer = app, words: tuple[str, ...] = ()) -> Iterator[Command]:
-    """Give every command, each group before what is in it."""
-    yield Command(words, str(of.info.help), [], group=True)
+    """Give every command, each group before what is in it; one that does something by itself is a command, too."""
+    own = of.registered_callback.callback if of.registered_callback else None
+    yield Command(words, str(of.info.help), _parameters(own) if own else [], group=own is None)
     for one in of.registered_commands:
         callback = one.callback
         assert callback is not None
@@ -72,6 +73,8 @@ def _parameters(callback: Any) -> list[Parameter]:
     hints = get_type_hints(callback, include_extras=True)
     found = []
     for name, given in inspect.signature(callback).parameters.items():
+        if hints[name] is typer.Context:
+            continue
         hint, declared = get_args(hints[name])[:2]
         kind = next(one for one in (get_args(hint) if NoneType in get_args(hint) else [hint]) if one is not NoneType)
         several = get_origin(kind) is list

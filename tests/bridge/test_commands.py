@@ -54,6 +54,10 @@ ANSWERED = {
     ("doctor",): [],
     ("config", "show"): ["--origin"],
     ("openmetadata", "check"): [],
+    ("sync",): ["--once"],
+    ("sync", "status"): [],
+    ("sync", "explain"): ["db", "clean"],
+    ("dead", "list"): [],
 }
 
 
