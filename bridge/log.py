@@ -24,7 +24,7 @@ def configure_log(settings: LogSettings) -> None:
     structlog.configure(
         processors=[*shared, render],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),  # as it is then: it may be replaced
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=render, foreign_pre_chain=shared))

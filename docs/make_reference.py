@@ -45,7 +45,7 @@ PRINTED = {
     "search": "the answer of {Search}",
     "show": "the answer of {Dataset}, {Process} or {Run}",
     "sync": (
-        "an object: `converged`, `trouble` (why OpenMetadata is left alone), `pushed` (items by what became of them), "
+        "an object: `converged`, `trouble` (why it is left alone), `pushed` (items by what became of them), "
         "`calls` by kind, `marks`, `pending`, `outcomes`; with `--dry-run` `counts` and `steps` of `action`, `kind`, "
         "`name`, `reason`"
     ),

@@ -1,10 +1,12 @@
 """Commands asked in this process, on a store of the events that a test names."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+import structlog
 from typer.testing import CliRunner, Result
 
 from bridge.cli.main import app as command
@@ -25,7 +27,17 @@ def url_of(folder: Path, *events: Json) -> str:
 
 
 @pytest.fixture
-def ask(tmp_path: Path) -> Ask:
+def log() -> Iterator[None]:
+    """Take back what a command did to the log of this process."""
+    root = logging.getLogger()
+    before = root.handlers[:], root.level
+    yield
+    structlog.reset_defaults()
+    root.handlers[:], root.level = before
+
+
+@pytest.fixture
+def ask(tmp_path: Path, log: None) -> Ask:
     def asked(words: str | list[str], *events: Json) -> Result:
         given = {"LINEAGE_BRIDGE__STORE__URL": url_of(tmp_path, *events)}
         listed = words.split() if isinstance(words, str) else words
