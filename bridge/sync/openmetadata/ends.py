@@ -1,6 +1,7 @@
 """The ends of edges: entities of the target, with their columns by the names that jobs give them."""
 
 from collections.abc import Collection, Iterable
+from typing import Any
 
 from bridge.store.database import Database
 from bridge.sync.datasets import read_datasets
@@ -32,6 +33,11 @@ class Ends:
         """Give the entity of a dataset or job, if it is in the target."""
         item = self.datasets.get(key) or self.jobs.get(key)
         return item.remote if item else None
+
+    def shape(self, key: bytes) -> Any:
+        """Give what changes whenever the columns of an entity do."""
+        item = self.datasets.get(key)
+        return (item.detail.get("shape"), item.detail.get("columns")) if item else None
 
     def end(self, key: bytes) -> End:
         """Give an entity that is in the target with its columns."""

@@ -155,7 +155,7 @@ class Entities:
                 lost = TargetBusy(f"the server took {name}, but does not have it", _NOT_FOUND)
                 yield resolved.failed(lost, one.body)
                 continue
-            detail = {"description": one.body.get("description"), "shape": _shape(one.body)}
+            detail = {"description": one.body.get("description"), "shape": _shape(one)}
             notes = "; ".join(filter(None, (one.note, *resolved.wanted.notes))) or None
             yield _settled(resolved, there[name], detail, notes, ours=True)
 
@@ -198,6 +198,9 @@ def _row_error(said: str) -> LineageBridgeError:
     return TargetBusy(said, _NOT_FOUND) if "not found" in said else TargetRefused(said, _REFUSED)
 
 
-def _shape(body: Entity) -> str:
-    """Hash the names of the columns: where they change, edges between them must be written again."""
-    return fingerprint(sorted(column_paths(body))).hex()
+def _shape(update: Update) -> str:
+    """Give what changes whenever the columns on the server do: edges between them must be written again then."""
+    before = update.resolved.wanted.item.detail.get("shape")
+    return (
+        before if before and not update.reshaped else fingerprint([sorted(column_paths(update.body)), before]).hex()
+    )

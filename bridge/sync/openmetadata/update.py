@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from bridge.sync.openmetadata.directory import column_paths
 from bridge.sync.openmetadata.resolution import Resolved
 from connectors.openmetadata.calls import Entity
 from connectors.openmetadata.client import OpenMetadata
@@ -18,6 +19,8 @@ class Update(NamedTuple):
     resolved: Resolved
     body: Entity
     note: str | None = None
+    #: Whether it takes other columns than it has: the server forgets what edges say of those that go.
+    reshaped: bool = True
 
 
 def read(client: OpenMetadata, resolved: Resolved) -> Entity | None:
@@ -40,7 +43,8 @@ def update(client: OpenMetadata, resolved: Resolved, *, with_columns: bool) -> U
                 raise
             continue
         known = own.body if with_columns else {key: own.body[key] for key in own.body if key not in _COLUMNS}
-        return Update(resolved, carried(own.collection, known, entity), note)
+        body = carried(own.collection, known, entity)
+        return Update(resolved, body, note, set(column_paths(body)) != set(column_paths(entity)))
     raise TargetRefused(f"{own.fqn} was changed by others each time that it was to be changed", _CHANGED_MEANWHILE)
 
 
