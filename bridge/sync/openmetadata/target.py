@@ -75,10 +75,9 @@ class OpenMetadataTarget:
         for kind in ("dataset", "job"):
             wanted, settled = self._wanted(kind, [item for item in items if item.kind == kind])
             planned, others, named = self._entities.plan(wanted)
-            steps += planned
-            steps += self._steps([*others, *settled])
+            steps += sorted([*planned, *self._steps([*others, *settled])], key=_by_name)
             made |= named
-        steps += self._lineages.plan([item for item in items if item.kind == "lineage"], made)
+        steps += sorted(self._lineages.plan([item for item in items if item.kind == "lineage"], made), key=_by_name)
         for item in items:
             if item.kind == REMOVAL and item.remote and self._removals.is_alone(item):
                 steps.append(Step("delete", item.remote.type, item.remote.name))
@@ -122,6 +121,10 @@ class OpenMetadataTarget:
         """End the threads, and close the connections."""
         self._pool.shutdown()
         self._client.close()
+
+
+def _by_name(step: Step) -> str:
+    return step.name
 
 
 def _without_remote(settled: Settled) -> Settled:

@@ -1,0 +1,180 @@
+"""What `sync` and `dead` do and print, against a stand-in of OpenMetadata."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from bridge.cli.main import app as command
+from bridge.store.sqlite import SqliteDatabase
+from tests.bridge.conftest import url_of
+from tests.factories import Json, columns, dataset, done, field, run_event, schema
+from tests.standins.openmetadata import OpenMetadata, failing_rows
+from tests.stores import Store
+
+COPY = run_event(
+    inputs=[dataset("a", schema=schema("k"))],
+    outputs=[dataset("t", schema=schema("k"), columnLineage=columns({"k": [field("a", "k", done())]}))],
+)
+PLAN = """\
++ create tables warehouse.d.s.a
++ create tables warehouse.d.s.t
++ create pipelines lineage_bridge.jobs/job
++ create edge warehouse.d.s.a -> warehouse.d.s.t
+plan: create 4
+"""
+PUSHED = """\
+items: pushed 4, unchanged 2
+calls: bulk 2, get 10, get edge 2, put 4, put edge 1, version 1
+OpenMetadata is what the store says
+"""
+STATUS = """\
+openmetadata is asked
+  it is what the store says
+  dataset: pushed 2
+  job: pushed 1
+  lineage: pushed 1, unchanged 2
+"""
+EXPLAINED = """\
+db t
+  dataset: pushed at 2026
+    is the table warehouse.d.s.t, made from here
+  lineage: pushed at 2026
+  <- db a by jobs job, 1 columns
+"""
+
+
+class Shell:
+    """Commands on one store, with a stand-in that the settings name."""
+
+    def __init__(self, folder: Path, standin: OpenMetadata, *events: Json) -> None:
+        self.standin = standin
+        self._path = folder / "store.db"
+        of = "LINEAGE_BRIDGE__OPENMETADATA__"
+        self.given = {
+            "LINEAGE_BRIDGE__STORE__URL": url_of(folder, *events),
+            f"{of}ENABLED": "true",
+            f"{of}SERVER__HOST": standin.url,
+            f"{of}AUTH__JWT_TOKEN": standin.bot_token,
+            f"{of}MAPPINGS": json.dumps(
+                [{"namespace": "db", "service": "warehouse", "database": "d", "schema": "s"}]
+            ),
+            f"{of}RETRY_CONFIG__BACKOFF_SECONDS": "0.01",
+        }
+
+    def __call__(self, words: str, **given: str) -> Result:
+        env = self.given | {f"LINEAGE_BRIDGE__OPENMETADATA__{name}": value for name, value in given.items()}
+        return CliRunner(env=env).invoke(command, words.split())
+
+    def apply(self, *events: Json) -> None:
+        with closing(SqliteDatabase.writing(self._path)) as db:
+            Store(db=db).apply_each(*events)
+
+
+@pytest.fixture
+def shell(tmp_path: Path, log: None) -> Iterator[Shell]:
+    with OpenMetadata() as standin:
+        yield Shell(tmp_path, standin, COPY)
+
+
+def short(text: str) -> str:
+    """Cut times to their year."""
+    return "\n".join(line.partition(" at 2026")[0] + " at 2026" * (" at 2026" in line) for line in text.split("\n"))
+
+
+def test_a_plan_is_printed_and_nothing_written(shell: Shell) -> None:
+    done = shell("sync --dry-run")
+    assert (done.exit_code, done.stdout) == (0, PLAN)
+    assert {seen.method for seen in shell.standin.requests} == {"GET"}
+    assert shell("sync status").stdout.startswith("openmetadata: nothing was ever sent")
+
+
+def test_what_is_due_is_pushed_and_counted(shell: Shell) -> None:
+    done = shell("sync --once")
+    assert (done.exit_code, done.stdout) == (0, PUSHED)
+    assert shell("sync status").stdout == STATUS
+    assert short(shell("sync explain db t").stdout) == EXPLAINED
+    assert shell("sync --dry-run").stdout == "plan: none\n"
+
+
+def test_a_second_push_calls_nobody(shell: Shell) -> None:
+    shell("sync --once")
+    told = json.loads(shell("sync --once --output json").stdout)
+    assert (told["converged"], told["calls"], told["pushed"]) == (True, {}, {})
+
+
+def test_what_is_refused_is_listed_shown_and_tried_again(shell: Shell) -> None:
+    shell.standin.faults.next(failing_rows("t", message="Too odd"), path="/tables/bulk")
+    done = shell("sync --once")
+    assert (done.exit_code, done.stderr.splitlines()) == (
+        1,
+        ["1 refused or without a place: see `lineage-bridge dead list`"],
+    )
+    (line,) = shell("dead list").stdout.splitlines()
+    id_, outcome, *_ = line.split()
+    assert (outcome, "Too odd" in line) == ("dead", True)
+    assert '"name": "t"' in shell(f"dead show {id_}").stdout
+    assert shell("dead retry").stdout.startswith("1 to be pushed anew")
+    assert shell("sync --once").exit_code == 0
+    assert shell("dead list").stdout == ""
+
+
+def test_what_is_given_up_is_tried_again_only_when_it_changes(shell: Shell) -> None:
+    shell.standin.faults.next(failing_rows("t"), path="/tables/bulk")
+    shell("sync --once")
+    (id_,) = (line.split()[0] for line in shell("dead list").stdout.splitlines())
+    assert shell(f"dead drop {id_}").exit_code == 0
+    assert (shell("sync --once").exit_code, shell("dead list").stdout) == (0, "")
+    shell.apply(run_event(second=9, run=2, outputs=[dataset("t", schema=schema("k", "v"))]))
+    shell("sync --once")
+    assert ("table", "warehouse.d.s.t") in shell.standin.state()["entities"]
+
+
+def test_what_has_no_place_is_listed_with_the_reason_and_finds_it_on_retry(shell: Shell) -> None:
+    done = shell("sync --once", CREATE="nothing")
+    assert done.exit_code == 1
+    listed = shell("dead list").stdout
+    assert "unresolved  db t  warehouse.d.s.t is not in OpenMetadata" in listed
+    assert shell("sync retry db t").stdout.startswith("2 to be pushed anew")
+    shell("sync --once")
+    assert ("table", "warehouse.d.s.t") in shell.standin.state()["entities"]
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "said"),
+    [
+        ({"ENABLED": "false"}, 2, "error: openmetadata.enabled is false"),
+        ({"SERVER__HOST": "http://127.0.0.1:1"}, 3, "error: http://127.0.0.1:1 does not answer"),
+        ({"AUTH__JWT_TOKEN": "not-a-token"}, 3, "Invalid token"),
+    ],
+)
+def test_what_stops_a_push_is_told(shell: Shell, given: dict[str, str], code: int, said: str) -> None:
+    env = shell.given | {f"LINEAGE_BRIDGE__OPENMETADATA__{name}": value for name, value in given.items()}
+    done = subprocess.run(
+        [sys.executable, "-m", "bridge", "sync", "--once"], env=env, capture_output=True, check=False
+    )
+    assert (done.returncode, said in done.stderr.decode()) == (code, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("sync explain db nothing", "no dataset 'nothing' in namespace 'db'"),
+        ("sync explain db --job", "a job is named by its namespace and name"),
+        ("dead show nothing", "0 items have an id that begins with nothing"),
+        ("sync --output json", "say what to do: --once or --dry-run"),
+    ],
+)
+def test_what_is_not_there_is_told(shell: Shell, words: str, said: str) -> None:
+    done = shell(words)
+    assert (done.exit_code != 0, said in done.stderr) == (True, True)
+
+
+def test_a_job_is_explained_too(shell: Shell) -> None:
+    shell("sync --once")
+    assert "is the pipeline lineage_bridge.jobs/job, made from here" in shell("sync explain jobs job --job").stdout
