@@ -1,0 +1,107 @@
+"""The target that the service keeps: soon what the store says, and nobody's trouble when it cannot be."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bridge.api import syncing
+from bridge.bootstrap import open_store
+from bridge.settings import Settings
+from bridge.sync.reconciler import Reconciler
+from bridge.sync.status import SyncStatus, read_status
+from mappers.errors import StoreFull
+from tests.api.service import Running, settings_for
+from tests.api.test_tailing import until
+from tests.factories import dataset, run_event
+from tests.standins.openmetadata import OpenMetadata, error
+
+
+@pytest.fixture
+def standin(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenMetadata]:
+    monkeypatch.setattr(syncing, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(syncing, "_RETRY_SECONDS", 0.01)
+    with OpenMetadata() as running:
+        yield running
+
+
+def settings_with(folder: Path, standin: OpenMetadata, *, enabled: bool = True) -> Settings:
+    return settings_for(
+        folder,
+        openmetadata={
+            "enabled": enabled,
+            "server": {"host": standin.url},
+            "auth": {"jwt_token": standin.bot_token},
+            "mappings": [{"namespace": "db", "service": "warehouse", "database": "d", "schema": "s"}],
+            "retry_config": {"backoff_seconds": 0.01, "max_attempts": 1},
+        },
+    )
+
+
+def status(settings: Settings) -> SyncStatus:
+    with closing(open_store(settings)) as db:
+        return read_status(db, settings.org, "openmetadata")
+
+
+def is_there(standin: OpenMetadata, name: str) -> bool:
+    return ("table", f"warehouse.d.s.{name}") in standin.state()["entities"]
+
+
+def test_what_was_taken_is_there_soon(tmp_path: Path, standin: OpenMetadata) -> None:
+    with Running(settings_with(tmp_path, standin)) as api:
+        assert api.post(run_event(outputs=[dataset("made")])).status_code == 201
+        api.run(until(lambda: is_there(standin, "made")))
+        api.run(until(lambda: status(api.settings).converged))
+        assert api.get("/api/v1/sync").json()["converged"]
+
+
+def test_what_was_there_before_it_was_enabled_is_sent_too(tmp_path: Path, standin: OpenMetadata) -> None:
+    settings = settings_with(tmp_path, standin)
+    with Running(settings.model_copy(update={"openmetadata": type(settings.openmetadata)()})) as api:
+        api.post(run_event(outputs=[dataset("old")]))
+    with Running(settings) as api:
+        api.run(until(lambda: is_there(standin, "old")))
+
+
+def test_nothing_is_sent_nor_marked_once_it_is_not_enabled_any_more(tmp_path: Path, standin: OpenMetadata) -> None:
+    settings = settings_with(tmp_path, standin)
+    with Running(settings) as api:
+        api.run(until(lambda: status(settings).enabled_at is not None))
+    with Running(settings.model_copy(update={"openmetadata": type(settings.openmetadata)()})) as api:
+        api.run(until(lambda: status(settings).enabled_at is None))
+        api.post(run_event(outputs=[dataset("unsent")]))
+        assert api.get("/api/v1/sync").json()["marks"] == 0
+    assert not is_there(standin, "unsent")
+
+
+def test_a_server_that_is_down_is_told_and_asked_again(
+    tmp_path: Path, standin: OpenMetadata, capsys: pytest.CaptureFixture[str]
+) -> None:
+    standin.faults.next(error(503, "Starting"), times=5)
+    with Running(settings_with(tmp_path, standin)) as api:
+        assert api.post(run_event(outputs=[dataset("made")])).status_code == 201
+        api.run(until(lambda: "Starting" in (status(api.settings).trouble or "")))
+        api.run(until(lambda: is_there(standin, "made")))
+        api.run(until(lambda: status(api.settings).trouble is None))
+    said = capsys.readouterr().out
+    assert (said.count("the target is left alone") >= 1, "the target answers" in said) == (True, True)
+
+
+def test_a_failure_is_logged_and_tried_again_and_no_trouble_of_the_intake(
+    tmp_path: Path, standin: OpenMetadata, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failures = iter([StoreFull("no room"), ArithmeticError("a fault of ours")])
+    whole = Reconciler.round
+
+    def sometimes(reconciler: Reconciler, *words: object) -> object:
+        if (failure := next(failures, None)) is not None:
+            raise failure
+        return whole(reconciler, *words)
+
+    monkeypatch.setattr(Reconciler, "round", sometimes)
+    with Running(settings_with(tmp_path, standin)) as api:
+        assert api.post(run_event(outputs=[dataset("made")])).status_code == 201
+        api.run(until(lambda: is_there(standin, "made")))
+    said = capsys.readouterr().out
+    assert (said.count("] syncing stopped"), "no room" in said, "a fault of ours" in said) == (2, True, True)
