@@ -30,6 +30,7 @@ from bridge.sync.reconciler import Reconciler
 from bridge.sync.worker import Heartbeat, Worker
 from connectors.http import HttpSession, Timeouts
 from connectors.openlineage.http import EventClient
+from connectors.openmetadata import models
 from connectors.openmetadata.client import OpenMetadata
 from connectors.openmetadata.pace import Pace
 from connectors.openmetadata.token import FixedToken, Token, client_token, file_token, login_token
@@ -123,6 +124,7 @@ def make_openmetadata(
         attempts=settings.retry_config.max_attempts,
         concurrency=settings.concurrency,
         pace=Pace(settings.rate),
+        check=models.check,
     )
 
 

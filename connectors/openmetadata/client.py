@@ -19,6 +19,9 @@ _BULK_SECONDS = 120.0
 _PAGE = 500
 _CREATED = 201
 
+#: Tells what is wrong with a body for a collection, before it is sent.
+Check = Callable[[str, Entity], str | None]
+
 
 class Written(NamedTuple):
     """What a write did, in the server's own word: what it answers repeats what was sent, not what it keeps."""
@@ -55,7 +58,9 @@ class OpenMetadata:
         concurrency: int = 8,
         pace: Pace | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        check: Check = lambda *_: None,
     ) -> None:
+        self._check = check
         self._calls = Calls(
             session, token, counted, attempts=attempts, concurrency=concurrency, pace=pace, sleep=sleep
         )
@@ -103,6 +108,8 @@ class OpenMetadata:
 
     def put(self, collection: str, body: Entity) -> Written:
         """Make an entity or bring it up to date; what is left out of the body may be wiped."""
+        if wrong := self._wrong(collection, body):
+            raise TargetRefused(wrong, 0)
         answer = self._calls.ask("put", "PUT", f"/{collection}", body=body)
         told = answer.headers.get("x-openmetadata-change", "")
         created = answer.status == _CREATED
@@ -116,6 +123,16 @@ class OpenMetadata:
         """
         if not self.features().bulk:
             return [Row(place, self._refused(collection, body)) for place, body in enumerate(bodies)]
+        wrong = [self._wrong(collection, body) for body in bodies]
+        sent = [body for body, why in zip(bodies, wrong, strict=True) if why is None]
+        failed = self._put_all(collection, sent, name) if sent else {}
+        return [
+            Row(place, why or failed.get(name(body)))
+            for place, (body, why) in enumerate(zip(bodies, wrong, strict=True))
+        ]
+
+    def _put_all(self, collection: str, bodies: Sequence[Entity], name: Callable[[Entity], str]) -> dict[str, str]:
+        """Send a bulk; gives the rows that were refused, by their names, with the reasons."""
         answer = self._calls.ask(
             "bulk", "PUT", f"/{collection}/bulk", body=bodies, seconds=_BULK_SECONDS, again_unanswered=False
         )
@@ -125,7 +142,11 @@ class OpenMetadata:
             failed[name(request) if isinstance(request, dict) else str(request)] = str(
                 row.get("message") or "refused"
             )
-        return [Row(place, failed.get(name(body))) for place, body in enumerate(bodies)]
+        return failed
+
+    def _wrong(self, collection: str, body: Entity) -> str | None:
+        why = self._check(collection, body)
+        return why and f"not sent, for OpenMetadata's own models refuse it: {why}"
 
     def _refused(self, collection: str, body: Entity) -> str | None:
         try:
@@ -166,7 +187,10 @@ class OpenMetadata:
     def put_edge(self, source: tuple[str, str], target: tuple[str, str], details: Entity) -> None:
         """Write the edge between two entities, each given by type and id; it replaces whatever edge there was."""
         ends = {"fromEntity": _reference(*source), "toEntity": _reference(*target)}
-        self._calls.ask("put edge", "PUT", "/lineage", body={"edge": {**ends, "lineageDetails": details}})
+        body = {"edge": {**ends, "lineageDetails": details}}
+        if wrong := self._wrong("lineage", body):
+            raise TargetRefused(wrong, 0)
+        self._calls.ask("put edge", "PUT", "/lineage", body=body)
 
     def get_edge(self, source_id: str, target_id: str) -> Entity | None:
         """Read what the server keeps of an edge; None when there is none."""

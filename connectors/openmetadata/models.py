@@ -44,8 +44,9 @@ _MOST_CHARACTERS = 200
 _lock = RLock()
 
 
+@cache
 def available() -> bool:
-    """Tell whether bodies can be checked here."""
+    """Tell whether bodies can be checked here; looked at once."""
     try:
         _model("databases")
     except MissingPart:
@@ -60,6 +61,11 @@ def refused(collection: str, body: object) -> str | None:
     except ValidationError as error:
         return _told(error)
     return None
+
+
+def check(collection: str, body: object) -> str | None:
+    """As `refused`, where the models are installed; elsewhere nothing is refused."""
+    return refused(collection, body) if collection in CHECKED and available() else None
 
 
 def _told(error: ValidationError) -> str:

@@ -231,3 +231,21 @@ def test_a_login_that_gives_no_token_is_told(standin: OpenMetadata, answer: http
     session = HttpSession("http://om", transport=httpx.MockTransport(lambda _: answer))
     with pytest.raises(TargetLocked, match="http://om"):
         client(standin, login_token(session, "a@b.c", "secret")).who()
+
+
+def test_what_the_models_refuse_is_told_and_not_sent(standin: OpenMetadata) -> None:
+    wrong = {"tables": "columns: none of its values", "lineage": "edge: missing"}
+    checked = Client(
+        HttpSession(standin.url),
+        FixedToken(standin.bot_token),
+        check=lambda collection, body: wrong.get(collection) if body.get("name") != "good" else None,
+    )
+    _OPENED.append(checked)
+    why = "not sent, for OpenMetadata's own models refuse it: columns: none of its values"
+    rows = checked.put_bulk("tables", [table("bad"), table("worse")], lambda body: body["name"])
+    assert [(row.place, row.error) for row in rows] == [(0, why), (1, why)]
+    with pytest.raises(TargetRefused, match="columns: none of its values"):
+        checked.put("tables", table("bad"))
+    with pytest.raises(TargetRefused, match="edge: missing"):
+        checked.put_edge(("table", "1"), ("table", "2"), {})
+    assert {seen.method for seen in standin.requests} == {"GET"}
