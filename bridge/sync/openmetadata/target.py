@@ -63,8 +63,9 @@ class OpenMetadataTarget:
         if kind == REMOVAL:
             return Pushed(self._removals.push(items))
         wanted, settled = self._wanted(kind, items)
-        results = [_without_remote(one) for one in settled] + self._entities.push(wanted)
-        left = [remote for one in results if isinstance(one, Settled) and (remote := _left(one))]
+        given_up, begun = self._entities.given_up([_without_remote(one) for one in settled])
+        results = given_up + self._entities.push(wanted)
+        left = begun + [remote for one in results if isinstance(one, Settled) and (remote := _left(one))]
         return Pushed(results, marked=self._followed(kind, results), left=left)
 
     def plan(self, items: Sequence[Item]) -> list[Step]:
