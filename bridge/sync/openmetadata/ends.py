@@ -1,6 +1,7 @@
 """The ends of edges: entities of the target, with their columns by the names that jobs give them."""
 
 from collections.abc import Collection, Iterable
+from typing import Any
 
 from bridge.store.database import Database
 from bridge.sync.datasets import read_datasets
@@ -39,6 +40,11 @@ class Ends:
         assert remote is not None  # noqa: S101 - only what is there is asked for
         columns = self._columns.get(key, {}) if remote.type in _WITH_COLUMNS else {}
         return End(remote.name, columns)
+
+    def shape(self, key: bytes) -> Any:
+        """Give what is known of the columns that an entity has over there: where it changes, edges lose theirs."""
+        item = self.datasets.get(key)
+        return [item.detail.get(known) for known in ("shape", "columns")] if item else None
 
 
 def _matched(names: dict[str, tuple[str, ...]], item: Item) -> dict[str, tuple[str, ...]]:

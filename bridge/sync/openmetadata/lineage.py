@@ -156,7 +156,7 @@ class Lineages:
         said = details(told.columns, edge.sql, description, pipeline)
         from_remote, into_remote = ends.remote(from_key), ends.remote(into_key)
         assert from_remote is not None and into_remote is not None  # noqa: S101, PT018 - looked at by the caller
-        shapes = (sorted(source.columns.items()), sorted(into.columns.items()))
+        shapes = (ends.shape(from_key), ends.shape(into_key))
         mark = fingerprint([said, from_remote, into_remote, shapes if told.columns else None])
         notes = tuple(f"there is no column {name}, so it has no lineage" for name in told.unknown)
         return WantedEdge(into_key, from_key, into_remote, from_remote, edge.job, said, mark, notes)
