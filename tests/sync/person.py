@@ -58,7 +58,7 @@ class Person:
         self.put("pipelineService", name=service, serviceType="Airflow")
         return self.put("pipeline", name=name, service=service)
 
-    def put_edge(self, source: str, target: str, **details: Any) -> None:
+    def put_edge(self, source: str, target: str, /, **details: Any) -> None:
         """Write the edge between two tables; a pipeline is given by its name."""
         if "pipeline" in details:
             pipeline = self.find("pipeline", details["pipeline"])
