@@ -95,7 +95,9 @@ class _Rows:
     def _read_jobs(self) -> None:
         self.jobs = {}
         self.kinds = {}
-        for job, name, integration, kind in self._store.rows("SELECT job_id, name, integration, job_type FROM ol_job"):
+        for job, name, integration, kind in self._store.rows(
+            "SELECT job_id, name, integration, job_type FROM ol_job"
+        ):
             self.jobs[job] = name
             self.kinds[job] = (integration, kind)
         self.above: dict[bytes, set[bytes]] = {job: set() for job in self.jobs}
@@ -146,7 +148,9 @@ class _Rows:
         edges: dict[tuple[str, str], Edge] = {}
         for (target, source), words in said.items():
             if source is None:
-                named = {self._folded(one) for (into, of), many in said.items() if into == target and of for one in many}
+                named = {
+                    self._folded(one) for (into, of), many in said.items() if into == target and of for one in many
+                }
                 starts = {self._folded(one) for one in words} - named
                 edges |= {
                     (self.pipelines[job], self.tables[target]): Edge(None, None, frozenset())

@@ -38,9 +38,7 @@ class Person:
     def patch(self, type_: str, name: str, changes: Json) -> None:
         """Set what these JSON pointers name."""
         operations = [{"op": "add", "path": path, "value": value} for path, value in changes.items()]
-        self.ask(
-            "PATCH", f"{_PATHS[type_]}/{self.find(type_, name).id}", operations, "application/json-patch+json"
-        )
+        self.ask("PATCH", f"{_PATHS[type_]}/{self.find(type_, name).id}", operations, "application/json-patch+json")
 
     def put(self, type_: str, **body: Any) -> Json:
         return self.ask("PUT", _PATHS[type_], body)

@@ -163,7 +163,7 @@ def assert_same_end(before: list[make.Json], after: list[make.Json], strike: Cal
             missed = strike(synced, at)
             synced.converge()
             assert_as_modelled(synced)
-            assert not [item for item in synced.items.pending(REMOVAL)]
+            assert synced.items.pending(REMOVAL) == []
         if missed:
             return
         assert at < 400

@@ -16,7 +16,12 @@ W = "warehouse.d.s."
 T, A = W + "t", W + "a"
 PII = {"tagFQN": "PII.Sensitive", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
 GOLD = {
-    "tagLabel": {"tagFQN": "Certification.Gold", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+    "tagLabel": {
+        "tagFQN": "Certification.Gold",
+        "source": "Classification",
+        "labelType": "Manual",
+        "state": "Confirmed",
+    }
 }
 
 
@@ -43,7 +48,9 @@ UPSTREAM = {
         run_event(
             second=5,
             run=2,
-            outputs=[dataset("t", schema=facet(fields=[{"name": "k", "type": "long"}, {"name": "v", "type": "string"}]))],
+            outputs=[
+                dataset("t", schema=facet(fields=[{"name": "k", "type": "long"}, {"name": "v", "type": "string"}]))
+            ],
         ),
         {"k", "v"},
     ),
