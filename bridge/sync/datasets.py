@@ -46,6 +46,8 @@ class StoredDataset(NamedTuple):
     description: str | None
     format: str | None
     columns: tuple[StoredColumn, ...]
+    #: The keys of all its names, under which it may have been known before they belonged together.
+    members: frozenset[bytes] = frozenset()
 
 
 def read_datasets(db: Database, org: str, classes: Collection[bytes]) -> dict[bytes, StoredDataset]:
@@ -60,10 +62,11 @@ def read_datasets(db: Database, org: str, classes: Collection[bytes]) -> dict[by
         columns.setdefault(class_id, []).append(StoredColumn(*column))
     found = {}
     for class_id, members in names.items():
+        keys = frozenset(members)
         own = members.pop(class_id)
         others = tuple(sorted(members.values()))
         description, format_ = about[class_id]
-        found[class_id] = StoredDataset(*own, others, description, format_, tuple(columns.get(class_id, ())))
+        found[class_id] = StoredDataset(*own, others, description, format_, tuple(columns.get(class_id, ())), keys)
     return found
 
 

@@ -103,7 +103,7 @@ def read_consumption(
     db: Database, org: str, rule: FoldingRule, jobs: Collection[bytes]
 ) -> dict[bytes, list[StoredEdge]]:
     """Read what jobs read that are not known to write anything: it leads into the jobs themselves."""
-    leaves = _leaves(db, org, rule, jobs)
+    leaves = read_leaves(db, org, rule, jobs)
     everything = sorted({leaf for found in leaves.values() for leaf in found})
     writing = {job for (job,) in db.among(_WRITES, everything, org)}
     reads: dict[bytes, set[bytes]] = {}
@@ -118,7 +118,7 @@ def read_consumption(
     }
 
 
-def _leaves(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:
+def read_leaves(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:
     """Find the jobs that are shown as each of these: itself, and actions one or two levels beneath it."""
     wanted = set(jobs)
     beneath = set(db.among(_BENEATH, sorted(wanted), org))

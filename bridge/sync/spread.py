@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from bridge.store.database import Database
 from bridge.store.marks import is_enabled
+from bridge.sync.item import Outcome
 from bridge.sync.items import Items
 from mappers.canonical.identity import digest
 from mappers.folding import is_action
@@ -35,6 +36,11 @@ SELECT DISTINCT target_id FROM lineage_edge
 WHERE org_id = ?1 AND source_id {among} AND edge_role = 'PRODUCES' AND target_type = 'dataset'
 """
 _SPOKEN_OF = "SELECT DISTINCT target_id FROM column_head WHERE org_id = ?1 AND job_id {among}"
+_WRITERS = """
+SELECT DISTINCT e.source_id FROM ol_dataset d
+JOIN lineage_edge e ON e.org_id = d.org_id AND e.target_id = d.dataset_id AND e.edge_role = 'PRODUCES'
+WHERE d.org_id = ?1 AND d.class_id {among} AND e.target_type = 'dataset'
+"""
 _FOLDS = "SELECT key, fold FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = 'job' AND key {among}"
 _SET_FOLD = "UPDATE sync_item SET fold = ?4 WHERE org_id = ?1 AND target = ?2 AND kind = 'job' AND key = ?3"
 
@@ -101,11 +107,23 @@ class Spreader:
         class_of = dict(self._db.among(_CLASSES, sorted(touched.into | touched.datasets), self._org))
         found = {("dataset", class_id) for class_id in class_of.values()}
         found |= {("lineage", class_of[dataset]) for dataset in touched.into if dataset in class_of}
-        absorbed = {dataset for dataset, class_id in class_of.items() if dataset != class_id}
-        for dataset in self._items.of("dataset", absorbed):  # it was a dataset of its own
-            found |= {("dataset", dataset), ("lineage", dataset)}
-        found |= {(kind, job) for job in touched.jobs for kind in ("job", "lineage")}
+        known = self._items.of("dataset", set(class_of))
+        for dataset in known:
+            if dataset != class_of[dataset]:  # it was a dataset of its own
+                found |= {("dataset", dataset), ("lineage", dataset)}
+        jobs = touched.jobs | self._writers(
+            {
+                class_of[dataset]
+                for dataset, item in known.items()
+                if (dataset != class_of[dataset]) != (item.outcome == Outcome.UNWANTED)
+            }
+        )
+        found |= {(kind, job) for job in jobs for kind in ("job", "lineage")}
         return found
+
+    def _writers(self, renamed: set[bytes]) -> set[bytes]:
+        """Find the jobs whose tasks are named after datasets that are called otherwise now."""
+        return self._above(self._among(_WRITERS, renamed)) if renamed else set()
 
     def _folds(self, jobs: set[bytes]) -> tuple[dict[bytes, bytes], set[bytes]]:
         """Say where jobs are shown, in a hash, and which of them are shown elsewhere than before.

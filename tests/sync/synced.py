@@ -9,12 +9,12 @@ from bridge.sync.items import Items
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.target import OpenMetadataTarget
 from bridge.sync.reconciler import Reconciler
-from connectors.http import HttpSession, Timeouts
 from connectors.openmetadata.client import OpenMetadata
-from connectors.openmetadata.token import FixedToken
+from connectors.openmetadata.token import FixedToken, Token
 from mappers.openmetadata.places import Layout, Mapping
 from tests.standins.openmetadata import OpenMetadata as StandIn
 from tests.stores import Json, Store
+from tests.sync.mortal import MortalDatabase, Mortality, MortalSession
 
 HOME = "lineage_bridge"
 #: `db` is the namespace that the factories of events name.
@@ -62,22 +62,25 @@ class Synced:
             self.standin.__exit__(*error)
         self.store.__exit__(*error)
 
-    def connect(self, rules: Rules | None = None, token: str | None = None) -> None:
+    def connect(self, rules: Rules | None = None, token: str | Token | None = None, url: str | None = None) -> None:
         """Start anew, as after the death of a process."""
         self.rules = rules or self.rules
         if self.target is not None:
             self.target.close()
-        session = HttpSession(self.standin.url, timeouts=Timeouts(2, 2, 2, 2))
+        self.mortality = Mortality()
+        self.session = MortalSession(url or self.standin.url, self.mortality)
+        given = token or self.standin.bot_token
         client = OpenMetadata(
-            session,
-            FixedToken(token or self.standin.bot_token),
+            self.session,
+            FixedToken(given) if isinstance(given, str) else given,
             lambda kind: self.calls.update([kind]),
             attempts=2,
             sleep=lambda _: None,
         )
-        self.items = Items(self.store.db, "default", "openmetadata", self.clock)
-        self.target = OpenMetadataTarget(self.store.db, "default", client, self.rules, self.items, self.clock)
-        self.reconciler = Reconciler(self.store.db, "default", self.target, self.items, self.clock)
+        db = MortalDatabase(self.store.db, self.mortality)
+        self.items = Items(db, "default", "openmetadata", self.clock)
+        self.target = OpenMetadataTarget(db, "default", client, self.rules, self.items, self.clock)
+        self.reconciler = Reconciler(db, "default", self.target, self.items, self.clock)
 
     def apply(self, *events: Json | bytes) -> Self:
         self.store.apply(*events)
@@ -115,6 +118,10 @@ class Synced:
 
     def edges(self) -> dict[tuple[str, str], Any]:
         return self.standin.state()["edges"]
+
+    def standing(self, outcome: Outcome) -> dict[str, str | None]:
+        """Give the reasons of what ended so, by what it is."""
+        return {f"{item.kind} {item.key.hex()[:6]}": item.reason for item in self.items_by(outcome)}
 
     def items_by(self, outcome: Outcome) -> list[Item]:
         return self.items.with_outcome(outcome)

@@ -40,7 +40,8 @@ def want_dataset(item: Item, stored: StoredDataset, rules: Rules) -> Wanted:
     said = [(one.own.collection, one.own.fqn, one.own.body | kept) for one in choices]
     left_out = requests(place(home, *names[0]), _described(names[0], stored)).columns.left_out
     notes = tuple(f"the column {name} cannot be told: another one is called so" for name in left_out)
-    return Wanted(item, tuple(choices), fingerprint([said, rules.create, rules.unresolved]), notes)
+    mark = fingerprint([said, rules.create, rules.unresolved])
+    return Wanted(item, tuple(choices), mark, notes, stored.members)
 
 
 def _choice(layout: Layout, name: tuple[str, str], stored: StoredDataset, *, is_home: bool) -> Choice:

@@ -46,6 +46,11 @@ class Ends:
         columns = self._columns.get(key, {}) if remote.type in _WITH_COLUMNS else {}
         return End(remote.name, columns)
 
+    def shape(self, key: bytes) -> Any:
+        """Give what is known of the columns that an entity has over there: where it changes, edges lose theirs."""
+        item = self.datasets.get(key)
+        return [item.detail.get(known) for known in ("shape", "columns")] if item else None
+
 
 def _matched(names: dict[str, tuple[str, ...]], item: Item) -> dict[str, tuple[str, ...]]:
     """Spell columns as the server has them: those of an entity that others made may differ in their case."""

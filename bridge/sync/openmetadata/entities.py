@@ -37,7 +37,7 @@ class Entities:
         self._items = items
         self._directory = directory
         self._parents = Parents(client, rules.create)
-        self._resolver = Resolver(directory, self._parents)
+        self._resolver = Resolver(directory, self._parents, items)
         self._rules = rules
         self._pool = pool
         self._clock = clock
@@ -59,6 +59,24 @@ class Entities:
         steps = [_step(one) for one in resolved]
         named = {one.wanted.item.key: step.name for one, step in zip(resolved, steps, strict=True)}
         return steps, results, named
+
+    def given_up(self, settled: Sequence[Settled]) -> tuple[list[Settled | Failed], list[Remote]]:
+        """Find what was about to be made when nobody came back to tell, of things that shall not be there by now."""
+        results: list[Settled | Failed] = []
+        left: list[Remote] = []
+        for one in settled:
+            detail = dict(one.item.detail)
+            begun, collection = detail.pop("making", None), detail.pop("making_in", None)
+            if one.outcome is not Outcome.UNWANTED or not begun or not collection:
+                results.append(one)
+                continue
+            try:
+                left += self._directory.find(collection, [begun]).values()
+            except LineageBridgeError as error:
+                results.append(Failed(one.item, error))
+            else:
+                results.append(one._replace(detail=detail))
+        return results, left
 
     def _looked_at(self, wanted: Sequence[Wanted]) -> tuple[list[Settled | Failed], list[Resolved]]:
         """Settle what needs no call, and find where the others lie."""
@@ -189,7 +207,8 @@ def _settled(resolved: Resolved, there: Remote, detail: dict[str, Any], note: st
 
 def _begun(resolved: Resolved) -> dict[str, Any]:
     """Say what is about to be made: what is found there later is ours."""
-    making = {"making": resolved.choice.own.fqn} if resolved.there is None else {}
+    own = resolved.choice.own
+    making = {"making": own.fqn, "making_in": own.collection} if resolved.there is None else {}
     return {**resolved.wanted.item.detail, **making}
 
 

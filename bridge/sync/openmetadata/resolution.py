@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from bridge.sync.item import GIVEN_UP, Failed, Outcome, Remote, Settled
+from bridge.sync.item import GIVEN_UP, REMOVAL, Failed, Outcome, Remote, Settled
+from bridge.sync.items import Items
 from bridge.sync.openmetadata.directory import Directory
 from bridge.sync.openmetadata.parents import Parents
 from bridge.sync.openmetadata.wanted import Choice, Wanted
@@ -19,12 +20,14 @@ class Resolved(NamedTuple):
     wanted: Wanted
     choice: Choice
     there: Remote | None
+    #: Whether it was made by us for another name of the same thing, or is still to be removed.
+    adopted: bool = False
 
     @property
     def is_ours(self) -> bool:
         """Whether we may change it: it is not there yet, we made it, or all in its service is ours."""
         item, there = self.wanted.item, self.there
-        if there is None or self.choice.is_home:
+        if there is None or self.choice.is_home or self.adopted:
             return True
         made = item.ours and item.remote is not None and item.remote.id == there.id
         return made or item.detail.get("making") == there.name  # or we began to, and nobody came back to tell
@@ -52,9 +55,10 @@ def known(wanted: Wanted, now: int) -> Settled | None:
 class Resolver:
     """Chooses among the places that an entity may lie at. Not for several threads at once."""
 
-    def __init__(self, directory: Directory, parents: Parents) -> None:
+    def __init__(self, directory: Directory, parents: Parents, items: Items) -> None:
         self._directory = directory
         self._parents = parents
+        self._items = items
 
     def resolve(self, wanted: Sequence[Wanted]) -> list[Resolved | Settled | Failed]:
         """Find where each lies; one that may lie at several places is settled as unresolved."""
@@ -69,22 +73,36 @@ class Resolver:
             return [Failed(one.item, error, fingerprint=one.fingerprint) for one in wanted]
 
     def _choose(self, wanted: Wanted, there: dict[str, dict[str, Remote]]) -> Resolved | Settled:
-        """Take the preferred place if it is there, else the only one that is there, else the preferred one."""
+        """Take the preferred place if it is there, else the only one that others made, else the preferred one.
+
+        What we made at another place, before its names became one, is no reason to lie there.
+        """
         preferred = wanted.first
         found = self._found(wanted, there)
         exact = there[preferred.collection].get(preferred.own.fqn)
         if exact is not None:
-            return Resolved(wanted, preferred, exact)
-        if len(found) > 1:
-            names = ", ".join(sorted(remote.name for _, remote in found.values()))
+            return Resolved(wanted, preferred, exact, self._is_of_us(wanted, exact))
+        theirs = {id_: one for id_, one in found.items() if not self._is_of_us(wanted, one[1])}
+        if len(theirs) > 1:
+            names = ", ".join(sorted(remote.name for _, remote in theirs.values()))
             said = f"several entities may be meant: {names}. Map its namespace so that one is left"
             return wanted.unresolved(said)
-        if found:
-            ((choice, remote),) = found.values()
+        for choice, remote in theirs.values():
             return Resolved(wanted, choice, remote)
         refusals = [(choice, self._parents.refused(choice.parents, choice.own.fqn)) for choice in wanted.choices]
         allowed = next((choice for choice, refused in refusals if refused is None), None)
-        return Resolved(wanted, allowed, None) if allowed else wanted.unresolved(str(refusals[0][1]))
+        if allowed is None:
+            return wanted.unresolved(str(refusals[0][1]))
+        ours = next((remote for choice, remote in found.values() if choice is allowed), None)
+        return Resolved(wanted, allowed, ours, adopted=ours is not None)
+
+    def _is_of_us(self, wanted: Wanted, there: Remote) -> bool:
+        """Tell whether we made an entity for any of the names of a thing, and took it back at most."""
+        standing = self._items.of_remote(there.id)
+        if any(item.ours and (item.kind == REMOVAL or item.key in wanted.members) for item in standing):
+            return True
+        begun = self._items.of(wanted.item.kind, wanted.members)
+        return any(item.detail.get("making") == there.name for item in begun.values())
 
     def _found(self, wanted: Wanted, there: dict[str, dict[str, Remote]]) -> dict[str, tuple[Choice, Remote]]:
         """Give by their ids the entities at these places; of names in any case, those that are alike."""

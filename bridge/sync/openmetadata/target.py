@@ -10,6 +10,7 @@ from bridge.store.graph import Graph
 from bridge.sync.edge_states import EdgeStates
 from bridge.sync.item import REMOVAL, Failed, Item, Outcome, Remote, Settled
 from bridge.sync.items import Items
+from bridge.sync.lineage import read_leaves
 from bridge.sync.openmetadata.datasets import want_datasets
 from bridge.sync.openmetadata.directory import Directory
 from bridge.sync.openmetadata.entities import Entities
@@ -30,6 +31,11 @@ _READERS = """
 SELECT DISTINCT e.target_id FROM ol_dataset d
 JOIN lineage_edge e ON e.org_id = d.org_id AND e.source_id = d.dataset_id AND e.edge_role = 'CONSUMES'
 WHERE d.org_id = ?1 AND d.class_id {among}
+"""
+_WRITTEN = """
+SELECT DISTINCT d.class_id FROM lineage_edge e
+JOIN ol_dataset d ON d.org_id = e.org_id AND d.dataset_id = e.target_id
+WHERE e.org_id = ?1 AND e.source_id {among} AND e.edge_role = 'PRODUCES' AND e.target_type = 'dataset'
 """
 
 
@@ -64,8 +70,9 @@ class OpenMetadataTarget:
         if kind == REMOVAL:
             return Pushed(self._removals.push(items))
         wanted, settled = self._wanted(kind, items)
-        results = [_without_remote(one) for one in settled] + self._entities.push(wanted)
-        left = [remote for one in results if isinstance(one, Settled) and (remote := _left(one))]
+        given_up, begun = self._entities.given_up([_without_remote(one) for one in settled])
+        results = given_up + self._entities.push(wanted)
+        left = begun + [remote for one in results if isinstance(one, Settled) and (remote := _left(one))]
         return Pushed(results, marked=self._followed(kind, results), left=left)
 
     def plan(self, items: Sequence[Item]) -> list[Step]:
@@ -105,7 +112,9 @@ class OpenMetadataTarget:
         """Say whose lineage is to be looked at: of what has become another entity, or has other columns."""
         moved = {one.item.key for one in results if isinstance(one, Settled) and _moved(one)}
         if kind == "job":
-            readers = self._states.targets_by(moved)
+            leaves = set().union(*read_leaves(self._db, self._org, self._rules.folding, moved).values())
+            written = {dataset for (dataset,) in self._db.among(_WRITTEN, sorted(leaves), self._org)}
+            readers = self._states.targets_by(moved) | written  # they may be ends themselves, and were missing
         else:
             readers = {found.target for found in Edges(self._db, self._org).out_of(sorted(moved))}
             jobs = {job for (job,) in self._db.among(_READERS, sorted(moved), self._org)}

@@ -33,6 +33,8 @@ class Wanted(NamedTuple):
     fingerprint: bytes
     #: Names of columns that could not be taken, and what else is to be told of it.
     notes: tuple[str, ...] = ()
+    #: The keys of items that are this thing, or were before they became one.
+    members: frozenset[bytes] = frozenset()
 
     @property
     def first(self) -> Choice:
