@@ -34,11 +34,6 @@ class Ends:
         item = self.datasets.get(key) or self.jobs.get(key)
         return item.remote if item else None
 
-    def shape(self, key: bytes) -> Any:
-        """Give what changes whenever the columns of an entity do."""
-        item = self.datasets.get(key)
-        return (item.detail.get("shape"), item.detail.get("columns")) if item else None
-
     def end(self, key: bytes) -> End:
         """Give an entity that is in the target with its columns."""
         remote = self.remote(key)
