@@ -8,6 +8,7 @@ from bridge.sync.item import Item, Outcome
 from bridge.sync.items import Items
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.target import OpenMetadataTarget
+from bridge.sync.queue import Queue
 from bridge.sync.reconciler import Reconciler
 from connectors.openmetadata.client import OpenMetadata
 from connectors.openmetadata.token import FixedToken, Token
@@ -78,6 +79,7 @@ class Synced:
             sleep=lambda _: None,
         )
         db = MortalDatabase(self.store.db, self.mortality)
+        self.queue = Queue(db, "default", "openmetadata", self.clock)
         self.items = Items(db, "default", "openmetadata", self.clock)
         self.target = OpenMetadataTarget(db, "default", client, self.rules, self.items, self.clock)
         self.reconciler = Reconciler(db, "default", self.target, self.items, self.clock)

@@ -216,7 +216,7 @@ class AnyFaults(RuleBasedStateMachine):
             dead = self.synced.items_by(Outcome.DEAD)
             if not dead:
                 break
-            self.synced.items.retry((item.kind, item.key) for item in dead)
+            self.synced.queue.retry([(item.kind, item.key) for item in dead])
             self.disturb()
         self.assert_no_forbidden_retry()
         self.assert_converged()

@@ -209,7 +209,7 @@ def test_a_description_is_the_same_when_it_comes_back(said: str) -> None:
     with Synced() as synced:
         synced.apply(made(said=said)).converge()
         synced.connect()
-        synced.items.retry(("dataset", item.key) for item in synced.items_by(Outcome.PUSHED))
+        synced.queue.retry([("dataset", item.key) for item in synced.items_by(Outcome.PUSHED)])
         before = table(synced)["version"]
         synced.converge()
         assert table(synced)["version"] == before
