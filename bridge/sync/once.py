@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from bridge.sync.reconciler import Reconciler
 
-#: How long it is waited in all for what failed and is tried again, or for what others work on.
-PATIENCE_SECONDS = 30.0
+#: How long it is waited in all for what failed and is tried again, or for the lease of one that died.
+PATIENCE_SECONDS = 60.0
 _LOOK_SECONDS = 0.25
 
 
