@@ -29,4 +29,5 @@ def configure_log(settings: LogSettings) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=render, foreign_pre_chain=shared))
     logging.basicConfig(handlers=[handler], level=level, force=True)
-    logging.getLogger("alembic").setLevel(max(level, logging.WARNING))  # it tells of every plugin it finds
+    for chatty in ("alembic", "httpx", "httpcore"):  # they tell of every plugin they find, of every call
+        logging.getLogger(chatty).setLevel(max(level, logging.WARNING))
