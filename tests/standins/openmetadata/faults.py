@@ -72,7 +72,7 @@ def expired_token() -> Fault:
 
 #: Decides what goes wrong, by the number of the request (from 1), its method and its path.
 Plan = Callable[[int, str, str], Fault | None]
-_SLOW_SECONDS = 2.0
+_SLOW_SECONDS = 1.0
 
 
 def failing(share: float, seed: int = 1) -> Plan:
