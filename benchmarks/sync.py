@@ -5,13 +5,13 @@ python -m benchmarks.sync --tables 2000 --seconds 10
 """
 
 import argparse
-import http.client
 import multiprocessing
+import os
 import resource
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,30 +21,28 @@ import msgspec
 from benchmarks.estate import estate, jobs_of, run_event
 from benchmarks.intake import cpu_seconds, free_port, serving
 from benchmarks.memory import resident_mb
+from benchmarks.sync_floor import floor_line
 from benchmarks.visible import visible_lines
 from benchmarks.walk import load
-from bridge.bootstrap import calm_collector, make_reconciler, now_micros, open_store, rules_of
+from bridge.bootstrap import calm_collector, make_reconciler, now_micros
 from bridge.openmetadata_settings import OpenMetadataSettings
 from bridge.settings import Settings, StoreSettings
 from bridge.store.location import StoreLocation
 from bridge.store.marks import mark_everything
-from bridge.sync.items import Items
-from bridge.sync.openmetadata.datasets import want_datasets
-from bridge.sync.openmetadata.wanted import Wanted
+from bridge.sync.item import Item
 from bridge.sync.reconciler import Reconciler
-from bridge.sync.status import read_status
+from bridge.sync.target import Pushed
 from tests.standins.openmetadata.standin import BOT_TOKEN
 
 _SAME_RUNS, _A_ROUND = 1_000, 100
-_BATCH = 100
 _PATIENCE = 60.0
 _KINDS = {"dataset": "tables", "job": "pipelines", "lineage": "edges"}
 
 
 class Sample(NamedTuple):
-    """How far a sync is, and what it has cost."""
+    """How far a sync is, by kinds, and what it has cost."""
 
-    settled: dict[str, int]
+    pushed: Counter[str]
     at: float
     cpu: float
     there_cpu: float
@@ -59,35 +57,43 @@ class Bench:
         self.settings = settings
         self.calls: Counter[str] = Counter()
         self._pid = pid
-        self._own = multiprocessing.process.current_process().pid or 0
-        self._db = open_store(settings)
         self.samples: list[Sample] = []
         self.reconciler: Reconciler = make_reconciler(settings, lambda kind: self.calls.update([kind]))
+        self._pushed: Counter[str] = Counter()
+        self._watch(self.reconciler._target)  # noqa: SLF001 - between it and the reconciler
+
+    def _watch(self, target: Any) -> None:
+        push = target.push
+
+        def watched(kind: str, items: Sequence[Item]) -> Pushed:
+            self._pushed[kind] += len(items)
+            return push(kind, items)  # type: ignore[no-any-return]
+
+        target.push = watched
 
     def close(self) -> None:
         """Close the connections."""
         self.reconciler.close()
-        self._db.close()
 
     def sync(self) -> float:
         """Do all that is due, with a sample before each batch; gives the seconds it took."""
-        self.samples = [self._sample()]
-        begun = time.perf_counter()
-        while not self.reconciler.status().converged:
-            assert time.perf_counter() < begun + 10 * _PATIENCE, self.reconciler.status()
-            self.reconciler.round(self._looked)
+        self._pushed.clear()
+        self.samples = []
         self._looked()
-        return time.perf_counter() - begun
+        while not self.reconciler.round(self._looked).idle:
+            assert time.perf_counter() < self.samples[0].at + 10 * _PATIENCE, self.reconciler.status()
+        self._looked()
+        assert self.reconciler.status().converged, self.reconciler.status()
+        return self.samples[-1].at - self.samples[0].at
 
     def _looked(self) -> bool:
-        self.samples.append(self._sample())
+        costs = time.process_time(), cpu_seconds(self._pid), resident_mb(os.getpid())
+        self.samples.append(Sample(Counter(self._pushed), time.perf_counter(), *costs, Counter(self.calls)))
         return False
 
-    def _sample(self) -> Sample:
-        items = read_status(self._db, self.settings.org, "openmetadata").items
-        settled = {kind: sum(items.get(kind, {}).values()) for kind in _KINDS}
-        costs = time.process_time(), cpu_seconds(self._pid), resident_mb(self._own)
-        return Sample(settled, time.perf_counter(), *costs, Counter(self.calls))
+    def done(self, kind: str) -> Sample:
+        """Give the first sample in which everything of a kind was done."""
+        return next(one for one in self.samples if one.pushed[kind] == self.samples[-1].pushed[kind])
 
 
 @contextmanager
@@ -127,54 +133,18 @@ def first_lines(bench: Bench, tables: int) -> Iterator[str]:
     counts = {"dataset": tables, "job": jobs_of(tables), "lineage": 2 * jobs_of(tables)}
     before = bench.samples[0]
     for kind, name in _KINDS.items():
-        after = next(one for one in bench.samples if one.settled[kind] == bench.samples[-1].settled[kind])
+        after = bench.done(kind)
         seconds, count = after.at - before.at, counts[kind]
         cpu, there = (1000 * (after[i] - before[i]) / count for i in (2, 3))
         calls = ", ".join(f"{number} {call}" for call, number in sorted((after.calls - before.calls).items()))
         told = f"{count / seconds:9.0f}/s{seconds:8.1f} s{cpu:9.2f} ms{there:9.2f} ms"
         yield f"{f'first sync, {count:,} {name}':34}{told}   {calls}"
         before = after
-    grown = [f"{one.settled['dataset']:,}: {one.resident:.0f}" for one in bench.samples if not one.settled["job"]]
-    yield f"memory of ours in MB, by tables     {', '.join(dict.fromkeys(grown))}"
+    grown = {one.pushed["dataset"]: one.resident for one in bench.samples if not one.pushed["job"]}
+    told = ", ".join(f"{resident:.0f} after {count:,}" for count, resident in grown.items())
+    yield f"{'memory of ours, in MB':34}{told} tables"
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    yield f"  and at the end {bench.samples[-1].resident:.0f}, at most {peak:.0f}"
-
-
-def floor_line(settings: Settings, host: str, pid: int) -> tuple[str, float]:
-    """Put the same bodies, without a store and without a thought; gives tables a second, too."""
-    bodies, parents = bodies_of(settings)
-    tables = len(bodies)
-    address = host.removeprefix("http://")
-    with closing(http.client.HTTPConnection(address, timeout=_PATIENCE)) as connection:
-        for (collection, _), body in parents.items():
-            _put(connection, collection, body)
-        begun, cpu, there = time.perf_counter(), time.process_time(), cpu_seconds(pid)
-        for i in range(0, tables, _BATCH):
-            _put(connection, "tables/bulk", bodies[i : i + _BATCH])
-        seconds, cpu, there = time.perf_counter() - begun, time.process_time() - cpu, cpu_seconds(pid) - there
-    rate = tables / seconds
-    costs = f"{1000 * cpu / tables:9.2f} ms{1000 * there / tables:9.2f} ms"
-    return f"{'  floor: the bodies alone':34}{rate:9.0f}/s{seconds:8.1f} s{costs}", rate
-
-
-def bodies_of(settings: Settings) -> tuple[list[dict[str, Any]], dict[tuple[str, str], dict[str, Any]]]:
-    """Give what tables are to be sent as, and what they lie in."""
-    bodies, parents = [], {}
-    with closing(open_store(settings)) as db:
-        items = Items(db, settings.org, "openmetadata", now_micros)
-        keys = [key for (key,) in db.rows("SELECT dataset_id FROM ol_dataset WHERE org_id = ?1", settings.org)]
-        for one in want_datasets(db, settings.org, rules_of(settings), list(items.of("dataset", keys).values())):
-            assert isinstance(one, Wanted)
-            bodies.append(one.first.own.body)
-            parents.update({(above.collection, above.fqn): above.body for above in one.first.parents})
-    return bodies, parents
-
-
-def _put(connection: http.client.HTTPConnection, collection: str, body: Any) -> None:
-    headers = {"Authorization": f"Bearer {BOT_TOKEN}", "Content-Type": "application/json"}
-    connection.request("PUT", f"/api/v1/{collection}", msgspec.json.encode(body), headers)
-    answer = connection.getresponse()
-    assert answer.read() and answer.status in (200, 201), answer.status
+    yield f"{'':34}{bench.samples[-1].resident:.0f} at the end, at most {peak:.0f}"
 
 
 def again_line(bench: Bench) -> str:
@@ -216,8 +186,7 @@ def sync_lines(tables: int, folder: Path) -> Iterator[str]:
         load_estate(settings, tables)
         with closing(Bench(settings, pid)) as bench:
             yield from first_lines(bench, tables)
-            taken = next(one for one in bench.samples if one.settled["dataset"] == tables)
-            rate = tables / (taken.at - bench.samples[0].at)
+            rate = tables / (bench.done("dataset").at - bench.samples[0].at)
             yield again_line(bench)
             yield same_line(bench)
     with standin() as (host, pid):
