@@ -35,7 +35,8 @@ def new_events(count: int, start: int = 0) -> list[bytes]:
     return [msgspec.json.encode(_new_event(number)) for number in range(start, start + count)]
 
 
-def _facet(kind: str, version: str, /, **content: Any) -> dict[str, Any]:
+def facet(kind: str, version: str, /, **content: Any) -> dict[str, Any]:
+    """Make a facet of OpenLineage's own."""
     url = f"{_FACETS}{version}/{kind}.json#/$defs/{kind}"
     return {
         "_producer": "https://github.com/OpenLineage/OpenLineage/tree/1.53.0/client",
@@ -46,7 +47,7 @@ def _facet(kind: str, version: str, /, **content: Any) -> dict[str, Any]:
 
 def _dataset(number: int, name: str, **facets: Any) -> dict[str, Any]:
     fields = [{"name": f"{name}_col{i}", "type": "string" if i % 2 else "long"} for i in range(10)]
-    schema = _facet("SchemaDatasetFacet", "1-2-0", fields=fields)
+    schema = facet("SchemaDatasetFacet", "1-2-0", fields=fields)
     uri = "postgres://warehouse.example.com:5432"
     return {
         "namespace": uri,
@@ -78,11 +79,11 @@ def _new_event(number: int) -> dict[str, Any]:
         for i in range(10)
         for side, name in [(left, "orders") if i % 2 else (right, "customers")]
     }
-    report = _dataset(number, "report", columnLineage=_facet("ColumnLineageDatasetFacet", "1-2-0", fields=fields))
+    report = _dataset(number, "report", columnLineage=facet("ColumnLineageDatasetFacet", "1-2-0", fields=fields))
     report["outputFacets"] = {
-        "outputStatistics": _facet("OutputStatisticsOutputDatasetFacet", "1-0-2", rowCount=number)
+        "outputStatistics": facet("OutputStatisticsOutputDatasetFacet", "1-0-2", rowCount=number)
     }
-    engine = _facet("ProcessingEngineRunFacet", "1-1-1", version="4.1.4", name="spark")
+    engine = facet("ProcessingEngineRunFacet", "1-1-1", version="4.1.4", name="spark")
     return {
         "eventTime": _time(number),
         "eventType": "COMPLETE",

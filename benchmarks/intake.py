@@ -45,7 +45,8 @@ class Measured(NamedTuple):
 @contextmanager
 def serving(command: list[str], port: int, **environment: str) -> Iterator[int]:
     """Run a server until the block ends; gives its process id."""
-    process = subprocess.Popen([sys.executable, *command], env=os.environ | environment, stderr=subprocess.DEVNULL)
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen([sys.executable, *command], env=os.environ | environment, **quiet)
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         with socket.socket() as probe:

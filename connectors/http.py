@@ -99,6 +99,8 @@ class HttpSession:
             raise Unreachable(f"{self.url} does not answer: {_said(error)}") from error
         except (httpx.TransportError, httpx.DecodingError) as error:
             raise NoAnswer(f"{self.url} does not answer: {_said(error)} ({method} {path[:200]})") from error
+        # It holds the answer that holds it: body and all would wait for the garbage collector.
+        answer.stream = httpx.ByteStream(b"")
         return HttpAnswer(answer.status_code, answer.headers, answer.content)
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """Brings a target to what the store says: takes what is due, pushes it, and writes down what became of it."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from bridge.store.database import Database
@@ -72,6 +72,8 @@ class Reconciler:
         self.breaker = Breaker(backoff, clock)
         self._told: str | None = None
         self._heartbeat = heartbeat
+        #: Whether the target answered since the batch failed that is being finished.
+        self._there = False
 
     def enable(self) -> bool:
         """Let marks be made for the target, and mark everything the first time."""
@@ -98,18 +100,25 @@ class Reconciler:
             self._db.close()
 
     def round(self, stopped: Callable[[], bool] = lambda: False) -> Round:
-        """Do all that is due, in the order in which things need each other, as far as the target answers."""
+        """Do what is due, in the order in which things need each other, as far as the target answers."""
         outcomes: Counter[str] = Counter()
         if not self._answers():
             self._tell_trouble()
             return Round(outcomes)
         while self._spreader.spread(_MARKS) == _MARKS:
             pass
-        for kind, limit in self._target.kinds.items():
-            while not self.breaker.open and not stopped() and (items := self._items.claim(kind, limit)):
-                self._finish(self._target.push(kind, items), outcomes)
+        for kind, items in self._lots(stopped):
+            self._finish(self._target.push(kind, items), outcomes)
         self._tell_trouble()
         return Round(outcomes)
+
+    def _lots(self, stopped: Callable[[], bool]) -> Iterator[tuple[str, list[Item]]]:
+        """Claim what is due, lot by lot; of the last kind one full lot at most: what came in meanwhile is next."""
+        for kind, limit in self._target.kinds.items():
+            while not self.breaker.open and not stopped() and (items := self._items.claim(kind, limit)):
+                yield kind, items
+                if kind == self._target.last and len(items) == limit:
+                    return
 
     def plan(self) -> list[Step]:
         """Say what is to be done, and do nothing."""
@@ -144,6 +153,7 @@ class Reconciler:
 
     def _finish(self, pushed: Pushed, outcomes: Counter[str]) -> None:
         """Write down what became of a batch; what follows from it is marked before."""
+        self._there = False
         with self._db.transaction():
             self._items.mark(pushed.marked)
             self._items.doubt(pushed.doubtful)
@@ -174,8 +184,10 @@ class Reconciler:
         if isinstance(error, TargetLocked) or (isinstance(error, Unreachable) and not isinstance(error, NoAnswer)):
             self._open(error)
             return Released(item)
-        if isinstance(error, NoAnswer) or (isinstance(error, TargetBusy) and error.status in _UNAVAILABLE):
+        if isinstance(error, TargetBusy) and error.status in _UNAVAILABLE:
             self._open(error)
+        if isinstance(error, NoAnswer):  # its own fate is not known: it waits, whether others may go on or not
+            self._is_there()
         if isinstance(error, TargetBusy) and error.status == _SERVER_FAILED and not self._is_there():
             return Released(item)
         counted = contested or (isinstance(error, TargetBusy) and error.status in _COUNTED)
@@ -191,14 +203,17 @@ class Reconciler:
             self.breaker.failed(str(error), _wait(error))
 
     def _is_there(self) -> bool:
-        """Ask whether the target answers anything at all: a 500 may be the fault of what it was asked."""
+        """Ask whether the target answers anything at all, once a batch: one failure may be the fault of one call."""
         if self.breaker.open:
             return False
+        if self._there:
+            return True
         try:
             self._target.probe()
         except LineageBridgeError as error:
             self._open(error)
             return False
+        self._there = True
         return True
 
     def _dead(self, failed: Failed) -> Settled:

@@ -39,6 +39,8 @@ class Target(Protocol):
     name: str
     #: The kinds of items it takes, those first that others need, and how many at once.
     kinds: dict[str, int]
+    #: The kind of which there are most, that takes longest, and that nothing else needs.
+    last: str
 
     def probe(self) -> None:
         """Ask whether the target answers; raises a TransientError when it does not."""

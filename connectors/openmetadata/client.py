@@ -174,6 +174,11 @@ class OpenMetadata:
             if not after:
                 return
 
+    def count(self, collection: str, **filters: str) -> int:
+        """Count entities."""
+        page = self._calls.read("list", f"/{collection}", {"limit": "0", **filters})
+        return int((page.get("paging") or {}).get("total") or 0)
+
     def patch(self, collection: str, entity_id: str, operations: list[Entity], version: float | str) -> Entity:
         """Change some of an entity, if nobody has changed it since it was read in this version."""
         headers = {"Content-Type": _PATCH, "If-Match": f'W/"{version}"'}

@@ -1,6 +1,7 @@
 """Types of columns as jobs and databases write them, parsed into those that OpenMetadata knows."""
 
 import re
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 Column = dict[str, Any]
@@ -58,6 +59,8 @@ _UNSPOKEN = re.compile(r"\b(unsigned|signed|zerofill|not null|nullable|year to \
 _NUMBERS = re.compile(r"\d+")
 _SYMBOL = re.compile(r"\s*([<>(),:]|`(?:[^`]|``)*`|\"[^\"]*\"|'(?:[^']|'')*'|[^<>(),:`\"'\s]+)")
 _MOST_DISPLAYED = 1_000
+#: How long the types are at most that are parsed once.
+_MOST_REMEMBERED = 50
 
 
 class _Type(NamedTuple):
@@ -73,7 +76,14 @@ def typed(written: str | None) -> Column:
     text = (written or "").strip()
     if not text:
         return {"dataType": "UNKNOWN"}
-    return _column(_parsed(text)) | {"dataTypeDisplay": text.lower()[:_MOST_DISPLAYED]}
+    told = _simple(text) if len(text) <= _MOST_REMEMBERED and "<" not in text else _column(_parsed(text))
+    return told | {"dataTypeDisplay": text.lower()[:_MOST_DISPLAYED]}
+
+
+@lru_cache(maxsize=4_096)
+def _simple(text: str) -> Column:
+    """Give the keys of a short type, of which a warehouse has few; whoever gets them copies them."""
+    return _column(_parsed(text))
 
 
 def _parsed(text: str) -> _Type:

@@ -1,11 +1,14 @@
 """The client of a service that takes events."""
 
+import gc
 import threading
+import weakref
 from collections.abc import Callable
 
 import httpx
 import pytest
 
+from connectors.http import HttpSession
 from connectors.openlineage.http import Answer, EventClient
 from mappers.errors import Unreachable
 
@@ -73,3 +76,21 @@ def test_many_events_are_sent_over_several_connections_and_answered_in_order() -
     with client(answer) as events:
         answers = list(events.send_all((str(i).encode() for i in range(20)), connections=4))
     assert answers == [Answer(201, str(i)) for i in range(20)]
+
+
+def test_an_answer_is_not_kept_after_it_was_read() -> None:
+    kept: list[weakref.ref[httpx.Response]] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        answer = httpx.Response(200, content=b"x" * 1000)
+        kept.append(weakref.ref(answer))
+        return answer
+
+    session = HttpSession("http://target", transport=httpx.MockTransport(handler))
+    gc.disable()
+    try:
+        assert len(session.request("GET", "/").body) == 1000
+        assert kept[0]() is None
+    finally:
+        gc.enable()
+        session.close()

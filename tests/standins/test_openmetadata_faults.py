@@ -24,6 +24,7 @@ from tests.standins.openmetadata import (
     reset,
     stall,
 )
+from tests.standins.openmetadata.faults import failing
 
 ROOT = Path(__file__).parent.parent.parent
 TABLES = ("PUT", "/api/v1/tables")
@@ -205,3 +206,10 @@ def test_a_person_starts_it_and_gets_a_url_and_tokens():
         assert httpx.get(f"{said[0]}/v1/users/loggedInUser", headers=headers).json()["isBot"] is True
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 0
+
+
+def test_the_same_calls_fail_for_the_same_seed() -> None:
+    plans = [failing(0.05, seed) for seed in (1, 1, 2)]
+    met = [[plan(number, "GET", "/") for number in range(2_000)] for plan in plans]
+    assert met[0] == met[1] != met[2]
+    assert 70 < sum(fault is not None for fault in met[0]) < 130

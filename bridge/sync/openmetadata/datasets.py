@@ -8,7 +8,7 @@ from bridge.sync.item import Item, Outcome, Settled
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.wanted import Choice, Wanted, fingerprint
 from mappers.naming import storage_path
-from mappers.openmetadata.columns import ColumnRow
+from mappers.openmetadata.columns import ColumnRow, Columns
 from mappers.openmetadata.places import Layout, caseless, find_mapping, place
 from mappers.openmetadata.requests import Described, requests
 from mappers.openmetadata.text import as_stored
@@ -33,20 +33,22 @@ def want_dataset(item: Item, stored: StoredDataset, rules: Rules) -> Wanted:
     names = [(stored.namespace, stored.name), *stored.others]
     mapped = [name for name in names if find_mapping(rules.layout.mappings, name[0])]
     home = Layout((), rules.layout.service, rules.layout.files_as)
-    choices = [_choice(rules.layout, name, stored, is_home=False) for name in mapped]
-    if not choices or rules.unresolved == "own_service":
-        choices.append(_described_home(_choice(home, names[0], stored, is_home=True), rules.service_description))
+    made = [_choice(rules.layout, name, stored, is_home=False) for name in mapped]
+    if not made or rules.unresolved == "own_service":
+        own, columns = _choice(home, names[0], stored, is_home=True)
+        made.append((_described_home(own, rules.service_description), columns))
+    choices = [choice for choice, _ in made]
     kept = {} if rules.update_on_schema_change or item.remote is None else {"columns": None}
     said = [(one.own.collection, one.own.fqn, one.own.body | kept) for one in choices]
-    left_out = requests(place(home, *names[0]), _described(names[0], stored)).columns.left_out
+    left_out = made[0][1].left_out
     notes = tuple(f"the column {name} cannot be told: another one is called so" for name in left_out)
     mark = fingerprint([said, rules.create, rules.unresolved])
     return Wanted(item, tuple(choices), mark, notes, stored.members)
 
 
-def _choice(layout: Layout, name: tuple[str, str], stored: StoredDataset, *, is_home: bool) -> Choice:
+def _choice(layout: Layout, name: tuple[str, str], stored: StoredDataset, *, is_home: bool) -> tuple[Choice, Columns]:
     made = requests(place(layout, *name), _described(name, stored))
-    return Choice(tuple(made.parents), made.own, is_home, caseless(name[0]))
+    return Choice(tuple(made.parents), made.own, is_home, caseless(name[0])), made.columns
 
 
 def _described_home(choice: Choice, description: str) -> Choice:

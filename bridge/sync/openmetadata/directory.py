@@ -1,6 +1,7 @@
 """What there is on the server, by fully qualified names: few are asked for one by one, many come as lists."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
+from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
 from bridge.sync.item import Remote
@@ -9,6 +10,8 @@ from mappers.openmetadata.fqn import fqn, split_fqn
 
 #: From how many names within one place on a list costs less than asking for each.
 _FEW = 20
+#: How many others may be listed for each name that is sought: the server lists so many while it looks for one.
+_WORTH = 15
 #: How long a list of what lies in our own service is believed: others have no business there.
 _KEPT_SECONDS = 60
 #: By which of those above entities are listed: the parameter, and how many names lead to it.
@@ -39,10 +42,11 @@ class _Listed(NamedTuple):
 
 
 class Directory:
-    """Finds entities. Not for several threads at once."""
+    """Finds entities; calls run in the threads of a pool. Not for several threads at once."""
 
-    def __init__(self, client: OpenMetadata, own_service: str, clock: Callable[[], int]) -> None:
+    def __init__(self, client: OpenMetadata, pool: Executor, own_service: str, clock: Callable[[], int]) -> None:
         self._client = client
+        self._pool = pool
         self._own = own_service
         self._clock = clock
         self._lists: dict[tuple[str, str], _Listed] = {}
@@ -53,13 +57,33 @@ class Directory:
         for name in sorted(set(names)):
             places.setdefault(_place(collection, name), []).append(name)
         found: dict[str, str] = {}
+        alone: list[str] = []
         for place, within in places.items():
-            if len(within) > _FEW:
+            if self._is_listed(collection, place, len(within), anew=anew):
                 ids = self._list(collection, place, anew=anew)
                 found.update((name, ids[name]) for name in within if name in ids)
             else:
-                found.update((name, one["id"]) for name in within if (one := self._client.get(collection, name)))
+                alone += within
+        found |= self._ask(collection, alone)
         return {name: Remote(TYPES[collection], id_, name) for name, id_ in found.items()}
+
+    def _is_listed(self, collection: str, place: str, sought: int, *, anew: bool) -> bool:
+        """Tell whether a list costs less than asking for each: not where few are sought, or among very many."""
+        if sought <= _FEW:
+            return False
+        if not anew and self._kept(collection, place) is not None:
+            return True
+        return self._client.count(collection, **{_WITHIN[collection][0]: place}) <= sought * _WORTH
+
+    def _kept(self, collection: str, place: str) -> dict[str, str] | None:
+        """Give a list that is still believed."""
+        kept = self._lists.get((collection, place))
+        return kept.ids if kept is not None and self._clock() < kept.until else None
+
+    def _ask(self, collection: str, names: Iterable[str]) -> dict[str, str]:
+        """Ask for entities one by one."""
+        found = self._pool.map(lambda name: (name, self._client.get(collection, name)), names)
+        return {name: str(one["id"]) for name, one in found if one}
 
     def find_alike(self, collection: str, name: str) -> list[Remote]:
         """Find the entities whose names differ in their case only."""
@@ -83,9 +107,9 @@ class Directory:
         return [one for one in known if one.casefold() == place]
 
     def _list(self, collection: str, place: str, *, anew: bool = False) -> dict[str, str]:
-        kept = self._lists.get((collection, place))
-        if kept is not None and not anew and self._clock() < kept.until:
-            return kept.ids
+        kept = self._kept(collection, place)
+        if kept is not None and not anew:
+            return kept
         pages = self._client.pages(collection, **{_WITHIN[collection][0]: place})
         ids = {str(one["fullyQualifiedName"]): str(one["id"]) for page in pages for one in page}
         believed = _KEPT_SECONDS * 1_000_000 if split_fqn(place)[0] == self._own else 0

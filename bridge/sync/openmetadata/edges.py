@@ -74,8 +74,15 @@ def write_edge(client: OpenMetadata, wanted: WantedEdge, known: EdgeState | None
         sent, ours = _with_theirs(wanted.said, there, before.said if before else {}), False
     if there != sent:
         client.put_edge((wanted.source.type, wanted.source.id), (wanted.into.type, wanted.into.id), sent)
-        there = _comparable(client.get_edge(wanted.source.id, wanted.into.id)) or {}
+        there = _as_kept(client, wanted, sent)
     return WrittenEdge(wanted.state(wanted.fingerprint, ours, wanted.said), (*wanted.notes, *_dropped(sent, there)))
+
+
+def _as_kept(client: OpenMetadata, wanted: WantedEdge, sent: Entity) -> Entity:
+    """Read an edge back: of its columns the server drops, without a word, those that it does not know."""
+    if not sent.get("columnsLineage"):
+        return sent
+    return _comparable(client.get_edge(wanted.source.id, wanted.into.id)) or {}
 
 
 def remove_edge(client: OpenMetadata, state: EdgeState) -> None:

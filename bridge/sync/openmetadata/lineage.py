@@ -122,7 +122,7 @@ class Lineages:
         everything = [edge for edges in stored.values() for edge in edges]
         sources = {edge.source for edge in everything if edge.source}
         ends = Ends(
-            self._db, self._org, self._items, {*sources, *(set(keys) - jobs)},
+            self._db, self._org, self._items, {*sources, *(key for key in keys if stored[key] and key not in jobs)},
             {*jobs, *(edge.job for edge in everything if edge.job)},
         )  # fmt: skip
         names = _Names(self._db, self._org, everything)

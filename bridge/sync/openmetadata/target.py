@@ -23,8 +23,9 @@ from bridge.sync.target import Pushed, Step
 from connectors.openmetadata.client import OpenMetadata
 
 NAME = "openmetadata"
-#: How many items are worked on at once: as many as make lists of what there is worth their calls.
-_ENTITIES, _LINEAGES, _REMOVALS = 2_000, 500, 100
+#: How many items are worked on at once: as many as make lists of what there is worth their calls, and as many whose
+#: edges take seconds at most.
+_ENTITIES, _LINEAGES, _REMOVALS = 2_000, 200, 100
 #: Where the columns of an entity are remembered: of ours, and of those of others.
 _COLUMNS = ("shape", "columns")
 _READERS = """
@@ -44,6 +45,7 @@ class OpenMetadataTarget:
 
     name = NAME
     kinds = {"dataset": _ENTITIES, "job": _ENTITIES, "lineage": _LINEAGES, REMOVAL: _REMOVALS}  # noqa: RUF012 - fixed
+    last = "lineage"
 
     def __init__(
         self, db: Database, org: str, client: OpenMetadata, rules: Rules, items: Items, clock: Callable[[], int]
@@ -54,7 +56,7 @@ class OpenMetadataTarget:
         self._rules = rules
         self._pool = ThreadPoolExecutor(rules.concurrency, thread_name_prefix="openmetadata")
         self._states = EdgeStates(db, org, NAME)
-        directory = Directory(client, rules.layout.service, clock)
+        directory = Directory(client, self._pool, rules.layout.service, clock)
         self._entities = Entities(client, directory, rules, items, self._pool, clock)
         self._lineages = Lineages(db, org, client, rules, items, self._states, self._pool)
         self._removals = Removals(client, items, self._states, self._pool)

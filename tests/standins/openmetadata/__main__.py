@@ -5,12 +5,18 @@ import signal
 import sys
 
 from tests.standins.openmetadata import OpenMetadata
+from tests.standins.openmetadata.faults import failing
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="tests.standins.openmetadata", description=__doc__)
     parser.add_argument("--port", type=int, default=8585, help="0 takes a free one")
-    with OpenMetadata(port=parser.parse_args().port) as standin:
+    parser.add_argument("--failing", type=float, default=0.0, help="share of calls that go wrong, such as 0.05")
+    parser.add_argument("--seed", type=int, default=1, help="of the calls that go wrong")
+    asked = parser.parse_args()
+    with OpenMetadata(port=asked.port) as standin:
+        if asked.failing:
+            standin.faults.plan = failing(asked.failing, asked.seed)
         out = sys.stdout
         out.write(f"OpenMetadata stand-in: {standin.url}/api\n")
         out.write(f"token of the bot:      {standin.bot_token}\ntoken of the admin:    {standin.admin_token}\n")

@@ -1,5 +1,6 @@
 """What a test lets go wrong: stalls, resets, errors, lies, refused rows, expired tokens."""
 
+import random
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -71,6 +72,18 @@ def expired_token() -> Fault:
 
 #: Decides what goes wrong, by the number of the request (from 1), its method and its path.
 Plan = Callable[[int, str, str], Fault | None]
+_SLOW_SECONDS = 1.0
+
+
+def failing(share: float, seed: int = 1) -> Plan:
+    """Let a share of all requests go wrong, each in another way; the same ones for the same seed."""
+    chance = random.Random(seed)
+    ways = (error(503), error(500), reset(), reset(applied=True), stall(_SLOW_SECONDS))
+
+    def plan(number: int, method: str, path: str) -> Fault | None:
+        return chance.choice(ways) if chance.random() < share else None
+
+    return plan
 
 
 @dataclass
