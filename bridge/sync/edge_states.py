@@ -39,8 +39,8 @@ class EdgeState(NamedTuple):
     #: Whether nobody had written it before us.
     ours: bool
     said: dict[str, Any]
-    #: What we were about to say when nobody came back to tell.
-    tried: dict[str, Any] | None = None
+    #: What we were about to say since, each time that nobody came back to tell.
+    tried: Sequence[dict[str, Any]] = ()
 
     def is_between(self, source: Remote, into: Remote) -> bool:
         """Tell whether it was written between these entities."""

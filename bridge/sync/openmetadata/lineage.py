@@ -88,8 +88,13 @@ class Lineages:
         )
 
     def _begin(self, works: Sequence[_Work]) -> None:
-        """Write down what is about to be said, before anything is."""
-        begun = [wanted.begun(known) for work in works for wanted, known in work.put]
+        """Write down what is about to be said, before anything is; where an edge was before is not forgotten for it."""
+        begun = [
+            wanted.begun(known)
+            for work in works
+            for wanted, known in work.put
+            if known is None or known.is_between(wanted.source, wanted.into)
+        ]
         if begun:
             with self._db.transaction():
                 self._states.write(begun, [])
