@@ -49,8 +49,8 @@ class Entities:
         results += self._workers.map(self._linked, [one for one in resolved if not one.is_ours], Resolved.failed)
         updates = self._updates([one for one in resolved if one.is_ours])
         results += [one for one in updates if isinstance(one, Failed)]
-        ready = [one for one in updates if isinstance(one, Update)]
-        self._items.begin((one.resolved.wanted.item, _begun(one.resolved)) for one in ready)
+        ready = [_begun(one) for one in updates if isinstance(one, Update)]
+        self._items.begin((one.resolved.wanted.item, one.resolved.wanted.item.detail) for one in ready)
         results += self._put(ready)
         return results
 
@@ -207,11 +207,14 @@ def _settled(resolved: Resolved, there: Remote, detail: dict[str, Any], note: st
     return Settled(wanted.item, Outcome.PUSHED, note, wanted.fingerprint, there, ours, detail)
 
 
-def _begun(resolved: Resolved) -> dict[str, Any]:
-    """Say what is about to be made: what is found there later is ours."""
-    own = resolved.choice.own
-    making = {"making": own.fqn, "making_in": own.collection} if resolved.there is None else {}
-    return {**resolved.wanted.item.detail, **making}
+def _begun(update: Update) -> Update:
+    """Note what is about to be made, whatever becomes of it: what is found there later is ours."""
+    resolved, wanted = update.resolved, update.resolved.wanted
+    if resolved.there is not None:
+        return update
+    making = {"making": resolved.choice.own.fqn, "making_in": resolved.choice.collection}
+    item = wanted.item._replace(detail={**wanted.item.detail, **making})
+    return update._replace(resolved=resolved._replace(wanted=wanted._replace(item=item)))
 
 
 def _row_error(said: str) -> LineageBridgeError:
