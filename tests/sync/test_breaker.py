@@ -260,6 +260,43 @@ def test_what_others_change_at_the_same_time_is_tried_a_few_times(status: int, t
             assert synced.entities("table")[W + "t"]["description"] == "second"
 
 
+def test_an_edge_that_was_ahead_of_its_table_is_written_again() -> None:
+    """The server drops columns that it does not know yet, without a word."""
+    with Synced() as synced:
+        synced.apply(*chain(1)).converge()
+        synced.standin.faults.next(error(503, retry_after=0), method="PUT", path="/tables/bulk", times=2)
+        lineage = columns({"w": [field("t0", "w", done())]})
+        read = dataset("t0", schema=schema("k", "w"))
+        written = dataset("t1", schema=schema("k", "w"), columnLineage=lineage)
+        synced.apply(run_event(second=5, run=9, job="job0", inputs=[read], outputs=[written]))
+        synced.round()
+        synced.standin.faults.next(error(500), method="PUT", path="/tables/bulk", times=2)
+        synced.clock.wait(61)
+        synced.converge()
+        assert len(synced.edges()[W + "t0", W + "t1"]["columnsLineage"]) == 1
+        assert_as_modelled(synced)
+
+
+def test_an_edge_of_a_job_waits_for_the_job_no_longer_than_it_must() -> None:
+    with Synced() as synced:
+        synced.standin.faults.next(error(500), method="PUT", path="/pipelines/bulk", times=2)
+        synced.apply(run_event(outputs=[dataset("t", schema=schema("k"))])).round()
+        assert synced.edges() == {}
+        synced.converge()
+        assert set(synced.edges()) == {("runs.job", W + "t")}
+
+
+def test_what_was_refused_although_it_was_made_is_still_ours() -> None:
+    with Synced() as synced:
+        synced.standin.faults.next(error(400, applied=True), method="PUT", path="/tables/bulk")
+        synced.apply(run_event(outputs=[dataset("t", schema=schema("k"))])).converge()
+        (dead,) = synced.items_by(Outcome.DEAD)
+        synced.items.retry([(dead.kind, dead.key)])
+        synced.apply(run_event(second=5, run=2, outputs=[dataset("t", schema=schema("k", "v"))])).converge()
+        assert len(synced.entities("table")[W + "t"]["columns"]) == 2
+        assert_as_modelled(synced)
+
+
 # --- the token
 
 
