@@ -206,13 +206,26 @@ def test_any_name_becomes_one_that_the_server_takes(name: str) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "resolved"), [(599, False), (601, True)])
-def test_it_is_looked_for_again_when_something_happens_later(seconds: int, resolved: bool) -> None:
+def test_it_is_looked_for_again_later_by_itself(seconds: int, resolved: bool) -> None:
     with Synced(Rules(LAYOUT, create="nothing")) as synced:
         synced.apply(wrote("t")).round()
         Person(synced.standin).put_table("t", "k")
         synced.clock.wait(seconds)
-        synced.apply(wrote("t")).round()
+        synced.round()
         assert (not [item for item in unresolved(synced) if item.kind == "dataset"]) is resolved
+        synced.converge()
+        assert (("runs.job", "warehouse.d.s.t") in synced.edges()) is False  # the pipeline may not be made
+
+
+def test_its_edges_come_when_both_ends_are_found() -> None:
+    with Synced(Rules(LAYOUT, create="nothing")) as synced:
+        synced.apply(run_event(inputs=[dataset("a")], outputs=[dataset("t")])).round()
+        person = Person(synced.standin)
+        person.put_table("t", "k")
+        person.put_table("a", "k")
+        synced.clock.wait(601)
+        synced.round()
+        assert set(synced.edges()) == {("warehouse.d.s.a", "warehouse.d.s.t")}
 
 
 def test_a_retry_looks_for_it_at_once() -> None:
