@@ -40,8 +40,8 @@ class EdgeState(NamedTuple):
     #: Whether nobody had written it before us.
     ours: bool
     said: dict[str, Any]
-    #: What we were about to say when nobody came back to tell.
-    tried: dict[str, Any] | None = None
+    #: What we were about to say since, each time that nobody came back to tell.
+    tried: Sequence[dict[str, Any]] = ()
 
     def is_between(self, source: Remote, into: Remote) -> bool:
         """Tell whether it was written between these entities."""
@@ -80,7 +80,7 @@ class EdgeStates:
         known = self.into({state.into_key for state in states})
         there = [known[state.into_key].get(state.from_key, state) for state in states]
         pairs = zip(there, states, strict=True)
-        self.write([now._replace(fingerprint=b"", tried=state.said) for now, state in pairs], [])
+        self.write([now._replace(fingerprint=b"", tried=(*now.tried, state.said)) for now, state in pairs], [])
 
     def doubt_into(self, keys: Collection[bytes]) -> None:
         """Let the edges into datasets and jobs be looked at anew. As above."""

@@ -32,6 +32,8 @@ class Outcome(StrEnum):
 
 #: What a person must look at.
 TROUBLED = (Outcome.UNRESOLVED, Outcome.DEAD)
+#: How long it is held that a thing has no place, in microseconds; then it is looked for again.
+UNRESOLVED_FOR = 600 * 1_000_000
 #: What is not tried again before it changes.
 GIVEN_UP = (Outcome.DEAD, Outcome.DROPPED)
 

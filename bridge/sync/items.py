@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from bridge.store.database import Database, Insert
-from bridge.sync.item import REMOVAL, Done, Item, Outcome, Postponed, Released, Remote
+from bridge.sync.item import REMOVAL, UNRESOLVED_FOR, Done, Item, Outcome, Postponed, Released, Remote
 from bridge.sync.worker import Worker
 from mappers.canonical.identity import digest
 
@@ -71,6 +71,10 @@ UPDATE sync_item SET marked = marked + 1, doubted = marked + 1, due_at = ?5,
   attempts = CASE WHEN ?6 = 1 THEN 0 ELSE attempts END,
   since = CASE WHEN settled < marked THEN since ELSE ?5 END
 WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key = ?4
+"""
+_LOOK_AGAIN = f"""
+UPDATE sync_item SET marked = marked + 1, since = ?3, due_at = ?3
+WHERE org_id = ?1 AND target = ?2 AND outcome = '{Outcome.UNRESOLVED}' AND settled >= marked AND settled_at <= ?4
 """
 _RELEASE = f"UPDATE sync_item SET claim = NULL WHERE {_OURS} RETURNING key"
 _DROP = f"""
@@ -161,6 +165,12 @@ class Items:
         now = self._clock()
         rows = [(self._org, self._target, kind, key, now, int(afresh)) for kind, key in sorted(set(keys))]
         self._db.run_many(_DOUBT, rows)
+
+    def look_again(self) -> None:
+        """Mark what had no place some time ago: it may have one by now."""
+        now = self._clock()
+        with self._db.transaction():
+            self._db.run(_LOOK_AGAIN, self._org, self._target, now, now - UNRESOLVED_FOR)
 
     def _key(self, item: Item) -> tuple[str, str, str, bytes, bytes | None]:
         return (self._org, self._target, item.kind, item.key, item.claim)

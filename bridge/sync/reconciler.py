@@ -34,6 +34,7 @@ _CONTESTED = frozenset({409, 412})
 _COUNTED, _MOST_FAILURES = frozenset({404, _SERVER_FAILED}), 5
 _LONGEST_BACKOFF = 600.0
 _MARKS = 1_000
+_LOOK_AGAIN_EVERY = 60 * 1_000_000
 
 
 class Round(NamedTuple):
@@ -74,6 +75,7 @@ class Reconciler:
         self._heartbeat = heartbeat
         #: Whether the target answered since the batch failed that is being finished.
         self._there = False
+        self._looked_again = clock()
 
     def enable(self) -> bool:
         """Let marks be made for the target, and mark everything the first time."""
@@ -105,6 +107,7 @@ class Reconciler:
         if not self._answers():
             self._tell_trouble()
             return Round(outcomes)
+        self._look_again()
         while self._spreader.spread(_MARKS) == _MARKS:
             pass
         for kind, items in self._lots(stopped):
@@ -130,6 +133,12 @@ class Reconciler:
             items |= {(kind, key): known.get(key) or _new(kind, key) for key in keys}
             items |= {(kind, item.key): item for item in self._items.pending(kind)}
         return self._target.plan([items[key] for key in sorted(items)])
+
+    def _look_again(self) -> None:
+        """Look once a minute for what had no place: it goes through all items."""
+        if self._clock() >= self._looked_again + _LOOK_AGAIN_EVERY:
+            self._looked_again = self._clock()
+            self._items.look_again()
 
     def _tell_trouble(self) -> None:
         """Let others see why the target is left alone."""

@@ -89,8 +89,8 @@ class OpenMetadata:
 
     def probe(self) -> None:
         """Ask once whether the server answers, and whether it takes the token; raises what is wrong."""
-        self._calls.about(again=False)
-        self._calls.ask("who", "GET", "/users/loggedInUser", again=False)
+        decoded(self._calls.about(again=False), self.url)
+        decoded(self._calls.ask("who", "GET", "/users/loggedInUser", again=False), self.url)
 
     def who(self) -> Entity:
         """Give the user that the token stands for."""

@@ -124,6 +124,15 @@ def test_a_leaf_pipeline_that_another_connector_made_stays() -> None:
         assert synced.edges()[W + "x", W + "t"]["pipeline"]["fullyQualifiedName"] == "runs.dag"
 
 
+def test_tasks_are_named_after_what_datasets_are_called_by_then() -> None:
+    with Synced() as synced:
+        synced.apply(STEP, *ABOVE).converge()
+        assert [task["name"] for task in synced.entities("pipeline")["runs.dag"]["tasks"]] == ["write t"]
+        synced.apply(make.dataset_event(9, dataset("t", symlinks=symlinks("best")))).converge()
+        assert [task["name"] for task in synced.entities("pipeline")["runs.dag"]["tasks"]] == ["write best"]
+        assert_as_modelled(synced)
+
+
 @pytest.mark.parametrize("fault", [reset(), reset(applied=True), error(503), error(500, applied=True)])
 @pytest.mark.parametrize(("before", "after"), [(APART, [FUSED]), ([STEP], ABOVE)], ids=["dataset", "job"])
 def test_any_one_call_may_fail(before: list[make.Json], after: list[make.Json], fault: Fault) -> None:
@@ -138,20 +147,36 @@ def test_any_one_call_may_fail(before: list[make.Json], after: list[make.Json], 
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.parametrize(("before", "after"), [(APART[:1], [FUSED]), ([STEP], ABOVE)], ids=["dataset", "job"])
+def test_it_may_be_killed_at_any_step_before_it_is_learnt(before: list[make.Json], after: list[make.Json]) -> None:
+    """What was being made when it died is taken back by whoever learns what it really is."""
+    for at in count(1):
+        with Synced() as synced:
+            synced.apply(*before)
+            missed = killed(synced, at)
+            synced.apply(*after).converge()
+            assert_as_modelled(synced)
+            assert synced.items.pending(REMOVAL) == []
+        if missed:
+            return
+
+
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(("before", "after"), [(APART, [FUSED]), ([STEP], ABOVE)], ids=["dataset", "job"])
 def test_it_may_be_killed_at_any_step(before: list[make.Json], after: list[make.Json]) -> None:
-    def kill(synced: Synced, at: int) -> bool:
-        synced.mortality.die_after(at)
-        try:
-            synced.converge()
-        except Killed:
-            return False
-        finally:
-            missed = not synced.mortality.dead
-            synced.connect()
-        return missed
+    assert_same_end(before, after, killed)
 
-    assert_same_end(before, after, kill)
+
+def killed(synced: Synced, at: int) -> bool:
+    """Let a process die at a step, and another one begin; tells whether there was no such step."""
+    synced.mortality.die_after(at)
+    try:
+        synced.converge()
+    except Killed:
+        return False
+    finally:
+        synced.connect()
+    return True
 
 
 def assert_same_end(before: list[make.Json], after: list[make.Json], strike: Callable[[Synced, int], bool]) -> None:

@@ -1,10 +1,11 @@
 """What there is on the server, by fully qualified names: few are asked for one by one, many come as lists."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
 from bridge.sync.item import Remote
+from connectors.openmetadata.calls import Entity
 from connectors.openmetadata.client import OpenMetadata
 from mappers.openmetadata.fqn import fqn, split_fqn
 
@@ -80,9 +81,13 @@ class Directory:
         kept = self._lists.get((collection, place))
         return kept.ids if kept is not None and self._clock() < kept.until else None
 
-    def _ask(self, collection: str, names: Iterable[str]) -> dict[str, str]:
-        """Ask for entities one by one."""
-        found = self._pool.map(lambda name: (name, self._client.get(collection, name)), names)
+    def _ask(self, collection: str, names: Sequence[str]) -> dict[str, str]:
+        """Ask for entities one by one; the first alone: where the server is away, it is not asked for the others."""
+
+        def ask(name: str) -> tuple[str, Entity | None]:
+            return name, self._client.get(collection, name)
+
+        found = [*map(ask, names[:1]), *self._pool.map(ask, names[1:])]
         return {name: str(one["id"]) for name, one in found if one}
 
     def find_alike(self, collection: str, name: str) -> list[Remote]:

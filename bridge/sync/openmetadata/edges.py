@@ -1,5 +1,6 @@
 """Writes one edge: read first, united with what others say of it, left alone when nothing is new, and read back."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from bridge.sync.edge_states import EdgeState
@@ -13,6 +14,8 @@ _SOURCE = "OpenLineage"
 _SAID = ("columnsLineage", "sqlQuery", "description", "pipeline", "source")
 
 
+#: How many things that we may have said are remembered.
+_MOST_TRIED = 10
 _ENTRY = ("fromColumns", "toColumn", "function")
 
 
@@ -31,10 +34,12 @@ class WantedEdge(NamedTuple):
     def begun(self, known: EdgeState | None) -> EdgeState:
         """Give what is written down before the server is told."""
         before = known if known and known.is_between(self.source, self.into) else None
-        said, ours = (before.said, before.ours) if before else (self.said, True)
-        return self.state(b"", ours, said, self.said)
+        if before is None:
+            return self.state(b"", ours=True, said=self.said)
+        tried = [one for one in before.tried if one != self.said][-_MOST_TRIED:]
+        return self.state(b"", before.ours, before.said, [*tried, self.said])
 
-    def state(self, mark: bytes, ours: bool, said: Entity, tried: Entity | None = None) -> EdgeState:
+    def state(self, mark: bytes, ours: bool, said: Entity, tried: Sequence[Entity] = ()) -> EdgeState:
         """Give what is remembered of it."""
         return EdgeState(self.into_key, self.from_key, self.into, self.source, self.job, mark, ours, said, tried)
 
@@ -115,7 +120,7 @@ def _comparable(edge: Entity | None) -> Entity | None:
 
 def _is_as_left(there: Entity, state: EdgeState | None) -> bool:
     """Tell whether an edge says what we last said, or were about to say."""
-    return state is not None and any(_is_said(there, said) for said in (state.said, state.tried) if said is not None)
+    return state is not None and any(_is_said(there, said) for said in (state.said, *state.tried))
 
 
 def _is_said(there: Entity, before: dict[str, Any]) -> bool:

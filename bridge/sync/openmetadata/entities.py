@@ -1,7 +1,6 @@
 """Brings entities to OpenMetadata: made, brought up to date, or used as others made them."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
 from typing import Any
 
 from bridge.sync.item import Failed, Outcome, Remote, Settled
@@ -12,6 +11,7 @@ from bridge.sync.openmetadata.resolution import Resolved, Resolver, known
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.update import Update, read, update
 from bridge.sync.openmetadata.wanted import Wanted, fingerprint
+from bridge.sync.openmetadata.workers import Workers
 from bridge.sync.target import Step
 from connectors.openmetadata.calls import Entity
 from connectors.openmetadata.client import OpenMetadata
@@ -30,7 +30,7 @@ class Entities:
         directory: Directory,
         rules: Rules,
         items: Items,
-        pool: Executor,
+        workers: Workers,
         clock: Callable[[], int],
     ) -> None:
         self._client = client
@@ -39,17 +39,18 @@ class Entities:
         self._parents = Parents(client, rules.create)
         self._resolver = Resolver(directory, self._parents, items)
         self._rules = rules
-        self._pool = pool
+        self._workers = workers
         self._clock = clock
 
     def push(self, wanted: Sequence[Wanted]) -> list[Settled | Failed]:
         """Make entities what they shall be; what did not change since it was pushed is left alone."""
+        self._parents.begin()
         results, resolved = self._looked_at(wanted)
-        results += self._pool.map(self._linked, [one for one in resolved if not one.is_ours])
+        results += self._workers.map(self._linked, [one for one in resolved if not one.is_ours], Resolved.failed)
         updates = self._updates([one for one in resolved if one.is_ours])
         results += [one for one in updates if isinstance(one, Failed)]
-        ready = [one for one in updates if isinstance(one, Update)]
-        self._items.begin((one.resolved.wanted.item, _begun(one.resolved)) for one in ready)
+        ready = [_begun(one) for one in updates if isinstance(one, Update)]
+        self._items.begin((one.resolved.wanted.item, one.resolved.wanted.item.detail) for one in ready)
         results += self._put(ready)
         return results
 
@@ -95,10 +96,7 @@ class Entities:
 
     def _linked(self, resolved: Resolved) -> Settled | Failed:
         """Use what others made as it is: its columns are its own."""
-        try:
-            entity = read(self._client, resolved)
-        except LineageBridgeError as error:
-            return resolved.failed(error)
+        entity = read(self._client, resolved)
         if entity is None or resolved.there is None:
             return resolved.failed(TargetBusy("it was deleted just now", _NOT_FOUND))
         detail = {"columns": [list(path) for path in sorted(column_paths(entity))]}
@@ -109,20 +107,21 @@ class Entities:
         failures: list[Update | Failed] = []
         ready: list[Resolved] = []
         for one in ours:
+            if self._workers.away is not None:
+                failures.append(one.failed(self._workers.away))
+                continue
             try:
                 self._parents.ensure(one.choice.parents)
                 ready.append(one)
             except LineageBridgeError as error:
+                self._workers.failed(error)
                 failures.append(one.failed(error))
-        return failures + list(self._pool.map(self._update, ready))
+        return failures + self._workers.map(self._update, ready, Resolved.failed)
 
     def _update(self, resolved: Resolved) -> Update | Failed:
-        try:
-            if resolved.there is None:
-                return Update(resolved, resolved.choice.own.body)
-            return update(self._client, resolved, with_columns=self._rules.update_on_schema_change)
-        except LineageBridgeError as error:
-            return resolved.failed(error)
+        if resolved.there is None:
+            return Update(resolved, resolved.choice.own.body)
+        return update(self._client, resolved, with_columns=self._rules.update_on_schema_change)
 
     def _put(self, updates: Sequence[Update]) -> Iterator[Settled | Failed]:
         """Send requests in batches, two at once, and find the ids of what is new."""
@@ -133,7 +132,7 @@ class Entities:
         for collection, all_of in by_collection.items():
             batches = [all_of[i : i + size] for i in range(0, len(all_of), size)]
             taken: list[Update] = []
-            for batch in self._pool.map(self._send, batches):
+            for batch in self._workers.map(self._send, batches, _failed):
                 yield from (one for one in batch if isinstance(one, Failed))
                 taken += [one for one in batch if isinstance(one, Update)]
             yield from self._identified(collection, taken)
@@ -143,12 +142,12 @@ class Entities:
         collection = batch[0].resolved.choice.collection
         try:
             rows = self._client.put_bulk(collection, [one.body for one in batch], _fqn)
-        except (TargetRefused, TargetBusy) as error:
-            if len(batch) > 1 and (isinstance(error, TargetRefused) or error.status == _SERVER_FAILED):
+        except LineageBridgeError as error:
+            theirs = isinstance(error, TargetBusy) and error.status != _SERVER_FAILED
+            if len(batch) > 1 and isinstance(error, TargetRefused | TargetBusy) and not theirs:
                 half = len(batch) // 2
                 return self._send(batch[:half]) + self._send(batch[half:])
-            return _failed(batch, error)
-        except LineageBridgeError as error:
+            self._workers.failed(error)
             return _failed(batch, error)
         if any(row.error for row in rows):
             self._parents.forget()  # perhaps one of them is gone
@@ -205,11 +204,14 @@ def _settled(resolved: Resolved, there: Remote, detail: dict[str, Any], note: st
     return Settled(wanted.item, Outcome.PUSHED, note, wanted.fingerprint, there, ours, detail)
 
 
-def _begun(resolved: Resolved) -> dict[str, Any]:
-    """Say what is about to be made: what is found there later is ours."""
-    own = resolved.choice.own
-    making = {"making": own.fqn, "making_in": own.collection} if resolved.there is None else {}
-    return {**resolved.wanted.item.detail, **making}
+def _begun(update: Update) -> Update:
+    """Note what is about to be made, whatever becomes of it: what is found there later is ours."""
+    resolved, wanted = update.resolved, update.resolved.wanted
+    if resolved.there is not None:
+        return update
+    making = {"making": resolved.choice.own.fqn, "making_in": resolved.choice.collection}
+    item = wanted.item._replace(detail={**wanted.item.detail, **making})
+    return update._replace(resolved=resolved._replace(wanted=wanted._replace(item=item)))
 
 
 def _row_error(said: str) -> LineageBridgeError:

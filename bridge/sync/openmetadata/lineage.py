@@ -1,7 +1,6 @@
 """Brings lineage to OpenMetadata: one target after the other in one thread each, its edges one by one."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from typing import NamedTuple
 
 from bridge.store.database import Database
@@ -14,6 +13,7 @@ from bridge.sync.openmetadata.edges import WantedEdge, details, remove_edge, wri
 from bridge.sync.openmetadata.ends import Ends
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.wanted import fingerprint
+from bridge.sync.openmetadata.workers import Workers
 from bridge.sync.target import Pushed, Step
 from connectors.openmetadata.client import OpenMetadata
 from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
@@ -61,7 +61,7 @@ class Lineages:
         rules: Rules,
         items: Items,
         states: EdgeStates,
-        pool: Executor,
+        workers: Workers,
     ) -> None:
         self._db = db
         self._org = org
@@ -69,7 +69,7 @@ class Lineages:
         self._rules = rules
         self._items = items
         self._states = states
-        self._pool = pool
+        self._workers = workers
 
     def push(self, items: Sequence[Item]) -> Pushed:
         """Make the edges into datasets and jobs what the store says."""
@@ -80,7 +80,7 @@ class Lineages:
         for work in works:
             groups.setdefault(work.into, []).append(work)
         self._begin(works)
-        done = [one for group in self._pool.map(self._write_all, groups.values()) for one in group]
+        done = [one for group in self._workers.map(self._write_all, groups.values(), _not_asked) for one in group]
         return Pushed(
             [one.result for one in done],
             edges=[state for one in done for state in one.written],
@@ -89,8 +89,13 @@ class Lineages:
         )
 
     def _begin(self, works: Sequence[_Work]) -> None:
-        """Write down what is about to be said, before anything is."""
-        begun = [wanted.begun(known) for work in works for wanted, known in work.put]
+        """Write down what is about to be said, before anything is; where an edge lay before stays known."""
+        begun = [
+            wanted.begun(known)
+            for work in works
+            for wanted, known in work.put
+            if known is None or known.is_between(wanted.source, wanted.into)
+        ]
         if begun:
             with self._db.transaction():
                 self._states.write(begun, [])
@@ -173,6 +178,8 @@ class Lineages:
 
     def _write(self, work: _Work) -> _Done:
         """Write the edges into one target, as far as it goes."""
+        if self._workers.away is not None and (work.put or work.gone):
+            return _stopped(work, self._workers.away, [], [])
         written: list[EdgeState] = []
         removed: list[EdgeState] = []
         notes = list(work.notes)
@@ -185,8 +192,13 @@ class Lineages:
                 remove_edge(self._client, state)
                 removed.append(state)
         except LineageBridgeError as error:
+            self._workers.failed(error)
             return _stopped(work, error, written, removed)
         return _Done(_settled(work, notes), written, removed, [])
+
+
+def _not_asked(group: Sequence[_Work], error: LineageBridgeError) -> list[_Done]:
+    return [_stopped(work, error, [], []) for work in group]
 
 
 def _stopped(work: _Work, error: LineageBridgeError, written: list[EdgeState], removed: list[EdgeState]) -> _Done:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from connectors.openmetadata.client import OpenMetadata
+from mappers.errors import LineageBridgeError
 from mappers.openmetadata.requests import Request
 
 #: What may be made that is not there.
@@ -17,13 +18,25 @@ class Parents:
         self._client = client
         self._create = create
         self._there: set[tuple[str, str]] = set()
+        self._failed: dict[tuple[str, str], LineageBridgeError] = {}
+
+    def begin(self) -> None:
+        """Begin a batch: what failed in the one before may be tried again."""
+        self._failed.clear()
 
     def ensure(self, requests: Sequence[Request]) -> None:
-        """Make what is missing of these, in this order."""
+        """Make what is missing of these, in this order; what failed is not asked for again in a batch."""
         for request in requests:
-            if not self._is_there(request):
-                self._client.put(request.collection, request.body)
-                self._there.add((request.collection, request.fqn))
+            key = (request.collection, request.fqn)
+            if key in self._failed:
+                raise self._failed[key]
+            try:
+                if not self._is_there(request):
+                    self._client.put(request.collection, request.body)
+                    self._there.add(key)
+            except LineageBridgeError as error:
+                self._failed[key] = error
+                raise
 
     def refused(self, requests: Sequence[Request], own: str) -> str | None:
         """Say why an entity may not be made in these, if it may not."""

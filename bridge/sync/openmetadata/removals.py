@@ -1,14 +1,14 @@
 """Takes back what we made and what has become another: softly, and after its edges have moved."""
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
 
 from bridge.sync.edge_states import EdgeStates
 from bridge.sync.item import Failed, Item, Outcome, Settled
 from bridge.sync.items import Items
 from bridge.sync.openmetadata.directory import TYPES
+from bridge.sync.openmetadata.workers import Workers
 from connectors.openmetadata.client import OpenMetadata
-from mappers.errors import LineageBridgeError, TargetBusy
+from mappers.errors import TargetBusy
 
 _COLLECTIONS = {type_: collection for collection, type_ in TYPES.items()}
 
@@ -16,11 +16,11 @@ _COLLECTIONS = {type_: collection for collection, type_ in TYPES.items()}
 class Removals:
     """Deletes entities that nothing stands for any more."""
 
-    def __init__(self, client: OpenMetadata, items: Items, states: EdgeStates, pool: Executor) -> None:
+    def __init__(self, client: OpenMetadata, items: Items, states: EdgeStates, workers: Workers) -> None:
         self._client = client
         self._items = items
         self._states = states
-        self._pool = pool
+        self._workers = workers
 
     def push(self, items: Sequence[Item]) -> list[Settled | Failed]:
         """Delete entities so that they can be restored."""
@@ -33,7 +33,7 @@ class Removals:
                 results.append(Failed(item, TargetBusy("its edges are moved first", 0)))
             else:
                 alone.append(item)
-        return results + list(self._pool.map(self._delete, alone))
+        return results + self._workers.map(self._delete, alone, Failed)
 
     def is_alone(self, item: Item) -> bool:
         """Tell whether nothing stands for this entity."""
@@ -43,8 +43,5 @@ class Removals:
 
     def _delete(self, item: Item) -> Settled | Failed:
         assert item.remote is not None  # noqa: S101 - looked at before
-        try:
-            self._client.delete(_COLLECTIONS[item.remote.type], item.remote.id)
-        except LineageBridgeError as error:
-            return Failed(item, error)
+        self._client.delete(_COLLECTIONS[item.remote.type], item.remote.id)
         return item.linked(Outcome.PUSHED, "deleted, and can be restored")._replace(remote=None)

@@ -3,15 +3,12 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from bridge.sync.item import GIVEN_UP, REMOVAL, Failed, Outcome, Remote, Settled
+from bridge.sync.item import GIVEN_UP, REMOVAL, UNRESOLVED_FOR, Failed, Outcome, Remote, Settled
 from bridge.sync.items import Items
 from bridge.sync.openmetadata.directory import Directory
 from bridge.sync.openmetadata.parents import Parents
 from bridge.sync.openmetadata.wanted import Choice, Wanted
 from mappers.errors import LineageBridgeError
-
-#: How long it is held that a dataset has no place, in microseconds.
-_UNRESOLVED_FOR = 600 * 1_000_000
 
 
 class Resolved(NamedTuple):
@@ -46,7 +43,7 @@ def known(wanted: Wanted, now: int) -> Settled | None:
         return item.linked(Outcome.UNCHANGED, item.reason)
     if item.outcome in GIVEN_UP:
         return item.linked(Outcome(item.outcome), item.reason)
-    lately = item.settled_at is not None and now < item.settled_at + _UNRESOLVED_FOR
+    lately = item.settled_at is not None and now < item.settled_at + UNRESOLVED_FOR
     if item.outcome == Outcome.UNRESOLVED and lately:
         return item.linked(Outcome.UNRESOLVED, item.reason)
     return None

@@ -19,6 +19,7 @@ from bridge.sync.openmetadata.lineage import Lineages
 from bridge.sync.openmetadata.removals import Removals
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.wanted import Wanted
+from bridge.sync.openmetadata.workers import Workers
 from bridge.sync.target import Pushed, Step
 from connectors.openmetadata.client import OpenMetadata
 
@@ -56,10 +57,11 @@ class OpenMetadataTarget:
         self._rules = rules
         self._pool = ThreadPoolExecutor(rules.concurrency, thread_name_prefix="openmetadata")
         self._states = EdgeStates(db, org, NAME)
+        self._workers = Workers(self._pool)
         directory = Directory(client, self._pool, rules.layout.service, clock)
-        self._entities = Entities(client, directory, rules, items, self._pool, clock)
-        self._lineages = Lineages(db, org, client, rules, items, self._states, self._pool)
-        self._removals = Removals(client, items, self._states, self._pool)
+        self._entities = Entities(client, directory, rules, items, self._workers, clock)
+        self._lineages = Lineages(db, org, client, rules, items, self._states, self._workers)
+        self._removals = Removals(client, items, self._states, self._workers)
 
     def probe(self) -> None:
         """Ask whether the server answers, and takes the token."""
@@ -67,6 +69,7 @@ class OpenMetadataTarget:
 
     def push(self, kind: str, items: Sequence[Item]) -> Pushed:
         """Make the server say what the store says of items."""
+        self._workers.begin()
         if kind == "lineage":
             return self._lineages.push(items)
         if kind == REMOVAL:
