@@ -7,6 +7,7 @@ from bridge.store.database import Database
 from bridge.store.marks import is_enabled
 from bridge.sync.item import Outcome
 from bridge.sync.items import Items
+from bridge.sync.jobs import facet_texts
 from mappers.canonical.identity import digest
 from mappers.folding import is_action
 
@@ -126,16 +127,17 @@ class Spreader:
         return self._above(self._among(_WRITERS, renamed)) if renamed else set()
 
     def _folds(self, jobs: set[bytes]) -> tuple[dict[bytes, bytes], set[bytes]]:
-        """Say where jobs are shown, in a hash, and which of them are shown elsewhere than before.
+        """Say in a hash where jobs are shown and what SQL they run, and for which of them it is not as before.
 
-        Where a job moves, so do those beneath it.
+        Their edges tell both. Where a job moves, so do those beneath it.
         """
         children = self._among(_CHILD_JOBS, jobs)
         parents: dict[bytes, list[bytes]] = {}
         for job, parent in self._db.among(_PARENTS, sorted(jobs), self._org):
             parents.setdefault(job, []).append(parent)
+        sql = facet_texts(self._db, self._org, jobs, "sql", "query")
         folds = {
-            job: digest(repr((kind, sorted(parents.get(job, ())))).encode())
+            job: digest(repr((kind, sorted(parents.get(job, ())), sql.get(job))).encode())
             for job, *kind in self._db.among(_KINDS, sorted(jobs), self._org)
         }
         known = dict(self._db.among(_FOLDS, sorted(folds), self._org, self._target))

@@ -77,6 +77,15 @@ def test_lineage_and_its_columns_can_be_left_out(switch: dict[str, bool], edges:
         assert {pair: bool(edge.get("columnsLineage")) for pair, edge in synced.edges().items()} == edges
 
 
+def test_edges_tell_the_sql_that_a_job_runs_now() -> None:
+    with Synced() as synced:
+        synced.apply(copied()).converge()
+        for second, query in ((5, "SELECT 1"), (9, "SELECT 2")):
+            started = run_event("START", second, run=int(second), job_facets={"sql": facet(query=query)})
+            synced.apply(started).converge()
+            assert synced.edges()["warehouse.d.s.a", "warehouse.d.s.t"]["sqlQuery"] == query
+
+
 def test_entities_wait_for_a_complete_run() -> None:
     with Synced() as synced:
         synced.apply(copied(kind="START")).converge()
