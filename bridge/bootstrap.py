@@ -156,7 +156,8 @@ def make_reconciler(settings: Settings, counted: Callable[[str], None] = lambda 
     beside = _open_beside(settings)
     heartbeat = Heartbeat(beside, Worker(beside, org, name, now_micros, items.worker.id))
     backoff = settings.openmetadata.retry_config.backoff_seconds
-    return Reconciler(db, org, target, items, now_micros, backoff=backoff, heartbeat=heartbeat)
+    every = settings.openmetadata.sync.seconds
+    return Reconciler(db, org, target, items, now_micros, backoff=backoff, compare_seconds=every, heartbeat=heartbeat)
 
 
 def forget_openmetadata(settings: Settings) -> bool:

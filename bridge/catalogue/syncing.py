@@ -51,6 +51,8 @@ class TargetStatus(msgspec.Struct, frozen=True):
     #: Why the target is left alone now, if it is, and since when.
     trouble: str | None
     trouble_at: str | None
+    #: When the last comparison of everything that is there began.
+    compared_at: str | None
     #: Changes that nobody has looked at yet.
     marks: int
     #: Items that wait for their turn, how many of them failed before, since when the oldest waits, who is next.
@@ -128,6 +130,7 @@ class Sync(Question[TargetStatus], frozen=True, kw_only=True):
             enabled_at=iso_or_none(found.enabled_at),
             trouble=found.trouble,
             trouble_at=iso_or_none(found.trouble_at),
+            compared_at=iso_or_none(found.compared_at),
             marks=found.marks,
             pending=found.pending,
             failing=found.failing,

@@ -52,6 +52,8 @@ def status_lines(found: "TargetStatus") -> Iterator[str]:
     yield f"{found.target} {state}"
     if found.converged:
         yield "  it is what the store says"
+    if found.compared_at:
+        yield f"  everything there was compared with what was left there at {found.compared_at}"
     if found.marks:
         yield f"  {found.marks} changes to be looked at"
     if found.pending:

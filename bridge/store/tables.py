@@ -191,6 +191,7 @@ sync_target = sa.Table(
     sa.Column("enabled_at", sa.BigInteger, nullable=False),
     sa.Column("trouble", TEXT),
     sa.Column("trouble_at", sa.BigInteger),
+    sa.Column("compared_at", sa.BigInteger),
     _key("target"),
 )
 

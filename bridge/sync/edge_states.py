@@ -1,6 +1,6 @@
 """The edges that a target has of us, as they are remembered."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -10,6 +10,11 @@ from bridge.sync.item import Remote
 
 _COLUMNS = "into_key, from_key, into_type, into_id, from_type, from_id, job_key, fingerprint, ours, said_json"
 _INTO = f"SELECT {_COLUMNS} FROM sync_edge WHERE org_id = ?1 AND target = ?2 AND into_key {{among}}"
+_AFTER = f"""
+SELECT {_COLUMNS} FROM sync_edge
+WHERE org_id = ?1 AND target = ?2 AND (into_key > ?3 OR into_key = ?3 AND from_key > ?4)
+ORDER BY into_key, from_key LIMIT ?5
+"""
 _READERS = "SELECT DISTINCT into_key FROM sync_edge WHERE org_id = ?1 AND target = ?2 AND {column} {{among}}"
 _OUT_OF, _OF_JOBS = _READERS.format(column="from_key"), _READERS.format(column="job_key")
 _AT = "SELECT 1 FROM sync_edge WHERE org_id = ?1 AND target = ?2 AND (into_id = ?3 OR from_id = ?3) LIMIT 1"
@@ -42,6 +47,8 @@ class EdgeState(NamedTuple):
     said: dict[str, Any]
     #: What we were about to say since, each time that nobody came back to tell.
     tried: Sequence[dict[str, Any]] = ()
+    #: A hash of all that it said when it was last seen; None while it is being written.
+    seen: str | None = None
 
     def is_between(self, source: Remote, into: Remote) -> bool:
         """Tell whether it was written between these entities."""
@@ -62,6 +69,14 @@ class EdgeStates:
             state = _state(row)
             found[state.into_key][state.from_key] = state
         return found
+
+    def everything(self, most: int) -> Iterator[list[EdgeState]]:
+        """Give all edges, so many at a time."""
+        after = b"", b""
+        while rows := self._db.rows(_AFTER, *self._bound, *after, most):
+            states = [_state(row) for row in rows]
+            yield states
+            after = states[-1].into_key, states[-1].from_key
 
     def targets_of(self, sources: Collection[bytes]) -> set[bytes]:
         """Find what edges out of these lead into."""
@@ -99,6 +114,6 @@ def _state(row: tuple[Any, ...]) -> EdgeState:
 
 
 def _row(state: EdgeState) -> tuple[Any, ...]:
-    said = msgspec.json.encode([state.said, state.tried]).decode()
+    said = msgspec.json.encode([state.said, state.tried, state.seen]).decode()
     ends = (state.into.type, state.into.id, state.source.type, state.source.id)
     return (state.into_key, state.from_key, *ends, state.job, state.fingerprint, state.ours, said)

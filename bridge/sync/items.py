@@ -49,6 +49,11 @@ _OF_REMOTE = f"SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?
 _LISTED = f"""
 SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND outcome = ?3 ORDER BY settled_at, kind, key
 """
+_LINKED = """
+SELECT remote_type, remote_id, remote_name, key FROM sync_item
+WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled >= marked AND remote_id IS NOT NULL
+ORDER BY remote_type, remote_name
+"""
 _PENDING = f"""
 SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled < marked
 ORDER BY due_at, key
@@ -132,6 +137,11 @@ class Items:
     def with_outcome(self, outcome: Outcome) -> list[Item]:
         """List the items that ended so, the oldest first."""
         return [_item(row) for row in self._db.rows(_LISTED, self._org, self._target, outcome)]
+
+    def linked(self, kind: str) -> list[tuple[Remote, bytes]]:
+        """List what items of a kind that are not waiting are in the target, in the order of the names there."""
+        rows = self._db.rows(_LINKED, self._org, self._target, kind)
+        return [(Remote(*remote), bytes(key)) for *remote, key in rows]
 
     def pending(self, kind: str) -> list[Item]:
         """List the items of a kind that are waiting."""

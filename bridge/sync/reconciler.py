@@ -10,6 +10,7 @@ from bridge.sync.breaker import Breaker, backoff_seconds
 from bridge.sync.edge_states import EdgeStates
 from bridge.sync.item import Done, Failed, Item, Outcome, Postponed, Released, Settled
 from bridge.sync.items import AT_ONCE, Items
+from bridge.sync.repair import Repair
 from bridge.sync.spread import Spreader
 from bridge.sync.status import SyncStatus, read_status, write_trouble
 from bridge.sync.target import Pushed, Step, Target
@@ -60,6 +61,7 @@ class Reconciler:
         clock: Callable[[], int],
         *,
         backoff: float = 5.0,
+        compare_seconds: float | None = None,
         heartbeat: Heartbeat | None = None,
     ) -> None:
         self._db = db
@@ -76,6 +78,7 @@ class Reconciler:
         #: Whether the target answered since the batch failed that is being finished.
         self._there = False
         self._looked_again = clock()
+        self._repair = Repair(db, org, target, items, clock, compare_seconds)
 
     def enable(self) -> bool:
         """Let marks be made for the target, and mark everything the first time."""
@@ -112,8 +115,21 @@ class Reconciler:
             pass
         for kind, items in self._lots(stopped):
             self._finish(self._target.push(kind, items), outcomes)
+        if not self.breaker.open and not stopped():
+            self._compare(outcomes)
         self._tell_trouble()
         return Round(outcomes)
+
+    def _compare(self, outcomes: Counter[str]) -> None:
+        """Compare a bit of what is there with what was left there, if it is time to."""
+        try:
+            compared = self._repair.step()
+        except TransientError as error:
+            self._open(error)
+        else:
+            if compared is not None:
+                outcomes["compared"] += compared.looked_at
+                outcomes["differing"] += len(compared.differences)
 
     def _lots(self, stopped: Callable[[], bool]) -> Iterator[tuple[str, list[Item]]]:
         """Claim what is due, lot by lot; of the last kind one full lot at most: what came in meanwhile is next."""

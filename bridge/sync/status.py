@@ -7,7 +7,7 @@ import msgspec
 from bridge.store.database import Database
 from bridge.sync.item import REMOVAL, TROUBLED
 
-_TARGET = "SELECT enabled_at, trouble, trouble_at FROM sync_target WHERE org_id = ?1 AND target = ?2"
+_TARGET = "SELECT enabled_at, trouble, trouble_at, compared_at FROM sync_target WHERE org_id = ?1 AND target = ?2"
 _TROUBLE = "UPDATE sync_target SET trouble = ?3, trouble_at = ?4 WHERE org_id = ?1 AND target = ?2"
 _MARKS = "SELECT count(*), min(marked_at) FROM dirty_mark WHERE org_id = ?1 AND target = ?2"
 _COUNTS = """
@@ -28,6 +28,8 @@ class SyncStatus(msgspec.Struct, frozen=True):
     #: Why the target is left alone, if it is.
     trouble: str | None
     trouble_at: int | None
+    #: When the last comparison of everything began; None when there was none, or it is to begin anew.
+    compared_at: int | None
     #: Changes that nobody has looked at yet.
     marks: int
     pending: int
@@ -52,7 +54,7 @@ class SyncStatus(msgspec.Struct, frozen=True):
 def read_status(db: Database, org: str, target: str) -> SyncStatus:
     """Read how far a target is."""
     known = db.rows(_TARGET, org, target)
-    enabled_at, trouble, trouble_at = known[0] if known else (None, None, None)
+    enabled_at, trouble, trouble_at, compared_at = known[0] if known else (None, None, None, None)
     ((marks, oldest_mark),) = db.rows(_MARKS, org, target)
     ((pending, since, due_at, failing),) = db.rows(_WAITING, org, target)
     outcomes: dict[str, dict[str, int]] = {}
@@ -61,7 +63,7 @@ def read_status(db: Database, org: str, target: str) -> SyncStatus:
             outcomes.setdefault(kind, {})[outcome] = count
     oldest = min(filter(None, (oldest_mark, since)), default=None)
     return SyncStatus(
-        target, enabled_at, trouble, trouble_at, marks, pending, int(failing), oldest, due_at, outcomes
+        target, enabled_at, trouble, trouble_at, compared_at, marks, pending, int(failing), oldest, due_at, outcomes
     )  # fmt: skip
 
 

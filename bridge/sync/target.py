@@ -1,6 +1,6 @@
 """What the reconciler needs of a target, whichever system it is."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple, Protocol
 
@@ -33,6 +33,22 @@ class Step(NamedTuple):
     reason: str | None = None
 
 
+class Difference(NamedTuple):
+    """Something in a target that is not as it was left: an item, or an edge into one."""
+
+    kind: str
+    key: bytes
+    name: str
+    what: str
+
+
+class Compared(NamedTuple):
+    """A bit of a comparison: how much was looked at, and what was not as it was left."""
+
+    looked_at: int
+    differences: Sequence[Difference]
+
+
 class Target(Protocol):
     """A system that is kept like the store."""
 
@@ -50,6 +66,9 @@ class Target(Protocol):
 
     def plan(self, items: Sequence[Item]) -> list[Step]:
         """Say what pushing items would do, and do nothing."""
+
+    def compare(self) -> Iterator[Compared]:
+        """Compare everything that is there with what was left there, bit by bit; changes nothing."""
 
     def close(self) -> None:
         """Close the connections."""

@@ -47,6 +47,8 @@ class Synced:
         self.clock = Clock()
         self.rules = rules
         self.calls: Counter[str] = Counter()
+        #: How often everything is compared; never, unless a test says so before it begins.
+        self.compare_seconds: float | None = None
         self.target: OpenMetadataTarget | None = None
 
     def __enter__(self) -> Self:
@@ -82,7 +84,9 @@ class Synced:
         self.queue = Queue(db, "default", "openmetadata", self.clock)
         self.items = Items(db, "default", "openmetadata", self.clock)
         self.target = OpenMetadataTarget(db, "default", client, self.rules, self.items, self.clock)
-        self.reconciler = Reconciler(db, "default", self.target, self.items, self.clock)
+        self.reconciler = Reconciler(
+            db, "default", self.target, self.items, self.clock, compare_seconds=self.compare_seconds
+        )
 
     def apply(self, *events: Json | bytes) -> Self:
         self.store.apply(*events)
@@ -106,6 +110,13 @@ class Synced:
         """List the marks and items that are not settled."""
         marks = self.store.rows("SELECT kind, key FROM dirty_mark")
         return marks + self.store.rows("SELECT kind, outcome, reason, due_at FROM sync_item WHERE settled < marked")
+
+    def compare(self) -> None:
+        """Let the time of a comparison come, and everything that differs be put right."""
+        assert self.compare_seconds is not None
+        self.clock.wait(self.compare_seconds + 60)
+        while not self.reconciler.round().idle or self.left():
+            self.clock.wait(1)
 
     def quiet(self) -> Counter[str]:
         """Run a round, and give the calls that it made."""

@@ -16,7 +16,7 @@ _WORTH = 15
 #: How long a list of what lies in our own service is believed: others have no business there.
 _KEPT_SECONDS = 60
 #: By which of those above entities are listed: the parameter, and how many names lead to it.
-_WITHIN = {
+WITHIN = {
     "tables": ("database", 2),
     "containers": ("service", 1),
     "topics": ("service", 1),
@@ -56,11 +56,11 @@ class Directory:
         """Find the entities of these fully qualified names that there are, case and all."""
         places: dict[str, list[str]] = {}
         for name in sorted(set(names)):
-            places.setdefault(_place(collection, name), []).append(name)
+            places.setdefault(place_of(collection, name), []).append(name)
         found: dict[str, str] = {}
         alone: list[str] = []
         for place, within in places.items():
-            if self._is_listed(collection, place, len(within), anew=anew):
+            if self.is_listed(collection, place, len(within), anew=anew):
                 ids = self._list(collection, place, anew=anew)
                 found.update((name, ids[name]) for name in within if name in ids)
             else:
@@ -68,13 +68,13 @@ class Directory:
         found |= self._ask(collection, alone)
         return {name: Remote(TYPES[collection], id_, name) for name, id_ in found.items()}
 
-    def _is_listed(self, collection: str, place: str, sought: int, *, anew: bool) -> bool:
+    def is_listed(self, collection: str, place: str, sought: int, *, anew: bool = False) -> bool:
         """Tell whether a list costs less than asking for each: not where few are sought, or among very many."""
         if sought <= _FEW:
             return False
         if not anew and self._kept(collection, place) is not None:
             return True
-        return self._client.count(collection, **{_WITHIN[collection][0]: place}) <= sought * _WORTH
+        return self._client.count(collection, **{WITHIN[collection][0]: place}) <= sought * _WORTH
 
     def _kept(self, collection: str, place: str) -> dict[str, str] | None:
         """Give a list that is still believed."""
@@ -103,7 +103,7 @@ class Directory:
     def _places_alike(self, collection: str, name: str) -> list[str]:
         """Find the places that it could lie in: a service is named in the settings, so its case is known."""
         service, *rest = split_fqn(name)
-        if _WITHIN[collection][1] == 1:
+        if WITHIN[collection][1] == 1:
             return [fqn(service)]
         place = fqn(service, rest[0]).casefold()
         above = {"tables": "databases", "apiEndpoints": "apiCollections"}[collection]
@@ -115,7 +115,7 @@ class Directory:
         kept = self._kept(collection, place)
         if kept is not None and not anew:
             return kept
-        pages = self._client.pages(collection, **{_WITHIN[collection][0]: place})
+        pages = self._client.pages(collection, **{WITHIN[collection][0]: place})
         ids = {str(one["fullyQualifiedName"]): str(one["id"]) for page in pages for one in page}
         believed = _KEPT_SECONDS * 1_000_000 if split_fqn(place)[0] == self._own else 0
         self._lists[collection, place] = _Listed(ids, self._clock() + believed)
@@ -126,8 +126,9 @@ class Directory:
         self._lists.clear()
 
 
-def _place(collection: str, name: str) -> str:
-    return fqn(*split_fqn(name)[: _WITHIN[collection][1]])
+def place_of(collection: str, name: str) -> str:
+    """Name the place by which what lies in it is listed."""
+    return fqn(*split_fqn(name)[: WITHIN[collection][1]])
 
 
 def column_paths(entity: dict[str, Any]) -> list[tuple[str, ...]]:

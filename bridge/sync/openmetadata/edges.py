@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from bridge.sync.edge_states import EdgeState
 from bridge.sync.item import Remote
+from bridge.sync.openmetadata.wanted import fingerprint
 from connectors.openmetadata.calls import Entity
 from connectors.openmetadata.client import OpenMetadata
 from mappers.openmetadata.edges import united
@@ -80,7 +81,20 @@ def write_edge(client: OpenMetadata, wanted: WantedEdge, known: EdgeState | None
     if there != sent:
         client.put_edge((wanted.source.type, wanted.source.id), (wanted.into.type, wanted.into.id), sent)
         there = _as_kept(client, wanted, sent)
-    return WrittenEdge(wanted.state(wanted.fingerprint, ours, wanted.said), (*wanted.notes, *_dropped(sent, there)))
+    state = wanted.state(wanted.fingerprint, ours, wanted.said)._replace(seen=_seen(there))
+    return WrittenEdge(state, (*wanted.notes, *_dropped(sent, there)))
+
+
+def is_as_seen(client: OpenMetadata, state: EdgeState) -> bool:
+    """Tell whether an edge is as it was left; one that is being written is not asked for."""
+    if state.seen is None:
+        return True
+    there = _comparable(client.get_edge(state.source.id, state.into.id))
+    return there is not None and _seen(there) == state.seen
+
+
+def _seen(there: Entity) -> str:
+    return fingerprint(there).hex()
 
 
 def _as_kept(client: OpenMetadata, wanted: WantedEdge, sent: Entity) -> Entity:

@@ -11,6 +11,7 @@ from bridge.sync.edge_states import EdgeStates
 from bridge.sync.item import REMOVAL, Failed, Item, Outcome, Remote, Settled
 from bridge.sync.items import Items
 from bridge.sync.lineage import read_leaves
+from bridge.sync.openmetadata.comparison import Comparison
 from bridge.sync.openmetadata.datasets import want_datasets
 from bridge.sync.openmetadata.directory import Directory
 from bridge.sync.openmetadata.entities import Entities
@@ -20,7 +21,7 @@ from bridge.sync.openmetadata.removals import Removals
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.wanted import Wanted
 from bridge.sync.openmetadata.workers import Workers
-from bridge.sync.target import Pushed, Step
+from bridge.sync.target import Compared, Pushed, Step
 from connectors.openmetadata.client import OpenMetadata
 
 NAME = "openmetadata"
@@ -60,6 +61,7 @@ class OpenMetadataTarget:
         self._workers = Workers(self._pool)
         directory = Directory(client, self._pool, rules.layout.service, clock)
         self._entities = Entities(client, directory, rules, items, self._workers, clock)
+        self._comparison = Comparison(db, org, client, directory, rules, items, self._states, self._pool)
         self._lineages = Lineages(db, org, client, rules, items, self._states, self._workers)
         self._removals = Removals(client, items, self._states, self._workers)
 
@@ -126,6 +128,11 @@ class OpenMetadataTarget:
             for shown in fold_jobs(self._db, self._org, self._rules.folding, jobs).values():
                 readers |= shown
         return {("lineage", key) for key in moved | readers | self._states.targets_of(moved)}
+
+    def compare(self) -> Iterator[Compared]:
+        """Compare everything that is there with what was left there, bit by bit."""
+        self.forget()  # somebody may have restored an older state
+        return self._comparison.slices()
 
     def forget(self) -> None:
         """Believe nothing of the server any more: somebody may have restored it."""

@@ -8,9 +8,11 @@ from connectors.openmetadata.calls import Entity
 from connectors.openmetadata.client import OpenMetadata
 from mappers.errors import TargetRefused
 from mappers.openmetadata.carried import ASKED, carried
+from mappers.openmetadata.requests import Request
 
 _CHANGED_MEANWHILE = 412
 _TRIES = 3
+_COLUMNS = frozenset({"columns", "dataModel", "messageSchema"})
 
 
 class Update(NamedTuple):
@@ -42,13 +44,14 @@ def update(client: OpenMetadata, resolved: Resolved, *, with_columns: bool) -> U
             if error.status != _CHANGED_MEANWHILE:
                 raise
             continue
-        known = own.body if with_columns else {key: own.body[key] for key in own.body if key not in _COLUMNS}
-        body = carried(own.collection, known, entity)
+        body = carried(own.collection, known_body(own, with_columns=with_columns), entity)
         return Update(resolved, body, note, set(column_paths(body)) != set(column_paths(entity)))
     raise TargetRefused(f"{own.fqn} was changed by others each time that it was to be changed", _CHANGED_MEANWHILE)
 
 
-_COLUMNS = frozenset({"columns", "dataModel", "messageSchema"})
+def known_body(own: Request, *, with_columns: bool) -> Entity:
+    """Give what we say of an entity that is there."""
+    return own.body if with_columns else {key: own.body[key] for key in own.body if key not in _COLUMNS}
 
 
 def _describe(client: OpenMetadata, resolved: Resolved, entity: Entity) -> str | None:

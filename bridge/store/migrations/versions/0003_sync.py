@@ -18,6 +18,7 @@ def upgrade() -> None:
         sa.Column("enabled_at", sa.BigInteger(), nullable=False),
         sa.Column("trouble", TEXT, nullable=True),
         sa.Column("trouble_at", sa.BigInteger(), nullable=True),
+        sa.Column("compared_at", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("target", "org_id"),
     )
     op.create_table(
