@@ -51,6 +51,9 @@ PRINTED = {
     ),
     "sync explain": "the answer of {DatasetSync} or {ProcessSync}",
     "sync status": "the answer of {Sync}",
+    "verify openmetadata": (
+        "an object: `looked_at`, `differences` of `kind`, `name`, `what`, `left` (to be pushed), `calls` by kind"
+    ),
     "version": "an object: `version`, `python`, `store` (schema of the stores it makes), `spec` (of OpenLineage)",
 }
 _LINKS = {kind.__name__: f"[{kind.__name__}](#{kind.__name__.lower()})" for kind in QUESTIONS}

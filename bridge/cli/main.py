@@ -7,7 +7,22 @@ import sys
 
 import typer
 
-from bridge.cli import config, dead, events, graph, keys, log, openmetadata, runs, schema, service, spark, sync, tail
+from bridge.cli import (
+    config,
+    dead,
+    events,
+    graph,
+    keys,
+    log,
+    openmetadata,
+    runs,
+    schema,
+    service,
+    spark,
+    sync,
+    tail,
+    verify,
+)
 from bridge.cli.completion import NAME, answer_shells, completion
 from bridge.cli.doctor import doctor
 from bridge.cli.explain import explain
@@ -56,6 +71,7 @@ app.add_typer(spark.spark, name="spark")
 app.add_typer(openmetadata.openmetadata, name="openmetadata")
 app.add_typer(sync.sync, name="sync")
 app.add_typer(dead.dead, name="dead")
+app.add_typer(verify.verify, name="verify")
 
 
 def main() -> None:

@@ -48,7 +48,7 @@ def push(
     if once is dry_run:
         raise typer.BadParameter("say what to do: --once or --dry-run")
     calls: Counter[str] = Counter()
-    reconciler = _open(config, calls)
+    reconciler = open_reconciler(config, calls)
     try:
         if dry_run:
             steps = reconciler.plan()
@@ -115,7 +115,8 @@ def _explained(asked: Asked, namespace: str, name: str | None, *, job: bool) -> 
     return asked.ask(ProcessSync(namespace=namespace, name=name))
 
 
-def _open(config: Config, calls: Counter[str]) -> "Reconciler":
+def open_reconciler(config: Config, calls: Counter[str]) -> "Reconciler":
+    """Open the way to OpenMetadata, if it is enabled."""
     settings = load(config)
     from bridge.bootstrap import make_reconciler
     from bridge.log import configure_log

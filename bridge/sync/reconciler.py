@@ -13,7 +13,7 @@ from bridge.sync.items import AT_ONCE, Items
 from bridge.sync.repair import Repair
 from bridge.sync.spread import Spreader
 from bridge.sync.status import SyncStatus, read_status, write_trouble
-from bridge.sync.target import Pushed, Step, Target
+from bridge.sync.target import Compared, Pushed, Step, Target
 from bridge.sync.worker import Heartbeat
 from mappers.errors import (
     LineageBridgeError,
@@ -155,6 +155,10 @@ class Reconciler:
         if self._clock() >= self._looked_again + _LOOK_AGAIN_EVERY:
             self._looked_again = self._clock()
             self._items.look_again()
+
+    def compare(self) -> Iterator[Compared]:
+        """Compare everything that is there with what was left there, bit by bit, and change nothing."""
+        return self._target.compare()
 
     def _tell_trouble(self) -> None:
         """Let others see why the target is left alone."""

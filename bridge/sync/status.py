@@ -46,9 +46,14 @@ class SyncStatus(msgspec.Struct, frozen=True):
         return sum(of.get(outcome, 0) for of in self.outcomes.values() for outcome in TROUBLED)
 
     @property
+    def left(self) -> int:
+        """Count what is to be pushed, or cannot be."""
+        return self.marks + self.pending + self.troubled
+
+    @property
     def converged(self) -> bool:
         """Tell whether the target is what the store says."""
-        return self.enabled_at is not None and not (self.marks or self.pending or self.troubled)
+        return self.enabled_at is not None and not self.left
 
 
 def read_status(db: Database, org: str, target: str) -> SyncStatus:

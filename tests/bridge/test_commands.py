@@ -58,6 +58,7 @@ ANSWERED = {
     ("sync", "status"): [],
     ("sync", "explain"): ["db", "clean"],
     ("dead", "list"): [],
+    ("verify", "openmetadata"): [],
 }
 
 

@@ -106,17 +106,17 @@ class Comparison:
     def _edges(self) -> Iterator[Compared]:
         for states in self._states.everything(_EDGES):
             right = self._pool.map(lambda state: is_as_seen(self._client, state), states)
-            found = [
-                Difference("lineage", state.into_key, _edge(state), "is not as it was left")
-                for state, is_right in zip(states, right, strict=True)
-                if not is_right
-            ]
-            yield Compared(len(states), found)
+            wrong = [state for state, is_right in zip(states, right, strict=True) if not is_right]
+            keys = {key for state in wrong for key in (state.into_key, state.from_key)}
+            items = self._items.of("dataset", keys) | self._items.of("job", keys)
+            names = {key: item.remote.name for key, item in items.items() if item.remote}
+            yield Compared(len(states), [_edge(state, names) for state in wrong])
 
 
 def _place(type_: str, name: str) -> str:
     return place_of(_COLLECTIONS[type_], name)
 
 
-def _edge(state: EdgeState) -> str:
-    return f"{state.source.type} {state.source.id} -> {state.into.type} {state.into.id}"
+def _edge(state: EdgeState, names: dict[bytes, str]) -> Difference:
+    ends = (names.get(key, end.id) for key, end in ((state.from_key, state.source), (state.into_key, state.into)))
+    return Difference("lineage", state.into_key, " -> ".join(ends), "is not as it was left")
