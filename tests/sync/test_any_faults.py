@@ -200,8 +200,9 @@ class AnyFaults(RuleBasedStateMachine):
     @precondition(lambda self: not self.synced.standin.faults.pending)
     @rule(number=st.integers(0, 9))
     def drop_columns(self, number: int) -> None:
-        """Somebody takes all columns from a table."""
+        """Somebody takes all columns from a table, and what was said of it."""
         if entity := self.choose("table", number):
+            self.theirs.pop(entity.id, None)
             self.person.put("table", name=entity.name, databaseSchema="warehouse.d.s", columns=[])
             self.damage()
 
