@@ -115,8 +115,11 @@ class Synced:
         """Let the time of a comparison come, and everything that differs be put right."""
         assert self.compare_seconds is not None
         self.clock.wait(self.compare_seconds + 60)
-        while not self.reconciler.round().idle or self.left():
-            self.clock.wait(1)
+        for _ in range(1_000):
+            if self.reconciler.round().idle and not self.left():
+                return
+            self.clock.wait(30)
+        raise AssertionError(f"still to do: {self.left()}")
 
     def quiet(self) -> Counter[str]:
         """Run a round, and give the calls that it made."""

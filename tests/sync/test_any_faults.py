@@ -26,8 +26,10 @@ from tests.standins.openmetadata import (
     reset,
     stall,
 )
+from tests.standins.openmetadata.state import Entity
 from tests.sync import model
 from tests.sync.mortal import Killed
+from tests.sync.person import Person
 from tests.sync.synced import LAYOUT, Synced
 
 EXAMPLES, STEPS = int(os.environ.get("SYNC_EXAMPLES", "60")), int(os.environ.get("SYNC_STEPS", "25"))
@@ -95,11 +97,17 @@ class AnyFaults(RuleBasedStateMachine):
         self.tokens = 0
         self.stalled: list[threading.Event] = []
         self.undisturbed_since = 0
+        self.damaged = False
+        #: What people wrote into tables, by their ids.
+        self.theirs: dict[str, str] = {}
 
     @initialize(waits=st.booleans(), batch=st.sampled_from((1, 2, 100)))
     def begin(self, waits: bool, batch: int) -> None:
         self.rules = Rules(LAYOUT, register_on_completion=waits, batch_size=batch)
-        self.synced = Synced(self.rules).__enter__()
+        self.synced = Synced(self.rules)
+        self.synced.compare_seconds = 1e6
+        self.synced.__enter__()
+        self.person = Person(self.synced.standin)
 
     def post(self, *events: make.Json) -> None:
         self.synced.apply(*events)
@@ -175,6 +183,52 @@ class AnyFaults(RuleBasedStateMachine):
             fault, times = stall(until=self.stalled[-1]), 1
         self.synced.standin.faults.next(fault, method=route[0], path=route[1], times=times)
 
+    def choose(self, type_: str, number: int) -> Entity | None:
+        """Choose one of the entities that are there."""
+        there = sorted(self.synced.entities(type_))
+        return self.person.find(type_, there[number % len(there)]) if there else None
+
+    @precondition(lambda self: not self.synced.standin.faults.pending)
+    @rule(number=st.integers(0, 9), type_=st.sampled_from(("table", "pipeline")), hard=st.booleans())
+    def delete(self, number: int, type_: str, hard: bool) -> None:
+        """Somebody deletes a table or pipeline."""
+        if entity := self.choose(type_, number):
+            self.person.ask("DELETE", f"{type_}s/{entity.id}?hardDelete={str(hard).lower()}")
+            self.theirs.pop(entity.id, None)
+            self.damage()
+
+    @precondition(lambda self: not self.synced.standin.faults.pending)
+    @rule(number=st.integers(0, 9))
+    def drop_columns(self, number: int) -> None:
+        """Somebody takes all columns from a table."""
+        if entity := self.choose("table", number):
+            self.person.put("table", name=entity.name, databaseSchema="warehouse.d.s", columns=[])
+            self.damage()
+
+    @precondition(lambda self: not self.synced.standin.faults.pending)
+    @rule(number=st.integers(0, 9))
+    def drop_edge(self, number: int) -> None:
+        """Somebody deletes an edge."""
+        if there := sorted(self.synced.standin.store.edges):
+            source, target = (self.synced.standin.store.by_id[id_] for id_ in there[number % len(there)])
+            ends = f"{source.kind.name}/{source.id}/{target.kind.name}/{target.id}"
+            if not (source.deleted or target.deleted):
+                self.person.ask("DELETE", f"lineage/{ends}")
+                self.damage()
+
+    @precondition(lambda self: not self.synced.standin.faults.pending)
+    @rule(number=st.integers(0, 9), said=st.sampled_from(("of theirs", "of somebody")))
+    def describe(self, number: int, said: str) -> None:
+        """Somebody describes a table."""
+        if entity := self.choose("table", number):
+            self.person.patch("table", entity.fqn, {"/description": said})
+            self.theirs[entity.id] = said
+            self.disturb()
+
+    def damage(self) -> None:
+        self.damaged = True
+        self.disturb()
+
     @precondition(lambda self: self.synced is not None)
     @rule()
     def end_well(self) -> None:
@@ -213,6 +267,9 @@ class AnyFaults(RuleBasedStateMachine):
         self.heal()
         for _ in range(3):
             self.synced.converge()
+            if self.damaged:
+                self.synced.compare()
+                self.damaged = False
             dead = self.synced.items_by(Outcome.DEAD)
             if not dead:
                 break
@@ -233,6 +290,10 @@ class AnyFaults(RuleBasedStateMachine):
         assert {outcome for _, outcome, _ in rows} <= SETTLED
         troubled = [row for row in rows if row[1] in ("dead", "unresolved")]
         assert not troubled
+        tables = {table["id"]: table.get("description") for table in self.synced.entities("table").values()}
+        assert {id_: tables[id_] for id_ in self.theirs if id_ in tables} == {
+            id_: said for id_, said in self.theirs.items() if id_ in tables
+        }
 
     def assert_rests(self) -> None:
         assert self.synced.quiet() == {}

@@ -136,9 +136,10 @@ def test_it_happens_once_a_period_and_goes_on_after_the_server_was_away(synced: 
     assert synced.quiet() == {}
     drop_edge(person)
     synced.clock.wait(HOUR)
-    synced.standin.faults.next(error(503), times=12)
+    synced.standin.faults.plan = lambda *_: error(503)
     synced.round()
     assert synced.reconciler.breaker.open
+    synced.standin.faults.clear()
     synced.clock.wait(120)
     for _ in range(20):
         synced.round()

@@ -6,7 +6,7 @@ from typing import Any
 from bridge.sync.item import Failed, Outcome, Remote, Settled
 from bridge.sync.items import Items
 from bridge.sync.openmetadata.directory import Directory, column_paths
-from bridge.sync.openmetadata.parents import Parents
+from bridge.sync.openmetadata.parents import Parents, key_of
 from bridge.sync.openmetadata.resolution import Resolved, Resolver, known
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.update import Update, read, update
@@ -19,6 +19,8 @@ from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
 from mappers.openmetadata.fqn import quote
 
 _REFUSED, _NOT_FOUND, _SERVER_FAILED = 400, 404, 500
+#: How many bulks are sent at once: more make a server slower.
+_BULKS = 2
 
 
 class Entities:
@@ -44,7 +46,6 @@ class Entities:
 
     def push(self, wanted: Sequence[Wanted]) -> list[Settled | Failed]:
         """Make entities what they shall be; what did not change since it was pushed is left alone."""
-        self._parents.begin()
         results, resolved = self._looked_at(wanted)
         results += self._workers.map(self._linked, [one for one in resolved if not one.is_ours], Resolved.failed)
         updates = self._updates([one for one in resolved if one.is_ours])
@@ -104,17 +105,14 @@ class Entities:
 
     def _updates(self, ours: Sequence[Resolved]) -> list[Update | Failed]:
         """Make the parents, then prepare the requests; of what is there already, it is read first."""
+        failed = self._parents.ensure([one.choice.parents for one in ours], self._workers)
         failures: list[Update | Failed] = []
         ready: list[Resolved] = []
         for one in ours:
-            if self._workers.away is not None:
-                failures.append(one.failed(self._workers.away))
-                continue
-            try:
-                self._parents.ensure(one.choice.parents)
+            error = next(filter(None, map(failed.get, map(key_of, one.choice.parents))), None)
+            if error is None:
                 ready.append(one)
-            except LineageBridgeError as error:
-                self._workers.failed(error)
+            else:
                 failures.append(one.failed(error))
         return failures + self._workers.map(self._update, ready, Resolved.failed)
 
@@ -132,9 +130,10 @@ class Entities:
         for collection, all_of in by_collection.items():
             batches = [all_of[i : i + size] for i in range(0, len(all_of), size)]
             taken: list[Update] = []
-            for batch in self._workers.map(self._send, batches, _failed):
-                yield from (one for one in batch if isinstance(one, Failed))
-                taken += [one for one in batch if isinstance(one, Update)]
+            for i in range(0, len(batches), _BULKS):
+                for batch in self._workers.map(self._send, batches[i : i + _BULKS], _failed):
+                    yield from (one for one in batch if isinstance(one, Failed))
+                    taken += [one for one in batch if isinstance(one, Update)]
             yield from self._identified(collection, taken)
 
     def _send(self, batch: Sequence[Update]) -> list[Update | Failed]:

@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from typing import Literal
 
+from bridge.sync.openmetadata.workers import Workers
 from connectors.openmetadata.client import OpenMetadata
 from mappers.errors import LineageBridgeError
 from mappers.openmetadata.requests import Request
 
 #: What may be made that is not there.
 Create = Literal["all", "entities", "nothing"]
+#: What names an entity of any kind: its collection, and its fully qualified name.
+Key = tuple[str, str]
 
 
 class Parents:
@@ -17,26 +20,30 @@ class Parents:
     def __init__(self, client: OpenMetadata, create: Create) -> None:
         self._client = client
         self._create = create
-        self._there: set[tuple[str, str]] = set()
-        self._failed: dict[tuple[str, str], LineageBridgeError] = {}
+        self._there: set[Key] = set()
 
-    def begin(self) -> None:
-        """Begin a batch: what failed in the one before may be tried again."""
-        self._failed.clear()
+    def ensure(self, chains: Sequence[Sequence[Request]], workers: Workers) -> dict[Key, LineageBridgeError]:
+        """Make what is missing, those first that others lie in; gives what could not be made, and why."""
+        failed: dict[Key, LineageBridgeError] = {}
+        for level in range(max(map(len, chains), default=0)):
+            missing = {
+                key_of(chain[level]): chain[level]
+                for chain in chains
+                if level < len(chain)
+                and key_of(chain[level]) not in self._there
+                and not any(key_of(above) in failed for above in chain[:level])
+            }
+            for request, error in workers.map(self._made, list(missing.values()), _not_made):
+                if error is None:
+                    self._there.add(key_of(request))
+                else:
+                    failed[key_of(request)] = error
+        return failed
 
-    def ensure(self, requests: Sequence[Request]) -> None:
-        """Make what is missing of these, in this order; what failed is not asked for again in a batch."""
-        for request in requests:
-            key = (request.collection, request.fqn)
-            if key in self._failed:
-                raise self._failed[key]
-            try:
-                if not self._is_there(request):
-                    self._client.put(request.collection, request.body)
-                    self._there.add(key)
-            except LineageBridgeError as error:
-                self._failed[key] = error
-                raise
+    def _made(self, request: Request) -> tuple[Request, LineageBridgeError | None]:
+        if self._client.get(request.collection, request.fqn) is None:
+            self._client.put(request.collection, request.body)
+        return request, None
 
     def refused(self, requests: Sequence[Request], own: str) -> str | None:
         """Say why an entity may not be made in these, if it may not."""
@@ -48,7 +55,7 @@ class Parents:
         return None
 
     def _is_there(self, request: Request) -> bool:
-        key = (request.collection, request.fqn)
+        key = key_of(request)
         if key not in self._there and self._client.get(*key) is not None:
             self._there.add(key)
         return key in self._there
@@ -56,3 +63,12 @@ class Parents:
     def forget(self) -> None:
         """Look for everything anew."""
         self._there.clear()
+
+
+def key_of(request: Request) -> Key:
+    """Name what a request makes."""
+    return request.collection, request.fqn
+
+
+def _not_made(request: Request, error: LineageBridgeError) -> tuple[Request, LineageBridgeError | None]:
+    return request, error

@@ -112,6 +112,12 @@ class Faults:
         for fault in faults:
             self.next(fault or Fault())
 
+    @property
+    def pending(self) -> bool:
+        """Whether any request is still to meet a fault."""
+        with self._lock:
+            return bool(self._rules) or self.plan is not None
+
     def clear(self) -> None:
         with self._lock:
             self._rules.clear()
