@@ -98,7 +98,7 @@ class HttpSession:
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol) as error:
             raise Unreachable(f"{self.url} does not answer: {_said(error)}") from error
         except (httpx.TransportError, httpx.DecodingError) as error:
-            raise NoAnswer(f"{self.url} does not answer: {_said(error)} ({method} {path[:200]})") from error
+            raise NoAnswer(f"{self.url} does not answer: {_said(error)} ({method} {_beginning(path)})") from error
         # It holds the answer that holds it: body and all would wait for the garbage collector.
         answer.stream = httpx.ByteStream(b"")
         return HttpAnswer(answer.status_code, answer.headers, answer.content)
@@ -106,6 +106,11 @@ class HttpSession:
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+
+
+def _beginning(path: str) -> str:
+    """Cut a path to what tells which call it is: names that follow are not for logs."""
+    return "/".join(path.split("/")[:4])
 
 
 def _said(error: Exception) -> str:

@@ -97,8 +97,8 @@ class Calls:
         def once() -> HttpAnswer:
             answer = self._once(kind, method, path, sent, asked, more, seconds, with_token)
             if answer.success or (absent and answer.status == _NOT_FOUND):
-                return answer
-            raise refusal(answer, f"{self.url}: {method} {path}")
+                return _no_page(answer, self.url)
+            raise refusal(answer, f"{self.url}: {method} {_without_names(path)}")
 
         trying = self._tries if again_unanswered else self._tries_of_writes
         try:
@@ -145,12 +145,28 @@ class Calls:
 
 
 def decoded(answer: HttpAnswer, url: str) -> Entity:
-    """Read an answer; a page of HTML comes from something in between, however good its status is."""
+    """Read an answer."""
     try:
         return msgspec.json.decode(answer.body, type=Entity) if answer.body else {}
     except msgspec.DecodeError as error:
-        said = " ".join(answer.text.split())[:100]
-        raise TargetLocked(f"{url} answers {said!r} where JSON was expected: is it OpenMetadata?") from error
+        raise _strange(answer, url) from error
+
+
+def _no_page(answer: HttpAnswer, url: str) -> HttpAnswer:
+    """Refuse a page of HTML: it comes from something in between, however good its status is."""
+    if answer.body.lstrip()[:1] == b"<":
+        raise _strange(answer, url)
+    return answer
+
+
+def _strange(answer: HttpAnswer, url: str) -> TargetLocked:
+    said = " ".join(answer.text.split())[:100]
+    return TargetLocked(f"{url} answers {said!r} where JSON was expected: is it OpenMetadata?")
+
+
+def _without_names(path: str) -> str:
+    """Cut a path to the kind of thing that it asks for: what is called how is not for logs."""
+    return "/".join(path.split("/")[: 3 if path.startswith("/services/") else 2])
 
 
 def _sendable(token: str) -> str:
