@@ -60,6 +60,7 @@ class Syncing:
         """Do what is due; tells whether there was nothing."""
         if self._reconciler is None:
             self._reconciler = make_reconciler(self._settings)
+            _log.info("kept like the store", target="openmetadata", url=self._settings.openmetadata.server.host)
             if self._reconciler.enable():
                 _log.info("everything is to be sent", target="openmetadata")
         done = self._reconciler.round(self._stopped.is_set)

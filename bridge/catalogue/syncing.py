@@ -109,6 +109,8 @@ class SyncExplanation(msgspec.Struct, frozen=True):
     """All that is known of a thing in a target."""
 
     about: Thing
+    #: Why the target is left alone now, if it is.
+    trouble: str | None
     #: Whether changes wait that nobody has looked at.
     marked: bool
     items: list[SyncItem]
@@ -200,7 +202,8 @@ def _explained(view: View, key: bytes, named: Named, members: Sequence[bytes]) -
     ]
     ((marks,),) = view.db.among(_OWN_MARK, sorted(members), view.org, _TARGET)
     items = _items(view, view.db.rows(_OF, view.org, _TARGET, key))
-    return SyncExplanation(thing(key, named), bool(marks), items, edges)
+    trouble = read_status(view.db, view.org, _TARGET).trouble
+    return SyncExplanation(thing(key, named), trouble, bool(marks), items, edges)
 
 
 def _items(view: View, rows: Sequence[tuple[Any, ...]]) -> list[SyncItem]:

@@ -51,6 +51,7 @@ def push(
     reconciler = open_reconciler(config, calls)
     try:
         if dry_run:
+            reconciler.probe()
             steps = reconciler.plan()
             counts = Counter(step.action for step in steps)
             told = {"counts": dict(sorted(counts.items())), "steps": [step._asdict() for step in steps]}
@@ -153,7 +154,7 @@ def _push(reconciler: "Reconciler", calls: Counter[str], *, as_json: bool) -> No
         typer.echo(f"calls: {counted(calls)}")
         tell_left(found)
     if found.trouble:
-        typer.echo(escape(f"error: {found.trouble}"), err=True)
+        typer.echo(escape(f"error: {found.trouble}: see `lineage-bridge openmetadata check`"), err=True)
         raise typer.Exit(3)
     if not found.converged:
         raise typer.Exit(1)

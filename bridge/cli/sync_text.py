@@ -46,7 +46,7 @@ def plan_lines(steps: "Sequence[Step]", counts: Counter[str]) -> Iterator[str]:
 def status_lines(found: "TargetStatus") -> Iterator[str]:
     """Tell how far a target is."""
     if found.enabled_at is None:
-        yield f"{found.target}: nothing was ever sent: set openmetadata.enabled, and `serve` or `sync --once`"
+        yield f"{found.target}: nothing is sent: set openmetadata.enabled, and `serve` or `sync --once`"
         return
     state = f"left alone since {found.trouble_at}: {found.trouble}" if found.trouble else "is asked"
     yield f"{found.target} {state}"
@@ -66,6 +66,8 @@ def status_lines(found: "TargetStatus") -> Iterator[str]:
 def explanation_lines(found: "SyncExplanation") -> Iterator[str]:
     """Tell what a thing is in the target, or why it is not there."""
     yield f"{found.about.namespace} {found.about.name}"
+    if found.trouble:
+        yield f"  OpenMetadata is left alone: {found.trouble}"
     if found.marked:
         yield "  changes of it are still to be looked at"
     if not found.items:

@@ -7,7 +7,7 @@ from bridge.store.database import Database, Insert
 from mappers.canonical.facts import Dataset, Job, Run
 from mappers.canonical.merge import Reducer
 
-_TARGETS = "SELECT target FROM sync_target WHERE org_id = ?1 ORDER BY target"
+_TARGETS = "SELECT target FROM sync_target WHERE org_id = ?1 AND enabled_at IS NOT NULL ORDER BY target"
 #: A mark that is there already becomes a later one: whoever works on the earlier one does not take it away.
 _MARK = Insert(
     "dirty_mark",
@@ -17,7 +17,8 @@ _MARK = Insert(
     " ELSE dirty_mark.marked_at + 1 END",
 )
 _ENABLE = """
-INSERT INTO sync_target (org_id, target, enabled_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING
+INSERT INTO sync_target (org_id, target, enabled_at) VALUES (?1, ?2, ?3)
+ON CONFLICT (org_id, target) DO UPDATE SET enabled_at = excluded.enabled_at
 """
 _EVERYTHING = """
 INSERT INTO dirty_mark (org_id, target, kind, key, marked_at)
@@ -25,7 +26,7 @@ SELECT org_id, ?2, 'dataset', dataset_id, CAST(?3 AS bigint) FROM ol_dataset WHE
 UNION ALL SELECT org_id, ?2, 'job', job_id, CAST(?3 AS bigint) FROM ol_job WHERE org_id = ?1
 ON CONFLICT (org_id, target, kind, key) DO UPDATE SET marked_at = dirty_mark.marked_at + 1
 """
-_DISABLE = ("DELETE FROM sync_target WHERE org_id = ?1 AND target = ?2",
+_DISABLE = ("UPDATE sync_target SET enabled_at = NULL WHERE org_id = ?1 AND target = ?2",
             "DELETE FROM dirty_mark WHERE org_id = ?1 AND target = ?2")  # fmt: skip
 
 

@@ -182,16 +182,18 @@ dirty_mark = sa.Table(
     sqlite_with_rowid=False,
 )
 
-#: The systems that are kept like the store; marks are made for them alone.
+#: The systems that are kept like the store; marks are made for those that are enabled.
 sync_target = sa.Table(
     "sync_target",
     metadata,
     _org(),
     sa.Column("target", TEXT, nullable=False),
-    sa.Column("enabled_at", sa.BigInteger, nullable=False),
+    sa.Column("enabled_at", sa.BigInteger),
     sa.Column("trouble", TEXT),
     sa.Column("trouble_at", sa.BigInteger),
     sa.Column("compared_at", sa.BigInteger),
+    sa.Column("url", TEXT),
+    sa.Column("rules", TEXT),
     _key("target"),
 )
 
@@ -221,6 +223,7 @@ sync_item = sa.Table(
     sa.Column("since", sa.BigInteger, nullable=False),
     sa.Column("due_at", sa.BigInteger, nullable=False),
     sa.Column("attempts", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("refusals", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("outcome", TEXT),
     sa.Column("reason", TEXT),
     sa.Column("settled_at", sa.BigInteger),

@@ -30,6 +30,7 @@ _PUT = Insert(
     " said_json = excluded.said_json",
 )  # fmt: skip
 _DOUBT = "UPDATE sync_edge SET fingerprint = ?4 WHERE org_id = ?1 AND target = ?2 AND into_key = ?3"
+_DOUBT_ALL = "UPDATE sync_edge SET fingerprint = ?3 WHERE org_id = ?1 AND target = ?2"
 _FORGET = "DELETE FROM sync_edge WHERE org_id = ?1 AND target = ?2 AND into_key = ?3 AND from_key = ?4"
 
 
@@ -100,6 +101,10 @@ class EdgeStates:
     def doubt_into(self, keys: Collection[bytes]) -> None:
         """Let the edges into datasets and jobs be looked at anew. As above."""
         self._db.run_many(_DOUBT, [(*self._bound, key, b"") for key in sorted(set(keys))])
+
+    def doubt_all(self) -> None:
+        """Let all edges be looked at anew. As above."""
+        self._db.run(_DOUBT_ALL, *self._bound, b"")
 
     def write(self, put: Sequence[EdgeState], gone: Sequence[EdgeState]) -> None:
         """Remember edges, and forget those that are gone. Within a transaction of the caller."""

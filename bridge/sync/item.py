@@ -53,7 +53,9 @@ class Item(NamedTuple):
     key: bytes
     marked: int
     since: int
+    #: How often it failed in a row, and how often that may have been its own fault.
     attempts: int
+    refusals: int
     outcome: str | None
     reason: str | None
     settled_at: int | None
@@ -88,6 +90,8 @@ class Postponed(NamedTuple):
     item: Item
     reason: str
     due_at: int
+    #: Whether it may be its own fault.
+    refused: bool = False
 
 
 class Released(NamedTuple):

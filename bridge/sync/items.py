@@ -12,7 +12,7 @@ from mappers.canonical.identity import digest
 
 #: What the target was last sent is not known to be there any more once that was doubted.
 _COLUMNS = (
-    "kind, key, marked, since, attempts, outcome, reason, settled_at,"
+    "kind, key, marked, since, attempts, refusals, outcome, reason, settled_at,"
     " CASE WHEN doubted > settled THEN NULL ELSE fingerprint END AS fingerprint,"
     " remote_type, remote_id, remote_name, ours, detail_json, claim"
 )
@@ -62,18 +62,18 @@ ORDER BY due_at, key
 _OURS = "org_id = ?1 AND target = ?2 AND kind = ?3 AND key = ?4 AND claim = ?5"
 _SETTLE = f"""
 UPDATE sync_item SET settled = ?6, outcome = ?7, reason = ?8, settled_at = ?9, fingerprint = ?10, remote_type = ?11,
-  remote_id = ?12, remote_name = ?13, ours = ?14, detail_json = ?15, attempts = 0, claim = NULL
+  remote_id = ?12, remote_name = ?13, ours = ?14, detail_json = ?15, attempts = 0, refusals = 0, claim = NULL
 WHERE {_OURS} RETURNING key
 """
 _POSTPONE = f"""
-UPDATE sync_item SET reason = ?6, due_at = ?7, attempts = attempts + 1, claim = NULL
+UPDATE sync_item SET reason = ?6, due_at = ?7, attempts = attempts + 1, refusals = refusals + ?8, claim = NULL
 WHERE {_OURS} RETURNING key
 """
 #: What is not known to be in the target as it was last pushed.
 _BEGIN = f"UPDATE sync_item SET fingerprint = NULL, detail_json = ?6 WHERE {_OURS}"
 _DOUBT = """
 UPDATE sync_item SET marked = marked + 1, doubted = marked + 1, due_at = ?5,
-  attempts = CASE WHEN ?6 = 1 THEN 0 ELSE attempts END,
+  attempts = CASE WHEN ?6 = 1 THEN 0 ELSE attempts END, refusals = CASE WHEN ?6 = 1 THEN 0 ELSE refusals END,
   since = CASE WHEN settled < marked THEN since ELSE ?5 END
 WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key = ?4
 """
@@ -191,7 +191,7 @@ class Items:
             return bool(self._db.rows(_RELEASE, *bound))
         reason = one.reason[:_WORDS_CHARACTERS] if one.reason else None
         if isinstance(one, Postponed):
-            return bool(self._db.rows(_POSTPONE, *bound, reason, one.due_at))
+            return bool(self._db.rows(_POSTPONE, *bound, reason, one.due_at, int(one.refused)))
         remote = one.remote or (None, None, None)
         said = (one.outcome, reason, self._clock(), one.fingerprint)
         values = (one.item.marked, *said, *remote, one.ours, _encoded(one.detail))

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from bridge.store.database import Database
-from bridge.store.marks import enable_target
+from bridge.store.marks import enable_target, mark_everything
 from bridge.sync.breaker import Breaker, backoff_seconds
 from bridge.sync.edge_states import EdgeStates
 from bridge.sync.item import Done, Failed, Item, Outcome, Postponed, Released, Settled
 from bridge.sync.items import AT_ONCE, Items
 from bridge.sync.repair import Repair
 from bridge.sync.spread import Spreader
-from bridge.sync.status import SyncStatus, read_status, write_trouble
+from bridge.sync.status import SyncStatus, read_settings, read_status, write_settings, write_trouble
 from bridge.sync.target import Compared, Pushed, Step, Target
 from bridge.sync.worker import Heartbeat
 from mappers.errors import (
@@ -77,13 +77,38 @@ class Reconciler:
         self._heartbeat = heartbeat
         #: Whether the target answered since the batch failed that is being finished.
         self._there = False
-        self._looked_again = clock()
+        self._looked_again = 0
         self._repair = Repair(db, org, target, items, clock, compare_seconds)
 
     def enable(self) -> bool:
-        """Let marks be made for the target, and mark everything the first time."""
-        write_trouble(self._db, self._org, self._target.name, None, self._clock())
-        return enable_target(self._db, self._org, self._target.name, self._clock())
+        """Let marks be made for the target; tells whether everything is looked at: it is new, or kept otherwise."""
+        bound = (self._db, self._org, self._target.name)
+        write_trouble(*bound, None, self._clock())
+        new = enable_target(*bound, self._clock())
+        known = read_settings(*bound)
+        if known == self._target.settings:
+            return new
+        write_settings(*bound, self._target.settings)
+        if known is None:
+            return new
+        mark_everything(*bound, self._clock())
+        if known.url != self._target.settings.url:
+            self._doubt_everything()
+        return True
+
+    def _doubt_everything(self) -> None:
+        """Believe nothing of what was left in a target: it is another one."""
+        for kind in self._target.kinds:
+            keys = [(kind, key) for _, key in self._items.linked(kind)]
+            for i in range(0, len(keys), AT_ONCE):
+                with self._db.transaction():
+                    self._items.doubt(keys[i : i + AT_ONCE], afresh=True)
+        with self._db.transaction():
+            self._states.doubt_all()
+
+    def probe(self) -> None:
+        """Ask whether the target is there; raises what is wrong."""
+        self._target.probe()
 
     def status(self) -> SyncStatus:
         """Say how far the target is."""
@@ -215,17 +240,15 @@ class Reconciler:
             return Released(item)
         if isinstance(error, TargetBusy) and error.status in _UNAVAILABLE:
             self._open(error)
-        if isinstance(error, NoAnswer):  # its own fate is not known: it waits, whether others may go on or not
-            self._is_there()
         if isinstance(error, TargetBusy) and error.status == _SERVER_FAILED and not self._is_there():
             return Released(item)
         counted = contested or (isinstance(error, TargetBusy) and error.status in _COUNTED)
-        if counted and item.attempts + 1 >= _MOST_FAILURES:
+        if counted and item.refusals + 1 >= _MOST_FAILURES:
             return self._dead(failed)
         if not contested and not isinstance(error, TransientError):
             raise error
         seconds = max(backoff_seconds(self._backoff, item.attempts, _LONGEST_BACKOFF), _wait(error) or 0.0)
-        return Postponed(item, str(error), self._clock() + int(seconds * 1_000_000))
+        return Postponed(item, str(error), self._clock() + int(seconds * 1_000_000), counted)
 
     def _open(self, error: LineageBridgeError) -> None:
         if not self.breaker.open:
@@ -251,7 +274,7 @@ class Reconciler:
 
 
 def _new(kind: str, key: bytes) -> Item:
-    return Item(kind, key, 1, 0, 0, None, None, None, None, None, False, {}, None)
+    return Item(kind, key, 1, 0, 0, 0, None, None, None, None, None, False, {}, None)
 
 
 def _outcome(done: Done) -> str:

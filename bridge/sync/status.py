@@ -6,9 +6,12 @@ import msgspec
 
 from bridge.store.database import Database
 from bridge.sync.item import REMOVAL, TROUBLED
+from bridge.sync.target import TargetSettings
 
 _TARGET = "SELECT enabled_at, trouble, trouble_at, compared_at FROM sync_target WHERE org_id = ?1 AND target = ?2"
 _TROUBLE = "UPDATE sync_target SET trouble = ?3, trouble_at = ?4 WHERE org_id = ?1 AND target = ?2"
+_SETTINGS = "SELECT url, rules FROM sync_target WHERE org_id = ?1 AND target = ?2"
+_SET = "UPDATE sync_target SET url = ?3, rules = ?4 WHERE org_id = ?1 AND target = ?2"
 _MARKS = "SELECT count(*), min(marked_at) FROM dirty_mark WHERE org_id = ?1 AND target = ?2"
 _COUNTS = """
 SELECT kind, outcome, count(*) FROM sync_item WHERE org_id = ?1 AND target = ?2 AND settled >= marked
@@ -70,6 +73,18 @@ def read_status(db: Database, org: str, target: str) -> SyncStatus:
     return SyncStatus(
         target, enabled_at, trouble, trouble_at, compared_at, marks, pending, int(failing), oldest, due_at, outcomes
     )  # fmt: skip
+
+
+def read_settings(db: Database, org: str, target: str) -> TargetSettings | None:
+    """Read by which settings a target was kept last, if it ever was."""
+    ((url, rules),) = db.rows(_SETTINGS, org, target)
+    return None if url is None else TargetSettings(url, rules)
+
+
+def write_settings(db: Database, org: str, target: str, settings: TargetSettings) -> None:
+    """Write down by which settings a target is kept."""
+    with db.transaction():
+        db.run(_SET, org, target, *settings)
 
 
 def write_trouble(db: Database, org: str, target: str, trouble: str | None, now: int) -> None:

@@ -49,10 +49,18 @@ class Compared(NamedTuple):
     differences: Sequence[Difference]
 
 
+class TargetSettings(NamedTuple):
+    """Which system it is, and by which rules it is kept: where they change, everything is looked at anew."""
+
+    url: str
+    rules: str
+
+
 class Target(Protocol):
     """A system that is kept like the store."""
 
     name: str
+    settings: TargetSettings
     #: The kinds of items it takes, those first that others need, and how many at once.
     kinds: dict[str, int]
     #: The kind of which there are most, that takes longest, and that nothing else needs.

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, Lock
 from typing import Any
 
 import msgspec
@@ -45,6 +45,7 @@ class Calls:
         self._tries = tries(attempts, sleep)
         self._tries_of_writes = tries(attempts, sleep, again_unanswered=False)
         self._features: Features | None = None
+        self._learning = Lock()
 
     def close(self) -> None:
         """Close the connections."""
@@ -57,9 +58,16 @@ class Calls:
 
     def features(self) -> Features:
         """Tell what the server can do: asked once, and again after it was away, when it may be another one."""
-        found = self._features
-        if found is None:
-            found = self._features = features(str(decoded(self.about(), self.url).get("version", "")))
+        with self._learning:
+            return self._features or self.learn_features(again=True)
+
+    def learn_features(self, *, again: bool = False) -> Features:
+        """Ask what the server can do; something that has no version is no OpenMetadata."""
+        try:
+            answer = self.about(again=again)
+        except TargetRefused as error:
+            raise TargetLocked(f"{error}: is it OpenMetadata?") from error
+        found = self._features = features(str(decoded(answer, self.url).get("version", "")))
         return found
 
     def read(self, kind: str, path: str, asked: Mapping[str, str] | None = None) -> Entity:
@@ -67,7 +75,8 @@ class Calls:
         return decoded(self.ask(kind, "GET", path, asked=asked), self.url)
 
     def find(self, kind: str, path: str, asked: Mapping[str, str]) -> Entity | None:
-        """Read what may be there."""
+        """Read what may be there; whoever says that it is not must be OpenMetadata."""
+        self.features()
         answer = self.ask(kind, "GET", path, asked=asked, absent=True)
         return None if answer.status == _NOT_FOUND else decoded(answer, self.url)
 

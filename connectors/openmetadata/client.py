@@ -89,7 +89,7 @@ class OpenMetadata:
 
     def probe(self) -> None:
         """Ask once whether the server answers, and whether it takes the token; raises what is wrong."""
-        decoded(self._calls.about(again=False), self.url)
+        self._calls.learn_features()
         decoded(self._calls.ask("who", "GET", "/users/loggedInUser", again=False), self.url)
 
     def who(self) -> Entity:

@@ -91,7 +91,7 @@ def test_a_plan_is_printed_and_nothing_written(shell: Shell) -> None:
     done = shell("sync --dry-run")
     assert (done.exit_code, done.stdout) == (0, PLAN)
     assert {seen.method for seen in shell.standin.requests} == {"GET"}
-    assert shell("sync status").stdout.startswith("openmetadata: nothing was ever sent")
+    assert shell("sync status").stdout.startswith("openmetadata: nothing is sent")
 
 
 def test_what_is_due_is_pushed_and_counted(shell: Shell) -> None:
@@ -179,7 +179,7 @@ def test_what_somebody_broke_is_told_and_left_alone(shell: Shell) -> None:
     assert shell("verify openmetadata").stderr.startswith("nothing was ever sent")
     shell("sync --once")
     done = shell("verify openmetadata")
-    assert (done.exit_code, done.stdout) == (0, "4 looked at, 0 differ; calls: get 3, get edge 1\n")
+    assert (done.exit_code, done.stdout) == (0, "4 looked at, 0 differ; calls: get 3, get edge 1, version 1\n")
     shell.standin.store.edges.clear()
     (table,) = (entity for entity in shell.standin.store.by_id.values() if entity.fqn == "warehouse.d.s.t")
     table.data["columns"] = []
@@ -189,7 +189,7 @@ def test_what_somebody_broke_is_told_and_left_alone(shell: Shell) -> None:
         [
             "dataset  warehouse.d.s.t  says otherwise: columns",
             "lineage  warehouse.d.s.a -> warehouse.d.s.t  is not as it was left",
-            "4 looked at, 2 differ; calls: get 3, get edge 1",
+            "4 looked at, 2 differ; calls: get 3, get edge 1, version 1",
         ],
     )
     assert shell.standin.state()["edges"] == {}

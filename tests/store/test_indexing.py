@@ -253,7 +253,9 @@ def test_a_store_of_the_version_before_is_indexed_whole(tmp_path: Path) -> None:
         config.attributes["connection"] = connection
         command.upgrade(config, "0001")
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("CREATE TEMP TABLE sync_target (org_id, target)")  # what today's writer asks for
+        connection.execute(
+            "CREATE TEMP TABLE sync_target (org_id, target, enabled_at)"
+        )  # what today's writer asks for
         Store(db=SqliteDatabase(connection)).apply(run_event(job="old job", outputs=[dataset("old")]))
     prepare_sqlite(path)
     with closing(SqliteDatabase.beside(path)) as db:

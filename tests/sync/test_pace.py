@@ -62,7 +62,7 @@ def test_what_comes_in_is_not_kept_waiting_by_much_lineage(monkeypatch: pytest.M
         assert len(synced.edges()) == 7
 
 
-@pytest.mark.parametrize(("there", "asked"), [(300, {"list": 2}), (400, {"list": 1, "get": 21})])
+@pytest.mark.parametrize(("there", "asked"), [(300, {"list": 2}), (400, {"list": 1, "get": 21, "version": 1})])
 def test_many_are_listed_but_not_among_very_many(there: int, asked: dict[str, int]) -> None:
     calls: Counter[str] = Counter()
     with furnished() as (standin, direct), ThreadPoolExecutor(4) as pool:
@@ -75,3 +75,28 @@ def test_many_are_listed_but_not_among_very_many(there: int, asked: dict[str, in
         client.close()
     assert sorted(found) == sorted(wanted)
     assert calls == asked
+
+
+def test_an_edge_that_is_never_answered_holds_up_no_other() -> None:
+    with Synced() as synced:
+        synced.apply(*(made(f"t{number}", number) for number in range(30)))
+        synced.standin.faults.next(reset(), method="PUT", path="/v1/lineage", times=2)
+        synced.round()
+        assert not synced.reconciler.breaker.open
+        assert len(synced.edges()) >= 28
+
+
+def test_when_many_calls_are_not_answered_the_rest_waits_and_others_go_on() -> None:
+    with Synced() as synced:
+        synced.apply(*(made(f"t{number}", number) for number in range(60)))
+        synced.standin.faults.plan = lambda _, method, path: (
+            reset() if (method, path) == ("PUT", "/api/v1/lineage") else None
+        )
+        synced.round()
+        assert not synced.reconciler.breaker.open
+        assert synced.calls["put edge"] < 60
+        synced.apply(made("late", 59)).round()
+        assert "warehouse.d.s.late" in synced.entities("table")
+        synced.standin.faults.clear()
+        synced.converge()
+        assert len(synced.edges()) == 61

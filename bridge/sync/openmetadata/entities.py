@@ -39,7 +39,7 @@ class Entities:
         self._items = items
         self._directory = directory
         self._parents = Parents(client, rules.create)
-        self._resolver = Resolver(directory, self._parents, items)
+        self._resolver = Resolver(directory, self._parents, items, workers)
         self._rules = rules
         self._workers = workers
         self._clock = clock
@@ -146,8 +146,7 @@ class Entities:
             if len(batch) > 1 and isinstance(error, TargetRefused | TargetBusy) and not theirs:
                 half = len(batch) // 2
                 return self._send(batch[:half]) + self._send(batch[half:])
-            self._workers.failed(error)
-            return _failed(batch, error)
+            return _failed(batch, self._workers.failed(error))
         if any(row.error for row in rows):
             self._parents.forget()  # perhaps one of them is gone
         return [

@@ -192,8 +192,7 @@ class Lineages:
                 remove_edge(self._client, state)
                 removed.append(state)
         except LineageBridgeError as error:
-            self._workers.failed(error)
-            return _stopped(work, error, written, removed)
+            return _stopped(work, self._workers.failed(error), written, removed)
         return _Done(_settled(work, notes), written, removed, [])
 
 

@@ -8,6 +8,7 @@ from bridge.sync.items import Items
 from bridge.sync.openmetadata.directory import Directory
 from bridge.sync.openmetadata.parents import Parents
 from bridge.sync.openmetadata.wanted import Choice, Wanted
+from bridge.sync.openmetadata.workers import Workers
 from mappers.errors import LineageBridgeError
 
 
@@ -52,7 +53,8 @@ def known(wanted: Wanted, now: int) -> Settled | None:
 class Resolver:
     """Chooses among the places that an entity may lie at. Not for several threads at once."""
 
-    def __init__(self, directory: Directory, parents: Parents, items: Items) -> None:
+    def __init__(self, directory: Directory, parents: Parents, items: Items, workers: Workers) -> None:
+        self._workers = workers
         self._directory = directory
         self._parents = parents
         self._items = items
@@ -67,7 +69,8 @@ class Resolver:
             there = {collection: self._directory.find(collection, fqns) for collection, fqns in names.items()}
             return [self._choose(one, there) for one in wanted]
         except LineageBridgeError as error:
-            return [Failed(one.item, error, fingerprint=one.fingerprint) for one in wanted]
+            meant = self._workers.failed(error)
+            return [Failed(one.item, meant, fingerprint=one.fingerprint) for one in wanted]
 
     def _choose(self, wanted: Wanted, there: dict[str, dict[str, Remote]]) -> Resolved | Settled:
         """Take the preferred place if it is there, else the only one that others made, else the preferred one.

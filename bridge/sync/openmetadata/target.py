@@ -19,9 +19,9 @@ from bridge.sync.openmetadata.jobs import want_jobs
 from bridge.sync.openmetadata.lineage import Lineages
 from bridge.sync.openmetadata.removals import Removals
 from bridge.sync.openmetadata.rules import Rules
-from bridge.sync.openmetadata.wanted import Wanted
+from bridge.sync.openmetadata.wanted import Wanted, fingerprint
 from bridge.sync.openmetadata.workers import Workers
-from bridge.sync.target import Compared, Pushed, Step
+from bridge.sync.target import Compared, Pushed, Step, TargetSettings
 from connectors.openmetadata.client import OpenMetadata
 
 NAME = "openmetadata"
@@ -58,7 +58,9 @@ class OpenMetadataTarget:
         self._rules = rules
         self._pool = ThreadPoolExecutor(rules.concurrency, thread_name_prefix="openmetadata")
         self._states = EdgeStates(db, org, NAME)
-        self._workers = Workers(self._pool)
+        self._workers = Workers(self._pool, client.probe)
+        asked = rules._replace(batch_size=0, concurrency=0)
+        self.settings = TargetSettings(client.url, fingerprint(repr(asked)).hex())
         directory = Directory(client, self._pool, rules.layout.service, clock)
         self._entities = Entities(client, directory, rules, items, self._workers, clock)
         self._comparison = Comparison(db, org, client, directory, rules, items, self._states, self._pool)

@@ -15,10 +15,12 @@ def upgrade() -> None:
         "sync_target",
         sa.Column("org_id", TEXT, nullable=False),
         sa.Column("target", TEXT, nullable=False),
-        sa.Column("enabled_at", sa.BigInteger(), nullable=False),
+        sa.Column("enabled_at", sa.BigInteger(), nullable=True),
         sa.Column("trouble", TEXT, nullable=True),
         sa.Column("trouble_at", sa.BigInteger(), nullable=True),
         sa.Column("compared_at", sa.BigInteger(), nullable=True),
+        sa.Column("url", TEXT, nullable=True),
+        sa.Column("rules", TEXT, nullable=True),
         sa.PrimaryKeyConstraint("target", "org_id"),
     )
     op.create_table(
@@ -41,6 +43,7 @@ def upgrade() -> None:
         sa.Column("since", sa.BigInteger(), nullable=False),
         sa.Column("due_at", sa.BigInteger(), nullable=False),
         sa.Column("attempts", sa.BigInteger(), server_default="0", nullable=False),
+        sa.Column("refusals", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("outcome", TEXT, nullable=True),
         sa.Column("reason", TEXT, nullable=True),
         sa.Column("settled_at", sa.BigInteger(), nullable=True),
