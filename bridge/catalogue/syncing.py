@@ -10,8 +10,11 @@ from bridge.catalogue.things import AboutDataset, AboutProcess, Thing, iso_or_no
 from bridge.store.graph import Named
 from bridge.sync.item import REMOVAL, TROUBLED, Outcome
 from bridge.sync.status import read_status
+from mappers.errors import BadQuestion
 
 _TARGET = "openmetadata"
+#: How many digits the key in an id has.
+_DIGITS = 32
 _COLUMNS = """
 kind, key, CASE WHEN settled < marked THEN 1 ELSE 0 END AS pending, outcome, reason, settled_at, since, due_at,
 attempts, remote_type, remote_name, ours, detail_json
@@ -22,6 +25,7 @@ _WHICH = {
     "pending": "settled < marked",
     **{outcome.value: f"outcome = '{outcome}'" for outcome in Outcome},
 }
+_BEGINNING = "kind = ?6 AND key >= ?7 AND key <= ?8"
 _LISTED = f"""
 SELECT {_COLUMNS} FROM sync_item
 WHERE org_id = ?1 AND target = ?2 AND {{which}} AND (kind > ?3 OR kind = ?3 AND key > ?4)
@@ -148,14 +152,16 @@ class SyncItems(Question[Page[SyncItem]], frozen=True, kw_only=True):
     path = "/sync/items"
     answer = Page[SyncItem]
     which: Annotated[Which, msgspec.Meta(description="`troubled` is `dead` and `unresolved`.")] = "troubled"
+    id: Annotated[str, msgspec.Meta(description="Only those whose ids begin so, whatever `which` is.")] | None = None
     limit: Limit = 100
     after: After = None
 
     def answered(self, view: View) -> Page[SyncItem]:
         """List them."""
         kind, key = after(self.after, tuple[str, bytes]) or ("", b"")
-        sql = _LISTED.format(which=_WHICH[self.which])
-        rows = view.db.rows(sql, view.org, _TARGET, kind, key, self.limit + 1)
+        which, bound = (_WHICH[self.which], ()) if self.id is None else (_BEGINNING, _bounds(self.id))
+        sql = _LISTED.format(which=which)
+        rows = view.db.rows(sql, view.org, _TARGET, kind, key, self.limit + 1, *bound)
         shown, following = page(rows, self.limit, lambda row: (row[0], bytes(row[1])))
         return Page(_items(view, shown), following)
 
@@ -183,6 +189,15 @@ class ProcessSync(AboutProcess[SyncExplanation], frozen=True, kw_only=True):
         """Look it up."""
         job = self.job(view)
         return _explained(view, job, view.graph().job(job), [job])
+
+
+def _bounds(beginning: str) -> tuple[str, bytes, bytes]:
+    """Give the kind, and the least and the greatest key, of the items whose ids begin so."""
+    kind, _, digits = beginning.lower().partition("-")
+    try:
+        return kind, bytes.fromhex(digits.ljust(_DIGITS, "0")), bytes.fromhex(digits.ljust(_DIGITS, "f"))
+    except ValueError as error:
+        raise BadQuestion("not the beginning of an id such as dataset-3f2a", "id") from error
 
 
 def _explained(view: View, key: bytes, named: Named, members: Sequence[bytes]) -> SyncExplanation:

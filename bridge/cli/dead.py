@@ -59,16 +59,19 @@ def list_dead(
 @dead.command("show")
 def show_dead(id_: Id, config: Config = None, url: Url = None, api_key: ApiKey = None) -> None:
     """Print one of them with all that is known, and what was sent."""
-    item = _one(Asked(config, url, api_key), id_)
-    typer.echo(escape(_line(item)))
+    for line in _lines(_one(Asked(config, url, api_key), id_)):
+        typer.echo(escape(line))
+
+
+def _lines(item: "SyncItem") -> "Iterator[str]":
+    yield _line(item)
     for key in ("since", "settled_at", "due_at", "attempts"):
         if (value := getattr(item, key)) is not None:
-            typer.echo(f"  {key.replace('_', ' ')}: {value}")
+            yield f"  {key.replace('_', ' ')}: {value}"
     if item.entity:
-        typer.echo(escape(f"  is the {item.entity.type} {item.entity.name}"))
+        yield f"  is the {item.entity.type} {item.entity.name}"
     if item.request is not None:
-        for line in json.dumps(json.loads(bytes(item.request)), indent=2, ensure_ascii=False).splitlines():
-            typer.echo(escape(line))
+        yield from json.dumps(json.loads(bytes(item.request)), indent=2, ensure_ascii=False).splitlines()
 
 
 @dead.command("retry")
@@ -100,20 +103,11 @@ def _line(item: "SyncItem") -> str:
     return f"{short}  {item.outcome or 'pending'}  {about}  {item.reason or ''}".rstrip()
 
 
-def _one(asked: Asked, prefix: str) -> "SyncItem":
-    found = [item for item in _everything(asked) if item.id.startswith(prefix.lower())]
-    if len(found) != 1:
-        raise typer.BadParameter(f"{len(found)} items have an id that begins with {prefix}: see `dead list`")
-    return found[0]
-
-
-def _everything(asked: Asked) -> "Iterator[SyncItem]":
+def _one(asked: Asked, beginning: str) -> "SyncItem":
     from bridge.catalogue.syncing import SyncItems
 
-    cursor: str | None = None
-    while True:
-        page = asked.ask(SyncItems(limit=1_000, after=cursor))
-        yield from page.items
-        cursor = page.next
-        if cursor is None:
-            return
+    found = asked.ask(SyncItems(id=beginning, limit=2)).items
+    if len(found) != 1:
+        many = "no item has" if not found else "several items have"
+        raise typer.BadParameter(f"{many} an id that begins with {beginning}: see `dead list`")
+    return found[0]

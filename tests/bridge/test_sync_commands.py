@@ -22,11 +22,15 @@ COPY = run_event(
     outputs=[dataset("t", schema=schema("k"), columnLineage=columns({"k": [field("a", "k", done())]}))],
 )
 PLAN = """\
++ create services/databaseServices warehouse
++ create databases warehouse.d
++ create databaseSchemas warehouse.d.s
 + create tables warehouse.d.s.a
 + create tables warehouse.d.s.t
++ create services/pipelineServices lineage_bridge
 + create pipelines lineage_bridge.jobs/job
 + create edge warehouse.d.s.a -> warehouse.d.s.t
-plan: create 4
+plan: create 8
 """
 PUSHED = """\
 items: pushed 4, unchanged 2
@@ -166,7 +170,7 @@ def test_what_stops_a_push_is_told(shell: Shell, given: dict[str, str], code: in
     [
         ("sync explain db nothing", "no dataset 'nothing' in namespace 'db'"),
         ("sync explain db --job", "a job is named by its namespace and name"),
-        ("dead show nothing", "0 items have an id that begins with nothing"),
+        ("dead show nothing", "no item has an id that begins with nothing"),
         ("sync --output json", "say what to do: --once or --dry-run"),
     ],
 )

@@ -58,9 +58,10 @@ class Entities:
     def plan(self, wanted: Sequence[Wanted]) -> tuple[list[Step], list[Settled | Failed], dict[bytes, str]]:
         """Say what a push would do, what needs nothing done, and which items would stand for which names then."""
         results, resolved = self._looked_at(wanted)
+        new = self._parents.missing([one.choice.parents for one in resolved if one.there is None])
         steps = [_step(one) for one in resolved]
         named = {one.wanted.item.key: step.name for one, step in zip(resolved, steps, strict=True)}
-        return steps, results, named
+        return [*(Step("create", one.collection, one.fqn) for one in new), *steps], results, named
 
     def given_up(self, settled: Sequence[Settled]) -> tuple[list[Settled | Failed], list[Remote]]:
         """Find what was about to be made when nobody came back to tell, of things that shall not be there by now."""

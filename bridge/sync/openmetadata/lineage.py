@@ -108,11 +108,13 @@ class Lineages:
             for wanted, known in work.put:
                 action = "change" if known else "create"
                 yield Step(action, "edge", f"{wanted.source.name} -> {wanted.into.name}")
+            keys = [work.item.key, *work.missing, *(state.from_key for state in work.gone)]
+            ends = self._items.of("dataset", keys) | self._items.of("job", keys)
+            names = {key: item.remote.name for key, item in ends.items() if item.remote}
             for state in work.gone:
-                yield Step("delete", "edge", f"{state.source.id} -> {state.into.id}")
-            ends = self._items.of("dataset", [work.item.key, *work.missing])
-            ends |= self._items.of("job", [work.item.key, *work.missing])
-            there = {key: item.remote.name for key, item in ends.items() if item.remote} | dict(made)
+                pair = names.get(state.from_key, state.source.id), names.get(state.into_key, state.into.id)
+                yield Step("delete", "edge", " -> ".join(pair))
+            there = names | dict(made)
             for source, name in work.missing.items():
                 if source in there and work.item.key in there:
                     yield Step("create", "edge", f"{there[source]} -> {there[work.item.key]}")

@@ -45,6 +45,11 @@ class Parents:
             self._client.put(request.collection, request.body)
         return request, None
 
+    def missing(self, chains: Sequence[Sequence[Request]]) -> list[Request]:
+        """Say what of these is not there."""
+        distinct = {key_of(one): one for chain in chains for one in chain}
+        return [one for one in distinct.values() if not self._is_there(one)]
+
     def refused(self, requests: Sequence[Request], own: str) -> str | None:
         """Say why an entity may not be made in these, if it may not."""
         if self._create == "nothing":
