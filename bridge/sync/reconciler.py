@@ -166,7 +166,8 @@ class Reconciler:
 
     def plan(self) -> list[Step]:
         """Say what is to be done, and do nothing."""
-        wanted = self._spreader.preview()
+        left = read_settings(self._db, self._org, self._target.name)
+        wanted = self._spreader.preview(everything=left != self._target.settings)
         items: dict[tuple[str, bytes], Item] = {}
         for kind in self._target.kinds:
             keys = {key for of, key in wanted if of == kind}

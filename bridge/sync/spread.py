@@ -82,13 +82,13 @@ class Spreader:
             self._db.run_many(_FORGET, [(self._org, self._target, *mark) for mark in marks])
         return len(marks)
 
-    def preview(self) -> set[tuple[str, bytes]]:
-        """Say which items all marks mean, or everything where no mark was ever made; changes nothing."""
+    def preview(self, *, everything: bool) -> set[tuple[str, bytes]]:
+        """Say which items all marks mean, or everything, as where no mark was ever made; changes nothing."""
         of: dict[str, set[bytes]] = {}
-        if is_enabled(self._db, self._org, self._target):
-            marks = self._db.rows(_TAKE, self._org, self._target, 1 << 40)
-        else:
+        if everything or not is_enabled(self._db, self._org, self._target):
             marks = self._db.rows(_EVERYTHING, self._org)
+        else:
+            marks = self._db.rows(_TAKE, self._org, self._target, 1 << 40)
         for kind, key, _ in marks:
             of.setdefault(kind, set()).add(key)
         return self._found(of)[0]

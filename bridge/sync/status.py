@@ -10,7 +10,7 @@ from bridge.sync.target import TargetSettings
 
 _TARGET = "SELECT enabled_at, trouble, trouble_at, compared_at FROM sync_target WHERE org_id = ?1 AND target = ?2"
 _TROUBLE = "UPDATE sync_target SET trouble = ?3, trouble_at = ?4 WHERE org_id = ?1 AND target = ?2"
-_SETTINGS = "SELECT url, rules FROM sync_target WHERE org_id = ?1 AND target = ?2"
+_SETTINGS = "SELECT url, rules FROM sync_target WHERE org_id = ?1 AND target = ?2 AND url IS NOT NULL"
 _SET = "UPDATE sync_target SET url = ?3, rules = ?4 WHERE org_id = ?1 AND target = ?2"
 _MARKS = "SELECT count(*), min(marked_at) FROM dirty_mark WHERE org_id = ?1 AND target = ?2"
 _COUNTS = """
@@ -77,8 +77,8 @@ def read_status(db: Database, org: str, target: str) -> SyncStatus:
 
 def read_settings(db: Database, org: str, target: str) -> TargetSettings | None:
     """Read by which settings a target was kept last, if it ever was."""
-    ((url, rules),) = db.rows(_SETTINGS, org, target)
-    return None if url is None else TargetSettings(url, rules)
+    rows = db.rows(_SETTINGS, org, target)
+    return TargetSettings(*rows[0]) if rows else None
 
 
 def write_settings(db: Database, org: str, target: str, settings: TargetSettings) -> None:

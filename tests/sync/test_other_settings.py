@@ -31,6 +31,8 @@ def synced() -> Iterator[Synced]:
 
 def test_a_changed_mapping_moves_what_it_concerns(synced: Synced) -> None:
     synced.connect(Rules(ELSEWHERE))
+    planned = {(step.action, step.name) for step in synced.reconciler.plan()}
+    assert planned >= {("create", "moved"), ("create", "moved.d.s.a"), ("create", "moved.d.s.t")}
     assert synced.reconciler.enable()
     synced.converge()
     assert set(synced.entities("table")) == {"moved.d.s.a", "moved.d.s.t"}
