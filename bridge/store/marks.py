@@ -24,6 +24,7 @@ _EVERYTHING = """
 INSERT INTO dirty_mark (org_id, target, kind, key, marked_at)
 SELECT org_id, ?2, 'dataset', dataset_id, CAST(?3 AS bigint) FROM ol_dataset WHERE org_id = ?1
 UNION ALL SELECT org_id, ?2, 'job', job_id, CAST(?3 AS bigint) FROM ol_job WHERE org_id = ?1
+UNION ALL SELECT org_id, ?2, 'run', run_id, CAST(?3 AS bigint) FROM ol_run WHERE org_id = ?1
 ON CONFLICT (org_id, target, kind, key) DO UPDATE SET marked_at = dirty_mark.marked_at + 1
 """
 _DISABLE = ("UPDATE sync_target SET enabled_at = NULL WHERE org_id = ?1 AND target = ?2",
@@ -70,7 +71,7 @@ def enable_target(db: Database, org: str, target: str, now: int) -> bool:
 
 
 def mark_everything(db: Database, org: str, target: str, now: int) -> None:
-    """Mark every dataset and job for a target."""
+    """Mark every dataset, job and run for a target."""
     with db.transaction():
         db.run(_EVERYTHING, org, target, now)
 

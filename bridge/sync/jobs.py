@@ -38,6 +38,8 @@ class StoredTask(NamedTuple):
 
     name: str
     sql: str | None
+    #: The actions that are told as this step.
+    actions: frozenset[bytes] = frozenset()
 
 
 class StoredJob(NamedTuple):
@@ -148,9 +150,13 @@ def _tasks(
     tasks: dict[bytes, tuple[StoredTask, ...]] = {}
     for job, found in steps.items():
         said: dict[str, list[str]] = {}
+        of: dict[str, set[bytes]] = {}
         for action, application in found:
             for target in sorted(written.get(action, ())):
                 name = step_name(rule, family.rows[action].name, application, target)
                 said.setdefault(name, []).extend(filter(None, [sql.get(action)]))
-        tasks[job] = tuple(StoredTask(name, min(texts, default=None)) for name, texts in sorted(said.items()))
+                of.setdefault(name, set()).add(action)
+        tasks[job] = tuple(
+            StoredTask(name, min(texts, default=None), frozenset(of[name])) for name, texts in sorted(said.items())
+        )
     return tasks

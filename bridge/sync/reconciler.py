@@ -70,7 +70,7 @@ class Reconciler:
         self._items = items
         self._clock = clock
         self._backoff = backoff
-        self._spreader = Spreader(db, org, target.name, items)
+        self._spreader = Spreader(db, org, target.name, items, target.folding)
         self._states = EdgeStates(db, org, target.name)
         self.breaker = Breaker(backoff, clock)
         self._told: str | None = None
@@ -157,12 +157,12 @@ class Reconciler:
                 outcomes["differing"] += len(compared.differences)
 
     def _lots(self, stopped: Callable[[], bool]) -> Iterator[tuple[str, list[Item]]]:
-        """Claim what is due, lot by lot; of the last kind one full lot at most: what came in meanwhile is next."""
+        """Claim what is due, lot by lot; of slow kinds one lot: what came in meanwhile is next."""
         for kind, limit in self._target.kinds.items():
             while not self.breaker.open and not stopped() and (items := self._items.claim(kind, limit)):
                 yield kind, items
-                if kind == self._target.last and len(items) == limit:
-                    return
+                if kind in self._target.slow:
+                    break
 
     def plan(self) -> list[Step]:
         """Say what is to be done, and do nothing."""

@@ -8,13 +8,15 @@ from bridge.store.marks import is_enabled
 from bridge.sync.item import Outcome
 from bridge.sync.items import Items
 from bridge.sync.jobs import facet_texts
+from bridge.sync.runs import ShownRuns
 from mappers.canonical.identity import digest
-from mappers.folding import is_action
+from mappers.folding import FoldingRule, is_action
 
 _TAKE = "SELECT kind, key, marked_at FROM dirty_mark WHERE org_id = ?1 AND target = ?2 LIMIT ?3"
 _EVERYTHING = """
 SELECT 'dataset', dataset_id, 0 FROM ol_dataset WHERE org_id = ?1
 UNION ALL SELECT 'job', job_id, 0 FROM ol_job WHERE org_id = ?1
+UNION ALL SELECT 'run', run_id, 0 FROM ol_run WHERE org_id = ?1
 """
 _FORGET = "DELETE FROM dirty_mark WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key = ?4 AND marked_at = ?5"
 _CLASSES = "SELECT dataset_id, class_id FROM ol_dataset WHERE org_id = ?1 AND dataset_id {among}"
@@ -57,7 +59,8 @@ class _Touched(NamedTuple):
 class Spreader:
     """Turns marks into items. Not for several threads at once."""
 
-    def __init__(self, db: Database, org: str, target: str, items: Items) -> None:
+    def __init__(self, db: Database, org: str, target: str, items: Items, folding: FoldingRule) -> None:
+        self._folding = folding
         self._db = db
         self._org = org
         self._target = target
@@ -102,7 +105,16 @@ class Spreader:
         touched = _Touched(
             into | of.get("dataset", set()), self._among(_INPUTS, runs), set(folds) | self._above(set(folds))
         )
-        return self._items_of(touched), folds
+        return self._items_of(touched) | self._runs(runs), folds
+
+    def _runs(self, runs: set[bytes]) -> set[tuple[str, bytes]]:
+        """Find the runs that these are told as; and those that were told, and may be told as others now."""
+        if not runs:
+            return set()
+        places = ShownRuns(self._db, self._org, self._folding, runs)
+        shown = {place[0] for run in runs if (place := places.shown(run))}
+        told = self._items.of("run", runs | self._among(_CHILD_RUNS, runs))
+        return {("run", run) for run in shown | told.keys()}
 
     def _items_of(self, touched: _Touched) -> set[tuple[str, bytes]]:
         class_of = dict(self._db.among(_CLASSES, sorted(touched.into | touched.datasets), self._org))

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 from bridge.sync.edge_states import EdgeState
 from bridge.sync.item import Failed, Item, Remote, Settled
+from mappers.folding import FoldingRule
 
 #: An item by its kind and key.
 Wanted = tuple[str, bytes]
@@ -63,8 +64,10 @@ class Target(Protocol):
     settings: TargetSettings
     #: The kinds of items it takes, those first that others need, and how many at once.
     kinds: dict[str, int]
-    #: The kind of which there are most, that takes longest, and that nothing else needs.
-    last: str
+    #: The kinds that take long: of each there is one lot a round, for what came in meanwhile is next.
+    slow: AbstractSet[str]
+    #: How runs fold: marks of runs are turned into items of those that they are told as.
+    folding: FoldingRule
 
     def probe(self) -> None:
         """Ask whether the target answers; raises a TransientError when it does not."""

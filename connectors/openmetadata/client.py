@@ -211,12 +211,20 @@ class OpenMetadata:
 
         Where the server takes one at a time, those before the wrong one are written.
         """
+        for status in statuses:
+            if wrong := self._wrong("pipelineStatus", status):
+                raise TargetRefused(wrong, 0)
         can = self.features()
         rows = [with_tasks(row if can.rich_statuses else plain(row)) for row in statuses]
         path = f"/pipelines/{quote(pipeline, safe='')}/status"
         sent: list[tuple[str, Any]] = [(f"{path}/bulk", rows)] if can.status_bulk else [(path, row) for row in rows]
         for at, body in sent:
             self._calls.ask("put statuses", "PUT", at, body=body, seconds=_BULK_SECONDS, again_unanswered=False)
+
+    def delete_status(self, pipeline: str, timestamp: int) -> bool:
+        """Delete the status of a pipeline at a time; False when there was none."""
+        path = f"/pipelines/{quote(pipeline, safe='')}/status/{timestamp}"
+        return self._calls.remove("delete status", path, {})
 
 
 def _reference(kind: str, entity_id: str) -> Entity:

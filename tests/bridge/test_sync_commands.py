@@ -30,11 +30,12 @@ PLAN = """\
 + create services/pipelineServices lineage_bridge
 + create pipelines lineage_bridge.jobs/job
 + create edge warehouse.d.s.a -> warehouse.d.s.t
-plan: create 8
++ create status lineage_bridge.jobs/job: 1 runs
+plan: create 9
 """
 PUSHED = """\
-items: pushed 4, unchanged 2
-calls: bulk 2, get 10, get edge 2, put 4, put edge 1, version 1
+items: pushed 5, unchanged 2
+calls: bulk 2, get 10, get edge 2, put 4, put edge 1, put statuses 1, version 1
 OpenMetadata is what the store says
 """
 STATUS = """\
@@ -43,6 +44,7 @@ openmetadata is asked
   dataset: pushed 2
   job: pushed 1
   lineage: pushed 1, unchanged 2
+  run: pushed 1
 """
 EXPLAINED = """\
 db t

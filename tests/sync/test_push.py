@@ -36,19 +36,20 @@ def test_a_run_becomes_tables_a_pipeline_and_an_edge_with_columns() -> None:
         ]
 
 
-def test_what_repeats_makes_no_call() -> None:
+def test_what_repeats_makes_no_call_but_for_the_statuses_of_its_runs() -> None:
     with Synced() as synced:
         synced.apply(copied()).converge()
-        for run in range(2, 12):
-            synced.apply(copied(run, run=run))
-        assert synced.quiet() == {}
+        for run in range(2, 1_002):
+            synced.apply(copied(run % 60, run=run))
+        assert synced.quiet() == {"put statuses": 1}
+        assert len(synced.standin.state()["statuses"]["runs.job"]) == 1_001
 
 
 def test_a_process_that_starts_anew_makes_no_call_for_what_is_there() -> None:
     with Synced() as synced:
         synced.apply(copied()).converge()
         synced.connect()
-        synced.apply(copied(5, run=2))
+        synced.apply(copied())
         assert synced.quiet() == {}
 
 

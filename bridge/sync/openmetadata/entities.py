@@ -101,7 +101,7 @@ class Entities:
         entity = read(self._client, resolved)
         if entity is None or resolved.there is None:
             return resolved.failed(TargetBusy("it was deleted just now", _NOT_FOUND))
-        detail = {"columns": [list(path) for path in sorted(column_paths(entity))]}
+        detail = {"columns": [list(path) for path in sorted(column_paths(entity))]} | _tasks_of(entity)
         return _settled(resolved, resolved.there, detail, "made by others: used as it is", ours=False)
 
     def _updates(self, ours: Sequence[Resolved]) -> list[Update | Failed]:
@@ -171,7 +171,7 @@ class Entities:
                 lost = TargetBusy(f"the server took {name}, but does not have it", _NOT_FOUND)
                 yield resolved.failed(lost, one.body)
                 continue
-            detail = {"description": one.body.get("description"), "shape": _shape(one)}
+            detail = {"description": one.body.get("description"), "shape": _shape(one)} | _tasks_of(one.body)
             notes = "; ".join(filter(None, (one.note, *resolved.wanted.notes))) or None
             yield _settled(resolved, there[name], detail, notes, ours=True)
 
@@ -192,6 +192,12 @@ def _fqn(body: Entity) -> str:
     """Name a row of a bulk as the server tells of it."""
     holder = next(str(body[key]) for key in ("databaseSchema", "service", "apiCollection") if key in body)
     return f"{holder}.{quote(body['name'])}"
+
+
+def _tasks_of(entity: Entity) -> dict[str, Any]:
+    """Name the tasks of a pipeline, of which statuses may speak."""
+    tasks = [str(task["name"]) for task in entity.get("tasks") or ()]
+    return {"tasks": tasks} if tasks else {}
 
 
 def _failed(batch: Sequence[Update], error: LineageBridgeError) -> list[Update | Failed]:

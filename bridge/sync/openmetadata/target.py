@@ -1,6 +1,7 @@
 """OpenMetadata as a target of the reconciler."""
 
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 
 from bridge.store.database import Database
@@ -19,6 +20,7 @@ from bridge.sync.openmetadata.jobs import want_jobs
 from bridge.sync.openmetadata.lineage import Lineages
 from bridge.sync.openmetadata.removals import Removals
 from bridge.sync.openmetadata.rules import Rules
+from bridge.sync.openmetadata.runs import Runs
 from bridge.sync.openmetadata.wanted import Wanted, fingerprint
 from bridge.sync.openmetadata.workers import Workers
 from bridge.sync.target import Compared, Pushed, Step, TargetSettings
@@ -27,7 +29,7 @@ from connectors.openmetadata.client import OpenMetadata
 NAME = "openmetadata"
 #: How many items are worked on at once: as many as make lists of what there is worth their calls, and as many whose
 #: edges take seconds at most.
-_ENTITIES, _LINEAGES, _REMOVALS = 2_000, 200, 100
+_ENTITIES, _LINEAGES, _RUNS, _REMOVALS = 2_000, 200, 2_000, 100
 #: Where the columns of an entity are remembered: of ours, and of those of others.
 _COLUMNS = ("shape", "columns")
 _READERS = """
@@ -35,6 +37,8 @@ SELECT DISTINCT e.target_id FROM ol_dataset d
 JOIN lineage_edge e ON e.org_id = d.org_id AND e.source_id = d.dataset_id AND e.edge_role = 'CONSUMES'
 WHERE d.org_id = ?1 AND d.class_id {among}
 """
+_CHILD_JOBS = "SELECT target_id FROM lineage_edge WHERE org_id = ?1 AND source_id {among} AND edge_role = 'PARENT'"
+_RUNS_OF = "SELECT run_id FROM ol_run WHERE org_id = ?1 AND job_id {among}"
 _WRITTEN = """
 SELECT DISTINCT d.class_id FROM lineage_edge e
 JOIN ol_dataset d ON d.org_id = e.org_id AND d.dataset_id = e.target_id
@@ -46,8 +50,8 @@ class OpenMetadataTarget:
     """Keeps an OpenMetadata server like a store. Not for several threads at once."""
 
     name = NAME
-    kinds = {"dataset": _ENTITIES, "job": _ENTITIES, "lineage": _LINEAGES, REMOVAL: _REMOVALS}  # noqa: RUF012 - fixed
-    last = "lineage"
+    kinds = {"dataset": _ENTITIES, "job": _ENTITIES, "lineage": _LINEAGES, "run": _RUNS, REMOVAL: _REMOVALS}  # noqa: RUF012 - fixed
+    slow: AbstractSet[str] = frozenset({"lineage"})
 
     def __init__(
         self, db: Database, org: str, client: OpenMetadata, rules: Rules, items: Items, clock: Callable[[], int]
@@ -58,6 +62,7 @@ class OpenMetadataTarget:
         self._rules = rules
         self._pool = ThreadPoolExecutor(rules.concurrency, thread_name_prefix="openmetadata")
         self._states = EdgeStates(db, org, NAME)
+        self.folding = rules.folding
         self._workers = Workers(self._pool, client.probe)
         asked = rules._replace(batch_size=0, concurrency=0)
         self.settings = TargetSettings(client.url, fingerprint(repr(asked)).hex())
@@ -65,6 +70,8 @@ class OpenMetadataTarget:
         self._entities = Entities(client, directory, rules, items, self._workers, clock)
         self._comparison = Comparison(db, org, client, directory, rules, items, self._states, self._pool)
         self._lineages = Lineages(db, org, client, rules, items, self._states, self._workers)
+        self._runs = Runs(db, org, client, rules, items, self._workers)
+        self._items = items
         self._removals = Removals(client, items, self._states, self._workers)
 
     def probe(self) -> None:
@@ -76,6 +83,8 @@ class OpenMetadataTarget:
         self._workers.begin()
         if kind == "lineage":
             return self._lineages.push(items)
+        if kind == "run":
+            return self._runs.push(items)
         if kind == REMOVAL:
             return Pushed(self._removals.push(items))
         wanted, settled = self._wanted(kind, items)
@@ -94,6 +103,7 @@ class OpenMetadataTarget:
             steps += sorted([*planned, *self._steps([*others, *settled])], key=_by_name)
             made |= named
         steps += sorted(self._lineages.plan([item for item in items if item.kind == "lineage"], made), key=_by_name)
+        steps += self._runs.plan([item for item in items if item.kind == "run"], made)
         for item in items:
             if item.kind == REMOVAL and item.remote and self._removals.is_alone(item):
                 steps.append(Step("delete", item.remote.type, item.remote.name))
@@ -129,7 +139,14 @@ class OpenMetadataTarget:
             jobs = {job for (job,) in self._db.among(_READERS, sorted(moved), self._org)}
             for shown in fold_jobs(self._db, self._org, self._rules.folding, jobs).values():
                 readers |= shown
-        return {("lineage", key) for key in moved | readers | self._states.targets_of(moved)}
+        followed = {("lineage", key) for key in moved | readers | self._states.targets_of(moved)}
+        return followed | (self._told_as(moved) if kind == "job" else set())
+
+    def _told_as(self, jobs: set[bytes]) -> set[tuple[str, bytes]]:
+        """Find the runs that are told as statuses of pipelines that have become others."""
+        beneath = {job for (job,) in self._db.among(_CHILD_JOBS, sorted(jobs), self._org)}
+        runs = {run for (run,) in self._db.among(_RUNS_OF, sorted(jobs | beneath), self._org)}
+        return {("run", run) for run in self._items.of("run", runs)}
 
     def compare(self) -> Iterator[Compared]:
         """Compare everything that is there with what was left there, bit by bit."""

@@ -1,0 +1,220 @@
+"""Brings runs to OpenMetadata: a status of their pipeline each, many of one pipeline in one call."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from bridge.store.database import Database
+from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
+from bridge.sync.items import Items
+from bridge.sync.jobs import read_jobs
+from bridge.sync.openmetadata.rules import Rules
+from bridge.sync.openmetadata.wanted import fingerprint
+from bridge.sync.openmetadata.workers import Workers
+from bridge.sync.runs import RunUsage, StoredRun, read_runs
+from bridge.sync.target import Pushed, Step
+from connectors.openmetadata.calls import Entity
+from connectors.openmetadata.client import OpenMetadata
+from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
+from mappers.openmetadata.fqn import entity_name
+from mappers.openmetadata.runs import DescribedRun, TaskRun, Usage, status
+
+_TYPE = "pipelineStatus"
+#: The most statuses that a server takes at once.
+_MOST = 1_000
+_NOT_FOUND, _SERVER_FAILED = 404, 500
+
+
+class _Status(NamedTuple):
+    """A status as it shall be, where it was put before, and which pipeline it is of."""
+
+    item: Item
+    job: bytes
+    pipeline: Remote
+    body: Entity
+    mark: bytes
+
+    @property
+    def remote(self) -> Remote:
+        """Name it: of a pipeline there is one at a time."""
+        return Remote(_TYPE, f"{self.pipeline.id}/{self.body['timestamp']}", self.pipeline.name)
+
+    def settled(self) -> Settled:
+        """Settle it as pushed."""
+        detail = {"timestamp": self.body["timestamp"]}
+        return Settled(self.item, Outcome.PUSHED, None, self.mark, self.remote, ours=True, detail=detail)
+
+
+class Runs:
+    """Pushes statuses of runs. Not for several threads at once."""
+
+    def __init__(
+        self, db: Database, org: str, client: OpenMetadata, rules: Rules, items: Items, workers: Workers
+    ) -> None:
+        self._db = db
+        self._org = org
+        self._client = client
+        self._rules = rules
+        self._items = items
+        self._workers = workers
+
+    def push(self, items: Sequence[Item]) -> Pushed:
+        """Make the server tell how runs went."""
+        found = self._wanted(items)
+        wanted = [one for one in found if isinstance(one, _Status)]
+        settled = [one for one in found if isinstance(one, Settled)]
+        results: list[Settled | Failed] = [one for one in settled if not _is_left(one)]
+        results += self._workers.map(self._taken_back, [one for one in settled if _is_left(one)], _still_there)
+        batches = _batches(wanted)
+        self._items.begin((one.item, {"timestamp": one.body["timestamp"]}) for batch in batches for one in batch)
+        done = [one for batch in self._workers.map(self._send, batches, _failed) for one in batch]
+        jobs = {one.item.key: one.job for one in wanted}
+        missing = {("job", jobs[one.item.key]) for one in done if isinstance(one, Failed) and _is_missing(one.error)}
+        return Pushed([*results, *done], doubtful=missing)
+
+    def plan(self, items: Sequence[Item], names: Mapping[bytes, str]) -> Iterator[Step]:
+        """Say how many statuses a push would write of each pipeline: names of those to be made by keys."""
+        found = self._wanted(items)
+        counts = Counter(one.pipeline.name for one in found if isinstance(one, _Status))
+        waiting = [one.item.key for one in found if isinstance(one, Settled) and one.outcome is Outcome.WAITING]
+        stored = read_runs(self._db, self._org, self._rules.folding, waiting)
+        counts.update(names[run.job] for run in stored.values() if run.job in names)
+        for name, count in sorted(counts.items()):
+            yield Step("create", "status", f"{name}: {count} runs")
+
+    def _wanted(self, items: Sequence[Item]) -> list[_Status | Settled]:
+        """Say what statuses runs shall have, or why they have none."""
+        stored = read_runs(self._db, self._org, self._rules.folding, [item.key for item in items])
+        jobs = self._items.of("job", {run.job for run in stored.values()})
+        usages = (one for run in stored.values() for one in (*run.inputs, *run.outputs))
+        datasets = self._items.of("dataset", {one.dataset for one in usages})
+        names = {key: item.remote.name for key, item in datasets.items() if item.remote}
+        steps = self._steps(jobs)
+        taken: set[str] = set()
+        found: list[_Status | Settled] = []
+        for item in sorted(items, key=lambda one: (stored[one.key].began if one.key in stored else 0, one.key)):
+            run = stored.get(item.key)
+            job = jobs.get(run.job) if run else None
+            if run is None:
+                found.append(item.linked(Outcome.UNWANTED, "it is told as another run, or nobody reported of it"))
+            elif job is None or job.remote is None:
+                found.append(item.linked(Outcome.WAITING, "its pipeline is not there"))
+            else:
+                one = self._status(item, run, job.remote, _described(run, names, steps[job.key]), taken)
+                taken.add(one.remote.id)
+                found.append(_known(one) or one)
+        return found
+
+    def _status(self, item: Item, run: StoredRun, pipeline: Remote, told: DescribedRun, taken: set[str]) -> _Status:
+        """Find the time by which a status is known: when the run began, or a moment later if another one has that."""
+        time = run.began // 1_000
+        while not self._is_free(item, f"{pipeline.id}/{time}", taken):
+            time += 1
+        body = status(told, time)
+        return _Status(item, run.job, pipeline, body, fingerprint([pipeline, body]))
+
+    def _is_free(self, item: Item, id_: str, taken: set[str]) -> bool:
+        others = (one for one in self._items.of_remote(id_) if one.key != item.key)
+        return id_ not in taken and next(others, None) is None
+
+    def _steps(self, jobs: dict[bytes, Item]) -> dict[bytes, dict[bytes, list[str]]]:
+        """Name the tasks that actions are told as, of those that their pipelines have over there."""
+        shown = read_jobs(self._db, self._org, self._rules.folding, jobs).shown
+        steps: dict[bytes, dict[bytes, list[str]]] = {job: {} for job in jobs}
+        for job, stored in shown.items():
+            there = set(jobs[job].detail.get("tasks", ()))
+            for task in stored.tasks:
+                for action in task.actions if entity_name(task.name).name in there else ():
+                    steps[job].setdefault(action, []).append(task.name)
+        return steps
+
+    def _taken_back(self, settled: Settled) -> Settled | Failed:
+        """Delete the status of a run that is told as another by now."""
+        remote = settled.item.remote
+        assert remote is not None  # noqa: S101 - what has none is not taken back
+        self._client.delete_status(remote.name, int(remote.id.rpartition("/")[2]))
+        return settled._replace(remote=None, fingerprint=None)
+
+    def _send(self, batch: Sequence[_Status]) -> list[Settled | Failed]:
+        """Send statuses of one pipeline; what is refused as a whole is halved until the culprit is alone."""
+        try:
+            for one in batch:
+                if one.item.remote and one.item.remote != one.remote:
+                    self._client.delete_status(one.item.remote.name, int(one.item.remote.id.rpartition("/")[2]))
+            self._client.put_statuses(batch[0].pipeline.name, [one.body for one in batch])
+        except LineageBridgeError as error:
+            missing = isinstance(error, TargetRefused) and error.status == _NOT_FOUND
+            refused = isinstance(error, TargetRefused) and not missing
+            if len(batch) > 1 and (refused or (isinstance(error, TargetBusy) and error.status == _SERVER_FAILED)):
+                half = len(batch) // 2
+                return self._send(batch[:half]) + self._send(batch[half:])
+            meant = TargetBusy(str(error), _NOT_FOUND) if missing else self._workers.failed(error)
+            return _failed(batch, meant)
+        return [one.settled() for one in batch]
+
+
+def _known(one: _Status) -> Settled | None:
+    """Settle what is as it was when it was last pushed, or refused."""
+    item = one.item
+    if item.fingerprint != one.mark:
+        return None
+    if item.outcome in GIVEN_UP:
+        return item.linked(Outcome(item.outcome), item.reason)
+    return item.linked(Outcome.UNCHANGED, item.reason) if item.remote == one.remote else None
+
+
+def _described(run: StoredRun, names: dict[bytes, str], steps: dict[bytes, list[str]]) -> DescribedRun:
+    return DescribedRun(
+        run.run_uuid,
+        run.status,
+        _millis(run.ended),
+        run.error,
+        (_time(run.nominal[0]), _time(run.nominal[1])),
+        _usages(run.inputs, names),
+        _usages(run.outputs, names),
+        tuple(
+            TaskRun(name, step.status, _millis(step.began), _millis(step.ended))
+            for step in run.steps
+            for name in steps.get(step.job, ())
+        ),
+    )
+
+
+def _usages(used: Sequence[RunUsage], names: dict[bytes, str]) -> tuple[Usage, ...]:
+    told = (Usage(names[one.dataset], one.rows, one.bytes, one.version) for one in used if one.dataset in names)
+    return tuple(sorted(told))
+
+
+def _millis(micros: int | None) -> int | None:
+    return None if micros is None else micros // 1_000
+
+
+def _time(micros: int | None) -> str | None:
+    return None if micros is None else datetime.fromtimestamp(micros / 1_000_000, UTC).isoformat()
+
+
+def _batches(wanted: Sequence[_Status]) -> list[list[_Status]]:
+    """Put statuses of one pipeline together, as many as a server takes."""
+    of: dict[str, list[_Status]] = {}
+    for one in wanted:
+        of.setdefault(one.pipeline.name, []).append(one)
+    return [found[i : i + _MOST] for found in of.values() for i in range(0, len(found), _MOST)]
+
+
+def _failed(batch: Sequence[_Status], error: LineageBridgeError) -> list[Settled | Failed]:
+    return [Failed(one.item, error, one.body, one.mark) for one in batch]
+
+
+def _is_left(settled: Settled) -> bool:
+    """Tell whether a status is there of a run that has none any more."""
+    return settled.outcome is Outcome.UNWANTED and settled.remote is not None
+
+
+def _is_missing(error: LineageBridgeError) -> bool:
+    """Tell whether a pipeline is not there any more."""
+    return isinstance(error, TargetBusy) and error.status == _NOT_FOUND
+
+
+def _still_there(settled: Settled, error: LineageBridgeError) -> Settled | Failed:
+    return Failed(settled.item, error)
