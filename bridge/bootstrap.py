@@ -111,7 +111,9 @@ def make_indexer(settings: Settings) -> Indexer:
 
 
 def make_openmetadata(
-    settings: OpenMetadataSettings, counted: Callable[[str], None] = lambda _: None
+    settings: OpenMetadataSettings,
+    counted: Callable[[str], None] = lambda _: None,
+    failed: Callable[[str], None] = lambda _: None,
 ) -> OpenMetadata:
     """Make the client of the OpenMetadata server that the settings name."""
     host = settings.server.host
@@ -121,6 +123,7 @@ def make_openmetadata(
         HttpSession(host, timeouts=_TARGET_TIMEOUTS, connections=settings.concurrency),
         _token(settings.auth, host),
         counted,
+        failed,
         attempts=settings.retry_config.max_attempts,
         concurrency=settings.concurrency,
         pace=Pace(settings.rate),
@@ -146,9 +149,13 @@ def _secret(value: SecretStr | None) -> str:
     return value.get_secret_value() if value else ""
 
 
-def make_reconciler(settings: Settings, counted: Callable[[str], None] = lambda _: None) -> Reconciler:
+def make_reconciler(
+    settings: Settings,
+    counted: Callable[[str], None] = lambda _: None,
+    failed: Callable[[str], None] = lambda _: None,
+) -> Reconciler:
     """Open a connection of its own to the store, and make the part that keeps OpenMetadata what the store says."""
-    client = make_openmetadata(settings.openmetadata, counted)
+    client = make_openmetadata(settings.openmetadata, counted, failed)
     name, org = OpenMetadataTarget.name, settings.org
     db = _open_beside(settings)
     items = Items(db, org, name, now_micros)
@@ -195,6 +202,8 @@ def rules_of(settings: Settings) -> SyncRules:
         update_on_schema_change=sync.update_on_schema_change,
         track_lineage=sync.track_lineage,
         track_column_lineage=sync.track_column_lineage,
+        publish_quality_results=sync.publish_quality_results,
+        publish_profiling_metrics=sync.publish_profiling_metrics,
         batch_size=of.batch_size,
         concurrency=of.concurrency,
         service_description=of.service.description,

@@ -86,7 +86,7 @@ class Service:
         self.tailing = Tailing(self._settings, self._reader, gate, self.metrics)
         self.reading = Reading(self._open_catalogue)
         indexing = Indexing(self._settings)
-        syncing = Syncing(self._settings)
+        syncing = Syncing(self._settings, self.metrics)
         yield
         self.reading.close()
         await self.tailing.stop()

@@ -2,10 +2,12 @@
 
 import asyncio
 import threading
+import time
 from contextlib import suppress
 
 import structlog
 
+from bridge.api.metrics import Metrics, SyncWatch
 from bridge.bootstrap import forget_openmetadata, make_reconciler
 from bridge.settings import Settings
 from bridge.sync.reconciler import Reconciler
@@ -17,17 +19,23 @@ _log = structlog.get_logger()
 _LOOK_SECONDS = 0.25
 #: How long a failure of the store rests, at first and at most.
 _RETRY_SECONDS, _LONGEST_RETRY = 1.0, 60.0
+#: How often the metrics are told how far it is.
+_TELL_SECONDS = 2.0
 
 
 class Syncing:
     """Runs a reconciler from start to stop, in a thread beside the loop; its failures are logged and tried again."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._settings = settings
+        self._watch = SyncWatch()
+        if settings.openmetadata.enabled:
+            metrics.watch_sync(self._watch)
         self._stopping = asyncio.Event()
         self._stopped = threading.Event()
         self._reconciler: Reconciler | None = None
         self._trouble: str | None = None
+        self._tell_at = 0.0
         self._task = asyncio.create_task(self._run() if settings.openmetadata.enabled else self._forget())
 
     async def stop(self) -> None:
@@ -59,7 +67,7 @@ class Syncing:
     def _round(self) -> bool:
         """Do what is due; tells whether there was nothing."""
         if self._reconciler is None:
-            self._reconciler = make_reconciler(self._settings)
+            self._reconciler = make_reconciler(self._settings, self._watch.counted, self._watch.failed)
             _log.info("kept like the store", target="openmetadata", url=self._settings.openmetadata.server.host)
             if self._reconciler.enable():
                 _log.info("everything is to be sent", target="openmetadata")
@@ -71,9 +79,18 @@ class Syncing:
             said(
                 "the target is left alone" if trouble else "the target answers", target="openmetadata", reason=trouble
             )
+        self._tell()
         if not done.idle:
             _log.debug("synced", target="openmetadata", **done.outcomes)
         return done.idle
+
+    def _tell(self) -> None:
+        """Let the metrics know how far it is, now and then."""
+        if self._reconciler is not None and time.monotonic() >= self._tell_at:
+            self._tell_at = time.monotonic() + _TELL_SECONDS
+            progress = self._reconciler.progress()
+            self._watch.waiting, self._watch.troubled = progress.waiting, progress.troubled
+            self._watch.oldest_at, self._watch.left_alone = progress.oldest_at, self._reconciler.breaker.open
 
     def _close(self) -> None:
         reconciler, self._reconciler = self._reconciler, None

@@ -54,6 +54,8 @@ class QualityAnswer(msgspec.Struct, frozen=True):
     """The checks of a dataset with their newest results, and how many ended how."""
 
     dataset: Thing
+    #: 0 to 100: the part of the checks that passed, one that warned counting half; null where none passed or failed.
+    score: float | None
     counts: dict[str, int]
     checks: list[CheckResult]
 
@@ -71,7 +73,13 @@ class Quality(AboutDataset[QualityAnswer], frozen=True, kw_only=True):
         counts = {
             status: sum(check.status == status for check in checks) for status in ("PASS", "WARN", "FAIL", "SKIP")
         }
-        return QualityAnswer(thing(dataset, view.graph().dataset(dataset)), counts, checks)
+        return QualityAnswer(thing(dataset, view.graph().dataset(dataset)), score_of(counts), counts, checks)
+
+
+def score_of(counts: dict[str, int]) -> float | None:
+    """Give the quality score of how the newest results ended; one that was left out counts nothing."""
+    ended = counts["PASS"] + counts["WARN"] + counts["FAIL"]
+    return round(100 * (counts["PASS"] + counts["WARN"] / 2) / ended, 1) if ended else None
 
 
 def results_of_run(view: View, run: bytes) -> list[CheckResult]:

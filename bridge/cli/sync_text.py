@@ -59,6 +59,8 @@ def status_lines(found: "TargetStatus") -> Iterator[str]:
     if found.pending:
         yield f"  {found.pending} wait, {found.failing} of them failed; the oldest since {found.oldest_pending_at}"
         yield f"  the next is due at {found.next_due_at}"
+    if found.latency_p50 is not None and found.latency_p99 is not None:
+        yield f"  the newest changes took {found.latency_p50:.1f} s (p50), {found.latency_p99:.1f} s (p99)"
     for kind, of in sorted(found.outcomes.items()):
         yield f"  {kind}: {counted(Counter(of))}"
 

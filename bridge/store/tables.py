@@ -255,6 +255,18 @@ sa.Index(
     postgresql_where=sync_item.c.remote_id.is_not(None),
 )
 
+#: What a person must look at.
+TROUBLED_SQL = "outcome IN ('dead', 'unresolved')"
+sa.Index(
+    "ix_sync_item__troubled",
+    sync_item.c.target,
+    sync_item.c.kind,
+    sync_item.c.key,
+    sync_item.c.org_id,
+    sqlite_where=sa.text(TROUBLED_SQL),
+    postgresql_where=sa.text(TROUBLED_SQL),
+)
+
 #: The edges that a target has of us: between which of its entities, and what we said of their columns.
 sync_edge = sa.Table(
     "sync_edge",

@@ -49,6 +49,10 @@ _OF_REMOTE = f"SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?
 _LISTED = f"""
 SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND outcome = ?3 ORDER BY settled_at, kind, key
 """
+_WAITING = f"""
+SELECT key FROM sync_item
+WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled >= marked AND outcome = '{Outcome.WAITING}'
+"""
 _LINKED = """
 SELECT remote_type, remote_id, remote_name, key FROM sync_item
 WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled >= marked AND remote_id IS NOT NULL
@@ -137,6 +141,10 @@ class Items:
     def with_outcome(self, outcome: Outcome) -> list[Item]:
         """List the items that ended so, the oldest first."""
         return [_item(row) for row in self._db.rows(_LISTED, self._org, self._target, outcome)]
+
+    def waiting(self, kind: str) -> set[bytes]:
+        """List the items of a kind that wait for something else to be there."""
+        return {bytes(key) for (key,) in self._db.rows(_WAITING, self._org, self._target, kind)}
 
     def linked(self, kind: str) -> list[tuple[Remote, bytes]]:
         """List what items of a kind that are not waiting are in the target, in the order of the names there."""

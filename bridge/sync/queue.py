@@ -3,12 +3,13 @@
 from collections.abc import Callable, Collection
 
 from bridge.store.database import Database
+from bridge.store.tables import TROUBLED_SQL
 from bridge.sync.edge_states import EdgeStates
 from bridge.sync.items import Items
 
-_TROUBLED = """
+_TROUBLED = f"""
 SELECT kind, key FROM sync_item
-WHERE org_id = ?1 AND target = ?2 AND (outcome IN ('dead', 'unresolved') OR settled < marked AND attempts > 0)
+WHERE org_id = ?1 AND target = ?2 AND ({TROUBLED_SQL} OR settled < marked AND attempts > 0)
 """
 _Key = tuple[str, bytes]
 

@@ -12,7 +12,15 @@ from bridge.sync.item import Done, Failed, Item, Outcome, Postponed, Released, S
 from bridge.sync.items import AT_ONCE, Items
 from bridge.sync.repair import Repair
 from bridge.sync.spread import Spreader
-from bridge.sync.status import SyncStatus, read_settings, read_status, write_settings, write_trouble
+from bridge.sync.status import (
+    Progress,
+    SyncStatus,
+    read_progress,
+    read_settings,
+    read_status,
+    write_settings,
+    write_trouble,
+)
 from bridge.sync.target import Compared, Pushed, Step, Target
 from bridge.sync.worker import Heartbeat
 from mappers.errors import (
@@ -113,6 +121,10 @@ class Reconciler:
     def status(self) -> SyncStatus:
         """Say how far the target is."""
         return read_status(self._db, self._org, self._target.name)
+
+    def progress(self) -> Progress:
+        """Say how much is left to do."""
+        return read_progress(self._db, self._org, self._target.name)
 
     def next_due_seconds(self) -> float | None:
         """Say how long it is until anything is due; None when nothing waits."""

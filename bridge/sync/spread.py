@@ -17,6 +17,8 @@ _EVERYTHING = """
 SELECT 'dataset', dataset_id, 0 FROM ol_dataset WHERE org_id = ?1
 UNION ALL SELECT 'job', job_id, 0 FROM ol_job WHERE org_id = ?1
 UNION ALL SELECT 'run', run_id, 0 FROM ol_run WHERE org_id = ?1
+UNION ALL SELECT 'check', qdef_id, 0 FROM quality_check_def WHERE org_id = ?1
+UNION ALL SELECT 'result', qres_id, 0 FROM quality_check_result WHERE org_id = ?1
 """
 _FORGET = "DELETE FROM dirty_mark WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key = ?4 AND marked_at = ?5"
 _CLASSES = "SELECT dataset_id, class_id FROM ol_dataset WHERE org_id = ?1 AND dataset_id {among}"
@@ -46,6 +48,10 @@ WHERE d.org_id = ?1 AND d.class_id {among} AND e.target_type = 'dataset'
 """
 _FOLDS = "SELECT key, fold FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = 'job' AND key {among}"
 _SET_FOLD = "UPDATE sync_item SET fold = ?4 WHERE org_id = ?1 AND target = ?2 AND kind = 'job' AND key = ?3"
+
+
+#: Marks that are items of the same kind and key.
+_AS_THEY_ARE = ("check", "result", "profile")
 
 
 class _Touched(NamedTuple):
@@ -105,7 +111,8 @@ class Spreader:
         touched = _Touched(
             into | of.get("dataset", set()), self._among(_INPUTS, runs), set(folds) | self._above(set(folds))
         )
-        return self._items_of(touched) | self._runs(runs), folds
+        as_they_are = {(kind, key) for kind in _AS_THEY_ARE for key in of.get(kind, ())}
+        return self._items_of(touched) | self._runs(runs) | as_they_are, folds
 
     def _runs(self, runs: set[bytes]) -> set[tuple[str, bytes]]:
         """Find the runs that these are told as; and those that were told, and may be told as others now."""

@@ -5,11 +5,21 @@ from typing import Any
 import msgspec
 
 from bridge.store.database import Database
+from bridge.store.tables import TROUBLED_SQL
 from bridge.sync.item import REMOVAL, TROUBLED
 from bridge.sync.target import TargetSettings
 
 _TARGET = "SELECT enabled_at, trouble, trouble_at, compared_at FROM sync_target WHERE org_id = ?1 AND target = ?2"
 _TROUBLE = "UPDATE sync_target SET trouble = ?3, trouble_at = ?4 WHERE org_id = ?1 AND target = ?2"
+_TROUBLED = f"""
+SELECT count(*) FROM sync_item WHERE org_id = ?1 AND target = ?2 AND {TROUBLED_SQL}
+"""
+_TOOK = """
+SELECT settled_at - since FROM sync_item
+WHERE org_id = ?1 AND target = ?2 AND outcome = 'pushed' AND settled >= marked
+ORDER BY settled_at DESC LIMIT ?3
+"""
+_NEWEST = 1_000
 _SETTINGS = "SELECT url, rules FROM sync_target WHERE org_id = ?1 AND target = ?2 AND url IS NOT NULL"
 _SET = "UPDATE sync_target SET url = ?3, rules = ?4 WHERE org_id = ?1 AND target = ?2"
 _MARKS = "SELECT count(*), min(marked_at) FROM dirty_mark WHERE org_id = ?1 AND target = ?2"
@@ -21,6 +31,15 @@ _WAITING = """
 SELECT count(*), min(since), min(due_at), coalesce(sum(CASE WHEN attempts > 0 THEN 1 ELSE 0 END), 0) FROM sync_item
 WHERE org_id = ?1 AND target = ?2 AND settled < marked
 """
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How much is left to do, as far as it is quickly told. Times are microseconds."""
+
+    waiting: int
+    oldest_at: int | None
+    #: What a person must look at.
+    troubled: int
 
 
 class SyncStatus(msgspec.Struct, frozen=True):
@@ -73,6 +92,21 @@ def read_status(db: Database, org: str, target: str) -> SyncStatus:
     return SyncStatus(
         target, enabled_at, trouble, trouble_at, compared_at, marks, pending, int(failing), oldest, due_at, outcomes
     )  # fmt: skip
+
+
+def read_progress(db: Database, org: str, target: str) -> Progress:
+    """Read how much is left to do."""
+    ((marks, oldest_mark),) = db.rows(_MARKS, org, target)
+    ((pending, since, *_),) = db.rows(_WAITING, org, target)
+    ((troubled,),) = db.rows(_TROUBLED, org, target)
+    return Progress(marks + pending, min(filter(None, (oldest_mark, since)), default=None), troubled)
+
+
+def read_latency(db: Database, org: str, target: str) -> tuple[float | None, float | None]:
+    """Read how many seconds the newest changes took to reach a target: half of them, and all but one in a hundred."""
+    took = sorted(int(one) for (one,) in db.rows(_TOOK, org, target, _NEWEST))
+    half, most = (took[len(took) * percent // 100] / 1_000_000 if took else None for percent in (50, 99))
+    return half, most
 
 
 def read_settings(db: Database, org: str, target: str) -> TargetSettings | None:

@@ -13,7 +13,7 @@ from connectors.openmetadata.pace import Pace
 from connectors.openmetadata.refusal import refusal
 from connectors.openmetadata.token import Token
 from connectors.openmetadata.tries import tries
-from mappers.errors import TargetLocked, TargetRefused, Unreachable
+from mappers.errors import LineageBridgeError, TargetLocked, TargetRefused, Unreachable
 
 Entity = dict[str, Any]
 
@@ -30,6 +30,7 @@ class Calls:
         session: HttpSession,
         token: Token,
         counted: Callable[[str], None] = lambda _: None,
+        failed: Callable[[str], None] = lambda _: None,
         *,
         attempts: int = 1,
         concurrency: int = 8,
@@ -40,6 +41,7 @@ class Calls:
         self._session = session
         self._token = token
         self._counted = counted
+        self._failed = failed
         self._pace = pace or Pace()
         self._free = BoundedSemaphore(concurrency)
         self._tries = tries(attempts, sleep)
@@ -104,6 +106,13 @@ class Calls:
         more = {**(headers or JSON if sent is not None else {})}
 
         def once() -> HttpAnswer:
+            try:
+                return tried()
+            except LineageBridgeError:
+                self._failed(kind)
+                raise
+
+        def tried() -> HttpAnswer:
             answer = self._once(kind, method, path, sent, asked, more, seconds, with_token)
             if answer.success or (absent and answer.status == _NOT_FOUND):
                 return _no_page(answer, self.url)

@@ -17,7 +17,8 @@ _PATCH = "application/json-patch+json"
 #: A bulk of changed tables takes the server half a second a table.
 _BULK_SECONDS = 120.0
 _PAGE = 500
-_CREATED = 201
+_CREATED, _CONFLICT = 201, 409
+_RESULTS = "/dataQuality/testCases/testCaseResults"
 
 #: Tells what is wrong with a body for a collection, before it is sent.
 Check = Callable[[str, Entity], str | None]
@@ -53,6 +54,7 @@ class OpenMetadata:
         session: HttpSession,
         token: Token,
         counted: Callable[[str], None] = lambda _: None,
+        failed: Callable[[str], None] = lambda _: None,
         *,
         attempts: int = 1,
         concurrency: int = 8,
@@ -62,7 +64,7 @@ class OpenMetadata:
     ) -> None:
         self._check = check
         self._calls = Calls(
-            session, token, counted, attempts=attempts, concurrency=concurrency, pace=pace, sleep=sleep
+            session, token, counted, failed, attempts=attempts, concurrency=concurrency, pace=pace, sleep=sleep
         )
 
     @property
@@ -220,6 +222,33 @@ class OpenMetadata:
         sent: list[tuple[str, Any]] = [(f"{path}/bulk", rows)] if can.status_bulk else [(path, row) for row in rows]
         for at, body in sent:
             self._calls.ask("put statuses", "PUT", at, body=body, seconds=_BULK_SECONDS, again_unanswered=False)
+
+    def post_result(self, case: str, body: Entity) -> None:
+        """Tell how a check ended at a time; one that is told of that time already is not told again."""
+        if wrong := self._wrong("testCaseResult", body):
+            raise TargetRefused(wrong, 0)
+        try:
+            self._calls.ask("post result", "POST", f"{_RESULTS}/{quote(case, safe='')}", body=body)
+        except TargetRefused as error:
+            if error.status != _CONFLICT:
+                raise
+
+    def delete_result(self, case: str, timestamp: int) -> bool:
+        """Delete what was told of a check at a time; False when there was nothing."""
+        return self._calls.remove("delete result", f"{_RESULTS}/{quote(case, safe='')}/{timestamp}", {})
+
+    def put_profile(self, table_id: str, body: Entity) -> None:
+        """Write figures of a table at a time; what was written of that time before is not replaced."""
+        if wrong := self._wrong("tableProfile", body):
+            raise TargetRefused(wrong, 0)
+        path = f"/tables/{table_id}/tableProfile"
+        self._calls.ask("put profile", "PUT", path, body=body, again=False)
+
+    def profiles(self, table: str, timestamp: int) -> list[Entity]:
+        """Read the figures of a table that were written of a time."""
+        asked = {"startTs": str(timestamp), "endTs": str(timestamp)}
+        path = f"/tables/{quote(table, safe='')}/tableProfile"
+        return list(self._calls.read("get profile", path, asked).get("data") or ())
 
     def delete_status(self, pipeline: str, timestamp: int) -> bool:
         """Delete the status of a pipeline at a time; False when there was none."""

@@ -105,3 +105,25 @@ def test_a_failure_is_logged_and_tried_again_and_no_trouble_of_the_intake(
         api.run(until(lambda: is_there(standin, "made")))
     said = capsys.readouterr().out
     assert (said.count("] syncing stopped"), "no room" in said, "a fault of ours" in said) == (2, True, True)
+
+
+def test_how_far_it_is_is_measured(tmp_path: Path, standin: OpenMetadata, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(syncing, "_TELL_SECONDS", 0.0)
+    standin.faults.next(error(503), path="/tables/bulk", times=1)
+    with Running(settings_with(tmp_path, standin)) as api:
+        assert api.post(run_event(outputs=[dataset("made")])).status_code == 201
+        api.run(until(lambda: is_there(standin, "made") and status(api.settings).converged))
+
+        def text() -> str:
+            return api.service.metrics.text().decode()  # type: ignore[union-attr]
+
+        api.run(until(lambda: "lineage_bridge_sync_waiting 0.0" in text()))
+        assert 'lineage_bridge_sync_calls_total{kind="bulk"} ' in text()
+        assert 'lineage_bridge_sync_calls_failed_total{kind="bulk"} 1.0' in text()
+        assert "lineage_bridge_sync_left_alone 0.0" in text()
+        assert "lineage_bridge_sync_troubled 0.0" in text()
+
+
+def test_nothing_is_measured_of_what_is_not_kept(tmp_path: Path, standin: OpenMetadata) -> None:
+    with Running(settings_with(tmp_path, standin, enabled=False)) as api:
+        assert "lineage_bridge_sync" not in api.get("/metrics").text

@@ -1,6 +1,7 @@
 """What `sync` and `dead` do and print, against a stand-in of OpenMetadata."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -41,6 +42,7 @@ OpenMetadata is what the store says
 STATUS = """\
 openmetadata is asked
   it is what the store says
+  the newest changes took 0.0 s (p50), 0.0 s (p99)
   dataset: pushed 2
   job: pushed 1
   lineage: pushed 1, unchanged 2
@@ -103,7 +105,7 @@ def test_a_plan_is_printed_and_nothing_written(shell: Shell) -> None:
 def test_what_is_due_is_pushed_and_counted(shell: Shell) -> None:
     done = shell("sync --once")
     assert (done.exit_code, done.stdout) == (0, PUSHED)
-    assert shell("sync status").stdout == STATUS
+    assert re.sub(r"\d+\.\d s", "0.0 s", shell("sync status").stdout) == STATUS
     assert short(shell("sync explain db t").stdout) == EXPLAINED
     assert shell("sync --dry-run").stdout == "plan: none\n"
 

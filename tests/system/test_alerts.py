@@ -11,7 +11,9 @@ import pytest
 import yaml
 
 from tests.factories import run_event
-from tests.system.service import ROOT, Service, new_store
+from tests.standins.openmetadata import OpenMetadata, error
+from tests.system.service import ROOT, Service, new_store, until
+from tests.system.test_sync_kill import settings_of
 
 RULES = ROOT / "configs" / "prometheus" / "alerts.yaml"
 PAGE = "docs/operate.md"
@@ -50,9 +52,12 @@ def scraped(service: Service) -> dict[str, float]:
 
 @pytest.mark.system
 def test_rules_and_page_name_what_the_service_exposes(tmp_path: Path) -> None:
-    with Service(new_store(tmp_path)) as service:
-        assert service.send(run_event()) == 201
-        exposed = {name.partition("{")[0] for name in scraped(service)}
+    with OpenMetadata() as standin:
+        standin.faults.next(error(503))  # failures are counted from the first on
+        with Service(new_store(tmp_path), **settings_of(standin)) as service:
+            assert service.send(run_event()) == 201
+            until(lambda: "lineage_bridge_sync_calls_failed_total" in " ".join(scraped(service)), "a failure")
+            exposed = {name.partition("{")[0] for name in scraped(service)}
     named = set().union(*(named_in(rule["expr"]) for rule in rules()))
     assert named - exposed == {"up"}
     listed = re.findall(r"^\| `(lineage_bridge_\w+)", (ROOT / PAGE).read_text(encoding="utf-8"), re.MULTILINE)

@@ -18,6 +18,8 @@ class Rules(NamedTuple):
     update_on_schema_change: bool = True
     track_lineage: bool = True
     track_column_lineage: bool = True
+    publish_quality_results: bool = True
+    publish_profiling_metrics: bool = True
     batch_size: int = 100
     concurrency: int = 8
     service_description: str = ""

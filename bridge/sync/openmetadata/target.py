@@ -8,17 +8,21 @@ from bridge.store.database import Database
 from bridge.store.edges import Edges
 from bridge.store.folds import fold_jobs
 from bridge.store.graph import Graph
+from bridge.sync.checks import checks_of, results_of
 from bridge.sync.edge_states import EdgeStates
 from bridge.sync.item import REMOVAL, Failed, Item, Outcome, Remote, Settled
 from bridge.sync.items import Items
 from bridge.sync.lineage import read_leaves
+from bridge.sync.openmetadata.checks import Checks
 from bridge.sync.openmetadata.comparison import Comparison
 from bridge.sync.openmetadata.datasets import want_datasets
 from bridge.sync.openmetadata.directory import Directory
 from bridge.sync.openmetadata.entities import Entities
 from bridge.sync.openmetadata.jobs import want_jobs
 from bridge.sync.openmetadata.lineage import Lineages
+from bridge.sync.openmetadata.profiles import Profiles
 from bridge.sync.openmetadata.removals import Removals
+from bridge.sync.openmetadata.results import Results
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.runs import Runs
 from bridge.sync.openmetadata.wanted import Wanted, fingerprint
@@ -29,7 +33,7 @@ from connectors.openmetadata.client import OpenMetadata
 NAME = "openmetadata"
 #: How many items are worked on at once: as many as make lists of what there is worth their calls, and as many whose
 #: edges take seconds at most.
-_ENTITIES, _LINEAGES, _RUNS, _REMOVALS = 2_000, 200, 2_000, 100
+_ENTITIES, _LINEAGES, _RUNS, _CHECKS, _REMOVALS = 2_000, 200, 500, 200, 100
 #: Where the columns of an entity are remembered: of ours, and of those of others.
 _COLUMNS = ("shape", "columns")
 _READERS = """
@@ -37,6 +41,8 @@ SELECT DISTINCT e.target_id FROM ol_dataset d
 JOIN lineage_edge e ON e.org_id = d.org_id AND e.source_id = d.dataset_id AND e.edge_role = 'CONSUMES'
 WHERE d.org_id = ?1 AND d.class_id {among}
 """
+_MEMBERS = "SELECT dataset_id FROM ol_dataset WHERE org_id = ?1 AND class_id {among}"
+_ID_BYTES = 16
 _CHILD_JOBS = "SELECT target_id FROM lineage_edge WHERE org_id = ?1 AND source_id {among} AND edge_role = 'PARENT'"
 _RUNS_OF = "SELECT run_id FROM ol_run WHERE org_id = ?1 AND job_id {among}"
 _WRITTEN = """
@@ -50,8 +56,17 @@ class OpenMetadataTarget:
     """Keeps an OpenMetadata server like a store. Not for several threads at once."""
 
     name = NAME
-    kinds = {"dataset": _ENTITIES, "job": _ENTITIES, "lineage": _LINEAGES, "run": _RUNS, REMOVAL: _REMOVALS}  # noqa: RUF012 - fixed
-    slow: AbstractSet[str] = frozenset({"lineage"})
+    kinds = {  # noqa: RUF012 - fixed
+        "dataset": _ENTITIES,
+        "job": _ENTITIES,
+        "lineage": _LINEAGES,
+        "run": _RUNS,
+        "check": _CHECKS,
+        "result": _CHECKS,
+        "profile": _CHECKS,
+        REMOVAL: _REMOVALS,
+    }
+    slow: AbstractSet[str] = frozenset({"lineage", "run", "check", "result", "profile"})
 
     def __init__(
         self, db: Database, org: str, client: OpenMetadata, rules: Rules, items: Items, clock: Callable[[], int]
@@ -69,8 +84,16 @@ class OpenMetadataTarget:
         directory = Directory(client, self._pool, rules.layout.service, clock)
         self._entities = Entities(client, directory, rules, items, self._workers, clock)
         self._comparison = Comparison(db, org, client, directory, rules, items, self._states, self._pool)
+        parts = (db, org, client, rules, items, self._workers)
         self._lineages = Lineages(db, org, client, rules, items, self._states, self._workers)
-        self._runs = Runs(db, org, client, rules, items, self._workers)
+        self._runs = Runs(*parts)
+        self._pushers = {
+            "lineage": self._lineages.push,
+            "run": self._runs.push,
+            "check": Checks(*parts).push,
+            "result": Results(*parts).push,
+            "profile": Profiles(*parts).push,
+        }
         self._items = items
         self._removals = Removals(client, items, self._states, self._workers)
 
@@ -81,10 +104,8 @@ class OpenMetadataTarget:
     def push(self, kind: str, items: Sequence[Item]) -> Pushed:
         """Make the server say what the store says of items."""
         self._workers.begin()
-        if kind == "lineage":
-            return self._lineages.push(items)
-        if kind == "run":
-            return self._runs.push(items)
+        if kind in self._pushers:
+            return self._pushers[kind](items)
         if kind == REMOVAL:
             return Pushed(self._removals.push(items))
         wanted, settled = self._wanted(kind, items)
@@ -140,7 +161,16 @@ class OpenMetadataTarget:
             for shown in fold_jobs(self._db, self._org, self._rules.folding, jobs).values():
                 readers |= shown
         followed = {("lineage", key) for key in moved | readers | self._states.targets_of(moved)}
-        return followed | (self._told_as(moved) if kind == "job" else set())
+        return followed | (self._told_as(moved) if kind == "job" else self._checked(moved))
+
+    def _checked(self, datasets: set[bytes]) -> set[tuple[str, bytes]]:
+        """Find the checks of datasets that have become other tables, and what they ended as."""
+        checks = set(self._items.of("check", checks_of(self._db, self._org, datasets)))
+        results = self._items.of("result", results_of(self._db, self._org, checks))
+        members = {member for (member,) in self._db.among(_MEMBERS, sorted(datasets), self._org)}
+        profiles = {key for key in self._items.waiting("profile") if key[:_ID_BYTES] in members} if members else set()
+        followed = {"check": checks, "result": set(results), "profile": profiles}
+        return {(kind, key) for kind, keys in followed.items() for key in keys}
 
     def _told_as(self, jobs: set[bytes]) -> set[tuple[str, bytes]]:
         """Find the runs that are told as statuses of pipelines that have become others."""

@@ -74,6 +74,15 @@ def upgrade() -> None:
         sqlite_where=linked,
         postgresql_where=linked,
     )
+    troubled = sa.text("outcome IN ('dead', 'unresolved')")
+    op.create_index(
+        "ix_sync_item__troubled",
+        "sync_item",
+        ["target", "kind", "key", "org_id"],
+        unique=False,
+        sqlite_where=troubled,
+        postgresql_where=troubled,
+    )
     op.create_table(
         "sync_edge",
         sa.Column("org_id", TEXT, nullable=False),

@@ -1,0 +1,110 @@
+"""Brings checks to OpenMetadata: a test case each, of a table or of a column of it."""
+
+from collections.abc import Sequence
+from threading import Lock
+from typing import NamedTuple
+
+from bridge.store.database import Database
+from bridge.sync.checks import StoredCheck, read_checks
+from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
+from bridge.sync.items import Items
+from bridge.sync.openmetadata.ends import Ends
+from bridge.sync.openmetadata.rules import Rules
+from bridge.sync.openmetadata.wanted import fingerprint
+from bridge.sync.openmetadata.workers import Workers
+from bridge.sync.target import Pushed
+from connectors.openmetadata.calls import Entity
+from connectors.openmetadata.client import OpenMetadata
+from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
+from mappers.openmetadata.quality import CASES, DEFINITIONS, Case, Check, Checked, case
+
+_NOT_FOUND = 404
+OFF = "openmetadata.sync.publish_quality_results is off"
+
+
+class _Wanted(NamedTuple):
+    """A test case as it shall be, and the dataset that it is of."""
+
+    item: Item
+    dataset: bytes
+    case: Case
+    mark: bytes
+
+
+class Checks:
+    """Pushes test cases. Not for several threads at once."""
+
+    def __init__(
+        self, db: Database, org: str, client: OpenMetadata, rules: Rules, items: Items, workers: Workers
+    ) -> None:
+        self._db = db
+        self._org = org
+        self._client = client
+        self._rules = rules
+        self._items = items
+        self._workers = workers
+        self._defined: set[str] = set()
+        self._defining = Lock()
+
+    def push(self, items: Sequence[Item]) -> Pushed:
+        """Make the server know checks."""
+        if not self._rules.publish_quality_results:
+            return Pushed([item.linked(Outcome.OFF, OFF) for item in items])
+        found = self._wanted(items)
+        wanted = [one for one in found if isinstance(one, _Wanted)]
+        done = self._workers.map(self._put, wanted, _failed)
+        datasets = {one.item.key: one.dataset for one in wanted}
+        missing = {
+            ("dataset", datasets[one.item.key])
+            for one in done
+            if isinstance(one, Failed) and isinstance(one.error, TargetBusy) and one.error.status == _NOT_FOUND
+        }
+        return Pushed([*(one for one in found if isinstance(one, Settled)), *done], doubtful=missing)
+
+    def _wanted(self, items: Sequence[Item]) -> list[_Wanted | Settled]:
+        stored = read_checks(self._db, self._org, [item.key for item in items])
+        ends = Ends(self._db, self._org, self._items, {one.dataset for one in stored.values() if one.dataset}, ())
+        return [self._one(item, stored.get(item.key), ends) for item in items]
+
+    def _one(self, item: Item, stored: StoredCheck | None, ends: Ends) -> _Wanted | Settled:
+        """Say what test case a check shall be, or why it is none."""
+        if stored is None or stored.dataset is None:
+            return item.linked(Outcome.UNWANTED, "a test of a job, which does not write one dataset only")
+        remote = ends.remote(stored.dataset)
+        if remote is None:
+            return item.linked(Outcome.WAITING, "its dataset is not there")
+        if remote.type != "table":
+            return item.linked(
+                Outcome.UNWANTED, f"OpenMetadata takes tests of tables only, and this is a {remote.type}"
+            )
+        column = ends.end(stored.dataset).columns.get(stored.column) if stored.column else None
+        told = case(
+            Check(stored.name, stored.assertion, stored.column, stored.expected), Checked(remote.name, column)
+        )
+        mark = fingerprint([remote.id, told])
+        if item.fingerprint == mark and (item.remote or item.outcome in GIVEN_UP):
+            return item.linked(Outcome.UNCHANGED if item.remote else Outcome(item.outcome or ""), item.reason)
+        return _Wanted(item, stored.dataset, told, mark)
+
+    def _put(self, wanted: _Wanted) -> Settled | Failed:
+        self._define(wanted.case.definition)
+        try:
+            made = self._client.put(CASES, wanted.case.body).entity
+        except TargetRefused as error:
+            if error.status != _NOT_FOUND:
+                raise
+            self._defined.clear()
+            raise TargetBusy(str(error), _NOT_FOUND) from error
+        remote = Remote("testCase", str(made["id"]), str(made["fullyQualifiedName"]))
+        return Settled(wanted.item, Outcome.PUSHED, None, wanted.mark, remote, ours=True)
+
+    def _define(self, definition: Entity) -> None:
+        """Make the definition of a check known, once."""
+        with self._defining:
+            if definition["name"] not in self._defined:
+                self._client.put(DEFINITIONS, definition)
+                self._defined.add(definition["name"])
+
+
+def _failed(wanted: _Wanted, error: LineageBridgeError) -> Settled | Failed:
+    return Failed(wanted.item, error, wanted.case.body, wanted.mark)

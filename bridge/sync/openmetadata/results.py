@@ -1,0 +1,158 @@
+"""Brings results of checks to OpenMetadata: one call each, those of one test case in the order of their times."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from bridge.store.database import Database
+from bridge.sync.checks import StoredResult, read_newest, read_results
+from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
+from bridge.sync.items import Items
+from bridge.sync.openmetadata.checks import OFF
+from bridge.sync.openmetadata.rules import Rules
+from bridge.sync.openmetadata.wanted import fingerprint
+from bridge.sync.openmetadata.workers import Workers
+from bridge.sync.target import Pushed
+from connectors.openmetadata.calls import Entity
+from connectors.openmetadata.client import OpenMetadata
+from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
+from mappers.openmetadata.quality import result
+
+_TYPE = "testCaseResult"
+_NOT_FOUND = 404
+
+
+class _Wanted(NamedTuple):
+    """A result as it shall be, and the test case that it is of."""
+
+    item: Item
+    case: Remote
+    body: Entity
+    mark: bytes
+
+    @property
+    def remote(self) -> Remote:
+        """Name it: of a test case there is one at a time."""
+        return Remote(_TYPE, f"{self.case.id}/{self.body['timestamp']}", self.case.name)
+
+
+class Results:
+    """Pushes results of checks. Not for several threads at once."""
+
+    def __init__(
+        self, db: Database, org: str, client: OpenMetadata, rules: Rules, items: Items, workers: Workers
+    ) -> None:
+        self._db = db
+        self._org = org
+        self._client = client
+        self._rules = rules
+        self._items = items
+        self._workers = workers
+
+    def push(self, items: Sequence[Item]) -> Pushed:
+        """Make the server know how checks ended."""
+        if not self._rules.publish_quality_results:
+            return Pushed([item.linked(Outcome.OFF, OFF) for item in items])
+        stored = read_results(self._db, self._org, [item.key for item in items])
+        checks = self._items.of("check", {one.check for one in stored.values()})
+        found = self._wanted(items, stored, checks)
+        of: dict[str, list[_Wanted]] = {}
+        for one in found:
+            if isinstance(one, _Wanted):
+                of.setdefault(one.case.name, []).append(one)
+        self._items.begin((one.item, {"timestamp": one.body["timestamp"]}) for group in of.values() for one in group)
+        done = [one for group in self._workers.map(self._post_all, of.values(), _failed) for one in group]
+        missing = {
+            ("check", stored[one.item.key].check)
+            for one in done
+            if isinstance(one, Failed) and isinstance(one.error, TargetBusy) and one.error.status == _NOT_FOUND
+        }
+        doubtful = missing | self._tell_newest(done, stored, checks)
+        return Pushed([*(one for one in found if isinstance(one, Settled)), *done], doubtful=doubtful)
+
+    def _wanted(
+        self, items: Sequence[Item], stored: dict[bytes, StoredResult], checks: dict[bytes, Item]
+    ) -> list[_Wanted | Settled]:
+        """Say what results shall be told, or why they are not."""
+        taken: set[str] = set()
+        found: list[_Wanted | Settled] = []
+        for item in sorted(items, key=lambda one: (stored[one.key].executed_at if one.key in stored else 0, one.key)):
+            one = stored.get(item.key)
+            check = checks.get(one.check) if one else None
+            if one is None or check is None or check.outcome in (Outcome.UNWANTED, Outcome.OFF):
+                found.append(item.linked(Outcome.UNWANTED, check.reason if check else "its check is not known"))
+            elif check.remote is None:
+                found.append(item.linked(Outcome.WAITING, "its test case is not there"))
+            else:
+                wanted = self._at_its_time(item, check.remote, one, taken)
+                taken.add(wanted.remote.id)
+                found.append(_known(wanted) or wanted)
+        return found
+
+    def _at_its_time(self, item: Item, case: Remote, stored: StoredResult, taken: set[str]) -> _Wanted:
+        """Find the time by which a result is known: when it was made, or a moment later if another one has that."""
+        time = stored.executed_at // 1_000
+        while f"{case.id}/{time}" in taken or any(
+            one.key != item.key for one in self._items.of_remote(f"{case.id}/{time}")
+        ):
+            time += 1
+        body = result(stored.status, time, stored.said)
+        return _Wanted(item, case, body, fingerprint([case, body]))
+
+    def _post_all(self, group: Sequence[_Wanted]) -> list[Settled | Failed]:
+        """Tell the results of one test case, one after the other, as far as it goes."""
+        done: list[Settled | Failed] = []
+        for one in group:
+            try:
+                self._post(one)
+            except LineageBridgeError as error:
+                missing = isinstance(error, TargetRefused) and error.status == _NOT_FOUND
+                meant = TargetBusy(str(error), _NOT_FOUND) if missing else self._workers.failed(error)
+                done.append(Failed(one.item, meant, one.body, one.mark))
+            else:
+                done.append(Settled(one.item, Outcome.PUSHED, None, one.mark, one.remote, ours=True))
+        return done
+
+    def _post(self, one: _Wanted) -> None:
+        """Tell a result; what was told of it before is taken back, for no result is ever replaced."""
+        before = one.item.remote
+        if before is not None and before.name == one.case.name:
+            self._client.delete_result(before.name, int(before.id.rpartition("/")[2]))
+        self._client.post_result(one.case.name, one.body)
+
+    def _tell_newest(
+        self, done: Sequence[Settled | Failed], stored: dict[bytes, StoredResult], checks: dict[bytes, Item]
+    ) -> set[tuple[str, bytes]]:
+        """Tell the newest result of a check again after an older one, for the last one told is what is shown.
+
+        Gives the results that could not be told again.
+        """
+        told = {stored[one.item.key].check for one in done if isinstance(one, Settled)}
+        newest = read_newest(self._db, self._org, told)
+        known = self._items.of("result", [key for key, _ in newest.values()])
+        pushed = {one.item.key for one in done}
+        doubtful = set()
+        for check, (key, one) in newest.items():
+            remote, case = known[key].remote if key in known else None, checks[check].remote
+            if key in pushed or remote is None or case is None or remote.name != case.name:
+                continue
+            timestamp = int(remote.id.rpartition("/")[2])
+            try:
+                self._client.delete_result(case.name, timestamp)
+                self._client.post_result(case.name, result(one.status, timestamp, one.said))
+            except LineageBridgeError:
+                doubtful.add(("result", key))
+        return doubtful
+
+
+def _known(wanted: _Wanted) -> Settled | None:
+    """Settle what is as it was when it was last told, or refused."""
+    item = wanted.item
+    if item.fingerprint != wanted.mark:
+        return None
+    if item.outcome in GIVEN_UP:
+        return item.linked(Outcome(item.outcome), item.reason)
+    return item.linked(Outcome.UNCHANGED, item.reason) if item.remote == wanted.remote else None
+
+
+def _failed(group: Sequence[_Wanted], error: LineageBridgeError) -> list[Settled | Failed]:
+    return [Failed(one.item, error, one.body, one.mark) for one in group]

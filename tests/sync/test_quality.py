@@ -1,0 +1,162 @@
+"""Checks, how they ended, and figures: each told once, whatever fails on the way."""
+
+from typing import Any
+
+import pytest
+
+from bridge.sync.item import Outcome
+from bridge.sync.openmetadata.rules import Rules
+from mappers.openmetadata.places import Layout
+from tests.factories import dataset, facet, run_event, schema
+from tests.standins.openmetadata import Fault, error, reset
+from tests.sync.person import Person
+from tests.sync.synced import LAYOUT, Synced
+
+Json = dict[str, Any]
+T = "warehouse.d.s.t"
+ROWS, NOT_NULL = f"{T}.rows", f"{T}.k.not_null"
+
+
+def checked(second: float, run: int = 1, *, rows: bool = True, name: str = "t", **more: Any) -> Json:
+    """A run that writes t and checks it."""
+    assertions = [
+        {"assertion": "rows", "success": rows, "expected": "> 0", "actual": "3"},
+        {"assertion": "not_null", "success": False, "column": "k", "severity": "warn"},
+    ]
+    figures = {
+        "rowCount": 3,
+        "bytes": 30,
+        "columnMetrics": {"k": {"nullCount": 1, "count": 2}, "ghost": {"count": 1}},
+    }
+    written = dataset(
+        name,
+        schema=schema("k", "v"),
+        dataQualityAssertions=facet(assertions=assertions),
+        output_facets={"dataQualityMetrics": facet(**figures), "outputStatistics": facet(rowCount=3, size=30)},
+        **more,
+    )
+    return run_event("COMPLETE", second, run=run, outputs=[written])
+
+
+def results(synced: Synced, case: str = ROWS) -> list[str]:
+    return [one["testCaseStatus"] for one in synced.standin.state()["results"].get(case, [])]
+
+
+def profiles(synced: Synced) -> list[Json]:
+    return synced.standin.state()["profiles"].get(T, {}).get("table", [])
+
+
+def test_checks_are_test_cases_with_results() -> None:
+    with Synced() as synced:
+        synced.apply(checked(0), checked(5, 2, rows=False)).converge()
+        assert set(synced.standin.state()["cases"]) == {ROWS, NOT_NULL}
+        assert results(synced) == ["Success", "Failed"]
+        assert results(synced, NOT_NULL) == ["Aborted", "Aborted"]
+        assert synced.quiet() == {}
+        synced.connect()
+        assert synced.quiet() == {}
+
+
+def test_figures_are_profiles() -> None:
+    with Synced() as synced:
+        synced.apply(checked(0)).converge()
+        (table,) = profiles(synced)
+        assert (table["rowCount"], table["sizeInByte"], table["columnCount"]) == (3, 30, 2)
+        of = synced.standin.state()["profiles"][T]
+        assert [(name, rows[0]["nullCount"]) for name, rows in of["column"].items()] == [("k", 1)]
+        assert [one["rowsAffected"] for one in of["system"]] == [3]
+        assert synced.quiet() == {}
+
+
+FAULTS: list[Fault] = [
+    error(503), error(503, applied=True), reset(), reset(applied=True), error(500), error(500, applied=True), error(429),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ["/testDefinitions", "/testCases", "/testCaseResults", "/tableProfile"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_whatever_fails_on_the_way_each_is_told_once(fault: Fault, path: str) -> None:
+    with Synced() as synced:
+        synced.apply(checked(0), checked(5, 2, rows=False), checked(9, 3))
+        synced.standin.faults.next(fault, path=path, times=2)
+        synced.converge()
+        assert results(synced) == ["Success", "Failed", "Success"]
+        assert len(results(synced, NOT_NULL)) == 3
+        assert len(profiles(synced)) == 3
+
+
+def test_an_older_result_that_comes_late_does_not_become_the_newest() -> None:
+    with Synced() as synced:
+        synced.apply(checked(9, 2)).converge()
+        synced.apply(checked(3, 1, rows=False)).converge()
+        case = Person(synced.standin).ask("GET", f"dataQuality/testCases/name/{ROWS}?fields=testCaseResult")
+        assert case["testCaseStatus"] == "Success"
+        assert results(synced) == ["Failed", "Success"]
+
+
+def test_two_results_of_one_millisecond_are_both_told() -> None:
+    with Synced() as synced:
+        synced.apply(checked(0, 1), checked(0, 2, rows=False)).converge()
+        assert sorted(results(synced)) == ["Failed", "Success"]
+        assert len(profiles(synced)) == 2
+
+
+def test_a_result_that_is_corrected_replaces_what_was_told() -> None:
+    with Synced() as synced:
+        synced.apply(checked(0)).converge()
+        synced.apply(checked(5, rows=False)).converge()
+        assert results(synced) == ["Failed"]
+
+
+def test_what_is_no_table_has_no_tests() -> None:
+    with Synced(Rules(Layout(files_as="container"))) as synced:
+        event = checked(0)
+        event["outputs"][0] |= {"namespace": "file", "name": "/out/t"}
+        synced.apply(event).converge()
+        assert synced.standin.state()["cases"] == {}
+        told = {item.reason for item in synced.items_by(Outcome.UNWANTED) if item.kind == "check"}
+        assert told == {"OpenMetadata takes tests of tables only, and this is a container"}
+
+
+def test_they_wait_for_their_table() -> None:
+    with Synced() as synced:
+        event = checked(0)
+        event["eventType"] = "START"
+        synced.apply(event).converge()
+        assert synced.standin.state()["cases"] == {}
+        synced.apply(checked(5)).converge()
+        assert results(synced) == ["Success"]
+        assert len(profiles(synced)) >= 1
+
+
+@pytest.mark.parametrize(
+    ("off", "cases", "profiled"),
+    [("publish_quality_results", 0, 1), ("publish_profiling_metrics", 2, 0)],
+)
+def test_they_can_be_left_out(off: str, cases: int, profiled: int) -> None:
+    with Synced(Rules(LAYOUT, **{off: False})) as synced:
+        synced.apply(checked(0)).converge()
+        assert (len(synced.standin.state()["cases"]), len(profiles(synced))) == (cases, profiled)
+
+
+def test_a_table_that_was_made_anew_has_its_cases_again() -> None:
+    with Synced() as synced:
+        synced.compare_seconds = 3_600.0
+        synced.connect()
+        synced.apply(checked(0)).converge()
+        person = Person(synced.standin)
+        person.ask("DELETE", f"tables/{person.find('table', T).id}?hardDelete=true&recursive=true")
+        synced.compare()
+        assert set(synced.standin.state()["cases"]) == {ROWS, NOT_NULL}
+        assert results(synced) == ["Success"]
+
+
+def test_a_test_of_a_job_is_one_of_the_one_table_that_it_writes() -> None:
+    with Synced() as synced:
+        tests = {"test": facet(tests=[{"name": "unique", "status": "fail", "type": "unique"}])}
+        synced.apply(
+            run_event(run_facets=tests, outputs=[dataset("t", schema=schema("k"))]),
+            run_event(run=2, job="both", run_facets=tests, outputs=[dataset("t"), dataset("u")]),
+        ).converge()
+        assert set(synced.standin.state()["cases"]) == {f"{T}.unique"}
+        assert results(synced, f"{T}.unique") == ["Failed"]
