@@ -35,8 +35,13 @@ _MODELS = {
     "pipelines": "api.data.createPipeline.CreatePipelineRequest",
     "lineage": "api.lineage.addLineage.AddLineageRequest",
     "pipelineStatus": "entity.data.pipeline.PipelineStatus",
+    "dataQuality/testDefinitions": "api.tests.createTestDefinition.CreateTestDefinitionRequest",
+    "dataQuality/testCases": "api.tests.createTestCase.CreateTestCaseRequest",
+    "testCaseResult": "api.tests.createTestCaseResult.CreateTestCaseResult",
+    "tableProfile": "api.data.createTableProfile.CreateTableProfileRequest",
 }
-#: What is checked: collections of entities, edges as `lineage`, single statuses of runs as `pipelineStatus`.
+#: What is checked: collections of entities, edges as `lineage`, single statuses of runs as `pipelineStatus`, single
+#: results of test cases as `testCaseResult`, profiles of a table and its columns as `tableProfile`.
 CHECKED = frozenset(_MODELS)
 _PACKAGE = "metadata"
 _RENAMING = "metadata.ingestion.models.custom_pydantic"

@@ -12,6 +12,9 @@ from connectors.openmetadata import models
 installed = pytest.mark.system("openmetadata-ingestion")
 
 TABLE: dict[str, Any] = {"name": "t", "databaseSchema": "a.b.c", "columns": [{"name": "x", "dataType": "INT"}]}
+CASE: dict[str, Any] = {"name": "c", "testDefinition": "d", "entityLink": "<#E::table::a.b.c.t>"}
+RESULT: dict[str, Any] = {"timestamp": 1, "testCaseStatus": "Success", "testResultValue": []}
+PROFILE: dict[str, Any] = {"tableProfile": {"timestamp": 1, "rowCount": 2}}
 
 
 @installed
@@ -32,6 +35,15 @@ TABLE: dict[str, Any] = {"name": "t", "databaseSchema": "a.b.c", "columns": [{"n
         ("pipelines", {"name": "p", "service": "s", "tasks": [{"taskSQL": "x"}]}, "tasks.0.name: Field required"),
         ("lineage", {"edge": {"fromEntity": {"id": "1", "type": "table"}}}, "edge.fromEntity.id: Input should be a valid UUID"),
         ("pipelineStatus", {"timestamp": 1, "executionStatus": "Fine"}, "executionStatus: none of its values: 'Fine'"),
+        ("dataQuality/testDefinitions", {"name": "d", "entityType": "TABLE", "testPlatforms": ["Great"]}, "testPlatforms.0: none of its values: 'Great'"),
+        ("dataQuality/testDefinitions", {"name": "d", "entityType": "TABLE"}, "testPlatforms: Field required"),
+        ("dataQuality/testCases", {"name": "c", "testDefinition": "d", "entityLink": "table.t"}, "entityLink: String should match pattern"),
+        ("dataQuality/testCases", {**CASE, "parameterValues": [{"name": "min", "value": 1}]}, "parameterValues.0.value: Input should be a valid string: 1"),
+        ("testCaseResult", {**RESULT, "testCaseStatus": "Warning"}, "testCaseStatus: none of its values: 'Warning'"),
+        ("testCaseResult", {"timestamp": 1, "testCaseStatus": "Success"}, "testResultValue: Field required"),
+        ("tableProfile", {"systemProfile": []}, "tableProfile: Field required"),
+        ("tableProfile", {"tableProfile": {"timestamp": 1}, "systemProfile": [{"operation": "OVERWRITE"}]}, "systemProfile.0.operation: none of its values: 'OVERWRITE'"),
+        ("tableProfile", {"tableProfile": {"timestamp": 1}, "columnProfile": [{"name": "id"}]}, "columnProfile.0.timestamp: Field required"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_refused_by_its_field(collection: str, body: Any, reason: str) -> None:
@@ -54,13 +66,23 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
 
 
 @installed
-def test_a_check_loads_no_profiler_and_costs_little() -> None:
+@pytest.mark.parametrize(
+    ("collection", "body"),
+    [
+        ("tables", TABLE),
+        ("dataQuality/testDefinitions", {"name": "d", "entityType": "COLUMN", "testPlatforms": ["Other"]}),
+        ("dataQuality/testCases", CASE),
+        ("testCaseResult", RESULT),
+        ("tableProfile", PROFILE),
+    ],
+)
+def test_a_check_loads_no_profiler_and_costs_little(collection: str, body: Any) -> None:
     code = f"""
 import json, sys, time
 from connectors.openmetadata import models
 before = time.process_time()
 assert models.available()
-assert models.refused("tables", {TABLE}) is None
+assert models.refused("{collection}", {body}) is None
 spent = time.process_time() - before
 heavy = [name for name in sys.modules if name.startswith(("metadata.profiler", "metadata.sampler", "metadata.utils"))]
 print(json.dumps([heavy, spent]))

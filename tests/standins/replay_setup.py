@@ -3,47 +3,14 @@
 from typing import Any
 
 from tests.standins.replay import Json, Replay
+from tests.standins.replay_requests import COLUMN, delete, patch, put, schema, service, tables
 
-_COLUMN = {"name": "id", "dataType": "BIGINT"}
+_QUALITY_COLUMNS = [COLUMN, {"name": "a.b", "dataType": "STRING"}]
 _LINEAGE_COLUMNS = [
-    _COLUMN,
+    COLUMN,
     {"name": "amt", "dataType": "DOUBLE"},
     {"name": "st", "dataType": "STRUCT", "children": [{"name": "x", "dataType": "INT"}]},
 ]
-
-
-def put(path: str, body: Any, who: str = "bot") -> Json:
-    return _step("PUT", path, body, "application/json", who)
-
-
-def patch(path: str, operations: Any, who: str = "bot") -> Json:
-    return _step("PATCH", path, operations, "application/json-patch+json", who)
-
-
-def delete(path: str) -> Json:
-    return {"method": "DELETE", "path": f"/api/v1/{path}", "headers": {"Authorization": "Bearer <bot>"}}
-
-
-def _step(method: str, path: str, body: Any, media: str, who: str) -> Json:
-    headers = {"Content-Type": media, "Authorization": f"Bearer <{who}>"}
-    return {"method": method, "path": f"/api/v1/{path}", "headers": headers, "body": body}
-
-
-def service(kind: str, name: str, type_: str) -> Json:
-    return put(f"services/{kind}Services", {"name": name, "serviceType": type_})
-
-
-def schema(name: str) -> list[Json]:
-    """Make a service, the database `d` and the schema `s` in it."""
-    return [
-        service("database", name, "CustomDatabase"),
-        put("databases", {"name": "d", "service": name}),
-        put("databaseSchemas", {"name": "s", "database": f"{name}.d"}),
-    ]
-
-
-def tables(parent: str, *names: str, columns: Any = (_COLUMN,)) -> list[Json]:
-    return [put("tables", {"name": name, "databaseSchema": parent, "columns": list(columns)}) for name in names]
 
 
 def status(at: int, state: str, run: str | None, **more: Any) -> Json:
@@ -121,7 +88,7 @@ STEPS: dict[str, dict[str, list[Json]]] = {
             put("pipelines", {"name": "p1", "service": "lb_linp"}),
             put("pipelines", {"name": "p2", "service": "lb_linp"}),
             service("storage", "lb_lins", "CustomStorage"),
-            put("containers", {"name": "k", "service": "lb_lins", "dataModel": {"columns": [_COLUMN]}}),
+            put("containers", {"name": "k", "service": "lb_lins", "dataModel": {"columns": [COLUMN]}}),
             service("messaging", "lb_linm", "Kafka"),
             put(
                 "topics",
@@ -139,8 +106,33 @@ STEPS: dict[str, dict[str, list[Json]]] = {
             ),
         ]
     },
+    "08-quality": {
+        "": [
+            *schema("lb_qual"),
+            *tables("lb_qual.d.s", "t", columns=_QUALITY_COLUMNS),
+            service("storage", "lb_quals", "CustomStorage"),
+            put("containers", {"name": "c", "service": "lb_quals"}),
+            put(
+                "dataQuality/testDefinitions", {"name": "lbNoDesc", "entityType": "TABLE", "testPlatforms": ["Other"]}
+            ),
+        ],
+        "case_recreated": tables("lb_qual.d.s", "t", columns=_QUALITY_COLUMNS),
+    },
+    "09-profile": {
+        "": [
+            *schema("lb_prof"),
+            *tables(
+                "lb_prof.d.s",
+                "t",
+                columns=[
+                    COLUMN,
+                    {"name": "st", "dataType": "STRUCT", "children": [{"name": "x", "dataType": "INT"}]},
+                ],
+            ),
+        ]
+    },
     "10-governance": {
-        "": [*schema("lb_gov"), *tables("lb_gov.d.s", "t", columns=[_COLUMN, {"name": "mail", "dataType": "STRING"}])]
+        "": [*schema("lb_gov"), *tables("lb_gov.d.s", "t", columns=[COLUMN, {"name": "mail", "dataType": "STRING"}])]
     },
     "12-errors": {
         "": schema("lb_err"),

@@ -5,6 +5,10 @@ import pytest
 from tests.standins.client import furnished, patch, put, table
 
 TASKLESS = {"timestamp": 1, "executionStatus": "Successful", "taskStatus": []}
+DEFINITION = {"name": "def", "entityType": "TABLE", "testPlatforms": ["Other"]}
+CASE = {"name": "c", "testDefinition": "def", "entityLink": "<#E::table::svc.d.s.t>"}
+RESULTS = "/dataQuality/testCases/testCaseResults"
+RESULT = {"timestamp": 1, "testCaseStatus": "Success", "testResultValue": []}
 
 
 def red(collection, body):
@@ -33,12 +37,21 @@ def both():
         ("PUT", "/pipelines/svc.p/status", {**TASKLESS, "version": "red"}, ["pipelineStatus"]),
         ("PUT", "/pipelines/svc.p/status/bulk", [TASKLESS, {**TASKLESS, "timestamp": 2, "version": "red"}], ["pipelineStatus"]),
         ("PUT", "/pipelines/svc.p/status/bulk", [], []),
+        ("PUT", "/dataQuality/testDefinitions", {**DEFINITION, "description": "red"}, ["dataQuality/testDefinitions"]),
+        ("PUT", "/dataQuality/testCases", {**CASE, "name": "red"}, ["dataQuality/testCases"]),
+        ("POST", f"{RESULTS}/svc.d.s.t.c", {**RESULT, "result": "red"}, ["testCaseResult"]),
+        ("POST", f"{RESULTS}/svc.d.s.t.no", {**RESULT, "result": "red"}, []),
+        ("PUT", "/tables/{table}/tableProfile", {"tableProfile": {"timestamp": 1}, "columnProfile": [{"name": "red", "timestamp": 1}]}, ["tableProfile"]),
     ],
 )  # fmt: skip
 def test_bodies_that_were_taken_are_checked(both, method, path, body, told):
     standin, client = both
     put(client, "/pipelines", name="p", service="svc")
-    client.request(method, path, json=body)
+    made = put(client, "/tables", **table("t", {"name": "red", "dataType": "INT"}))
+    put(client, "/dataQuality/testDefinitions", **DEFINITION)
+    put(client, "/dataQuality/testCases", **CASE)
+    standin.disagreements.clear()
+    client.request(method, path.format(table=made["id"]), json=body)
     assert [one.collection for one in standin.disagreements] == told
 
 

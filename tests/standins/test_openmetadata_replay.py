@@ -10,7 +10,15 @@ from tests.standins.replay_setup import STEPS, govern
 
 FILES = sorted(path.stem for path in RECORDED.glob("*.json"))
 #: Paths that no server has; the errors they get are recorded.
-NO_PATHS = {"path_404", "api_404", "root_html", "double_slash", "get_by_name_batch", "name_slash_get_raw"}
+NO_PATHS = {
+    "path_404",
+    "api_404",
+    "root_html",
+    "double_slash",
+    "get_by_name_batch",
+    "name_slash_get_raw",
+    "by_name_404",
+}
 
 
 @pytest.mark.parametrize("name", FILES)

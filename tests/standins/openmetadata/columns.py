@@ -76,6 +76,15 @@ def every(columns: list[Column]) -> Iterator[Column]:
             yield from every(column["children"])
 
 
+def by_path(columns: list[Column], above: str = "") -> dict[str, Column]:
+    """Give columns by the names that test cases and profiles call them: nested ones after a dot, without quotes."""
+    out: dict[str, Column] = {}
+    for column in columns:
+        path = above + column["name"]
+        out |= {path: column, **by_path(column.get("children") or [], f"{path}.")}
+    return out
+
+
 def _matching(column: Column) -> tuple[Any, ...]:
     return column["name"], column["dataType"], column.get("arrayDataType")
 

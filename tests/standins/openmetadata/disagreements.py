@@ -10,8 +10,13 @@ from tests.standins.openmetadata.kinds import KINDS
 Check = Callable[[str, Any], str | None]
 
 _PREFIX = "/api/v1/"
-_COLLECTIONS = {kind.path for kind in KINDS} | {"lineage"}
-_STATUS = "pipelines/{fqn}/status"
+_COLLECTIONS = {path: path for path in (*(kind.path for kind in KINDS), "lineage")}
+_COLLECTIONS |= {path: path for path in ("dataQuality/testDefinitions", "dataQuality/testCases")}
+_COLLECTIONS |= {
+    "pipelines/{fqn}/status": "pipelineStatus",
+    "dataQuality/testCases/testCaseResults/{fqn}": "testCaseResult",
+    "tables/{id}/tableProfile": "tableProfile",
+}
 
 
 class Disagreement(NamedTuple):
@@ -28,12 +33,11 @@ def disagreements(check: Check, method: str, template: str, call: Call, answer: 
         return
     path = template.removeprefix(_PREFIX)
     bulk = path.endswith("/bulk")
-    collection = path.removesuffix("/bulk")
-    if collection not in _COLLECTIONS and collection != _STATUS:
+    collection = _COLLECTIONS.get(path.removesuffix("/bulk"))
+    if collection is None:
         return
     failed = [row.get("request") for row in answer.body.get("failedRequest", ())] if bulk and answer.body else []
     names = {request["name"] for request in failed if request}
-    collection = "pipelineStatus" if collection == _STATUS else collection
     for body in call.json() if bulk else [call.json()]:
         if body is not None and body.get("name") not in names and (reason := check(collection, body)):
             yield Disagreement(collection, reason, body)

@@ -162,7 +162,7 @@ def _unite_labels(old: Data, new: Data, wanted: Wanted, who: Principal) -> list[
 def delete(store: Store, entity: Entity, who: Principal, hard: bool, recursive: bool) -> Outcome:
     """Delete an entity, softly unless told otherwise."""
     inside = [child for child in entity.children.values() if hard or not child.deleted]
-    if inside and not recursive:
+    if (inside or entity.id in store.checks.suites) and not recursive:
         raise Refused(400, f"{entity.kind.name} is not empty")
     if hard:
         for child in list(entity.children.values()):

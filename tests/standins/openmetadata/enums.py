@@ -52,6 +52,15 @@ LABEL_SOURCES = ("Classification", "Glossary")
 LABEL_TYPES = ("Manual", "Propagated", "Automated", "Derived", "Generated")
 LABEL_STATES = ("Suggested", "Confirmed")
 
+PARAMETER_TYPES = words("NUMBER INT FLOAT DOUBLE DECIMAL TIMESTAMP TIME DATE DATETIME ARRAY MAP SET STRING BOOLEAN")
+TEST_PLATFORMS = ("OpenMetadata", "GreatExpectations", "dbt", "Deequ", "Soda", "Other")
+QUALITY_DIMENSIONS = words("Completeness Accuracy Consistency Validity Uniqueness Integrity SQL NoDimension")
+COLUMN_MEASURES = words(
+    "valuesCount valuesPercentage validCount duplicateCount nullCount nullProportion missingPercentage missingCount "
+    "uniqueCount uniqueProportion distinctCount distinctProportion minLength maxLength mean sum stddev variance median "
+    "firstQuartile thirdQuartile interQuartileRange nonParametricSkew"
+)
+
 RUN_STATES = ("Successful", "Failed", "Pending", "Skipped")
 WRITE_MODES = ("overwrite", "append", "merge", "upsert")
 PIPELINE_STATES = ("Active", "Inactive")

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import json
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from tests.standins.openmetadata.errors import Refused, violated
 from tests.standins.openmetadata.exchange import Answer, Call, check_fields, check_include
@@ -15,20 +15,30 @@ _FILTERS = ("service", "database", "databaseSchema", "apiCollection")
 _MOST = 1_000_000
 
 
+class _Named(Protocol):
+    id: str
+
+    @property
+    def name(self) -> str: ...
+
+
+Listed = TypeVar("Listed", bound=_Named)
+
+
 def entities(call: Call, kind: Kind) -> Answer:
     """Answer one page of the entities of a kind."""
     fields = check_fields(kind, call.query)
     include = check_include(call.query)
-    limit = _limit(call.number("limit", 10))
+    limit = checked_limit(call.number("limit", 10))
     if "after" in call.query and "before" in call.query:
         raise Refused(400, "Only one of before or after query parameter allowed")
     found = [entity for entity in call.store.in_order(kind) if _fits(entity, include, call.query)]
-    page, paging = _page(found, limit, call.query)
+    page, paging = page_of(found, limit, call.query)
     paging["total"] = len(found)
     return Answer(body={"data": [shown(call, entity, fields) for entity in page], "paging": paging})
 
 
-def _limit(limit: int) -> int:
+def checked_limit(limit: int) -> int:
     if limit < 0:
         raise violated("limit must be greater than or equal to 0")
     if limit > _MOST:
@@ -49,7 +59,8 @@ def _is(above: Entity, name: str, fqn: str) -> bool:
     return above.fqn == fqn and (above.kind.is_service if name == "service" else above.kind.name == name)
 
 
-def _page(found: list[Entity], limit: int, query: dict[str, str]) -> tuple[list[Entity], dict[str, Any]]:
+def page_of(found: list[Listed], limit: int, query: dict[str, str]) -> tuple[list[Listed], dict[str, Any]]:
+    """Cut a page out of all that was found, and say where others begin."""
     if limit == 0:
         return [], {}
     if "before" in query:
@@ -71,7 +82,7 @@ def _page(found: list[Entity], limit: int, query: dict[str, str]) -> tuple[list[
     return page, paging
 
 
-def _written(entity: Entity) -> str:
+def _written(entity: _Named) -> str:
     text = json.dumps({"id": entity.id, "name": entity.name}, separators=(",", ":"), ensure_ascii=False)
     return base64.b64encode(text.encode()).decode()
 

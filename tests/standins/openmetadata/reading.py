@@ -49,6 +49,9 @@ def shown(call: Call, entity: Entity, fields: set[str]) -> Data:
         status = pipelines.latest(call.store, entity)
         if status is not None:
             out["pipelineStatus"] = status
+    suite = call.store.checks.suites.get(entity.id)
+    if suite is not None and "testSuite" in fields:
+        out["testSuite"] = suite.reference()
     return out
 
 

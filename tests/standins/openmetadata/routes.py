@@ -5,7 +5,19 @@ from dataclasses import dataclass, field
 from functools import partial
 from urllib.parse import unquote
 
-from tests.standins.openmetadata import bulk, edges, listing, reading, runs, system, writing
+from tests.standins.openmetadata import (
+    bulk,
+    cases,
+    definitions,
+    edges,
+    listing,
+    profiles,
+    reading,
+    results,
+    runs,
+    system,
+    writing,
+)
 from tests.standins.openmetadata.errors import Refused, no_route
 from tests.standins.openmetadata.exchange import Answer, Call
 from tests.standins.openmetadata.kinds import KINDS
@@ -33,6 +45,23 @@ class Route:
         return args
 
 
+_RESULTS = "dataQuality/testCases/testCaseResults"
+_QUALITY: dict[str, dict[str, Handler]] = {
+    "dataQuality/testDefinitions": {"PUT": definitions.put},
+    "dataQuality/testDefinitions/name/{fqn}": {"GET": definitions.read},
+    "dataQuality/testCases": {"PUT": cases.put, "POST": cases.create, "GET": cases.many},
+    "dataQuality/testCases/name/{fqn}": {"GET": cases.read},
+    f"{_RESULTS}/{{fqn}}": {"POST": results.post, "GET": results.read},
+    f"{_RESULTS}/{{fqn}}/{{timestamp}}": {"DELETE": results.delete},
+    "tables/{id}/tableProfile": {"PUT": profiles.put},
+    "tables/{fqn}/tableProfile": {"GET": profiles.of_table},
+    "tables/{fqn}/tableProfile/latest": {"GET": profiles.latest},
+    "tables/{fqn}/columnProfile": {"GET": profiles.of_column},
+    "tables/{fqn}/systemProfile": {"GET": profiles.of_system},
+    "tables/{fqn}/table/{timestamp}/profile": {"DELETE": profiles.delete},
+}
+
+
 def _table() -> dict[str, dict[str, Handler]]:
     routes: dict[str, dict[str, Handler]] = {
         "system/version": {"GET": system.version},
@@ -56,6 +85,7 @@ def _table() -> dict[str, dict[str, Handler]]:
         "pipelines/{fqn}/status": {"PUT": runs.put, "GET": runs.read},
         "pipelines/{fqn}/status/bulk": {"PUT": runs.put_many},
         "pipelines/{fqn}/status/{timestamp}": {"DELETE": runs.delete},
+        **_QUALITY,
     }
     for kind in KINDS:
         item = {"GET": reading.read, "PATCH": writing.change, "DELETE": writing.delete}

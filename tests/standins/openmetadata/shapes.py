@@ -50,6 +50,19 @@ def named(high: int) -> Reader:
     return read
 
 
+def matching(pattern: str) -> Reader:
+    """Read a text of a pattern, which is spelled as the server's message shows it."""
+    compiled = re.compile(pattern.removeprefix("(?U)"))
+
+    def read(raw: Any, faults: list[str], key: str) -> str:
+        value = text(raw, faults, key)
+        if not compiled.fullmatch(value):
+            faults.append(f'{key} must match "{pattern}"')
+        return value
+
+    return read
+
+
 def whole(raw: Any, faults: list[str], key: str) -> int:
     if type(raw) is int:
         return raw

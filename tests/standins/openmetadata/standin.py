@@ -105,13 +105,32 @@ class OpenMetadata:
         self.bot_token = token
 
     def state(self) -> dict[str, dict[Any, Any]]:
-        """Give all there is: entities by (type, name), edges by (from name, to name), statuses by pipeline."""
+        """Give all there is.
+
+        Entities by (type, name), edges by (from name, to name), statuses by pipeline, test cases and their results by
+        the name of the case, profiles by table.
+        """
         with self.store.lock:
             names = {entity.id: entity.fqn for entity in self.store.by_id.values()}
             entities = {(e.kind.name, e.fqn): _plain(e.id, e.data) for e in self.store.by_id.values()}
             edges = {(names[a], names[b]): copy.deepcopy(shown(d)) for (a, b), d in self.store.edges.items()}
             statuses = {names[i]: [copy.deepcopy(rows[at]) for at in sorted(rows)] for i, rows in self._runs()}
-        return {"entities": entities, "edges": edges, "statuses": statuses}
+            quality = self._quality(names)
+        return {"entities": entities, "edges": edges, "statuses": statuses, **quality}
+
+    def _quality(self, names: dict[str, str]) -> dict[str, dict[Any, Any]]:
+        cases = self.store.checks.cases.values()
+        found: dict[str, dict[Any, Any]] = {
+            "cases": {
+                case.fqn: {"id": case.id, "testDefinition": case.definition.data["fullyQualifiedName"], **case.data}
+                for case in cases
+            },
+            "results": {
+                case.fqn: [case.results[at] for at in sorted(case.results)] for case in cases if case.results
+            },
+            "profiles": {names[table]: vars(kept) for table, kept in self.store.profiles.items()},
+        }
+        return copy.deepcopy(found)
 
     def _runs(self) -> list[tuple[str, dict[int, Data]]]:
         return [(pipeline, rows) for pipeline, rows in self.store.statuses.items() if rows]

@@ -1,11 +1,13 @@
-"""Everything the stand-in knows: entities by id and by name, edges, statuses."""
+"""Everything the stand-in knows: entities by id and by name, edges, statuses, checks, profiles."""
 
 import threading
 import time
 import uuid
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
+from tests.standins.openmetadata.checks import Checks
 from tests.standins.openmetadata.governance import Governance
 from tests.standins.openmetadata.kinds import KINDS, Kind
 from tests.standins.openmetadata.names import joined, normal, quoted
@@ -67,6 +69,16 @@ class Entity:
         return out
 
 
+@dataclass
+class Profiles:
+    """What was measured of one table, in the order of arrival; the same moment twice is two rows."""
+
+    table: list[Data] = field(default_factory=list)
+    #: By the names of columns, as they were sent.
+    column: dict[str, list[Data]] = field(default_factory=dict)
+    system: list[Data] = field(default_factory=list)
+
+
 class Store:
     """The state of one server."""
 
@@ -81,6 +93,9 @@ class Store:
         self.edges_to: dict[str, set[str]] = {}
         #: Statuses of a pipeline's runs by their timestamps.
         self.statuses: dict[str, dict[int, Data]] = {}
+        self.checks = Checks()
+        #: Profiles by the id of the table.
+        self.profiles: dict[str, Profiles] = {}
         self._sorted: dict[str, list[Entity]] = {}
 
     @staticmethod
@@ -113,6 +128,8 @@ class Store:
         if entity.parent is not None:
             entity.parent.children.pop(entity.id, None)
         self.statuses.pop(entity.id, None)
+        self.profiles.pop(entity.id, None)
+        self.checks.forget(entity.id)
         gone = {(entity.id, end) for end in self.edges_from.get(entity.id, ())}
         gone |= {(start, entity.id) for start in self.edges_to.get(entity.id, ())}
         if entity.kind.name == "pipeline":

@@ -47,6 +47,8 @@ def settle(
         "changeDescription": described,
         "incrementalChangeDescription": described,
     }
+    if new["deleted"] != old["deleted"]:
+        store.checks.follow(entity.id, new["deleted"], who.name, now)
     if bulk:
         del entity.data["incrementalChangeDescription"]
     return Outcome(entity, "entityUpdated", entity.data)

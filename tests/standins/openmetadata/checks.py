@@ -1,0 +1,129 @@
+"""What a server keeps of data quality: definitions, test cases of tables, their results, and open incidents."""
+
+import uuid
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.standins.openmetadata.changes import Change, next_version
+from tests.standins.openmetadata.names import normal
+
+Data = dict[str, Any]
+
+
+def new_id() -> str:
+    return str(uuid.uuid4())
+
+
+@dataclass
+class Definition:
+    """What a test case says that it tests."""
+
+    data: Data
+    id: str = field(default_factory=new_id)
+
+    def reference(self, base: str) -> Data:
+        out = {
+            "id": self.id,
+            "type": "testDefinition",
+            "name": self.data["name"],
+            "fullyQualifiedName": self.data["fullyQualifiedName"],
+            "displayName": self.data.get("displayName") or self.data["name"],
+            "deleted": False,
+            "href": f"{base}/api/v1/dataQuality/testDefinitions/{self.id}",
+        }
+        return out | {name: self.data[name] for name in ("description",) if name in self.data}
+
+
+@dataclass
+class Case:
+    """A test case, and its results by their timestamps."""
+
+    data: Data
+    definition: Definition
+    suite: "Suite"
+    id: str = field(default_factory=new_id)
+    results: dict[int, Data] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return str(self.data["name"])
+
+    @property
+    def fqn(self) -> str:
+        return str(self.data["fullyQualifiedName"])
+
+    @property
+    def deleted(self) -> bool:
+        return bool(self.data["deleted"])
+
+    def latest(self) -> Data | None:
+        """Give the result of the largest timestamp, whenever it arrived."""
+        return self.results[max(self.results)] if self.results else None
+
+
+@dataclass
+class Suite:
+    """The test cases of one table: the server makes it with the first of them."""
+
+    table: str
+    id: str = field(default_factory=new_id)
+    cases: list[Case] = field(default_factory=list)
+
+    def reference(self, base: str | None = None) -> Data:
+        name = f"{self.table}.testSuite"
+        out: Data = {"id": self.id, "type": "testSuite", "name": name, "fullyQualifiedName": name}
+        out |= {"displayName": name, "deleted": False}
+        return out if base is None else out | {"href": f"{base}/api/v1/dataQuality/testSuites/{self.id}"}
+
+
+@dataclass
+class Incident:
+    """A failure that nobody has resolved; it outlives its test case."""
+
+    case: str
+    id: str = field(default_factory=new_id)
+    state: str = field(default_factory=new_id)
+
+
+class Checks:
+    """All that one server keeps of data quality."""
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, Definition] = {}
+        self.cases: dict[str, Case] = {}
+        #: By the id of the table.
+        self.suites: dict[str, Suite] = {}
+        #: By the name of the test case.
+        self.incidents: dict[str, Incident] = {}
+
+    def definition(self, name: str) -> Definition | None:
+        return self.definitions.get(normal(name))
+
+    def case(self, fqn: str) -> Case | None:
+        return self.cases.get(fqn) or self.cases.get(normal(fqn))
+
+    def add(self, case: Case) -> None:
+        self.cases[case.fqn] = case
+        case.suite.cases.append(case)
+
+    def forget(self, table: str) -> None:
+        """Drop the test cases of a table that is gone; their incidents stay, as on the server."""
+        suite = self.suites.pop(table, None)
+        for case in suite.cases if suite else ():
+            del self.cases[case.fqn]
+
+    def follow(self, table: str, deleted: bool, user: str, now: int) -> None:
+        """Let the test cases of a table be deleted softly, or come back, with it."""
+        suite = self.suites.get(table)
+        for case in suite.cases if suite else ():
+            change = Change()
+            change.update("deleted", case.deleted, deleted)
+            described = change.described(case.data["version"], None if deleted else {})
+            case.data = {
+                **case.data,
+                "deleted": deleted,
+                "version": next_version(case.data["version"], change),
+                "updatedAt": now,
+                "updatedBy": user,
+                "changeDescription": described,
+            }
