@@ -5,7 +5,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from bridge.store.database import Database
-from bridge.sync.checks import StoredCheck, read_checks
+from bridge.sync.checks import StoredCheck, read_checks, results_of
 from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
 from bridge.sync.items import Items
 from bridge.sync.openmetadata.ends import Ends
@@ -59,7 +59,13 @@ class Checks:
             for one in done
             if isinstance(one, Failed) and isinstance(one.error, TargetBusy) and one.error.status == _NOT_FOUND
         }
-        return Pushed([*(one for one in found if isinstance(one, Settled)), *done], doubtful=missing)
+        moved = {one.item.key for one in done if isinstance(one, Settled) and one.remote != one.item.remote}
+        results = self._items.of("result", results_of(self._db, self._org, moved))
+        return Pushed(
+            [*(one for one in found if isinstance(one, Settled)), *done],
+            marked={("result", key) for key in results},
+            doubtful=missing,
+        )
 
     def _wanted(self, items: Sequence[Item]) -> list[_Wanted | Settled]:
         stored = read_checks(self._db, self._org, [item.key for item in items])
