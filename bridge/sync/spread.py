@@ -41,6 +41,7 @@ SELECT DISTINCT target_id FROM lineage_edge
 WHERE org_id = ?1 AND source_id {among} AND edge_role = 'PRODUCES' AND target_type = 'dataset'
 """
 _SPOKEN_OF = "SELECT DISTINCT target_id FROM column_head WHERE org_id = ?1 AND job_id {among}"
+_CHECKS = "SELECT qdef_id FROM quality_check_def WHERE org_id = ?1 AND dataset_id {among}"
 _WRITERS = """
 SELECT DISTINCT e.source_id FROM ol_dataset d
 JOIN lineage_edge e ON e.org_id = d.org_id AND e.target_id = d.dataset_id AND e.edge_role = 'PRODUCES'
@@ -131,13 +132,14 @@ class Spreader:
         for dataset in known:
             if dataset != class_of[dataset]:  # it was a dataset of its own
                 found |= {("dataset", dataset), ("lineage", dataset)}
-        jobs = touched.jobs | self._writers(
-            {
-                class_of[dataset]
-                for dataset, item in known.items()
-                if (dataset != class_of[dataset]) != (item.outcome == Outcome.UNWANTED)
-            }
-        )
+        renamed = {
+            class_of[dataset]
+            for dataset, item in known.items()
+            if (dataset != class_of[dataset]) != (item.outcome == Outcome.UNWANTED)
+        }
+        jobs = touched.jobs | self._writers(renamed)
+        members = {dataset for dataset, class_id in class_of.items() if class_id in renamed}
+        found |= {("check", check) for check in self._among(_CHECKS, members)}
         found |= {(kind, job) for job in jobs for kind in ("job", "lineage")}
         return found
 

@@ -7,7 +7,19 @@ import pytest
 
 from bridge.sync.item import REMOVAL
 from tests import factories as make
-from tests.factories import columns, dataset, done, field, parent, run_event, schema, spark_type, symlinks
+from tests.factories import (
+    columns,
+    dataset,
+    dataset_event,
+    done,
+    facet,
+    field,
+    parent,
+    run_event,
+    schema,
+    spark_type,
+    symlinks,
+)
 from tests.standins.openmetadata import Fault, error, reset
 from tests.sync import model
 from tests.sync.mortal import Killed
@@ -192,3 +204,14 @@ def assert_same_end(before: list[make.Json], after: list[make.Json], strike: Cal
         if missed:
             return
         assert at < 400
+
+
+def test_a_table_with_tests_that_is_another_name_of_one_is_removed_with_them() -> None:
+    checks = {"dataQualityAssertions": facet(assertions=[{"assertion": "rows", "success": True}])}
+    with Synced() as synced:
+        synced.apply(run_event(outputs=[dataset("x", **checks)]), run_event(run=2, outputs=[dataset("b")])).converge()
+        assert "warehouse.d.s.x.rows" in synced.standin.state()["cases"]
+        synced.apply(dataset_event(5, dataset("x", symlinks=symlinks("b")))).converge()
+        assert set(synced.entities("table")) == {"warehouse.d.s.b"}
+        assert len(synced.standin.state()["results"]["warehouse.d.s.b.rows"]) == 1
+        assert synced.quiet() == {}

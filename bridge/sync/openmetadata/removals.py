@@ -43,5 +43,6 @@ class Removals:
 
     def _delete(self, item: Item) -> Settled | Failed:
         assert item.remote is not None  # noqa: S101 - looked at before
-        self._client.delete(_COLLECTIONS[item.remote.type], item.remote.id)
+        with_tests = item.remote.type == "table"  # nothing else lies in what we make
+        self._client.delete(_COLLECTIONS[item.remote.type], item.remote.id, recursive=with_tests)
         return item.linked(Outcome.PUSHED, "deleted, and can be restored")._replace(remote=None)
