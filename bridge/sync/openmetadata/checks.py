@@ -4,21 +4,16 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import NamedTuple
 
-from bridge.store.database import Database
 from bridge.sync.checks import StoredCheck, read_checks, results_of
 from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
-from bridge.sync.items import Items
 from bridge.sync.openmetadata.ends import Ends
-from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.wanted import fingerprint
-from bridge.sync.openmetadata.workers import Workers
+from bridge.sync.openmetadata.workbench import Workbench, missing
 from bridge.sync.target import Pushed
 from connectors.openmetadata.calls import Entity
-from connectors.openmetadata.client import OpenMetadata
-from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
+from mappers.errors import LineageBridgeError, TargetRefused
 from mappers.openmetadata.quality import CASES, DEFINITIONS, Case, Check, Checked, case
 
-_NOT_FOUND = 404
 OFF = "openmetadata.sync.publish_quality_results is off"
 
 
@@ -34,42 +29,33 @@ class _Wanted(NamedTuple):
 class Checks:
     """Pushes test cases. Not for several threads at once."""
 
-    def __init__(
-        self, db: Database, org: str, client: OpenMetadata, rules: Rules, items: Items, workers: Workers
-    ) -> None:
-        self._db = db
-        self._org = org
-        self._client = client
-        self._rules = rules
-        self._items = items
-        self._workers = workers
+    def __init__(self, at: Workbench) -> None:
+        self._at = at
         self._defined: set[str] = set()
         self._defining = Lock()
 
     def push(self, items: Sequence[Item]) -> Pushed:
         """Make the server know checks."""
-        if not self._rules.publish_quality_results:
+        if not self._at.rules.publish_quality_results:
             return Pushed([item.linked(Outcome.OFF, OFF) for item in items])
         found = self._wanted(items)
         wanted = [one for one in found if isinstance(one, _Wanted)]
-        done = self._workers.map(self._put, wanted, _failed)
+        done = self._at.workers.map(self._put, wanted, _failed)
         datasets = {one.item.key: one.dataset for one in wanted}
-        missing = {
-            ("dataset", datasets[one.item.key])
-            for one in done
-            if isinstance(one, Failed) and isinstance(one.error, TargetBusy) and one.error.status == _NOT_FOUND
-        }
+        gone = missing("dataset", done, datasets)
         moved = {one.item.key for one in done if isinstance(one, Settled) and one.remote != one.item.remote}
-        results = self._items.of("result", results_of(self._db, self._org, moved))
+        results = self._at.items.of("result", results_of(self._at.db, self._at.org, moved))
         return Pushed(
             [*(one for one in found if isinstance(one, Settled)), *done],
             marked={("result", key) for key in results},
-            doubtful=missing,
+            doubtful=gone,
         )
 
     def _wanted(self, items: Sequence[Item]) -> list[_Wanted | Settled]:
-        stored = read_checks(self._db, self._org, [item.key for item in items])
-        ends = Ends(self._db, self._org, self._items, {one.dataset for one in stored.values() if one.dataset}, ())
+        stored = read_checks(self._at.db, self._at.org, [item.key for item in items])
+        ends = Ends(
+            self._at.db, self._at.org, self._at.items, {one.dataset for one in stored.values() if one.dataset}, ()
+        )
         return [self._one(item, stored.get(item.key), ends) for item in items]
 
     def _one(self, item: Item, stored: StoredCheck | None, ends: Ends) -> _Wanted | Settled:
@@ -95,12 +81,10 @@ class Checks:
     def _put(self, wanted: _Wanted) -> Settled | Failed:
         self._define(wanted.case.definition)
         try:
-            made = self._client.put(CASES, wanted.case.body).entity
+            made = self._at.client.put(CASES, wanted.case.body).entity
         except TargetRefused as error:
-            if error.status != _NOT_FOUND:
-                raise
-            self._defined.clear()
-            raise TargetBusy(str(error), _NOT_FOUND) from error
+            self._defined.clear()  # perhaps its definition is gone
+            raise self._at.failed(error) from error
         remote = Remote("testCase", str(made["id"]), str(made["fullyQualifiedName"]))
         return Settled(wanted.item, Outcome.PUSHED, None, wanted.mark, remote, ours=True)
 
@@ -108,7 +92,7 @@ class Checks:
         """Make the definition of a check known, once."""
         with self._defining:
             if definition["name"] not in self._defined:
-                self._client.put(DEFINITIONS, definition)
+                self._at.client.put(DEFINITIONS, definition)
                 self._defined.add(definition["name"])
 
 

@@ -7,22 +7,17 @@ known is looked for before it is told again.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bridge.store.database import Database
 from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
-from bridge.sync.items import Items
 from bridge.sync.openmetadata.ends import Ends
-from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.wanted import fingerprint
-from bridge.sync.openmetadata.workers import Workers
+from bridge.sync.openmetadata.workbench import Workbench, missing
 from bridge.sync.profiles import StoredProfile, read_profiles
 from bridge.sync.target import Pushed
 from connectors.openmetadata.calls import Entity
-from connectors.openmetadata.client import OpenMetadata
-from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
+from mappers.errors import LineageBridgeError, TargetRefused
 from mappers.openmetadata.profiles import Figures, profile
 
 _TYPE = "tableProfile"
-_NOT_FOUND = 404
 
 
 class _Wanted(NamedTuple):
@@ -48,36 +43,25 @@ class _Wanted(NamedTuple):
 class Profiles:
     """Pushes profiles. Not for several threads at once."""
 
-    def __init__(
-        self, db: Database, org: str, client: OpenMetadata, rules: Rules, items: Items, workers: Workers
-    ) -> None:
-        self._db = db
-        self._org = org
-        self._client = client
-        self._rules = rules
-        self._items = items
-        self._workers = workers
+    def __init__(self, at: Workbench) -> None:
+        self._at = at
 
     def push(self, items: Sequence[Item]) -> Pushed:
         """Make the server know figures."""
-        if not self._rules.publish_profiling_metrics:
+        if not self._at.rules.publish_profiling_metrics:
             off = "openmetadata.sync.publish_profiling_metrics is off"
             return Pushed([item.linked(Outcome.OFF, off) for item in items])
         found = self._wanted(items)
         wanted = [one for one in found if isinstance(one, _Wanted)]
-        self._items.begin((one.item, {**one.item.detail, "telling": one.telling}) for one in wanted)
-        done = self._workers.map(self._put, wanted, _failed)
+        self._at.items.begin((one.item, {**one.item.detail, "telling": one.telling}) for one in wanted)
+        done = self._at.workers.map(self._put, wanted, _failed)
         datasets = {one.item.key: one.dataset for one in wanted}
-        missing = {
-            ("dataset", datasets[one.item.key])
-            for one in done
-            if isinstance(one, Failed) and isinstance(one.error, TargetBusy) and one.error.status == _NOT_FOUND
-        }
-        return Pushed([*(one for one in found if isinstance(one, Settled)), *done], doubtful=missing)
+        gone = missing("dataset", done, datasets)
+        return Pushed([*(one for one in found if isinstance(one, Settled)), *done], doubtful=gone)
 
     def _wanted(self, items: Sequence[Item]) -> list[_Wanted | Settled]:
-        stored = read_profiles(self._db, self._org, [item.key for item in items])
-        ends = Ends(self._db, self._org, self._items, {one.dataset for one in stored.values()}, ())
+        stored = read_profiles(self._at.db, self._at.org, [item.key for item in items])
+        ends = Ends(self._at.db, self._at.org, self._at.items, {one.dataset for one in stored.values()}, ())
         taken: set[str] = set()
         found: list[_Wanted | Settled] = []
         for item in sorted(items, key=lambda one: (stored[one.key].at if one.key in stored else 0, one.key)):
@@ -112,22 +96,20 @@ class Profiles:
 
     def _is_free(self, id_: str, taken: set[str]) -> bool:
         """Tell whether no profile was told of this time."""
-        return id_ not in taken and not self._items.of_remote(id_)
+        return id_ not in taken and not self._at.items.of_remote(id_)
 
     def _put(self, wanted: _Wanted) -> Settled | Failed:
         try:
             begun = wanted.item.detail.get("telling") == wanted.telling
             if not (begun and self._is_there(wanted)):
-                self._client.put_profile(wanted.table.id, wanted.body)
+                self._at.client.put_profile(wanted.table.id, wanted.body)
         except TargetRefused as error:
-            if error.status != _NOT_FOUND:
-                raise
-            raise TargetBusy(str(error), _NOT_FOUND) from error
+            raise self._at.failed(error) from error
         return Settled(wanted.item, Outcome.PUSHED, None, wanted.mark, wanted.remote, ours=True)
 
     def _is_there(self, wanted: _Wanted) -> bool:
         said = wanted.body["tableProfile"]
-        there = self._client.profiles(wanted.table.name, said["timestamp"])
+        there = self._at.client.profiles(wanted.table.name, said["timestamp"])
         return any(all(one.get(key) == value for key, value in said.items()) for one in there)
 
 

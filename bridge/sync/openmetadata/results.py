@@ -3,22 +3,17 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bridge.store.database import Database
 from bridge.sync.checks import StoredResult, read_newest, read_results
 from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
-from bridge.sync.items import Items
 from bridge.sync.openmetadata.checks import OFF
-from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.wanted import fingerprint
-from bridge.sync.openmetadata.workers import Workers
+from bridge.sync.openmetadata.workbench import Workbench, missing
 from bridge.sync.target import Pushed
 from connectors.openmetadata.calls import Entity
-from connectors.openmetadata.client import OpenMetadata
-from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
+from mappers.errors import LineageBridgeError
 from mappers.openmetadata.quality import result
 
 _TYPE = "testCaseResult"
-_NOT_FOUND = 404
 
 
 class _Wanted(NamedTuple):
@@ -38,35 +33,26 @@ class _Wanted(NamedTuple):
 class Results:
     """Pushes results of checks. Not for several threads at once."""
 
-    def __init__(
-        self, db: Database, org: str, client: OpenMetadata, rules: Rules, items: Items, workers: Workers
-    ) -> None:
-        self._db = db
-        self._org = org
-        self._client = client
-        self._rules = rules
-        self._items = items
-        self._workers = workers
+    def __init__(self, at: Workbench) -> None:
+        self._at = at
 
     def push(self, items: Sequence[Item]) -> Pushed:
         """Make the server know how checks ended."""
-        if not self._rules.publish_quality_results:
+        if not self._at.rules.publish_quality_results:
             return Pushed([item.linked(Outcome.OFF, OFF) for item in items])
-        stored = read_results(self._db, self._org, [item.key for item in items])
-        checks = self._items.of("check", {one.check for one in stored.values()})
+        stored = read_results(self._at.db, self._at.org, [item.key for item in items])
+        checks = self._at.items.of("check", {one.check for one in stored.values()})
         found = self._wanted(items, stored, checks)
         of: dict[str, list[_Wanted]] = {}
         for one in found:
             if isinstance(one, _Wanted):
                 of.setdefault(one.case.name, []).append(one)
-        self._items.begin((one.item, {"timestamp": one.body["timestamp"]}) for group in of.values() for one in group)
-        done = [one for group in self._workers.map(self._post_all, of.values(), _failed) for one in group]
-        missing = {
-            ("check", stored[one.item.key].check)
-            for one in done
-            if isinstance(one, Failed) and isinstance(one.error, TargetBusy) and one.error.status == _NOT_FOUND
-        }
-        doubtful = missing | self._tell_newest(done, stored, checks)
+        self._at.items.begin(
+            (one.item, {"timestamp": one.body["timestamp"]}) for group in of.values() for one in group
+        )
+        done = [one for group in self._at.workers.map(self._post_all, of.values(), _failed) for one in group]
+        told = {key: one.check for key, one in stored.items()}
+        doubtful = missing("check", done, told) | self._tell_newest(done, stored, checks)
         return Pushed([*(one for one in found if isinstance(one, Settled)), *done], doubtful=doubtful)
 
     def _wanted(
@@ -92,7 +78,7 @@ class Results:
         """Find the time by which a result is known: when it was made, or a moment later if another one has that."""
         time = stored.executed_at // 1_000
         while f"{case.id}/{time}" in taken or any(
-            one.key != item.key for one in self._items.of_remote(f"{case.id}/{time}")
+            one.key != item.key for one in self._at.items.of_remote(f"{case.id}/{time}")
         ):
             time += 1
         body = result(stored.status, time, stored.said)
@@ -105,9 +91,7 @@ class Results:
             try:
                 self._post(one)
             except LineageBridgeError as error:
-                missing = isinstance(error, TargetRefused) and error.status == _NOT_FOUND
-                meant = TargetBusy(str(error), _NOT_FOUND) if missing else self._workers.failed(error)
-                done.append(Failed(one.item, meant, one.body, one.mark))
+                done.append(Failed(one.item, self._at.failed(error), one.body, one.mark))
             else:
                 done.append(Settled(one.item, Outcome.PUSHED, None, one.mark, one.remote, ours=True))
         return done
@@ -116,8 +100,8 @@ class Results:
         """Tell a result; what was told of it before is taken back, for no result is ever replaced."""
         before = one.item.remote
         if before is not None and before.name == one.case.name:
-            self._client.delete_result(before.name, int(before.id.rpartition("/")[2]))
-        self._client.post_result(one.case.name, one.body)
+            self._at.client.delete_result(before.name, int(before.id.rpartition("/")[2]))
+        self._at.client.post_result(one.case.name, one.body)
 
     def _tell_newest(
         self, done: Sequence[Settled | Failed], stored: dict[bytes, StoredResult], checks: dict[bytes, Item]
@@ -127,8 +111,8 @@ class Results:
         Gives the results that could not be told again.
         """
         told = {stored[one.item.key].check for one in done if isinstance(one, Settled)}
-        newest = read_newest(self._db, self._org, told)
-        known = self._items.of("result", [key for key, _ in newest.values()])
+        newest = read_newest(self._at.db, self._at.org, told)
+        known = self._at.items.of("result", [key for key, _ in newest.values()])
         pushed = {one.item.key for one in done}
         doubtful = set()
         for check, (key, one) in newest.items():
@@ -137,8 +121,8 @@ class Results:
                 continue
             timestamp = int(remote.id.rpartition("/")[2])
             try:
-                self._client.delete_result(case.name, timestamp)
-                self._client.post_result(case.name, result(one.status, timestamp, one.said))
+                self._at.client.delete_result(case.name, timestamp)
+                self._at.client.post_result(case.name, result(one.status, timestamp, one.said))
             except LineageBridgeError:
                 doubtful.add(("result", key))
         return doubtful

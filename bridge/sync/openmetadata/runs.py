@@ -5,17 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from bridge.store.database import Database
 from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
-from bridge.sync.items import Items
 from bridge.sync.jobs import read_jobs
-from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.wanted import fingerprint
-from bridge.sync.openmetadata.workers import Workers
+from bridge.sync.openmetadata.workbench import NOT_FOUND, Workbench, missing
 from bridge.sync.runs import RunUsage, StoredRun, read_runs
 from bridge.sync.target import Pushed, Step
 from connectors.openmetadata.calls import Entity
-from connectors.openmetadata.client import OpenMetadata
 from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
 from mappers.openmetadata.fqn import entity_name
 from mappers.openmetadata.runs import DescribedRun, TaskRun, Usage, status
@@ -23,7 +19,7 @@ from mappers.openmetadata.runs import DescribedRun, TaskRun, Usage, status
 _TYPE = "pipelineStatus"
 #: The most statuses that a server takes at once.
 _MOST = 1_000
-_NOT_FOUND, _SERVER_FAILED = 404, 500
+_SERVER_FAILED = 500
 
 
 class _Status(NamedTuple):
@@ -49,15 +45,8 @@ class _Status(NamedTuple):
 class Runs:
     """Pushes statuses of runs. Not for several threads at once."""
 
-    def __init__(
-        self, db: Database, org: str, client: OpenMetadata, rules: Rules, items: Items, workers: Workers
-    ) -> None:
-        self._db = db
-        self._org = org
-        self._client = client
-        self._rules = rules
-        self._items = items
-        self._workers = workers
+    def __init__(self, at: Workbench) -> None:
+        self._at = at
 
     def push(self, items: Sequence[Item]) -> Pushed:
         """Make the server tell how runs went."""
@@ -65,30 +54,29 @@ class Runs:
         wanted = [one for one in found if isinstance(one, _Status)]
         settled = [one for one in found if isinstance(one, Settled)]
         results: list[Settled | Failed] = [one for one in settled if not _is_left(one)]
-        results += self._workers.map(self._taken_back, [one for one in settled if _is_left(one)], _still_there)
+        results += self._at.workers.map(self._taken_back, [one for one in settled if _is_left(one)], _still_there)
         batches = _batches(wanted)
-        self._items.begin((one.item, {"timestamp": one.body["timestamp"]}) for batch in batches for one in batch)
-        done = [one for batch in self._workers.map(self._send, batches, _failed) for one in batch]
+        self._at.items.begin((one.item, {"timestamp": one.body["timestamp"]}) for batch in batches for one in batch)
+        done = [one for batch in self._at.workers.map(self._send, batches, _failed) for one in batch]
         jobs = {one.item.key: one.job for one in wanted}
-        missing = {("job", jobs[one.item.key]) for one in done if isinstance(one, Failed) and _is_missing(one.error)}
-        return Pushed([*results, *done], doubtful=missing)
+        return Pushed([*results, *done], doubtful=missing("job", done, jobs))
 
     def plan(self, items: Sequence[Item], names: Mapping[bytes, str]) -> Iterator[Step]:
         """Say how many statuses a push would write of each pipeline: names of those to be made by keys."""
         found = self._wanted(items)
         counts = Counter(one.pipeline.name for one in found if isinstance(one, _Status))
         waiting = [one.item.key for one in found if isinstance(one, Settled) and one.outcome is Outcome.WAITING]
-        stored = read_runs(self._db, self._org, self._rules.folding, waiting)
+        stored = read_runs(self._at.db, self._at.org, self._at.rules.folding, waiting)
         counts.update(names[run.job] for run in stored.values() if run.job in names)
         for name, count in sorted(counts.items()):
             yield Step("create", "status", f"{name}: {count} runs")
 
     def _wanted(self, items: Sequence[Item]) -> list[_Status | Settled]:
         """Say what statuses runs shall have, or why they have none."""
-        stored = read_runs(self._db, self._org, self._rules.folding, [item.key for item in items])
-        jobs = self._items.of("job", {run.job for run in stored.values()})
+        stored = read_runs(self._at.db, self._at.org, self._at.rules.folding, [item.key for item in items])
+        jobs = self._at.items.of("job", {run.job for run in stored.values()})
         usages = (one for run in stored.values() for one in (*run.inputs, *run.outputs))
-        datasets = self._items.of("dataset", {one.dataset for one in usages})
+        datasets = self._at.items.of("dataset", {one.dataset for one in usages})
         names = {key: item.remote.name for key, item in datasets.items() if item.remote}
         steps = self._steps(jobs)
         taken: set[str] = set()
@@ -115,12 +103,12 @@ class Runs:
         return _Status(item, run.job, pipeline, body, fingerprint([pipeline, body]))
 
     def _is_free(self, item: Item, id_: str, taken: set[str]) -> bool:
-        others = (one for one in self._items.of_remote(id_) if one.key != item.key)
+        others = (one for one in self._at.items.of_remote(id_) if one.key != item.key)
         return id_ not in taken and next(others, None) is None
 
     def _steps(self, jobs: dict[bytes, Item]) -> dict[bytes, dict[bytes, list[str]]]:
         """Name the tasks that actions are told as, of those that their pipelines have over there."""
-        shown = read_jobs(self._db, self._org, self._rules.folding, jobs).shown
+        shown = read_jobs(self._at.db, self._at.org, self._at.rules.folding, jobs).shown
         steps: dict[bytes, dict[bytes, list[str]]] = {job: {} for job in jobs}
         for job, stored in shown.items():
             there = set(jobs[job].detail.get("tasks", ()))
@@ -133,7 +121,7 @@ class Runs:
         """Delete the status of a run that is told as another by now."""
         remote = settled.item.remote
         assert remote is not None  # noqa: S101 - what has none is not taken back
-        self._client.delete_status(remote.name, int(remote.id.rpartition("/")[2]))
+        self._at.client.delete_status(remote.name, int(remote.id.rpartition("/")[2]))
         return settled._replace(remote=None, fingerprint=None)
 
     def _send(self, batch: Sequence[_Status]) -> list[Settled | Failed]:
@@ -141,16 +129,14 @@ class Runs:
         try:
             for one in batch:
                 if one.item.remote and one.item.remote != one.remote:
-                    self._client.delete_status(one.item.remote.name, int(one.item.remote.id.rpartition("/")[2]))
-            self._client.put_statuses(batch[0].pipeline.name, [one.body for one in batch])
+                    self._at.client.delete_status(one.item.remote.name, int(one.item.remote.id.rpartition("/")[2]))
+            self._at.client.put_statuses(batch[0].pipeline.name, [one.body for one in batch])
         except LineageBridgeError as error:
-            missing = isinstance(error, TargetRefused) and error.status == _NOT_FOUND
-            refused = isinstance(error, TargetRefused) and not missing
+            refused = isinstance(error, TargetRefused) and error.status != NOT_FOUND
             if len(batch) > 1 and (refused or (isinstance(error, TargetBusy) and error.status == _SERVER_FAILED)):
                 half = len(batch) // 2
                 return self._send(batch[:half]) + self._send(batch[half:])
-            meant = TargetBusy(str(error), _NOT_FOUND) if missing else self._workers.failed(error)
-            return _failed(batch, meant)
+            return _failed(batch, self._at.failed(error))
         return [one.settled() for one in batch]
 
 
@@ -209,11 +195,6 @@ def _failed(batch: Sequence[_Status], error: LineageBridgeError) -> list[Settled
 def _is_left(settled: Settled) -> bool:
     """Tell whether a status is there of a run that has none any more."""
     return settled.outcome is Outcome.UNWANTED and settled.remote is not None
-
-
-def _is_missing(error: LineageBridgeError) -> bool:
-    """Tell whether a pipeline is not there any more."""
-    return isinstance(error, TargetBusy) and error.status == _NOT_FOUND
 
 
 def _still_there(settled: Settled, error: LineageBridgeError) -> Settled | Failed:

@@ -26,6 +26,7 @@ from bridge.sync.openmetadata.results import Results
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.runs import Runs
 from bridge.sync.openmetadata.wanted import Wanted, fingerprint
+from bridge.sync.openmetadata.workbench import Workbench
 from bridge.sync.openmetadata.workers import Workers
 from bridge.sync.target import Compared, Pushed, Step, TargetSettings
 from connectors.openmetadata.client import OpenMetadata
@@ -84,15 +85,15 @@ class OpenMetadataTarget:
         directory = Directory(client, self._pool, rules.layout.service, clock)
         self._entities = Entities(client, directory, rules, items, self._workers, clock)
         self._comparison = Comparison(db, org, client, directory, rules, items, self._states, self._pool)
-        parts = (db, org, client, rules, items, self._workers)
+        at = Workbench(db, org, client, rules, items, self._workers)
         self._lineages = Lineages(db, org, client, rules, items, self._states, self._workers)
-        self._runs = Runs(*parts)
+        self._runs = Runs(at)
         self._pushers = {
             "lineage": self._lineages.push,
             "run": self._runs.push,
-            "check": Checks(*parts).push,
-            "result": Results(*parts).push,
-            "profile": Profiles(*parts).push,
+            "check": Checks(at).push,
+            "result": Results(at).push,
+            "profile": Profiles(at).push,
         }
         self._items = items
         self._removals = Removals(client, items, self._states, self._workers)
