@@ -76,6 +76,9 @@ class Database(Protocol):
     def wait_for_lock(self, seconds: float) -> None:
         """Set how long a write waits for another process before it is StoreBusy."""
 
+    def end_standstill(self, seconds: float) -> int:
+        """End what processes of ours do that hold up others and have stood still for so long; tells how many."""
+
     def faults(self) -> list[str]:
         """Say what is wrong with the database itself."""
 

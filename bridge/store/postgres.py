@@ -41,6 +41,14 @@ _WRITING = """
 SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_bitmapscan = off;
 SET join_collapse_limit = 1; SET plan_cache_mode = force_generic_plan; SET jit = off;
 """
+#: Sessions of ours that hold up others, and have not said anything for so many seconds: their process stands still.
+#: In a pipeline they are not idle, so that the server's own time-outs do not know them.
+_END_STANDSTILL = """
+SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
+WHERE a.datname = current_database() AND a.usename = current_user AND a.application_name = 'lineage-bridge'
+  AND a.wait_event = 'ClientRead' AND a.state_change < now() - make_interval(secs => ?1)
+  AND a.pid IN (SELECT unnest(pg_blocking_pids(w.pid)) FROM pg_locks w WHERE NOT w.granted)
+"""
 #: Readers find few rows by an index in each of many small statements, which are planned once.
 _READING = """
 SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
@@ -244,6 +252,10 @@ class PostgresDatabase:
         """Set how long a write waits for another process before it is StoreBusy."""
         self._patience = f"SET lock_timeout = {int(seconds * 1000)};"
         self.run(self._patience)
+
+    def end_standstill(self, seconds: float) -> int:
+        """End the sessions of processes that stand still in a transaction and hold up others."""
+        return len(self.rows(_END_STANDSTILL, float(seconds)))
 
     def faults(self) -> list[str]:
         """Say what is wrong with the database: settings under which what was acknowledged could be lost."""

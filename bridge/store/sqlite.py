@@ -186,6 +186,10 @@ class SqliteDatabase:
         """Set how long a write waits for another process before it is StoreBusy."""
         self.run(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
 
+    def end_standstill(self, seconds: float) -> int:  # noqa: ARG002 - the signature is the protocol's
+        """Nobody can end another process's transaction here."""
+        return 0
+
     def faults(self) -> list[str]:
         """Say what is wrong with the file."""
         return [f"the store's file: {said}" for (said,) in self.rows("PRAGMA quick_check") if said != "ok"]

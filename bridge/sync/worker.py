@@ -63,5 +63,7 @@ class Heartbeat:
             try:
                 with self._db.transaction():
                     self._worker.renew()
+                if ended := self._db.end_standstill(LEASE_SECONDS):
+                    _log.warning("ended what stood still and held up others", sessions=ended)
             except LineageBridgeError as error:
                 _log.warning("others may take over what is worked on here", reason=str(error))

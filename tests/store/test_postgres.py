@@ -162,3 +162,33 @@ def test_a_store_whose_lock_is_never_free_is_busy(fresh: Store, url: str) -> Non
 )
 def test_every_error_has_one_meaning(error: Exception, meaning: type[Exception]) -> None:
     assert type(translated(error)) is meaning
+
+
+def test_who_stands_still_in_a_transaction_and_holds_up_others_is_ended() -> None:
+    url = server().new_database("still")
+    prepare_postgres(url, "still")
+    put = "INSERT INTO store_meta (name, value) VALUES ('still', ?1)"
+    ended = 0
+
+    def stand_still() -> None:
+        nonlocal ended
+        with held.transaction():
+            held.run(put, "standing")
+            held.hold("SELECT 1 FROM store_meta WHERE name = 'still'")
+            waiting = pool.submit(other.run, put, "of another")
+            while ended == 0:
+                ended = third.end_standstill(0.2)
+            waiting.result()
+            held.rows("SELECT 1")
+
+    with (
+        closing(PostgresDatabase(url, writing=True)) as held,
+        closing(PostgresDatabase(url, writing=True)) as other,
+        closing(PostgresDatabase(url, writing=True)) as third,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        with pytest.raises(StoreGone):
+            stand_still()
+        assert ended == 1
+        with held.transaction():
+            assert held.rows("SELECT value FROM store_meta WHERE name = 'still'") == [("of another",)]
