@@ -207,6 +207,7 @@ def rules_of(settings: Settings) -> SyncRules:
         batch_size=of.batch_size,
         concurrency=of.concurrency,
         service_description=of.service.description,
+        most_deletions=of.most_deletions,
     )
 
 

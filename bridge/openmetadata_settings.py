@@ -181,6 +181,7 @@ class OpenMetadataSettings(Section):
     concurrency: int = Field(default=8, ge=1, le=16)
     rate: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     create: Literal["all", "entities", "nothing"] = "all"
+    most_deletions: int = Field(default=50, ge=0)
     unresolved: Literal["report", "own_service"] = "report"
 
     @field_validator("server", "auth")

@@ -39,6 +39,9 @@ def push(
         typer.Option("--once", help="Push all that is due, and end: 0 when OpenMetadata is what the store says."),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and do nothing.")] = False,
+    allow_delete: Annotated[
+        int | None, typer.Option(min=1, help="With --once: delete so many things, even if the settings allow fewer.")
+    ] = None,
     output: Annotated[Output, typer.Option(help="For people, or one JSON object.")] = Output.text,
     config: Config = None,
 ) -> None:
@@ -48,7 +51,7 @@ def push(
     if once is dry_run:
         raise typer.BadParameter("say what to do: --once or --dry-run")
     calls: Counter[str] = Counter()
-    reconciler = open_reconciler(config, calls)
+    reconciler = open_reconciler(config, calls, allow_delete)
     try:
         if dry_run:
             reconciler.probe()
@@ -116,10 +119,12 @@ def _explained(asked: Asked, namespace: str, name: str | None, *, job: bool) -> 
     return asked.ask(ProcessSync(namespace=namespace, name=name))
 
 
-def open_reconciler(config: Config, calls: Counter[str]) -> "Reconciler":
+def open_reconciler(config: Config, calls: Counter[str], allow_delete: int | None = None) -> "Reconciler":
     """Open the way to OpenMetadata, if it is enabled."""
     settings = load(config)
-    from bridge.bootstrap import make_reconciler
+    from contextlib import closing
+
+    from bridge.bootstrap import make_reconciler, open_queue
     from bridge.log import configure_log
     from mappers.errors import ConfigError
 
@@ -128,6 +133,11 @@ def open_reconciler(config: Config, calls: Counter[str]) -> "Reconciler":
             "openmetadata.enabled is false: set it to true, as configs/openmetadata.yaml does, and name --config"
         )
     configure_log(settings.log)
+    if allow_delete is not None:
+        target = settings.openmetadata.model_copy(update={"most_deletions": allow_delete})
+        settings = settings.model_copy(update={"openmetadata": target})
+        with closing(open_queue(settings)) as queue:
+            queue.retry_removals()
     return make_reconciler(settings, lambda kind: calls.update([kind]))
 
 

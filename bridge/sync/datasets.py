@@ -10,7 +10,9 @@ SELECT d.class_id, d.dataset_id, n.namespace_uri, d.name FROM ol_dataset d
 JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
 WHERE d.org_id = ?1 AND d.class_id {among}
 """
-_ABOUT = "SELECT dataset_id, description, default_format FROM dataset WHERE org_id = ?1 AND dataset_id {among}"
+_ABOUT = (
+    "SELECT dataset_id, description, default_format, status FROM dataset WHERE org_id = ?1 AND dataset_id {among}"
+)
 _COLUMNS = """
 SELECT class_id, name, type, description, depth FROM class_field WHERE org_id = ?1 AND class_id {among}
 ORDER BY class_id, ordinal, depth, name
@@ -48,6 +50,8 @@ class StoredDataset(NamedTuple):
     columns: tuple[StoredColumn, ...]
     #: The keys of all its names, under which it may have been known before they belonged together.
     members: frozenset[bytes] = frozenset()
+    #: Whether it was dropped or renamed, and not written since.
+    gone: bool = False
 
 
 def read_datasets(db: Database, org: str, classes: Collection[bytes]) -> dict[bytes, StoredDataset]:
@@ -65,8 +69,10 @@ def read_datasets(db: Database, org: str, classes: Collection[bytes]) -> dict[by
         keys = frozenset(members)
         own = members.pop(class_id)
         others = tuple(sorted(members.values()))
-        description, format_ = about[class_id]
-        found[class_id] = StoredDataset(*own, others, description, format_, tuple(columns.get(class_id, ())), keys)
+        description, format_, status = about[class_id]
+        found[class_id] = StoredDataset(
+            *own, others, description, format_, tuple(columns.get(class_id, ())), keys, status != "ACTIVE"
+        )
     return found
 
 

@@ -46,6 +46,10 @@ RETURNING {_COLUMNS}
 """
 _OF_KEYS = f"SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key {{among}}"
 _OF_REMOTE = f"SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND remote_id = ?3"
+_TOLD_OF = """
+SELECT 1 FROM sync_item
+WHERE org_id = ?1 AND target = ?2 AND kind = 'run' AND remote_id > ?3 AND remote_id < ?4 LIMIT 1
+"""
 _LISTED = f"""
 SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND outcome = ?3 ORDER BY settled_at, kind, key
 """
@@ -137,6 +141,10 @@ class Items:
     def of_remote(self, remote_id: str) -> list[Item]:
         """Give the items that are one thing in the target."""
         return [_item(row) for row in self._db.rows(_OF_REMOTE, self._org, self._target, remote_id)]
+
+    def any_told_of(self, remote_id: str) -> bool:
+        """Tell whether a run is told as a status of this pipeline: ids of statuses begin with that of theirs."""
+        return bool(self._db.rows(_TOLD_OF, self._org, self._target, f"{remote_id}/", f"{remote_id}0"))
 
     def with_outcome(self, outcome: Outcome) -> list[Item]:
         """List the items that ended so, the oldest first."""

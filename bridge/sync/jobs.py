@@ -21,6 +21,11 @@ SELECT source_id, target_id FROM lineage_edge WHERE org_id = ?1 AND source_id {a
 _ABOVE = """
 SELECT target_id, source_id FROM lineage_edge WHERE org_id = ?1 AND target_id {among} AND edge_role = 'PARENT'
 """
+#: Jobs that also run without anything above them.
+_ALONE = """
+SELECT DISTINCT job_id FROM ol_run
+WHERE org_id = ?1 AND job_id {among} AND parent_run_id IS NULL AND least_claimant IS NOT NULL
+"""
 _WRITTEN = """
 SELECT e.source_id, h.name FROM lineage_edge e
 JOIN ol_dataset d ON d.org_id = e.org_id AND d.dataset_id = e.target_id
@@ -103,7 +108,9 @@ def read_jobs(db: Database, org: str, rule: FoldingRule, ids: Collection[bytes])
     asked = [job for job in sorted(set(ids)) if job in family.rows]
     folded = {job: above for job, above in fold_jobs(db, org, rule, asked).items() if above != {job}}
     if rule.job == "parent":
-        folded |= _links(db, org, _ABOVE, [job for job in asked if family.is_application(job)])
+        applications = [job for job in asked if family.is_application(job)]
+        alone = {job for (job,) in db.among(_ALONE, applications, org)}
+        folded |= _links(db, org, _ABOVE, [job for job in applications if job not in alone])
     known = [job for job in asked if job not in folded]
     tasks = _tasks(db, org, rule, family, known)
     urls = facet_texts(db, org, known, "sourceCodeLocation", "url")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 from bridge.store.database import Database
 from bridge.store.tables import TROUBLED_SQL
 from bridge.sync.edge_states import EdgeStates
+from bridge.sync.item import REMOVAL
 from bridge.sync.items import Items
 
 _TROUBLED = f"""
@@ -32,6 +33,10 @@ class Queue:
         with self._db.transaction():
             self._items.doubt(keys, afresh=True)
             self._states.doubt_into([key for kind, key in keys if kind == "lineage"])
+
+    def retry_removals(self) -> None:
+        """Let what is to be deleted be deleted now."""
+        self.retry([(REMOVAL, item.key) for item in self._items.pending(REMOVAL)])
 
     def drop(self, keys: Collection[_Key]) -> None:
         """Give dead items up: they are not tried again before they change."""

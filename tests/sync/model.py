@@ -105,6 +105,12 @@ class _Rows:
         for parent, child in self._store.rows(_EDGES, "PARENT", True):
             self.above[child].add(parent)
             self.beneath[parent].add(child)
+        self.alone = {
+            job
+            for (job,) in self._store.rows(
+                "SELECT job_id FROM ol_run WHERE parent_run_id IS NULL AND least_claimant IS NOT NULL"
+            )
+        }
         self.pipelines = {job: _pipeline(name) for job, name in self.jobs.items() if self._is_shown(job)}
         self.sql = {
             job: msgspec.json.decode(body)["query"]
@@ -118,9 +124,9 @@ class _Rows:
         return self.kinds[job] == ("SPARK", "SQL_JOB")
 
     def _is_shown(self, job: bytes) -> bool:
-        """An action is a step of what is above it, and so is an application, which consists of actions."""
+        """An action is a step of what is above it, and so is an application, unless it also runs by itself."""
         consists = self.kinds[job][1] == "APPLICATION" or any(map(self._is_action, self.beneath[job]))
-        return not (self.above[job] and (self._is_action(job) or consists))
+        return not (self.above[job] and (self._is_action(job) or (consists and job not in self.alone)))
 
     def _steps(self, job: bytes) -> set[bytes]:
         """Find the actions that are shown beneath a job."""

@@ -11,6 +11,7 @@ from mappers.folding import FoldingRule
 from tests import factories as make
 from tests.factories import at, dataset, facet, parent, run_event, run_uuid
 from tests.standins.openmetadata import error, reset
+from tests.sync.mortal import Killed
 from tests.sync.person import Person
 from tests.sync.synced import LAYOUT, Synced
 
@@ -210,3 +211,23 @@ def test_what_ran_before_it_was_enabled_is_told_too() -> None:
     with synced:
         synced.converge()
         assert told(synced) == [("1", "Successful"), ("2", "Failed")]
+
+
+def test_a_run_that_moves_while_the_process_dies_is_told_once() -> None:
+    """Dies after each call and transaction of a push, then learns of an earlier start, of a parent, or of neither."""
+    later = (run_event("START", 2, run=12, job="app", run_facets={"parent": parent(1, "dag.load")}),)
+    for steps in range(1, 60):
+        with Synced() as synced:
+            synced.apply(*SPARK[2:], run_event("COMPLETE", 9, run=12, job="app")).converge()
+            synced.apply(SPARK[1])
+            synced.mortality.die_after(steps)
+            try:
+                synced.round()
+            except Killed:
+                synced.connect()
+            else:
+                break
+            synced.apply(*later).converge()
+            told_runs = [one["executionId"] for of in synced.standin.state()["statuses"].values() for one in of]
+            assert len(told_runs) == len(set(told_runs))
+    assert steps > 5

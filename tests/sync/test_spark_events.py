@@ -36,7 +36,7 @@ def test_every_edge_between_datasets_of_complete_runs_is_there(synced: Synced) -
         for found in Edges(synced.store.db, "default").into(sorted(known))
         if found.source in known
     }
-    assert len(drawn) > 30
+    assert len(drawn) >= 30  # those of tables that the jobs dropped are gone
     assert drawn <= there.keys()
 
 

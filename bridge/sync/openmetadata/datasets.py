@@ -22,6 +22,8 @@ def want_datasets(db: Database, org: str, rules: Rules, items: Sequence[Item]) -
     for item in items:
         if item.key not in stored:
             yield item.linked(Outcome.UNWANTED, "it has become another name of a dataset")
+        elif stored[item.key].gone:
+            yield item.linked(Outcome.UNWANTED, "it was dropped or renamed, and not written since")
         elif item.key in unfinished:
             yield item.linked(Outcome.WAITING, "no run that reads or writes it is complete")
         else:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from bridge.sync.edge_states import EdgeStates
-from bridge.sync.item import Failed, Item, Outcome, Settled
+from bridge.sync.item import REMOVAL, Failed, Item, Outcome, Settled
 from bridge.sync.items import Items
 from bridge.sync.openmetadata.directory import TYPES
 from bridge.sync.openmetadata.workers import Workers
@@ -16,7 +16,8 @@ _COLLECTIONS = {type_: collection for collection, type_ in TYPES.items()}
 class Removals:
     """Deletes entities that nothing stands for any more."""
 
-    def __init__(self, client: OpenMetadata, items: Items, states: EdgeStates, workers: Workers) -> None:
+    def __init__(self, client: OpenMetadata, items: Items, states: EdgeStates, workers: Workers, most: int) -> None:
+        self._most = most
         self._client = client
         self._items = items
         self._states = states
@@ -25,10 +26,17 @@ class Removals:
     def push(self, items: Sequence[Item]) -> list[Settled | Failed]:
         """Delete entities so that they can be restored."""
         results: list[Settled | Failed] = []
+        waiting = len(self._items.pending(REMOVAL))
+        if waiting > self._most:
+            said = f"{waiting} deletions wait, and openmetadata.most_deletions is {self._most}"
+            allow = f"look at `sync --dry-run`, then `sync --once --allow-delete {waiting}`"
+            return [Failed(item, TargetBusy(f"{said}: {allow}", 0)) for item in items]
         alone: list[Item] = []
         for item in items:
             if not self.is_alone(item):
                 results.append(item.linked(Outcome.UNCHANGED, "it stands for something again"))
+            elif item.remote and self._items.any_told_of(item.remote.id):
+                results.append(Failed(item, TargetBusy("its runs are told elsewhere first", 0)))
             elif item.remote and self._states.any_at(item.remote.id):
                 results.append(Failed(item, TargetBusy("its edges are moved first", 0)))
             else:

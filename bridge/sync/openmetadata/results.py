@@ -7,7 +7,7 @@ from bridge.sync.checks import StoredResult, read_newest, read_results
 from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
 from bridge.sync.openmetadata.checks import OFF
 from bridge.sync.openmetadata.wanted import fingerprint
-from bridge.sync.openmetadata.workbench import Workbench, missing
+from bridge.sync.openmetadata.workbench import Moment, Workbench, missing, told_elsewhere
 from bridge.sync.target import Pushed
 from connectors.openmetadata.calls import Entity
 from mappers.errors import LineageBridgeError
@@ -28,6 +28,11 @@ class _Wanted(NamedTuple):
     def remote(self) -> Remote:
         """Name it: of a test case there is one at a time."""
         return Remote(_TYPE, f"{self.case.id}/{self.body['timestamp']}", self.case.name)
+
+    @property
+    def moment(self) -> Moment:
+        """Say where it is told."""
+        return Moment(self.case.name, self.body["timestamp"])
 
 
 class Results:
@@ -98,9 +103,8 @@ class Results:
 
     def _post(self, one: _Wanted) -> None:
         """Tell a result; what was told of it before is taken back, for no result is ever replaced."""
-        before = one.item.remote
-        if before is not None and before.name == one.case.name:
-            self._at.client.delete_result(before.name, int(before.id.rpartition("/")[2]))
+        for moment in told_elsewhere(one.item, None):
+            self._at.client.delete_result(*moment)
         self._at.client.post_result(one.case.name, one.body)
 
     def _tell_newest(

@@ -23,3 +23,5 @@ class Rules(NamedTuple):
     batch_size: int = 100
     concurrency: int = 8
     service_description: str = ""
+    #: How many deletions may wait at once before a person must allow them.
+    most_deletions: int = 50

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
 from bridge.sync.jobs import read_jobs
 from bridge.sync.openmetadata.wanted import fingerprint
-from bridge.sync.openmetadata.workbench import NOT_FOUND, Workbench, missing
+from bridge.sync.openmetadata.workbench import NOT_FOUND, Moment, Workbench, begun, missing, told_elsewhere
 from bridge.sync.runs import RunUsage, StoredRun, read_runs
 from bridge.sync.target import Pushed, Step
 from connectors.openmetadata.calls import Entity
@@ -36,10 +36,14 @@ class _Status(NamedTuple):
         """Name it: of a pipeline there is one at a time."""
         return Remote(_TYPE, f"{self.pipeline.id}/{self.body['timestamp']}", self.pipeline.name)
 
+    @property
+    def moment(self) -> Moment:
+        """Say where it is told."""
+        return Moment(self.pipeline.name, self.body["timestamp"])
+
     def settled(self) -> Settled:
         """Settle it as pushed."""
-        detail = {"timestamp": self.body["timestamp"]}
-        return Settled(self.item, Outcome.PUSHED, None, self.mark, self.remote, ours=True, detail=detail)
+        return Settled(self.item, Outcome.PUSHED, None, self.mark, self.remote, ours=True)
 
 
 class Runs:
@@ -56,7 +60,7 @@ class Runs:
         results: list[Settled | Failed] = [one for one in settled if not _is_left(one)]
         results += self._at.workers.map(self._taken_back, [one for one in settled if _is_left(one)], _still_there)
         batches = _batches(wanted)
-        self._at.items.begin((one.item, {"timestamp": one.body["timestamp"]}) for batch in batches for one in batch)
+        self._at.items.begin((one.item, begun(one.item, one.moment)) for batch in batches for one in batch)
         done = [one for batch in self._at.workers.map(self._send, batches, _failed) for one in batch]
         jobs = {one.item.key: one.job for one in wanted}
         return Pushed([*results, *done], doubtful=missing("job", done, jobs))
@@ -119,17 +123,16 @@ class Runs:
 
     def _taken_back(self, settled: Settled) -> Settled | Failed:
         """Delete the status of a run that is told as another by now."""
-        remote = settled.item.remote
-        assert remote is not None  # noqa: S101 - what has none is not taken back
-        self._at.client.delete_status(remote.name, int(remote.id.rpartition("/")[2]))
-        return settled._replace(remote=None, fingerprint=None)
+        for moment in told_elsewhere(settled.item, None):
+            self._at.client.delete_status(*moment)
+        return settled._replace(remote=None, fingerprint=None, detail={})
 
     def _send(self, batch: Sequence[_Status]) -> list[Settled | Failed]:
         """Send statuses of one pipeline; what is refused as a whole is halved until the culprit is alone."""
         try:
             for one in batch:
-                if one.item.remote and one.item.remote != one.remote:
-                    self._at.client.delete_status(one.item.remote.name, int(one.item.remote.id.rpartition("/")[2]))
+                for moment in told_elsewhere(one.item, one.moment):
+                    self._at.client.delete_status(*moment)
             self._at.client.put_statuses(batch[0].pipeline.name, [one.body for one in batch])
         except LineageBridgeError as error:
             refused = isinstance(error, TargetRefused) and error.status != NOT_FOUND
@@ -193,8 +196,8 @@ def _failed(batch: Sequence[_Status], error: LineageBridgeError) -> list[Settled
 
 
 def _is_left(settled: Settled) -> bool:
-    """Tell whether a status is there of a run that has none any more."""
-    return settled.outcome is Outcome.UNWANTED and settled.remote is not None
+    """Tell whether a status is there of a run that has none any more, or none where it was."""
+    return settled.outcome in (Outcome.UNWANTED, Outcome.WAITING) and bool(told_elsewhere(settled.item, None))
 
 
 def _still_there(settled: Settled, error: LineageBridgeError) -> Settled | Failed:

@@ -80,7 +80,7 @@ class OpenMetadataTarget:
         self._states = EdgeStates(db, org, NAME)
         self.folding = rules.folding
         self._workers = Workers(self._pool, client.probe)
-        asked = rules._replace(batch_size=0, concurrency=0)
+        asked = rules._replace(batch_size=0, concurrency=0, most_deletions=0)
         self.settings = TargetSettings(client.url, fingerprint(repr(asked)).hex())
         directory = Directory(client, self._pool, rules.layout.service, clock)
         self._entities = Entities(client, directory, rules, items, self._workers, clock)
@@ -96,7 +96,7 @@ class OpenMetadataTarget:
             "profile": Profiles(at).push,
         }
         self._items = items
-        self._removals = Removals(client, items, self._states, self._workers)
+        self._removals = Removals(client, items, self._states, self._workers, rules.most_deletions)
 
     def probe(self) -> None:
         """Ask whether the server answers, and takes the token."""

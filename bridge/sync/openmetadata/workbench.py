@@ -1,10 +1,10 @@
 """What those who push have at hand."""
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bridge.store.database import Database
-from bridge.sync.item import Failed, Settled
+from bridge.sync.item import Failed, Item, Settled
 from bridge.sync.items import Items
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.workers import Workers
@@ -12,6 +12,7 @@ from connectors.openmetadata.client import OpenMetadata
 from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
 
 NOT_FOUND = 404
+_BEGUN = "begun"
 
 
 class Workbench(NamedTuple):
@@ -38,3 +39,23 @@ def missing(kind: str, results: Iterable[Settled | Failed], of: Mapping[bytes, b
         for one in results
         if isinstance(one, Failed) and isinstance(one.error, TargetBusy) and one.error.status == NOT_FOUND
     }
+
+
+class Moment(NamedTuple):
+    """Where something of a moment is told: of which entity, at which time in milliseconds."""
+
+    of: str
+    timestamp: int
+
+
+def begun(item: Item, moment: Moment) -> dict[str, Any]:
+    """Say where an item is about to be told, beside where it may have been told since it was last settled."""
+    return {_BEGUN: [*{Moment(*place): None for place in item.detail.get(_BEGUN, ())} | {moment: None}]}
+
+
+def told_elsewhere(item: Item, moment: Moment | None) -> list[Moment]:
+    """Find where an item was told, or may have been, but for where it is told now."""
+    places = [Moment(*place) for place in item.detail.get(_BEGUN, ())]
+    if item.remote is not None:
+        places.append(Moment(item.remote.name, int(item.remote.id.rpartition("/")[2])))
+    return sorted({place for place in places if place != moment})
