@@ -57,7 +57,7 @@ _INDEXES: dict[str, list[tuple[str, ...]]] = {
     "ol_run_output": [("dataset_id",)],
     "dataset_version": [("version_tag",), ("idempotency_key",)],
     "lineage_edge": [("target_id",)],
-    "quality_check_def": [("dataset_id",)],
+    "quality_check_def": [("dataset_id",), ("job_id",)],
     "quality_check_result": [("qdef_id",)],
     "dataset_registration": [("dataset_id",)],
 }

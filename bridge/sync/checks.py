@@ -33,6 +33,13 @@ SELECT q.qdef_id FROM ol_dataset d
 JOIN quality_check_def q ON q.org_id = d.org_id AND q.dataset_id = d.dataset_id
 WHERE d.org_id = ?1 AND d.class_id {among}
 """
+_OF_WRITERS = """
+SELECT q.qdef_id FROM ol_dataset d
+JOIN lineage_edge e ON e.org_id = d.org_id AND e.target_id = d.dataset_id AND e.edge_role = 'PRODUCES'
+JOIN quality_check_def q ON q.org_id = e.org_id AND q.job_id = e.source_id
+WHERE d.org_id = ?1 AND d.class_id {among}
+"""
+_OF_JOBS = "SELECT qdef_id FROM quality_check_def WHERE org_id = ?1 AND job_id {among}"
 _OF_CHECKS = "SELECT qres_id FROM quality_check_result WHERE org_id = ?1 AND qdef_id {among}"
 
 
@@ -83,8 +90,14 @@ def read_newest(db: Database, org: str, checks: Collection[bytes]) -> dict[bytes
 
 
 def checks_of(db: Database, org: str, datasets: Collection[bytes]) -> set[bytes]:
-    """Find the checks of datasets, given by their classes."""
-    return {check for (check,) in db.among(_OF_DATASETS, sorted(set(datasets)), org)}
+    """Find the checks of datasets, given by their classes, and those of the jobs that write them."""
+    wanted = sorted(set(datasets))
+    return {check for sql in (_OF_DATASETS, _OF_WRITERS) for (check,) in db.among(sql, wanted, org)}
+
+
+def checks_of_jobs(db: Database, org: str, jobs: Collection[bytes]) -> set[bytes]:
+    """Find the tests of jobs."""
+    return {check for (check,) in db.among(_OF_JOBS, sorted(set(jobs)), org)}
 
 
 def results_of(db: Database, org: str, checks: Collection[bytes]) -> set[bytes]:

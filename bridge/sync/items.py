@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from bridge.store.database import Database, Insert
+from bridge.store.tables import TROUBLED_SQL
 from bridge.sync.item import REMOVAL, UNRESOLVED_FOR, Done, Item, Outcome, Postponed, Released, Remote
 from bridge.sync.worker import Worker
 from mappers.canonical.identity import digest
@@ -37,6 +38,9 @@ _MARK_REMOTE = Insert(
 _FREE = """settled < marked AND due_at <= ?4 AND (claim IS NULL OR NOT EXISTS (
   SELECT 1 FROM sync_worker w WHERE w.org_id = ?1 AND w.target = ?2 AND w.worker_id = sync_item.claim
     AND w.worker_id <> ?6 AND w.until >= ?4))"""
+_DUE = """
+SELECT 1 FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled < marked AND due_at <= ?4 LIMIT 1
+"""
 _CLAIM = f"""
 UPDATE sync_item SET claim = ?6
 WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND {_FREE} AND key IN (
@@ -85,9 +89,14 @@ UPDATE sync_item SET marked = marked + 1, doubted = marked + 1, due_at = ?5,
   since = CASE WHEN settled < marked THEN since ELSE ?5 END
 WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key = ?4
 """
+_DOUBT_ALL = """
+UPDATE sync_item SET marked = marked + 1, doubted = marked + 1, due_at = ?3, since = ?3, attempts = 0, refusals = 0
+WHERE org_id = ?1 AND target = ?2 AND remote_id IS NOT NULL
+"""
 _LOOK_AGAIN = f"""
 UPDATE sync_item SET marked = marked + 1, since = ?3, due_at = ?3
-WHERE org_id = ?1 AND target = ?2 AND outcome = '{Outcome.UNRESOLVED}' AND settled >= marked AND settled_at <= ?4
+WHERE org_id = ?1 AND target = ?2 AND {TROUBLED_SQL} AND outcome = '{Outcome.UNRESOLVED}'
+  AND settled >= marked AND settled_at <= ?4
 """
 _RELEASE = f"UPDATE sync_item SET claim = NULL WHERE {_OURS} RETURNING key"
 _DROP = f"""
@@ -128,8 +137,11 @@ class Items:
 
     def claim(self, kind: str, limit: int) -> list[Item]:
         """Take items that are due, those that waited longest first; nobody else gets them while this worker lives."""
+        if not self._db.rows(_DUE, self._org, self._target, kind, self._clock()):
+            return []
         with self._db.transaction():
             self.worker.renew()
+        with self._db.transaction():  # whoever waits for these rows sees that this worker lives
             rows = self._db.rows(_CLAIM, self._org, self._target, kind, self._clock(), limit, self.worker.id)
         return sorted(map(_item, rows), key=lambda item: (item.since, item.key))
 
@@ -191,6 +203,10 @@ class Items:
         now = self._clock()
         rows = [(self._org, self._target, kind, key, now, int(afresh)) for kind, key in sorted(set(keys))]
         self._db.run_many(_DOUBT, rows)
+
+    def doubt_all(self) -> None:
+        """Believe nothing of what is in the target. Within a transaction of the caller."""
+        self._db.run(_DOUBT_ALL, self._org, self._target, self._clock())
 
     def look_again(self) -> None:
         """Mark what had no place some time ago: it may have one by now."""

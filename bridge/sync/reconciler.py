@@ -106,12 +106,8 @@ class Reconciler:
 
     def _doubt_everything(self) -> None:
         """Believe nothing of what was left in a target: it is another one."""
-        for kind in self._target.kinds:
-            keys = [(kind, key) for _, key in self._items.linked(kind)]
-            for i in range(0, len(keys), AT_ONCE):
-                with self._db.transaction():
-                    self._items.doubt(keys[i : i + AT_ONCE], afresh=True)
         with self._db.transaction():
+            self._items.doubt_all()
             self._states.doubt_all()
 
     def probe(self) -> None:
@@ -229,6 +225,9 @@ class Reconciler:
         for i in range(0, len(done), AT_ONCE):
             with self._db.transaction():
                 self._finish_some(done[i : i + AT_ONCE], pushed)
+        if pushed.marked:  # others may have looked at what follows before it was written down what it follows from
+            with self._db.transaction():
+                self._items.mark(pushed.marked)
         outcomes.update(map(_outcome, done))
 
     def _finish_some(self, done: list[Done], pushed: Pushed) -> None:

@@ -8,7 +8,7 @@ from bridge.store.database import Database
 from bridge.sync.edge_states import EdgeStates
 from bridge.sync.items import Items
 from bridge.sync.target import Compared, Target
-from mappers.errors import PermanentError, TransientError
+from mappers.errors import NoAnswer, PermanentError, TargetBusy, TransientError
 
 _log = structlog.get_logger()
 
@@ -18,6 +18,7 @@ UPDATE sync_target SET compared_at = ?3
 WHERE org_id = ?1 AND target = ?2 AND coalesce(compared_at, enabled_at) <= ?4 RETURNING target
 """
 _AGAIN = "UPDATE sync_target SET compared_at = NULL WHERE org_id = ?1 AND target = ?2"
+_SERVER_FAILED = 500
 _LOOK_EVERY = 60 * 1_000_000
 
 
@@ -50,8 +51,11 @@ class Repair:
         assert self._slices is not None  # noqa: S101 - begun just now
         try:
             compared = next(self._slices, None)
-        except TransientError:
+        except TransientError as error:
             self._slices = None
+            if isinstance(error, NoAnswer) or (isinstance(error, TargetBusy) and error.status == _SERVER_FAILED):
+                _log.warning("the comparison is given up until its next time", reason=str(error))
+                return None
             self._again()
             raise
         except PermanentError as error:

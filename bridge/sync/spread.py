@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from bridge.store.database import Database
 from bridge.store.marks import is_enabled
+from bridge.sync.checks import checks_of_jobs
 from bridge.sync.item import Outcome
 from bridge.sync.items import Items
 from bridge.sync.jobs import facet_texts
@@ -139,7 +140,8 @@ class Spreader:
         }
         jobs = touched.jobs | self._writers(renamed)
         members = {dataset for dataset, class_id in class_of.items() if class_id in renamed}
-        found |= {("check", check) for check in self._among(_CHECKS, members)}
+        checks = self._among(_CHECKS, members) | checks_of_jobs(self._db, self._org, touched.jobs)
+        found |= {("check", check) for check in checks}
         found |= {(kind, job) for job in jobs for kind in ("job", "lineage")}
         return found
 

@@ -223,15 +223,17 @@ class OpenMetadata:
         for at, body in sent:
             self._calls.ask("put statuses", "PUT", at, body=body, seconds=_BULK_SECONDS, again_unanswered=False)
 
-    def post_result(self, case: str, body: Entity) -> None:
-        """Tell how a check ended at a time; one that is told of that time already is not told again."""
+    def post_result(self, case: str, body: Entity) -> bool:
+        """Tell how a check ended at a time; False when something is told of that time already: it stays."""
         if wrong := self._wrong("testCaseResult", body):
             raise TargetRefused(wrong, 0)
         try:
-            self._calls.ask("post result", "POST", f"{_RESULTS}/{quote(case, safe='')}", body=body)
+            self._calls.ask("post result", "POST", f"{_RESULTS}/{quote(case, safe='')}", body=body, again=False)
         except TargetRefused as error:
             if error.status != _CONFLICT:
                 raise
+            return False
+        return True
 
     def delete_result(self, case: str, timestamp: int) -> bool:
         """Delete what was told of a check at a time; False when there was nothing."""

@@ -11,7 +11,7 @@ import msgspec
 
 from connectors.http import HttpSession
 from connectors.openmetadata.refusal import refusal
-from mappers.errors import ConfigError, TargetBusy, TargetLocked
+from mappers.errors import TargetBusy, TargetLocked
 
 
 class Token(Protocol):
@@ -78,9 +78,9 @@ def file_token(path: Path) -> Token:
         try:
             text = path.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"cannot read the token in {path}: {error}") from error
+            raise TargetLocked(f"cannot read the token in {path}: {error}") from error
         if not text:
-            raise ConfigError(f"{path} holds no token")
+            raise TargetLocked(f"{path} holds no token")
         return text
 
     return _Kept(read)

@@ -27,7 +27,9 @@ def difference(collection: str, said: Body, entity: Body) -> list[str]:
 def _holds(there: Any, value: Any) -> bool:
     """Tell whether all that a request says is there; what is named is compared by its name, in any order."""
     if isinstance(value, Mapping):
-        return isinstance(there, Mapping) and all(_holds(there.get(key), one) for key, one in value.items())
+        return isinstance(there, Mapping) and all(
+            bool(there.get(key)) if key in _THEIRS else _holds(there.get(key), one) for key, one in value.items()
+        )
     if not isinstance(value, list) or not all(isinstance(one, Mapping) and "name" in one for one in value):
         return bool(there == value)
     named = {one["name"]: one for one in there or ()}

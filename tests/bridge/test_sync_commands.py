@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from bridge.cli.main import app as command
 from bridge.store.sqlite import SqliteDatabase
 from tests.bridge.conftest import url_of
-from tests.factories import Json, columns, dataset, done, field, run_event, schema
+from tests.factories import Json, columns, dataset, done, facet, field, run_event, schema
 from tests.standins.openmetadata import OpenMetadata, failing_rows
 from tests.stores import Store
 
@@ -208,3 +208,15 @@ def test_what_somebody_broke_is_told_and_left_alone(shell: Shell) -> None:
 def test_a_job_is_explained_too(shell: Shell) -> None:
     shell("sync --once")
     assert "is the pipeline lineage_bridge.jobs/job, made from here" in shell("sync explain jobs job --job").stdout
+
+
+def test_more_deletions_than_the_settings_allow_are_done_when_a_person_says_so(shell: Shell) -> None:
+    shell("sync --once")
+    dropped = dataset("t", lifecycleStateChange=facet(lifecycleStateChange="DROP"))
+    shell.apply(run_event(second=9, run=2, job="drop", outputs=[dropped]))
+    done = shell("sync --once --output json", MOST_DELETIONS="0")
+    assert (done.exit_code, json.loads(done.stdout)["pending"]) == (1, 1)
+    assert "openmetadata.most_deletions is 0" in shell("dead list --which pending").stdout
+    done = shell("sync --once --allow-delete 1", MOST_DELETIONS="0")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert shell.standin.state()["entities"]["table", "warehouse.d.s.t"]["deleted"]

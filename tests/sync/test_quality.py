@@ -160,3 +160,41 @@ def test_a_test_of_a_job_is_one_of_the_one_table_that_it_writes() -> None:
         ).converge()
         assert set(synced.standin.state()["cases"]) == {f"{T}.unique"}
         assert results(synced, f"{T}.unique") == ["Failed"]
+
+
+def test_a_result_in_the_place_of_one_that_nobody_answered_is_told_too() -> None:
+    with Synced() as synced:
+        synced.apply(checked(0, 1)).converge()
+        synced.apply(checked(5, 2))
+        synced.standin.faults.next(reset(applied=True), path="/testCaseResults", times=2)
+        synced.round()
+        synced.apply(checked(5, 3, rows=False))
+        synced.converge()
+        assert sorted(results(synced)) == ["Failed", "Success", "Success"]
+        assert len(results(synced, NOT_NULL)) == 3
+
+
+def test_figures_are_not_told_again_when_columns_come_or_settings_change() -> None:
+    with Synced() as synced:
+        synced.apply(checked(0)).converge()
+        more = checked(5, 2)
+        more["outputs"][0]["facets"]["schema"] = schema("k", "v", "w")
+        synced.apply(more, checked(0)).converge()
+        assert len(profiles(synced)) == 2
+        synced.connect(Rules(LAYOUT, update_on_schema_change=False))
+        synced.reconciler.enable()
+        synced.converge()
+        synced.queue.retry(
+            [("profile", item.key) for item in synced.items_by(Outcome.UNCHANGED) if item.kind == "profile"]
+        )
+        synced.converge()
+        assert len(profiles(synced)) == 2
+
+
+def test_tests_of_a_job_wait_until_it_is_known_what_it_writes() -> None:
+    with Synced() as synced:
+        tests = {"test": facet(tests=[{"name": "unique", "status": "pass", "type": "unique"}])}
+        synced.apply(run_event("START", run_facets=tests)).converge()
+        assert synced.standin.state()["cases"] == {}
+        synced.apply(run_event(second=5, outputs=[dataset("t", schema=schema("k"))])).converge()
+        assert results(synced, f"{T}.unique") == ["Success"]

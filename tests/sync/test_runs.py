@@ -8,6 +8,7 @@ import pytest
 from bridge.sync.item import Outcome
 from bridge.sync.openmetadata.rules import Rules
 from mappers.folding import FoldingRule
+from mappers.openmetadata.places import Layout, Mapping
 from tests import factories as make
 from tests.factories import at, dataset, facet, parent, run_event, run_uuid
 from tests.standins.openmetadata import error, reset
@@ -231,3 +232,47 @@ def test_a_run_that_moves_while_the_process_dies_is_told_once() -> None:
             told_runs = [one["executionId"] for of in synced.standin.state()["statuses"].values() for one in of]
             assert len(told_runs) == len(set(told_runs))
     assert steps > 5
+
+
+def test_two_names_that_are_one_table_are_told_as_one() -> None:
+    layout = Layout(
+        (Mapping("db", "warehouse", "d", "s"), Mapping("other", "warehouse", "d", "s"), Mapping("jobs", "runs"))
+    )
+    with Synced(Rules(layout)) as synced:
+        counted = dataset("t", output_facets={"outputStatistics": facet(rowCount=3)})
+        synced.apply(run_event(outputs=[counted, dataset("t", "other")])).converge()
+        assert [one["datasetFQN"] for one in statuses(synced)[0]["outputs"]] == ["warehouse.d.s.t"]
+
+
+def test_a_status_of_a_task_that_somebody_removed_comes_back_with_the_task() -> None:
+    with Synced(Rules(LAYOUT, register_on_completion=False)) as synced:
+        synced.compare_seconds = 3_600.0
+        synced.connect()
+        synced.apply(*SPARK, run_event("FAIL", 9, run=1, job="dag.load")).converge()
+        Person(synced.standin).put("pipeline", name="dag.load", service="runs")
+        synced.apply(run_event("START", 20, run=21, job="dag.load"), step("COMPLETE", 22, 23, "app.step", "t"))
+        synced.apply(run_event("COMPLETE", 25, run=1, job="dag.load"))
+        synced.compare()
+        assert synced.items_by(Outcome.DEAD) == []
+
+
+def test_a_run_that_may_have_been_told_where_another_is_takes_nothing_away() -> None:
+    with Synced() as synced:
+        synced.apply(run_event("START", 0, run=1, job="etl")).converge()
+        synced.apply(run_event("START", 5, run=11))
+        synced.standin.faults.next(error(500), path="/status/bulk", times=2)
+        synced.round()
+        synced.apply(run_event("START", 5, run=12))
+        synced.converge()
+        assert sorted(run for run, _ in told(synced)) == ["b", "c"]
+
+
+def test_a_run_names_a_dataset_that_came_later_than_its_status() -> None:
+    with Synced() as synced:
+        written = dataset("t", output_facets={"outputStatistics": facet(rowCount=3)})
+        synced.apply(run_event(outputs=[written]))
+        synced.standin.faults.next(error(500), path="/tables/bulk", times=2)
+        synced.round()
+        assert statuses(synced)[0]["outputs"] == []
+        synced.converge()
+        assert [one["datasetFQN"] for one in statuses(synced)[0]["outputs"]] == ["warehouse.d.s.t"]

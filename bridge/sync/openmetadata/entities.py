@@ -143,7 +143,8 @@ class Entities:
         try:
             rows = self._client.put_bulk(collection, [one.body for one in batch], _fqn)
         except LineageBridgeError as error:
-            theirs = isinstance(error, TargetBusy) and error.status != _SERVER_FAILED
+            failed = isinstance(error, TargetBusy) and error.status == _SERVER_FAILED
+            theirs = isinstance(error, TargetBusy) and not (failed and self._workers.is_there())
             if len(batch) > 1 and isinstance(error, TargetRefused | TargetBusy) and not theirs:
                 half = len(batch) // 2
                 return self._send(batch[:half]) + self._send(batch[half:])

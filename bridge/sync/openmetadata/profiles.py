@@ -21,23 +21,27 @@ _TYPE = "tableProfile"
 
 
 class _Wanted(NamedTuple):
-    """A profile as it shall be told, and the table that it is of."""
+    """Figures as they shall be told, the table that they are of, and from which time on nothing else is told."""
 
     item: Item
     dataset: bytes
     table: Remote
-    body: Entity
+    figures: Figures
+    columns: dict[str, str]
     mark: bytes
+    timestamp: int
+    #: Whether they may have been told before.
+    perhaps_told: bool
 
     @property
-    def remote(self) -> Remote:
-        """Name it."""
-        return Remote(_TYPE, f"{self.table.id}/{self.body['tableProfile']['timestamp']}", self.table.name)
+    def body(self) -> Entity:
+        """Say them."""
+        return profile(self.figures, self.timestamp, self.columns)
 
-    @property
-    def telling(self) -> list[str | int]:
-        """Give what is written down before it is told: which figures, of which time."""
-        return [self.mark.hex(), self.body["tableProfile"]["timestamp"]]
+    def settled(self) -> Settled:
+        """Settle them as told."""
+        remote = Remote(_TYPE, f"{self.table.id}/{self.timestamp}", self.table.name)
+        return Settled(self.item, Outcome.PUSHED, None, self.mark, remote, ours=True)
 
 
 class Profiles:
@@ -53,7 +57,7 @@ class Profiles:
             return Pushed([item.linked(Outcome.OFF, off) for item in items])
         found = self._wanted(items)
         wanted = [one for one in found if isinstance(one, _Wanted)]
-        self._at.items.begin((one.item, {**one.item.detail, "telling": one.telling}) for one in wanted)
+        self._at.items.begin((one.item, {**one.item.detail, "telling": one.timestamp}) for one in wanted)
         done = self._at.workers.map(self._put, wanted, _failed)
         datasets = {one.item.key: one.dataset for one in wanted}
         gone = missing("dataset", done, datasets)
@@ -67,7 +71,7 @@ class Profiles:
         for item in sorted(items, key=lambda one: (stored[one.key].at if one.key in stored else 0, one.key)):
             one = self._one(item, stored.get(item.key), ends, taken)
             if isinstance(one, _Wanted):
-                taken.add(one.remote.id)
+                taken.add(f"{one.table.id}/{one.timestamp}")
             found.append(one)
         return found
 
@@ -84,33 +88,43 @@ class Profiles:
             )
         names = {name: ".".join(path) for name, path in ends.end(stored.dataset).columns.items()}
         figures = Figures(stored.rows, stored.bytes, stored.change, stored.wrote, stored.columns, stored.measured)
-        mark = fingerprint([remote.id, profile(figures, 0, names)])
+        mark = fingerprint([remote.id, figures._replace(column_count=0)])
         if item.fingerprint == mark and (item.remote or item.outcome in GIVEN_UP):
             return item.linked(Outcome.UNCHANGED if item.remote else Outcome(item.outcome or ""), item.reason)
-        begun, time = item.detail.get("telling") or (None, 0)
-        if begun != mark.hex():
-            time = stored.at // 1_000
-            while not self._is_free(f"{remote.id}/{time}", taken):
-                time += 1
-        return _Wanted(item, stored.dataset, remote, profile(figures, time, names), mark)
+        time, perhaps = self._time(item, remote, stored.at // 1_000, taken)
+        return _Wanted(item, stored.dataset, remote, figures, names, mark, time, perhaps)
+
+    def _time(self, item: Item, table: Remote, at: int, taken: set[str]) -> tuple[int, bool]:
+        """Find the time by which figures are known, and whether they may have been told of it."""
+        if "telling" in item.detail:
+            return item.detail["telling"], True
+        if item.remote is not None and item.remote.id.startswith(f"{table.id}/"):
+            return int(item.remote.id.rpartition("/")[2]), True
+        while not self._is_free(f"{table.id}/{at}", taken):
+            at += 1
+        return at, False
 
     def _is_free(self, id_: str, taken: set[str]) -> bool:
         """Tell whether no profile was told of this time."""
         return id_ not in taken and not self._at.items.of_remote(id_)
 
     def _put(self, wanted: _Wanted) -> Settled | Failed:
+        """Tell figures, at the first time of which nothing else was told; what is there already is not told again."""
         try:
-            begun = wanted.item.detail.get("telling") == wanted.telling
-            if not (begun and self._is_there(wanted)):
-                self._at.client.put_profile(wanted.table.id, wanted.body)
+            if wanted.perhaps_told:
+                while there := self._at.client.profiles(wanted.table.name, wanted.timestamp):
+                    if any(_is_told(wanted.body["tableProfile"], one) for one in there):
+                        return wanted.settled()
+                    wanted = wanted._replace(timestamp=wanted.timestamp + 1)
+            self._at.client.put_profile(wanted.table.id, wanted.body)
         except TargetRefused as error:
             raise self._at.failed(error) from error
-        return Settled(wanted.item, Outcome.PUSHED, None, wanted.mark, wanted.remote, ours=True)
+        return wanted.settled()
 
-    def _is_there(self, wanted: _Wanted) -> bool:
-        said = wanted.body["tableProfile"]
-        there = self._at.client.profiles(wanted.table.name, said["timestamp"])
-        return any(all(one.get(key) == value for key, value in said.items()) for one in there)
+
+def _is_told(said: Entity, there: Entity) -> bool:
+    """Tell whether these figures are there; how many columns the table had then is not ours to say again."""
+    return all(there.get(key) == value for key, value in said.items() if key != "columnCount")
 
 
 def _failed(wanted: _Wanted, error: LineageBridgeError) -> Settled | Failed:

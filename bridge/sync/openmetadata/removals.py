@@ -10,6 +10,8 @@ from bridge.sync.openmetadata.workers import Workers
 from connectors.openmetadata.client import OpenMetadata
 from mappers.errors import TargetBusy
 
+#: How long deletions wait that a person must allow, before it is looked again whether there are fewer.
+_HELD_SECONDS = 600.0
 _COLLECTIONS = {type_: collection for collection, type_ in TYPES.items()}
 
 
@@ -30,7 +32,7 @@ class Removals:
         if waiting > self._most:
             said = f"{waiting} deletions wait, and openmetadata.most_deletions is {self._most}"
             allow = f"look at `sync --dry-run`, then `sync --once --allow-delete {waiting}`"
-            return [Failed(item, TargetBusy(f"{said}: {allow}", 0)) for item in items]
+            return [Failed(item, TargetBusy(f"{said}: {allow}", 0, _HELD_SECONDS)) for item in items]
         alone: list[Item] = []
         for item in items:
             if not self.is_alone(item):

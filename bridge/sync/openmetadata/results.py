@@ -7,7 +7,7 @@ from bridge.sync.checks import StoredResult, read_newest, read_results
 from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
 from bridge.sync.openmetadata.checks import OFF
 from bridge.sync.openmetadata.wanted import fingerprint
-from bridge.sync.openmetadata.workbench import Moment, Workbench, missing, told_elsewhere
+from bridge.sync.openmetadata.workbench import Moment, Workbench, begun, missing, told_elsewhere
 from bridge.sync.target import Pushed
 from connectors.openmetadata.calls import Entity
 from mappers.errors import LineageBridgeError
@@ -23,6 +23,8 @@ class _Wanted(NamedTuple):
     case: Remote
     body: Entity
     mark: bytes
+    #: Where it may have been told before, and is taken back: no result is ever replaced.
+    before: tuple[Moment, ...] = ()
 
     @property
     def remote(self) -> Remote:
@@ -32,7 +34,7 @@ class _Wanted(NamedTuple):
     @property
     def moment(self) -> Moment:
         """Say where it is told."""
-        return Moment(self.case.name, self.body["timestamp"])
+        return Moment(self.case.name, self.case.id, self.body["timestamp"])
 
 
 class Results:
@@ -52,9 +54,8 @@ class Results:
         for one in found:
             if isinstance(one, _Wanted):
                 of.setdefault(one.case.name, []).append(one)
-        self._at.items.begin(
-            (one.item, {"timestamp": one.body["timestamp"]}) for group in of.values() for one in group
-        )
+        wanted = [one for group in of.values() for one in group]
+        self._at.items.begin((one.item, begun(one.item, one.moment)) for one in wanted)
         done = [one for group in self._at.workers.map(self._post_all, of.values(), _failed) for one in group]
         told = {key: one.check for key, one in stored.items()}
         doubtful = missing("check", done, told) | self._tell_newest(done, stored, checks)
@@ -76,7 +77,8 @@ class Results:
             else:
                 wanted = self._at_its_time(item, check.remote, one, taken)
                 taken.add(wanted.remote.id)
-                found.append(_known(wanted) or wanted)
+                before = told_elsewhere(self._at.items, item, None)
+                found.append(_known(wanted) or wanted._replace(before=tuple(before)))
         return found
 
     def _at_its_time(self, item: Item, case: Remote, stored: StoredResult, taken: set[str]) -> _Wanted:
@@ -94,18 +96,21 @@ class Results:
         done: list[Settled | Failed] = []
         for one in group:
             try:
-                self._post(one)
+                told = self._post(one)
             except LineageBridgeError as error:
                 done.append(Failed(one.item, self._at.failed(error), one.body, one.mark))
             else:
-                done.append(Settled(one.item, Outcome.PUSHED, None, one.mark, one.remote, ours=True))
+                done.append(Settled(told.item, Outcome.PUSHED, None, told.mark, told.remote, ours=True))
         return done
 
-    def _post(self, one: _Wanted) -> None:
-        """Tell a result; what was told of it before is taken back, for no result is ever replaced."""
-        for moment in told_elsewhere(one.item, None):
-            self._at.client.delete_result(*moment)
-        self._at.client.post_result(one.case.name, one.body)
+    def _post(self, one: _Wanted) -> _Wanted:
+        """Tell a result, at the first time of which no other was told; gives it as it was told."""
+        for moment in one.before:
+            self._at.client.delete_result(moment.of, moment.timestamp)
+        while not self._at.client.post_result(one.case.name, one.body):
+            body = {**one.body, "timestamp": one.body["timestamp"] + 1}
+            one = one._replace(body=body, mark=fingerprint([one.case, body]))
+        return one
 
     def _tell_newest(
         self, done: Sequence[Settled | Failed], stored: dict[bytes, StoredResult], checks: dict[bytes, Item]

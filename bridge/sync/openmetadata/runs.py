@@ -20,6 +20,11 @@ _TYPE = "pipelineStatus"
 #: The most statuses that a server takes at once.
 _MOST = 1_000
 _SERVER_FAILED = 500
+#: What becomes of runs that have no status, or none any more.
+_UNTOLD = (Outcome.UNWANTED, Outcome.WAITING)
+#: A run without a status, and where it may have one.
+_Left = tuple[Settled, list[Moment]]
+_UNKNOWN_TASK = "Invalid task name"
 
 
 class _Status(NamedTuple):
@@ -30,6 +35,8 @@ class _Status(NamedTuple):
     pipeline: Remote
     body: Entity
     mark: bytes
+    #: Where it is told otherwise, and taken back.
+    elsewhere: tuple[Moment, ...] = ()
 
     @property
     def remote(self) -> Remote:
@@ -39,7 +46,7 @@ class _Status(NamedTuple):
     @property
     def moment(self) -> Moment:
         """Say where it is told."""
-        return Moment(self.pipeline.name, self.body["timestamp"])
+        return Moment(self.pipeline.name, self.pipeline.id, self.body["timestamp"])
 
     def settled(self) -> Settled:
         """Settle it as pushed."""
@@ -57,8 +64,9 @@ class Runs:
         found = self._wanted(items)
         wanted = [one for one in found if isinstance(one, _Status)]
         settled = [one for one in found if isinstance(one, Settled)]
-        results: list[Settled | Failed] = [one for one in settled if not _is_left(one)]
-        results += self._at.workers.map(self._taken_back, [one for one in settled if _is_left(one)], _still_there)
+        left = [(one, told_elsewhere(self._at.items, one.item, None)) for one in settled if one.outcome in _UNTOLD]
+        results: list[Settled | Failed] = [one for one in settled if one.outcome not in _UNTOLD]
+        results += self._at.workers.map(self._taken_back, left, _still_there)
         batches = _batches(wanted)
         self._at.items.begin((one.item, begun(one.item, one.moment)) for batch in batches for one in batch)
         done = [one for batch in self._at.workers.map(self._send, batches, _failed) for one in batch]
@@ -95,7 +103,8 @@ class Runs:
             else:
                 one = self._status(item, run, job.remote, _described(run, names, steps[job.key]), taken)
                 taken.add(one.remote.id)
-                found.append(_known(one) or one)
+                elsewhere = told_elsewhere(self._at.items, item, one.moment)
+                found.append(_known(one) or one._replace(elsewhere=tuple(elsewhere)))
         return found
 
     def _status(self, item: Item, run: StoredRun, pipeline: Remote, told: DescribedRun, taken: set[str]) -> _Status:
@@ -121,24 +130,28 @@ class Runs:
                     steps[job].setdefault(action, []).append(task.name)
         return steps
 
-    def _taken_back(self, settled: Settled) -> Settled | Failed:
-        """Delete the status of a run that is told as another by now."""
-        for moment in told_elsewhere(settled.item, None):
-            self._at.client.delete_status(*moment)
+    def _taken_back(self, left: _Left) -> Settled | Failed:
+        """Delete the statuses of a run that is told as another by now."""
+        settled, moments = left
+        for moment in moments:
+            self._at.client.delete_status(moment.of, moment.timestamp)
         return settled._replace(remote=None, fingerprint=None, detail={})
 
     def _send(self, batch: Sequence[_Status]) -> list[Settled | Failed]:
         """Send statuses of one pipeline; what is refused as a whole is halved until the culprit is alone."""
         try:
             for one in batch:
-                for moment in told_elsewhere(one.item, one.moment):
-                    self._at.client.delete_status(*moment)
+                for moment in one.elsewhere:
+                    self._at.client.delete_status(moment.of, moment.timestamp)
             self._at.client.put_statuses(batch[0].pipeline.name, [one.body for one in batch])
         except LineageBridgeError as error:
             refused = isinstance(error, TargetRefused) and error.status != NOT_FOUND
-            if len(batch) > 1 and (refused or (isinstance(error, TargetBusy) and error.status == _SERVER_FAILED)):
+            failed = isinstance(error, TargetBusy) and error.status == _SERVER_FAILED
+            if len(batch) > 1 and (refused or (failed and self._at.workers.is_there())):
                 half = len(batch) // 2
                 return self._send(batch[:half]) + self._send(batch[half:])
+            if refused and _UNKNOWN_TASK in str(error):  # somebody took it from the pipeline
+                return _failed(batch, TargetBusy(str(error), NOT_FOUND))
             return _failed(batch, self._at.failed(error))
         return [one.settled() for one in batch]
 
@@ -171,8 +184,8 @@ def _described(run: StoredRun, names: dict[bytes, str], steps: dict[bytes, list[
 
 
 def _usages(used: Sequence[RunUsage], names: dict[bytes, str]) -> tuple[Usage, ...]:
-    told = (Usage(names[one.dataset], one.rows, one.bytes, one.version) for one in used if one.dataset in names)
-    return tuple(sorted(told))
+    told = {names[one.dataset]: one for one in used if one.dataset in names}  # two names may be one entity
+    return tuple(Usage(name, one.rows, one.bytes, one.version) for name, one in sorted(told.items()))
 
 
 def _millis(micros: int | None) -> int | None:
@@ -195,10 +208,5 @@ def _failed(batch: Sequence[_Status], error: LineageBridgeError) -> list[Settled
     return [Failed(one.item, error, one.body, one.mark) for one in batch]
 
 
-def _is_left(settled: Settled) -> bool:
-    """Tell whether a status is there of a run that has none any more, or none where it was."""
-    return settled.outcome in (Outcome.UNWANTED, Outcome.WAITING) and bool(told_elsewhere(settled.item, None))
-
-
-def _still_there(settled: Settled, error: LineageBridgeError) -> Settled | Failed:
-    return Failed(settled.item, error)
+def _still_there(left: _Left, error: LineageBridgeError) -> Settled | Failed:
+    return Failed(left[0].item, error)

@@ -36,7 +36,7 @@ NAME = "openmetadata"
 #: edges take seconds at most.
 _ENTITIES, _LINEAGES, _RUNS, _CHECKS, _REMOVALS = 2_000, 200, 500, 200, 100
 #: Where the columns of an entity are remembered: of ours, and of those of others.
-_COLUMNS = ("shape", "columns")
+_COLUMNS = ("shape", "columns", "tasks")
 _READERS = """
 SELECT DISTINCT e.target_id FROM ol_dataset d
 JOIN lineage_edge e ON e.org_id = d.org_id AND e.source_id = d.dataset_id AND e.edge_role = 'CONSUMES'
@@ -44,6 +44,11 @@ WHERE d.org_id = ?1 AND d.class_id {among}
 """
 _MEMBERS = "SELECT dataset_id FROM ol_dataset WHERE org_id = ?1 AND class_id {among}"
 _ID_BYTES = 16
+_USED = (
+    "SELECT run_id FROM ol_run_output WHERE org_id = ?1 AND dataset_id {among}",
+    "SELECT run_id FROM ol_run_input WHERE org_id = ?1 AND dataset_id {among}",
+)
+_ABOVE = "SELECT parent_run_id FROM ol_run WHERE org_id = ?1 AND run_id {among} AND parent_run_id IS NOT NULL"
 _CHILD_JOBS = "SELECT target_id FROM lineage_edge WHERE org_id = ?1 AND source_id {among} AND edge_role = 'PARENT'"
 _RUNS_OF = "SELECT run_id FROM ol_run WHERE org_id = ?1 AND job_id {among}"
 _WRITTEN = """
@@ -170,8 +175,15 @@ class OpenMetadataTarget:
         results = self._items.of("result", results_of(self._db, self._org, checks))
         members = {member for (member,) in self._db.among(_MEMBERS, sorted(datasets), self._org)}
         profiles = {key for key in self._items.waiting("profile") if key[:_ID_BYTES] in members} if members else set()
-        followed = {"check": checks, "result": set(results), "profile": profiles}
+        followed = {"check": checks, "result": set(results), "profile": profiles, "run": self._that_used(members)}
         return {(kind, key) for kind, keys in followed.items() for key in keys}
+
+    def _that_used(self, datasets: set[bytes]) -> set[bytes]:
+        """Find the runs that are told, and read or wrote datasets: of those that have become other entities."""
+        runs = {run for sql in _USED for (run,) in self._db.among(sql, sorted(datasets), self._org)}
+        for _ in range(2):  # they are told as their application, or as what started that
+            runs |= {run for (run,) in self._db.among(_ABOVE, sorted(runs), self._org)}
+        return set(self._items.of("run", runs))
 
     def _told_as(self, jobs: set[bytes]) -> set[tuple[str, bytes]]:
         """Find the runs that are told as statuses of pipelines that have become others."""

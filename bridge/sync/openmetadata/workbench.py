@@ -45,6 +45,7 @@ class Moment(NamedTuple):
     """Where something of a moment is told: of which entity, at which time in milliseconds."""
 
     of: str
+    id: str
     timestamp: int
 
 
@@ -53,9 +54,14 @@ def begun(item: Item, moment: Moment) -> dict[str, Any]:
     return {_BEGUN: [*{Moment(*place): None for place in item.detail.get(_BEGUN, ())} | {moment: None}]}
 
 
-def told_elsewhere(item: Item, moment: Moment | None) -> list[Moment]:
-    """Find where an item was told, or may have been, but for where it is told now."""
-    places = [Moment(*place) for place in item.detail.get(_BEGUN, ())]
+def told_elsewhere(items: Items, item: Item, moment: Moment | None) -> list[Moment]:
+    """Find where an item was told, or may have been, but for where it is told now and where another one is."""
+    places = {Moment(*place) for place in item.detail.get(_BEGUN, ())}
     if item.remote is not None:
-        places.append(Moment(item.remote.name, int(item.remote.id.rpartition("/")[2])))
-    return sorted({place for place in places if place != moment})
+        id_, _, timestamp = item.remote.id.rpartition("/")
+        places.add(Moment(item.remote.name, id_, int(timestamp)))
+    return sorted(
+        place
+        for place in places - {moment}
+        if all(one.key == item.key for one in items.of_remote(f"{place.id}/{place.timestamp}"))
+    )

@@ -23,12 +23,13 @@ class Workers:
         self._probe = probe
         self._lock = Lock()
         self._unanswered = 0
+        self._asked = False
         #: Why the server is not asked any more, in this batch.
         self.away: LineageBridgeError | None = None
 
     def begin(self) -> None:
         """Begin a batch: it is found out anew whether the server is there."""
-        self.away, self._unanswered = None, 0
+        self.away, self._unanswered, self._asked = None, 0, False
 
     def failed(self, error: LineageBridgeError) -> LineageBridgeError:
         """Take note of a failure, which may mean that the server is away; gives what it means."""
@@ -40,6 +41,17 @@ class Workers:
         if unavailable or isinstance(error, TargetLocked | Unreachable):
             self.away = self.away or error
         return error
+
+    def is_there(self) -> bool:
+        """Ask once a batch whether the server answers anything: a 500 may be its own fault."""
+        with self._lock:
+            if self.away is None and not self._asked:
+                self._asked = True
+                try:
+                    self._probe()
+                except LineageBridgeError as away:
+                    self.away = away
+        return self.away is None
 
     def _after_silence(self, error: NoAnswer) -> LineageBridgeError | None:
         """Say why the server is not to be asked any more after one call that it did not answer, if it is not."""

@@ -99,5 +99,14 @@ def upgrade() -> None:
         sa.Column("said_json", TEXT, nullable=False),
         sa.PrimaryKeyConstraint("target", "into_key", "from_key", "org_id"),
     )
+    of_job = sa.text("job_id IS NOT NULL")
+    op.create_index(
+        "ix_quality_check_def__job_id",
+        "quality_check_def",
+        ["job_id", "org_id"],
+        unique=False,
+        sqlite_where=of_job,
+        postgresql_where=of_job,
+    )
     op.create_index("ix_sync_edge__from_key", "sync_edge", ["from_key", "org_id"], unique=False)
     op.create_index("ix_sync_edge__job_key", "sync_edge", ["job_key", "org_id"], unique=False)
