@@ -13,7 +13,6 @@ from connectors.openmetadata.client import OpenMetadata as Client
 from connectors.openmetadata.refusal import refusal
 from connectors.openmetadata.token import FixedToken, Token, client_token, file_token, login_token
 from mappers.errors import (
-    ConfigError,
     LineageBridgeError,
     NoAnswer,
     TargetBusy,
@@ -202,7 +201,7 @@ def test_a_file_without_a_token_is_named(standin: OpenMetadata, tmp_path: Path, 
     path = tmp_path / "token"
     if content is not None:
         path.write_text(content)
-    with pytest.raises(ConfigError, match=str(path)):
+    with pytest.raises(TargetLocked, match=str(path)):
         client(standin, file_token(path)).who()
 
 

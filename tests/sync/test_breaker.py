@@ -361,3 +361,20 @@ def test_what_is_under_way_when_the_process_dies_twice_is_still_ours() -> None:
         synced.converge()
         assert synced.edges()[W + "t0", W + "t1"]["sqlQuery"] == "INSERT 2"
         assert_as_modelled(synced)
+
+
+def test_a_token_file_that_is_empty_for_a_moment_makes_nothing_dead(tmp_path: Path) -> None:
+    with Synced() as synced:
+        file = tmp_path / "token"
+        file.write_text(synced.standin.bot_token)
+        synced.connect(token=file_token(file))
+        synced.apply(*chain(1)).converge()
+        synced.standin.expire_bot()
+        synced.standin.renew_bot("the.next.token")
+        file.write_text("")
+        synced.apply(*chain(3, 5)).round()
+        assert synced.items_by(Outcome.DEAD) == []
+        assert "holds no token" in (synced.reconciler.status().trouble or "")
+        file.write_text("the.next.token")
+        synced.converge()
+        assert_as_modelled(synced)
