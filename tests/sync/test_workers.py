@@ -1,9 +1,11 @@
 """Several workers of one store: none takes what another works on, and one that comes back late does no harm."""
 
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -150,3 +152,32 @@ def test_a_heart_beats_over_a_connection_of_its_own(tmp_path: Path, monkeypatch:
         heartbeat.stop()
         until_ = 7_000_000 + int(LEASE_SECONDS * 1_000_000)
         assert db.rows("SELECT worker_id, until FROM sync_worker") == [(items.worker.id, until_)]
+
+
+class Watched(list[Any]):
+    """Results of a push; something else happens before they are written down."""
+
+    def __init__(self, results: list[Any], before: Callable[[], None]) -> None:
+        super().__init__(results)
+        self._before = before
+
+    def __iter__(self) -> Iterator[Any]:
+        self._before()
+        return super().__iter__()
+
+
+def test_what_follows_is_looked_at_again_after_what_it_follows_from_is_written_down(pair: Pair) -> None:
+    """The second looks at an edge between its mark and the entities that it waits for."""
+    first, second = pair.first, pair.second
+    first.store.apply(wrote("k"))
+    first.reconciler._spreader.spread()
+    first.reconciler._finish(first.target.push("job", first.items.claim("job", 10)), Counter())
+    pushed = first.target.push("dataset", first.items.claim("dataset", 10))
+
+    def look() -> None:
+        items = second.items.claim("lineage", 10)
+        second.reconciler._finish(second.target.push("lineage", items), Counter())
+
+    first.reconciler._finish(pushed._replace(results=Watched(pushed.results, look)), Counter())
+    second.converge()
+    assert set(first.edges()) == {("warehouse.d.s.a", T)}
