@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from contextlib import suppress
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -26,8 +27,10 @@ class _Uvicorn(uvicorn.Server):
     async def main_loop(self) -> None:
         self._end = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        await self.on_tick(0)
-        await self._end.wait()
+        while not self._end.is_set():
+            await self.on_tick(0)  # sets the date that answers tell
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._end.wait(), 1)
 
     def end(self) -> None:
         self.force_exit = True
