@@ -9,6 +9,7 @@ from bridge.sync.openmetadata.rules import Rules
 from mappers.openmetadata.places import Layout
 from tests import factories as make
 from tests.factories import columns, dataset, done, facet, field, parent, run_event, schema, spark_type
+from tests.standins.openmetadata import reset
 from tests.sync.synced import HOME, LAYOUT, Synced
 
 COPY = columns({"k": [field("a", "k", done())]})
@@ -234,3 +235,12 @@ def test_columns_that_nobody_knows_are_told_and_hold_nothing_up() -> None:
         assert len(edge["columnsLineage"]) == 1
         told = [item.reason for item in synced.items_by(Outcome.PUSHED) if item.kind == "lineage"]
         assert "there is no column nothing, so it has no lineage" in told
+
+
+def test_what_was_being_made_does_not_wait_for_a_run_that_is_learnt_of_later() -> None:
+    with Synced() as synced:
+        synced.apply(make.dataset_event(0, dataset("a", schema=schema("k"))))
+        synced.standin.faults.next(reset(applied=True), method="PUT", path="/tables/bulk")
+        synced.round()
+        synced.apply(run_event("START", inputs=[dataset("a")])).converge()
+        assert set(synced.edges()) == {("warehouse.d.s.a", "runs.job")}

@@ -17,7 +17,8 @@ from mappers.openmetadata.text import as_stored
 def want_datasets(db: Database, org: str, rules: Rules, items: Sequence[Item]) -> Iterator[Wanted | Settled]:
     """Say what datasets shall be, or why they shall not be."""
     stored = read_datasets(db, org, [item.key for item in items])
-    new = [item.key for item in items if item.remote is None]
+    # what was about to be made when nobody came back to tell may be there already
+    new = [item.key for item in items if item.remote is None and "making" not in item.detail]
     unfinished = read_unfinished(db, org, new) if rules.register_on_completion else set()
     for item in items:
         if item.key not in stored:
