@@ -7,7 +7,7 @@ import pytest
 from bridge.sync.item import Outcome
 from bridge.sync.openmetadata.rules import Rules
 from mappers.openmetadata.places import Layout
-from tests.factories import dataset, facet, run_event, schema
+from tests.factories import dataset, dataset_event, facet, run_event, schema
 from tests.standins.openmetadata import Fault, error, reset
 from tests.sync.person import Person
 from tests.sync.synced import LAYOUT, Synced
@@ -198,3 +198,19 @@ def test_tests_of_a_job_wait_until_it_is_known_what_it_writes() -> None:
         assert synced.standin.state()["cases"] == {}
         synced.apply(run_event(second=5, outputs=[dataset("t", schema=schema("k"))])).converge()
         assert results(synced, f"{T}.unique") == ["Success"]
+
+
+def test_two_names_of_one_table_keep_both_results_when_it_is_made_anew() -> None:
+    with Synced() as synced:
+        synced.compare_seconds = 3_600.0
+        synced.connect()
+        synced.apply(checked(0), checked(0, 2, name="b")).converge()
+        linked = facet(identifiers=[{"namespace": "db", "name": "b", "type": "TABLE"}])
+        synced.apply(dataset_event(5, dataset("t", symlinks=linked))).converge()
+        person = Person(synced.standin)
+        for _ in range(2):
+            person.ask(
+                "DELETE", f"tables/{person.find('table', 'warehouse.d.s.b').id}?hardDelete=true&recursive=true"
+            )
+            synced.compare()
+            assert len(results(synced, "warehouse.d.s.b.rows")) == 2

@@ -77,7 +77,7 @@ class Results:
             else:
                 wanted = self._at_its_time(item, check.remote, one, taken)
                 taken.add(wanted.remote.id)
-                before = told_elsewhere(self._at.items, item, None)
+                before = told_elsewhere(self._at.items, item, None, wanted.moment)
                 found.append(_known(wanted) or wanted._replace(before=tuple(before)))
         return found
 

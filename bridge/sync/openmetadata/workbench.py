@@ -54,8 +54,12 @@ def begun(item: Item, moment: Moment) -> dict[str, Any]:
     return {_BEGUN: [*{Moment(*place): None for place in item.detail.get(_BEGUN, ())} | {moment: None}]}
 
 
-def told_elsewhere(items: Items, item: Item, moment: Moment | None) -> list[Moment]:
-    """Find where an item was told, or may have been, but for where it is told now and where another one is."""
+def told_elsewhere(items: Items, item: Item, moment: Moment | None, now: Moment | None = None) -> list[Moment]:
+    """Find where an item was told, or may have been, but for where it is told now and where another one is.
+
+    Nothing is left of what was told of an entity that was made anew under its name since.
+    """
+    there = moment or now
     places = {Moment(*place) for place in item.detail.get(_BEGUN, ())}
     if item.remote is not None:
         id_, _, timestamp = item.remote.id.rpartition("/")
@@ -63,5 +67,6 @@ def told_elsewhere(items: Items, item: Item, moment: Moment | None) -> list[Mome
     return sorted(
         place
         for place in places - {moment}
-        if all(one.key == item.key for one in items.of_remote(f"{place.id}/{place.timestamp}"))
+        if not (there and place.of == there.of and place.id != there.id)
+        and all(one.key == item.key for one in items.of_remote(f"{place.id}/{place.timestamp}"))
     )
