@@ -4,20 +4,17 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from itertools import groupby
 
-from bridge.store.database import Database
 from bridge.sync.edge_states import EdgeState, EdgeStates
 from bridge.sync.item import Item
-from bridge.sync.items import Items
 from bridge.sync.openmetadata.datasets import want_datasets
 from bridge.sync.openmetadata.directory import TYPES, WITHIN, Directory, column_paths, place_of
 from bridge.sync.openmetadata.edges import is_as_seen
 from bridge.sync.openmetadata.jobs import want_jobs
-from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.update import known_body
 from bridge.sync.openmetadata.wanted import Wanted
+from bridge.sync.openmetadata.workbench import Workbench
 from bridge.sync.target import Compared, Difference
 from connectors.openmetadata.calls import Entity
-from connectors.openmetadata.client import OpenMetadata
 from mappers.openmetadata.carried import ASKED
 from mappers.openmetadata.difference import difference
 
@@ -29,36 +26,22 @@ _EDGES = 200
 class Comparison:
     """Says what is not as it was left; calls run in the threads of a pool. Not for several threads at once."""
 
-    def __init__(
-        self,
-        db: Database,
-        org: str,
-        client: OpenMetadata,
-        directory: Directory,
-        rules: Rules,
-        items: Items,
-        states: EdgeStates,
-        pool: Executor,
-    ) -> None:
-        self._db = db
-        self._org = org
-        self._client = client
+    def __init__(self, at: Workbench, directory: Directory, states: EdgeStates, pool: Executor) -> None:
+        self._at = at
         self._directory = directory
-        self._rules = rules
-        self._items = items
         self._states = states
         self._pool = pool
 
     def slices(self) -> Iterator[Compared]:
         """Compare everything, bit by bit."""
         for kind in ("dataset", "job"):
-            linked = self._items.linked(kind)
+            linked = self._at.items.linked(kind)
             for (type_, place), within in groupby(
                 linked, lambda one: (one[0].type, _place(one[0].type, one[0].name))
             ):
                 keys = {remote.name: key for remote, key in within}
                 yield from self._entities(kind, _COLLECTIONS[type_], place, keys)
-        if self._rules.track_lineage:
+        if self._at.rules.track_lineage:
             yield from self._edges()
 
     def _entities(self, kind: str, collection: str, place: str, keys: dict[str, bytes]) -> Iterator[Compared]:
@@ -67,7 +50,7 @@ class Comparison:
         for page in self._pages(collection, place, list(keys)):
             there = {str(entity["fullyQualifiedName"]): entity for entity in page}
             of = {name: unseen.pop(name) for name in there if name in unseen}
-            items = self._items.of(kind, list(of.values()))
+            items = self._at.items.of(kind, list(of.values()))
             wanted = self._wanted(kind, list(items.values()))
             found = [
                 Difference(kind, key, name, what)
@@ -79,14 +62,14 @@ class Comparison:
 
     def _pages(self, collection: str, place: str, names: Sequence[str]) -> Iterator[list[Entity]]:
         if self._directory.is_listed(collection, place, len(names)):
-            yield from self._client.pages(collection, *ASKED[collection], **{WITHIN[collection][0]: place})
+            yield from self._at.client.pages(collection, *ASKED[collection], **{WITHIN[collection][0]: place})
         else:
-            asked = self._pool.map(lambda name: self._client.get(collection, name, *ASKED[collection]), names)
+            asked = self._pool.map(lambda name: self._at.client.get(collection, name, *ASKED[collection]), names)
             yield [entity for entity in asked if entity]
 
     def _wanted(self, kind: str, items: Sequence[Item]) -> dict[bytes, Wanted]:
         want = want_datasets if kind == "dataset" else want_jobs
-        found = want(self._db, self._org, self._rules, items)
+        found = want(self._at.db, self._at.org, self._at.rules, items)
         return {one.item.key: one for one in found if isinstance(one, Wanted)}
 
     def _what(self, item: Item, wanted: Wanted | None, entity: Entity) -> str | None:
@@ -99,16 +82,16 @@ class Comparison:
         own = next((one.own for one in wanted.choices if one.own.fqn == item.remote.name), None) if wanted else None
         if own is None:
             return None  # it lies elsewhere by now: its item is marked
-        said = known_body(own, with_columns=self._rules.update_on_schema_change)
+        said = known_body(own, with_columns=self._at.rules.update_on_schema_change)
         lacking = difference(own.collection, said, entity)
         return f"says otherwise: {', '.join(lacking)}" if lacking else None
 
     def _edges(self) -> Iterator[Compared]:
         for states in self._states.everything(_EDGES):
-            right = self._pool.map(lambda state: is_as_seen(self._client, state), states)
+            right = self._pool.map(lambda state: is_as_seen(self._at.client, state), states)
             wrong = [state for state, is_right in zip(states, right, strict=True) if not is_right]
             keys = {key for state in wrong for key in (state.into_key, state.from_key)}
-            items = self._items.of("dataset", keys) | self._items.of("job", keys)
+            items = self._at.items.of("dataset", keys) | self._at.items.of("job", keys)
             names = {key: item.remote.name for key, item in items.items() if item.remote}
             yield Compared(len(states), [_edge(state, names) for state in wrong])
 

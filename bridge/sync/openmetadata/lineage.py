@@ -7,15 +7,12 @@ from bridge.store.database import Database
 from bridge.store.graph import Graph
 from bridge.sync.edge_states import EdgeState, EdgeStates
 from bridge.sync.item import Failed, Item, Outcome, Settled
-from bridge.sync.items import Items
 from bridge.sync.lineage import StoredEdge, read_consumption, read_lineage
 from bridge.sync.openmetadata.edges import WantedEdge, details, remove_edge, write_edge
 from bridge.sync.openmetadata.ends import Ends
-from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.wanted import fingerprint
-from bridge.sync.openmetadata.workers import Workers
+from bridge.sync.openmetadata.workbench import Workbench
 from bridge.sync.target import Pushed, Step
-from connectors.openmetadata.client import OpenMetadata
 from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
 from mappers.openmetadata import edges as mapped
 
@@ -53,34 +50,20 @@ class _Done(NamedTuple):
 class Lineages:
     """Pushes edges. Not for several threads at once."""
 
-    def __init__(
-        self,
-        db: Database,
-        org: str,
-        client: OpenMetadata,
-        rules: Rules,
-        items: Items,
-        states: EdgeStates,
-        workers: Workers,
-    ) -> None:
-        self._db = db
-        self._org = org
-        self._client = client
-        self._rules = rules
-        self._items = items
+    def __init__(self, at: Workbench, states: EdgeStates) -> None:
+        self._at = at
         self._states = states
-        self._workers = workers
 
     def push(self, items: Sequence[Item]) -> Pushed:
         """Make the edges into datasets and jobs what the store says."""
-        if not self._rules.track_lineage:
+        if not self._at.rules.track_lineage:
             return Pushed([item.linked(Outcome.OFF, "openmetadata.sync.track_lineage is off") for item in items])
         groups: dict[bytes, list[_Work]] = {}
         works = list(self._works(items))
         for work in works:
             groups.setdefault(work.into, []).append(work)
         self._begin(works)
-        done = [one for group in self._workers.map(self._write_all, groups.values(), _not_asked) for one in group]
+        done = [one for group in self._at.workers.map(self._write_all, groups.values(), _not_asked) for one in group]
         return Pushed(
             [one.result for one in done],
             edges=[state for one in done for state in one.written],
@@ -97,19 +80,19 @@ class Lineages:
             if known is None or known.is_between(wanted.source, wanted.into)
         ]
         if begun:
-            with self._db.transaction():
+            with self._at.db.transaction():
                 self._states.write(begun, [])
 
     def plan(self, items: Sequence[Item], made: Mapping[bytes, str]) -> Iterator[Step]:
         """Say what a push would do once there is what is to be made: names by keys."""
-        if not self._rules.track_lineage:
+        if not self._at.rules.track_lineage:
             return
         for work in self._works(items):
             for wanted, known in work.put:
                 action = "change" if known else "create"
                 yield Step(action, "edge", f"{wanted.source.name} -> {wanted.into.name}")
             keys = [work.item.key, *work.missing, *(state.from_key for state in work.gone)]
-            ends = self._items.of("dataset", keys) | self._items.of("job", keys)
+            ends = self._at.items.of("dataset", keys) | self._at.items.of("job", keys)
             names = {key: item.remote.name for key, item in ends.items() if item.remote}
             for state in work.gone:
                 pair = names.get(state.from_key, state.source.id), names.get(state.into_key, state.into.id)
@@ -123,16 +106,16 @@ class Lineages:
 
     def _works(self, items: Sequence[Item]) -> Iterator[_Work]:
         keys = [item.key for item in items]
-        jobs = set(self._items.of("job", keys))
-        stored = read_lineage(self._db, self._org, self._rules.folding, [key for key in keys if key not in jobs])
-        stored |= read_consumption(self._db, self._org, self._rules.folding, jobs)
+        jobs = set(self._at.items.of("job", keys))
+        of = (self._at.db, self._at.org, self._at.rules.folding)
+        stored = read_lineage(*of, [key for key in keys if key not in jobs])
+        stored |= read_consumption(*of, jobs)
         everything = [edge for edges in stored.values() for edge in edges]
         sources = {edge.source for edge in everything if edge.source}
-        ends = Ends(
-            self._db, self._org, self._items, {*sources, *(key for key in keys if stored[key] and key not in jobs)},
-            {*jobs, *(edge.job for edge in everything if edge.job)},
-        )  # fmt: skip
-        names = _Names(self._db, self._org, everything)
+        datasets = {*sources, *(key for key in keys if stored[key] and key not in jobs)}
+        pipelines = {*jobs, *(edge.job for edge in everything if edge.job)}
+        ends = Ends(self._at.db, self._at.org, self._at.items, datasets, pipelines)
+        names = _Names(self._at.db, self._at.org, everything)
         known = self._states.into(keys)
         for item in items:
             yield self._work(item, stored.get(item.key, []), ends, known[item.key], names)
@@ -162,7 +145,7 @@ class Lineages:
 
     def _wanted(self, into_key: bytes, from_key: bytes, edge: StoredEdge, ends: Ends, names: "_Names") -> WantedEdge:
         source, into = ends.end(from_key), ends.end(into_key)
-        lines = edge.lines if self._rules.track_column_lineage else ()
+        lines = edge.lines if self._at.rules.track_column_lineage else ()
         told = mapped.details(source, into, lines)
         pipeline = ends.remote(edge.job) if edge.job and edge.source else None
         also = f"Also made by {', '.join(names.jobs(edge.also))}" if edge.also else None
@@ -180,21 +163,21 @@ class Lineages:
 
     def _write(self, work: _Work) -> _Done:
         """Write the edges into one target, as far as it goes."""
-        if self._workers.away is not None and (work.put or work.gone):
-            return _stopped(work, self._workers.away, [], [])
+        if self._at.workers.away is not None and (work.put or work.gone):
+            return _stopped(work, self._at.workers.away, [], [])
         written: list[EdgeState] = []
         removed: list[EdgeState] = []
         notes = list(work.notes)
         try:
             for wanted, known in work.put:
-                done = write_edge(self._client, wanted, known)
+                done = write_edge(self._at.client, wanted, known)
                 written.append(done.state)
                 notes += [note for note in done.notes if note not in notes]
             for state in work.gone:
-                remove_edge(self._client, state)
+                remove_edge(self._at.client, state)
                 removed.append(state)
         except LineageBridgeError as error:
-            return _stopped(work, self._workers.failed(error), written, removed)
+            return _stopped(work, self._at.workers.failed(error), written, removed)
         return _Done(_settled(work, notes), written, removed, [])
 
 

@@ -89,9 +89,9 @@ class OpenMetadataTarget:
         self.settings = TargetSettings(client.url, fingerprint(repr(asked)).hex())
         directory = Directory(client, self._pool, rules.layout.service, clock)
         self._entities = Entities(client, directory, rules, items, self._workers, clock)
-        self._comparison = Comparison(db, org, client, directory, rules, items, self._states, self._pool)
         at = Workbench(db, org, client, rules, items, self._workers)
-        self._lineages = Lineages(db, org, client, rules, items, self._states, self._workers)
+        self._comparison = Comparison(at, directory, self._states, self._pool)
+        self._lineages = Lineages(at, self._states)
         self._runs = Runs(at)
         self._pushers = {
             "lineage": self._lineages.push,
