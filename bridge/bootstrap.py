@@ -219,7 +219,8 @@ def layout_of(settings: OpenMetadataSettings) -> Layout:
 
 def folding_rule(settings: Settings) -> FoldingRule:
     """Give the rule by which the settings fold actions."""
-    return FoldingRule(settings.folding.job, settings.folding.step)
+    folding = settings.folding
+    return FoldingRule(folding.job, folding.step, folding.retire_after_runs)
 
 
 def make_view(settings: Settings, db: Database) -> View:

@@ -100,10 +100,11 @@ class IdentitySettings(Section):
 
 
 class FoldingSettings(Section):
-    """How the actions of a Spark application are shown as one job."""
+    """How the actions of a Spark application are shown as one job, and when what it no longer does is gone."""
 
     job: Literal["parent", "application"] = "parent"
     step: Literal["effect", "listener"] = "effect"
+    retire_after_runs: int = Field(default=40, ge=0, le=10_000)
 
 
 class LegacySettings(Section):

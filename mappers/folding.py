@@ -19,6 +19,8 @@ class FoldingRule(NamedTuple):
 
     job: Literal["parent", "application"] = "parent"
     step: Literal["effect", "listener"] = "effect"
+    #: After how many complete runs without it an edge is gone; 0 for never.
+    retire_after: int = 0
 
 
 class Lineage(NamedTuple):

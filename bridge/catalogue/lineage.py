@@ -46,6 +46,8 @@ class EdgeAnswer(msgspec.Struct, frozen=True):
     run_id: str | None = None
     source_version: str | None = None
     target_version: str | None = None
+    #: Whether it is gone: its job ran often enough since, and showed it no more.
+    retired: bool = False
 
 
 class HopAnswer(msgspec.Struct, frozen=True):
@@ -88,13 +90,16 @@ class Lineage(AboutDataset[LineageAnswer], frozen=True, kw_only=True):
     ] = "job"
     as_of: AsOf = None
     columns: Annotated[bool, msgspec.Meta(description="Also which column is made of which.")] = False
+    retired: Annotated[
+        bool, msgspec.Meta(description="Also edges that the last complete runs of their jobs no longer showed.")
+    ] = False
     most: Most = MOST_EDGES
 
     def answered(self, view: View) -> LineageAnswer:
         """Walk."""
         start = self.dataset(view)
         until = _micros(self.as_of)
-        graph = view.graph(self.granularity, until)
+        graph = view.graph(self.granularity, until, retired=self.retired)
         walks = [walk(graph, start, way, self.depth, self.most) for way in _WAYS[self.direction]]
         edges = list(dict.fromkeys(edge for found in walks for edge in found.edges))
         pairs = {(edge.source, edge.target) for edge in edges if edge.source}
@@ -150,6 +155,7 @@ def _edges(graph: Graph, edges: Sequence[Edge], versions: RunVersions) -> list[E
             edge.run_uuid,
             versions.read(edge),
             versions.written(edge),
+            edge.retired,
         )
         for edge in edges
     ]

@@ -28,9 +28,9 @@ class View(NamedTuple):
     org: str
     rule: FoldingRule
 
-    def graph(self, granularity: Granularity = "job", until: int = EVER) -> Graph:
-        """Look at the lineage graph."""
-        return Graph(self.db, self.org, granularity, self.rule, until)
+    def graph(self, granularity: Granularity = "job", until: int = EVER, *, retired: bool = False) -> Graph:
+        """Look at the lineage graph; at what is gone as well, where that is asked for."""
+        return Graph(self.db, self.org, granularity, self.rule, until, retired=retired)
 
 
 class Question(msgspec.Struct, Generic[A], frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -54,6 +54,9 @@ def lineage(
         datetime | None, typer.Option(help="Only what runs said that had begun by then (UTC).", metavar="TIME")
     ] = None,
     columns: Annotated[bool, typer.Option("--columns", help="Show which column is made of which.")] = False,
+    retired: Annotated[
+        bool, typer.Option("--retired", help="Also what the last complete runs of its job no longer showed.")
+    ] = False,
     column: Annotated[
         str | None, typer.Option(help="Follow this column alone, hop by hop.", metavar="COLUMN")
     ] = None,
@@ -78,7 +81,7 @@ def lineage(
     found = asked.ask(
         Lineage(
             **of, direction=direction.value, depth=depth, granularity=granularity.value, as_of=as_of, columns=columns,
-            most=most,
+            retired=retired, most=most,
         )
     )  # fmt: skip
     print_answer(found, _drawn(found, direction, output, columns=columns), as_json=output is Form.json)

@@ -59,7 +59,8 @@ def _line(edge: "EdgeAnswer", direction: "Direction") -> str:
         how = "renamed"
     else:
         step = f" / {edge.step}" if edge.step else ""
-        how = f"{edge.job.namespace} {edge.job.name}{step}{_run(edge)}, {edge.evidence}"
+        said = f"{edge.evidence}, retired" if edge.retired else edge.evidence
+        how = f"{edge.job.namespace} {edge.job.name}{step}{_run(edge)}, {said}"
     other = _other(edge, direction)
     what = _dataset(other) if other is not None else "no known source"
     return f"{arrow} {what}   [{escape(how)}]"

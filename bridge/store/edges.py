@@ -79,14 +79,16 @@ JOIN lineage_edge e ON e.org_id = i.org_id AND e.source_id = j.job_id AND e.job_
 JOIN ol_dataset t ON t.org_id = e.org_id AND t.dataset_id = e.target_id
 """,
 }
+_BEGAN = "max(coalesce(r.started_at, r.created_at))"
 _COLUMNS = f"""
-SELECT DISTINCT t.class_id, l.job_id, j.integration, j.job_type, {{above}}, l.columns_set
+SELECT t.class_id, l.job_id, j.integration, j.job_type, {{above}}, {_BEGAN}, l.columns_set
 FROM ol_dataset t
 JOIN run_lineage l ON l.org_id = t.org_id AND l.target_id = t.dataset_id
 LEFT JOIN ol_job j ON j.org_id = l.org_id AND j.job_id = l.job_id
 {_ABOVE.format(of="l")}
 WHERE t.org_id = ?1 AND {{end}} {{{{among}}}} AND r.created_at <= ?2
   AND NOT l.explicit AND NOT r.explicit AND l.columns_set IS NOT NULL
+GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, l.columns_set
 """
 _COLUMN_PAIRS = """
 SELECT e.target_id, e.source_id FROM ol_dataset s
@@ -126,6 +128,8 @@ class Found(NamedTuple):
     root: bytes | None
     source: bytes | None
     evidence: Evidence
+    #: When the newest run began that shows it; for ever where no run needs to.
+    seen: int
 
 
 class Edges:
@@ -168,9 +172,9 @@ class Edges:
         sources = {
             set_id: {source_of[line] for line in split_ids(members) if line in source_of} for set_id, members in sets
         }
-        for row in stated:
-            for source in sources[row[-1]]:
-                yield Found._make((*row[:-1], source, "column"))
+        for *row, seen, set_id in stated:
+            for source in sources[set_id]:
+                yield Found._make((*row, source, "column", seen))
 
 
 @cache
@@ -187,24 +191,26 @@ def _stated_sql(above: str, side: _Side) -> str:
         above=_ABOVE.format(of="o"), shown=_SHOWN.format(side="i", table="ol_run_input")
     )
     return f"""
-SELECT DISTINCT t.class_id, o.job_id, {kind}, {above}, s.class_id, 'inferred'
+SELECT t.class_id, o.job_id, {kind}, {above}, s.class_id, 'inferred', {_BEGAN}
 {inferred} {within} AND r.created_at <= ?2 AND o.dropped_at IS NULL AND NOT r.explicit
   AND {_SHOWN.format(side="o", table="ol_run_output")}
+GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
 UNION ALL
-SELECT DISTINCT t.class_id, l.job_id, {kind}, {above}, s.class_id, 'explicit'
+SELECT t.class_id, l.job_id, {kind}, {above}, s.class_id, 'explicit', {_BEGAN}
 {_BETWEEN[side].format(table="lineage_edge")} {of_job}
 JOIN run_lineage l ON l.org_id = e.org_id AND l.job_id = e.job_id AND l.target_id = e.target_id AND l.explicit
 {_ABOVE.format(of="l")} {edge} AND e.evidence = 'explicit' AND e.source_type = 'dataset' AND r.created_at <= ?2
+GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
 UNION ALL
-SELECT DISTINCT t.class_id, j.job_id, {kind}, {of_nobody}, s.class_id, 'declared'
+SELECT DISTINCT t.class_id, j.job_id, {kind}, {of_nobody}, s.class_id, 'declared', {EVER}
 {_BETWEEN[side].format(table="lineage_edge")} {of_job} {edge} AND e.evidence = 'declared' AND e.first_seen <= ?2
   AND (e.declared_io = j.declared_io
     OR e.declared_lineage = coalesce(j.declared_lineage, CASE WHEN j.job_id IS NULL THEN t.declared_lineage END))
 UNION ALL
-SELECT DISTINCT t.class_id, j.job_id, {kind}, {of_nobody}, s.class_id, 'declared'
+SELECT DISTINCT t.class_id, j.job_id, {kind}, {of_nobody}, s.class_id, 'declared', {EVER}
 {_DECLARED_IO[side]} {within} AND e.first_seen <= ?2
   AND e.edge_role = 'PRODUCES' AND e.evidence = 'declared' AND e.declared_io = j.declared_io
 UNION ALL
-SELECT DISTINCT t.class_id, {nobody}, NULL, NULL, {of_nobody}, s.class_id, 'explicit'
+SELECT DISTINCT t.class_id, {nobody}, NULL, NULL, {of_nobody}, s.class_id, 'explicit', {EVER}
 {_BETWEEN[side].format(table="dataset_succession")} {within} AND e.renamed_at <= ?2
 """

@@ -9,6 +9,7 @@ from typing import NamedTuple, get_args
 
 from bridge.store.database import Database
 from bridge.store.edges import EVER, Edges, Evidence, Found
+from bridge.store.retirement import Retirement
 from mappers.folding import FoldingRule, Granularity, Lineage, folded_job, is_action, step_name
 from mappers.openlineage.statements import name_dataset
 
@@ -37,6 +38,8 @@ class Edge(NamedTuple):
     step: str
     evidence: Evidence
     run_uuid: str | None = None
+    #: Whether it is gone: its job ran often since, and showed it no more.
+    retired: bool = False
 
 
 class Named(NamedTuple):
@@ -56,11 +59,15 @@ class Graph:
         granularity: Granularity = "job",
         rule: FoldingRule = FoldingRule(),  # noqa: B008 - an immutable tuple
         until: int = EVER,
+        *,
+        retired: bool = False,
     ) -> None:
         self._db = db
         self._org = org
         self._granularity = granularity
         self._rule = rule
+        self._retirement = Retirement(db, org, rule, until)
+        self._retired = retired
         self._edges = Edges(db, org, by_run=granularity == "run", until=until)
         self._names: dict[bytes, Named] = {}
 
@@ -107,7 +114,16 @@ class Graph:
         return self._folded(list(self._edges.out_of(datasets)))
 
     def _folded(self, found: list[Found]) -> set[Edge]:
+        """Fold what stands, and, where it is asked for, what is gone and not asserted by anything that stands."""
         self._learn(found)
+        standing = found if self._granularity == "run" else self._retirement.standing(found)
+        best = self._best(standing)
+        if self._retired and len(standing) < len(found):
+            best = {key: edge._replace(retired=True) for key, edge in self._best(found).items()} | best
+        return _without_redundant_unknowns(set(best.values()))
+
+    def _best(self, found: list[Found]) -> dict[tuple[object, ...], Edge]:
+        """Keep the strongest evidence of each edge."""
         best: dict[tuple[object, ...], Edge] = {}
         for one in found:
             edge = self._fold(one)
@@ -115,7 +131,7 @@ class Graph:
             known = best.get(key)
             if known is None or _EVIDENCE.index(edge.evidence) < _EVIDENCE.index(known.evidence):
                 best[key] = edge
-        return _without_redundant_unknowns(set(best.values()))
+        return best
 
     def _learn(self, found: list[Found]) -> None:
         """Look up at once the names by which steps are called."""

@@ -4,10 +4,11 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple, get_args
 
 from bridge.store.database import Database
-from bridge.store.edges import STANDS, Edges, Evidence, Found
+from bridge.store.edges import EVER, STANDS, Edges, Evidence, Found
 from bridge.store.folds import fold_jobs
+from bridge.store.retirement import Retirement, shown_job
 from bridge.sync.jobs import facet_texts
-from mappers.folding import FoldingRule, Lineage, folded_job, is_action
+from mappers.folding import FoldingRule
 from mappers.openmetadata.edges import ColumnLine
 
 _EVIDENCE = get_args(Evidence)
@@ -23,10 +24,12 @@ _BENEATH = """
 SELECT source_id, target_id FROM lineage_edge WHERE org_id = ?1 AND source_id {among} AND edge_role = 'PARENT'
 """
 _READ = f"""
-SELECT DISTINCT d.class_id, e.target_id FROM lineage_edge e
+SELECT d.class_id, e.target_id, max(CASE WHEN e.evidence = 'declared' THEN {EVER} ELSE e.last_seen END)
+FROM lineage_edge e
 JOIN ol_dataset d ON d.org_id = e.org_id AND d.dataset_id = e.source_id
 JOIN ol_job j ON j.org_id = e.org_id AND j.job_id = e.job_id
 WHERE e.org_id = ?1 AND e.target_id {{among}} AND e.edge_role = 'CONSUMES' AND e.source_type = 'dataset' AND {STANDS}
+GROUP BY d.class_id, e.target_id
 """
 _WRITES = """
 SELECT DISTINCT source_id FROM lineage_edge
@@ -60,7 +63,8 @@ def read_lineage(
 ) -> dict[bytes, list[StoredEdge]]:
     """Read what leads into datasets, given by their classes."""
     said: dict[tuple[bytes, bytes | None], set[_Said]] = {}
-    for found in Edges(db, org).into(sorted(set(targets))):
+    standing = Retirement(db, org, rule).standing(list(Edges(db, org).into(sorted(set(targets)))))
+    for found in standing:
         said.setdefault((found.target, found.source), set()).add(_said(found, rule))
     lines: dict[tuple[bytes, bytes], list[ColumnLine]] = {}
     for source, target, *line in db.among(_LINES, sorted(set(targets)), org):
@@ -79,11 +83,7 @@ def read_lineage(
 
 def _said(found: Found, rule: FoldingRule) -> _Said:
     strength = _EVIDENCE.index(found.evidence)
-    if found.leaf is None:
-        return _Said(strength, None, None)
-    action = is_action(found.integration, found.job_type)
-    above = Lineage(found.leaf, action, found.parent, found.grandparent, found.root)
-    return _Said(strength, folded_job(above, "job", rule), found.leaf)
+    return _Said(strength, shown_job(found, rule), found.leaf)
 
 
 def _edge(source: bytes, words: set[_Said], sql: dict[bytes, str], lines: list[ColumnLine]) -> StoredEdge:
@@ -106,15 +106,18 @@ def read_consumption(
     leaves = read_leaves(db, org, rule, jobs)
     everything = sorted({leaf for found in leaves.values() for leaf in found})
     writing = {job for (job,) in db.among(_WRITES, everything, org)}
-    reads: dict[bytes, set[bytes]] = {}
-    for dataset, job in db.among(_READ, everything, org):
-        reads.setdefault(job, set()).add(dataset)
+    reads: dict[bytes, list[tuple[bytes, int]]] = {}
+    for dataset, job, seen in db.among(_READ, everything, org):
+        reads.setdefault(job, []).append((dataset, seen))
+    found = {job: [one for leaf in of - writing for one in reads.get(leaf, ())] for job, of in leaves.items()}
+    oldest = {job: min(seen for _, seen in read) for job, read in found.items() if read}
+    limits = Retirement(db, org, rule).limits(oldest)
     return {
         job: [
             StoredEdge(dataset, None, "inferred")
-            for dataset in sorted(set().union(*(reads.get(leaf, set()) for leaf in found - writing)))
+            for dataset in sorted({dataset for dataset, seen in read if seen >= limits.get(job, 0)})
         ]
-        for job, found in leaves.items()
+        for job, read in found.items()
     }
 
 

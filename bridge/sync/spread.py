@@ -6,6 +6,7 @@ from typing import NamedTuple
 from bridge.store.database import Database
 from bridge.store.marks import is_enabled
 from bridge.sync.checks import checks_of_jobs
+from bridge.sync.expiry import expired_runs
 from bridge.sync.item import Outcome
 from bridge.sync.items import Items
 from bridge.sync.jobs import facet_texts
@@ -106,24 +107,34 @@ class Spreader:
 
     def _found(self, of: dict[str, set[bytes]]) -> tuple[set[tuple[str, bytes]], dict[bytes, bytes]]:
         runs = of.get("run", set())
-        children = self._among(_CHILD_RUNS, of.get("children", set()))
-        into = self._among(_OUTPUTS, runs | children) | self._among(_SHOWN, runs | children)
+        told, of_jobs = self._told(runs)
+        expired = expired_runs(self._db, self._org, self._folding, of_jobs)
+        within = runs | expired | self._among(_CHILD_RUNS, of.get("children", set()))
+        into = self._among(_OUTPUTS, within) | self._among(_SHOWN, within)
         folds, moved = self._folds(of.get("job", set()))
         into |= self._among(_PRODUCED, moved) | self._among(_SPOKEN_OF, moved)
         touched = _Touched(
             into | of.get("dataset", set()), self._among(_INPUTS, runs), set(folds) | self._above(set(folds))
         )
         as_they_are = {(kind, key) for kind in _AS_THEY_ARE for key in of.get(kind, ())}
-        return self._items_of(touched) | self._runs(runs) | as_they_are, folds
+        readers = self._readers(of_jobs)
+        return self._items_of(touched) | told | readers | as_they_are, folds
 
-    def _runs(self, runs: set[bytes]) -> set[tuple[str, bytes]]:
-        """Find the runs that these are told as; and those that were told, and may be told as others now."""
+    def _readers(self, jobs: Collection[bytes]) -> set[tuple[str, bytes]]:
+        """Find the jobs into which lineage leads that their newest runs may not show any more."""
+        return {("lineage", job) for job in self._items.of("lineage", jobs)} if self._folding.retire_after else set()
+
+    def _told(self, runs: set[bytes]) -> tuple[set[tuple[str, bytes]], list[bytes]]:
+        """Find the runs that these are told as, and those that were told, and may be told as others now.
+
+        Gives the jobs as well, each once for each of its runs.
+        """
         if not runs:
-            return set()
+            return set(), []
         places = ShownRuns(self._db, self._org, self._folding, runs)
-        shown = {place[0] for run in runs if (place := places.shown(run))}
+        shown = {place for run in runs if (place := places.shown(run))}
         told = self._items.of("run", runs | self._among(_CHILD_RUNS, runs))
-        return {("run", run) for run in shown | told.keys()}
+        return {("run", run) for run in {run for run, _ in shown} | told.keys()}, [job for _, job in shown]
 
     def _items_of(self, touched: _Touched) -> set[tuple[str, bytes]]:
         class_of = dict(self._db.among(_CLASSES, sorted(touched.into | touched.datasets), self._org))
