@@ -57,10 +57,7 @@ WHERE org_id = ?1 AND target = ?2 AND kind = 'run' AND remote_id > ?3 AND remote
 _LISTED = f"""
 SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND outcome = ?3 ORDER BY settled_at, kind, key
 """
-_WAITING = f"""
-SELECT key FROM sync_item
-WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled >= marked AND outcome = '{Outcome.WAITING}'
-"""
+_BEGINNING = "SELECT key FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key >= ?4 AND key < ?5"
 _LINKED = """
 SELECT remote_type, remote_id, remote_name, key FROM sync_item
 WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled >= marked AND remote_id IS NOT NULL
@@ -104,6 +101,8 @@ UPDATE sync_item SET outcome = '{Outcome.DROPPED}' WHERE org_id = ?1 AND target 
   AND outcome = '{Outcome.DEAD}'
 """
 _WORDS_CHARACTERS = 2_000
+#: What no id comes after.
+_AFTER_ANY = b"\xff" * 17
 #: How many items are written in one transaction: who writes events waits no longer than for so many.
 AT_ONCE = 200
 
@@ -162,9 +161,13 @@ class Items:
         """List the items that ended so, the oldest first."""
         return [_item(row) for row in self._db.rows(_LISTED, self._org, self._target, outcome)]
 
-    def waiting(self, kind: str) -> set[bytes]:
-        """List the items of a kind that wait for something else to be there."""
-        return {bytes(key) for (key,) in self._db.rows(_WAITING, self._org, self._target, kind)}
+    def beginning(self, kind: str, ids: Collection[bytes]) -> set[bytes]:
+        """List the items of a kind whose keys are several ids, the first of which is one of these."""
+        found: set[bytes] = set()
+        for id_ in ids:
+            rows = self._db.rows(_BEGINNING, self._org, self._target, kind, id_, id_ + _AFTER_ANY)
+            found.update(bytes(key) for (key,) in rows)
+        return found
 
     def linked(self, kind: str) -> list[tuple[Remote, bytes]]:
         """List what items of a kind that are not waiting are in the target, in the order of the names there."""

@@ -72,7 +72,7 @@ def test_json_is_a_contract(ask: Ask) -> None:
         "edges": [
             {
                 "source": a, "target": b, "job": first, "step": None,
-                "evidence": "column", "run_id": make.run_uuid(1), "source_version": None, "target_version": make.run_uuid(1),
+                "evidence": "column", "run_id": make.run_uuid(1), "source_version": None, "target_version": make.run_uuid(1), "retired": False,
             }
         ],
         "columns": [

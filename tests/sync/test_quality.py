@@ -7,7 +7,7 @@ import pytest
 from bridge.sync.item import Outcome
 from bridge.sync.openmetadata.rules import Rules
 from mappers.openmetadata.places import Layout
-from tests.factories import dataset, dataset_event, facet, run_event, schema
+from tests.factories import dataset, dataset_event, facet, run_event, schema, symlinks
 from tests.standins.openmetadata import Fault, error, reset
 from tests.sync.person import Person
 from tests.sync.synced import LAYOUT, Synced
@@ -214,3 +214,27 @@ def test_two_names_of_one_table_keep_both_results_when_it_is_made_anew() -> None
             )
             synced.compare()
             assert len(results(synced, "warehouse.d.s.b.rows")) == 2
+
+
+def test_figures_are_told_again_of_a_table_that_was_made_anew() -> None:
+    with Synced() as synced:
+        synced.apply(checked(0), checked(5, 2)).converge()
+        person = Person(synced.standin)
+        person.ask("DELETE", f"tables/{person.find('table', T).id}?hardDelete=true&recursive=true")
+        assert profiles(synced) == []
+        synced.apply(checked(9, 3))
+        synced.queue.retry(
+            [("dataset", item.key) for item in synced.items_by(Outcome.PUSHED) if item.kind == "dataset"]
+        )
+        synced.converge()
+        assert len(profiles(synced)) == 3
+        assert synced.quiet() == {}
+
+
+def test_figures_of_datasets_that_become_one_are_told_of_it() -> None:
+    with Synced() as synced:
+        synced.apply(checked(0), checked(5, 2, name="other")).converge()
+        assert len(profiles(synced)) == 1
+        synced.apply(dataset_event(9, dataset("other", symlinks=symlinks("t")))).converge()
+        assert len(profiles(synced)) == 2
+        assert len(results(synced)) == 2

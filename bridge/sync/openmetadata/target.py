@@ -43,7 +43,6 @@ JOIN lineage_edge e ON e.org_id = d.org_id AND e.source_id = d.dataset_id AND e.
 WHERE d.org_id = ?1 AND d.class_id {among}
 """
 _MEMBERS = "SELECT dataset_id FROM ol_dataset WHERE org_id = ?1 AND class_id {among}"
-_ID_BYTES = 16
 _USED = (
     "SELECT run_id FROM ol_run_output WHERE org_id = ?1 AND dataset_id {among}",
     "SELECT run_id FROM ol_run_input WHERE org_id = ?1 AND dataset_id {among}",
@@ -167,14 +166,21 @@ class OpenMetadataTarget:
             for shown in fold_jobs(self._db, self._org, self._rules.folding, jobs).values():
                 readers |= shown
         followed = {("lineage", key) for key in moved | readers | self._states.targets_of(moved)}
-        return followed | (self._told_as(moved) if kind == "job" else self._checked(moved))
+        if kind == "job":
+            return followed | self._told_as(moved)
+        others = {one.item.key for one in results if isinstance(one, Settled) and one.item.remote != one.remote}
+        return followed | self._checked(moved, others)
 
-    def _checked(self, datasets: set[bytes]) -> set[tuple[str, bytes]]:
-        """Find the checks of datasets that have become other tables, and what they ended as."""
+    def _checked(self, datasets: set[bytes], others: set[bytes]) -> set[tuple[str, bytes]]:
+        """Find the checks of datasets that are tables with other columns now, and how they ended.
+
+        Of those that have become other tables, or gave way to another one, the figures too: they are told anew.
+        """
         checks = set(self._items.of("check", checks_of(self._db, self._org, datasets)))
         results = self._items.of("result", results_of(self._db, self._org, checks))
         members = {member for (member,) in self._db.among(_MEMBERS, sorted(datasets), self._org)}
-        profiles = {key for key in self._items.waiting("profile") if key[:_ID_BYTES] in members} if members else set()
+        within = {member for (member,) in self._db.among(_MEMBERS, sorted(others), self._org)} | others
+        profiles = self._items.beginning("profile", within)
         followed = {"check": checks, "result": set(results), "profile": profiles, "run": self._that_used(members)}
         return {(kind, key) for kind, keys in followed.items() for key in keys}
 
