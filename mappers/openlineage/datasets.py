@@ -18,7 +18,7 @@ from mappers.openlineage.explicit import Asserter, DeclaredBy, state_dataset_lin
 from mappers.openlineage.listener import repair_symlink
 from mappers.openlineage.parts import DatasetPart, FacetPart, understand
 from mappers.openlineage.place import Place, Side
-from mappers.openlineage.quality import state_assertions
+from mappers.openlineage.quality import state_assertions, state_expectations
 from mappers.openlineage.registrations import state_registration
 from mappers.openlineage.schemas import state_schema
 from mappers.openlineage.statements import Named, Statements, name_dataset
@@ -184,3 +184,6 @@ def _state_quality(say: Statements, part: DatasetPart, named: Named, place: Plac
         assertions = understand(facets.get("dataQualityAssertions"), f.Assertions, say.notes)
         if assertions:
             state_assertions(say, assertions, named.id, place.run, version)
+    expectations = understand(part.facets.get("lineageBridge_expectations"), f.Expectations, say.notes)
+    if expectations:
+        state_expectations(say, expectations, named.id)

@@ -102,6 +102,7 @@ class SchemaField(Struct):
     description: str | None = None
     ordinal_position: int | None = None
     fields: list["SchemaField"] | None = None
+    nullable: bool | None = None
 
 
 class Schema(Struct):
@@ -267,6 +268,21 @@ class Assertions(Struct):
     assertions: list[Assertion]
 
 
+class Expectation(Struct):
+    """A check that somebody wants to be made of a dataset; what else it says is what it expects."""
+
+    name: str
+    check: str
+    column: str | None = None
+    expected: dict[str, Any] = field(default_factory=dict)
+
+
+class Expectations(Struct):
+    """The checks that somebody wants to be made of a dataset."""
+
+    checks: list[Expectation]
+
+
 class Test(Struct):
     """The outcome of one test of a run."""
 
@@ -310,4 +326,5 @@ SHAPES: dict[str, type[Struct]] = {
     "lineageBridge_path": Path,
     "lineageBridge_boxes": Boxes,
     "lineageBridge_registration": Registration,
+    "lineageBridge_expectations": Expectations,
 }

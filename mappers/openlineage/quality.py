@@ -6,7 +6,8 @@ import msgspec
 
 from mappers.canonical.facts import QualityCheck, QualityResult
 from mappers.canonical.identity import NOBODY, digest, joined_id, named_id
-from mappers.openlineage.facets import Assertion, Assertions, Test, Tests
+from mappers.canonical.order import Rank
+from mappers.openlineage.facets import Assertion, Assertions, Expectations, Test, Tests
 from mappers.openlineage.parts import canonical_json
 from mappers.openlineage.statements import Statements
 
@@ -17,7 +18,7 @@ def state_assertions(say: Statements, facet: Assertions, dataset: bytes, run: by
     """State the outcome of every assertion about a dataset."""
     for item in facet.assertions:
         name = item.name or item.assertion
-        check = named_id("check", dataset.hex(), item.assertion, item.name or "", item.column or "")
+        check = assertion_id(dataset, item.assertion, item.name, item.column)
         status = "PASS" if item.success else _failed(item.severity)
         say.rows.append(
             QualityCheck(
@@ -32,6 +33,16 @@ def state_assertions(say: Statements, facet: Assertions, dataset: bytes, run: by
             )
         )
         _result(say, check, run, version, status, item)
+
+
+def state_expectations(say: Statements, facet: Expectations, dataset: bytes) -> None:
+    """State the checks that a steward wants: each is the one of which runs tell how it ended."""
+    for item in facet.checks:
+        expected = canonical_json(item.expected).decode() if item.expected else None
+        definition = say.order(Rank.STEWARD, digest(f"{item.check}\0{expected}".encode())), item.check, expected
+        check = assertion_id(dataset, item.check, item.name, item.column)
+        column = item.column or ""
+        say.rows.append(QualityCheck(say.org, check, dataset, None, item.name, column, say.micros, *definition))
 
 
 def state_tests(say: Statements, facet: Tests, job: bytes, run: bytes) -> None:
@@ -50,6 +61,11 @@ def state_tests(say: Statements, facet: Tests, job: bytes, run: bytes) -> None:
             )
         )
         _result(say, check, run, None, status, item)
+
+
+def assertion_id(dataset: bytes, assertion: str, name: str | None, column: str | None) -> bytes:
+    """Identify a check of a dataset by what tells it from others."""
+    return named_id("check", dataset.hex(), assertion, name or "", column or "")
 
 
 def _failed(severity: str | None) -> str:

@@ -73,8 +73,9 @@ def _read_schema(facet: Schema) -> _Schema | None:
 
 
 def _column_shape(column: SchemaField) -> list[object]:
-    """Give what makes a schema another schema: names, types, nesting."""
-    return [column.name, column.type, [_column_shape(inner) for inner in column.fields or ()]]
+    """Give what makes a schema another schema: names, types, nesting, and whether nothing may stand there."""
+    shape: list[object] = [column.name, column.type, [_column_shape(inner) for inner in column.fields or ()]]
+    return shape if column.nullable is None else [*shape, column.nullable]
 
 
 def _column_rows(columns: list[SchemaField], prefix: str, depth: int) -> list[dict[str, object]]:
@@ -85,7 +86,8 @@ def _column_rows(columns: list[SchemaField], prefix: str, depth: int) -> list[di
             "type": column.type,
             "ordinal": column.ordinal_position or number,
         }
-        rows.append(row | {"description": column.description or None, "depth": depth or None})
+        more = {"description": column.description or None, "depth": depth or None, "nullable": column.nullable}
+        rows.append(row | more)
         if column.fields:
             # Bounded, because every column inside repeats it: a body of megabytes must not become one of gigabytes.
             rows.extend(_column_rows(column.fields, f"{bounded(prefix + column.name)}.", depth + 1))
