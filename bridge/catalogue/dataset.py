@@ -10,7 +10,7 @@ from bridge.catalogue.things import AboutDataset, Thing, thing, write_id
 from bridge.catalogue.version import Version, newest_versions
 from bridge.store.graph import Named
 from bridge.store.owners import owners_of
-from bridge.store.promises import promises_of
+from bridge.store.said import promises_of
 from mappers.canonical.identity import NOBODY
 
 _DATASET = """

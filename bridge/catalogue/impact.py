@@ -11,7 +11,7 @@ from bridge.catalogue.things import AboutDataset, Thing, write_id
 from bridge.store.graph import Named
 from bridge.store.limits import MOST_EDGES
 from bridge.store.owners import owners_of
-from bridge.store.promises import promises_of
+from bridge.store.said import promises_of
 from bridge.store.walk import Cut, walk
 
 

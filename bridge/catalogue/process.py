@@ -10,7 +10,7 @@ from bridge.catalogue.question import View
 from bridge.catalogue.things import AboutProcess, Thing, thing, write_id
 from bridge.store.graph import Named
 from bridge.store.owners import owners_of
-from bridge.store.promises import promises_of
+from bridge.store.said import promises_of
 from bridge.store.runs import newest_runs
 from mappers.canonical.identity import NOBODY
 

@@ -5,6 +5,8 @@ them, so that `array<string>` loses its inside. A text that is escaped before it
 whole, and is equal to what is read back.
 """
 
+import html
+
 _ESCAPED = {
     "&": "&amp;",
     "<": "&lt;",
@@ -26,3 +28,8 @@ def as_stored(description: str) -> str:
     """Write a text as the server would store it: sent like this it stays as it is."""
     escaped = description.translate(_TABLE).replace(_BRACES, _STORED_BRACES).strip()
     return "".join(char if ord(char) <= _LAST_OF_BMP else f"&#x{ord(char):x};" for char in escaped)
+
+
+def as_written(stored: str) -> str:
+    """Write a text that the server stores as somebody would have written it."""
+    return html.unescape(stored.replace(_STORED_BRACES, _BRACES))

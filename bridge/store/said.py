@@ -1,4 +1,4 @@
-"""What people promise of datasets and jobs: the content of their `lineageBridge_sla` facets."""
+"""What people say of datasets and jobs: the content of `lineageBridge_*` facets, by the classes of datasets."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,11 +8,13 @@ import msgspec
 from bridge.store.database import Database
 from mappers.canonical.identity import NOBODY
 
-_NAME = "lineageBridge_sla"
-_PROMISED = """
+SLA, GOVERNANCE, CONTRACT = "lineageBridge_sla", "lineageBridge_governance", "lineageBridge_contract"
+_SAID = """
 SELECT d.class_id, f.facet_order, f.body FROM ol_dataset d
 JOIN facet f ON f.org_id = d.org_id AND f.owner_id = d.dataset_id AND f.about_id = ?2 AND f.name = ?3
 WHERE d.org_id = ?1 AND d.class_id {among} AND f.body IS NOT NULL
+"""
+_SAID_OF_JOBS = """
 UNION ALL
 SELECT j.job_id, f.facet_order, f.body FROM ol_job j
 JOIN facet f ON f.org_id = j.org_id AND f.owner_id = j.job_id AND f.about_id = ?2 AND f.name = ?3
@@ -23,7 +25,16 @@ _decoder: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, 
 
 def promises_of(db: Database, org: str, ends: Iterable[bytes]) -> dict[bytes, dict[str, Any]]:
     """Give what is promised of datasets, given by their classes, and of jobs; the newest word counts."""
+    return _newest(db.among(_SAID + _SAID_OF_JOBS, sorted(ends), org, NOBODY, SLA))
+
+
+def said_of(db: Database, org: str, classes: Iterable[bytes], facet: str) -> dict[bytes, dict[str, Any]]:
+    """Give what a facet says of datasets, given by their classes; the newest word counts."""
+    return _newest(db.among(_SAID, sorted(classes), org, NOBODY, facet))
+
+
+def _newest(rows: Iterable[tuple[Any, ...]]) -> dict[bytes, dict[str, Any]]:
     found: dict[bytes, dict[str, Any]] = {}
-    for end, _, body in sorted(db.among(_PROMISED, sorted(ends), org, NOBODY, _NAME), key=lambda row: row[1]):
+    for end, _, body in sorted(rows, key=lambda row: row[1]):
         found[end] = {key: value for key, value in _decoder.decode(body).items() if not key.startswith("_")}
     return found

@@ -1,0 +1,1 @@
+"""What stewards write down of data, and how it is brought together with what others wrote elsewhere."""

@@ -1,0 +1,167 @@
+"""The patch that makes an entity say what shall govern it, and leaves all else as others wrote it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mappers.governance.merge import Fields, Path, Value
+from mappers.openmetadata.governance import (
+    CERTIFICATION,
+    COLUMNS,
+    CUSTOM,
+    DESCRIPTION,
+    DISPLAY_NAME,
+    DOMAIN,
+    OWNERS,
+    PRODUCTS,
+    RETENTION,
+    TAGS,
+    TERMS,
+    TIER,
+    TIER_LABELS,
+    as_found,
+)
+from mappers.openmetadata.text import as_stored
+
+Body = dict[str, Any]
+
+
+class References(NamedTuple):
+    """The ids of what an entity refers to: of owners, domains and data products, as they are named in fields."""
+
+    owners: Mapping[str, tuple[str, str]]
+    domains: Mapping[str, str]
+    products: Mapping[str, str]
+
+
+def patch(entity: Body, changes: Fields, of: References) -> list[Body]:
+    """Say what changes fields of an entity; what is None goes."""
+    operations: list[Body] = []
+    labels: dict[tuple[str, ...], dict[Path, Value]] = {}
+    custom: dict[str, Value] = {}
+    for path, value in changes.items():
+        if path[0] == CUSTOM:
+            custom[path[1]] = value
+        elif path in (TAGS, TERMS, TIER):
+            labels.setdefault((), {})[path] = value
+        elif path[0] == COLUMNS and path[2] == "tags":
+            labels.setdefault(tuple(path[1].split(".")), {})[TAGS] = value
+    # a data product must lie in the domain of what it holds: that goes first
+    for path in (DESCRIPTION, DISPLAY_NAME, RETENTION, OWNERS, DOMAIN, PRODUCTS, CERTIFICATION):
+        if path in changes:
+            operations += _set(entity, path[0], _one(entity, path, changes[path], of))
+    for where, said in sorted(labels.items()):
+        operations += _relabelled(entity, where, said)
+    for path, value in changes.items():
+        if path[0] == COLUMNS and path[2] == "description":
+            operations += _described(entity, tuple(path[1].split(".")), value)
+    return operations + _extended(entity, custom)
+
+
+_KEYS = {"domain": "domains"}
+
+
+def _set(entity: Body, name: str, value: Any) -> list[Body]:
+    key = _KEYS.get(name, name)
+    if value is not None:
+        return [{"op": "add", "path": f"/{key}", "value": value}]
+    return [{"op": "remove", "path": f"/{key}"}] if entity.get(key) else []
+
+
+def _one(entity: Body, path: Path, value: Value, of: References) -> Any:
+    """Say a value as a patch does; of a set that others wrote into as well, all that is there stays in its order."""
+    if value is None:
+        return [] if path in (DOMAIN, PRODUCTS) else None
+    if path == OWNERS:
+        return [_reference(*of.owners[one]) for one in _ordered(value, _names(entity, "owners"))]
+    if path == DOMAIN:
+        return [_reference(of.domains[str(value)], "domain")]
+    if path == PRODUCTS:
+        return [_reference(of.products[one], "dataProduct") for one in sorted(_elements(value))]
+    if path == CERTIFICATION:
+        return {"tagLabel": _label(str(value), "Classification"), "appliedDate": 0, "expiryDate": 0}
+    return as_found(path, value)
+
+
+def _ordered(value: Value, there: Sequence[str]) -> list[str]:
+    wanted_ones = _elements(value)
+    kept = [one for one in there if one in wanted_ones]
+    return kept + sorted(wanted_ones - {*kept})
+
+
+def _names(entity: Body, key: str) -> list[str]:
+    return [f"{one['type']}:{one['name']}" for one in entity.get(key) or ()]
+
+
+def _relabelled(entity: Body, where: tuple[str, ...], said: Fields) -> list[Body]:
+    """Replace the labels of an entity or column by those that it shall have: what stays is as it was."""
+    at = _pointer(entity, where)
+    if at is None:
+        return []
+    pointer, owner = at
+    there = {str(label["tagFQN"]): label for label in owner.get("tags") or ()}
+    wanted_ones = {tag: str(label.get("source")) for tag, label in there.items() if not _of(tag, label, said)}
+    for path, value in said.items():
+        source = "Glossary" if path == TERMS else "Classification"
+        wanted_ones |= dict.fromkeys(sorted(_elements(value)), source)
+    labels = [there.get(tag) or _label(tag, source) for tag, source in wanted_ones.items()]
+    return [{"op": "add", "path": f"{pointer}/tags", "value": labels}]
+
+
+def _of(tag: str, label: Body, said: Fields) -> bool:
+    """Tell whether a label is of one of these fields."""
+    if label.get("source") == "Glossary":
+        return TERMS in said
+    return (TIER if tag.startswith(TIER_LABELS) else TAGS) in said
+
+
+def _described(entity: Body, where: tuple[str, ...], value: Value) -> list[Body]:
+    at = _pointer(entity, where)
+    if at is None:
+        return []
+    pointer, column = at
+    if value is None:
+        return [{"op": "remove", "path": f"{pointer}/description"}] if column.get("description") else []
+    return [{"op": "add", "path": f"{pointer}/description", "value": as_stored(str(value))}]
+
+
+def _pointer(entity: Body, where: tuple[str, ...]) -> tuple[str, Body] | None:
+    """Find where a column lies in an entity; the entity itself lies nowhere in it."""
+    pointer, owner = "", entity
+    for depth, name in enumerate(where):
+        columns = owner.get("children" if depth else "columns") or ()
+        place = next((place for place, column in enumerate(columns) if column["name"] == name), None)
+        if place is None:
+            return None
+        pointer, owner = f"{pointer}/{'children' if depth else 'columns'}/{place}", columns[place]
+    return pointer, owner
+
+
+def _extended(entity: Body, custom: Mapping[str, Value]) -> list[Body]:
+    """Set custom properties; those of others stay."""
+    there = entity.get("extension")
+    said = {name: sorted(value) if isinstance(value, frozenset) else value for name, value in custom.items()}
+    new = {name: value for name, value in said.items() if value is not None}
+    if not there:
+        return [{"op": "add", "path": "/extension", "value": new}] if new else []
+    added: list[Body] = [
+        {"op": "add", "path": f"/extension/{_escaped(name)}", "value": value} for name, value in new.items()
+    ]
+    gone = [name for name, value in said.items() if value is None and name in there]
+    return added + [{"op": "remove", "path": f"/extension/{_escaped(name)}"} for name in gone]
+
+
+def _escaped(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def _label(tag: str, source: str) -> Body:
+    kind = "Manual" if source == "Glossary" else "Automated"
+    return {"tagFQN": tag, "source": source, "labelType": kind, "state": "Confirmed"}
+
+
+def _reference(id_: str, kind: str) -> Body:
+    return {"id": id_, "type": kind}
+
+
+def _elements(value: Value) -> frozenset[str]:
+    return value if isinstance(value, frozenset) else frozenset() if value is None else frozenset([str(value)])
