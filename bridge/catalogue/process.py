@@ -10,8 +10,8 @@ from bridge.catalogue.question import View
 from bridge.catalogue.things import AboutProcess, Thing, thing, write_id
 from bridge.store.graph import Named
 from bridge.store.owners import owners_of
-from bridge.store.said import promises_of
 from bridge.store.runs import newest_runs
+from bridge.store.said import promises_of
 from mappers.canonical.identity import NOBODY
 
 _PROCESS = """

@@ -6,6 +6,7 @@ import msgspec
 
 from bridge.catalogue.question import View
 from bridge.catalogue.things import AboutDataset, Thing, iso, thing
+from mappers.quality import score_of
 
 _RESULT = """
 q.name, nullif(q.field_name, ''), q.sql_expression, q.expected_result, t.status, t.executed_at, t.detail_json,
@@ -74,12 +75,6 @@ class Quality(AboutDataset[QualityAnswer], frozen=True, kw_only=True):
             status: sum(check.status == status for check in checks) for status in ("PASS", "WARN", "FAIL", "SKIP")
         }
         return QualityAnswer(thing(dataset, view.graph().dataset(dataset)), score_of(counts), counts, checks)
-
-
-def score_of(counts: dict[str, int]) -> float | None:
-    """Give the quality score of how the newest results ended; one that was left out counts nothing."""
-    ended = counts["PASS"] + counts["WARN"] + counts["FAIL"]
-    return round(100 * (counts["PASS"] + counts["WARN"] / 2) / ended, 1) if ended else None
 
 
 def results_of_run(view: View, run: bytes) -> list[CheckResult]:

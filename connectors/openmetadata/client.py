@@ -187,6 +187,10 @@ class OpenMetadata:
         path = f"/{collection}/{entity_id}"
         return decoded(self._calls.ask("patch", "PATCH", path, body=operations, headers=headers), self.url)
 
+    def define(self, type_id: str, body: Entity) -> None:
+        """Let entities of a type have a custom property."""
+        self._calls.ask("define", "PUT", f"/metadata/types/{type_id}", body=body)
+
     def delete(self, collection: str, entity_id: str, *, recursive: bool = False) -> bool:
         """Delete an entity so that it can be restored; False when it was not there."""
         return self._calls.remove("delete", f"/{collection}/{entity_id}", {"recursive": str(recursive).lower()})

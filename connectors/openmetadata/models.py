@@ -38,6 +38,15 @@ _MODELS = {
     "dataQuality/testDefinitions": "api.tests.createTestDefinition.CreateTestDefinitionRequest",
     "dataQuality/testCases": "api.tests.createTestCase.CreateTestCaseRequest",
     "testCaseResult": "api.tests.createTestCaseResult.CreateTestCaseResult",
+    "classifications": "api.classification.createClassification.CreateClassificationRequest",
+    "tags": "api.classification.createTag.CreateTagRequest",
+    "glossaries": "api.data.createGlossary.CreateGlossaryRequest",
+    "glossaryTerms": "api.data.createGlossaryTerm.CreateGlossaryTermRequest",
+    "domains": "api.domains.createDomain.CreateDomainRequest",
+    "dataProducts": "api.domains.createDataProduct.CreateDataProductRequest",
+    "teams": "api.teams.createTeam.CreateTeamRequest",
+    "roles": "api.teams.createRole.CreateRoleRequest",
+    "policies": "api.policies.createPolicy.CreatePolicyRequest",
     "tableProfile": "api.data.createTableProfile.CreateTableProfileRequest",
 }
 #: What is checked: collections of entities, edges as `lineage`, single statuses of runs as `pipelineStatus`, single

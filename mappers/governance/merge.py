@@ -52,37 +52,38 @@ def is_conflict(base: Value, local: Value, remote: Value) -> bool:
     """Tell whether both sides changed a single value, each in its own way."""
     if _is_set(base, local, remote):
         return False
-    return not _same(local, remote) and not _same(local, base) and not _same(remote, base)
+    return not same(local, remote) and not same(local, base) and not same(remote, base)
 
 
 def merge_value(base: Value, local: Value, remote: Value) -> Value:
     """Take over what was changed on either side of what is no conflict."""
     if _is_set(base, local, remote):
-        was, here, there = (_elements(one) for one in (base, local, remote))
+        was, here, there = (elements(one) for one in (base, local, remote))
         return (here & there) | (here - was) | (there - was)
-    return remote if _same(local, base) else local
+    return remote if same(local, base) else local
 
 
 def changed(before: Fields, after: Fields) -> dict[Path, Value]:
     """Give the fields that are not as before, with what they are now."""
     paths = {*before, *after}
-    return {path: after.get(path) for path in sorted(paths) if not _same(before.get(path), after.get(path))}
+    return {path: after.get(path) for path in sorted(paths) if not same(before.get(path), after.get(path))}
 
 
 def _is_set(*values: Value) -> bool:
     return any(isinstance(value, frozenset) for value in values)
 
 
-def _elements(value: Value) -> frozenset[str]:
+def elements(value: Value) -> frozenset[str]:
+    """Give the elements of a set; of nothing there are none."""
     if value is None:
         return frozenset()
     return value if isinstance(value, frozenset) else frozenset([str(value)])
 
 
-def _same(one: Value, other: Value) -> bool:
+def same(one: Value, other: Value) -> bool:
     """Compare values; a set without elements says as much as none, and yes is not the number one."""
     if _is_set(one, other):
-        return _elements(one) == _elements(other)
+        return elements(one) == elements(other)
     return (type(one) is type(other) and one == other) or (_is_number(one) and _is_number(other) and one == other)
 
 

@@ -12,6 +12,7 @@ Body = dict[str, Any]
 
 #: What a read must ask for, so that all that governs an entity is in the answer.
 GOVERNED = ("owners", "tags", "domains", "dataProducts", "extension", "columns", "retentionPeriod", "certification")
+GOVERNED_WITHOUT_COLUMNS = ("owners", "tags", "domains", "dataProducts", "extension", "certification")
 DESCRIPTION, DISPLAY_NAME, RETENTION = ("description",), ("displayName",), ("retentionPeriod",)
 OWNERS, TAGS, TERMS, TIER = ("owners",), ("tags",), ("glossaryTerms",), ("tier",)
 DOMAIN, PRODUCTS, CERTIFICATION = ("domain",), ("dataProducts",), ("certification",)
@@ -30,11 +31,11 @@ class Vocabulary(NamedTuple):
     glossary: str = "LineageBridge"
     access: str = "LineageBridgeAccess"
     #: Words that are tags of others, such as PII for PII.Sensitive.
-    tags: Mapping[str, str] = {"pii": "PII.Sensitive"}
+    tags: tuple[tuple[str, str], ...] = (("pii", "PII.Sensitive"),)
 
     def tag(self, word: str) -> str:
         """Name a tag by its fully qualified name."""
-        known = self.tags.get(word.lower())
+        known = dict(self.tags).get(word.lower())
         return known or (word if "." in word else fqn(self.classification, word))
 
     def term(self, word: str) -> str:

@@ -33,6 +33,9 @@ class References(NamedTuple):
     products: Mapping[str, str]
 
 
+NOTHING = References({}, {}, {})
+
+
 def patch(entity: Body, changes: Fields, of: References) -> list[Body]:
     """Say what changes fields of an entity; what is None goes."""
     operations: list[Body] = []

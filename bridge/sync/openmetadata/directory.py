@@ -33,6 +33,7 @@ TYPES = {
     "pipelines": "pipeline",
     "apiEndpoints": "apiEndpoint",
 }
+COLLECTIONS = {type_: collection for collection, type_ in TYPES.items()}
 
 
 class _Listed(NamedTuple):

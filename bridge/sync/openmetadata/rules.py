@@ -4,6 +4,8 @@ from typing import Literal, NamedTuple
 
 from bridge.sync.openmetadata.parents import Create
 from mappers.folding import FoldingRule
+from mappers.governance.merge import Policy
+from mappers.openmetadata.governance import Vocabulary
 from mappers.openmetadata.places import Layout
 
 
@@ -20,6 +22,11 @@ class Rules(NamedTuple):
     track_column_lineage: bool = True
     publish_quality_results: bool = True
     publish_profiling_metrics: bool = True
+    sync_governance_metadata: bool = True
+    words: Vocabulary = Vocabulary()
+    #: Who wins where a steward and OpenMetadata both changed something, each in their own way; by field, or of all.
+    conflicts: Policy = "report"
+    conflicts_of: tuple[tuple[str, Policy], ...] = ()
     batch_size: int = 100
     concurrency: int = 8
     service_description: str = ""

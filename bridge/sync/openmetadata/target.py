@@ -18,6 +18,7 @@ from bridge.sync.openmetadata.comparison import Comparison
 from bridge.sync.openmetadata.datasets import want_datasets
 from bridge.sync.openmetadata.directory import Directory
 from bridge.sync.openmetadata.entities import Entities
+from bridge.sync.openmetadata.governance import Governance
 from bridge.sync.openmetadata.jobs import want_jobs
 from bridge.sync.openmetadata.lineage import Lineages
 from bridge.sync.openmetadata.profiles import Profiles
@@ -69,9 +70,10 @@ class OpenMetadataTarget:
         "check": _CHECKS,
         "result": _CHECKS,
         "profile": _CHECKS,
+        "governance": _CHECKS,
         REMOVAL: _REMOVALS,
     }
-    slow: AbstractSet[str] = frozenset({"lineage", "run", "check", "result", "profile"})
+    slow: AbstractSet[str] = frozenset({"lineage", "run", "check", "result", "profile", "governance"})
 
     def __init__(
         self, db: Database, org: str, client: OpenMetadata, rules: Rules, items: Items, clock: Callable[[], int]
@@ -92,12 +94,14 @@ class OpenMetadataTarget:
         self._comparison = Comparison(at, directory, self._states, self._pool)
         self._lineages = Lineages(at, self._states)
         self._runs = Runs(at)
+        self._governance = Governance(at)
         self._pushers = {
             "lineage": self._lineages.push,
             "run": self._runs.push,
             "check": Checks(at).push,
             "result": Results(at).push,
             "profile": Profiles(at).push,
+            "governance": self._governance.push,
         }
         self._items = items
         self._removals = Removals(client, items, self._states, self._workers, rules.most_deletions)
@@ -130,6 +134,7 @@ class OpenMetadataTarget:
             made |= named
         steps += sorted(self._lineages.plan([item for item in items if item.kind == "lineage"], made), key=_by_name)
         steps += self._runs.plan([item for item in items if item.kind == "run"], made)
+        steps += self._governance.plan([item for item in items if item.kind == "governance"])
         for item in items:
             if item.kind == REMOVAL and item.remote and self._removals.is_alone(item):
                 steps.append(Step("delete", item.remote.type, item.remote.name))
@@ -181,7 +186,9 @@ class OpenMetadataTarget:
         members = {member for (member,) in self._db.among(_MEMBERS, sorted(datasets), self._org)}
         within = {member for (member,) in self._db.among(_MEMBERS, sorted(others), self._org)} | others
         profiles = self._items.beginning("profile", within)
+        governed = set(self._items.of("governance", others))
         followed = {"check": checks, "result": set(results), "profile": profiles, "run": self._that_used(members)}
+        followed["governance"] = governed
         return {(kind, key) for kind, keys in followed.items() for key in keys}
 
     def _that_used(self, datasets: set[bytes]) -> set[bytes]:
@@ -205,6 +212,7 @@ class OpenMetadataTarget:
     def forget(self) -> None:
         """Believe nothing of the server any more: somebody may have restored it."""
         self._entities.forget()
+        self._governance.forget()
 
     def close(self) -> None:
         """End the threads, and close the connections."""

@@ -1,0 +1,59 @@
+"""What governs datasets, as a target shall know it: what stewards wrote down, and how good the data is."""
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+from bridge.store.database import Database
+from bridge.store.said import GOVERNANCE, said_of
+from mappers.canonical.identity import NOBODY
+from mappers.quality import score_of
+
+_GOVERNED = """
+SELECT DISTINCT d.class_id FROM facet f
+JOIN ol_dataset d ON d.org_id = f.org_id AND d.dataset_id = f.owner_id
+WHERE f.org_id = ?1 AND f.owner_id {among} AND f.about_id = ?2 AND f.name = ?3
+"""
+_CHECKED = """
+SELECT DISTINCT d.class_id FROM quality_check_result r
+JOIN quality_check_def q ON q.org_id = r.org_id AND q.qdef_id = r.qdef_id
+JOIN ol_dataset d ON d.org_id = q.org_id AND d.dataset_id = q.dataset_id
+WHERE r.org_id = ?1 AND r.qres_id {among}
+"""
+_ENDED = """
+SELECT n.class_id, n.status, count(*) FROM (
+  SELECT d.class_id, r.status, row_number() OVER (
+    PARTITION BY r.qdef_id ORDER BY r.executed_at DESC, r.qres_id) AS place
+  FROM ol_dataset d
+  JOIN quality_check_def q ON q.org_id = d.org_id AND q.dataset_id = d.dataset_id
+  JOIN quality_check_result r ON r.org_id = q.org_id AND r.qdef_id = q.qdef_id
+  WHERE d.org_id = ?1 AND d.class_id {among}
+) n WHERE n.place = 1 GROUP BY n.class_id, n.status
+"""
+
+
+class StoredGovernance(NamedTuple):
+    """What a steward wrote of a dataset, and its quality score, as far as either is known."""
+
+    said: dict[str, Any] | None
+    score: float | None
+
+
+def read_governance(db: Database, org: str, classes: Collection[bytes]) -> dict[bytes, StoredGovernance]:
+    """Read what governs datasets, given by their classes."""
+    said = said_of(db, org, classes, GOVERNANCE)
+    counts: dict[bytes, dict[str, int]] = {}
+    for class_id, status, count in db.among(_ENDED, sorted(classes), org):
+        counts.setdefault(class_id, {})[status] = count
+    return {
+        class_id: StoredGovernance(said.get(class_id), score_of(counts.get(class_id, {}))) for class_id in classes
+    }
+
+
+def governed(db: Database, org: str, datasets: Collection[bytes]) -> set[bytes]:
+    """Find the classes of those datasets of which a steward says anything."""
+    return {one for (one,) in db.among(_GOVERNED, sorted(datasets), org, NOBODY, GOVERNANCE)} if datasets else set()
+
+
+def checked(db: Database, org: str, results: Collection[bytes]) -> set[bytes]:
+    """Find the classes of the datasets whose checks ended so."""
+    return {one for (one,) in db.among(_CHECKED, sorted(results), org)} if results else set()

@@ -1,0 +1,235 @@
+"""Brings what stewards wrote of datasets to OpenMetadata, and tells what was changed over there.
+
+What both sides last agreed on is kept twice: as it was sent, and as the server then said it, for it escapes texts and
+leaves out what it does not take. OpenMetadata has changed something where it says otherwise than it did then, never
+where it only says otherwise than the file. Such a change stays, and is told: whoever keeps the files takes it over.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from bridge.sync.governance import StoredGovernance, read_governance
+from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
+from bridge.sync.openmetadata.directory import COLLECTIONS
+from bridge.sync.openmetadata.ends import Ends
+from bridge.sync.openmetadata.labels import Labels, known
+from bridge.sync.openmetadata.possible import Possible
+from bridge.sync.openmetadata.wanted import fingerprint
+from bridge.sync.openmetadata.workbench import NOT_FOUND, Workbench, missing
+from bridge.sync.target import Pushed, Step
+from connectors.openmetadata.calls import Entity
+from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
+from mappers.governance.agreement import Agreement, Told, agreed, remembered, told
+from mappers.governance.merge import Conflict, Fields, Path, Policy, Value, elements, merge, same
+from mappers.openmetadata import governance as of
+from mappers.openmetadata.governance_patch import NOTHING, References, patch
+
+_CHANGED_MEANWHILE, _FORBIDDEN = 412, 403
+_TRIES = 3
+_MOST_NOTES = 20
+#: Whether the server was told a quality score.
+_SCORED = "scored"
+
+
+class _Work(NamedTuple):
+    """What shall govern an entity, and what was agreed on before."""
+
+    item: Item
+    remote: Remote
+    local: dict[Path, Value]
+    score: float | None
+    agreed: Agreement
+    mark: bytes
+
+
+class _Change(NamedTuple):
+    """What is to be changed of an entity, and what cannot be."""
+
+    changes: dict[Path, Value]
+    references: References
+    #: What the file says, its owners as the server names them.
+    local: dict[Path, Value]
+    told: Told
+    problems: list[str]
+
+
+class Governance:
+    """Pushes what governs datasets. Not for several threads at once."""
+
+    def __init__(self, at: Workbench) -> None:
+        self._at = at
+        self._labels = Labels(at.client, may_create=at.rules.create == "all")
+        self._policy: dict[Path, Policy] = {tuple(name.split(".")): policy for name, policy in at.rules.conflicts_of}
+        #: Whether the server lets us name things for people, as far as it was tried.
+        self._may_name = True
+
+    def forget(self) -> None:
+        """Believe nothing of the server any more."""
+        self._labels.forget()
+
+    def push(self, items: Sequence[Item]) -> Pushed:
+        """Make the server say what governs datasets."""
+        if not self._at.rules.sync_governance_metadata:
+            return Pushed(
+                [item.linked(Outcome.OFF, "openmetadata.sync.sync_governance_metadata is off") for item in items]
+            )
+        found = self._works(items)
+        works = [one for one in found if isinstance(one, _Work)]
+        done = self._at.workers.map(self._bring, works, _failed)
+        gone = missing("dataset", done, {work.item.key: work.item.key for work in works})
+        return Pushed([*(one for one in found if isinstance(one, Settled)), *done], doubtful=gone)
+
+    def plan(self, items: Sequence[Item]) -> list[Step]:
+        """Say what a push would change, field by field; looks at the entities, and changes nothing."""
+        works = [one for one in self._works(items) if isinstance(one, _Work)]
+        planned = self._at.workers.map(self._planned, works, _failed_step)
+        return [step for steps in planned for step in steps]
+
+    def _works(self, items: Sequence[Item]) -> list[_Work | Settled]:
+        keys = [item.key for item in items]
+        stored = read_governance(self._at.db, self._at.org, keys)
+        ends = Ends(self._at.db, self._at.org, self._at.items, keys, ())
+        return [self._work(item, stored[item.key], ends.remote(item.key)) for item in items]
+
+    def _work(self, item: Item, stored: StoredGovernance, remote: Remote | None) -> _Work | Settled:
+        agreed = Agreement.read(item.detail)
+        if stored.said is None and stored.score is None and not agreed.sent:
+            return item.linked(Outcome.UNWANTED, "nobody governs it")
+        if stored.said and stored.said.get("syncEnabled") is False:
+            return item.linked(Outcome.OFF, "openmetadata.sync_enabled of its asset is off")
+        if remote is None:
+            return item.linked(Outcome.WAITING, "its dataset is not there")
+        local = of.wanted(stored.said or {}, self._at.rules.words)
+        if remote.type != "table":
+            local = {path: value for path, value in local.items() if path[0] != of.COLUMNS and path != of.RETENTION}
+        told_of = sorted(
+            (path, sorted(value) if isinstance(value, frozenset) else value) for path, value in local.items()
+        )
+        mark = fingerprint([remote.id, told_of, stored.score, self._at.rules.conflicts, self._at.rules.conflicts_of])
+        if item.fingerprint == mark and item.outcome in (*GIVEN_UP, Outcome.PUSHED, Outcome.UNCHANGED):
+            return item.linked(Outcome(item.outcome) if item.outcome in GIVEN_UP else Outcome.UNCHANGED, item.reason)
+        return _Work(item, remote, local, stored.score, agreed.about(remote.id), mark)
+
+    def _bring(self, work: _Work) -> Settled | Failed:
+        """Change an entity by what is new on our side, as long as nobody else is changing it."""
+        for _ in range(_TRIES):
+            entity = self._read(work)
+            change = self._change(work, entity)
+            try:
+                return self._settled(work, *self._changed(work, change, entity))
+            except TargetRefused as error:
+                if error.status != _CHANGED_MEANWHILE:
+                    self._labels.forget()  # perhaps something it refers to is gone
+                    raise self._at.failed(error) from error
+        said = f"{work.remote.name} was changed by others each time that it was to be changed"
+        return Failed(work.item, TargetRefused(said, _CHANGED_MEANWHILE))
+
+    def _changed(self, work: _Work, change: _Change, entity: Entity) -> tuple[_Change, Entity]:
+        """Change an entity; its name for people by itself, for it may be refused."""
+        named = {path: value for path, value in change.changes.items() if path == of.DISPLAY_NAME}
+        others = {path: value for path, value in change.changes.items() if path not in named}
+        operations = patch(entity, others, change.references)
+        entity = self._patched(work, entity, operations) if operations else entity
+        for name in named.values():
+            entity, problems = self._named(work, entity, name)
+            change = change._replace(problems=[*change.problems, *problems])
+        return change, entity
+
+    def _read(self, work: _Work) -> Entity:
+        asked = of.GOVERNED if work.remote.type == "table" else of.GOVERNED_WITHOUT_COLUMNS
+        entity = self._at.client.get(COLLECTIONS[work.remote.type], work.remote.name, *asked)
+        if entity is None:
+            raise TargetBusy(f"{work.remote.name} is not there", NOT_FOUND)
+        return entity
+
+    def _patched(self, work: _Work, entity: Entity, operations: list[Entity]) -> Entity:
+        collection = COLLECTIONS[work.remote.type]
+        return self._at.client.patch(collection, str(entity["id"]), operations, entity["version"])
+
+    def _change(self, work: _Work, entity: Entity) -> _Change:
+        """Say what to change: what a steward changed, and nothing of what was changed over there."""
+        there = of.found(entity)
+        owners, problems = known(sorted(elements(work.local.get(of.OWNERS))), self._labels.owner)
+        local = dict(work.local)
+        if of.OWNERS in local:
+            local[of.OWNERS] = frozenset(one.named for one in owners.values())
+        remote = work.agreed.remote(there, of.as_said)
+        merged = merge(work.agreed.sent, local, remote, self._policies({*work.agreed.sent, *local}))
+        changes = {
+            path: _with_theirs(value, remote.get(path), there.get(path))
+            for path, value in merged.fields.items()
+            if not same(value, remote.get(path))
+        }
+        if work.score != there.get(of.SCORE) and (work.score is not None or work.item.detail.get(_SCORED)):
+            changes[of.SCORE] = work.score
+        possible = Possible(self._labels, work.remote.type, entity, merged.fields.get(of.DOMAIN))
+        changes = possible.of(changes, {one.named: (one.id, one.type) for one in owners.values()})
+        problems += [*possible.problems, *(_conflict(one) for one in merged.conflicts)]
+        return _Change(changes, possible.references, local, told(local, merged), problems)
+
+    def _policies(self, fields: Iterable[Path]) -> dict[Path, Policy]:
+        rules = self._at.rules
+        return {path: self._policy.get(path, self._policy.get(path[:1], rules.conflicts)) for path in fields}
+
+    def _named(self, work: _Work, entity: Entity, name: Value) -> tuple[Entity, list[str]]:
+        """Set the name for people, which a bot is not allowed to by the rules that a server has at first."""
+        if self._may_name:
+            try:
+                change = patch(entity, {of.DISPLAY_NAME: name}, NOTHING)
+                return (self._patched(work, entity, change) if change else entity), []
+            except TargetRefused as error:
+                if error.status != _FORBIDDEN:
+                    raise
+                self._may_name = False
+        return entity, ["display_name is not set: the server does not allow us to (EditDisplayName)"]
+
+    def _settled(self, work: _Work, change: _Change, entity: Entity) -> Settled:
+        now = agreed(work.agreed, change.local, change.told, of.found(entity))
+        detail = remembered(now, change.told) | {_SCORED: work.score is not None}
+        said = [*change.problems, *(_theirs(change.told.theirs))]
+        outcome = Outcome.UNRESOLVED if change.problems else Outcome.PUSHED
+        remote = Remote(work.remote.type, f"{work.remote.id}/governance", work.remote.name)
+        reason = "; ".join(said[:_MOST_NOTES]) or None
+        return Settled(work.item, outcome, reason, work.mark, remote, ours=False, detail=detail)
+
+    def _planned(self, work: _Work) -> list[Step]:
+        change = self._change(work, self._read(work))
+        name = work.remote.name
+        steps = [
+            Step("change", "governance", f"{name} {'.'.join(path)}", f"to {_words(value)}")
+            for path, value in sorted(change.changes.items())
+        ]
+        steps += [Step("unresolved", "governance", name, problem) for problem in change.problems]
+        return steps + [Step("leave", "governance", name, said) for said in _theirs(change.told.theirs)]
+
+
+def _with_theirs(value: Value, remote: Value, there: Value) -> Value:
+    """Change of a set what is changed, and leave the rest of it as it is there."""
+    if not isinstance(value, frozenset):
+        return value
+    return (elements(there) | (value - elements(remote))) - (elements(remote) - value)
+
+
+def _theirs(fields: Fields) -> list[str]:
+    return [
+        f"OpenMetadata says otherwise: {'.'.join(path)} is {_words(value)}" for path, value in sorted(fields.items())
+    ]
+
+
+def _conflict(conflict: Conflict) -> str:
+    here, there = _words(conflict.local), _words(conflict.remote)
+    return f"{'.'.join(conflict.path)} was changed on both sides: the file says {here}, OpenMetadata says {there}"
+
+
+def _words(value: Value) -> str:
+    if value is None:
+        return "nothing"
+    return ", ".join(sorted(value)) or "nothing" if isinstance(value, frozenset) else repr(value)
+
+
+def _failed(work: _Work, error: LineageBridgeError) -> Settled | Failed:
+    return Failed(work.item, error, None, work.mark)
+
+
+def _failed_step(work: _Work, error: LineageBridgeError) -> list[Step]:
+    return [Step("failed", "governance", work.remote.name, str(error))]
