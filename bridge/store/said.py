@@ -8,7 +8,8 @@ import msgspec
 from bridge.store.database import Database
 from mappers.canonical.identity import NOBODY
 
-SLA, GOVERNANCE, CONTRACT = "lineageBridge_sla", "lineageBridge_governance", "lineageBridge_contract"
+SLA, GOVERNANCE = "lineageBridge_sla", "lineageBridge_governance"
+CONTRACT, EXPECTATIONS = "lineageBridge_contract", "lineageBridge_expectations"
 _SAID = """
 SELECT d.class_id, f.facet_order, f.body FROM ol_dataset d
 JOIN facet f ON f.org_id = d.org_id AND f.owner_id = d.dataset_id AND f.about_id = ?2 AND f.name = ?3

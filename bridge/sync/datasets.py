@@ -4,6 +4,8 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from bridge.store.database import Database
+from bridge.store.said import GOVERNANCE
+from mappers.canonical.identity import NOBODY
 
 _MEMBERS = """
 SELECT d.class_id, d.dataset_id, n.namespace_uri, d.name FROM ol_dataset d
@@ -27,6 +29,21 @@ _BOTH = " OR ".join(_TOUCHED.format(table=table, which="{which}") for table in (
 _UNFINISHED = f"""
 SELECT d.dataset_id FROM ol_dataset d WHERE d.org_id = ?1 AND d.dataset_id {{among}}
   AND ({_BOTH.format(which="TRUE")}) AND NOT ({_BOTH.format(which="r.event_type = 'COMPLETE'")})
+"""
+
+
+#: Datasets that nobody but a steward names: of which there is nothing to show.
+_UNSEEN = """
+SELECT d.dataset_id FROM ol_dataset d WHERE d.org_id = ?1 AND d.dataset_id {among}
+  AND EXISTS (SELECT 1 FROM ol_dataset m
+    JOIN facet f ON f.org_id = m.org_id AND f.owner_id = m.dataset_id AND f.about_id = ?2 AND f.name = ?3
+    WHERE m.org_id = d.org_id AND m.class_id = d.dataset_id)
+  AND NOT EXISTS (SELECT 1 FROM class_schema s WHERE s.org_id = d.org_id AND s.class_id = d.dataset_id)
+  AND NOT EXISTS (SELECT 1 FROM ol_dataset m WHERE m.org_id = d.org_id AND m.class_id = d.dataset_id AND (
+    EXISTS (SELECT 1 FROM facet f WHERE f.org_id = m.org_id AND f.owner_id = m.dataset_id AND f.about_id = ?2
+      AND f.name NOT LIKE 'lineageBridge@_%' ESCAPE '@')
+    OR EXISTS (SELECT 1 FROM lineage_edge e WHERE e.org_id = m.org_id AND e.target_id = m.dataset_id)
+    OR EXISTS (SELECT 1 FROM lineage_edge e WHERE e.org_id = m.org_id AND e.source_id = m.dataset_id)))
 """
 
 
@@ -79,3 +96,8 @@ def read_datasets(db: Database, org: str, classes: Collection[bytes]) -> dict[by
 def read_unfinished(db: Database, org: str, classes: Collection[bytes]) -> set[bytes]:
     """Find the datasets that runs have touched, and none that is complete."""
     return {dataset for (dataset,) in db.among(_UNFINISHED, sorted(classes), org)}
+
+
+def read_unseen(db: Database, org: str, classes: Collection[bytes]) -> set[bytes]:
+    """Find the datasets that nobody but a steward names, and of which no column is known."""
+    return {dataset for (dataset,) in db.among(_UNSEEN, sorted(classes), org, NOBODY, GOVERNANCE)}

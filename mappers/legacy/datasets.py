@@ -3,9 +3,9 @@
 import re
 from typing import Any, Literal
 
-from mappers.legacy.documents import Json, own_facet, own_facets, spec_facet
 from mappers.legacy.fields import Fields
 from mappers.legacy.names import DatasetName, LegacyNames, read_dataset_name
+from mappers.openlineage.documents import Json, own_facet, own_facets, spec_facet
 
 Side = Literal["input", "output"]
 

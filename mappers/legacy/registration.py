@@ -2,10 +2,10 @@
 
 from mappers.errors import RefusedEvent
 from mappers.legacy.datasets import write_dataset
-from mappers.legacy.documents import write_event
 from mappers.legacy.fields import Fields, Time
 from mappers.legacy.names import DatasetName, JobName, LegacyNames, name_job, read_dataset_name, read_job
 from mappers.legacy.runs import EVENT_TYPES, TERMINAL, Run, computed_run_id, read_event_type, write_run
+from mappers.openlineage.documents import write_event
 
 _AUTOSYS = "AUTOSYS"
 _TIMES = ("time", "eventTime", "endTime", "startTime")

@@ -1,9 +1,9 @@
 """Somebody's request to register a dataset: `POST /api/v1/dataset/register`."""
 
 from mappers.errors import RefusedEvent
-from mappers.legacy.documents import own_facet, write_event
 from mappers.legacy.fields import Fields, read_time
 from mappers.legacy.names import LegacyNames, read_dataset_name
+from mappers.openlineage.documents import own_facet, write_event
 
 _PENDING = "PENDING"
 

@@ -3,9 +3,9 @@
 import uuid
 from typing import NamedTuple
 
-from mappers.legacy.documents import Json, own_facet, own_facets, write_event
 from mappers.legacy.fields import Fields, Time
 from mappers.legacy.names import JobName, LegacyNames, name_job
+from mappers.openlineage.documents import Json, own_facet, own_facets, write_event
 
 TERMINAL = frozenset({"COMPLETE", "FAIL", "ABORT"})
 

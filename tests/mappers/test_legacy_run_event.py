@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from mappers.errors import RefusedEvent
 from mappers.legacy.contracts import Contract, translate
-from mappers.legacy.documents import PRODUCER
 from mappers.legacy.names import LegacyNames
+from mappers.openlineage.documents import PRODUCER
 from mappers.openlineage.event import read_event
 from mappers.openlineage.mapping import map_event
 from mappers.openlineage.statements import Rules

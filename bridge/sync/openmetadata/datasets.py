@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from bridge.store.database import Database
-from bridge.sync.datasets import StoredDataset, read_datasets, read_unfinished
+from bridge.sync.datasets import StoredDataset, read_datasets, read_unfinished, read_unseen
 from bridge.sync.item import Item, Outcome, Settled
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.wanted import Choice, Wanted, fingerprint
@@ -19,12 +19,15 @@ def want_datasets(db: Database, org: str, rules: Rules, items: Sequence[Item]) -
     stored = read_datasets(db, org, [item.key for item in items])
     # what was about to be made when nobody came back to tell may be there already
     new = [item.key for item in items if item.remote is None and "making" not in item.detail]
+    unseen = read_unseen(db, org, new)
     unfinished = read_unfinished(db, org, new) if rules.register_on_completion else set()
     for item in items:
         if item.key not in stored:
             yield item.linked(Outcome.UNWANTED, "it has become another name of a dataset")
         elif stored[item.key].gone:
             yield item.linked(Outcome.UNWANTED, "it was dropped or renamed, and not written since")
+        elif item.key in unseen:
+            yield item.linked(Outcome.WAITING, "nobody has seen it yet: an asset file names it, without its columns")
         elif item.key in unfinished:
             yield item.linked(Outcome.WAITING, "no run that reads or writes it is complete")
         else:

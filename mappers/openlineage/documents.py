@@ -1,4 +1,4 @@
-"""OpenLineage events as JSON, written from what legacy bodies say."""
+"""OpenLineage events as JSON, written from what others say in other words."""
 
 from typing import Any
 
@@ -6,9 +6,10 @@ import msgspec
 
 Json = dict[str, Any]
 
-PRODUCER = "https://github.com/lineage-bridge/lineage-bridge/mappers/legacy"
+PRODUCER = "https://github.com/lineage-bridge/lineage-bridge"
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/"
 _FACETS = {
+    "schema": "1-1-1/SchemaDatasetFacet",
     "version": "1-0-1/DatasetVersionDatasetFacet",
     "inputStatistics": "1-0-0/InputStatisticsInputDatasetFacet",
     "outputStatistics": "1-0-2/OutputStatisticsOutputDatasetFacet",

@@ -1,0 +1,168 @@
+"""Takes assets into the store: what they say of datasets enters as events, like all else that anybody says."""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+import msgspec
+
+from bridge.governance.asset import Asset
+from bridge.governance.combined import Facets, facets_of
+from bridge.governance.matching import Matching, Name
+from bridge.intake.reading import Reader
+from bridge.store.assets import StoredAsset, StoredAssets
+from bridge.store.database import Database
+from bridge.store.said import CONTRACT, EXPECTATIONS, GOVERNANCE, SLA, said_of
+from bridge.store.writer import Incoming, Writer
+from bridge.sync.items import Items
+from mappers.governance.facet import FILE, facet_of, fields_of, file_of
+from mappers.governance.merge import merge
+from mappers.openlineage.documents import own_facet, spec_facet, write_event
+from mappers.openlineage.statements import name_dataset
+
+_FACETS = (GOVERNANCE, CONTRACT, EXPECTATIONS, SLA)
+_GROUP = 200
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SOURCE = "assets"
+
+
+class Loaded(NamedTuple):
+    """An asset, and the file it stands in."""
+
+    asset: Asset
+    source: str
+
+
+class Change(NamedTuple):
+    """What is new of a dataset: its facets, None where one is taken back."""
+
+    name: Name
+    facets: dict[str, dict[str, Any] | None]
+    #: The files that say it.
+    sources: tuple[str, ...]
+    #: Whether no run has read or written it: what the contract promises is all that is known of its columns.
+    unseen: bool
+
+
+class Applied(NamedTuple):
+    """What became of assets: what changed, which datasets they are about, what they wait for, and which are gone."""
+
+    changes: list[Change]
+    datasets: dict[Name, list[Loaded]]
+    waiting: dict[Name, str]
+    #: Assets that were taken before, and stand in no file any more.
+    left: list[StoredAsset]
+
+
+class Stewardship:
+    """Brings asset files and the store together. Not for several threads at once."""
+
+    def __init__(
+        self, db: Database, org: str, items: Items, reader: Reader, writer: Writer, clock: Callable[[], int]
+    ) -> None:
+        self._db = db
+        self._org = org
+        self._stored = StoredAssets(db, org)
+        self._matching = Matching(self._stored, items)
+        self._reader = reader
+        self._writer = writer
+        self._clock = clock
+
+    def known(self) -> list[Loaded]:
+        """Give the assets that were taken before."""
+        return [Loaded(read_asset(one.content), one.source) for one in self._stored.all()]
+
+    def preview(self, loaded: Sequence[Loaded], *, prune: bool = False) -> Applied:
+        """Say what taking assets would change; those that were taken before count as well, unless they are pruned."""
+        new = {(one.asset.namespace, one.asset.name): one for one in loaded}
+        before = self._stored.all()
+        left = [one for one in before if (one.namespace, one.name) not in new]
+        kept = [] if prune else [Loaded(read_asset(one.content), one.source) for one in left]
+        everything = [*new.values(), *kept]
+        source = {id(one.asset): one for one in everything}
+        matched = self._matching.match([one.asset for one in everything])
+        datasets = {name: [source[id(asset)] for asset in assets] for name, assets in matched.datasets.items()}
+        gone = self._of(left) if prune else {}
+        changes = self._changes({**dict.fromkeys(gone, ()), **datasets})
+        return Applied(changes, datasets, matched.waiting, left)
+
+    def apply(self, loaded: Sequence[Loaded], *, prune: bool = False) -> Applied:
+        """Take assets: what they say enters the store, and they are remembered for datasets that come later."""
+        applied = self.preview(loaded, prune=prune)
+        now = self._clock()
+        waiting = applied.waiting
+        self._write(applied.changes, now)
+        self._stored.put((_stored(one, waiting.get((one.asset.namespace, one.asset.name))) for one in loaded), now)
+        if prune:
+            self._stored.drop(applied.left)
+        return applied
+
+    def _of(self, assets: Iterable[StoredAsset]) -> Iterable[Name]:
+        """Find the datasets that assets which are gone were about."""
+        return self._matching.match([read_asset(one.content) for one in assets]).datasets
+
+    def _changes(self, datasets: dict[Name, Sequence[Loaded]]) -> list[Change]:
+        ids = {name: name_dataset(self._org, *name).id for name in datasets}
+        classes = self._stored.classes(set(ids.values()))
+        known = {facet: said_of(self._db, self._org, set(classes.values()), facet) for facet in _FACETS}
+        touched = self._stored.touched(set(classes.values()))
+        changes = []
+        for name, assets in sorted(datasets.items()):
+            of = classes.get(ids[name], ids[name])
+            before = {facet: known[facet][of] for facet in _FACETS if of in known[facet]}
+            new = _new(facets_of(one.asset for one in assets), before)
+            if new:
+                changes.append(Change(name, new, tuple(sorted({one.source for one in assets})), of not in touched))
+        return changes
+
+    def _write(self, changes: Sequence[Change], now: int) -> None:
+        for i in range(0, len(changes), _GROUP):
+            events = [self._event(change, now) for change in changes[i : i + _GROUP]]
+            self._writer.write(events)
+
+    def _event(self, change: Change, now: int) -> Incoming:
+        facets = {
+            name: own_facet("DatasetFacet", {"_deleted": True} if body is None else body)
+            for name, body in change.facets.items()
+        }
+        contract = change.facets.get(CONTRACT)
+        if contract and change.unseen:
+            columns = [{key: one[key] for key in ("name", "type") if key in one} for one in contract["columns"]]
+            facets["schema"] = spec_facet("schema", {"fields": columns})
+        dataset = {"namespace": change.name[0], "name": change.name[1], "facets": facets}
+        event = self._reader.read(write_event("DatasetEvent", _iso(now), None, {"dataset": dataset}), _SOURCE)
+        assert isinstance(event, Incoming)  # noqa: S101 - it was written just now
+        return event
+
+
+def _iso(micros: int) -> str:
+    return (_EPOCH + timedelta(microseconds=micros)).isoformat()
+
+
+def read_asset(content: str) -> Asset:
+    """Read an asset as it was remembered."""
+    return Asset.model_validate(msgspec.json.decode(content))
+
+
+def _stored(loaded: Loaded, waiting: str | None) -> StoredAsset:
+    asset = loaded.asset
+    content = asset.model_dump_json(by_alias=True, exclude_none=True)
+    return StoredAsset(asset.namespace, asset.name, loaded.source, content, waiting)
+
+
+def _new(facets: Facets, before: Facets) -> dict[str, dict[str, Any] | None]:
+    """Give the facets that are to be sent; of one in which OpenMetadata changed something, that stays."""
+    new: dict[str, dict[str, Any] | None] = {}
+    for name in _FACETS:
+        said, known = facets.get(name), before.get(name)
+        if said == (file_of(known) if known and name == GOVERNANCE else known):
+            continue
+        new[name] = _merged(said, known) if said and known and FILE in known else said
+    return new
+
+
+def _merged(said: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+    """Bring what a file says now together with what OpenMetadata changed since it said otherwise; the file wins."""
+    fields = merge(fields_of(file_of(known)), fields_of(said), fields_of(known), "local").fields
+    facet = facet_of(fields, said)
+    return facet if facet == said else {**facet, FILE: said}

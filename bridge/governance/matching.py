@@ -1,0 +1,73 @@
+"""Which datasets assets are about: by their names, by the names of their tables in OpenMetadata, or by patterns."""
+
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from bridge.governance.asset import Asset
+from bridge.store.assets import StoredAssets
+from bridge.sync.items import Items
+
+#: A dataset by its namespace and name.
+Name = tuple[str, str]
+#: So many parts has the name of a schema on a server: service, database, schema.
+_LEAST_DOTS = 2
+
+
+class Matched(NamedTuple):
+    """The datasets that assets are about, and why some are about none."""
+
+    datasets: dict[Name, list[Asset]]
+    waiting: dict[Name, str]
+
+
+class Matching:
+    """Finds what assets are about."""
+
+    def __init__(self, assets: StoredAssets, items: Items) -> None:
+        self._assets = assets
+        self._items = items
+
+    def match(self, assets: Sequence[Asset]) -> Matched:
+        """Find the datasets of all assets; one that nobody has seen yet is known by the name that it is given."""
+        matched = Matched({}, {})
+        by_name = self._by_table([one for one in assets if not one.is_pattern and self._is_table(one)])
+        for asset in assets:
+            if asset.is_pattern:
+                continue
+            own = asset.namespace, asset.name
+            name = by_name.get(own, own) if self._is_table(asset) else own
+            if name is None:
+                matched.waiting[own] = f"no dataset is the table {asset.namespace}.{asset.name} yet"
+            else:
+                matched.datasets.setdefault(name, []).append(asset)
+        self._match_patterns([one for one in assets if one.is_pattern], matched)
+        return matched
+
+    def _is_table(self, asset: Asset) -> bool:
+        """Tell whether an asset names a table of OpenMetadata, and no dataset as events do."""
+        dotted = asset.namespace.count(".") >= _LEAST_DOTS and "://" not in asset.namespace
+        return dotted and not self._assets.knows(asset.namespace)
+
+    def _by_table(self, assets: Iterable[Asset]) -> dict[Name, Name | None]:
+        """Find the datasets of tables; None where there is none."""
+        wanted = {f"{one.namespace}.{one.name}": (one.namespace, one.name) for one in assets}
+        found: dict[Name, Name | None] = dict.fromkeys(wanted.values())
+        tables = self._items.linked("dataset") if wanted else []
+        keys = {key: wanted[remote.name] for remote, key in tables if remote.name in wanted}
+        named = self._assets.named(keys)
+        return found | {own: named[key] for key, own in keys.items() if key in named}
+
+    def _match_patterns(self, patterns: Sequence[Asset], matched: Matched) -> None:
+        if not patterns:
+            return
+        alive = set()
+        for _, namespace, name in self._assets.names():
+            for asset in patterns:
+                if fnmatchcase(namespace, asset.namespace) and fnmatchcase(name, asset.name):
+                    matched.datasets.setdefault((namespace, name), []).append(asset)
+                    alive.add((asset.namespace, asset.name))
+        for asset in patterns:
+            own = asset.namespace, asset.name
+            if own not in alive:
+                matched.waiting[own] = "no dataset is called like this yet"

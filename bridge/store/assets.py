@@ -1,0 +1,93 @@
+"""The assets that stewards have written down, as they were last taken from their files."""
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from bridge.store.database import Database, Insert
+from mappers.canonical.identity import digest
+
+_ALL = """
+SELECT namespace, name, source, content_json, waiting FROM asset WHERE org_id = ?1 ORDER BY namespace, name
+"""
+_PUT = Insert(
+    "asset",
+    {"org_id": str, "asset_id": bytes, "namespace": str, "name": str, "source": str, "content_json": str,
+     "waiting": str, "taken_at": int},
+    "ON CONFLICT (org_id, asset_id) DO UPDATE SET source = excluded.source, content_json = excluded.content_json,"
+    " waiting = excluded.waiting, taken_at = excluded.taken_at",
+)  # fmt: skip
+_DROP = "DELETE FROM asset WHERE org_id = ?1 AND asset_id = ?2"
+_NAMED = """
+SELECT d.dataset_id, n.namespace_uri, d.name FROM ol_dataset d
+JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
+WHERE d.org_id = ?1 AND d.dataset_id {among}
+"""
+_EVERY_NAME = """
+SELECT d.dataset_id, n.namespace_uri, d.name FROM ol_dataset d
+JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
+WHERE d.org_id = ?1 AND d.is_active
+"""
+_CLASSES = "SELECT dataset_id, class_id FROM ol_dataset WHERE org_id = ?1 AND dataset_id {among}"
+_TOUCHED = """
+SELECT d.class_id FROM ol_dataset d WHERE d.org_id = ?1 AND d.class_id {among} AND (
+  EXISTS (SELECT 1 FROM ol_run_output x WHERE x.org_id = d.org_id AND x.dataset_id = d.dataset_id)
+  OR EXISTS (SELECT 1 FROM ol_run_input x WHERE x.org_id = d.org_id AND x.dataset_id = d.dataset_id))
+"""
+_NAMESPACE = "SELECT 1 FROM ol_namespace WHERE org_id = ?1 AND namespace_uri = ?2"
+
+
+class StoredAsset(NamedTuple):
+    """An asset: what it is about, the file it stands in, all that the file says, and what it waits for."""
+
+    namespace: str
+    name: str
+    source: str
+    content: str
+    waiting: str | None = None
+
+
+class StoredAssets:
+    """The assets of an organisation. Not for several threads at once."""
+
+    def __init__(self, db: Database, org: str) -> None:
+        self._db = db
+        self._org = org
+
+    def all(self) -> list[StoredAsset]:
+        """List them."""
+        return [StoredAsset(*row) for row in self._db.rows(_ALL, self._org)]
+
+    def put(self, assets: Iterable[StoredAsset], now: int) -> None:
+        """Remember assets, in the place of those of the same names."""
+        rows = [(self._org, _id(one), *one, now) for one in sorted(set(assets))]
+        with self._db.transaction():
+            self._db.insert(_PUT, rows)
+
+    def drop(self, assets: Iterable[StoredAsset]) -> None:
+        """Forget assets."""
+        with self._db.transaction():
+            self._db.run_many(_DROP, [(self._org, _id(one)) for one in sorted(set(assets))])
+
+    def names(self) -> list[tuple[bytes, str, str]]:
+        """List the datasets that there are, each under all of its names: for those that are named by patterns."""
+        return [(bytes(id_), namespace, name) for id_, namespace, name in self._db.rows(_EVERY_NAME, self._org)]
+
+    def named(self, datasets: Collection[bytes]) -> dict[bytes, tuple[str, str]]:
+        """Name datasets."""
+        return {bytes(id_): (*name,) for id_, *name in self._db.among(_NAMED, sorted(datasets), self._org)}
+
+    def classes(self, datasets: Collection[bytes]) -> dict[bytes, bytes]:
+        """Give the classes of the datasets that there are."""
+        return dict(self._db.among(_CLASSES, sorted(datasets), self._org))
+
+    def touched(self, classes: Collection[bytes]) -> set[bytes]:
+        """Find the datasets that any run has read or written."""
+        return {one for (one,) in self._db.among(_TOUCHED, sorted(classes), self._org)}
+
+    def knows(self, namespace: str) -> bool:
+        """Tell whether any dataset or job lies in a namespace."""
+        return bool(self._db.rows(_NAMESPACE, self._org, namespace))
+
+
+def _id(asset: StoredAsset) -> bytes:
+    return digest(f"{asset.namespace}\0{asset.name}".encode())

@@ -1,0 +1,75 @@
+"""The governance facet as fields, each of which is changed and merged by itself, and back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from mappers.governance.merge import Fields, Path, Value
+
+#: Lists of words whose order says nothing.
+SETS = frozenset({"owners", "tags", "classifications", "glossaryTerms", "dataProducts"})
+COLUMNS, CUSTOM = "columns", "customProperties"
+#: What a facet may hold of the file it was made of, where OpenMetadata has changed something since.
+FILE = "file"
+#: What is no field: which file it is from, and what that said.
+_ABOUT = frozenset({FILE, "asset", "version"})
+
+
+def fields_of(facet: Mapping[str, Any]) -> dict[Path, Value]:
+    """Give what a facet says, field by field."""
+    fields: dict[Path, Value] = {}
+    for key, value in facet.items():
+        if key in _ABOUT:
+            continue
+        if key == COLUMNS:
+            for column in value:
+                name = column["name"]
+                fields |= {(COLUMNS, name, of): _value(of, said) for of, said in column.items() if of != "name"}
+        elif key == CUSTOM:
+            fields |= {(CUSTOM, name): said for name, said in value.items()}
+        else:
+            fields[key,] = _value(key, value)
+    return fields
+
+
+def facet_of(fields: Fields, like: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the facet that says these fields; what is no field is as in another, and so is the order of its words."""
+    facet: dict[str, Any] = {key: like[key] for key in ("asset", "version") if key in like}
+    columns: dict[str, dict[str, Any]] = {}
+    before = {one["name"]: one for one in like.get(COLUMNS, ())}
+    for path, value in sorted(fields.items()):
+        if value is None:
+            continue
+        if path[0] == COLUMNS:
+            known = before.get(path[1], {})
+            columns.setdefault(path[1], {"name": path[1]})[path[2]] = _said(path[2], value, known.get(path[2]))
+        elif path[0] == CUSTOM:
+            facet.setdefault(CUSTOM, {})[path[1]] = value
+        else:
+            facet[path[0]] = _said(path[0], value, like.get(path[0]))
+    return facet | ({COLUMNS: [columns[name] for name in sorted(columns)]} if columns else {})
+
+
+def file_of(facet: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what the asset file said from which a facet was made."""
+    said = facet.get(FILE)
+    return dict(said) if isinstance(said, dict) else {key: value for key, value in facet.items() if key != FILE}
+
+
+def _value(key: str, said: Any) -> Value:
+    if key in SETS:
+        return frozenset(said)
+    if isinstance(said, list | dict):
+        return msgspec.json.encode(said, order="sorted").decode()
+    value: Value = said
+    return value
+
+
+def _said(key: str, value: Value, like: Any) -> Any:
+    if isinstance(value, frozenset):
+        kept = [one for one in like or () if one in value]
+        return kept + sorted(value - {*kept})
+    if key == "accessPolicies" and isinstance(value, str):
+        return msgspec.json.decode(value)
+    return value
