@@ -12,11 +12,13 @@ from bridge.sync.openmetadata.edges import WantedEdge, details, remove_edge, wri
 from bridge.sync.openmetadata.ends import Ends
 from bridge.sync.openmetadata.wanted import fingerprint
 from bridge.sync.openmetadata.workbench import Workbench
-from bridge.sync.target import Pushed, Step
+from bridge.sync.target import Owed, Pushed, Step
 from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
 from mappers.openmetadata import edges as mapped
 
 _MOST_NOTES = 20
+#: How many targets of edges are counted at a time.
+_AT_ONCE = 200
 _NOT_FOUND = 404
 
 
@@ -24,11 +26,21 @@ class _Work(NamedTuple):
     """What is to be done about the edges into one target."""
 
     item: Item
+    #: The edges that can be there now, by their sources.
+    wanted: dict[bytes, WantedEdge]
     put: list[tuple[WantedEdge, EdgeState | None]]
     gone: list[EdgeState]
     notes: list[str]
     #: What it leads from that is not in the target, or what it leads into is not: by keys, with names.
     missing: dict[bytes, str]
+    #: Those of the missing that shall be there.
+    awaited: set[bytes]
+
+    @property
+    def owed(self) -> Owed:
+        """Count the edges that shall be there, and those that the server was not told of as they are now."""
+        waiting = len(self.awaited)
+        return Owed("lineage", len(self.wanted) + waiting, len(self.put) + waiting)
 
     @property
     def into(self) -> bytes:
@@ -104,6 +116,13 @@ class Lineages:
                 else:
                     yield Step("wait", "edge", f"{name} -> {there.get(work.item.key, 'what is not there')}")
 
+    def owed(self) -> Iterator[Owed]:
+        """Count the edges that shall be there, some at a time; nothing is asked."""
+        if self._at.rules.track_lineage:
+            for items in self._at.items.everything("lineage", _AT_ONCE):
+                counts = [work.owed for work in self._works(items)]
+                yield Owed("lineage", sum(one.wanted for one in counts), sum(one.lacking for one in counts))
+
     def _works(self, items: Sequence[Item]) -> Iterator[_Work]:
         keys = [item.key for item in items]
         jobs = set(self._at.items.of("job", keys))
@@ -123,24 +142,25 @@ class Lineages:
     def _work(
         self, item: Item, stored: list[StoredEdge], ends: Ends, known: dict[bytes, EdgeState], names: "_Names"
     ) -> _Work:
-        work = _Work(item, [], [], [], {})
-        wanted: dict[bytes, WantedEdge] = {}
+        work = _Work(item, {}, [], [], [], {}, set())
         for edge in stored:
             source = edge.source or edge.job
             if source is None:
                 continue
             if ends.remote(source) is None or ends.remote(item.key) is None:
                 work.missing[source] = names.edge(edge, item.key)
+                if ends.shall_be(source) and ends.shall_be(item.key):
+                    work.awaited.add(source)
             else:
-                wanted[source] = self._wanted(item.key, source, edge, ends, names)
-        for source, one in sorted(wanted.items()):
+                work.wanted[source] = self._wanted(item.key, source, edge, ends, names)
+        for source, one in sorted(work.wanted.items()):
             state = known.get(source)
             if not one.is_written(state):
                 work.put.append((one, state))
             if state and not state.is_between(one.source, one.into):
                 work.gone.append(state)
             work.notes.extend(one.notes)
-        work.gone.extend(state for source, state in sorted(known.items()) if source not in wanted)
+        work.gone.extend(state for source, state in sorted(known.items()) if source not in work.wanted)
         return work
 
     def _wanted(self, into_key: bytes, from_key: bytes, edge: StoredEdge, ends: Ends, names: "_Names") -> WantedEdge:
