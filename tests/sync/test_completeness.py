@@ -216,3 +216,16 @@ def test_figures_of_both_stores(store: object) -> None:
         synced.apply(copied("a", "t", 1)).converge()
         for _ in range(2):  # the second takes the place of the first
             assert compared(synced)["lineage"] == Figures(1, 0, 1, 0)
+
+
+def test_what_is_due_is_pushed_before_all_is_counted(synced: Synced, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(synced.target, "owed", lambda: iter([Owed("dataset", 1, 0)] * 15))
+    synced.clock.wait(HOUR + 60)
+    assert synced.quiet() == {}  # ten are counted
+    synced.apply(copied("a", "late", 9))
+    done = synced.round()
+    assert (done["pushed"] > 0, done["compared"] > 0) == (True, True)
+    assert figures(synced) is None
+    while not synced.reconciler.round().idle:
+        pass
+    assert figures(synced).kinds["dataset"].wanted == 15  # type: ignore[union-attr]
