@@ -14,7 +14,7 @@ from bridge.sync.worker import count_workers
 _TARGET = "openmetadata"
 
 
-class Compared(msgspec.Struct, frozen=True):
+class ComparedKind(msgspec.Struct, frozen=True):
     """What a comparison found of one kind of things."""
 
     #: How many there shall be, and how many of them the target was not told of as they are now.
@@ -32,7 +32,7 @@ class Comparison(msgspec.Struct, frozen=True):
     """What a comparison of everything found."""
 
     ended_at: str
-    kinds: dict[str, Compared]
+    kinds: dict[str, ComparedKind]
 
 
 class TargetStatus(msgspec.Struct, frozen=True):
@@ -116,7 +116,7 @@ class Sync(Question[TargetStatus], frozen=True, kw_only=True):
 def _comparison(found: LastComparison | None) -> Comparison | None:
     if found is None:
         return None
-    kinds = {kind: Compared(*one, found=one.found, percent=one.percent) for kind, one in found.kinds.items()}
+    kinds = {kind: ComparedKind(*one, found=one.found, percent=one.percent) for kind, one in found.kinds.items()}
     return Comparison(iso(found.ended_at), kinds)
 
 
