@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from bridge.store.database import Database, Insert
+from bridge.sync.item import REMOVAL
 from bridge.sync.target import Compared, Owed
 
 _PUT = Insert(
@@ -67,7 +68,7 @@ class Tally:
 
     def figures(self, kinds: Collection[str]) -> dict[str, Figures]:
         """Give the figures of these kinds, and of all others of which anything was read."""
-        read = {kind for kind, counts in self._counts.items() if counts["read"]}
+        read = {kind for kind, counts in self._counts.items() if counts["read"] and kind != REMOVAL}
         return {kind: Figures(*(self._of(kind)[name] for name in Figures._fields)) for kind in read.union(kinds)}
 
     def _of(self, kind: str) -> Counter[str]:

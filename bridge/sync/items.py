@@ -70,7 +70,7 @@ _WANTED = f"coalesce(outcome, '') NOT IN {tuple(map(str, NOT_WANTED))}"
 #: What is not to be there needs no entity; what waits or has none cannot be looked at.
 _OWED = f"""
 SELECT kind, count(*), coalesce(sum(CASE WHEN settled < marked OR remote_id IS NULL THEN 1 ELSE 0 END), 0)
-FROM sync_item WHERE org_id = ?1 AND target = ?2 AND {_WANTED} GROUP BY kind ORDER BY kind
+FROM sync_item WHERE org_id = ?1 AND target = ?2 AND {_WANTED} AND kind <> '{REMOVAL}' GROUP BY kind ORDER BY kind
 """
 _AFTER = f"""
 SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key > ?4 ORDER BY key LIMIT ?5

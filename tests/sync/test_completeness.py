@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from bridge.sync.figures import Figures, LastComparison, Tally, percent, read_figures
+from bridge.sync.item import REMOVAL
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.target import Compared, Difference, Owed
 from tests.factories import Json, dataset, facet, run_event
@@ -200,6 +201,7 @@ def test_kinds_are_counted_by_what_is_read_of_them() -> None:
     tally = Tally()
     for owed in (Owed("result", 5, 1), Owed("result", 2, 0), Owed("profile", 9, 9), Owed("lineage", 4, 4)):
         tally.add_owed(owed)
+    tally.add(Compared(REMOVAL, 3, ()))
     tally.add(Compared("result", 6, [Difference("result", b"k", "case", "is not there")]))
     assert tally.figures({"lineage"}) == {"result": Figures(7, 1, 6, 1), "lineage": Figures(4, 4, 0, 0)}
     assert tally.figures({"lineage"})["result"].found == 5
