@@ -44,7 +44,7 @@ class Difference(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """A bit of a comparison: how much of one kind was looked at, and what was not as it was left."""
+    """A bit of a comparison: how much of a kind was looked at, and what was not as it was left."""
 
     kind: str
     looked_at: int

@@ -8,7 +8,7 @@ from bridge.sync.figures import Figures, LastComparison, Tally, percent, read_fi
 from bridge.sync.item import REMOVAL
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.target import Compared, Difference, Owed
-from tests.factories import Json, dataset, facet, run_event
+from tests.factories import Json, dataset, facet, run_event, schema
 from tests.standins.openmetadata import error, failing_rows
 from tests.sync.person import Person
 from tests.sync.synced import LAYOUT, Synced
@@ -44,6 +44,15 @@ def compared(synced: Synced) -> dict[str, Figures]:
 
 def figures(synced: Synced) -> LastComparison | None:
     return read_figures(synced.store.db, "default", "openmetadata")
+
+
+def compared_though_some_wait(synced: Synced) -> dict[str, Figures]:
+    """Let the first comparison come to its end, and give what it found."""
+    synced.clock.wait(HOUR + 60)
+    while (found := figures(synced)) is None:
+        synced.round()
+        synced.clock.wait(1)
+    return dict(found.kinds)
 
 
 def complete(synced: Synced, kind: str) -> tuple[int, int]:
@@ -147,6 +156,31 @@ def test_what_was_dropped_or_is_not_to_be_told_is_not_missed(synced: Synced) -> 
     synced.reconciler.enable()
     synced.converge()
     assert compared(synced)["lineage"] == Figures(0, 0, 0, 0)
+
+
+def test_neither_edge_of_what_lies_between_is_missed_once_it_is_dropped(synced: Synced) -> None:
+    gone = dataset("t", lifecycleStateChange=facet(lifecycleStateChange="DROP"))
+    synced.apply(run_event(run=9, second=9, job="drop", outputs=[gone])).converge()
+    assert complete(synced, "dataset") == (2, 2)
+    assert complete(synced, "lineage") == (0, 0)
+
+
+def test_what_cannot_be_taken_back_is_no_edge_that_shall_be_there(synced: Synced) -> None:
+    synced.standin.faults.plan = lambda _, method, path: (
+        error(400) if method == "DELETE" and "lineage" in path else None
+    )
+    gone = dataset("u", lifecycleStateChange=facet(lifecycleStateChange="DROP"))
+    synced.apply(run_event(run=9, second=9, job="drop", outputs=[gone]))
+    found = compared_though_some_wait(synced)["lineage"]
+    assert (len(synced.edges()), found.found, found.wanted) == (2, 1, 1)
+
+
+def test_what_waits_for_its_turn_is_missing_though_it_is_there_as_it_was(synced: Synced) -> None:
+    synced.standin.faults.plan = lambda _, __, path: error(429) if path.endswith("/tables/bulk") else None
+    changed = dataset("u", schema=schema("k"))
+    synced.apply(run_event(run=9, second=9, job="make u", inputs=[dataset("t")], outputs=[changed]))
+    found = compared_though_some_wait(synced)["dataset"]
+    assert (found.found, found.wanted, found.looked_at) == (2, 3, 2)
 
 
 def test_what_changed_and_was_not_told_yet_is_missing(synced: Synced) -> None:

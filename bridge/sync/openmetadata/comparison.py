@@ -58,8 +58,8 @@ class Comparison:
                 if (what := self._what(items[key], wanted.get(key), there[name]))
             ]
             yield Compared(kind, len(of), found)
-        gone = [Difference(kind, key, name, "is not there") for name, key in unseen.items()]
-        yield Compared(kind, len(unseen), gone)
+        missing = [Difference(kind, key, name, "is not there") for name, key in unseen.items()]
+        yield Compared(kind, len(unseen), missing)
 
     def _pages(self, collection: str, place: str, names: Sequence[str]) -> Iterator[list[Entity]]:
         if self._directory.is_listed(collection, place, len(names)):

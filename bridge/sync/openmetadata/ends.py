@@ -5,7 +5,7 @@ from typing import Any
 
 from bridge.store.database import Database
 from bridge.sync.datasets import read_datasets
-from bridge.sync.item import NOT_WANTED, Item, Remote
+from bridge.sync.item import Item, Remote
 from bridge.sync.items import Items
 from mappers.openmetadata.columns import ColumnRow, nested
 from mappers.openmetadata.edges import End
@@ -33,11 +33,6 @@ class Ends:
         """Give the entity of a dataset or job, if it is in the target."""
         item = self.datasets.get(key) or self.jobs.get(key)
         return item.remote if item else None
-
-    def shall_be(self, key: bytes) -> bool:
-        """Tell whether a dataset or job shall be in the target, as far as anybody has looked."""
-        item = self.datasets.get(key) or self.jobs.get(key)
-        return item is None or item.outcome not in NOT_WANTED
 
     def end(self, key: bytes) -> End:
         """Give an entity that is in the target with its columns."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from bridge.store.database import Database
 from bridge.store.graph import Graph
 from bridge.sync.edge_states import EdgeState, EdgeStates
-from bridge.sync.item import Failed, Item, Outcome, Settled
+from bridge.sync.item import NOT_WANTED, Failed, Item, Outcome, Settled
 from bridge.sync.lineage import StoredEdge, read_consumption, read_lineage
 from bridge.sync.openmetadata.edges import WantedEdge, details, remove_edge, write_edge
 from bridge.sync.openmetadata.ends import Ends
@@ -26,21 +26,11 @@ class _Work(NamedTuple):
     """What is to be done about the edges into one target."""
 
     item: Item
-    #: The edges that can be there now, by their sources.
-    wanted: dict[bytes, WantedEdge]
     put: list[tuple[WantedEdge, EdgeState | None]]
     gone: list[EdgeState]
     notes: list[str]
     #: What it leads from that is not in the target, or what it leads into is not: by keys, with names.
     missing: dict[bytes, str]
-    #: Those of the missing that shall be there.
-    awaited: set[bytes]
-
-    @property
-    def owed(self) -> Owed:
-        """Count the edges that shall be there, and those that the server was not told of as they are now."""
-        waiting = len(self.awaited)
-        return Owed("lineage", len(self.wanted) + waiting, len(self.put) + waiting)
 
     @property
     def into(self) -> bytes:
@@ -117,11 +107,23 @@ class Lineages:
                     yield Step("wait", "edge", f"{name} -> {there.get(work.item.key, 'what is not there')}")
 
     def owed(self) -> Iterator[Owed]:
-        """Count the edges that shall be there, some at a time; nothing is asked."""
+        """Count the edges that shall be there, and those that were not told as they are now; nothing is asked."""
         if self._at.rules.track_lineage:
             for items in self._at.items.everything("lineage", _AT_ONCE):
-                counts = [work.owed for work in self._works(items)]
-                yield Owed("lineage", sum(one.wanted for one in counts), sum(one.lacking for one in counts))
+                yield self._owed(list(self._works(items)))
+
+    def _owed(self, works: Sequence[_Work]) -> Owed:
+        """Count edges; those to or from what shall not be there are none."""
+        known = self._states.into([work.item.key for work in works])
+        ends = {key for work in works for key in (work.item.key, *work.missing)}
+        items = self._at.items.of("dataset", ends) | self._at.items.of("job", ends)
+        left_out = {key for key, item in items.items() if item.outcome in NOT_WANTED}
+        told, untold = 0, 0
+        for work in works:
+            put, gone = {one.from_key for one, _ in work.put}, {state.from_key for state in work.gone}
+            told += len(known[work.item.key].keys() - put - gone)
+            untold += len(put) + (0 if work.item.key in left_out else len(work.missing.keys() - left_out))
+        return Owed("lineage", told + untold, untold)
 
     def _works(self, items: Sequence[Item]) -> Iterator[_Work]:
         keys = [item.key for item in items]
@@ -142,25 +144,24 @@ class Lineages:
     def _work(
         self, item: Item, stored: list[StoredEdge], ends: Ends, known: dict[bytes, EdgeState], names: "_Names"
     ) -> _Work:
-        work = _Work(item, {}, [], [], [], {}, set())
+        work = _Work(item, [], [], [], {})
+        wanted: dict[bytes, WantedEdge] = {}
         for edge in stored:
             source = edge.source or edge.job
             if source is None:
                 continue
             if ends.remote(source) is None or ends.remote(item.key) is None:
                 work.missing[source] = names.edge(edge, item.key)
-                if ends.shall_be(source) and ends.shall_be(item.key):
-                    work.awaited.add(source)
             else:
-                work.wanted[source] = self._wanted(item.key, source, edge, ends, names)
-        for source, one in sorted(work.wanted.items()):
+                wanted[source] = self._wanted(item.key, source, edge, ends, names)
+        for source, one in sorted(wanted.items()):
             state = known.get(source)
             if not one.is_written(state):
                 work.put.append((one, state))
             if state and not state.is_between(one.source, one.into):
                 work.gone.append(state)
             work.notes.extend(one.notes)
-        work.gone.extend(state for source, state in sorted(known.items()) if source not in work.wanted)
+        work.gone.extend(state for source, state in sorted(known.items()) if source not in wanted)
         return work
 
     def _wanted(self, into_key: bytes, from_key: bytes, edge: StoredEdge, ends: Ends, names: "_Names") -> WantedEdge:
