@@ -50,12 +50,13 @@ def warnings(synced: Synced, given: OpenMetadataSettings | None = None) -> list[
 
 
 def test_one_that_is_well_is_told_so(synced: Synced) -> None:
-    assert [str(one) for one in findings(synced, settings())] == [
+    *others, read = map(str, findings(synced, settings()))
+    assert others == [
         "ok: sync: 1 at work on OpenMetadata",
         "ok: sync: no change waits",
         "ok: sync: OpenMetadata refused nothing",
-        "ok: sync: when OpenMetadata was read it had dataset 2 of 2, job 1 of 1, lineage 1 of 1",
     ]
+    assert read.startswith("ok: sync: when OpenMetadata was read it had dataset 2 of 2, job 1 of 1, lineage 1 of 1")
 
 
 def nobody_works(synced: Synced) -> None:
