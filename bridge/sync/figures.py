@@ -82,6 +82,11 @@ def write_figures(db: Database, org: str, target: str, found: Mapping[str, Figur
         db.insert(_PUT, [(org, target, kind, *one, now) for kind, one in sorted(found.items())])
 
 
+def forget_figures(db: Database, org: str, target: str) -> None:
+    """Forget what was found: it is another system. Within a transaction of the caller."""
+    db.run(_FORGET, org, target)
+
+
 def read_figures(db: Database, org: str, target: str) -> LastComparison | None:
     """Read what the last comparison found that came to its end; None when none did."""
     rows = db.rows(_READ, org, target)

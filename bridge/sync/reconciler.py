@@ -9,7 +9,7 @@ from bridge.store.marks import enable_target, mark_everything
 from bridge.sync.breaker import Breaker, backoff_seconds
 from bridge.sync.calls import Calls
 from bridge.sync.edge_states import EdgeStates
-from bridge.sync.figures import LastComparison, read_figures
+from bridge.sync.figures import LastComparison, forget_figures, read_figures
 from bridge.sync.item import Done, Failed, Item, Outcome, Postponed, Released, Settled
 from bridge.sync.items import AT_ONCE, Items
 from bridge.sync.repair import Repair
@@ -116,6 +116,7 @@ class Reconciler:
         with self._db.transaction():
             self._items.doubt_all()
             self._states.doubt_all()
+            forget_figures(self._db, self._org, self._target.name)
 
     def probe(self) -> None:
         """Ask whether the target is there; raises what is wrong."""

@@ -9,6 +9,7 @@ from bridge.sync.item import REMOVAL
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.target import Compared, Difference, Owed
 from tests.factories import Json, dataset, facet, run_event, schema
+from tests.standins.openmetadata import OpenMetadata as StandIn
 from tests.standins.openmetadata import error, failing_rows
 from tests.sync.person import Person
 from tests.sync.synced import LAYOUT, Synced
@@ -205,6 +206,17 @@ def test_a_comparison_that_was_cut_off_tells_nothing_new(synced: Synced) -> None
     for _ in range(10):
         synced.round()
     assert (figures(synced).kinds, figures(synced).ended_at) == (before, ended_at)  # type: ignore[union-attr]
+
+
+def test_what_another_server_had_says_nothing_of_this_one(synced: Synced) -> None:
+    compared(synced)
+    synced.connect(Rules(LAYOUT, track_column_lineage=False))
+    synced.reconciler.enable()
+    assert figures(synced) is not None
+    with StandIn() as other:
+        synced.connect(url=other.url, token=other.bot_token)
+        synced.reconciler.enable()
+        assert figures(synced) is None
 
 
 def test_a_fault_in_the_middle_is_no_end(synced: Synced, monkeypatch: pytest.MonkeyPatch) -> None:
