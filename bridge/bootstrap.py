@@ -22,6 +22,7 @@ from bridge.store.indexing import Indexer
 from bridge.store.location import StoreLocation
 from bridge.store.marks import disable_target, is_enabled
 from bridge.store.writer import Writer
+from bridge.sync.calls import Calls
 from bridge.sync.items import Items
 from bridge.sync.openmetadata.rules import Rules as SyncRules
 from bridge.sync.openmetadata.target import OpenMetadataTarget
@@ -153,10 +154,12 @@ def make_reconciler(
     settings: Settings,
     counted: Callable[[str], None] = lambda _: None,
     failed: Callable[[str], None] = lambda _: None,
+    took: Callable[[float], None] = lambda _: None,
 ) -> Reconciler:
     """Open a connection of its own to the store, and make the part that keeps OpenMetadata what the store says."""
-    client = make_openmetadata(settings.openmetadata, counted, failed)
     name, org = OpenMetadataTarget.name, settings.org
+    calls = Calls(org, name, now_micros)
+    client = make_openmetadata(settings.openmetadata, _both(calls.counted, counted), _both(calls.failed, failed))
     db = _open_beside(settings)
     items = Items(db, org, name, now_micros)
     target = OpenMetadataTarget(db, org, client, rules_of(settings), items, now_micros)
@@ -164,7 +167,18 @@ def make_reconciler(
     heartbeat = Heartbeat(beside, Worker(beside, org, name, now_micros, items.worker.id))
     backoff = settings.openmetadata.retry_config.backoff_seconds
     every = settings.openmetadata.sync.seconds
-    return Reconciler(db, org, target, items, now_micros, backoff=backoff, compare_seconds=every, heartbeat=heartbeat)
+    return Reconciler(
+        db, org, target, items, now_micros,
+        backoff=backoff, compare_seconds=every, heartbeat=heartbeat, calls=calls, took=took,
+    )  # fmt: skip
+
+
+def _both(first: Callable[[str], None], second: Callable[[str], None]) -> Callable[[str], None]:
+    def told(kind: str) -> None:
+        first(kind)
+        second(kind)
+
+    return told
 
 
 def forget_openmetadata(settings: Settings) -> bool:

@@ -2,7 +2,6 @@
 
 import math
 import platform
-import time
 from collections.abc import Callable
 from pathlib import Path
 from shutil import disk_usage
@@ -11,27 +10,12 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Info
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from bridge import __version__
+from bridge.api.sync_metrics import SyncWatch, show
 from bridge.intake.gate import Gate
 from bridge.store.writer import Incoming, Rejected
 
 #: Why an event was not taken.
 _REASONS = ("rejected", "too_large", "unavailable")
-
-
-class SyncWatch:
-    """What the part that keeps OpenMetadata tells of itself."""
-
-    def __init__(self) -> None:
-        self.waiting = 0
-        self.troubled = 0
-        self.left_alone = False
-        self.oldest_at: int | None = None
-        self.counted: Callable[[str], None] = lambda _: None
-        self.failed: Callable[[str], None] = lambda _: None
-
-    def oldest_age(self) -> float:
-        """Say how long the oldest change waits."""
-        return 0.0 if self.oldest_at is None else max(0.0, time.time() - self.oldest_at / 1_000_000)
 
 
 class Metrics:
@@ -76,28 +60,7 @@ class Metrics:
 
     def watch_sync(self, sync: SyncWatch) -> None:
         """Show how far OpenMetadata is kept like the store; nothing is shown while it is not."""
-        self._gauge("lineage_bridge_sync_waiting", "Changes that have not reached OpenMetadata", lambda: sync.waiting)
-        self._gauge(
-            "lineage_bridge_sync_oldest_waiting_age_seconds",
-            "How long the oldest change waits that has not reached OpenMetadata, 0 when none does",
-            sync.oldest_age,
-        )
-        self._gauge(
-            "lineage_bridge_sync_troubled", "What OpenMetadata refused or has no place for", lambda: sync.troubled
-        )
-        self._gauge(
-            "lineage_bridge_sync_left_alone", "1 while OpenMetadata is left alone: it does not answer",
-            lambda: sync.left_alone,
-        )  # fmt: skip
-        calls = Counter(
-            "lineage_bridge_sync_calls", "Calls of OpenMetadata, tries included", ["kind"], registry=self._registry
-        )
-        failed = Counter(
-            "lineage_bridge_sync_calls_failed", "Those that were refused or not answered", ["kind"],
-            registry=self._registry,
-        )  # fmt: skip
-        sync.counted = lambda kind: calls.labels(kind=kind).inc()
-        sync.failed = lambda kind: failed.labels(kind=kind).inc()
+        show(sync, self._registry)
 
     def _gauge(self, name: str, text: str, value: Callable[[], float]) -> None:
         Gauge(name, text, registry=self._registry).set_function(value)

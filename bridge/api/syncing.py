@@ -7,7 +7,8 @@ from contextlib import suppress
 
 import structlog
 
-from bridge.api.metrics import Metrics, SyncWatch
+from bridge.api.metrics import Metrics
+from bridge.api.sync_metrics import SyncWatch
 from bridge.bootstrap import forget_openmetadata, make_reconciler
 from bridge.settings import Settings
 from bridge.sync.reconciler import Reconciler
@@ -19,8 +20,8 @@ _log = structlog.get_logger()
 _LOOK_SECONDS = 0.25
 #: How long a failure of the store rests, at first and at most.
 _RETRY_SECONDS, _LONGEST_RETRY = 1.0, 60.0
-#: How often the metrics are told how far it is.
-_TELL_SECONDS = 2.0
+#: How often the metrics are told how far it is, and the most part of the time that it may take.
+_TELL_SECONDS, _TELL_PART = 2.0, 0.05
 
 
 class Syncing:
@@ -58,7 +59,9 @@ class Syncing:
             try:
                 idle = await asyncio.to_thread(self._round)
                 rest, retry = _LOOK_SECONDS if idle else 0.0, _RETRY_SECONDS
+                self._watch.running = True
             except Exception as error:  # noqa: BLE001 - events go on being taken, and the log says what does not
+                self._watch.running = False
                 _log.warning("syncing stopped: trying again", reason=str(error), seconds=retry, exc_info=True)
                 await asyncio.to_thread(self._close)
                 rest, retry = retry, min(retry * 2, _LONGEST_RETRY)
@@ -67,11 +70,13 @@ class Syncing:
     def _round(self) -> bool:
         """Do what is due; tells whether there was nothing."""
         if self._reconciler is None:
-            self._reconciler = make_reconciler(self._settings, self._watch.counted, self._watch.failed)
+            self._reconciler = make_reconciler(
+                self._settings, self._watch.counted, self._watch.failed, self._watch.took
+            )
             _log.info("kept like the store", target="openmetadata", url=self._settings.openmetadata.server.host)
             if self._reconciler.enable():
                 _log.info("everything is to be sent", target="openmetadata")
-        done = self._reconciler.round(self._stopped.is_set)
+        done = self._reconciler.round(self._told_and_stopped)
         trouble = self._reconciler.breaker.reason
         if trouble != self._trouble:
             self._trouble = trouble
@@ -84,18 +89,29 @@ class Syncing:
             _log.debug("synced", target="openmetadata", **done.outcomes)
         return done.idle
 
+    def _told_and_stopped(self) -> bool:
+        """Tell how far it is between two lots, for a first round takes long; says whether to end."""
+        self._tell()
+        return self._stopped.is_set()
+
     def _tell(self) -> None:
         """Let the metrics know how far it is, now and then."""
         if self._reconciler is not None and time.monotonic() >= self._tell_at:
-            self._tell_at = time.monotonic() + _TELL_SECONDS
+            began = time.monotonic()
             progress = self._reconciler.progress()
             self._watch.waiting, self._watch.troubled = progress.waiting, progress.troubled
             self._watch.oldest_at, self._watch.left_alone = progress.oldest_at, self._reconciler.breaker.open
+            self._watch.comparison = self._reconciler.last_comparison()
+            ended = time.monotonic()
+            self._tell_at = ended + max(_TELL_SECONDS, (ended - began) / _TELL_PART)
 
     def _close(self) -> None:
         reconciler, self._reconciler = self._reconciler, None
         if reconciler is not None:
-            reconciler.close()
+            try:
+                reconciler.close()
+            except LineageBridgeError as error:
+                _log.warning("what was taken is given back when its lease ends", reason=str(error))
 
     async def _stopped_within(self, seconds: float) -> bool:
         with suppress(TimeoutError):

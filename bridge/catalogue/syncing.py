@@ -1,4 +1,4 @@
-"""How far a target is what the store says, and why a thing is not there as it should be."""
+"""What became of things in a target, and why one is not there as it should be."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -10,7 +10,7 @@ from bridge.catalogue.things import AboutDataset, AboutProcess, Thing, iso_or_no
 from bridge.store.graph import Named
 from bridge.store.tables import TROUBLED_SQL
 from bridge.sync.item import REMOVAL, Outcome
-from bridge.sync.status import read_latency, read_status
+from bridge.sync.status import read_status
 from mappers.errors import BadQuestion
 
 _TARGET = "openmetadata"
@@ -42,33 +42,6 @@ _MEMBERS = "SELECT dataset_id FROM ol_dataset WHERE org_id = ?1 AND class_id = ?
 Which = Literal[
     "troubled", "pending", "pushed", "unchanged", "waiting", "unresolved", "dead", "dropped", "unwanted", "off"
 ]
-
-
-class TargetStatus(msgspec.Struct, frozen=True):
-    """How far a target is."""
-
-    target: str
-    #: Whether the target is what the store says, as far as anybody has looked.
-    converged: bool
-    #: Since when the target is kept; null if it never was.
-    enabled_at: str | None
-    #: Why the target is left alone now, if it is, and since when.
-    trouble: str | None
-    trouble_at: str | None
-    #: When the last comparison of everything that is there began.
-    compared_at: str | None
-    #: Changes that nobody has looked at yet.
-    marks: int
-    #: Items that wait for their turn, how many of them failed before, since when the oldest waits, who is next.
-    pending: int
-    failing: int
-    oldest_pending_at: str | None
-    next_due_at: str | None
-    #: How many seconds the newest thousand changes took: half of them, and all but one in a hundred.
-    latency_p50: float | None
-    latency_p99: float | None
-    #: What became of items when they were last looked at, by kind.
-    outcomes: dict[str, dict[str, int]]
 
 
 class Entity(msgspec.Struct, frozen=True):
@@ -122,34 +95,6 @@ class SyncExplanation(msgspec.Struct, frozen=True):
     marked: bool
     items: list[SyncItem]
     edges: list[SyncEdge]
-
-
-class Sync(Question[TargetStatus], frozen=True, kw_only=True):
-    """How far OpenMetadata is what the store says."""
-
-    path = "/sync"
-    answer = TargetStatus
-
-    def answered(self, view: View) -> TargetStatus:
-        """Count."""
-        found = read_status(view.db, view.org, _TARGET)
-        half, most = read_latency(view.db, view.org, _TARGET)
-        return TargetStatus(
-            target=_TARGET,
-            converged=found.converged,
-            enabled_at=iso_or_none(found.enabled_at),
-            trouble=found.trouble,
-            trouble_at=iso_or_none(found.trouble_at),
-            compared_at=iso_or_none(found.compared_at),
-            marks=found.marks,
-            pending=found.pending,
-            failing=found.failing,
-            oldest_pending_at=iso_or_none(found.oldest_pending_at),
-            next_due_at=iso_or_none(found.next_due_at),
-            latency_p50=half,
-            latency_p99=most,
-            outcomes=found.outcomes,
-        )
 
 
 class SyncItems(Question[Page[SyncItem]], frozen=True, kw_only=True):

@@ -73,7 +73,7 @@ def status(
     api_key: ApiKey = None,
 ) -> None:
     """Tell how far OpenMetadata is what the store says; asks the store only."""
-    from bridge.catalogue.syncing import Sync
+    from bridge.catalogue.sync_status import Sync
 
     found = Asked(config, url, api_key).ask(Sync())
     print_answer(found, map(escape, status_lines(found)), as_json=output is Output.json)

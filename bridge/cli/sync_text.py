@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from bridge.catalogue.syncing import SyncEdge, SyncExplanation, SyncItem, TargetStatus
+    from bridge.catalogue.sync_status import Comparison, TargetStatus
+    from bridge.catalogue.syncing import SyncEdge, SyncExplanation, SyncItem
     from bridge.sync.status import SyncStatus
     from bridge.sync.target import Step
 
 _SIGNS = {"create": "+", "change": "~", "use": "=", "delete": "-"}
 _MOST_STEPS = 1_000
+#: What the parts of what shall be there are called where they have a name of their own.
+_CALLED = {"lineage": "lineage completeness", "result": "quality published"}
 
 
 def counted(counts: Counter[str]) -> str:
@@ -52,8 +55,19 @@ def status_lines(found: "TargetStatus") -> Iterator[str]:
     yield f"{found.target} {state}"
     if found.converged:
         yield "  it is what the store says"
+    if not found.workers:
+        yield "  nobody is at work on it now: is the service running?"
     if found.compared_at:
         yield f"  everything there was compared with what was left there at {found.compared_at}"
+    yield from _comparison_lines(found.comparison)
+    yield from _waiting_lines(found)
+    yield from _call_lines(found)
+    for kind, of in sorted(found.outcomes.items()):
+        yield f"  {kind}: {counted(Counter(of))}"
+
+
+def _waiting_lines(found: "TargetStatus") -> Iterator[str]:
+    """Tell what is left to do, and how long it took until now."""
     if found.marks:
         yield f"  {found.marks} changes to be looked at"
     if found.pending:
@@ -61,8 +75,25 @@ def status_lines(found: "TargetStatus") -> Iterator[str]:
         yield f"  the next is due at {found.next_due_at}"
     if found.latency_p50 is not None and found.latency_p99 is not None:
         yield f"  the newest changes took {found.latency_p50:.1f} s (p50), {found.latency_p99:.1f} s (p99)"
-    for kind, of in sorted(found.outcomes.items()):
-        yield f"  {kind}: {counted(Counter(of))}"
+
+
+def _call_lines(found: "TargetStatus") -> Iterator[str]:
+    """Tell how the target answered."""
+    if found.success_percent is not None:
+        yield f"  calls of the last 24 hours: {found.success_percent:g} % succeeded; {counted(Counter(found.calls))}"
+    if found.calls_failed:
+        yield f"  failed of them: {counted(Counter(found.calls_failed))}"
+
+
+def _comparison_lines(found: "Comparison | None") -> Iterator[str]:
+    """Tell what was found when OpenMetadata was read."""
+    if found is None:
+        yield "  what is there was never read to its end: completeness is not known yet"
+        return
+    yield f"  when it was read, until {found.ended_at}, it had as they shall be:"
+    for kind, one in sorted(found.kinds.items()):
+        if one.percent is not None:
+            yield f"    {_CALLED.get(kind, kind)}: {one.found} of {one.wanted}, {one.percent:g} %"
 
 
 def explanation_lines(found: "SyncExplanation") -> Iterator[str]:

@@ -5,14 +5,14 @@ from contextlib import closing
 from pathlib import Path
 
 from bridge.configuration import read_configuration
-from bridge.doctor import clock, config, conservation, disk, partitions, permissions, schema, store, versions
+from bridge.doctor import clock, config, conservation, disk, partitions, permissions, schema, store, syncing, versions
 from bridge.doctor.finding import Finding, Level, checked, skipped
 from bridge.settings import Settings
 from bridge.store.database import Database
 from bridge.store.location import StoreLocation
 from mappers.errors import ConfigError, LineageBridgeError
 
-_OF_ROWS = ("clock", "conservation")
+_OF_ROWS = ("clock", "sync", "conservation")
 _OF_STORE = ("schema", *_OF_ROWS)
 _OF_SETTINGS = ("disk", "permissions", "store", *_OF_STORE)
 
@@ -58,4 +58,5 @@ def _examine_store(settings: Settings, location: StoreLocation, db: Database) ->
     yield from checked("clock", lambda: clock.of_events(db, settings.org))
     if not db.embedded:
         yield from checked("partitions", lambda: partitions.check(db))
+    yield from checked("sync", lambda: syncing.check(db, settings.org, settings.openmetadata))
     yield from checked("conservation", lambda: conservation.check(db, settings.org))

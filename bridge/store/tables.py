@@ -288,6 +288,34 @@ sync_edge = sa.Table(
 sa.Index("ix_sync_edge__from_key", sync_edge.c.from_key, sync_edge.c.org_id)
 sa.Index("ix_sync_edge__job_key", sync_edge.c.job_key, sync_edge.c.org_id)
 
+#: What the last comparison of everything that came to its end found of each kind of things.
+sync_comparison = sa.Table(
+    "sync_comparison",
+    metadata,
+    _org(),
+    sa.Column("target", TEXT, nullable=False),
+    sa.Column("kind", TEXT, nullable=False),
+    sa.Column("wanted", sa.BigInteger, nullable=False),
+    sa.Column("lacking", sa.BigInteger, nullable=False),
+    sa.Column("looked_at", sa.BigInteger, nullable=False),
+    sa.Column("differing", sa.BigInteger, nullable=False),
+    sa.Column("ended_at", sa.BigInteger, nullable=False),
+    _key("target", "kind"),
+)
+
+#: How often a target was called, by the hour.
+sync_call = sa.Table(
+    "sync_call",
+    metadata,
+    _org(),
+    sa.Column("target", TEXT, nullable=False),
+    sa.Column("hour", sa.BigInteger, nullable=False),
+    sa.Column("kind", TEXT, nullable=False),
+    sa.Column("calls", sa.BigInteger, nullable=False),
+    sa.Column("failed", sa.BigInteger, nullable=False),
+    _key("target", "hour", "kind"),
+)
+
 ingest_position = sa.Table(
     "ingest_position",
     metadata,

@@ -34,6 +34,8 @@ class Outcome(StrEnum):
 TROUBLED = (Outcome.UNRESOLVED, Outcome.DEAD)
 #: How long it is held that a thing has no place, in microseconds; then it is looked for again.
 UNRESOLVED_FOR = 600 * 1_000_000
+#: What the target shall not have.
+NOT_WANTED = (Outcome.UNWANTED, Outcome.OFF)
 #: What is not tried again before it changes.
 GIVEN_UP = (Outcome.DEAD, Outcome.DROPPED)
 

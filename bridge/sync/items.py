@@ -1,13 +1,13 @@
 """The items of a target in the store: marked, claimed by one worker at a time, settled or postponed."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from bridge.store.database import Database, Insert
 from bridge.store.tables import TROUBLED_SQL
-from bridge.sync.item import REMOVAL, UNRESOLVED_FOR, Done, Item, Outcome, Postponed, Released, Remote
+from bridge.sync.item import NOT_WANTED, REMOVAL, UNRESOLVED_FOR, Done, Item, Outcome, Postponed, Released, Remote
 from bridge.sync.worker import Worker
 from mappers.canonical.identity import digest
 
@@ -62,6 +62,15 @@ _LINKED = """
 SELECT remote_type, remote_id, remote_name, key FROM sync_item
 WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled >= marked AND remote_id IS NOT NULL
 ORDER BY remote_type, remote_name
+"""
+_WANTED = f"coalesce(outcome, '') NOT IN {tuple(map(str, NOT_WANTED))}"
+#: What is not to be there needs no entity; what waits or has none cannot be looked at.
+_OWED = f"""
+SELECT kind, count(*), coalesce(sum(CASE WHEN settled < marked OR remote_id IS NULL THEN 1 ELSE 0 END), 0)
+FROM sync_item WHERE org_id = ?1 AND target = ?2 AND {_WANTED} AND kind <> '{REMOVAL}' GROUP BY kind ORDER BY kind
+"""
+_AFTER = f"""
+SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key > ?4 ORDER BY key LIMIT ?5
 """
 _PENDING = f"""
 SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled < marked
@@ -173,6 +182,17 @@ class Items:
         """List what items of a kind that are not waiting are in the target, in the order of the names there."""
         rows = self._db.rows(_LINKED, self._org, self._target, kind)
         return [(Remote(*remote), bytes(key)) for *remote, key in rows]
+
+    def owed(self) -> list[tuple[str, int, int]]:
+        """Count, by kind, what shall be in the target, and what of it is not there or still to be pushed."""
+        return [(kind, int(all_), int(left)) for kind, all_, left in self._db.rows(_OWED, self._org, self._target)]
+
+    def everything(self, kind: str, most: int) -> Iterator[list[Item]]:
+        """Give all items of a kind, so many at a time."""
+        after = b""
+        while rows := self._db.rows(_AFTER, self._org, self._target, kind, after, most):
+            yield (items := [_item(row) for row in rows])
+            after = items[-1].key
 
     def pending(self, kind: str) -> list[Item]:
         """List the items of a kind that are waiting."""

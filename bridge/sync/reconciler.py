@@ -7,7 +7,9 @@ from typing import NamedTuple
 from bridge.store.database import Database
 from bridge.store.marks import enable_target, mark_everything
 from bridge.sync.breaker import Breaker, backoff_seconds
+from bridge.sync.calls import Calls
 from bridge.sync.edge_states import EdgeStates
+from bridge.sync.figures import LastComparison, forget_figures, read_figures
 from bridge.sync.item import Done, Failed, Item, Outcome, Postponed, Released, Settled
 from bridge.sync.items import AT_ONCE, Items
 from bridge.sync.repair import Repair
@@ -71,6 +73,8 @@ class Reconciler:
         backoff: float = 5.0,
         compare_seconds: float | None = None,
         heartbeat: Heartbeat | None = None,
+        calls: Calls | None = None,
+        took: Callable[[float], None] = lambda _: None,
     ) -> None:
         self._db = db
         self._org = org
@@ -83,6 +87,9 @@ class Reconciler:
         self.breaker = Breaker(backoff, clock)
         self._told: str | None = None
         self._heartbeat = heartbeat
+        self._calls = calls or Calls(org, target.name, clock)
+        #: Told of each change that reached the target how many seconds it took.
+        self._took = took
         #: Whether the target answered since the batch failed that is being finished.
         self._there = False
         self._looked_again = 0
@@ -109,6 +116,7 @@ class Reconciler:
         with self._db.transaction():
             self._items.doubt_all()
             self._states.doubt_all()
+            forget_figures(self._db, self._org, self._target.name)
 
     def probe(self) -> None:
         """Ask whether the target is there; raises what is wrong."""
@@ -117,6 +125,10 @@ class Reconciler:
     def status(self) -> SyncStatus:
         """Say how far the target is."""
         return read_status(self._db, self._org, self._target.name)
+
+    def last_comparison(self) -> LastComparison | None:
+        """Say what the last comparison found that came to its end."""
+        return read_figures(self._db, self._org, self._target.name)
 
     def progress(self) -> Progress:
         """Say how much is left to do."""
@@ -134,6 +146,7 @@ class Reconciler:
         self._target.close()
         try:
             self._items.worker.leave()
+            self._calls.keep(self._db, at_once=True)
         finally:
             self._db.close()
 
@@ -142,15 +155,18 @@ class Reconciler:
         outcomes: Counter[str] = Counter()
         if not self._answers():
             self._tell_trouble()
+            self._calls.keep(self._db)
             return Round(outcomes)
         self._look_again()
         while self._spreader.spread(_MARKS) == _MARKS:
             pass
         for kind, items in self._lots(stopped):
             self._finish(self._target.push(kind, items), outcomes)
+            self._calls.keep(self._db)
         if not self.breaker.open and not stopped():
             self._compare(outcomes)
         self._tell_trouble()
+        self._calls.keep(self._db)
         return Round(outcomes)
 
     def _compare(self, outcomes: Counter[str]) -> None:
@@ -229,6 +245,9 @@ class Reconciler:
             with self._db.transaction():
                 self._items.mark(pushed.marked)
         outcomes.update(map(_outcome, done))
+        for one in done:
+            if isinstance(one, Settled) and one.outcome is Outcome.PUSHED:
+                self._took((self._clock() - one.item.since) / 1_000_000)
 
     def _finish_some(self, done: list[Done], pushed: Pushed) -> None:
         """Write down what became of items and of the edges into them; those that others took over are doubted."""

@@ -6,6 +6,7 @@ import structlog
 
 from bridge.store.database import Database
 from bridge.sync.edge_states import EdgeStates
+from bridge.sync.figures import Tally, write_figures
 from bridge.sync.items import Items
 from bridge.sync.target import Compared, Target
 from mappers.errors import NoAnswer, PermanentError, TargetBusy, TransientError
@@ -20,6 +21,8 @@ WHERE org_id = ?1 AND target = ?2 AND coalesce(compared_at, enabled_at) <= ?4 RE
 _AGAIN = "UPDATE sync_target SET compared_at = NULL WHERE org_id = ?1 AND target = ?2"
 _SERVER_FAILED = 500
 _LOOK_EVERY = 60 * 1_000_000
+#: After so many counts what is due is pushed first.
+_COUNTS_AT_ONCE = 10
 
 
 class Repair:
@@ -60,7 +63,8 @@ class Repair:
             raise
         except PermanentError as error:
             _log.warning("the comparison is given up until its next time", reason=str(error))
-            compared = None
+            self._slices = None
+            return None
         if compared is None:
             self._slices = None
         elif compared.differences:
@@ -75,8 +79,23 @@ class Repair:
         with self._db.transaction():
             mine = bool(self._db.rows(_BEGIN, *self._bound, now, now - self._every))
         if mine:
-            self._slices = self._target.compare()
+            self._slices = self._counted_and_compared()
         return mine
+
+    def _counted_and_compared(self) -> Iterator[Compared]:
+        """Count first what shall be there: what differs is to be pushed again, and would be counted twice.
+
+        Only what came to its end is written down.
+        """
+        tally = Tally()
+        for number, owed in enumerate(self._target.owed(), 1):
+            tally.add_owed(owed)
+            if number % _COUNTS_AT_ONCE == 0:
+                yield Compared(owed.kind, 0, ())
+        for compared in self._target.compare():
+            tally.add(compared)
+            yield compared
+        write_figures(self._db, *self._bound, tally.figures(self._target.compared), self._clock())
 
     def _again(self) -> None:
         """Let it be due at once: it was not finished."""

@@ -44,10 +44,19 @@ class Difference(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """A bit of a comparison: how much was looked at, and what was not as it was left."""
+    """A bit of a comparison: how much of a kind was looked at, and what was not as it was left."""
 
+    kind: str
     looked_at: int
     differences: Sequence[Difference]
+
+
+class Owed(NamedTuple):
+    """A bit of what a target shall have, of one kind: how much, and how much of it was not told as it is now."""
+
+    kind: str
+    wanted: int
+    lacking: int
 
 
 class TargetSettings(NamedTuple):
@@ -66,6 +75,8 @@ class Target(Protocol):
     kinds: dict[str, int]
     #: The kinds that take long: of each there is one lot a round, for what came in meanwhile is next.
     slow: AbstractSet[str]
+    #: The kinds of what a comparison reads.
+    compared: AbstractSet[str]
     #: How runs fold: marks of runs are turned into items of those that they are told as.
     folding: FoldingRule
 
@@ -77,6 +88,9 @@ class Target(Protocol):
 
     def plan(self, items: Sequence[Item]) -> list[Step]:
         """Say what pushing items would do, and do nothing."""
+
+    def owed(self) -> Iterator[Owed]:
+        """Count what the store says that shall be there, bit by bit, without asking the target."""
 
     def compare(self) -> Iterator[Compared]:
         """Compare everything that is there with what was left there, bit by bit; changes nothing."""

@@ -18,7 +18,14 @@ _SAY = Insert(
     {"org_id": str, "target": str, "worker_id": bytes, "until": int},
     "ON CONFLICT (org_id, target, worker_id) DO UPDATE SET until = excluded.until",
 )
+_LIVE = "SELECT count(*) FROM sync_worker WHERE org_id = ?1 AND target = ?2 AND until >= ?3"
 _LEAVE = "DELETE FROM sync_worker WHERE org_id = ?1 AND target = ?2 AND (worker_id = ?3 OR until < ?4)"
+
+
+def count_workers(db: Database, org: str, target: str, now: int) -> int:
+    """Count those who are believed to work for a target."""
+    ((count,),) = db.rows(_LIVE, org, target, now)
+    return int(count)
 
 
 class Worker:

@@ -1,5 +1,7 @@
 """The target that the service keeps: soon what the store says, and nobody's trouble when it cannot be."""
 
+import re
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -26,7 +28,7 @@ def standin(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenMetadata]:
         yield running
 
 
-def settings_with(folder: Path, standin: OpenMetadata, *, enabled: bool = True) -> Settings:
+def settings_with(folder: Path, standin: OpenMetadata, *, enabled: bool = True, **more: object) -> Settings:
     return settings_for(
         folder,
         openmetadata={
@@ -35,6 +37,7 @@ def settings_with(folder: Path, standin: OpenMetadata, *, enabled: bool = True) 
             "auth": {"jwt_token": standin.bot_token},
             "mappings": [{"namespace": "db", "service": "warehouse", "database": "d", "schema": "s"}],
             "retry_config": {"backoff_seconds": 0.01, "max_attempts": 1},
+            **more,
         },
     )
 
@@ -42,6 +45,10 @@ def settings_with(folder: Path, standin: OpenMetadata, *, enabled: bool = True) 
 def status(settings: Settings) -> SyncStatus:
     with closing(open_store(settings)) as db:
         return read_status(db, settings.org, "openmetadata")
+
+
+def metrics(api: Running) -> str:
+    return api.service.metrics.text().decode()  # type: ignore[union-attr]
 
 
 def is_there(standin: OpenMetadata, name: str) -> bool:
@@ -122,6 +129,71 @@ def test_how_far_it_is_is_measured(tmp_path: Path, standin: OpenMetadata, monkey
         assert 'lineage_bridge_sync_calls_failed_total{kind="bulk"} 1.0' in text()
         assert "lineage_bridge_sync_left_alone 0.0" in text()
         assert "lineage_bridge_sync_troubled 0.0" in text()
+        assert "lineage_bridge_sync_running 1.0" in text()
+        assert 'lineage_bridge_sync_calls_failed_total{kind="put"} 0.0' in text()
+        assert 'lineage_bridge_sync_latency_seconds_bucket{le="+Inf"} 0.0' not in text()
+        assert "lineage_bridge_sync_completeness_ratio{" not in text()  # nothing was read yet
+
+
+def test_completeness_is_measured_once_it_was_read(tmp_path: Path, standin: OpenMetadata) -> None:
+    settings = settings_with(tmp_path, standin, sync={"sync_frequency": "1s"})
+    with Running(settings) as api:
+        api.post(run_event(inputs=[dataset("a")], outputs=[dataset("t")]))
+        api.post(run_event("START", run=2, job="later", inputs=[dataset("a")], outputs=[dataset("u")]))
+
+        def told(kind: str, part: float) -> bool:
+            return f'lineage_bridge_sync_completeness_ratio{{kind="{kind}"}} {part}' in metrics(api)
+
+        api.run(until(lambda: told("lineage", 0.5) and told("job", 1.0)))
+        assert "lineage_bridge_sync_compared_age_seconds " in api.get("/metrics").text
+        assert api.get("/api/v1/sync").json()["lineage_completeness"] == 50.0
+
+
+def test_how_far_it_is_is_told_while_it_is_under_way(
+    tmp_path: Path, standin: OpenMetadata, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(syncing, "_TELL_SECONDS", 0.0)
+    go_on = threading.Event()
+
+    def held_up(_: int, method: str, path: str) -> None:
+        if (method, path) == ("PUT", "/api/v1/lineage"):
+            go_on.wait(20)
+
+    standin.faults.plan = held_up
+    with Running(settings_with(tmp_path, standin)) as api:
+        api.post(run_event(inputs=[dataset("a")], outputs=[dataset("t")]))
+
+        def waiting() -> float:
+            (value,) = re.findall(r"^lineage_bridge_sync_waiting (\S+)$", metrics(api), re.MULTILINE)
+            return float(value)
+
+        api.run(until(lambda: waiting() > 0))
+        go_on.set()
+        api.run(until(lambda: waiting() == 0))
+
+
+def test_one_that_cannot_go_on_is_told_even_if_it_cannot_end_either(
+    tmp_path: Path, standin: OpenMetadata, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = Reconciler.close
+
+    def fail(*_: object) -> object:
+        raise StoreFull("no room")
+
+    def closed_and_fail(reconciler: Reconciler) -> None:
+        whole(reconciler)
+        raise StoreFull("no room for the last word")
+
+    with monkeypatch.context() as full, Running(settings_with(tmp_path, standin)) as api:
+        full.setattr(Reconciler, "round", fail)
+        full.setattr(Reconciler, "close", closed_and_fail)
+        api.run(until(lambda: "lineage_bridge_sync_running 0.0" in metrics(api)))
+        full.undo()
+        monkeypatch.setattr(syncing, "_LOOK_SECONDS", 0.01)
+        api.post(run_event(outputs=[dataset("made")]))
+        api.run(until(lambda: is_there(standin, "made")))
+        api.run(until(lambda: "lineage_bridge_sync_running 1.0" in metrics(api)))
+    assert "no room for the last word" in capsys.readouterr().out
 
 
 def test_nothing_is_measured_of_what_is_not_kept(tmp_path: Path, standin: OpenMetadata) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from bridge.cli.main import app as command
 from bridge.store.sqlite import SqliteDatabase
 from tests.bridge.conftest import url_of
 from tests.factories import Json, columns, dataset, done, facet, field, run_event, schema
-from tests.standins.openmetadata import OpenMetadata, failing_rows
+from tests.standins.openmetadata import OpenMetadata, error, failing_rows
 from tests.stores import Store
 
 COPY = run_event(
@@ -42,7 +43,10 @@ OpenMetadata is what the store says
 STATUS = """\
 openmetadata is asked
   it is what the store says
+  nobody is at work on it now: is the service running?
+  what is there was never read to its end: completeness is not known yet
   the newest changes took 0.0 s (p50), 0.0 s (p99)
+  calls of the last 24 hours: 100 % succeeded; bulk 2, get 10, get edge 2, put 4, put edge 1, put statuses 1, version 1
   dataset: pushed 2
   job: pushed 1
   lineage: pushed 1, unchanged 2
@@ -79,6 +83,12 @@ class Shell:
         env = self.given | {f"LINEAGE_BRIDGE__OPENMETADATA__{name}": value for name, value in given.items()}
         return CliRunner(env=env).invoke(command, words.split())
 
+    def let_comparison_be_due(self) -> None:
+        """Do what time does."""
+        with closing(sqlite3.connect(self._path)) as store:
+            store.execute("UPDATE sync_target SET enabled_at = 1")
+            store.commit()
+
     def apply(self, *events: Json) -> None:
         with closing(SqliteDatabase.writing(self._path)) as db:
             Store(db=db).apply_each(*events)
@@ -108,6 +118,31 @@ def test_what_is_due_is_pushed_and_counted(shell: Shell) -> None:
     assert re.sub(r"\d+\.\d s", "0.0 s", shell("sync status").stdout) == STATUS
     assert short(shell("sync explain db t").stdout) == EXPLAINED
     assert shell("sync --dry-run").stdout == "plan: none\n"
+
+
+def test_completeness_is_what_a_comparison_found(shell: Shell) -> None:
+    shell("sync --once")
+    shell.standin.store.edges.clear()
+    shell.let_comparison_be_due()
+    assert shell("sync --once", SYNC__SYNC_FREQUENCY="1s").exit_code == 0
+    said = shell("sync status").stdout
+    assert "    dataset: 2 of 2, 100 %\n    job: 1 of 1, 100 %\n    lineage completeness: 0 of 1, 0 %\n" in said
+    told = json.loads(shell("sync status --output json").stdout)
+    assert (told["lineage_completeness"], told["quality_published"]) == (0.0, None)
+    assert told["comparison"]["kinds"]["lineage"] == {
+        "wanted": 1, "lacking": 0, "looked_at": 1, "differing": 1, "found": 0, "percent": 0.0
+    }  # fmt: skip
+    assert told["comparison"]["ended_at"] >= told["enabled_at"]
+
+
+def test_calls_that_fail_are_counted(shell: Shell) -> None:
+    shell.standin.faults.next(error(500), path="/tables/bulk")
+    shell("sync --once")
+    told = json.loads(shell("sync status --output json").stdout)
+    assert told["calls_failed"] == {"bulk": 1}
+    calls = sum(told["calls"].values())
+    assert told["success_percent"] == (calls - 1) * 10_000 // calls / 100
+    assert "failed of them: bulk 1\n" in shell("sync status").stdout
 
 
 def test_a_second_push_calls_nobody(shell: Shell) -> None:

@@ -16,7 +16,8 @@ from bridge.catalogue.quality import Quality
 from bridge.catalogue.question import Question
 from bridge.catalogue.run import Run
 from bridge.catalogue.search import Search
-from bridge.catalogue.syncing import DatasetSync, ProcessSync, Sync, SyncItems
+from bridge.catalogue.sync_status import Sync
+from bridge.catalogue.syncing import DatasetSync, ProcessSync, SyncItems
 from bridge.catalogue.version import LastSuccess, Versions
 from tests import factories as make
 from tests.factories import Json, columns, dataset, done, facet, field, job_event, parent, run_event, run_uuid

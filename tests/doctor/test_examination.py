@@ -15,8 +15,8 @@ from bridge.store.migrations import HEAD
 from tests.bridge.conftest import url_of
 from tests.factories import run_event
 
-THINGS = {"versions", "config", "disk", "permissions", "store", "schema", "clock", "conservation"}
-NEEDS_STORE = {"schema", "clock", "conservation"}
+THINGS = {"versions", "config", "disk", "permissions", "store", "schema", "clock", "sync", "conservation"}
+NEEDS_STORE = {"schema", "clock", "sync", "conservation"}
 
 
 def doctor(url: str, *words: str, **settings: str) -> Result:
@@ -84,6 +84,7 @@ def _running(sql: str) -> Callable[[Path], None]:
         (_running("DELETE FROM run_event"), "error", "conservation", "1 events were received, the log knows of 0"),
         (_running("UPDATE run_event SET failure = 'x'"), "warning", "conservation", "rejected list` says why"),
         (_running("UPDATE run_event SET event_time = 9e15"), "warning", "clock", "days in the future"),
+        (_running("DROP TABLE sync_target"), "error", "sync", "no such table: sync_target"),
         (_running("DROP TABLE intake_ledger"), "error", "conservation", "no such table: intake_ledger"),
     ],
 )

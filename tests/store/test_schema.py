@@ -1,10 +1,12 @@
 """The store's schema: what migrations make is what the code declares, and nothing newer is touched."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
@@ -114,6 +116,23 @@ def test_preparing_twice_changes_nothing(tmp_path: Path) -> None:
         "SELECT openlineage_spec_version, schema_version FROM ol_schema_version"
     ).fetchall() == [("2-0-2", migrations.HEAD)]
     connection.close()
+
+
+def test_a_store_of_a_released_version_gets_what_is_new_and_keeps_what_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    config = Config()
+    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
+    engine = sa.create_engine(f"sqlite:///{path}")
+    with engine.begin() as connected:
+        config.attributes["connection"] = connected
+        command.upgrade(config, "0003")
+        connected.exec_driver_sql("INSERT INTO sync_target (org_id, target, enabled_at) VALUES ('o', 't', 7)")
+    engine.dispose()
+    schema.prepare_sqlite(path)
+    with closing(sqlite3.connect(path)) as connection:
+        assert schema.store_version(connection) == migrations.HEAD
+        assert connection.execute("SELECT org_id, target, enabled_at FROM sync_target").fetchall() == [("o", "t", 7)]
+        assert connection.execute("SELECT * FROM sync_comparison, sync_call").fetchall() == []
 
 
 def test_a_newer_store_is_refused_with_the_reason(tmp_path: Path) -> None:

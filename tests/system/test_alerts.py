@@ -10,15 +10,19 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.factories import run_event
+from tests.factories import dataset, run_event
 from tests.standins.openmetadata import OpenMetadata, error
 from tests.system.service import ROOT, Service, new_store, until
 from tests.system.test_sync_kill import settings_of
 
 RULES = ROOT / "configs" / "prometheus" / "alerts.yaml"
 PAGE = "docs/operate.md"
-#: What an expression holds beside names of metrics: labels in braces, times in brackets, texts, functions.
-_NO_METRIC = re.compile(r"\{[^}]*\}|\[[^]]*\]|\"[^\"]*\"|\b\w+(?=\()|\b[\d.]+(e\d+)?\b")
+COMPLETE = 'lineage_bridge_sync_completeness_ratio{kind="dataset"}'
+#: What an expression holds beside names of metrics: labels in braces or after words, times in brackets, texts,
+#: functions, words between metrics.
+_NO_METRIC = re.compile(
+    r"\{[^}]*\}|\[[^]]*\]|\"[^\"]*\"|\b(\w+ +)?(by|without) *\([^)]*\)|\b\w+(?= *\()|\b(and|unless)\b|\b[\d.]+(e\d+)?\b"
+)
 _NAME = re.compile(r"[A-Za-z_:][\w:]*")
 
 
@@ -54,9 +58,12 @@ def scraped(service: Service) -> dict[str, float]:
 def test_rules_and_page_name_what_the_service_exposes(tmp_path: Path) -> None:
     with OpenMetadata() as standin:
         standin.faults.next(error(503))  # failures are counted from the first on
-        with Service(new_store(tmp_path), **settings_of(standin)) as service:
-            assert service.send(run_event()) == 201
-            until(lambda: "lineage_bridge_sync_calls_failed_total" in " ".join(scraped(service)), "a failure")
+        settings = settings_of(standin) | {"OPENMETADATA__SYNC__SYNC_FREQUENCY": "1s"}
+        with Service(new_store(tmp_path), **settings) as service:
+            assert service.send(run_event(outputs=[dataset("made")])) == 201
+            until(lambda: scraped(service).get(COMPLETE) == 1, "a comparison")
+            failed = [name for name, value in scraped(service).items() if "calls_failed_total" in name and value > 0]
+            assert len(failed) == 1
             exposed = {name.partition("{")[0] for name in scraped(service)}
     named = set().union(*(named_in(rule["expr"]) for rule in rules()))
     assert named - exposed == {"up"}
@@ -64,6 +71,8 @@ def test_rules_and_page_name_what_the_service_exposes(tmp_path: Path) -> None:
     assert {name for name in exposed if not name.endswith("_created")} == set(listed)
 
 
+#: Enough calls to tell that one in two hundred fails, and fewer.
+CALLS, FEW_CALLS = "0+20x600", "0+3x600"
 #: The series of a service that is well.
 SOUND = {
     'up{job="lineage-bridge"}': "1x600",
@@ -75,6 +84,15 @@ SOUND = {
     'lineage_bridge_events_refused_total{reason="rejected"}': "5x600",
     'lineage_bridge_events_accepted_total{merged="false"}': "0x600",
     "lineage_bridge_store_free_bytes": "50e9-1e6x600",
+    "lineage_bridge_sync_running": "1x600",
+    "lineage_bridge_sync_left_alone": "0x540 1x5 0x60",
+    "lineage_bridge_sync_oldest_waiting_age_seconds": "0 800 0 5x600",
+    "lineage_bridge_sync_troubled": "0x600",
+    'lineage_bridge_sync_calls_total{kind="get"}': CALLS,
+    'lineage_bridge_sync_calls_total{kind="bulk"}': CALLS,
+    'lineage_bridge_sync_calls_failed_total{kind="get"}': "0x600",
+    'lineage_bridge_sync_calls_failed_total{kind="bulk"}': "0x540 3x600",
+    COMPLETE: "1x600",
 }
 
 
@@ -101,6 +119,29 @@ def test_prometheus_accepts_the_rules() -> None:
         ({'lineage_bridge_events_accepted_total{merged="false"}': "0x590 1x10"}, ["LineageBridgeDoesNotMerge"]),
         ({"lineage_bridge_store_free_bytes": "50e9-5e7x600"}, ["LineageBridgeDiskFillsUp"]),
         ({"lineage_bridge_store_free_bytes": "9e8x600"}, ["LineageBridgeDiskNearlyFull"]),
+        ({"lineage_bridge_sync_running": "0x600"}, ["LineageBridgeSyncStopped"]),
+        ({"lineage_bridge_sync_left_alone": "1x600"}, ["LineageBridgeSyncLeftAlone"]),
+        ({"lineage_bridge_sync_oldest_waiting_age_seconds": "0+60x600"}, ["LineageBridgeSyncPendingTooLong"]),
+        (
+            {
+                "lineage_bridge_sync_oldest_waiting_age_seconds": "0+60x600",
+                "lineage_bridge_sync_left_alone": "1x600",
+            },
+            ["LineageBridgeSyncLeftAlone"],  # what waits follows from it
+        ),
+        ({"lineage_bridge_sync_troubled": "1x600"}, ["LineageBridgeSyncRefused"]),
+        ({'lineage_bridge_sync_calls_failed_total{kind="bulk"}': "0+1x600"}, ["LineageBridgeSyncCallsFail"]),
+        (
+            {
+                'lineage_bridge_sync_calls_total{kind="get"}': "0x600",
+                'lineage_bridge_sync_calls_total{kind="bulk"}': FEW_CALLS,
+                'lineage_bridge_sync_calls_failed_total{kind="bulk"}': "0x570 1x600",
+            },
+            [],
+        ),
+        ({COMPLETE: "0.999x600"}, ["LineageBridgeSyncIncomplete"]),
+        ({COMPLETE: "1x500 0.9x60 1x600"}, []),
+        ({COMPLETE: "_x600"}, []),
     ],
 )
 def test_rules_fire_when_they_should(tmp_path: Path, changed: dict[str, str], alerts: list[str]) -> None:

@@ -1,6 +1,7 @@
 """Two daemons on one PostgreSQL keep one OpenMetadata: killed and held up at random, each thing is told once."""
 
 import itertools
+import os
 import random
 import signal
 from collections import Counter
@@ -14,7 +15,7 @@ from tests import factories as make
 from tests.standins.openmetadata import OpenMetadata
 from tests.stores import Json, Store, as_bytes
 from tests.sync import model
-from tests.system.service import Service, finish, start, until
+from tests.system.service import ROOT, Service, finish, start, until
 from tests.system.test_kill import Load
 from tests.system.test_sync_kill import settings_of
 from tests.system.test_two_daemons import new_database
@@ -84,7 +85,7 @@ def test_daemons_that_die_or_stand_still_tell_each_thing_once(
     print(f"seed {seed}")
     chance = random.Random(seed)
     (tmp_path / "sitecustomize.py").write_text(_HASTY)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{ROOT}")  # the code beside these tests, wherever that is
     url = new_database()
     with OpenMetadata() as standin:
         settings = settings_of(standin)

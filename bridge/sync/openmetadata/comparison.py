@@ -57,8 +57,9 @@ class Comparison:
                 for name, key in of.items()
                 if (what := self._what(items[key], wanted.get(key), there[name]))
             ]
-            yield Compared(len(of), found)
-        yield Compared(len(unseen), [Difference(kind, key, name, "is not there") for name, key in unseen.items()])
+            yield Compared(kind, len(of), found)
+        missing = [Difference(kind, key, name, "is not there") for name, key in unseen.items()]
+        yield Compared(kind, len(unseen), missing)
 
     def _pages(self, collection: str, place: str, names: Sequence[str]) -> Iterator[list[Entity]]:
         if self._directory.is_listed(collection, place, len(names)):
@@ -93,7 +94,7 @@ class Comparison:
             keys = {key for state in wrong for key in (state.into_key, state.from_key)}
             items = self._at.items.of("dataset", keys) | self._at.items.of("job", keys)
             names = {key: item.remote.name for key, item in items.items() if item.remote}
-            yield Compared(len(states), [_edge(state, names) for state in wrong])
+            yield Compared("lineage", len(states), [_edge(state, names) for state in wrong])
 
 
 def _place(type_: str, name: str) -> str:

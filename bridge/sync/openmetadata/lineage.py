@@ -6,17 +6,19 @@ from typing import NamedTuple
 from bridge.store.database import Database
 from bridge.store.graph import Graph
 from bridge.sync.edge_states import EdgeState, EdgeStates
-from bridge.sync.item import Failed, Item, Outcome, Settled
+from bridge.sync.item import NOT_WANTED, Failed, Item, Outcome, Settled
 from bridge.sync.lineage import StoredEdge, read_consumption, read_lineage
 from bridge.sync.openmetadata.edges import WantedEdge, details, remove_edge, write_edge
 from bridge.sync.openmetadata.ends import Ends
 from bridge.sync.openmetadata.wanted import fingerprint
 from bridge.sync.openmetadata.workbench import Workbench
-from bridge.sync.target import Pushed, Step
+from bridge.sync.target import Owed, Pushed, Step
 from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
 from mappers.openmetadata import edges as mapped
 
 _MOST_NOTES = 20
+#: How many targets of edges are counted at a time.
+_AT_ONCE = 200
 _NOT_FOUND = 404
 
 
@@ -103,6 +105,25 @@ class Lineages:
                     yield Step("create", "edge", f"{there[source]} -> {there[work.item.key]}")
                 else:
                     yield Step("wait", "edge", f"{name} -> {there.get(work.item.key, 'what is not there')}")
+
+    def owed(self) -> Iterator[Owed]:
+        """Count the edges that shall be there, and those that were not told as they are now; nothing is asked."""
+        if self._at.rules.track_lineage:
+            for items in self._at.items.everything("lineage", _AT_ONCE):
+                yield self._owed(list(self._works(items)))
+
+    def _owed(self, works: Sequence[_Work]) -> Owed:
+        """Count edges; those to or from what shall not be there are none."""
+        known = self._states.into([work.item.key for work in works])
+        ends = {key for work in works for key in (work.item.key, *work.missing)}
+        items = self._at.items.of("dataset", ends) | self._at.items.of("job", ends)
+        left_out = {key for key, item in items.items() if item.outcome in NOT_WANTED}
+        told, untold = 0, 0
+        for work in works:
+            put, gone = {one.from_key for one, _ in work.put}, {state.from_key for state in work.gone}
+            told += len(known[work.item.key].keys() - put - gone)
+            untold += len(put) + (0 if work.item.key in left_out else len(work.missing.keys() - left_out))
+        return Owed("lineage", told + untold, untold)
 
     def _works(self, items: Sequence[Item]) -> Iterator[_Work]:
         keys = [item.key for item in items]

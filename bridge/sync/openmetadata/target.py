@@ -29,13 +29,15 @@ from bridge.sync.openmetadata.runs import Runs
 from bridge.sync.openmetadata.wanted import Wanted, fingerprint
 from bridge.sync.openmetadata.workbench import Workbench
 from bridge.sync.openmetadata.workers import Workers
-from bridge.sync.target import Compared, Pushed, Step, TargetSettings
+from bridge.sync.target import Compared, Owed, Pushed, Step, TargetSettings
 from connectors.openmetadata.client import OpenMetadata
 
 NAME = "openmetadata"
 #: How many items are worked on at once: as many as make lists of what there is worth their calls, and as many whose
 #: edges take seconds at most.
 _ENTITIES, _LINEAGES, _RUNS, _CHECKS, _REMOVALS = 2_000, 200, 500, 200, 100
+#: Kinds of items that stand for several things.
+_BY_EDGES = ("lineage",)
 #: Where the columns of an entity are remembered: of ours, and of those of others.
 _COLUMNS = ("shape", "columns", "tasks")
 _READERS = """
@@ -73,6 +75,7 @@ class OpenMetadataTarget:
         "governance": _CHECKS,
         REMOVAL: _REMOVALS,
     }
+    compared: AbstractSet[str] = frozenset({"dataset", "job", "lineage"})
     slow: AbstractSet[str] = frozenset({"lineage", "run", "check", "result", "profile", "governance"})
 
     def __init__(
@@ -203,6 +206,11 @@ class OpenMetadataTarget:
         beneath = {job for (job,) in self._db.among(_CHILD_JOBS, sorted(jobs), self._org)}
         runs = {run for (run,) in self._db.among(_RUNS_OF, sorted(jobs | beneath), self._org)}
         return {("run", run) for run in self._items.of("run", runs)}
+
+    def owed(self) -> Iterator[Owed]:
+        """Count what shall be there, bit by bit, as the store says."""
+        yield from (Owed(*counts) for counts in self._items.owed() if counts[0] not in _BY_EDGES)
+        yield from self._lineages.owed()
 
     def compare(self) -> Iterator[Compared]:
         """Compare everything that is there with what was left there, bit by bit."""
