@@ -5,31 +5,10 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
+from bridge.yaml_tree import KeyPath, Mistake, Origin, one_line, read_tree
 from mappers.errors import ConfigError
 
-#: The path of a key inside a file: section names and list positions.
-KeyPath = tuple[str | int, ...]
-
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-
-
-class Origin(NamedTuple):
-    """Where a key was set."""
-
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
-
-
-class Mistake(NamedTuple):
-    """What is wrong, and the key that is left out because of it; no key means a whole file."""
-
-    at: KeyPath
-    said: str
 
 
 class ConfigFiles(NamedTuple):
@@ -55,12 +34,14 @@ def read_config_files(paths: list[Path]) -> ConfigFiles:
 
 def _read(path: Path, merged: ConfigFiles) -> dict[str, Any]:
     try:
-        node = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
-        value = _Building(path, merged).value(node, ()) if node is not None else None
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path} is not YAML: {_one_line(error)}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not YAML: {one_line(error)}") from error
+    value, origins, mistakes = read_tree(path, text, _with_variables)
+    merged.origins.update(origins)
+    merged.mistakes.extend(mistakes)
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -68,50 +49,8 @@ def _read(path: Path, merged: ConfigFiles) -> dict[str, Any]:
     return value
 
 
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())
-
-
-class _Building:
-    """Makes values of the nodes of one file; a key whose value cannot be made is left out, and told."""
-
-    def __init__(self, path: Path, merged: ConfigFiles) -> None:
-        self._path = path
-        self._origins = merged.origins
-        self._mistakes = merged.mistakes
-        self._seen: set[int] = set()
-
-    def value(self, node: yaml.Node, at: KeyPath) -> Any:
-        """Give what a node says; raises ConfigError when there is no telling."""
-        self._origins[at] = origin = Origin(str(self._path), node.start_mark.line + 1)
-        if id(node) in self._seen:
-            raise ConfigError(f"{origin}: YAML aliases are not supported: write the value out")
-        self._seen.add(id(node))
-        if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, at)
-        if isinstance(node, yaml.SequenceNode):
-            return [self.value(item, (*at, i)) for i, item in enumerate(node.value)]
-        if node.tag == "tag:yaml.org,2002:str":
-            return _VARIABLE.sub(lambda match: _variable(match, origin), str(node.value))
-        try:
-            return yaml.SafeLoader("").construct_object(node)
-        except (yaml.YAMLError, ValueError) as error:
-            raise ConfigError(f"{origin}: this is not YAML as it is read here: {_one_line(error)}") from error
-
-    def _mapping(self, node: yaml.MappingNode, at: KeyPath) -> dict[str, Any]:
-        mapping: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            key = str(key_node.value)
-            place = Origin(str(self._path), key_node.start_mark.line + 1)
-            if key in mapping:
-                self._mistakes.append(Mistake((*at, key), f"{place}: {key} is set twice"))
-                continue
-            try:
-                mapping[key] = self.value(value_node, (*at, key))
-            except ConfigError as error:
-                self._mistakes.append(Mistake((*at, key), str(error)))
-            self._origins[*at, key] = place
-        return mapping
+def _with_variables(text: str, origin: Origin) -> str:
+    return _VARIABLE.sub(lambda match: _variable(match, origin), text)
 
 
 def _variable(match: re.Match[str], origin: Origin) -> str:

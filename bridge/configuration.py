@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, get_origin
 
 from pydantic import ValidationError
 
-from bridge.config_file import ConfigFiles, KeyPath, Mistake, read_config_files
+from bridge.config_file import ConfigFiles, read_config_files
 from bridge.openmetadata_settings import CREDENTIALS, INCOMPLETE
 from bridge.settings import EXPOSED, NOWHERE, PREFIX, Settings
+from bridge.yaml_tree import KeyPath, Mistake
 from mappers.errors import ConfigError
 
 _FILE_SUFFIX = "_FILE"

@@ -316,6 +316,21 @@ sync_call = sa.Table(
     _key("target", "hour", "kind"),
 )
 
+#: What stewards wrote down, as it was last taken from their files, and what it waits for.
+asset = sa.Table(
+    "asset",
+    metadata,
+    _org(),
+    _id("asset_id", nullable=False),
+    sa.Column("namespace", TEXT, nullable=False),
+    sa.Column("name", TEXT, nullable=False),
+    sa.Column("source", TEXT, nullable=False),
+    sa.Column("content_json", TEXT, nullable=False),
+    sa.Column("waiting", TEXT),
+    sa.Column("taken_at", sa.BigInteger, nullable=False),
+    _key("asset_id"),
+)
+
 ingest_position = sa.Table(
     "ingest_position",
     metadata,

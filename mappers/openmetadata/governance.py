@@ -20,7 +20,7 @@ CUSTOM, COLUMNS = "customProperties", "columns"
 #: The custom property that holds the quality score, which nobody but us writes.
 SCORE = (CUSTOM, "lineageBridgeQualityScore")
 _CERTIFICATIONS, _TIERS = "Certification", "Tier"
-TIER_LABELS = f"{_TIERS}."
+TIER_LABELS, CERTIFICATION_LABELS = f"{_TIERS}.", f"{_CERTIFICATIONS}."
 _DAYS = re.compile(r"P(\d+)D")
 
 

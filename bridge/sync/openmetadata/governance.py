@@ -5,22 +5,24 @@ leaves out what it does not take. OpenMetadata has changed something where it sa
 where it only says otherwise than the file. Such a change stays, and is told: whoever keeps the files takes it over.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from bridge.sync.governance import StoredGovernance, read_governance
 from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
 from bridge.sync.openmetadata.directory import COLLECTIONS
 from bridge.sync.openmetadata.ends import Ends
+from bridge.sync.openmetadata.governance_look import Look, say_conflict, say_theirs
 from bridge.sync.openmetadata.labels import Labels, known
 from bridge.sync.openmetadata.possible import Possible
 from bridge.sync.openmetadata.wanted import fingerprint
 from bridge.sync.openmetadata.workbench import NOT_FOUND, Workbench, missing
-from bridge.sync.target import Pushed, Step
+from bridge.sync.target import Pushed
 from connectors.openmetadata.calls import Entity
 from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
 from mappers.governance.agreement import Agreement, Told, agreed, remembered, told
-from mappers.governance.merge import Conflict, Fields, Path, Policy, Value, elements, merge, same
+from mappers.governance.merge import Path, Policy, Value, elements, merge, same
 from mappers.openmetadata import governance as of
 from mappers.openmetadata.governance_patch import NOTHING, References, patch
 
@@ -29,6 +31,9 @@ _TRIES = 3
 _MOST_NOTES = 20
 #: Whether the server was told a quality score.
 _SCORED = "scored"
+#: How the owners that the file names are called on the server.
+OWNERS = "owners"
+NOT_SAID: Mapping[bytes, Mapping[str, Any]] = MappingProxyType({})
 
 
 class _Work(NamedTuple):
@@ -51,6 +56,8 @@ class _Change(NamedTuple):
     local: dict[Path, Value]
     told: Told
     problems: list[str]
+    #: How the owners that the file names are called on the server.
+    owners: dict[str, str]
 
 
 class Governance:
@@ -79,15 +86,23 @@ class Governance:
         gone = missing("dataset", done, {work.item.key: work.item.key for work in works})
         return Pushed([*(one for one in found if isinstance(one, Settled)), *done], doubtful=gone)
 
-    def plan(self, items: Sequence[Item]) -> list[Step]:
-        """Say what a push would change, field by field; looks at the entities, and changes nothing."""
-        works = [one for one in self._works(items) if isinstance(one, _Work)]
-        planned = self._at.workers.map(self._planned, works, _failed_step)
-        return [step for steps in planned for step in steps]
+    def look(self, items: Sequence[Item], said: Mapping[bytes, Mapping[str, Any]] = NOT_SAID) -> list[Look]:
+        """Say what a push would change and what was changed over there, field by field; changes nothing.
 
-    def _works(self, items: Sequence[Item]) -> list[_Work | Settled]:
+        What is said of datasets may be given in the place of what the store says.
+        """
+        found = self._works([item._replace(fingerprint=None) for item in items], said)
+        works = [one for one in found if isinstance(one, _Work)]
+        looked = self._at.workers.map(self._look, works, _not_seen)
+        return [*(_not_looked(one) for one in found if isinstance(one, Settled)), *looked]
+
+    def _works(
+        self, items: Sequence[Item], said: Mapping[bytes, Mapping[str, Any]] = NOT_SAID
+    ) -> list[_Work | Settled]:
         keys = [item.key for item in items]
         stored = read_governance(self._at.db, self._at.org, keys)
+        for key in said.keys() & stored.keys():
+            stored[key] = stored[key]._replace(said=dict(said[key]))
         ends = Ends(self._at.db, self._at.org, self._at.items, keys, ())
         return [self._work(item, stored[item.key], ends.remote(item.key)) for item in items]
 
@@ -156,7 +171,7 @@ class Governance:
         remote = work.agreed.remote(there, of.as_said)
         merged = merge(work.agreed.sent, local, remote, self._policies({*work.agreed.sent, *local}))
         changes = {
-            path: _with_theirs(value, remote.get(path), there.get(path))
+            path: _withsay_theirs(value, remote.get(path), there.get(path))
             for path, value in merged.fields.items()
             if not same(value, remote.get(path))
         }
@@ -164,8 +179,9 @@ class Governance:
             changes[of.SCORE] = work.score
         possible = Possible(self._labels, work.remote.type, entity, merged.fields.get(of.DOMAIN))
         changes = possible.of(changes, {one.named: (one.id, one.type) for one in owners.values()})
-        problems += [*possible.problems, *(_conflict(one) for one in merged.conflicts)]
-        return _Change(changes, possible.references, local, told(local, merged), problems)
+        problems += [*possible.problems, *(say_conflict(one) for one in merged.conflicts)]
+        named = {name: one.named for name, one in owners.items()}
+        return _Change(changes, possible.references, local, told(local, merged), problems, named)
 
     def _policies(self, fields: Iterable[Path]) -> dict[Path, Policy]:
         rules = self._at.rules
@@ -185,51 +201,34 @@ class Governance:
 
     def _settled(self, work: _Work, change: _Change, entity: Entity) -> Settled:
         now = agreed(work.agreed, change.local, change.told, of.found(entity))
-        detail = remembered(now, change.told) | {_SCORED: work.score is not None}
-        said = [*change.problems, *(_theirs(change.told.theirs))]
+        detail = remembered(now, change.told) | {_SCORED: work.score is not None, OWNERS: change.owners}
+        said = [*change.problems, *(say_theirs(change.told.theirs))]
         outcome = Outcome.UNRESOLVED if change.problems else Outcome.PUSHED
         remote = Remote(work.remote.type, f"{work.remote.id}/governance", work.remote.name)
         reason = "; ".join(said[:_MOST_NOTES]) or None
         return Settled(work.item, outcome, reason, work.mark, remote, ours=False, detail=detail)
 
-    def _planned(self, work: _Work) -> list[Step]:
+    def _look(self, work: _Work) -> Look:
         change = self._change(work, self._read(work))
-        name = work.remote.name
-        steps = [
-            Step("change", "governance", f"{name} {'.'.join(path)}", f"to {_words(value)}")
-            for path, value in sorted(change.changes.items())
-        ]
-        steps += [Step("unresolved", "governance", name, problem) for problem in change.problems]
-        return steps + [Step("leave", "governance", name, said) for said in _theirs(change.told.theirs)]
+        return Look(work.item.key, work.remote.name, change.changes, change.told, change.problems, change.owners)
 
 
-def _with_theirs(value: Value, remote: Value, there: Value) -> Value:
+def _withsay_theirs(value: Value, remote: Value, there: Value) -> Value:
     """Change of a set what is changed, and leave the rest of it as it is there."""
     if not isinstance(value, frozenset):
         return value
     return (elements(there) | (value - elements(remote))) - (elements(remote) - value)
 
 
-def _theirs(fields: Fields) -> list[str]:
-    return [
-        f"OpenMetadata says otherwise: {'.'.join(path)} is {_words(value)}" for path, value in sorted(fields.items())
-    ]
-
-
-def _conflict(conflict: Conflict) -> str:
-    here, there = _words(conflict.local), _words(conflict.remote)
-    return f"{'.'.join(conflict.path)} was changed on both sides: the file says {here}, OpenMetadata says {there}"
-
-
-def _words(value: Value) -> str:
-    if value is None:
-        return "nothing"
-    return ", ".join(sorted(value)) or "nothing" if isinstance(value, frozenset) else repr(value)
-
-
 def _failed(work: _Work, error: LineageBridgeError) -> Settled | Failed:
     return Failed(work.item, error, None, work.mark)
 
 
-def _failed_step(work: _Work, error: LineageBridgeError) -> list[Step]:
-    return [Step("failed", "governance", work.remote.name, str(error))]
+def _not_seen(work: _Work, error: LineageBridgeError) -> Look:
+    return Look(work.item.key, work.remote.name, {}, Told({}, []), [str(error)], {})
+
+
+def _not_looked(settled: Settled) -> Look:
+    """Say why nothing can be compared; what nobody governs is as it should be."""
+    silent = settled.outcome in (Outcome.UNWANTED, Outcome.OFF)
+    return Look(settled.item.key, None, {}, Told({}, []), [] if silent else [settled.reason or ""], {})

@@ -97,14 +97,14 @@ class OpenMetadataTarget:
         self._comparison = Comparison(at, directory, self._states, self._pool)
         self._lineages = Lineages(at, self._states)
         self._runs = Runs(at)
-        self._governance = Governance(at)
+        self.governance = Governance(at)
         self._pushers = {
             "lineage": self._lineages.push,
             "run": self._runs.push,
             "check": Checks(at).push,
             "result": Results(at).push,
             "profile": Profiles(at).push,
-            "governance": self._governance.push,
+            "governance": self.governance.push,
         }
         self._items = items
         self._removals = Removals(client, items, self._states, self._workers, rules.most_deletions)
@@ -137,7 +137,10 @@ class OpenMetadataTarget:
             made |= named
         steps += sorted(self._lineages.plan([item for item in items if item.kind == "lineage"], made), key=_by_name)
         steps += self._runs.plan([item for item in items if item.kind == "run"], made)
-        steps += self._governance.plan([item for item in items if item.kind == "governance"])
+        looked = self.governance.look([item for item in items if item.kind == "governance"])
+        steps += [
+            step for look in sorted(looked, key=lambda one: one.name or "") if look.name for step in look.steps()
+        ]
         for item in items:
             if item.kind == REMOVAL and item.remote and self._removals.is_alone(item):
                 steps.append(Step("delete", item.remote.type, item.remote.name))
@@ -220,7 +223,7 @@ class OpenMetadataTarget:
     def forget(self) -> None:
         """Believe nothing of the server any more: somebody may have restored it."""
         self._entities.forget()
-        self._governance.forget()
+        self.governance.forget()
 
     def close(self) -> None:
         """End the threads, and close the connections."""
