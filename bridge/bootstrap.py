@@ -2,19 +2,21 @@
 
 import gc
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 
 from pydantic import SecretStr
 
 from bridge.catalogue.question import Catalogue, StoreCatalogue, View
 from bridge.catalogue.remote import ServiceCatalogue
+from bridge.governance.applying import Stewardship
+from bridge.governance.steward import Server, Steward
 from bridge.intake.gate import Gate
 from bridge.intake.legacy import LegacyReader
 from bridge.intake.reading import Reader
 from bridge.intake.tail import Item, Tailer
 from bridge.intake.transfer import Import
-from bridge.openmetadata_settings import OpenMetadataSettings, TargetAuth
+from bridge.openmetadata_settings import OpenMetadataSettings, TargetAuth, TargetGovernance
 from bridge.settings import Settings
 from bridge.store.classes import NeverLink
 from bridge.store.database import Database
@@ -40,6 +42,7 @@ from mappers.folding import FoldingRule
 from mappers.legacy.names import LegacyNames
 from mappers.openlineage.event import Limits
 from mappers.openlineage.statements import Rules
+from mappers.openmetadata.governance import Vocabulary
 from mappers.openmetadata.places import Layout, Mapping
 
 _TARGET_TIMEOUTS = Timeouts(connect=5.0, read=30.0, write=30.0, pool=30.0)
@@ -157,6 +160,12 @@ def make_reconciler(
     took: Callable[[float], None] = lambda _: None,
 ) -> Reconciler:
     """Open a connection of its own to the store, and make the part that keeps OpenMetadata what the store says."""
+    return _make_server(settings, counted, failed, took).reconciler
+
+
+def _make_server(
+    settings: Settings, counted: Callable[[str], None], failed: Callable[[str], None], took: Callable[[float], None]
+) -> Server:
     name, org = OpenMetadataTarget.name, settings.org
     calls = Calls(org, name, now_micros)
     client = make_openmetadata(settings.openmetadata, _both(calls.counted, counted), _both(calls.failed, failed))
@@ -167,10 +176,11 @@ def make_reconciler(
     heartbeat = Heartbeat(beside, Worker(beside, org, name, now_micros, items.worker.id))
     backoff = settings.openmetadata.retry_config.backoff_seconds
     every = settings.openmetadata.sync.seconds
-    return Reconciler(
+    reconciler = Reconciler(
         db, org, target, items, now_micros,
         backoff=backoff, compare_seconds=every, heartbeat=heartbeat, calls=calls, took=took,
     )  # fmt: skip
+    return Server(target, reconciler, items)
 
 
 def _both(first: Callable[[str], None], second: Callable[[str], None]) -> Callable[[str], None]:
@@ -179,6 +189,20 @@ def _both(first: Callable[[str], None], second: Callable[[str], None]) -> Callab
         second(kind)
 
     return told
+
+
+@contextmanager
+def make_steward(settings: Settings) -> Iterator[Steward]:
+    """Open the store for asset files, and OpenMetadata where it is enabled."""
+    with closing(make_writer(settings)) as writer, closing(_open_beside(settings)) as db:
+        server = _make_server(settings, *[lambda _: None] * 3) if settings.openmetadata.enabled else None
+        items = server.items if server else Items(db, settings.org, OpenMetadataTarget.name, now_micros)
+        stewardship = Stewardship(db, settings.org, items, make_reader(settings), writer, now_micros)
+        try:
+            yield Steward(stewardship, server)
+        finally:
+            if server:
+                server.reconciler.close()
 
 
 def forget_openmetadata(settings: Settings) -> bool:
@@ -222,7 +246,17 @@ def rules_of(settings: Settings) -> SyncRules:
         concurrency=of.concurrency,
         service_description=of.service.description,
         most_deletions=of.most_deletions,
+        sync_governance_metadata=sync.sync_governance_metadata,
+        words=vocabulary_of(of.governance),
+        conflicts=of.governance.conflicts,
+        conflicts_of=tuple(sorted(of.governance.conflicts_of.items())),
     )
+
+
+def vocabulary_of(governance: TargetGovernance) -> Vocabulary:
+    """Give what plain words of asset files are called in OpenMetadata."""
+    tags = tuple(sorted((word.lower(), name) for word, name in governance.tags.items()))
+    return Vocabulary(governance.classification, governance.glossary, governance.access_classification, tags)
 
 
 def layout_of(settings: OpenMetadataSettings) -> Layout:

@@ -166,6 +166,31 @@ class NamespaceMapping(Section):
     schema_: Template = Field(default=None, alias="schema")
 
 
+ConflictWinner = Literal["report", "local", "remote"]
+_GOVERNED = frozenset({
+    "description", "displayName", "owners", "tags", "glossaryTerms", "tier", "domain", "dataProducts",
+    "retentionPeriod", "certification", "customProperties", "columns",
+})  # fmt: skip
+
+
+def _governed(field: str) -> str:
+    if field.partition(".")[0] not in _GOVERNED:
+        known = ", ".join(sorted(_GOVERNED))
+        raise PydanticCustomError("field", "{said}", {"said": f"{field} is no field; known are {known}"})
+    return field
+
+
+class TargetGovernance(Section):
+    """What plain words of asset files are called in OpenMetadata, and who wins where both sides changed something."""
+
+    classification: str = Field(default="LineageBridge", pattern=r"^[^.\"]+$", max_length=128)
+    glossary: str = Field(default="LineageBridge", pattern=r"^[^.\"]+$", max_length=128)
+    access_classification: str = Field(default="LineageBridgeAccess", pattern=r"^[^.\"]+$", max_length=128)
+    tags: dict[str, str] = Field(default={"PII": "PII.Sensitive"})
+    conflicts: ConflictWinner = "report"
+    conflicts_of: dict[Annotated[str, AfterValidator(_governed)], ConflictWinner] = Field(default={})
+
+
 class OpenMetadataSettings(Section):
     """The way into OpenMetadata."""
 
@@ -174,6 +199,7 @@ class OpenMetadataSettings(Section):
     auth: TargetAuth = Field(default=TargetAuth(), validate_default=True)
     service: TargetService = TargetService()
     sync: SyncSettings = SyncSettings()
+    governance: TargetGovernance = TargetGovernance()
     batch_size: int = Field(default=100, ge=1, le=500)
     retry_config: RetrySettings = RetrySettings()
     mappings: list[NamespaceMapping] = Field(default=[])

@@ -117,6 +117,16 @@ class LegacySettings(Section):
     hdfs_url: str | None = Field(default=None, pattern=r"^hdfs://[^/@\s]+$")
 
 
+class GovernanceSettings(Section):
+    """Which asset files the service keeps true, and what becomes of changes that others make in OpenMetadata."""
+
+    assets: list[str] = Field(default=[])
+    poll_seconds: float = Field(default=10.0, gt=0)
+    remote_changes: Literal["apply", "report"] = "report"
+    patches: str | None = None
+    contracts: bool = True
+
+
 class LogSettings(Section):
     """How the service writes its log."""
 
@@ -143,6 +153,7 @@ class Settings(BaseSettings):
     folding: FoldingSettings = FoldingSettings()
     legacy: LegacySettings = LegacySettings()
     openmetadata: OpenMetadataSettings = OpenMetadataSettings()
+    governance: GovernanceSettings = GovernanceSettings()
     log: LogSettings = LogSettings()
 
     @classmethod

@@ -11,6 +11,7 @@ from bridge.cli import (
     config,
     dead,
     events,
+    governance,
     graph,
     keys,
     log,
@@ -69,6 +70,7 @@ app.add_typer(config.config, name="config")
 app.add_typer(keys.keys, name="keys")
 app.add_typer(spark.spark, name="spark")
 app.add_typer(openmetadata.openmetadata, name="openmetadata")
+app.add_typer(governance.governance, name="governance")
 app.add_typer(sync.sync, name="sync")
 app.add_typer(dead.dead, name="dead")
 app.add_typer(verify.verify, name="verify")

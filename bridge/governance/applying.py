@@ -72,6 +72,18 @@ class Stewardship:
         """Give the assets that were taken before."""
         return [Loaded(read_asset(one.content), one.source) for one in self._stored.all()]
 
+    def classes(self, names: Iterable[Name]) -> dict[Name, bytes]:
+        """Give the keys of datasets, whichever of their names they are called by."""
+        ids = {name: name_dataset(self._org, *name).id for name in names}
+        classes = self._stored.classes(set(ids.values()))
+        return {name: classes.get(id_, id_) for name, id_ in ids.items()}
+
+    def said(self, names: Iterable[Name]) -> dict[Name, dict[str, Any]]:
+        """Give what the store says of the governance of datasets."""
+        classes = self.classes(names)
+        found = said_of(self._db, self._org, set(classes.values()), GOVERNANCE)
+        return {name: found[key] for name, key in classes.items() if key in found}
+
     def preview(self, loaded: Sequence[Loaded], *, prune: bool = False) -> Applied:
         """Say what taking assets would change; those that were taken before count as well, unless they are pruned."""
         new = {(one.asset.namespace, one.asset.name): one for one in loaded}
@@ -102,13 +114,12 @@ class Stewardship:
         return self._matching.match([read_asset(one.content) for one in assets]).datasets
 
     def _changes(self, datasets: dict[Name, Sequence[Loaded]]) -> list[Change]:
-        ids = {name: name_dataset(self._org, *name).id for name in datasets}
-        classes = self._stored.classes(set(ids.values()))
+        classes = self.classes(datasets)
         known = {facet: said_of(self._db, self._org, set(classes.values()), facet) for facet in _FACETS}
         touched = self._stored.touched(set(classes.values()))
         changes = []
         for name, assets in sorted(datasets.items()):
-            of = classes.get(ids[name], ids[name])
+            of = classes[name]
             before = {facet: known[facet][of] for facet in _FACETS if of in known[facet]}
             new = _new(facets_of(one.asset for one in assets), before)
             if new:

@@ -74,6 +74,11 @@ class Item(NamedTuple):
         return Settled(self, outcome, reason, **({"fingerprint": self.fingerprint} | kept | more))
 
 
+def new_item(kind: str, key: bytes) -> Item:
+    """Give a thing that was never pushed."""
+    return Item(kind, key, 1, 0, 0, 0, None, None, None, None, None, False, {}, None)
+
+
 class Settled(NamedTuple):
     """An item that is done with until it changes."""
 

@@ -48,6 +48,14 @@ WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND {_FREE} AND key IN (
   ORDER BY due_at, key LIMIT ?5)
 RETURNING {_COLUMNS}
 """
+#: What is wanted now, whatever is known of it and whenever it is due.
+_TAKE = f"""
+UPDATE sync_item SET claim = ?5, marked = marked + 1, doubted = marked + 1, attempts = 0, refusals = 0
+WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key {{among}} AND (claim IS NULL OR NOT EXISTS (
+  SELECT 1 FROM sync_worker w WHERE w.org_id = ?1 AND w.target = ?2 AND w.worker_id = sync_item.claim
+    AND w.worker_id <> ?5 AND w.until >= ?4))
+RETURNING {_COLUMNS}
+"""
 _OF_KEYS = f"SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key {{among}}"
 _OF_REMOTE = f"SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND remote_id = ?3"
 _TOLD_OF = """
@@ -151,6 +159,15 @@ class Items:
             self.worker.renew()
         with self._db.transaction():  # whoever waits for these rows sees that this worker lives
             rows = self._db.rows(_CLAIM, self._org, self._target, kind, self._clock(), limit, self.worker.id)
+        return sorted(map(_item, rows), key=lambda item: (item.since, item.key))
+
+    def take(self, kind: str, keys: Collection[bytes]) -> list[Item]:
+        """Take items by their keys, as far as nobody else who lives has taken them; nothing is believed of them."""
+        with self._db.transaction():
+            self.worker.renew()
+        bound = (self._org, self._target, kind, self._clock(), self.worker.id)
+        with self._db.transaction():
+            rows = self._db.among(_TAKE, sorted(set(keys)), *bound)
         return sorted(map(_item, rows), key=lambda item: (item.since, item.key))
 
     def of(self, kind: str, keys: Collection[bytes]) -> dict[bytes, Item]:

@@ -1,7 +1,7 @@
 """Brings a target to what the store says: takes what is due, pushes it, and writes down what became of it."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
 from bridge.store.database import Database
@@ -10,7 +10,7 @@ from bridge.sync.breaker import Breaker, backoff_seconds
 from bridge.sync.calls import Calls
 from bridge.sync.edge_states import EdgeStates
 from bridge.sync.figures import LastComparison, forget_figures, read_figures
-from bridge.sync.item import Done, Failed, Item, Outcome, Postponed, Released, Settled
+from bridge.sync.item import Done, Failed, Item, Outcome, Postponed, Released, Settled, new_item
 from bridge.sync.items import AT_ONCE, Items
 from bridge.sync.repair import Repair
 from bridge.sync.spread import Spreader
@@ -150,8 +150,11 @@ class Reconciler:
         finally:
             self._db.close()
 
-    def round(self, stopped: Callable[[], bool] = lambda: False) -> Round:
-        """Do what is due, in the order in which things need each other, as far as the target answers."""
+    def round(self, stopped: Callable[[], bool] = lambda: False, only: Collection[str] | None = None) -> Round:
+        """Do what is due, in the order in which things need each other, as far as the target answers.
+
+        Only of some kinds, if those are given.
+        """
         outcomes: Counter[str] = Counter()
         if not self._answers():
             self._tell_trouble()
@@ -160,13 +163,21 @@ class Reconciler:
         self._look_again()
         while self._spreader.spread(_MARKS) == _MARKS:
             pass
-        for kind, items in self._lots(stopped):
+        for kind, items in self._lots(stopped, only):
             self._finish(self._target.push(kind, items), outcomes)
             self._calls.keep(self._db)
-        if not self.breaker.open and not stopped():
+        if only is None and not self.breaker.open and not stopped():
             self._compare(outcomes)
         self._tell_trouble()
         self._calls.keep(self._db)
+        return Round(outcomes)
+
+    def push_now(self, kind: str, keys: Collection[bytes]) -> Round:
+        """Push things anew, whatever is known of them, as far as nobody else is at work on them."""
+        outcomes: Counter[str] = Counter()
+        items = self._items.take(kind, keys)
+        if items:
+            self._finish(self._target.push(kind, items), outcomes)
         return Round(outcomes)
 
     def _compare(self, outcomes: Counter[str]) -> None:
@@ -180,9 +191,11 @@ class Reconciler:
                 outcomes["compared"] += compared.looked_at
                 outcomes["differing"] += len(compared.differences)
 
-    def _lots(self, stopped: Callable[[], bool]) -> Iterator[tuple[str, list[Item]]]:
+    def _lots(self, stopped: Callable[[], bool], only: Collection[str] | None) -> Iterator[tuple[str, list[Item]]]:
         """Claim what is due, lot by lot; of slow kinds one lot: what came in meanwhile is next."""
         for kind, limit in self._target.kinds.items():
+            if only is not None and kind not in only:
+                continue
             while not self.breaker.open and not stopped() and (items := self._items.claim(kind, limit)):
                 yield kind, items
                 if kind in self._target.slow:
@@ -196,7 +209,7 @@ class Reconciler:
         for kind in self._target.kinds:
             keys = {key for of, key in wanted if of == kind}
             known = self._items.of(kind, keys)
-            items |= {(kind, key): known.get(key) or _new(kind, key) for key in keys}
+            items |= {(kind, key): known.get(key) or new_item(kind, key) for key in keys}
             items |= {(kind, item.key): item for item in self._items.pending(kind)}
         return self._target.plan([items[key] for key in sorted(items)])
 
@@ -302,10 +315,6 @@ class Reconciler:
     def _dead(self, failed: Failed) -> Settled:
         detail = {**failed.item.detail, "request": failed.request}
         return failed.item.linked(Outcome.DEAD, str(failed.error), fingerprint=failed.fingerprint, detail=detail)
-
-
-def _new(kind: str, key: bytes) -> Item:
-    return Item(kind, key, 1, 0, 0, 0, None, None, None, None, None, False, {}, None)
 
 
 def _outcome(done: Done) -> str:

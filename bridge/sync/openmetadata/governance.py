@@ -67,6 +67,8 @@ class Governance:
         self._at = at
         self._labels = Labels(at.client, may_create=at.rules.create == "all")
         self._policy: dict[Path, Policy] = {tuple(name.split(".")): policy for name, policy in at.rules.conflicts_of}
+        #: Who wins of one field of one dataset, where a person was asked.
+        self.decisions: dict[tuple[bytes, Path], Policy] = {}
         #: Whether the server lets us name things for people, as far as it was tried.
         self._may_name = True
 
@@ -169,7 +171,7 @@ class Governance:
         if of.OWNERS in local:
             local[of.OWNERS] = frozenset(one.named for one in owners.values())
         remote = work.agreed.remote(there, of.as_said)
-        merged = merge(work.agreed.sent, local, remote, self._policies({*work.agreed.sent, *local}))
+        merged = merge(work.agreed.sent, local, remote, self._policies(work.item.key, {*work.agreed.sent, *local}))
         changes = {
             path: _withsay_theirs(value, remote.get(path), there.get(path))
             for path, value in merged.fields.items()
@@ -183,9 +185,12 @@ class Governance:
         named = {name: one.named for name, one in owners.items()}
         return _Change(changes, possible.references, local, told(local, merged), problems, named)
 
-    def _policies(self, fields: Iterable[Path]) -> dict[Path, Policy]:
-        rules = self._at.rules
-        return {path: self._policy.get(path, self._policy.get(path[:1], rules.conflicts)) for path in fields}
+    def _policies(self, key: bytes, fields: Iterable[Path]) -> dict[Path, Policy]:
+        of_all = self._at.rules.conflicts
+        return {
+            path: self.decisions.get((key, path)) or self._policy.get(path) or self._policy.get(path[:1], of_all)
+            for path in fields
+        }
 
     def _named(self, work: _Work, entity: Entity, name: Value) -> tuple[Entity, list[str]]:
         """Set the name for people, which a bot is not allowed to by the rules that a server has at first."""

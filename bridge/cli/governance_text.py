@@ -1,0 +1,110 @@
+"""What `lineage-bridge governance` tells."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bridge.sync.item import Outcome
+from bridge.sync.openmetadata.governance_look import say_theirs, say_value
+
+if TYPE_CHECKING:
+    from bridge.governance.applying import Applied
+    from bridge.governance.steward import Result, Seen
+
+_GOOD = frozenset({"stored", Outcome.PUSHED, Outcome.UNCHANGED, Outcome.OFF})
+
+
+def plan_lines(applied: "Applied", seen: "Sequence[Seen]") -> Iterator[str]:
+    """Tell what would be changed, like the plan of a change of infrastructure."""
+    changed = 0
+    for one in seen:
+        lines = [*_stored(one), *_in_openmetadata(one)]
+        if lines:
+            changed += 1
+            sources = ", ".join(loaded.source for loaded in one.loaded)
+            yield f"{' '.join(one.name)}  ({sources or 'in no file any more'})"
+            yield from lines
+    for name, reason in sorted(applied.waiting.items()):
+        yield f"{' '.join(name)}\n  ? waits: {reason}"
+    for left in applied.left:
+        yield f"{left.namespace} {left.name}\n  ? in no file any more, was in {left.source}: --prune takes it back"
+    yield f"plan: {changed} of {len(seen)} datasets differ, {len(applied.waiting)} assets wait"
+
+
+def _stored(one: "Seen") -> Iterator[str]:
+    for path, value in sorted(one.new.items()):
+        yield f"  ~ store         {'.'.join(path)}: {say_value(value)}"
+    for facet in one.facets:
+        yield f"  ~ store         {facet.removeprefix('lineageBridge_')}"
+
+
+def _in_openmetadata(one: "Seen") -> Iterator[str]:
+    if one.look is None:
+        return
+    for path, value in sorted(one.look.changes.items()):
+        yield f"  ~ openmetadata  {'.'.join(path)}: {say_value(value)}"
+    yield from (f"  < {said}" for said in say_theirs(one.look.told.theirs))
+    yield from (f"  ! {problem}" for problem in one.look.problems)
+
+
+def plan_told(applied: "Applied", seen: "Sequence[Seen]", problems: Sequence[str]) -> dict[str, Any]:
+    """Tell a program what would be changed."""
+    return {
+        "datasets": [_told(one) for one in seen],
+        "waiting": [{"namespace": name[0], "name": name[1], "reason": why} for name, why in applied.waiting.items()],
+        "left": [{"namespace": one.namespace, "name": one.name, "file": one.source} for one in applied.left],
+        "problems": list(problems),
+        "differs": any(one.differs for one in seen) or bool(applied.waiting),
+    }
+
+
+def _told(one: "Seen") -> dict[str, Any]:
+    look = one.look
+    return {
+        "namespace": one.name[0],
+        "name": one.name[1],
+        "files": [loaded.source for loaded in one.loaded],
+        "store": _fields(one.new) | dict.fromkeys(one.facets, "changed"),
+        "openmetadata": _fields(look.changes) if look else {},
+        "theirs": _fields(look.told.theirs) if look else {},
+        "problems": look.problems if look else [],
+        "differs": one.differs,
+    }
+
+
+def _fields(fields: Any) -> dict[str, Any]:
+    return {
+        ".".join(path): sorted(value) if isinstance(value, frozenset) else value for path, value in fields.items()
+    }
+
+
+def push_lines(applied: "Applied", results: "Sequence[Result]") -> Iterator[str]:
+    """Tell what became of everything, what needs a person first."""
+    counts: dict[str, int] = {}
+    for one in results:
+        counts[one.outcome] = counts.get(one.outcome, 0) + 1
+        if one.reason or one.outcome not in _GOOD or one.changed:
+            yield f"{one.outcome:<10}  {' '.join(one.name)}{f': {one.reason}' if one.reason else ''}"
+    for name, reason in sorted(applied.waiting.items()):
+        yield f"waiting     {' '.join(name)}: {reason}"
+    told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())) or "none"
+    yield f"datasets: {told}; {len(applied.changes)} changed in the store, {len(applied.waiting)} assets wait"
+
+
+def push_told(applied: "Applied", results: "Sequence[Result]", problems: Sequence[str]) -> dict[str, Any]:
+    """Tell a program what became of everything."""
+    bad = [one for one in results if one.outcome not in (*_GOOD, Outcome.WAITING)]
+    return {
+        "datasets": [
+            {
+                "namespace": one.name[0],
+                "name": one.name[1],
+                "outcome": one.outcome,
+                "reason": one.reason,
+                "changed": one.changed,
+            }
+            for one in results
+        ],
+        "waiting": [{"namespace": name[0], "name": name[1], "reason": why} for name, why in applied.waiting.items()],
+        "problems": list(problems),
+        "done": not bad and not problems,
+    }

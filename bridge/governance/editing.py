@@ -1,0 +1,97 @@
+"""Writes changes into an asset file: nothing else in it moves, its comments and the order of its keys stay."""
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+
+from mappers.governance.merge import Path, Value, elements
+
+_THERE = ("governance", "openmetadata")
+#: Where the fields of the facet stand in a file.
+_PLACES: dict[str, tuple[str, ...]] = {
+    "description": ("description",),
+    "displayName": ("display_name",),
+    "category": ("category",),
+    "owners": ("governance", "owner"),
+    "tags": ("governance", "tags"),
+    "classifications": ("governance", "classification"),
+    "retentionDays": ("governance", "retention_days"),
+    "domain": (*_THERE, "domain"),
+    "glossaryTerms": (*_THERE, "glossary_terms"),
+    "dataProducts": (*_THERE, "data_product"),
+    "tier": (*_THERE, "tier"),
+    "certification": (*_THERE, "certification"),
+}
+_OF_COLUMNS = {"classifications": "classification"}
+
+
+def edited(text: str, changes: Mapping[Path, Value]) -> str:
+    """Give the text of an asset file with fields changed; of the columns, those that it names."""
+    yaml = _yaml(text)
+    document = yaml.load(text)
+    asset = document["asset"]
+    for path, value in sorted(changes.items()):
+        if path[0] == "columns":
+            _change_column(asset, path, value)
+        elif path[0] == "customProperties":
+            _change(asset, ("custom_properties", path[1]), value)
+        else:
+            _change(asset, _PLACES[path[0]], value)
+    written = io.StringIO()
+    yaml.dump(document, written)
+    return written.getvalue()
+
+
+def _yaml(text: str) -> YAML:
+    """Write as the file is written, as far as that can be seen."""
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = 4_096
+    lists = [line for line in text.splitlines() if line.lstrip().startswith("- ")]
+    indented = any(line.startswith("  ") for line in lists)
+    yaml.indent(mapping=2, sequence=4 if indented else 2, offset=2 if indented else 0)
+    return yaml
+
+
+def _change_column(asset: CommentedMap, path: Path, value: Value) -> None:
+    column = next((one for one in asset.get("schema") or () if one["name"] == path[1]), None)
+    if column is not None:
+        _change(column, (_OF_COLUMNS.get(path[2], path[2]),), value)
+
+
+def _change(holder: CommentedMap, at: tuple[str, ...], value: Value) -> None:
+    """Set a key, and make what it stands in; one that goes leaves an empty section alone."""
+    for key in at[:-1]:
+        if not isinstance(holder.get(key), CommentedMap):
+            if value is None:
+                return
+            holder[key] = CommentedMap()
+        holder = holder[key]
+    key = at[-1]
+    if value is None:
+        holder.pop(key, None)
+    elif isinstance(value, frozenset):
+        _change_list(holder, key, value)
+    else:
+        holder[key] = value
+
+
+def _change_list(holder: CommentedMap, key: str, value: frozenset[str]) -> None:
+    """Let a list hold these: what stays, stays where it is; a single word stays one if it can."""
+    before: Any = holder.get(key)
+    if isinstance(before, CommentedSeq):
+        for place in reversed([place for place, word in enumerate(before) if str(word) not in value]):
+            del before[place]
+        before.extend(sorted(value - {str(word) for word in before}))
+        return
+    words = [before] if before in value else []
+    words += sorted(value - elements(before))
+    if len(words) == 1 and (before is None or isinstance(before, str)):
+        holder[key] = words[0]
+        return
+    made = CommentedSeq(words)
+    made.fa.set_flow_style()
+    holder[key] = made
