@@ -26,6 +26,8 @@ _MOMENTS = {
     "href",
     "after",
     "before",
+    # of a type: the whole text of a JSON schema
+    "schema",
 }
 _TAG = re.compile(r'(Current ETag: )"[0-9a-f]+"')
 #: Incidents are recorded by nothing but this text and the ids of their states.

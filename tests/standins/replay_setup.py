@@ -52,6 +52,17 @@ _EARLIER = [
     {"timestamp": 1793028800000, "executionStatus": "Successful"},
 ]
 _SENSITIVE = {"tagFQN": "PII.Sensitive", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+_TABLE, _STRING = "e145fccc-8aa1-48d2-9be0-2721b5e11bac", "d4720160-0a63-4999-bf0c-35ea81dff114"
+_INTEGER, _ENUM = "540057c2-9418-4a44-8cf8-ee2b5516f821", "25634910-c8c2-44da-bdc8-7c8ca94ed327"
+_CUSTOM = {"lbRunId": "last run", "lbOwnerTool": "tool", "lb.dot": "x"}
+
+
+def custom(name: str, of: str, description: str, **config: Any) -> Json:
+    """Define a custom property of tables, by the recorded ids of the types."""
+    body: Json = {"name": name, "description": description, "propertyType": {"id": of, "type": "type"}}
+    more = {"customPropertyConfig": {"config": config}} if config else {}
+    return put(f"metadata/types/{_TABLE}", body | more, "admin")
+
 
 #: Requests to send before the exchange of this name; "" is the beginning of the file.
 STEPS: dict[str, dict[str, list[Json]]] = {
@@ -132,7 +143,13 @@ STEPS: dict[str, dict[str, list[Json]]] = {
         ]
     },
     "10-governance": {
-        "": [*schema("lb_gov"), *tables("lb_gov.d.s", "t", columns=[COLUMN, {"name": "mail", "dataType": "STRING"}])]
+        "": [
+            *schema("lb_gov"),
+            *tables("lb_gov.d.s", "t", columns=[COLUMN, {"name": "mail", "dataType": "STRING"}]),
+            *(custom(name, _STRING, said) for name, said in _CUSTOM.items()),
+            custom("lbCount", _INTEGER, "count"),
+            *(custom("lbLevel", _ENUM, "level", values=["low", "high"], multiSelect=False) for _ in range(4)),
+        ]
     },
     "12-errors": {
         "": schema("lb_err"),
@@ -184,5 +201,3 @@ def govern(replay: Replay) -> None:
     ours = {thing.name: thing.id for thing in things}
     replay.ids |= {recorded: ours[name] for recorded, name in replay.names.items() if name in ours}
     replay.ids[_OTHER_DOMAIN] = ours["lbDomain2"]
-    for name, type_ in {"lbOwnerTool": "string", "lbCount": "integer", "lbLevel": ["low", "high"]}.items():
-        known.add_property("table", name, type_)

@@ -2,10 +2,15 @@
 
 import uuid
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.standins.openmetadata.errors import Refused, no_entity, not_found, rule_broken, unhandled
+from tests.standins.openmetadata.governed_kinds import TYPE
 from tests.standins.openmetadata.names import joined, normal
+from tests.standins.openmetadata.properties import checked, property_of
+
+if TYPE_CHECKING:
+    from tests.standins.openmetadata.state import Store
 
 _PATHS = {"user": "users", "team": "teams", "domain": "domains", "dataProduct": "dataProducts"}
 
@@ -51,11 +56,10 @@ class Tag:
 class Governance:
     """The references that exist; tests add what they need."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: "Store") -> None:
+        self._store = store
         self.things: dict[tuple[str, str], Thing] = {}
         self.tags: dict[tuple[str, str], Tag] = {}
-        #: Types of custom properties by kind and name; an enum is the list of its values.
-        self.properties: dict[str, dict[str, Any]] = {}
 
     def add(self, type_: str, name: str, description: str | None = None, domain: str | None = None) -> Thing:
         """Add a user, team, domain or dataProduct."""
@@ -70,8 +74,15 @@ class Governance:
         return tag
 
     def add_property(self, kind: str, name: str, type_: Any = "string") -> None:
-        """Define a custom property: `string`, `integer`, or a list of allowed values."""
-        self.properties.setdefault(kind, {})[name] = type_
+        """Define a custom property of a type of fields, as `string`; a list is an enum of these values."""
+        types = self._store.by_name[TYPE.name]
+        request: dict[str, Any] = {"name": name, "description": name}
+        if isinstance(type_, list):
+            request["customPropertyConfig"] = {"config": {"values": type_, "multiSelect": True}}
+        found = property_of(request, types["enum" if isinstance(type_, list) else type_])
+        data = types[kind].data
+        kept = [one for one in data["customProperties"] if one["name"] != name]
+        data["customProperties"] = sorted([*kept, found], key=lambda one: str(one["name"]))
 
     def by_id(self, references: list[dict[str, Any]], only: str | None = None) -> list[Thing]:
         """Resolve references that carry an id; without one the server stumbles."""
@@ -126,18 +137,7 @@ class Governance:
 
     def extension(self, kind: str, values: dict[str, Any]) -> dict[str, Any]:
         """Check custom properties, and give them in the order of their names."""
-        known = self.properties.get(kind, {})
-        for name, value in values.items():
-            if name not in known:
-                raise Refused(400, f"Unknown custom field {name}")
-            wanted = known[name]
-            if isinstance(wanted, list):
-                if unknown := [item for item in value if item not in wanted]:
-                    raise Refused(400, f"Values '[{', '.join(unknown)}]' not supported for property {name}")
-            elif wanted == "integer" and not isinstance(value, int):
-                found = "string" if isinstance(value, str) else type(value).__name__
-                raise Refused(400, f"Custom field {name} has invalid JSON [: {found} found, integer expected]")
-        return dict(sorted(values.items()))
+        return checked(self._store.by_name[TYPE.name][kind].data["customProperties"], values)
 
 
 def check_owners(owners: list[dict[str, Any]]) -> None:

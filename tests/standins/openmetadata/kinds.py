@@ -36,10 +36,16 @@ class Kind:
     #: Own properties that a read shows only when it is asked for them.
     on_demand: tuple[str, ...] = ()
     bulk: bool = True
+    #: What its `entityStatus` says, if it has one.
+    status: str | None = "Unprocessed"
+    #: Whether it can be deleted so that it comes back; if not, it does not say whether it is deleted.
+    soft: bool = True
+    #: Whether it is something to be governed, not something that governs.
+    asset: bool = True
 
     @property
     def is_service(self) -> bool:
-        return self.parent is None
+        return self.path.startswith("services/")
 
     @property
     def own(self) -> tuple[str, ...]:

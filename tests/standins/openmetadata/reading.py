@@ -3,7 +3,7 @@
 import json
 from functools import lru_cache
 
-from tests.standins.openmetadata import pipelines
+from tests.standins.openmetadata import pipelines, properties
 from tests.standins.openmetadata.errors import no_entity, no_route, not_found
 from tests.standins.openmetadata.exchange import Answer, Call, check_fields, check_include
 from tests.standins.openmetadata.kinds import Kind
@@ -45,6 +45,8 @@ def _view(fields: frozenset[str]) -> View:
 def shown(call: Call, entity: Entity, fields: set[str]) -> Data:
     """Show an entity with the fields that were asked for."""
     out = render(call.base, entity, _view(frozenset(fields)), every_own=False)
+    if "customProperties" in fields:
+        out["customProperties"] = properties.rows(call.base, out.get("customProperties", []))
     if "pipelineStatus" in fields:
         status = pipelines.latest(call.store, entity)
         if status is not None:

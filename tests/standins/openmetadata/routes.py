@@ -16,10 +16,12 @@ from tests.standins.openmetadata import (
     results,
     runs,
     system,
+    types,
     writing,
 )
 from tests.standins.openmetadata.errors import Refused, no_route
 from tests.standins.openmetadata.exchange import Answer, Call
+from tests.standins.openmetadata.governed_kinds import TYPE
 from tests.standins.openmetadata.kinds import KINDS
 
 Handler = Callable[[Call], Answer]
@@ -85,6 +87,9 @@ def _table() -> dict[str, dict[str, Handler]]:
         "pipelines/{fqn}/status": {"PUT": runs.put, "GET": runs.read},
         "pipelines/{fqn}/status/bulk": {"PUT": runs.put_many},
         "pipelines/{fqn}/status/{timestamp}": {"DELETE": runs.delete},
+        "metadata/types": {"GET": partial(listing.entities, kind=TYPE)},
+        "metadata/types/name/{fqn}": {"GET": partial(reading.read, kind=TYPE)},
+        "metadata/types/{id}": {"GET": partial(reading.read, kind=TYPE), "PUT": types.define},
         **_QUALITY,
     }
     for kind in KINDS:

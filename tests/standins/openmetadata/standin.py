@@ -4,6 +4,7 @@ import copy
 from collections import Counter
 from typing import Any, ClassVar, Self
 
+from tests.standins.openmetadata import types
 from tests.standins.openmetadata.access import Access
 from tests.standins.openmetadata.app import App
 from tests.standins.openmetadata.disagreements import Check, Disagreement
@@ -54,6 +55,7 @@ class OpenMetadata:
         #: The token of a person who may read, and nothing else.
         self.reader_token = READER_TOKEN
         self.store = Store()
+        types.furnish(self.store)
         self.access = Access(bot_token, admin_token, expired_token, READER_TOKEN)
         self.faults = Faults()
         self.journal = Journal()
@@ -112,7 +114,7 @@ class OpenMetadata:
         """
         with self.store.lock:
             names = {entity.id: entity.fqn for entity in self.store.by_id.values()}
-            entities = {(e.kind.name, e.fqn): _plain(e.id, e.data) for e in self.store.by_id.values()}
+            entities = {(e.kind.name, e.fqn): _plain(e.id, e.data) for e in self.store.assets()}
             edges = {(names[a], names[b]): copy.deepcopy(shown(d)) for (a, b), d in self.store.edges.items()}
             statuses = {names[i]: [copy.deepcopy(rows[at]) for at in sorted(rows)] for i, rows in self._runs()}
             quality = self._quality(names)

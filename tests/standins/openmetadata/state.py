@@ -2,71 +2,17 @@
 
 import threading
 import time
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from tests.standins.openmetadata.checks import Checks
+from tests.standins.openmetadata.entity import Data, Entity
 from tests.standins.openmetadata.governance import Governance
-from tests.standins.openmetadata.kinds import KINDS, Kind
-from tests.standins.openmetadata.names import joined, normal, quoted
+from tests.standins.openmetadata.governed_kinds import EVERY
+from tests.standins.openmetadata.kinds import Kind
+from tests.standins.openmetadata.names import normal, quoted
 
-Data = dict[str, Any]
-
-
-class Entity:
-    """One entity: its present data, and those of its earlier versions."""
-
-    __slots__ = ("children", "data", "history", "id", "kind", "parent")
-
-    def __init__(self, kind: Kind, parent: "Entity | None", name: str) -> None:
-        self.id = str(uuid.uuid4())
-        self.kind = kind
-        self.parent = parent
-        self.children: dict[str, Entity] = {}
-        self.history: list[Data] = []
-        self.data: Data = {
-            "name": name,
-            "fullyQualifiedName": joined(parent.fqn if parent else "", name),
-            "version": 0.1,
-            "deleted": False,
-        }
-
-    @property
-    def fqn(self) -> str:
-        return str(self.data["fullyQualifiedName"])
-
-    @property
-    def name(self) -> str:
-        return str(self.data["name"])
-
-    @property
-    def deleted(self) -> bool:
-        return bool(self.data["deleted"])
-
-    def ancestors(self) -> Iterator["Entity"]:
-        """Give what it sits in, the nearest first; the service is the last one."""
-        above = self.parent
-        while above is not None:
-            yield above
-            above = above.parent
-
-    def reference(self, href: str | None = None) -> Data:
-        """Give a reference to it, as other entities show it."""
-        out: Data = {
-            "id": self.id,
-            "type": self.kind.name,
-            "name": self.name,
-            "fullyQualifiedName": self.fqn,
-            "displayName": self.data.get("displayName") or self.name,
-            "deleted": self.deleted,
-        }
-        if self.data.get("description"):
-            out["description"] = self.data["description"]
-        if href is not None:
-            out["href"] = f"{href}/api/v1/{self.kind.path}/{self.id}"
-        return out
+__all__ = ["Data", "Entity", "Profiles", "Store"]
 
 
 @dataclass
@@ -84,9 +30,9 @@ class Store:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.governance = Governance()
+        self.governance = Governance(self)
         self.by_id: dict[str, Entity] = {}
-        self.by_name: dict[str, dict[str, Entity]] = {kind.name: {} for kind in KINDS}
+        self.by_name: dict[str, dict[str, Entity]] = {kind.name: {} for kind in EVERY}
         #: Details of the edge from one id to another.
         self.edges: dict[tuple[str, str], Data] = {}
         self.edges_from: dict[str, set[str]] = {}
@@ -106,7 +52,7 @@ class Store:
         """Find an entity by its fully qualified name."""
         known = self.by_name[kind.name]
         found = known.get(name) or known.get(normal(name))
-        return found or (known.get(quoted(name)) if kind.is_service else None)
+        return found or (known.get(quoted(name)) if kind.parent is None else None)
 
     def get(self, kind: Kind, key: str) -> Entity | None:
         """Find an entity by its id."""
@@ -150,6 +96,10 @@ class Store:
         del self.edges[start, end]
         self.edges_from[start].discard(end)
         self.edges_to[end].discard(start)
+
+    def assets(self) -> Iterator[Entity]:
+        """Give all entities but those that govern others."""
+        return (entity for entity in self.by_id.values() if entity.kind.asset)
 
     def in_order(self, kind: Kind) -> list[Entity]:
         """Give all entities of a kind in the order of lists: by name, then by id."""

@@ -54,23 +54,22 @@ def render(base: str, entity: Entity, view: View, data: Data | None = None, ever
     _add_places(out, base if view.reference_href else None, entity, data)
     _add_relations(out, base if view.reference_href else None, view, data)
     for name in _NOTES:
-        if name in data:
+        if name in data and (name != "deleted" or kind.soft):
             out[name] = data[name]
-    out["entityStatus"] = "Unprocessed"
+    if kind.status is not None:
+        out["entityStatus"] = kind.status
     return out
 
 
 def _add_places(out: Data, base: str | None, entity: Entity, data: Data) -> None:
-    if entity.kind.is_service:
-        out["serviceType"] = data["serviceType"]
-        return
     top = entity
     for above in entity.ancestors():
         name = "service" if above.kind.is_service else "parent" if above.kind is entity.kind else above.kind.name
         if name != "parent" or above is entity.parent:
             out[name] = above.reference(base)
         top = above
-    out["serviceType"] = top.data["serviceType"]
+    if top.kind.is_service:
+        out["serviceType"] = (data if top is entity else top.data)["serviceType"]
 
 
 def _add_relations(out: Data, base: str | None, view: View, data: Data) -> None:

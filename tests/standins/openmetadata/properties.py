@@ -1,0 +1,82 @@
+"""Custom properties: their definitions, and the values that entities may have of them."""
+
+from typing import Any
+
+from tests.standins.openmetadata.entity import Data, Entity
+from tests.standins.openmetadata.errors import Refused
+
+_TEXT = {"type": "string"}
+#: Types of fields: what the server says of each, and the schema that it checks values with.
+FIELD_TYPES: dict[str, tuple[str, Data]] = {
+    "string": ("A String type.", _TEXT),
+    "integer": ("An integer type.", {"type": "integer"}),
+    "number": ("A numeric type that includes integer or floating point numbers.", {"type": "number"}),
+    "markdown": ("Text in Markdown format.", _TEXT),
+    "sqlQuery": ("SQL query statement. Example - 'select * from orders'.", _TEXT),
+    "email": ("Email address of a user or other entities.", _TEXT),
+    "duration": ("Duration in ISO 8601 format in UTC. Example - 'P23DT23H'.", _TEXT),
+    "date-cp": ("Date as defined in custom property.", _TEXT),
+    "dateTime-cp": ("Date and time as defined in custom property.", _TEXT),
+    "time-cp": ("Time as defined in custom property.", _TEXT),
+    "timestamp": ("Timestamp in Unix epoch time milliseconds.", {"type": "integer"}),
+    "timeInterval": ("Time interval in unixTimeMillis.", {"type": "object"}),
+    "enum": ("List of values in Enum.", {"type": "array"}),
+    "entityReference": ("Entity Reference for Custom Property.", {"type": "object"}),
+    "entityReferenceList": ("Entity Reference List for Custom Property.", {"type": "array"}),
+    "hyperlink-cp": ("Hyperlink as defined in custom property.", {"type": "object"}),
+    "table-cp": (
+        "A table-type custom property having rows and columns where all column data types are strings.",
+        {"type": "object"},
+    ),
+}
+_JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+
+
+def property_of(request: Data, of: Entity) -> Data:
+    """Read the definition of a custom property; the values of an enum are kept in their order."""
+    out = {name: request[name] for name in ("name", "displayName", "description") if name in request}
+    out["propertyType"] = of.reference()
+    config = (request.get("customPropertyConfig") or {}).get("config")
+    if of.name == "enum":
+        if not isinstance(config, dict) or not config.get("values"):
+            raise Refused(400, "Enum Custom Property Type must have customPropertyConfig.")
+        values = config["values"]
+        if len(set(values)) != len(values):
+            raise Refused(400, "Enum Custom Property values cannot have duplicates.")
+        config = {"values": sorted(values), "multiSelect": bool(config.get("multiSelect", False))}
+    if config is not None:
+        out["customPropertyConfig"] = {"config": config}
+    return out
+
+
+def checked(properties: list[Data], values: Data) -> Data:
+    """Check the values of custom properties, and give them in the order of their names."""
+    known = {one["name"]: one for one in properties}
+    for name, value in values.items():
+        if name not in known:
+            raise Refused(400, f"Unknown custom field {name}")
+        _check(known[name], name, value)
+    return dict(sorted(values.items()))
+
+
+def _check(of: Data, name: str, value: Any) -> None:
+    wanted = FIELD_TYPES[of["propertyType"]["name"]][1]["type"]
+    found = _JSON_TYPES.get(type(value), "null")
+    if found != wanted and (found, wanted) != ("integer", "number"):
+        raise Refused(400, f"Custom field {name} has invalid JSON [: {found} found, {wanted} expected]")
+    if of["propertyType"]["name"] != "enum":
+        return
+    config = of["customPropertyConfig"]["config"]
+    if len(value) > 1 and not config["multiSelect"]:
+        raise Refused(400, f"Only one value allowed for {name} property")
+    if unknown := [item for item in value if item not in config["values"]]:
+        raise Refused(400, f"Values '[{', '.join(unknown)}]' not supported for property {name}")
+
+
+def rows(base: str, properties: list[Data]) -> list[Data]:
+    """Show custom properties with the addresses of their types."""
+    out: list[Data] = []
+    for one in properties:
+        of: Data = {**one["propertyType"], "href": f"{base}/api/v1/metadata/types/{one['propertyType']['id']}"}
+        out.append({**one, "propertyType": of})
+    return out
