@@ -4,13 +4,17 @@ import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from pathlib import Path
 
 from pydantic import SecretStr
 
 from bridge.catalogue.question import Catalogue, StoreCatalogue, View
 from bridge.catalogue.remote import ServiceCatalogue
+from bridge.governance.adopting import Adopting
 from bridge.governance.applying import Stewardship
+from bridge.governance.contracts import Contracts
 from bridge.governance.steward import Server, Steward
+from bridge.governance.watching import Watching
 from bridge.intake.gate import Gate
 from bridge.intake.legacy import LegacyReader
 from bridge.intake.reading import Reader
@@ -26,6 +30,7 @@ from bridge.store.marks import disable_target, is_enabled
 from bridge.store.writer import Writer
 from bridge.sync.calls import Calls
 from bridge.sync.items import Items
+from bridge.sync.openmetadata.events import Events
 from bridge.sync.openmetadata.rules import Rules as SyncRules
 from bridge.sync.openmetadata.target import OpenMetadataTarget
 from bridge.sync.queue import Queue
@@ -203,6 +208,27 @@ def make_steward(settings: Settings) -> Iterator[Steward]:
         finally:
             if server:
                 server.reconciler.close()
+
+
+@contextmanager
+def make_watching(settings: Settings) -> Iterator[Watching]:
+    """Open connections of its own to the store, and make the part that keeps asset files and contracts true."""
+    of, org, name = settings.governance, settings.org, OpenMetadataTarget.name
+    with closing(make_writer(settings)) as writer, closing(_open_beside(settings)) as db:
+        reader, items = make_reader(settings), Items(db, org, name, now_micros)
+        stewardship = Stewardship(db, org, items, reader, writer, now_micros)
+        contracts = Contracts(db, org, reader, writer) if of.contracts else None
+        watching = Watching([Path(place) for place in of.assets], stewardship, contracts, time.monotonic)
+        if not settings.openmetadata.enabled:
+            yield watching
+            return
+        with closing(make_openmetadata(settings.openmetadata)) as client:
+            events = Events(db, org, name, client, items, now_micros)
+            words = vocabulary_of(settings.openmetadata.governance)
+            patches = Path(of.patches) if of.patches else None
+            adopting = Adopting(stewardship, items, words, of.remote_changes, patches)
+            watching.listen(events, adopting, settings.openmetadata.sync.seconds)
+            yield watching
 
 
 def forget_openmetadata(settings: Settings) -> bool:

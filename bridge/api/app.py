@@ -21,6 +21,7 @@ from bridge.api.metrics import Metrics
 from bridge.api.problem import problem, unrouted
 from bridge.api.reading import READING_ROUTES, Reading, reading_routes
 from bridge.api.reading_description import with_reading_routes
+from bridge.api.stewarding import Stewarding
 from bridge.api.syncing import Syncing
 from bridge.api.tailing import Tailing
 from bridge.catalogue.question import Catalogue
@@ -87,11 +88,13 @@ class Service:
         self.reading = Reading(self._open_catalogue)
         indexing = Indexing(self._settings)
         syncing = Syncing(self._settings, self.metrics)
+        stewarding = Stewarding(self._settings, self.metrics)
         yield
         self.reading.close()
         await self.tailing.stop()
         await indexing.stop()
         await syncing.stop()
+        await stewarding.stop()
         await gate.close()
 
     def ready(self) -> str | None:

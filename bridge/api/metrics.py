@@ -37,6 +37,14 @@ class Metrics:
             ["reason"],
             registry=self._registry,
         )
+        self._contracts = Counter(
+            "lineage_bridge_contract_checks",
+            "Versions held against the contract of an asset, by how they did",
+            ["result"],
+            registry=self._registry,
+        )
+        for result in ("kept", "broken"):
+            self._contracts.labels(result=result)
         self._merged = {flag: self._accepted.labels(merged=str(flag).lower()) for flag in (True, False)}
         for reason in _REASONS:
             self._refused.labels(reason=reason)  # from 0: a counter that begins at 1 shows no rise
@@ -75,6 +83,11 @@ class Metrics:
     def refused(self, reason: str) -> None:
         """Count an event that was not taken."""
         self._refused.labels(reason=reason).inc()
+
+    def contracts(self, broken: int, looked_at: int) -> None:
+        """Count versions that were held against contracts, and those that broke one."""
+        self._contracts.labels(result="broken").inc(broken)
+        self._contracts.labels(result="kept").inc(looked_at - broken)
 
     def text(self) -> bytes:
         """Give all metrics in the exposition format."""

@@ -3,10 +3,11 @@
 from typing import Literal
 
 from bridge.catalogue.question import After, Limit, Page, View, after, page
-from bridge.catalogue.things import AboutDataset, Thing, iso, write_id
+from bridge.catalogue.things import AboutDataset, Thing, write_id
 from bridge.store.edges import STANDS
 from bridge.store.folds import fold_jobs
 from bridge.store.owners import owners_of
+from mappers.when import iso
 
 _READERS = f"""
 SELECT e.target_id, e.evidence, min(e.first_seen), max(e.last_seen) FROM ol_dataset m

@@ -8,11 +8,11 @@ import msgspec
 import zstandard
 
 from bridge.catalogue.question import View
-from bridge.catalogue.things import iso
 from mappers.canonical.order import Rank
 from mappers.openlineage.event import UNLIMITED, Event, read_event
 from mappers.openlineage.parts import DatasetPart, FacetPart
 from mappers.openlineage.statements import name_dataset, name_job
+from mappers.when import iso
 
 _AT = """
 SELECT seq, event_hash, event_type, event_time, source, payload FROM run_event

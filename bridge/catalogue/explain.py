@@ -8,10 +8,11 @@ import msgspec
 from bridge.catalogue.evidence import EventReference, Moment, Witnesses, rank_name, read_order
 from bridge.catalogue.lineage import HopAnswer, tell_hops
 from bridge.catalogue.question import View
-from bridge.catalogue.things import AboutDataset, Namespace, Thing, iso, require_column, thing
+from bridge.catalogue.things import AboutDataset, Namespace, Thing, require_column, thing
 from bridge.store.column_walk import Hop
 from bridge.store.edges import Evidence
 from mappers.canonical.identity import NOBODY
+from mappers.when import iso
 
 _MEMBERS = "SELECT dataset_id FROM ol_dataset WHERE org_id = ?1 AND class_id = ?2"
 _REGISTERS = """

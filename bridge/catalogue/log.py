@@ -6,7 +6,7 @@ import msgspec
 import zstandard
 
 from bridge.catalogue.question import MOST_A_PAGE, Question, View
-from bridge.catalogue.things import iso
+from mappers.when import iso
 
 _COLUMNS = """
 seq, event_hash, event_type, event_time, received_at, source, historical, receipts, notes_json, failure, payload

@@ -3,7 +3,7 @@
 import msgspec
 
 from bridge.catalogue.question import After, Limit, Page, Question, View, after, page
-from bridge.catalogue.things import iso
+from mappers.when import iso
 
 _NAMESPACES = """
 SELECT n.namespace_uri, n.created_at, coalesce(d.datasets, 0), coalesce(j.jobs, 0) FROM ol_namespace n

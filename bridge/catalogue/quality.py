@@ -5,8 +5,9 @@ from typing import Any, Literal
 import msgspec
 
 from bridge.catalogue.question import View
-from bridge.catalogue.things import AboutDataset, Thing, iso, thing
+from bridge.catalogue.things import AboutDataset, Thing, thing
 from mappers.quality import score_of
+from mappers.when import iso
 
 _RESULT = """
 q.name, nullif(q.field_name, ''), q.sql_expression, q.expected_result, t.status, t.executed_at, t.detail_json,

@@ -5,11 +5,12 @@ import time
 import msgspec
 
 from bridge.catalogue.question import Question, View
-from bridge.catalogue.things import iso, iso_or_none
+from bridge.catalogue.things import iso_or_none
 from bridge.sync.calls import read_calls
 from bridge.sync.figures import LastComparison, read_figures
 from bridge.sync.status import read_latency, read_status
 from bridge.sync.worker import count_workers
+from mappers.when import iso
 
 _TARGET = "openmetadata"
 

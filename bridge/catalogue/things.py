@@ -1,6 +1,5 @@
 """What answers are made of: datasets, jobs and columns by their ids and names, times as texts."""
 
-from datetime import UTC, datetime, timedelta
 from typing import Annotated
 from uuid import UUID
 
@@ -10,8 +9,8 @@ from bridge.catalogue.question import A, Question, View
 from bridge.store.graph import Named
 from bridge.store.runs import find_job
 from mappers.errors import BadQuestion, UnknownName
+from mappers.when import iso
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _JOB_IDS = "SELECT job_id FROM ol_job WHERE org_id = ?1 AND job_id {among}"
 
 Id = Annotated[str, msgspec.Meta(description="A UUID, as answers give it.", min_length=1, max_length=64)]
@@ -123,11 +122,6 @@ def write_id(id_: bytes) -> str:
 def thing(id_: bytes, named: Named) -> Thing:
     """Give a dataset or job by its id and names."""
     return Thing(write_id(id_), named.namespace, named.name)
-
-
-def iso(micros: int) -> str:
-    """Write a time as the views of the store do."""
-    return (_EPOCH + timedelta(microseconds=micros)).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def iso_or_none(micros: int | None) -> str | None:

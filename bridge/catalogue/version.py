@@ -5,9 +5,10 @@ from typing import Any
 import msgspec
 
 from bridge.catalogue.question import After, Limit, Page, View, after, page
-from bridge.catalogue.things import AboutDataset, Thing, iso, iso_or_none, thing, write_id
+from bridge.catalogue.things import AboutDataset, Thing, iso_or_none, thing, write_id
 from bridge.store.versions import dataset_version_read
 from mappers.canonical.identity import NOBODY
+from mappers.when import iso
 
 _COLUMNS = """
 v.version_id, v.version_tag, v.idempotency_key, v.produced_at, v.row_count, v.byte_count, v.file_count, v.path,

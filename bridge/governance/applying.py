@@ -1,7 +1,6 @@
 """Takes assets into the store: what they say of datasets enters as events, like all else that anybody says."""
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,10 +18,10 @@ from mappers.governance.facet import FILE, facet_of, fields_of, file_of
 from mappers.governance.merge import merge
 from mappers.openlineage.documents import own_facet, spec_facet, write_event
 from mappers.openlineage.statements import name_dataset
+from mappers.when import iso
 
 _FACETS = (GOVERNANCE, CONTRACT, EXPECTATIONS, SLA)
 _GROUP = 200
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SOURCE = "assets"
 
 
@@ -84,6 +83,18 @@ class Stewardship:
         found = said_of(self._db, self._org, set(classes.values()), GOVERNANCE)
         return {name: found[key] for name, key in classes.items() if key in found}
 
+    def names(self, keys: Iterable[bytes]) -> dict[bytes, Name]:
+        """Name datasets by their keys."""
+        return self._stored.named(list(keys))
+
+    def source_of(self, name: Name) -> str | None:
+        """Name the file that is about a dataset alone, if there is one."""
+        return next((one.source for one in self._stored.all() if (one.namespace, one.name) == name), None)
+
+    def adopt(self, name: Name, facet: dict[str, Any]) -> None:
+        """Let the store say what was changed elsewhere."""
+        self._write([Change(name, {GOVERNANCE: facet}, (), unseen=False)], self._clock())
+
     def preview(self, loaded: Sequence[Loaded], *, prune: bool = False) -> Applied:
         """Say what taking assets would change; those that were taken before count as well, unless they are pruned."""
         new = {(one.asset.namespace, one.asset.name): one for one in loaded}
@@ -141,13 +152,9 @@ class Stewardship:
             columns = [{key: one[key] for key in ("name", "type") if key in one} for one in contract["columns"]]
             facets["schema"] = spec_facet("schema", {"fields": columns})
         dataset = {"namespace": change.name[0], "name": change.name[1], "facets": facets}
-        event = self._reader.read(write_event("DatasetEvent", _iso(now), None, {"dataset": dataset}), _SOURCE)
+        event = self._reader.read(write_event("DatasetEvent", iso(now), None, {"dataset": dataset}), _SOURCE)
         assert isinstance(event, Incoming)  # noqa: S101 - it was written just now
         return event
-
-
-def _iso(micros: int) -> str:
-    return (_EPOCH + timedelta(microseconds=micros)).isoformat()
 
 
 def read_asset(content: str) -> Asset:

@@ -38,7 +38,7 @@ def edited(text: str, changes: Mapping[Path, Value]) -> str:
             _change_column(asset, path, value)
         elif path[0] == "customProperties":
             _change(asset, ("custom_properties", path[1]), value)
-        else:
+        elif path[0] in _PLACES:
             _change(asset, _PLACES[path[0]], value)
     written = io.StringIO()
     yaml.dump(document, written)

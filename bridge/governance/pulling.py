@@ -1,7 +1,7 @@
 """Takes over what was changed in OpenMetadata: into the asset files that say otherwise."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path as File
 from typing import NamedTuple
 
@@ -46,10 +46,13 @@ def pull(seen: Sequence[Seen], words: Vocabulary) -> list[Pulled]:
             continue
         fields = fields_of(facets_of([own[0].asset])[GOVERNANCE])
         adopted = adopt(fields, one.look.told.theirs, words, one.look.owners)
-        pulled.append(_edited(own[0].source, adopted.changes, [f"{name}: {said}" for said in adopted.problems]))
+        pulled.append(edit(own[0].source, adopted.changes, [f"{name}: {said}" for said in adopted.problems]))
     return pulled
 
 
-def _edited(source: str, changes: dict[Path, Value], problems: Sequence[str]) -> Pulled:
+def edit(source: str, changes: Mapping[Path, Value], problems: Sequence[str]) -> Pulled:
+    """Say how a file reads with changes; one that is not there any more cannot be changed."""
+    if not File(source).is_file():
+        return Pulled(source, "", "", (*problems, f"{source}: is not there"))
     text = File(source).read_text(encoding="utf-8")
     return Pulled(source, text, edited(text, changes), tuple(problems))

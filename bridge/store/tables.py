@@ -194,6 +194,7 @@ sync_target = sa.Table(
     sa.Column("compared_at", sa.BigInteger),
     sa.Column("url", TEXT),
     sa.Column("rules", TEXT),
+    sa.Column("events_at", sa.BigInteger),
     _key("target"),
 )
 
@@ -315,6 +316,16 @@ sync_call = sa.Table(
     sa.Column("failed", sa.BigInteger, nullable=False),
     _key("target", "hour", "kind"),
 )
+
+for _name in ("contract", "governance"):  # few facets are these, and all of them are sought
+    _these = sa.text(f"name = 'lineageBridge_{_name}'")
+    sa.Index(
+        f"ix_facet__{_name}",
+        metadata.tables["facet"].c.owner_id,
+        metadata.tables["facet"].c.org_id,
+        sqlite_where=_these,
+        postgresql_where=_these,
+    )
 
 #: What stewards wrote down, as it was last taken from their files, and what it waits for.
 asset = sa.Table(

@@ -80,6 +80,10 @@ FROM sync_item WHERE org_id = ?1 AND target = ?2 AND {_WANTED} AND kind <> '{REM
 _AFTER = f"""
 SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key > ?4 ORDER BY key LIMIT ?5
 """
+_SETTLED_SINCE = f"""
+SELECT {_COLUMNS} FROM sync_item
+WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled >= marked AND settled_at >= ?4 ORDER BY settled_at, key
+"""
 _PENDING = f"""
 SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled < marked
 ORDER BY due_at, key
@@ -210,6 +214,10 @@ class Items:
         while rows := self._db.rows(_AFTER, self._org, self._target, kind, after, most):
             yield (items := [_item(row) for row in rows])
             after = items[-1].key
+
+    def settled_since(self, kind: str, at: int) -> list[Item]:
+        """List the items of a kind that were settled at a time or later, and are not waiting, the oldest first."""
+        return [_item(row) for row in self._db.rows(_SETTLED_SINCE, self._org, self._target, kind, at)]
 
     def pending(self, kind: str) -> list[Item]:
         """List the items of a kind that are waiting."""

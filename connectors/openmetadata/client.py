@@ -187,6 +187,20 @@ class OpenMetadata:
         path = f"/{collection}/{entity_id}"
         return decoded(self._calls.ask("patch", "PATCH", path, body=operations, headers=headers), self.url)
 
+    def events(self, since: int, types: Sequence[str]) -> Iterator[list[Entity]]:
+        """Read what was changed of entities of some types since a time in milliseconds, page by page."""
+        asked = dict.fromkeys(("entityUpdated", "entityRestored"), ",".join(types))
+        after: str | None = None
+        while True:
+            more = {"after": after} if after else {}
+            page = self._calls.read(
+                "events", "/events", {**asked, "timestamp": str(since), "limit": str(_PAGE), **more}
+            )
+            yield page.get("data") or []
+            after = (page.get("paging") or {}).get("after")
+            if not after:
+                return
+
     def define(self, type_id: str, body: Entity) -> None:
         """Let entities of a type have a custom property."""
         self._calls.ask("define", "PUT", f"/metadata/types/{type_id}", body=body)

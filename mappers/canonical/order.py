@@ -23,6 +23,12 @@ def order(rank: int, micros: int, content: bytes) -> bytes:
     return _ORDER.pack(rank, micros + _SHIFT, content)
 
 
+def micros_of(order: bytes) -> int:
+    """Read the event time of an order."""
+    micros: int = _ORDER.unpack(order)[1]
+    return micros - _SHIFT
+
+
 def moment(micros: int, content: bytes) -> bytes:
     """Encode (event time, content hash) so that comparing bytes compares both."""
     return _MOMENT.pack(micros + _SHIFT, content)

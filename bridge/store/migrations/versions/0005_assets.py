@@ -10,7 +10,18 @@ TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
 def upgrade() -> None:
-    """Create the table of assets."""
+    """Create the table of assets, and find what stewards say; remember how far the events of a target were read."""
+    op.add_column("sync_target", sa.Column("events_at", sa.BigInteger(), nullable=True))
+    for name in ("contract", "governance"):
+        these = sa.text(f"name = 'lineageBridge_{name}'")
+        op.create_index(
+            f"ix_facet__{name}",
+            "facet",
+            ["owner_id", "org_id"],
+            unique=False,
+            sqlite_where=these,
+            postgresql_where=these,
+        )
     op.create_table(
         "asset",
         sa.Column("org_id", TEXT, nullable=False),

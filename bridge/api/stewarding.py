@@ -1,0 +1,54 @@
+"""The asset files and contracts that the service keeps true, beside its requests."""
+
+import asyncio
+from contextlib import ExitStack, suppress
+
+import structlog
+
+from bridge.api.metrics import Metrics
+from bridge.bootstrap import make_watching
+from bridge.governance.watching import Watching
+from bridge.settings import Settings
+
+_log = structlog.get_logger()
+
+
+class Stewarding:
+    """Looks at asset files, contracts and changes by others from start to stop; its failures are tried again."""
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._stopping = asyncio.Event()
+        self._open = ExitStack()
+        self._watching: Watching | None = None
+        wanted = settings.governance.assets or settings.governance.contracts
+        self._task = asyncio.create_task(self._run()) if wanted else None
+
+    async def stop(self) -> None:
+        """End after the look under way."""
+        self._stopping.set()
+        if self._task is not None:
+            await self._task
+
+    async def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                await asyncio.to_thread(self._look)
+            except Exception as error:  # noqa: BLE001 - events go on being taken, and the log says what does not
+                _log.warning("assets are not looked at: trying again", reason=str(error), exc_info=True)
+                await asyncio.to_thread(self._close)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), self._settings.governance.poll_seconds)
+        await asyncio.to_thread(self._close)
+
+    def _look(self) -> None:
+        if self._watching is None:
+            self._watching = self._open.enter_context(make_watching(self._settings))
+        looked = self._watching.look()
+        self._metrics.contracts(sum(bool(kept.broken) for kept in looked.contracts), len(looked.contracts))
+
+    def _close(self) -> None:
+        self._watching = None
+        with suppress(Exception):  # what failed may fail again when it is closed
+            self._open.close()

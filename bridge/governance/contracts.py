@@ -1,0 +1,144 @@
+"""Holds what arrives against the contracts of assets: how each version does is a result of a check like any other.
+
+A version is looked at once its run is complete. The result is told by an event of the time of the version, so that it
+is the same whoever finds it, and however often. A new contract is held against the newest version at once.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+import structlog
+
+from bridge.intake.reading import Reader
+from bridge.store.database import Database
+from bridge.store.said import CONTRACT
+from bridge.store.writer import Incoming, Writer
+from mappers.canonical.identity import NOBODY
+from mappers.canonical.order import micros_of
+from mappers.governance.contract import violations
+from mappers.openlineage.documents import own_facet, write_event
+from mappers.openlineage.quality import assertion_id
+from mappers.when import iso
+
+_log = structlog.get_logger()
+
+CHECK = "contract"
+#: How long a version may come later than one that was looked at before it, and is still looked at.
+_LATE_MICROS = 7 * 86_400 * 1_000_000
+#: The name stands in the text: so it is found by the index of these facets alone.
+_CONTRACTS = f"""
+SELECT m.class_id, f.facet_order, f.body FROM facet f
+JOIN ol_dataset m ON m.org_id = f.org_id AND m.dataset_id = f.owner_id
+WHERE f.org_id = ?1 AND f.about_id = ?2 AND f.name = '{CONTRACT}' AND f.body IS NOT NULL
+"""
+_MEMBERS = """
+SELECT d.class_id, d.dataset_id, n.namespace_uri, d.name FROM ol_dataset d
+JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
+WHERE d.org_id = ?1 AND d.class_id {among}
+"""
+_LOOKED_AT = """
+SELECT qdef_id, max(executed_at) FROM quality_check_result WHERE org_id = ?1 AND qdef_id {among} GROUP BY qdef_id
+"""
+_VERSIONS = """
+SELECT v.produced_at, r.run_uuid, s.columns_json FROM dataset_version v
+JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.writer_id AND r.event_type = 'COMPLETE'
+JOIN dataset_schema s ON s.org_id = v.org_id AND s.dataset_id = v.dataset_id AND s.schema_hash = v.schema_hash
+WHERE v.org_id = ?1 AND v.dataset_id = ?2 AND v.produced_at >= ?3
+ORDER BY v.produced_at DESC, r.run_uuid LIMIT ?4
+"""
+_TOLD = "SELECT executed_at FROM quality_check_result WHERE org_id = ?1 AND qdef_id = ?2 AND executed_at >= ?3"
+_MOST_VERSIONS = 1_000
+
+
+class Contract(NamedTuple):
+    """What is promised of a dataset, and since when."""
+
+    declared_at: int
+    version: str
+    columns: list[dict[str, Any]]
+
+
+class Kept(NamedTuple):
+    """How a version did: what it was held against, and what of that it breaks."""
+
+    namespace: str
+    name: str
+    at: int
+    run: str
+    contract: Contract
+    broken: list[str]
+
+
+class Contracts:
+    """Looks for versions that no contract was held against yet. Not for several threads at once."""
+
+    def __init__(self, db: Database, org: str, reader: Reader, writer: Writer) -> None:
+        self._db = db
+        self._org = org
+        self._reader = reader
+        self._writer = writer
+
+    def look(self) -> list[Kept]:
+        """Hold contracts against what is new, and tell how it did; gives what was looked at."""
+        found = list(self._new())
+        events = [self._event(one) for one in found]
+        if events:
+            self._writer.write(events)
+        for one in found:
+            if one.broken:
+                _log.warning(
+                    "contract broken",
+                    dataset=f"{one.namespace} {one.name}",
+                    run=one.run,
+                    broken="; ".join(one.broken),
+                )
+        return found
+
+    def _new(self) -> Iterator[Kept]:
+        contracts = self._contracts()
+        members = self._db.among(_MEMBERS, sorted(contracts), self._org) if contracts else []
+        checks = {dataset: assertion_id(dataset, CHECK, CHECK, None) for _, dataset, *_ in members}
+        last = dict(self._db.among(_LOOKED_AT, sorted(checks.values()), self._org)) if checks else {}
+        for class_id, dataset, namespace, name in members:
+            contract, check = contracts[class_id], checks[dataset]
+            for at, run, columns in self._versions(dataset, check, contract, last.get(check)):
+                broken = violations(contract.columns, msgspec.json.decode(columns))
+                yield Kept(namespace, name, at, run, contract, broken)
+
+    def _contracts(self) -> dict[bytes, Contract]:
+        found: dict[bytes, Contract] = {}
+        for class_id, order, body in sorted(self._db.rows(_CONTRACTS, self._org, NOBODY), key=lambda row: row[1]):
+            said = msgspec.json.decode(body)
+            found[class_id] = Contract(micros_of(order), str(said.get("version", "")), said["columns"])
+        return found
+
+    def _versions(
+        self, dataset: bytes, check: bytes, contract: Contract, last: int | None
+    ) -> Iterator[tuple[int, str, str]]:
+        """Give the versions to be looked at, each with the time at which it was."""
+        since = 0 if last is None else last - _LATE_MICROS
+        most = 1 if last is None else _MOST_VERSIONS
+        told = {at for (at,) in self._db.rows(_TOLD, self._org, check, since)}
+        versions = self._db.rows(_VERSIONS, self._org, dataset, since, most)
+        for place, (produced_at, run, columns) in enumerate(versions):
+            newest = place == 0
+            at = max(produced_at, contract.declared_at) if newest else produced_at
+            if at not in told and (newest or produced_at >= contract.declared_at):
+                told.add(at)
+                yield at, run, columns
+
+    def _event(self, kept: Kept) -> Incoming:
+        assertion = {
+            "assertion": CHECK,
+            "name": CHECK,
+            "success": not kept.broken,
+            "severity": "error",
+            "expected": {"version": kept.contract.version, "columns": len(kept.contract.columns)},
+            "actual": {"run": kept.run, "broken": kept.broken},
+        }
+        facets = {"dataQualityAssertions": own_facet("DatasetFacet", {"assertions": [assertion]})}
+        dataset = {"namespace": kept.namespace, "name": kept.name, "facets": facets}
+        event = self._reader.read(write_event("DatasetEvent", iso(kept.at), None, {"dataset": dataset}), "contracts")
+        assert isinstance(event, Incoming)  # noqa: S101 - it was written just now
+        return event

@@ -1,0 +1,106 @@
+"""Keeps asset files, the store and OpenMetadata alike, a look at a time: what the service does all the time."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import structlog
+
+from bridge.governance.adopting import Adopting
+from bridge.governance.applying import Stewardship
+from bridge.governance.contracts import Contracts, Kept
+from bridge.governance.files import read_assets
+from bridge.sync.openmetadata.events import Events
+from mappers.errors import LineageBridgeError, TransientError
+
+_log = structlog.get_logger()
+
+#: How often assets are matched with datasets that have come since, though no file has changed.
+_MATCH_SECONDS = 60.0
+
+
+class Looked(NamedTuple):
+    """What a look found."""
+
+    changed: int = 0
+    problems: int = 0
+    contracts: tuple[Kept, ...] = ()
+    events: int = 0
+    adopted: int = 0
+
+
+class Watching:
+    """Looks at the files, at what arrived, and at what others changed. Not for several threads at once."""
+
+    def __init__(
+        self,
+        places: list[Path],
+        stewardship: Stewardship,
+        contracts: Contracts | None,
+        clock: Callable[[], float],
+    ) -> None:
+        self._places = places
+        self._stewardship = stewardship
+        self._contracts = contracts
+        self._events: Events | None = None
+        self._adopting: Adopting | None = None
+        self._clock = clock
+        self._events_seconds: float | None = None
+        self._seen: dict[str, tuple[int, int]] | None = None
+        self._match_at = 0.0
+        self._events_at = 0.0
+
+    def listen(self, events: Events, adopting: Adopting, seconds: float | None) -> None:
+        """Look at what others change in OpenMetadata too, at its events once in so many seconds."""
+        self._events, self._adopting, self._events_seconds = events, adopting, seconds
+
+    def look(self) -> Looked:
+        """Look once."""
+        changed, problems = self._files() if self._places else (0, 0)
+        kept = tuple(self._contracts.look()) if self._contracts else ()
+        events = self._read_events()
+        adopted = len(self._adopting.look()) if self._adopting else 0
+        return Looked(changed, problems, kept, events, adopted)
+
+    def _files(self) -> tuple[int, int]:
+        """Take the files when one of them has changed, and now and then for the sake of new datasets."""
+        now = self._clock()
+        seen = {str(path): _stamp(path) for place in self._places for path in [place, *place.rglob("*")]}
+        if seen == self._seen and now < self._match_at:
+            return 0, 0
+        told = seen != self._seen
+        self._seen, self._match_at = seen, now + _MATCH_SECONDS
+        read = read_assets(self._places)
+        applied = self._stewardship.apply(read.loaded)
+        if told:
+            for problem in read.problems:
+                _log.warning("an asset file is left out", reason=problem)
+            for left in applied.left:
+                _log.warning(
+                    "an asset is in no file any more, and stands", asset=f"{left.namespace} {left.name}",
+                    remedy="lineage-bridge governance push --prune",
+                )  # fmt: skip
+        if applied.changes:
+            _log.info("asset files taken", datasets=len(applied.changes), waiting=len(applied.waiting))
+        return len(applied.changes), len(read.problems)
+
+    def _read_events(self) -> int:
+        if self._events is None or self._events_seconds is None or self._clock() < self._events_at:
+            return 0
+        self._events_at = self._clock() + self._events_seconds
+        try:
+            return self._events.read()
+        except LineageBridgeError as error:
+            if not isinstance(error, TransientError):
+                _log.warning("the events of OpenMetadata cannot be read", reason=str(error))
+            else:
+                self._events_at = self._clock()  # the target says by itself that it is away
+            return 0
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size

@@ -1,0 +1,50 @@
+"""Asset files and a steward, for tests."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bridge.governance.applying import Loaded, Stewardship
+from bridge.governance.asset import Asset
+from bridge.governance.contracts import Contracts
+from bridge.governance.steward import Server, Steward
+from bridge.sync.items import Items
+from tests.stores import Store
+from tests.sync.synced import Synced
+
+
+def asset(name: str = "t", namespace: str = "db", **more: Any) -> Loaded:
+    """An asset of a file that is called after it."""
+    return Loaded(Asset.model_validate({"name": name, "namespace": namespace, **more}), f"{name}.yaml")
+
+
+def governed(name: str = "t", /, there: dict[str, Any] | None = None, **governance: Any) -> Loaded:
+    """An asset that says something of governance, and of what only OpenMetadata has a word for."""
+    return asset(name, governance={**governance, "openmetadata": there or {}})
+
+
+def write_asset(place: Path, loaded: Loaded) -> Path:
+    """Write an asset into a file of its own."""
+    content = loaded.asset.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    file = place / loaded.source
+    file.write_text(yaml.safe_dump({"asset": content}, sort_keys=False), encoding="utf-8")
+    return file
+
+
+def stewardship(store: Store, clock: Any = None, items: Items | None = None) -> Stewardship:
+    """The part that takes assets into a store; each time that it looks at the clock, a second has passed."""
+    ticks = iter(range(1_800_000_000_000_000, 1_900_000_000_000_000, 1_000_000))
+    clock = clock or (lambda: next(ticks))
+    known = items or Items(store.db, store.org, "openmetadata", clock)
+    return Stewardship(store.db, store.org, known, store.reader, store.writer, clock)
+
+
+def contracts(store: Store) -> Contracts:
+    return Contracts(store.db, store.org, store.reader, store.writer)
+
+
+def steward(synced: Synced) -> Steward:
+    """A steward of a store that is kept alike with a stand-in."""
+    part = stewardship(synced.store, items=synced.items)
+    return Steward(part, Server(synced.target, synced.reconciler, synced.items))

@@ -1,0 +1,116 @@
+"""Contracts of assets against what arrives: each version once, its history kept, whatever comes in which order."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from bridge.catalogue.quality import Quality
+from tests.factories import Json, dataset, facet, run_event
+from tests.governance.stewards import asset, contracts, stewardship
+from tests.stores import Store
+from tests.sync.synced import Synced
+
+PROMISED = [{"name": "k", "type": "bigint", "required": True}, {"name": "v", "type": "string"}]
+NOW = 1_767_225_600_000_000
+
+
+def wrote(second: float, run: int, *columns: Json, kind: str = "COMPLETE", name: str = "t") -> Json:
+    schema = facet(fields=list(columns))
+    return run_event(kind, second, run=run, outputs=[dataset(name, schema=schema)])
+
+
+K, V = {"name": "k", "type": "bigint"}, {"name": "v", "type": "string"}
+RETYPED, EMPTY = {"name": "k", "type": "string"}, K | {"nullable": True}
+
+
+def told(store: Store) -> list[tuple[str, Any]]:
+    rows = store.rows(
+        "SELECT r.status, r.detail_json FROM quality_check_result r JOIN quality_check_def q ON q.qdef_id = r.qdef_id "
+        "WHERE q.name = 'contract' ORDER BY r.executed_at"
+    )
+    return [(status, msgspec.json.decode(detail)["actual"].get("broken")) for status, detail in rows]
+
+
+def promise(store: Store, at: int = NOW - 10, columns: list[Json] = PROMISED) -> None:
+    stewardship(store, lambda: at).apply([asset(schema=columns)])
+
+
+BREAKS = {
+    "as promised": ([K, V], ("PASS", [])),
+    "more than promised": ([K, V, {"name": "w"}], ("PASS", [])),
+    "missing": ([K], ("FAIL", ["v is missing"])),
+    "another type": ([RETYPED, V], ("FAIL", ["k is string, not bigint"])),
+    "may be empty now": ([EMPTY, V], ("FAIL", ["k may be empty now"])),
+}
+
+
+@pytest.mark.parametrize(("columns", "result"), BREAKS.values(), ids=BREAKS)
+def test_a_version_is_held_against_the_contract(columns: list[Json], result: tuple[str, list[str]]) -> None:
+    with Store() as store:
+        promise(store)
+        store.apply(wrote(1, 1, *columns))
+        kept = contracts(store).look()
+        assert [(status, broken or []) for status, broken in told(store)] == [result]
+        assert [one.broken for one in kept] == [result[1]]
+        assert contracts(store).look() == []
+
+
+def test_the_history_is_kept_and_read() -> None:
+    with Store() as store:
+        promise(store)
+        for run, columns in enumerate(([K, V], [K], [K, V]), 1):
+            store.apply(wrote(run, run, *columns))
+            contracts(store).look()
+        assert [status for status, _ in told(store)] == ["PASS", "FAIL", "PASS"]
+        assert store.ask(Quality(namespace="db", name="t")).score == 100
+
+
+def test_what_comes_late_is_looked_at_too() -> None:
+    with Store() as store:
+        promise(store)
+        store.apply(wrote(5, 5, K, V))
+        contracts(store).look()
+        store.apply(wrote(1, 1, K), wrote(3, 3, K, kind="RUNNING"))
+        contracts(store).look()
+        assert [status for status, _ in told(store)] == ["FAIL", "PASS"]
+
+
+def test_a_run_that_is_not_complete_is_not_looked_at() -> None:
+    with Store() as store:
+        promise(store)
+        store.apply(wrote(1, 1, K, kind="START"))
+        assert contracts(store).look() == []
+        store.apply(wrote(2, 1, K, kind="COMPLETE"))
+        assert len(contracts(store).look()) == 1
+
+
+def test_a_new_contract_is_held_against_the_newest_version_and_no_older_one() -> None:
+    with Store() as store:
+        store.apply(wrote(1, 1, K), wrote(2, 2, K, V))
+        promise(store, NOW + 30_000_000)
+        contracts(store).look()
+        assert [status for status, _ in told(store)] == ["PASS"]
+        promise(store, NOW + 40_000_000, [*PROMISED, {"name": "w"}])
+        contracts(store).look()
+        assert told(store) == [("PASS", []), ("FAIL", ["w is missing"])]
+
+
+def test_what_a_contract_promises_does_not_become_what_is_there() -> None:
+    with Store() as store:
+        store.apply(wrote(1, 1, K, V, {"name": "w", "type": "int"}))
+        promise(store, NOW + 30_000_000)
+        assert [name for (name,) in store.rows("SELECT name FROM class_field ORDER BY ordinal")] == ["k", "v", "w"]
+
+
+def test_a_broken_contract_is_a_failed_test_in_openmetadata() -> None:
+    with Synced() as synced:
+        promise(synced.store)
+        synced.apply(wrote(1, 1, K)).converge()
+        contracts(synced.store).look()
+        synced.converge()
+        (results,) = [
+            found for case, found in synced.standin.state()["results"].items() if case.endswith(".contract")
+        ]
+        assert [one["testCaseStatus"] for one in results] == ["Failed"]
+        assert "v is missing" in results[0]["result"]
