@@ -38,6 +38,16 @@ PRINTED = {
     "dead list": "the answer of {SyncItems}",
     "events": "a line for each of the `items` of {Events}",
     "explain": "the answer of {Explain}",
+    "governance diff": "as `governance plan`; ends with 5 where anything differs",
+    "governance plan": (
+        "an object: `datasets` of `namespace`, `name`, `files`, `store`, `openmetadata` (what a push would change), "
+        "`theirs` (what was changed there), `problems`, `differs`; `waiting`, `left`, `problems`, `differs`"
+    ),
+    "governance push": (
+        "an object: `datasets` of `namespace`, `name`, `outcome`, `reason`, `changed`; `waiting`, `problems`, `done`"
+    ),
+    "governance validate": "an object: `files`, `assets`, `problems`",
+    "governance violations": "the answer of {Violations}",
     "impact": "the answer of {Impact}",
     "lineage": "the answer of {Lineage}, with `--column` of {ColumnLineage}",
     "openmetadata check": "an object as that of `doctor`",

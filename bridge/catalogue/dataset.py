@@ -10,8 +10,9 @@ from bridge.catalogue.things import AboutDataset, Thing, thing, write_id
 from bridge.catalogue.version import Version, newest_versions
 from bridge.store.graph import Named
 from bridge.store.owners import owners_of
-from bridge.store.said import promises_of
+from bridge.store.said import GOVERNANCE, promises_of, said_of
 from mappers.canonical.identity import NOBODY
+from mappers.governance.facet import FILE
 
 _DATASET = """
 SELECT d.full_name, d.description, d.default_format, d.status, d.created_at, d.updated_at FROM dataset d
@@ -67,6 +68,8 @@ class DatasetAnswer(Thing, frozen=True):
     renamed_to: list[Thing]
     fields: list[Field]
     sla: dict[str, Any] | None
+    #: What a steward wrote down of it.
+    governance: dict[str, Any] | None
     facets: dict[str, msgspec.Raw]
     versions: list[Version]
 
@@ -81,15 +84,17 @@ class Dataset(AboutDataset[DatasetAnswer], frozen=True, kw_only=True):
         dataset = self.dataset(view)
         named = view.graph().dataset(dataset)
         bound = (view.org, dataset)
+        governance = said_of(view.db, view.org, [dataset], GOVERNANCE).get(dataset) or {}
+        owners = owners_of(view.db, view.org, [dataset]).get(dataset, [])
         ((full_name, description, format_, status, created, updated),) = view.db.rows(_DATASET, *bound)
         return DatasetAnswer(
             id=write_id(dataset),
             namespace=named.namespace,
             name=named.name,
             full_name=full_name,
-            description=description,
+            description=governance.get("description") or description,
             format=format_,
-            owners=owners_of(view.db, view.org, [dataset]).get(dataset, []),
+            owners=governance.get("owners") or owners,
             status=status,
             created_at=created,
             updated_at=updated,
@@ -98,6 +103,7 @@ class Dataset(AboutDataset[DatasetAnswer], frozen=True, kw_only=True):
             renamed_to=_renamed(view, dataset, "source", "target"),
             fields=[Field(*row) for row in view.db.rows(_FIELDS, *bound)],
             sla=promises_of(view.db, view.org, [dataset]).get(dataset),
+            governance={key: value for key, value in governance.items() if key != FILE} or None,
             facets=raw_facets(view.db.rows(_FACETS, *bound, NOBODY)),
             versions=newest_versions(view, dataset, _SHOWN_VERSIONS),
         )

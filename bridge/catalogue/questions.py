@@ -6,6 +6,7 @@ from bridge.catalogue.consumers import Consumers
 from bridge.catalogue.dag import Dag
 from bridge.catalogue.dataset import Dataset
 from bridge.catalogue.explain import Explain
+from bridge.catalogue.governance import Governance, Violations
 from bridge.catalogue.history import ProcessRuns, Runs
 from bridge.catalogue.impact import Impact
 from bridge.catalogue.lineage import ColumnLineage, Lineage
@@ -28,6 +29,8 @@ QUESTIONS: tuple[type[Question[Any]], ...] = (
     Consumers,
     LastSuccess,
     Quality,
+    Governance,
+    Violations,
     Impact,
     Explain,
     Process,

@@ -1,5 +1,6 @@
 """`lineage-bridge governance`."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.escape import escape
-from bridge.cli.options import Config, Output, load, print_answer
+from bridge.cli.options import ApiKey, Asked, Config, Output, Url, load, print_answer
 
 if TYPE_CHECKING:
     from bridge.governance.applying import Loaded
@@ -140,6 +141,25 @@ def pull(
     raise typer.Exit(1 if problems else 0)
 
 
+@governance.command()
+def violations(
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many, the newest first.")] = 50,
+    output: Printed = Output.text,
+    config: Config = None,
+    url: Url = None,
+    api_key: ApiKey = None,
+) -> None:
+    """List versions of datasets that did not keep the contract of their asset."""
+    from bridge.catalogue.governance import Violations
+
+    found = Asked(config, url, api_key).ask(Violations(limit=limit))
+    lines = (
+        f"{one.at}  {one.dataset.namespace} {one.dataset.name}  run {one.run_id or '?'}: {'; '.join(one.broken)}"
+        for one in found.items
+    )
+    print_answer(found, map(escape, lines), as_json=output is Output.json)
+
+
 def _read(places: Sequence[Path]) -> "tuple[list[Loaded], list[str]]":
     """Read what can be read; what cannot is told, and keeps nothing else back."""
     from bridge.governance.files import read_assets
@@ -166,6 +186,8 @@ def _steward(settings: "Settings", policy: ConflictPolicy | None = None) -> "Ite
 
 def _ask(said: str) -> "Policy | None":
     """Ask a person who wins; None when that is left open."""
+    if not sys.stdin.isatty():
+        raise typer.BadParameter("--policy ask needs a terminal; without one say local, remote or report")
     answer = str(typer.prompt(f"{said}\nkeep [f]ile, take [o]penmetadata, or [s]kip", default="s", err=True))
     winners: dict[str, Policy] = {"f": "local", "o": "remote"}
     return winners.get(answer[:1].lower())

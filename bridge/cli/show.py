@@ -78,6 +78,7 @@ def _dataset(dataset: "DatasetAnswer") -> Iterator[str]:
     yield from _things("also known as", dataset.aliases)
     yield from _things("renamed from", dataset.renamed_from)
     yield from _things("renamed to", dataset.renamed_to)
+    yield from _governed(dataset.governance or {})
     yield from _said(sla=dataset.sla, facets=sorted(dataset.facets))
     if dataset.fields:
         yield "  columns:"
@@ -88,6 +89,18 @@ def _dataset(dataset: "DatasetAnswer") -> Iterator[str]:
     if dataset.versions:
         yield "  newest versions:"
         yield from map(_version, dataset.versions)
+
+
+_TOLD_ELSEWHERE = frozenset({"asset", "description", "owners", "columns", "syncEnabled"})
+
+
+def _governed(said: dict[str, Any]) -> Iterator[str]:
+    """Tell what a steward wrote down, but for what is told elsewhere."""
+    if said:
+        yield f"  governed by the asset {said.get('asset', '?')}:"
+    for key in sorted(said.keys() - _TOLD_ELSEWHERE):
+        plain = isinstance(said[key], list) and all(isinstance(one, str) for one in said[key])
+        yield f"    {key}: {', '.join(said[key]) if plain else said[key]}"
 
 
 def _version(version: "Version") -> str:

@@ -39,7 +39,9 @@ def _time_zone(name: str) -> str:
 
 
 Word = Annotated[str, Field(min_length=1, max_length=256)]
-Words = Annotated[list[Word], BeforeValidator(_several), AfterValidator(_once_each)]
+Words = Annotated[
+    list[Word], BeforeValidator(_several, json_schema_input_type=Word | list[Word]), AfterValidator(_once_each)
+]
 
 
 class Column(Section):

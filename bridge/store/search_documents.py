@@ -85,14 +85,15 @@ def _document(kind: str, entry: bytes, names: list[_Member], around: Around) -> 
     tags = sorted({tag for member in names for tag in around.tags.get(member.id, ())})
     owners = {owner for member in names for owner in around.owners.get(member.id, ())}
     owners.update(owner for member in names for owner in (member.team, member.email) if owner)
+    governed = next((around.governance[member.id] for member in names if member.id in around.governance), {})
     shown = Shown(
         head.namespace,
         head.name,
-        _newest((member.documentation_order, member.description) for member in names),
+        governed.get("description") or _newest((one.documentation_order, one.description) for one in names),
         sorted(owners),
         [f"{key}:{said}" if said else key for key, said in tags],
         _newest((member.storage_order, member.format) for member in names) or None,
-        _category(names, tags, around),
+        governed.get("category") or _category(names, tags, around),
         bool(head.active),
     )
     words = _words(kind, names, shown, around.columns.get(entry, []), [key for key, _ in tags])

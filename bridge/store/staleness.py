@@ -69,7 +69,7 @@ def _rules(d: Dialect) -> list[Rule]:
     overtakes = _OVERTAKES.format(changes=told)
     schema_overtakes = _SCHEMA_OVERTAKES.format(changes=changed("columns_json"), nobody=d.nobody)
     ordered = changed("documentation_order", "ownership_order", "storage_order")
-    facet = f"NEW.name IN ('tags', 'ownership', 'schema') AND NEW.about_id = {d.nobody}"
+    facet = f"NEW.name IN ('tags', 'ownership', 'schema', 'lineageBridge_governance') AND NEW.about_id = {d.nobody}"
     facet_changed = f"{facet} AND ({changed('body')} OR (NEW.name = 'schema' AND ({changed('facet_order')})))"
     asked = changed("status", "request_order")
     return [

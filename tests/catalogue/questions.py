@@ -6,6 +6,7 @@ from bridge.catalogue.consumers import Consumers
 from bridge.catalogue.dag import Dag
 from bridge.catalogue.dataset import Dataset
 from bridge.catalogue.explain import Explain
+from bridge.catalogue.governance import Governance, Violations
 from bridge.catalogue.history import ProcessRuns, Runs
 from bridge.catalogue.impact import Impact
 from bridge.catalogue.lineage import ColumnLineage, Lineage
@@ -39,6 +40,13 @@ CLEAN = dataset(
     output_facets={"outputStatistics": facet(rowCount=3, size=30, fileCount=1)},
 )
 
+GOVERNED = dataset(
+    "clean",
+    lineageBridge_governance=facet(asset="clean", tags=["pii"], category="people"),
+    lineageBridge_contract=facet(version="1", columns=[{"name": "mail", "type": "string", "required": True}]),
+)
+BROKEN = {"assertion": "contract", "name": "contract", "success": False, "actual": {"broken": ["x is missing"]}}
+
 #: A run that cleans raw data, a Spark application that reports on it with two actions, and what somebody declares.
 ESTATE: tuple[Json, ...] = (
     run_event("START", 0, job="clean", inputs=[RAW]),
@@ -47,6 +55,8 @@ ESTATE: tuple[Json, ...] = (
     make.action("COMPLETE", 12, run=3, above=parent(2, "app2"), outputs=[dataset("report")]) | {"inputs": [dataset("clean")]},
     make.action("FAIL", 13, "boom", run=4, above=parent(2, "app2")),
     make.app("COMPLETE", 14, run=2),
+    make.dataset_event(19, GOVERNED),
+    make.dataset_event(19, dataset("report", dataQualityAssertions=facet(assertions=[BROKEN]))),
     job_event(20, job="nightly", inputs=[dataset("report")], outputs=[dataset("mail")]),
     job_event(
         21, job="mailer",
@@ -79,4 +89,6 @@ EVERY: tuple[Question[Any], ...] = (
     SyncItems(which="pending"),
     DatasetSync(**OF_CLEAN),
     ProcessSync(**OF_APP),
+    Governance(**OF_CLEAN),
+    Violations(),
 )

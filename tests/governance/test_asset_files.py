@@ -1,0 +1,128 @@
+"""Asset files: read with the places of what is wrong, by the schema that editors have, and changed in their places."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+import yaml
+
+from bridge.governance.combined import facets_of
+from bridge.governance.editing import edited
+from bridge.governance.files import read_assets
+from bridge.governance.schema import asset_schema
+from bridge.store.said import CONTRACT, EXPECTATIONS, GOVERNANCE, SLA
+from mappers.governance.facet import facet_of, fields_of
+from tests.governance.stewards import asset, governed
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "configs" / "assets" / "stripe_customers.yaml"
+TEXT = EXAMPLE.read_text(encoding="utf-8")
+
+
+def problems(place: Path, text: str) -> list[str]:
+    file = place / "a.yaml"
+    file.write_text(text, encoding="utf-8")
+    return [said.replace(str(place), "") for said in read_assets([file]).problems]
+
+
+HEAD = "asset:\n  name: t\n  namespace: db\n"
+WRONG = {
+    "an unknown key": (HEAD + "  governance:\n    ownre: ann\n", "/a.yaml:5: unknown key asset.governance.ownre; did you mean owner? Valid: owner, tags,"),
+    "a key of a column": (HEAD + "  schema:\n    - name: k\n      typ: int\n", "/a.yaml:6: unknown key asset.schema.0.typ; did you mean type?"),
+    "a missing key": ("asset:\n  name: t\n", "/a.yaml:1: asset.namespace is missing"),
+    "no asset": ("other: 1\n", "/a.yaml:1: asset is missing"),
+    "a wrong value": (HEAD + "  governance:\n    retention_days: soon\n", "/a.yaml:5: asset.governance.retention_days: Input should be a valid integer"),
+    "a time that is none": (HEAD + "  sla: {expected_by: '25:00'}\n", '/a.yaml:4: asset.sla.expected_by: must be a time such as "06:30", in quotes'),
+    "no time zone": (HEAD + "  sla: {timezone: Mars/One}\n", "/a.yaml:4: asset.sla.timezone: is no time zone"),
+    "a key twice": (HEAD + "  category: a\n  category: b\n", "/a.yaml:5: category is set twice"),
+    "a column twice": (HEAD + "  schema: [{name: k}, {name: k}]\n", "/a.yaml:1: asset: schema names k twice"),
+    "an alias": (HEAD + "  category: &c x\n  description: *c\n", "YAML aliases are not supported"),
+    "a bomb": ("a: &a [x,x]\nb: &b [*a,*a]\nasset: *b\n", "YAML aliases are not supported"),
+    "a tag that would make an object": (HEAD + "  category: !!python/object/apply:os.system [ls]\n", "/a.yaml:4:"),
+    "a tag that nobody knows": (HEAD + "  category: !secret x\n", "/a.yaml:4:"),
+    "no YAML": ("asset: [\n", "is not YAML"),
+    "nothing": ("", "/a.yaml:1:"),
+    "a list": ("- asset\n", "/a.yaml:1:"),
+    "too deep": ("[" * 5_000, "is not YAML"),
+    "too large": ("#" * ((1 << 20) + 1), "is larger than 1 MB"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "said"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+    found = problems(tmp_path, text)
+    assert any(said in one for one in found), found
+
+
+def test_no_file_keeps_another_back(tmp_path: Path) -> None:
+    (tmp_path / "good.yaml").write_text(HEAD, encoding="utf-8")
+    (tmp_path / "bad.yml").write_text("asset: 1", encoding="utf-8")
+    (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe")
+    (tmp_path / "notes.txt").write_text("no asset", encoding="utf-8")
+    read = read_assets([tmp_path, tmp_path / "gone"])
+    assert ([one.asset.name for one in read.loaded], read.files, len(read.problems)) == (["t"], 3, 3)
+
+
+def test_of_two_files_about_one_dataset_neither_is_taken(tmp_path: Path) -> None:
+    for name in ("a.yaml", "b.yaml"):
+        (tmp_path / name).write_text(HEAD, encoding="utf-8")
+    read = read_assets([tmp_path])
+    assert read.loaded == []
+    (problem,) = read.problems
+    assert problem.endswith("are both about db t")
+
+
+def test_the_published_schema_is_that_of_the_code_and_takes_the_example() -> None:
+    published = (ROOT / "configs" / "asset.schema.json").read_text(encoding="utf-8")
+    assert published == asset_schema(), "lineage-bridge governance schema > configs/asset.schema.json"
+    validator = jsonschema_rs.validator_for(json.loads(published))
+    assert validator.is_valid(yaml.safe_load(TEXT))
+    assert not validator.is_valid({"asset": {"name": "t", "namespace": "db", "ownre": "x"}})
+
+
+def test_the_example_is_taken_whole() -> None:
+    (loaded,) = read_assets([EXAMPLE]).loaded
+    facets = facets_of([loaded.asset])
+    assert set(facets) == {GOVERNANCE, CONTRACT, EXPECTATIONS, SLA}
+    assert facets[GOVERNANCE]["owners"] == ["data-team@company.com"]
+    assert facet_of(fields_of(facets[GOVERNANCE]), facets[GOVERNANCE]) == facets[GOVERNANCE] | {
+        "columns": sorted(facets[GOVERNANCE]["columns"], key=lambda one: one["name"])
+    }
+
+
+def test_patterns_come_first_and_what_can_be_several_unites() -> None:
+    every, own = governed("*", tags=["lake"], owner="ann"), governed("t", tags=["t"], owner="bob")
+    said = facets_of([own.asset, every.asset])[GOVERNANCE]
+    assert (said["tags"], said["owners"], said["asset"]) == (["lake", "t"], ["ann", "bob"], "t")
+    checks = [asset(name, quality=[{"name": name, "check": "unique"}]).asset for name in ("*", "t")]
+    assert [one["name"] for one in facets_of(checks)[EXPECTATIONS]["checks"]] == ["*", "t"]
+
+
+CHANGES: dict[str, tuple[dict[tuple[str, ...], Any], str, str]] = {
+    "a value": ({("description",): "New: 'text'"}, "description: Everybody who", "description: \"New: 'text'\""),
+    "a word of a list": ({("tags",): frozenset(["payments", "new"])}, "tags: [payments, production]", "tags: [payments, new]"),
+    "a second word": ({("owners",): frozenset(["data-team@company.com", "bob"])}, "owner: data-team@company.com #", "owner: [data-team@company.com, bob] #"),
+    "another word": ({("dataProducts",): frozenset(["Other"])}, 'data_product: "Customer 360"', 'data_product: "Other"'),
+    "a key that goes": ({("retentionDays",): None}, "    retention_days: 90\n", ""),
+    "a key that comes": ({("certification",): "Gold"}, "", "      certification: Gold\n"),
+    "a column": ({("columns", "created_at", "classifications"): frozenset(["A"])}, "type: timestamp}", "type: timestamp, classification: A}"),
+    "a custom property": ({("customProperties", "cost_center"): 5}, "cost_center: 4711", "cost_center: 5"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "before", "after"), CHANGES.values(), ids=CHANGES)
+def test_a_change_moves_nothing_else(changes: dict[tuple[str, ...], Any], before: str, after: str) -> None:
+    assert before in TEXT
+    changed = edited(TEXT, changes)
+    assert after in changed
+    lines, new = set(TEXT.splitlines()), set(changed.splitlines())
+    assert len(lines - new) <= 1
+    assert len(new - lines) <= 1
+    assert edited(TEXT, {}) == TEXT
+
+
+def test_what_a_file_does_not_have_is_made() -> None:
+    changed = yaml.safe_load(edited(HEAD, {("domain",): "sales", ("tags",): frozenset("ab"), ("tier",): None}))
+    assert changed["asset"]["governance"] == {"openmetadata": {"domain": "sales"}, "tags": ["a", "b"]}
