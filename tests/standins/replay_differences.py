@@ -4,14 +4,13 @@
 KNOWN = {
     "01-system": {
         "status_bot": "the checks of a deployment: their texts tell of its parts",
-        "loggedInUser_bot": "users have no history here",
-        "loggedInUser_admin": "users have no history and no roles here",
     },
     "06-pipelines-status": {
         "bulk_same_ts_twice": "500 as recorded, without the database's statement in the message",
     },
     "10-governance": {
-        "patch_read_only": "the answer to a change of the name shows columns under the new name, nothing is stored",
+        "user_by_email": "counts the users of the whole recorded server, sixteen bots among them",
+        "policies_list": "lists the policies of a real server, of which the stand-in has one",
     },
     "12-errors": {
         "unknown_query": "the first table of the whole recorded server",

@@ -11,6 +11,10 @@ def put(path: str, body: Any, who: str = "bot") -> Json:
     return _step("PUT", path, body, "application/json", who)
 
 
+def post(path: str, body: Any, who: str = "bot") -> Json:
+    return _step("POST", path, body, "application/json", who)
+
+
 def patch(path: str, operations: Any, who: str = "bot") -> Json:
     return _step("PATCH", path, operations, "application/json-patch+json", who)
 

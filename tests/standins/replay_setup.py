@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.standins.replay import Json, Replay
-from tests.standins.replay_requests import COLUMN, delete, patch, put, schema, service, tables
+from tests.standins.replay_requests import COLUMN, delete, patch, post, put, schema, service, tables
 
 _QUALITY_COLUMNS = [COLUMN, {"name": "a.b", "dataType": "STRING"}]
 _LINEAGE_COLUMNS = [
@@ -52,9 +52,14 @@ _EARLIER = [
     {"timestamp": 1793028800000, "executionStatus": "Successful"},
 ]
 _SENSITIVE = {"tagFQN": "PII.Sensitive", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+_RULE = {"name": "r", "effect": "deny", "resources": ["nope"], "operations": ["ViewAll"]}
 _TABLE, _STRING = "e145fccc-8aa1-48d2-9be0-2721b5e11bac", "d4720160-0a63-4999-bf0c-35ea81dff114"
 _INTEGER, _ENUM = "540057c2-9418-4a44-8cf8-ee2b5516f821", "25634910-c8c2-44da-bdc8-7c8ca94ed327"
 _CUSTOM = {"lbRunId": "last run", "lbOwnerTool": "tool", "lb.dot": "x"}
+
+
+def tag(classification: str, name: str, description: str) -> Json:
+    return put("tags", {"name": name, "description": description, "classification": classification})
 
 
 def custom(name: str, of: str, description: str, **config: Any) -> Json:
@@ -146,6 +151,13 @@ STEPS: dict[str, dict[str, list[Json]]] = {
         "": [
             *schema("lb_gov"),
             *tables("lb_gov.d.s", "t", columns=[COLUMN, {"name": "mail", "dataType": "STRING"}]),
+            put("classifications", {"name": "lbClass", "description": "labels of the bridge"}),
+            put("classifications", {"name": "lbExcl", "description": "one of", "mutuallyExclusive": True}),
+            tag("lbClass", "Raw", "raw data"),
+            tag("lbExcl", "A", "a"),
+            tag("lbExcl", "B", "b"),
+            *[tag("lbClass", "v1.2", "x"), delete("tags/name/lbClass.%22v1.2%22")] * 4,
+            post("policies", {"name": "lbPolicyX2", "rules": [_RULE]}, "admin"),
             *(custom(name, _STRING, said) for name, said in _CUSTOM.items()),
             custom("lbCount", _INTEGER, "count"),
             *(custom("lbLevel", _ENUM, "level", values=["low", "high"], multiSelect=False) for _ in range(4)),
@@ -170,34 +182,21 @@ _UNSHOWN = {
     "3e5e76cc-f6a3-4bc3-88ff-cc570a3a8990": "lb_err.d.s.rb0",
     "7b33f771-2452-4714-94f2-aa997825a53f": "lb_err.d.s.rb1",
 }
-#: The recorded id of a domain whose name no recorded answer shows.
-_OTHER_DOMAIN = "860819ba-d89d-4d6c-83aa-53d76d1e3054"
 
 
-def govern(replay: Replay) -> None:
-    """Make the labels and references that the recorded files use."""
-    known = replay.standin.governance
+def govern(replay: Replay, file: str) -> None:
+    """Make the labels and references that a recorded file uses, if it does not make them itself."""
     replay.names |= _UNSHOWN
-    for classification, names in {
-        "PII": ["Sensitive"],
-        "PersonalData": ["Personal", "SpecialCategory"],
-        "lbClass": ["Raw", "v1.2"],
-        "Certification": ["Gold", "Silver"],
-    }.items():
-        for name in names:
-            known.add_tag(classification, name)
-    for classification, name in [
-        ("Tier", "Tier1"),
-        ("Tier", "Tier2"),
-        ("Tier", "Tier3"),
-        ("lbExcl", "A"),
-        ("lbExcl", "B"),
-    ]:
-        known.add_tag(classification, name, exclusive=True)
+    if file == "10-governance":
+        return
+    known = replay.standin.governance
+    for name in ("Raw", "v1.2"):
+        known.add_tag("lbClass", name)
+    for name in ("A", "B"):
+        known.add_tag("lbExcl", name, exclusive=True)
     known.add_tag("lbGlossary", "Customer", source="Glossary")
-    things = [known.add("user", "lb_alice"), known.add("user", "lb_bob"), known.add("team", "lbTeam")]
-    things += [known.add("domain", "lbDomain", "sales"), known.add("domain", "lbDomain2", "x")]
-    things.append(known.add("dataProduct", "lbProduct", "orders mart", domain="lbDomain"))
-    ours = {thing.name: thing.id for thing in things}
-    replay.ids |= {recorded: ours[name] for recorded, name in replay.names.items() if name in ours}
-    replay.ids[_OTHER_DOMAIN] = ours["lbDomain2"]
+    for type_, name in [("user", "lb_alice"), ("user", "lb_bob"), ("team", "lbTeam")]:
+        known.add(type_, name)
+    known.add("domain", "lbDomain", "sales")
+    known.add("domain", "lbDomain2", "x")
+    known.add("dataProduct", "lbProduct", "orders mart", domain="lbDomain")

@@ -25,7 +25,7 @@ NO_PATHS = {
 def test_a_recorded_file_is_answered_as_recorded_but_for_known_differences(name):
     recorded = exchanges(name)
     replay = Replay(recorded)
-    govern(replay)
+    govern(replay, name)
     found = {}
     for exchange in [{"name": ""}, *recorded]:
         for step in STEPS.get(name, {}).get(exchange["name"], []):

@@ -23,7 +23,7 @@ def compare(kind: Kind, old: Data, new: Data, change: Change) -> None:
         if old.get(name) != new.get(name):
             change.silent = True
     change.labels("tags", old.get("tags", []), new.get("tags", []))
-    for name in _THINGS:
+    for name in (*_THINGS, *kind.references):
         if old.get(name) != new.get(name):
             before, after = ([thing.reference() for thing in state.get(name) or []] for state in (old, new))
             change.named(name, before, after, "id")

@@ -6,15 +6,18 @@ from tests.standins.openmetadata import columns as column_rules
 from tests.standins.openmetadata.access import Principal
 from tests.standins.openmetadata.changes import Change
 from tests.standins.openmetadata.comparison import compare
-from tests.standins.openmetadata.errors import Refused, no_entity
-from tests.standins.openmetadata.governance import check_domains, check_owners, check_products
-from tests.standins.openmetadata.kinds import BY_NAME, Kind
+from tests.standins.openmetadata.derived import defaults
+from tests.standins.openmetadata.errors import Refused
+from tests.standins.openmetadata.kinds import Kind
 from tests.standins.openmetadata.lineage import forget_columns
 from tests.standins.openmetadata.names import joined
 from tests.standins.openmetadata.parts import complete
+from tests.standins.openmetadata.policies import arrange
+from tests.standins.openmetadata.resolving import parent_of, relations
 from tests.standins.openmetadata.state import Data, Entity, Store
 from tests.standins.openmetadata.text import stored
 from tests.standins.openmetadata.versions import Outcome, settle
+from tests.standins.openmetadata.withdrawal import bring_back, withdraw
 
 #: What a bot's PUT does not take away once it is there.
 _TEXTS = ("description", "displayName")
@@ -36,48 +39,17 @@ def prepare(store: Store, kind: Kind, request: Data) -> Wanted:
     """Check a request beyond its shape, in the server's order: columns, parents, references."""
     if kind.name == "table":
         column_rules.check(request.setdefault("columns", []))
-    parent = _parent(store, kind, request)
+    parent = parent_of(store, kind, request)
     data: Data = {name: value for name, value in kind.defaults.items() if name != "columns"}
     data |= {name: request[name] for name in (*kind.own, "displayName", "serviceType") if name in request}
     if request.get("description"):
         data["description"] = stored(request["description"])
+    if kind.name == "policy":
+        arrange(data)
     complete(kind, data, request["name"], joined(parent.fqn if parent else "", request["name"]))
-    labels = _relations(store, kind, request, data)
+    data |= defaults(store, kind.name)
+    labels = relations(store, kind, request, data)
     return Wanted(kind, request["name"], parent, data, labels)
-
-
-def _parent(store: Store, kind: Kind, request: Data) -> Entity | None:
-    if kind.parent is None or kind.parent_kind is None:
-        return None
-    above = BY_NAME[kind.parent_kind]
-    found = store.find(above, request[kind.parent])
-    if found is None:
-        raise no_entity(above.name, request[kind.parent])
-    if "parent" in request:
-        inner = store.get(kind, request["parent"]["id"])
-        if inner is None:
-            raise no_entity(kind.name, request["parent"]["id"])
-        return inner
-    return found
-
-
-def _relations(store: Store, kind: Kind, request: Data, data: Data) -> list[Data]:
-    known = store.governance
-    if request.get("owners"):
-        check_owners(request["owners"])
-        data["owners"] = known.by_id(request["owners"])
-    if request.get("domains"):
-        data["domains"] = known.by_name("domain", request["domains"])
-        check_domains(data["domains"])
-    if request.get("dataProducts"):
-        data["dataProducts"] = known.by_name("dataProduct", request["dataProducts"])
-        check_products(data["dataProducts"], data.get("domains", []))
-    if request.get("extension"):
-        data["extension"] = known.extension(kind.name, request["extension"])
-    for column in column_rules.every(data.get("columns", [])):
-        if column["tags"]:
-            column["tags"] = known.labels(column["tags"])
-    return known.labels(request["tags"]) if request.get("tags") else []
 
 
 def put(store: Store, wanted: Wanted, who: Principal, bulk: bool = False, override: bool = False) -> Outcome:
@@ -100,6 +72,7 @@ def _replace(store: Store, entity: Entity, wanted: Wanted, who: Principal, bulk:
     outcome = settle(store, entity, new, change, who, bulk=bulk)
     forget_columns(store, entity, old, new)
     if old["deleted"]:
+        bring_back(store, entity)
         _restore_children(store, entity, who)
     if wanted.labels:
         outcome.data = {**outcome.data, "tags": shown}
@@ -164,6 +137,8 @@ def delete(store: Store, entity: Entity, who: Principal, hard: bool, recursive: 
     inside = [child for child in entity.children.values() if hard or not child.deleted]
     if (inside or entity.id in store.checks.suites) and not recursive:
         raise Refused(400, f"{entity.kind.name} is not empty")
+    hard = hard or not entity.kind.soft
+    withdraw(store, entity, hard)
     if hard:
         for child in list(entity.children.values()):
             delete(store, child, who, hard=True, recursive=True)
@@ -187,6 +162,7 @@ def restore(store: Store, entity: Entity, who: Principal, nested: bool = False) 
     if entity.deleted:
         change.update("deleted", True, False)
     outcome = settle(store, entity, {**entity.data, "deleted": False}, change, who, bulk=nested)
+    bring_back(store, entity)
     _restore_children(store, entity, who)
     outcome.change = "entityRestored"
     return outcome

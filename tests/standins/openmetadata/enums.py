@@ -84,3 +84,14 @@ STORES = ("S3", "ADLS", "GCS", "CustomStorage")
 BROKERS = ("Kafka", "Redpanda", "Kinesis", "Nats", "PubSub", "CustomMessaging")
 APIS = ("Rest",)
 MODEL_STORES = ("Mlflow", "Sklearn", "CustomMlModel", "SageMaker", "VertexAI")
+#: Operations that rules of policies allow or deny.
+OPERATIONS = words(
+    "All Create BulkCreate CreateIngestionPipelineAutomator CreateTests Delete ViewAll ViewBasic ViewUsage ViewTests "
+    "ViewQueries ViewDataProfile ViewProfilerGlobalConfiguration ViewSampleData ViewTestCaseFailedRowsSample "
+    "ViewCustomFields EditAll BulkUpdate EditCustomFields EditDataProfile EditDescription EditDisplayName EditLineage "
+    "EditEntityRelationship EditPolicy EditOwners EditQueries EditReviewers EditRole EditSampleData EditStatus EditTags "
+    "EditGlossaryTerms EditTeams EditTier EditCertification CreateTask EditTask EditTests EditUsage EditUsers "
+    "EditLifeCycle EditKnowledgePanel EditPage EditIngestionPipelineStatus EditUserNotificationTemplate "
+    "DeleteTestCaseFailedRowsSample Deploy Trigger Kill GenerateToken EditScim CreateScim DeleteScim ViewScim "
+    "Impersonate AuditLogs ViewTestDefinitionLibrary EditTestDefinitionLibrary ResolveTask CloseTask ReassignTask"
+)

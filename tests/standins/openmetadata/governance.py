@@ -1,77 +1,64 @@
 """What entities may refer to: users, teams, domains, products, tags, terms and custom properties."""
 
-import uuid
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tests.standins.openmetadata.errors import Refused, no_entity, not_found, rule_broken, unhandled
-from tests.standins.openmetadata.governed_kinds import TYPE
+from tests.standins.openmetadata.entity import Data, Entity
+from tests.standins.openmetadata.errors import Refused, no_entity, not_found, unhandled
+from tests.standins.openmetadata.governed_kinds import BY_NAME, CLASSIFICATION, GLOSSARY, TAG, TERM, TYPE
 from tests.standins.openmetadata.names import joined, normal
 from tests.standins.openmetadata.properties import checked, property_of
 
 if TYPE_CHECKING:
     from tests.standins.openmetadata.state import Store
 
-_PATHS = {"user": "users", "team": "teams", "domain": "domains", "dataProduct": "dataProducts"}
-
-
-@dataclass(frozen=True)
-class Thing:
-    """Something with an id that entities refer to."""
-
-    type: str
-    name: str
-    description: str | None = None
-    #: The domain of a data product.
-    domain: str | None = None
-    id: str = field(default_factory=lambda: str(uuid.uuid4()))
-
-    def reference(self, href: str | None = None) -> dict[str, Any]:
-        out: dict[str, Any] = {
-            "id": self.id,
-            "type": self.type,
-            "name": self.name,
-            "fullyQualifiedName": joined("", self.name),
-        }
-        if self.description:
-            out["description"] = self.description
-        out |= {"displayName": self.name, "deleted": False}
-        if href is not None:
-            out["href"] = f"{href}/api/v1/{_PATHS[self.type]}/{self.id}"
-        return out
-
-
-@dataclass(frozen=True)
-class Tag:
-    """A tag of a classification, or a term of a glossary."""
-
-    fqn: str
-    name: str
-    description: str
-    source: str = "Classification"
-    exclusive: bool = False
-    style: dict[str, Any] | None = None
+_MAKER = "admin"
+#: The kind of labels of each source, and of what holds it.
+_SOURCES = {"Classification": (TAG, CLASSIFICATION), "Glossary": (TERM, GLOSSARY)}
 
 
 class Governance:
-    """The references that exist; tests add what they need."""
+    """What a store knows of what entities may refer to; tests add what they need without asking the server."""
 
     def __init__(self, store: "Store") -> None:
         self._store = store
-        self.things: dict[tuple[str, str], Thing] = {}
-        self.tags: dict[tuple[str, str], Tag] = {}
 
-    def add(self, type_: str, name: str, description: str | None = None, domain: str | None = None) -> Thing:
-        """Add a user, team, domain or dataProduct."""
-        thing = Thing(type_, name, description, domain)
-        self.things[type_, thing.id] = thing
-        return thing
+    def add(self, type_: str, name: str, description: str | None = None, domain: str | None = None) -> Entity:
+        """Add a user, team, domain or dataProduct; one that is there is given as it is."""
+        kind = BY_NAME[type_]
+        found = self._store.find(kind, joined("", name))
+        if found is not None:
+            return found
+        data: Data = {"description": description} if description else {}
+        if type_ == "user":
+            data["email"] = f"{name}@example.com"
+        if type_ == "team":
+            data["teamType"] = "Group"
+        if type_ == "domain":
+            data["domainType"] = "Aggregate"
+        if domain is not None:
+            data["domains"] = self.by_name("domain", [domain])
+        return self._made(type_, None, name, data)
 
-    def add_tag(self, classification: str, name: str, description: str = "", **more: Any) -> Tag:
-        """Add a tag; a glossary term is one with `source="Glossary"`."""
-        tag = Tag(joined(classification, name), name, description, **more)
-        self.tags[tag.source, tag.fqn] = tag
+    def add_tag(self, classification: str, name: str, description: str = "", **more: Any) -> Entity:
+        """Add a tag, and the classification around it; a glossary term is one with `source="Glossary"`."""
+        kind, holder = _SOURCES[more.get("source", "Classification")]
+        above = self._store.find(holder, joined("", classification))
+        if above is None:
+            above = self._made(holder.name, None, classification, {})
+        if more.get("exclusive"):
+            above.data["mutuallyExclusive"] = True
+        found = self._store.find(kind, joined(above.fqn, name))
+        tag = found or self._made(kind.name, above, name, {})
+        tag.data |= {"description": description or tag.data.get("description", "")}
+        if more.get("style"):
+            tag.data["style"] = more["style"]
         return tag
+
+    def _made(self, type_: str, parent: Entity | None, name: str, data: Data) -> Entity:
+        entity = Entity(BY_NAME[type_], parent, name)
+        entity.data |= {**entity.kind.defaults, **data, "updatedAt": self._store.now(), "updatedBy": _MAKER}
+        self._store.add(entity)
+        return entity
 
     def add_property(self, kind: str, name: str, type_: Any = "string") -> None:
         """Define a custom property of a type of fields, as `string`; a list is an enum of these values."""
@@ -84,52 +71,58 @@ class Governance:
         kept = [one for one in data["customProperties"] if one["name"] != name]
         data["customProperties"] = sorted([*kept, found], key=lambda one: str(one["name"]))
 
-    def by_id(self, references: list[dict[str, Any]], only: str | None = None) -> list[Thing]:
+    def by_id(self, references: list[dict[str, Any]], only: str | None = None) -> list[Entity]:
         """Resolve references that carry an id; without one the server stumbles."""
         out = []
         for reference in references:
             if "id" not in reference:
                 raise unhandled("id is marked non-null but is null")
             type_ = only or reference.get("type", "")
-            thing = self.things.get((type_, reference["id"]))
-            if thing is None:
+            kind = BY_NAME.get(type_)
+            found = self._store.get(kind, reference["id"]) if kind else None
+            if found is None or found.deleted:
                 raise no_entity(type_, reference["id"])
-            out.append(thing)
+            out.append(found)
         return out
 
-    def by_name(self, type_: str, names: list[str]) -> list[Thing]:
+    def by_name(self, type_: str, names: list[str]) -> list[Entity]:
         out = []
         for name in names:
-            found = [
-                t for (kind, _), t in self.things.items() if kind == type_ and joined("", t.name) == normal(name)
-            ]
-            if not found:
+            found = self._store.find(BY_NAME[type_], name)
+            if found is None or found.deleted:
                 raise not_found(type_, name)
-            out.append(found[0])
+            out.append(found)
         return out
+
+    def tag(self, fqn: str, source: str = "Classification") -> Entity | None:
+        """Find a tag or a glossary term that labels may name."""
+        found = self._store.by_name[_SOURCES[source][0].name].get(normal(fqn))
+        return None if found is None or found.deleted else found
 
     def labels(self, raw: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Complete labels; sorted, each once."""
         out: dict[str, dict[str, Any]] = {}
         for label in raw:
             source = label.get("source", "Classification")
-            tag = self.tags.get((source, normal(label["tagFQN"])))
+            tag = self.tag(label["tagFQN"], source)
             if tag is None:
                 raise no_entity("glossaryTerm" if source == "Glossary" else "tag", label["tagFQN"])
-            complete = {"tagFQN": tag.fqn, "name": tag.name, "description": tag.description, "source": source}
-            complete |= {"labelType": label.get("labelType", "Manual"), "state": label.get("state", "Confirmed")}
+            complete = {"tagFQN": tag.fqn, "name": tag.name, "description": tag.data.get("description", "")}
+            complete |= {"source": source, "labelType": label.get("labelType", "Manual")}
+            complete |= {"state": label.get("state", "Confirmed")}
             complete |= {key: label[key] for key in ("appliedAt", "appliedBy") if key in label}
             out.setdefault(tag.fqn, complete)
-        self._check_exclusive(sorted(out))
+        self._check_exclusive(out)
         return [out[fqn] for fqn in sorted(out)]
 
-    def _check_exclusive(self, names: list[str]) -> None:
+    def _check_exclusive(self, labels: dict[str, Data]) -> None:
+        """Refuse two labels that lie in one that allows a single one of those in it."""
         taken: dict[str, str] = {}
-        for name in names:
-            tag = self.tags.get(("Classification", name))
-            if tag is None or not tag.exclusive:
+        for name in sorted(labels):
+            tag = self.tag(name, labels[name]["source"])
+            if tag is None or tag.parent is None or not tag.parent.data.get("mutuallyExclusive"):
                 continue
-            other = taken.setdefault(name.removesuffix(joined("", tag.name)), name)
+            other = taken.setdefault(tag.parent.id, name)
             if other != name:
                 raise Refused(
                     400, f"Tag labels {name} and {other} are mutually exclusive and can't be assigned together"
@@ -138,30 +131,3 @@ class Governance:
     def extension(self, kind: str, values: dict[str, Any]) -> dict[str, Any]:
         """Check custom properties, and give them in the order of their names."""
         return checked(self._store.by_name[TYPE.name][kind].data["customProperties"], values)
-
-
-def check_owners(owners: list[dict[str, Any]]) -> None:
-    """Allow users, or one team."""
-    if len(owners) > 1 and any(owner.get("type") == "team" for owner in owners):
-        raise rule_broken(
-            "Multiple Users or Single Team Ownership",
-            "Validates that an entity has either multiple owners or a single team as the owner.",
-        )
-
-
-def check_domains(domains: list[Any]) -> None:
-    if len(domains) > 1:
-        raise rule_broken(
-            "Multiple Domains are not allowed",
-            "By default, we only allow entities to be assigned to a single domain, except for Users and Teams.",
-        )
-
-
-def check_products(products: list[Thing], domains: list[Thing]) -> None:
-    """Allow products of the entity's own domain."""
-    inside = {domain.name for domain in domains}
-    if any(product.domain not in inside for product in products):
-        raise rule_broken(
-            "Data Product Domain Validation",
-            "Validates that Data Products assigned to an entity match the entity's domains.",
-        )

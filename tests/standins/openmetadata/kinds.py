@@ -38,6 +38,12 @@ class Kind:
     bulk: bool = True
     #: What its `entityStatus` says, if it has one.
     status: str | None = "Unprocessed"
+    #: Its lists of other entities, beside those that every kind may have.
+    references: tuple[str, ...] = ()
+    #: Relations that the answers to a PATCH and a DELETE show even when they are empty.
+    whole: tuple[str, ...] = ("owners", "tags", "followers", "domains", "dataProducts", "votes")
+    #: Empty relations that the answer to a PUT shows of what was there; those of a creation and the owners, if not said.
+    replaced: tuple[str, ...] | None = None
     #: Whether it can be deleted so that it comes back; if not, it does not say whether it is deleted.
     soft: bool = True
     #: Whether it is something to be governed, not something that governs.
@@ -46,6 +52,10 @@ class Kind:
     @property
     def is_service(self) -> bool:
         return self.path.startswith("services/")
+
+    @property
+    def shown_replaced(self) -> tuple[str, ...]:
+        return (*self.created, "owners") if self.replaced is None else self.replaced
 
     @property
     def own(self) -> tuple[str, ...]:

@@ -42,10 +42,10 @@ def _certification(data: Data, known: Governance, user: str) -> Data:
     given = data.get("certification")
     if not given:
         return {}
-    tag = known.tags.get(("Classification", given["tagLabel"]["tagFQN"]))
+    tag = known.tag(given["tagLabel"]["tagFQN"])
     label = dict(given["tagLabel"])
     if tag is not None:
-        label |= {"name": tag.name, "description": tag.description, "style": tag.style}
+        label |= {"name": tag.name, "description": tag.data.get("description", ""), "style": tag.data.get("style")}
     label |= {"appliedAt": _at(), "appliedBy": user, "metadata": {"expiryDate": given["expiryDate"]}}
     return {"certification": {**given, "tagLabel": label}}
 

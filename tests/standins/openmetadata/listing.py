@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from tests.standins.openmetadata.errors import Refused, violated
 from tests.standins.openmetadata.exchange import Answer, Call, check_fields, check_include
+from tests.standins.openmetadata.governed_kinds import TAG, TERM
 from tests.standins.openmetadata.kinds import Kind
 from tests.standins.openmetadata.reading import shown
 from tests.standins.openmetadata.state import Entity
@@ -52,7 +53,17 @@ def _fits(entity: Entity, include: str, query: dict[str, str]) -> bool:
     for name in _FILTERS:
         if name in query and not any(_is(above, name, query[name]) for above in entity.ancestors()):
             return False
+    if not entity.kind.asset and not _is_inside(entity, query):
+        return False
     return not (query.get("root") == "true" and entity.parent is not None and entity.parent.kind is entity.kind)
+
+
+def _is_inside(entity: Entity, query: dict[str, str]) -> bool:
+    """Tell whether a tag lies in the classification that is asked for, or a term in the glossary, given by its id."""
+    above = list(entity.ancestors())
+    if entity.kind is TAG and "parent" in query and not any(one.fqn == query["parent"] for one in above):
+        return False
+    return entity.kind is not TERM or "glossary" not in query or any(one.id == query["glossary"] for one in above)
 
 
 def _is(above: Entity, name: str, fqn: str) -> bool:

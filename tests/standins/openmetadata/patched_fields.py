@@ -19,7 +19,11 @@ _TABLE = words(
 
 def check_field(kind: Kind, name: str) -> None:
     """Refuse a property that this kind does not have."""
-    more = _TABLE if kind.name == "table" else [*kind.own, "parent", "database", "apiCollection", "pipelineStatus"]
+    more = (
+        _TABLE
+        if kind.name == "table"
+        else [*kind.own, *kind.references, "parent", "database", "apiCollection", "pipelineStatus"]
+    )
     valid = sorted({*_COMMON, *more})
     if name not in valid:
         title = kind.name[0].upper() + kind.name[1:]

@@ -4,6 +4,7 @@ import json
 from functools import lru_cache
 
 from tests.standins.openmetadata import pipelines, properties
+from tests.standins.openmetadata.derived import derived
 from tests.standins.openmetadata.errors import no_entity, no_route, not_found
 from tests.standins.openmetadata.exchange import Answer, Call, check_fields, check_include
 from tests.standins.openmetadata.kinds import Kind
@@ -47,6 +48,7 @@ def shown(call: Call, entity: Entity, fields: set[str]) -> Data:
     out = render(call.base, entity, _view(frozenset(fields)), every_own=False)
     if "customProperties" in fields:
         out["customProperties"] = properties.rows(call.base, out.get("customProperties", []))
+    out |= derived(call.store, call.base, entity, fields)
     if "pipelineStatus" in fields:
         status = pipelines.latest(call.store, entity)
         if status is not None:

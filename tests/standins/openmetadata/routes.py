@@ -6,6 +6,7 @@ from functools import partial
 from urllib.parse import unquote
 
 from tests.standins.openmetadata import (
+    assets,
     bulk,
     cases,
     definitions,
@@ -21,7 +22,7 @@ from tests.standins.openmetadata import (
 )
 from tests.standins.openmetadata.errors import Refused, no_route
 from tests.standins.openmetadata.exchange import Answer, Call
-from tests.standins.openmetadata.governed_kinds import TYPE
+from tests.standins.openmetadata.governed_kinds import DOMAIN, GOVERNED, PRODUCT, TYPE
 from tests.standins.openmetadata.kinds import KINDS
 
 Handler = Callable[[Call], Answer]
@@ -92,7 +93,11 @@ def _table() -> dict[str, dict[str, Handler]]:
         "metadata/types/{id}": {"GET": partial(reading.read, kind=TYPE), "PUT": types.define},
         **_QUALITY,
     }
-    for kind in KINDS:
+    for kind in (DOMAIN, PRODUCT):
+        for word, handler in (("add", assets.add), ("remove", assets.remove)):
+            routes[f"{kind.path}/{{fqn}}/assets/{word}"] = {"PUT": partial(handler, kind=kind)}
+        routes[f"{kind.path}/name/{{fqn}}/assets"] = {"GET": partial(assets.read, kind=kind)}
+    for kind in (*KINDS, *GOVERNED):
         item = {"GET": reading.read, "PATCH": writing.change, "DELETE": writing.delete}
         ours = {
             kind.path: {"GET": listing.entities, "POST": writing.create, "PUT": writing.replace},

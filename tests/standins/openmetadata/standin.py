@@ -4,7 +4,7 @@ import copy
 from collections import Counter
 from typing import Any, ClassVar, Self
 
-from tests.standins.openmetadata import types
+from tests.standins.openmetadata import stock, types
 from tests.standins.openmetadata.access import Access
 from tests.standins.openmetadata.app import App
 from tests.standins.openmetadata.disagreements import Check, Disagreement
@@ -15,13 +15,13 @@ from tests.standins.openmetadata.lineage import shown
 from tests.standins.openmetadata.server import Server
 from tests.standins.openmetadata.state import Data, Store
 from tests.standins.openmetadata.system import VERSION
+from tests.standins.openmetadata.views import REFERENCES
 
 BOT_TOKEN = "bot.standin.token"
 ADMIN_TOKEN = "admin.standin.token"
 READER_TOKEN = "reader.standin.token"
 EXPIRED_TOKEN = "expired.standin.token"
 ADMIN_PASSWORD = "admin"
-_PEOPLE = ("owners", "domains", "dataProducts")
 
 
 class OpenMetadata:
@@ -56,6 +56,7 @@ class OpenMetadata:
         self.reader_token = READER_TOKEN
         self.store = Store()
         types.furnish(self.store)
+        stock.furnish(self.store)
         self.access = Access(bot_token, admin_token, expired_token, READER_TOKEN)
         self.faults = Faults()
         self.journal = Journal()
@@ -139,6 +140,6 @@ class OpenMetadata:
 
 
 def _plain(id_: str, data: Data) -> Data:
-    out = {"id": id_, **{name: value for name, value in data.items() if name not in _PEOPLE}}
+    out = {"id": id_, **{name: value for name, value in data.items() if name not in REFERENCES}}
     out = copy.deepcopy(out)
-    return out | {name: [thing.reference() for thing in data[name]] for name in _PEOPLE if name in data}
+    return out | {name: [thing.reference() for thing in data[name]] for name in REFERENCES if name in data}

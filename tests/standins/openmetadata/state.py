@@ -30,7 +30,6 @@ class Store:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.governance = Governance(self)
         self.by_id: dict[str, Entity] = {}
         self.by_name: dict[str, dict[str, Entity]] = {kind.name: {} for kind in EVERY}
         #: Details of the edge from one id to another.
@@ -42,7 +41,14 @@ class Store:
         self.checks = Checks()
         #: Profiles by the id of the table.
         self.profiles: dict[str, Profiles] = {}
+        #: Labels of tags that are softly deleted: by the id of the tag, with the entity and the name of what they were on.
+        self.withdrawn: dict[str, list[tuple[Entity, str, Data]]] = {}
         self._sorted: dict[str, list[Entity]] = {}
+
+    @property
+    def governance(self) -> Governance:
+        """What is known of what entities may refer to."""
+        return Governance(self)
 
     @staticmethod
     def now() -> int:

@@ -3,10 +3,11 @@
 import base64
 import binascii
 
-from tests.standins.openmetadata.access import ADMIN, Principal
 from tests.standins.openmetadata.errors import Refused
-from tests.standins.openmetadata.exchange import Answer, Call
+from tests.standins.openmetadata.exchange import Answer, Call, check_fields
+from tests.standins.openmetadata.governed_kinds import GOVERNED, USER
 from tests.standins.openmetadata.kinds import KINDS
+from tests.standins.openmetadata.reading import shown
 from tests.standins.openmetadata.shapes import Shape, text
 from tests.standins.openmetadata.state import Data
 
@@ -39,34 +40,13 @@ def status(call: Call) -> Answer:
 
 
 def logged_in(call: Call) -> Answer:
-    return Answer(body=_user(call, call.who), etag=True)
-
-
-def _user(call: Call, who: Principal) -> Data:
-    id_ = f"00000000-0000-4000-8000-{1 if who.bot else 2:012d}"
-    user: Data = {
-        "id": id_,
-        "name": who.name,
-        "fullyQualifiedName": who.name,
-        "version": 0.1,
-        "updatedAt": _BUILT,
-        "updatedBy": ADMIN.name,
-        "email": f"{who.name}@open-metadata.org",
-        "href": f"{call.base}/api/v1/users/{id_}",
-        "isBot": who.bot,
-        "isAdmin": who == ADMIN,
-        "allowImpersonation": False,
-        "deleted": False,
-        "personaPreferences": [],
-    }
-    if "roles" in call.query.get("fields", ""):
-        user |= {"roles": [], "inheritedRoles": []}
-    return user
+    fields = check_fields(USER, call.query)
+    return Answer(body=shown(call, call.store.by_name[USER.name][call.who.name], fields), etag=True)
 
 
 def permissions(call: Call) -> Answer:
     """List what the principal may do to each kind of entity."""
-    resources = [*(kind.name for kind in KINDS), "lineage"]
+    resources = [*(kind.name for kind in (*KINDS, *GOVERNED)), "lineage"]
     return Answer(body={"data": [_permission(call, one) for one in resources], "paging": {"total": len(resources)}})
 
 

@@ -29,7 +29,7 @@ def furnish(store: Store) -> None:
         if kind is not TYPE:
             description = _DESCRIPTIONS.get(kind.name, f"A `{kind.name}` entity.")
             told = {"$comment": "@om-entity-type", "description": description, "type": "object"}
-            more = {"nameSpace": "services" if kind.is_service else "data", "customProperties": []}
+            more: Data = {"nameSpace": "services" if kind.is_service else "data", "customProperties": []}
             _add(store, kind.name, {"category": "entity", "schema": json.dumps(told), **more}, description)
 
 

@@ -3,13 +3,15 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from tests.standins.openmetadata.kinds import RELATIONS
+from tests.standins.openmetadata.kinds import RELATIONS, Kind
 from tests.standins.openmetadata.state import Data, Entity
 
-_PEOPLE = ("owners", "domains", "dataProducts")
+REFERENCES = ("owners", "domains", "dataProducts")
 _NO_VOTES: Data = {"upVotes": 0, "downVotes": 0, "upVoters": [], "downVoters": []}
 _EMPTY = {"owners": [], "tags": [], "followers": [], "domains": [], "dataProducts": [], "votes": _NO_VOTES}
 WHOLE = tuple(_EMPTY)
+_EMPTY |= {"reviewers": [], "experts": []}
+_MORE = ("reviewers", "experts")
 _HEAD = ("name", "displayName", "fullyQualifiedName", "description", "version", "updatedAt", "updatedBy")
 _NOTES = ("changeDescription", "incrementalChangeDescription", "deleted")
 
@@ -31,8 +33,8 @@ class View:
 
 CREATED = View(if_set=RELATIONS)
 REPLACED = View(if_set=("owners", "domains", "dataProducts", "extension", "certification"))
-PATCHED = View(shows=WHOLE, if_set=("extension", "certification"))
-DELETED = View(shows=WHOLE, if_set=("extension", "certification"), href=False)
+PATCHED = View(shows=(*WHOLE, *_MORE), if_set=("extension", "certification"))
+DELETED = View(shows=(*WHOLE, *_MORE), if_set=("extension", "certification"), href=False)
 VERSION = View(shows=(*WHOLE[:3], *WHOLE[4:]), if_set=("extension",), href=False, reference_href=False)
 
 
@@ -52,7 +54,8 @@ def render(base: str, entity: Entity, view: View, data: Data | None = None, ever
     if not view.column_labels and "columns" in out:
         out["columns"] = without_labels(out["columns"])
     _add_places(out, base if view.reference_href else None, entity, data)
-    _add_relations(out, base if view.reference_href else None, view, data)
+    _add_relations(out, base if view.reference_href else None, view, data, kind.whole)
+    _add_references(out, base if view.reference_href else None, kind, view, data, every_own)
     for name in _NOTES:
         if name in data and (name != "deleted" or kind.soft):
             out[name] = data[name]
@@ -72,13 +75,22 @@ def _add_places(out: Data, base: str | None, entity: Entity, data: Data) -> None
         out["serviceType"] = (data if top is entity else top.data)["serviceType"]
 
 
-def _add_relations(out: Data, base: str | None, view: View, data: Data) -> None:
+def _add_references(out: Data, base: str | None, kind: Kind, view: View, data: Data, every: bool) -> None:
+    for name in kind.references:
+        if data.get(name) and (every or name in view.with_own):
+            out[name] = [thing.reference(base) for thing in data[name]]
+        elif name in view.with_own:
+            out[name] = []
+
+
+def _add_relations(out: Data, base: str | None, view: View, data: Data, whole: Collection[str]) -> None:
     for name in view.shows:
-        out[name] = _EMPTY[name]
+        if name in whole:
+            out[name] = _EMPTY[name]
     for name in RELATIONS:
         value = data.get(name)
         if value and (name in view.shows or name in view.if_set):
-            out[name] = [thing.reference(base) for thing in value] if name in _PEOPLE else value
+            out[name] = [thing.reference(base) for thing in value] if name in REFERENCES else value
 
 
 def without_labels(columns: list[Data]) -> list[Data]:

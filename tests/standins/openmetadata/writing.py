@@ -2,8 +2,10 @@
 
 from tests.standins.openmetadata import entities
 from tests.standins.openmetadata.columns import with_lists
+from tests.standins.openmetadata.derived import derived
 from tests.standins.openmetadata.errors import Refused, not_found, unhandled
 from tests.standins.openmetadata.exchange import Answer, Call
+from tests.standins.openmetadata.governed_kinds import USER
 from tests.standins.openmetadata.kinds import Kind
 from tests.standins.openmetadata.labels import stamped
 from tests.standins.openmetadata.patch import operations_in, patch
@@ -31,6 +33,7 @@ def create(call: Call, kind: Kind) -> Answer:
     wanted = entities.prepare(call.store, kind, read_create(call, kind))
     outcome = entities.make(call.store, wanted, call.who)
     answer = written(call, outcome, CREATED)
+    # In contrast to a PUT, the server does not say here what it did.
     answer.headers = {"Location": answer.body["href"]}
     return answer
 
@@ -50,8 +53,10 @@ def written(call: Call, outcome: Outcome, view: View, etag: bool = True) -> Answ
     kind = outcome.entity.kind
     body = render(call.base, outcome.entity, view, outcome.data)
     if view in (CREATED, REPLACED):
-        empty = kind.created if view is CREATED else (*kind.created, "owners")
+        empty = kind.created if view is CREATED else kind.shown_replaced
         body |= {name: [] for name in empty if name not in body}
+    if kind is USER:
+        body |= derived(call.store, call.base, outcome.entity, {"roles"})
     if view in (REPLACED, CREATED) and outcome.data.get("tags"):
         body["tags"] = outcome.data["tags"]
     outcome.entity.data = stamped(outcome.entity.data, call.store.governance, call.who.name)
