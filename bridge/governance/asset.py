@@ -158,7 +158,7 @@ def governance_of(asset: Asset) -> dict[str, Any]:
         "classifications": of.classification,
         "retentionDays": of.retention_days,
         "category": asset.category,
-        "syncEnabled": there.sync_enabled,
+        "syncEnabled": None if there.sync_enabled else False,
         "domain": there.domain,
         "glossaryTerms": there.glossary_terms,
         "dataProducts": there.data_product,

@@ -42,7 +42,8 @@ class Seen(NamedTuple):
     def differs(self) -> bool:
         """Tell whether the files, the store and OpenMetadata do not all say the same."""
         look = self.look
-        return bool(self.new or self.facets or (look and (look.changes or look.told.theirs or look.told.conflicts)))
+        there = look and (look.changes or look.told.theirs or look.told.conflicts or look.problems)
+        return bool(self.new or self.facets or there)
 
 
 class Result(NamedTuple):

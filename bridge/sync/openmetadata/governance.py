@@ -13,7 +13,7 @@ from bridge.sync.governance import StoredGovernance, read_governance
 from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
 from bridge.sync.openmetadata.directory import COLLECTIONS
 from bridge.sync.openmetadata.ends import Ends
-from bridge.sync.openmetadata.governance_look import Look, say_conflict, say_theirs
+from bridge.sync.openmetadata.governance_look import Look, not_taken, say_conflict, say_theirs
 from bridge.sync.openmetadata.labels import Labels, known
 from bridge.sync.openmetadata.possible import Possible
 from bridge.sync.openmetadata.wanted import fingerprint
@@ -133,7 +133,7 @@ class Governance:
             entity = self._read(work)
             change = self._change(work, entity)
             try:
-                return self._settled(work, *self._changed(work, change, entity))
+                return self._settled(work, change, self._changed(work, change, entity))
             except TargetRefused as error:
                 if error.status != _CHANGED_MEANWHILE:
                     self._labels.forget()  # perhaps something it refers to is gone
@@ -141,16 +141,15 @@ class Governance:
         said = f"{work.remote.name} was changed by others each time that it was to be changed"
         return Failed(work.item, TargetRefused(said, _CHANGED_MEANWHILE))
 
-    def _changed(self, work: _Work, change: _Change, entity: Entity) -> tuple[_Change, Entity]:
+    def _changed(self, work: _Work, change: _Change, entity: Entity) -> Entity:
         """Change an entity; its name for people by itself, for it may be refused."""
         named = {path: value for path, value in change.changes.items() if path == of.DISPLAY_NAME}
         others = {path: value for path, value in change.changes.items() if path not in named}
         operations = patch(entity, others, change.references)
         entity = self._patched(work, entity, operations) if operations else entity
         for name in named.values():
-            entity, problems = self._named(work, entity, name)
-            change = change._replace(problems=[*change.problems, *problems])
-        return change, entity
+            entity = self._named(work, entity, name)
+        return entity
 
     def _read(self, work: _Work) -> Entity:
         asked = of.GOVERNED if work.remote.type == "table" else of.GOVERNED_WITHOUT_COLUMNS
@@ -192,22 +191,27 @@ class Governance:
             for path in fields
         }
 
-    def _named(self, work: _Work, entity: Entity, name: Value) -> tuple[Entity, list[str]]:
+    def _named(self, work: _Work, entity: Entity, name: Value) -> Entity:
         """Set the name for people, which a bot is not allowed to by the rules that a server has at first."""
         if self._may_name:
             try:
                 change = patch(entity, {of.DISPLAY_NAME: name}, NOTHING)
-                return (self._patched(work, entity, change) if change else entity), []
+                return self._patched(work, entity, change) if change else entity
             except TargetRefused as error:
                 if error.status != _FORBIDDEN:
                     raise
                 self._may_name = False
-        return entity, ["display_name is not set: the server does not allow us to (EditDisplayName)"]
+        return entity
 
     def _settled(self, work: _Work, change: _Change, entity: Entity) -> Settled:
-        now = agreed(work.agreed, change.local, change.told, of.found(entity))
+        there = of.found(entity)
+        now = agreed(work.agreed, change.local, change.told, there)
         detail = remembered(now, change.told) | {_SCORED: work.score is not None, OWNERS: change.owners}
-        said = [*change.problems, *(say_theirs(change.told.theirs))]
+        said = [
+            *change.problems,
+            *say_theirs(change.told.theirs),
+            *not_taken(change.local, change.told, of.found(entity)),
+        ]
         outcome = Outcome.UNRESOLVED if change.problems else Outcome.PUSHED
         remote = Remote(work.remote.type, f"{work.remote.id}/governance", work.remote.name)
         reason = "; ".join(said[:_MOST_NOTES]) or None

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from bridge.sync.target import Step
 from mappers.governance.agreement import Told
-from mappers.governance.merge import Conflict, Fields, Path, Value
+from mappers.governance.merge import Conflict, Fields, Path, Value, elements, same
+from mappers.openmetadata.governance import DISPLAY_NAME, as_found
 
 
 class Look(NamedTuple):
@@ -35,6 +36,21 @@ def say_theirs(fields: Fields) -> list[str]:
         f"OpenMetadata says otherwise: {'.'.join(path)} is {say_value(value)}"
         for path, value in sorted(fields.items())
     ]
+
+
+def not_taken(local: Fields, found: Told, there: Fields) -> list[str]:
+    """Say what the server does not say, though nobody changed it there: it was not taken."""
+    undecided = {conflict.path for conflict in found.conflicts} | found.theirs.keys()
+    said = []
+    for path, value in sorted(local.items()):
+        wanted, found_there = as_found(path, value), there.get(path)
+        several = isinstance(wanted, frozenset)
+        is_there = elements(wanted) <= elements(found_there) if several else same(wanted, found_there)
+        if path == DISPLAY_NAME and not is_there:
+            said.append("displayName is not set: the server does not allow it to us (EditDisplayName)")
+        elif not is_there and path not in undecided:
+            said.append(f"{'.'.join(path)} is not as it was sent: {say_value(found_there)}")
+    return said
 
 
 def say_conflict(conflict: Conflict) -> str:

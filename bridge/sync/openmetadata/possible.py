@@ -33,7 +33,8 @@ class Possible:
     def of(self, changes: Fields, owners: Mapping[str, tuple[str, str]]) -> dict[Path, Value]:
         """Give what can be changed."""
         self._owners = {**self._owners, **owners}
-        return {path: value for path, wanted in changes.items() for value in self._one(path, wanted)}
+        first = sorted(changes, key=lambda path: (path != of.DOMAIN, path))  # a data product is made in its domain
+        return {path: value for path in first for value in self._one(path, changes[path])}
 
     def _one(self, path: Path, value: Value) -> Iterable[Value]:
         """Give the value that a field can have; none when it cannot be changed."""
