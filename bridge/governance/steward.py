@@ -15,7 +15,7 @@ from bridge.sync.reconciler import Reconciler
 from mappers.governance.facet import fields_of
 from mappers.governance.merge import Path, Policy, Value, changed
 
-_KINDS = ("dataset", "governance")
+_KINDS = ("dataset", "governance", "access")
 _PATIENCE_SECONDS, _LOOK_SECONDS = 60.0, 0.25
 
 

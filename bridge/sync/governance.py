@@ -5,13 +5,21 @@ from typing import Any, NamedTuple
 
 from bridge.store.database import Database
 from bridge.store.said import GOVERNANCE, said_of
-from mappers.canonical.identity import NOBODY
+from mappers.canonical.identity import NOBODY, digest
 from mappers.quality import score_of
 
+#: The key of the one item that is all access policies together.
+ACCESS = digest(b"access policies")
 _GOVERNED = """
 SELECT DISTINCT d.class_id FROM facet f
 JOIN ol_dataset d ON d.org_id = f.org_id AND d.dataset_id = f.owner_id
 WHERE f.org_id = ?1 AND f.owner_id {among} AND f.about_id = ?2 AND f.name = ?3
+"""
+#: The name stands in the text: so it is found by the index of these facets alone.
+_EVERY = f"""
+SELECT DISTINCT d.class_id FROM facet f
+JOIN ol_dataset d ON d.org_id = f.org_id AND d.dataset_id = f.owner_id
+WHERE f.org_id = ?1 AND f.about_id = ?2 AND f.name = '{GOVERNANCE}' AND f.body IS NOT NULL
 """
 _CHECKED = """
 SELECT DISTINCT d.class_id FROM quality_check_result r
@@ -47,6 +55,12 @@ def read_governance(db: Database, org: str, classes: Collection[bytes]) -> dict[
     return {
         class_id: StoredGovernance(said.get(class_id), score_of(counts.get(class_id, {}))) for class_id in classes
     }
+
+
+def read_all_governance(db: Database, org: str) -> list[dict[str, Any]]:
+    """Read what stewards say of all datasets."""
+    classes = {class_id for (class_id,) in db.rows(_EVERY, org, NOBODY)}
+    return list(said_of(db, org, classes, GOVERNANCE).values())
 
 
 def governed(db: Database, org: str, datasets: Collection[bytes]) -> set[bytes]:

@@ -7,7 +7,7 @@ from bridge.store.database import Database
 from bridge.store.marks import is_enabled
 from bridge.sync.checks import checks_of_jobs
 from bridge.sync.expiry import expired_runs
-from bridge.sync.governance import checked, governed
+from bridge.sync.governance import ACCESS, checked, governed
 from bridge.sync.item import Outcome
 from bridge.sync.items import Items
 from bridge.sync.jobs import facet_texts
@@ -124,8 +124,10 @@ class Spreader:
     def _governed(self, of: dict[str, set[bytes]]) -> set[tuple[str, bytes]]:
         """Find the datasets of which a steward says something, or once did, and those of which checks have ended."""
         marked = of.get("dataset", set())
-        classes = governed(self._db, self._org, marked) | checked(self._db, self._org, of.get("result", set()))
-        return {("governance", key) for key in classes | self._items.of("governance", marked).keys()}
+        said = governed(self._db, self._org, marked)
+        classes = said | checked(self._db, self._org, of.get("result", set()))
+        access = {("access", ACCESS)} if said else set()
+        return access | {("governance", key) for key in classes | self._items.of("governance", marked).keys()}
 
     def _readers(self, jobs: Collection[bytes]) -> set[tuple[str, bytes]]:
         """Find the jobs into which lineage leads that their newest runs may not show any more."""

@@ -13,7 +13,7 @@ COLUMNS, CUSTOM = "columns", "customProperties"
 #: What a facet may hold of the file it was made of, where OpenMetadata has changed something since.
 FILE = "file"
 #: What is no field: which file it is from, and what that said.
-_ABOUT = frozenset({FILE, "asset", "version"})
+_ABOUT = frozenset({FILE, "asset", "version", "accessTag"})
 
 
 def fields_of(facet: Mapping[str, Any]) -> dict[Path, Value]:
@@ -35,7 +35,7 @@ def fields_of(facet: Mapping[str, Any]) -> dict[Path, Value]:
 
 def facet_of(fields: Fields, like: Mapping[str, Any]) -> dict[str, Any]:
     """Give the facet that says these fields; what is no field is as in another, and so is the order of its words."""
-    facet: dict[str, Any] = {key: like[key] for key in ("asset", "version") if key in like}
+    facet: dict[str, Any] = {key: like[key] for key in ("asset", "version", "accessTag") if key in like}
     columns: dict[str, dict[str, Any]] = {}
     before = {one["name"]: one for one in like.get(COLUMNS, ())}
     for path, value in sorted(fields.items()):

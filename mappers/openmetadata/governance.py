@@ -75,7 +75,7 @@ def _wanted_labels(facet: Mapping[str, Any], words: Vocabulary) -> Iterator[tupl
     said = [key for key in ("tags", "classifications", "accessPolicies") if key in facet]
     tags = [words.tag(word) for key in said if key != "accessPolicies" for word in facet[key]]
     if facet.get("accessPolicies"):
-        tags.append(fqn(words.access, facet["asset"]))
+        tags.append(fqn(words.access, facet["accessTag"]))
     if said:
         yield TAGS, frozenset(tags)
     if "glossaryTerms" in facet:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from bridge.sync.governance import StoredGovernance, read_governance
 from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
+from bridge.sync.openmetadata.access import OFF
 from bridge.sync.openmetadata.directory import COLLECTIONS
 from bridge.sync.openmetadata.ends import Ends
 from bridge.sync.openmetadata.governance_look import Look, not_taken, say_conflict, say_theirs
@@ -79,9 +80,7 @@ class Governance:
     def push(self, items: Sequence[Item]) -> Pushed:
         """Make the server say what governs datasets."""
         if not self._at.rules.sync_governance_metadata:
-            return Pushed(
-                [item.linked(Outcome.OFF, "openmetadata.sync.sync_governance_metadata is off") for item in items]
-            )
+            return Pushed([item.linked(Outcome.OFF, OFF) for item in items])
         found = self._works(items)
         works = [one for one in found if isinstance(one, _Work)]
         done = self._at.workers.map(self._bring, works, _failed)

@@ -13,6 +13,7 @@ from bridge.sync.edge_states import EdgeStates
 from bridge.sync.item import REMOVAL, Failed, Item, Outcome, Remote, Settled
 from bridge.sync.items import Items
 from bridge.sync.lineage import read_leaves
+from bridge.sync.openmetadata.access import Access
 from bridge.sync.openmetadata.checks import Checks
 from bridge.sync.openmetadata.comparison import Comparison
 from bridge.sync.openmetadata.datasets import want_datasets
@@ -73,6 +74,7 @@ class OpenMetadataTarget:
         "result": _CHECKS,
         "profile": _CHECKS,
         "governance": _CHECKS,
+        "access": 1,
         REMOVAL: _REMOVALS,
     }
     compared: AbstractSet[str] = frozenset({"dataset", "job", "lineage"})
@@ -105,6 +107,7 @@ class OpenMetadataTarget:
             "result": Results(at).push,
             "profile": Profiles(at).push,
             "governance": self.governance.push,
+            "access": Access(at).push,
         }
         self._items = items
         self._removals = Removals(client, items, self._states, self._workers, rules.most_deletions)

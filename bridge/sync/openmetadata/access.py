@@ -1,0 +1,91 @@
+"""Brings the access policies of assets to OpenMetadata: a policy of ours for each role, beside those of others.
+
+All of them are one item: what one asset says is a rule in the policies of several roles.
+"""
+
+from collections.abc import Sequence
+
+from bridge.sync.governance import read_all_governance
+from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
+from bridge.sync.openmetadata.wanted import fingerprint
+from bridge.sync.openmetadata.workbench import Workbench
+from bridge.sync.target import Pushed
+from connectors.openmetadata.calls import Entity
+from mappers.errors import LineageBridgeError, PermanentError
+from mappers.openmetadata.access import policies, policy_name
+
+OFF = "openmetadata.sync.sync_governance_metadata is off"
+_POLICIES, _ROLES = "policies", "roles"
+#: The roles that have a policy of ours.
+_MADE = "roles"
+
+
+class Access:
+    """Pushes policies of roles. Not for several threads at once."""
+
+    def __init__(self, at: Workbench) -> None:
+        self._at = at
+
+    def push(self, items: Sequence[Item]) -> Pushed:
+        """Let roles have the policies that assets give them."""
+        if not self._at.rules.sync_governance_metadata:
+            return Pushed(
+                [item.linked(Outcome.OFF, "openmetadata.sync.sync_governance_metadata is off") for item in items]
+            )
+        return Pushed([self._one(item) for item in items])
+
+    def _one(self, item: Item) -> Settled | Failed:
+        wanted = policies(read_all_governance(self._at.db, self._at.org), self._at.rules.words.access)
+        made: dict[str, str] = dict(item.detail.get(_MADE, {}))
+        mark = fingerprint(wanted)
+        if not wanted and not made:
+            return item.linked(Outcome.UNWANTED, "no asset has access policies")
+        if item.fingerprint == mark and item.outcome in (*GIVEN_UP, Outcome.PUSHED, Outcome.UNCHANGED):
+            return item.linked(Outcome(item.outcome) if item.outcome in GIVEN_UP else Outcome.UNCHANGED, item.reason)
+        problems: list[str] = []
+        try:
+            for role, policy in wanted.items():
+                said = fingerprint(policy).hex()
+                if item.fingerprint is None or made.get(role) != said:
+                    refused = self._tried(role, policy)
+                    problems += refused
+                    made[role] = "" if refused else said
+            for role in sorted(made.keys() - wanted.keys()):
+                problems += self._taken_back(role)
+                del made[role]
+        except LineageBridgeError as error:
+            return Failed(item, self._at.failed(error), None, mark)
+        outcome = Outcome.UNRESOLVED if problems else Outcome.PUSHED
+        remote = Remote("policy", "access", "access policies")
+        return Settled(item, outcome, "; ".join(problems) or None, mark, remote, ours=True, detail={_MADE: made})
+
+    def _tried(self, role: str, policy: Entity) -> list[str]:
+        """Let a role have a policy; why not, if the server does not take it."""
+        try:
+            there = self._at.client.get(_ROLES, role, _POLICIES)
+            if there is None and self._at.rules.create != "all":
+                return [f"the server has no role {role}, and openmetadata.create does not allow it"]
+            made = self._at.client.put(_POLICIES, policy).entity
+            if there is None:
+                body = {
+                    "name": role,
+                    "description": f"Named by assets of lineage-bridge: {role}.",
+                    "policies": [policy["name"]],
+                }
+                self._at.client.put(_ROLES, body)
+            elif all(one["id"] != made["id"] for one in there.get(_POLICIES) or ()):
+                add = [{"op": "add", "path": f"/{_POLICIES}/-", "value": {"id": str(made["id"]), "type": "policy"}}]
+                self._at.client.patch(_ROLES, str(there["id"]), add, there["version"])
+        except PermanentError as error:
+            return [f"{role}: {error}"]
+        return []
+
+    def _taken_back(self, role: str) -> list[str]:
+        """Delete the policy of a role that no asset names any more; the role stays."""
+        try:
+            there = self._at.client.get(_POLICIES, policy_name(role))
+            if there is not None:
+                self._at.client.delete(_POLICIES, str(there["id"]))
+        except PermanentError as error:
+            return [f"{role}: {error}"]
+        return []

@@ -1,0 +1,38 @@
+"""Who may do what with data, as policies of roles: a rule for each asset, that knows its tables by a tag."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mappers.openmetadata.fqn import fqn
+
+Body = dict[str, Any]
+
+_OPERATIONS = {"read": "ViewAll", "write": "EditAll", "delete": "Delete"}
+_PREFIX = "lineage_bridge_"
+
+
+def policies(facets: Iterable[Mapping[str, Any]], classification: str) -> dict[str, Body]:
+    """Say which policy each role shall have, given what stewards say of all datasets."""
+    rules: dict[str, dict[str, Body]] = {}
+    for facet in facets:
+        for policy in facet.get("accessPolicies") or ():
+            tag = str(facet["accessTag"])
+            rule = {
+                "name": tag,
+                "effect": "allow",
+                "resources": ["All"],
+                "operations": [_OPERATIONS[word] for word in sorted(set(policy["permissions"]))],
+                "condition": f"matchAnyTag('{fqn(classification, tag)}')",
+            }
+            rules.setdefault(str(policy["role"]), {})[tag] = rule
+    return {role: _policy(role, [found[tag] for tag in sorted(found)]) for role, found in sorted(rules.items())}
+
+
+def policy_name(role: str) -> str:
+    """Name the policy of a role that is ours."""
+    return f"{_PREFIX}{role}"
+
+
+def _policy(role: str, rules: list[Body]) -> Body:
+    described = f"What the assets of lineage-bridge allow to {role}. Made from asset files: changes here are lost."
+    return {"name": policy_name(role), "description": described, "rules": rules}
