@@ -11,7 +11,7 @@ from bridge.governance.matching import Matching, Name
 from bridge.intake.reading import Reader
 from bridge.store.assets import StoredAsset, StoredAssets
 from bridge.store.database import Database
-from bridge.store.said import CONTRACT, EXPECTATIONS, GOVERNANCE, SLA, said_of
+from bridge.store.said import CONTRACT, EXPECTATIONS, GOVERNANCE, SLA, said_at, said_of
 from bridge.store.writer import Incoming, Writer
 from bridge.sync.items import Items
 from mappers.governance.facet import FILE, facet_of, fields_of, file_of
@@ -138,9 +138,12 @@ class Stewardship:
         return changes
 
     def _write(self, changes: Sequence[Change], now: int) -> None:
+        """Write events of this time, or of a moment after the last one where the clock was put back since."""
+        keys = self.classes(change.name for change in changes)
+        last = said_at(self._db, self._org, set(keys.values()), _FACETS)
         for i in range(0, len(changes), _GROUP):
-            events = [self._event(change, now) for change in changes[i : i + _GROUP]]
-            self._writer.write(events)
+            some = changes[i : i + _GROUP]
+            self._writer.write([self._event(one, max(now, last.get(keys[one.name], 0) + 1)) for one in some])
 
     def _event(self, change: Change, now: int) -> Incoming:
         facets = {

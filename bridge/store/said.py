@@ -7,6 +7,7 @@ import msgspec
 
 from bridge.store.database import Database
 from mappers.canonical.identity import NOBODY
+from mappers.canonical.order import micros_of
 
 SLA, GOVERNANCE = "lineageBridge_sla", "lineageBridge_governance"
 CONTRACT, EXPECTATIONS = "lineageBridge_contract", "lineageBridge_expectations"
@@ -14,6 +15,11 @@ _SAID = """
 SELECT d.class_id, f.facet_order, f.body FROM ol_dataset d
 JOIN facet f ON f.org_id = d.org_id AND f.owner_id = d.dataset_id AND f.about_id = ?2 AND f.name = ?3
 WHERE d.org_id = ?1 AND d.class_id {among} AND f.body IS NOT NULL
+"""
+_TIMES = """
+SELECT d.class_id, f.facet_order FROM ol_dataset d
+JOIN facet f ON f.org_id = d.org_id AND f.owner_id = d.dataset_id AND f.about_id = ?2 AND f.name = ?3
+WHERE d.org_id = ?1 AND d.class_id {among}
 """
 _SAID_OF_JOBS = """
 UNION ALL
@@ -32,6 +38,16 @@ def promises_of(db: Database, org: str, ends: Iterable[bytes]) -> dict[bytes, di
 def said_of(db: Database, org: str, classes: Iterable[bytes], facet: str) -> dict[bytes, dict[str, Any]]:
     """Give what a facet says of datasets, given by their classes; the newest word counts."""
     return _newest(db.among(_SAID, sorted(classes), org, NOBODY, facet))
+
+
+def said_at(db: Database, org: str, classes: Iterable[bytes], facets: Iterable[str]) -> dict[bytes, int]:
+    """Give the time, in microseconds, of the newest word of datasets in any of these facets, taken back or not."""
+    found: dict[bytes, int] = {}
+    wanted = sorted(classes)
+    for facet in facets:
+        for end, order in db.among(_TIMES, wanted, org, NOBODY, facet):
+            found[end] = max(found.get(end, 0), micros_of(order))
+    return found
 
 
 def _newest(rows: Iterable[tuple[Any, ...]]) -> dict[bytes, dict[str, Any]]:

@@ -1,0 +1,308 @@
+"""What stewards write comes to OpenMetadata, what others write there stays, and both are brought together."""
+
+from typing import Any
+
+import pytest
+
+from bridge.governance.steward import Result, Steward
+from bridge.sync.item import Outcome
+from bridge.sync.openmetadata.rules import Rules
+from tests.factories import dataset, facet, run_event, schema
+from tests.governance.stewards import asset, governed, steward
+from tests.standins.openmetadata import error
+from tests.sync.person import Person
+from tests.sync.synced import LAYOUT, Synced
+
+T = "warehouse.d.s.t"
+FIELDS = "fields=owners,tags,domains,dataProducts,extension,columns,certification"
+
+
+def wrote(*names: str, second: float = 0, **more: Any) -> dict[str, Any]:
+    outputs = [dataset(name, schema=schema("k", "v"), **more) for name in names]
+    return run_event("COMPLETE", second, run=int(second) + 1, outputs=outputs)
+
+
+def table(synced: Synced, name: str = T) -> dict[str, Any]:
+    return Person(synced.standin).ask("GET", f"tables/name/{name}?{FIELDS}")
+
+
+def tags(synced: Synced, name: str = T) -> set[str]:
+    return {one["tagFQN"] for one in table(synced, name)["tags"]}
+
+
+def change(synced: Synced, *operations: dict[str, Any], name: str = T) -> None:
+    """Let a person change a table."""
+    Person(synced.standin).ask(
+        "PATCH", f"tables/{table(synced, name)['id']}", list(operations), "application/json-patch+json"
+    )
+
+
+def tagged(tag: str, source: str = "Classification") -> dict[str, Any]:
+    label = {"tagFQN": tag, "source": source, "labelType": "Manual", "state": "Confirmed"}
+    return {"op": "add", "path": "/tags/-", "value": label}
+
+
+def push(of: Steward, *assets: Any, **more: Any) -> dict[str, Result]:
+    _, results = of.push(assets, {}, sleep=lambda _: None, **more)
+    return {one.name[1]: one for one in results}
+
+
+@pytest.fixture
+def synced() -> Any:
+    with Synced() as made:
+        person = Person(made.standin)
+        person.ask("POST", "users", {"name": "ann", "email": "ann@example.com"})
+        person.ask("POST", "users", {"name": "bob", "email": "robert@example.com"})
+        made.apply(wrote("t")).converge()
+        yield made
+
+
+WHOLE = asset(
+    display_name="The table",
+    description="What it <is> & why",
+    schema=[
+        {"name": "k", "required": True, "sensitive": True, "classification": "PII", "description": "The key"},
+        {"name": "v"},
+    ],
+    governance={
+        "owner": ["ann@example.com", "robert@example.com"],
+        "tags": ["payments", "Finance.Money"],
+        "classification": "Restricted",
+        "retention_days": 90,
+        "openmetadata": {
+            "domain": "sales",
+            "glossary_terms": ["Customer"],
+            "data_product": "Customer 360",
+            "tier": "Tier2",
+            "certification": "Gold",
+            "access_policies": [{"role": "analyst", "permissions": ["read"]}],
+        },
+    },
+    category="people",
+    custom_properties={"cost": 7, "part": 0.5, "level": "high"},
+)
+
+
+def test_all_that_a_steward_may_write_comes_there_and_twice_changes_nothing(synced: Synced) -> None:
+    of = steward(synced)
+    assert push(of, WHOLE)["t"].outcome == Outcome.PUSHED
+    found = table(synced)
+    assert found["description"] == "What it &lt;is&gt; &amp; why"
+    assert {one["name"] for one in found["owners"]} == {"ann", "bob"}
+    assert tags(synced) - {"Tier.Tier2"} == {
+        "LineageBridge.payments", "Finance.Money", "LineageBridge.Restricted", "LineageBridge.Customer",
+        f"LineageBridgeAccess.{WHOLE.asset.name}_{next(iter(t for t in tags(synced) if 'Access' in t)).rpartition('_')[2]}",
+    }  # fmt: skip
+    assert "Tier.Tier2" in tags(synced)
+    assert found["retentionPeriod"] == "P90D"
+    assert [one["name"] for one in found["domains"]] == ["sales"]
+    assert [one["name"] for one in found["dataProducts"]] == ["Customer 360"]
+    assert found["certification"]["tagLabel"]["tagFQN"] == "Certification.Gold"
+    assert found["extension"] == {"category": "people", "cost": 7, "part": 0.5, "level": "high"}
+    k = found["columns"][0]
+    assert (k["description"], {one["tagFQN"] for one in k["tags"]}) == (
+        "The key", {"PII.Sensitive", "LineageBridge.Sensitive", "LineageBridge.Required"},
+    )  # fmt: skip
+    before = Person(synced.standin).ask("GET", f"tables/name/{T}")["version"]
+    synced.calls.clear()
+    assert push(of, WHOLE)["t"].changed is False
+    assert synced.calls == {}
+    applied, seen = of.look([WHOLE])
+    assert (applied.changes, [one.differs for one in seen]) == ([], [False])
+    assert Person(synced.standin).ask("GET", f"tables/name/{T}")["version"] == before
+
+
+def test_what_was_never_mentioned_is_not_touched(synced: Synced) -> None:
+    change(synced, tagged("PersonalData.Personal"), {"op": "add", "path": "/description", "value": "by a person"})
+    of = steward(synced)
+    push(of, governed(tags=["a"]))
+    push(of, governed(tags=["b"]))
+    push(of, governed())
+    assert tags(synced) == {"PersonalData.Personal"}
+    assert table(synced)["description"] == "by a person"
+
+
+def test_a_word_that_goes_from_the_file_goes_from_there(synced: Synced) -> None:
+    of = steward(synced)
+    push(of, WHOLE)
+    push(of, governed(tags=["payments"], owner="bob"))
+    found = table(synced)
+    assert tags(synced) == {"LineageBridge.payments"}
+    assert [one["name"] for one in found["owners"]] == ["bob"]
+    assert [found.get(key) or None for key in ("description", "retentionPeriod", "certification", "extension")] == [
+        None
+    ] * 4
+    assert found["columns"][0]["tags"] == []
+
+
+def test_without_anything_agreed_on_sets_unite_and_other_words_are_conflicts(synced: Synced) -> None:
+    change(synced, tagged("PersonalData.Personal"), {"op": "add", "path": "/description", "value": "theirs"})
+    result = push(steward(synced), asset(description="ours", governance={"tags": ["a"]}))["t"]
+    assert result.outcome == Outcome.UNRESOLVED
+    assert result.reason is not None
+    assert "description was changed on both sides: the file says 'ours', OpenMetadata says 'theirs'" in result.reason
+    assert tags(synced) == {"LineageBridge.a", "PersonalData.Personal"}
+    assert table(synced)["description"] == "theirs"
+
+
+POLICIES = {
+    "report": ({}, Outcome.UNRESOLVED, "theirs"),
+    "local": ({"conflicts": "local"}, Outcome.PUSHED, "ours, changed"),
+    "remote": ({"conflicts": "remote"}, Outcome.PUSHED, "theirs"),
+    "by field": (
+        {"conflicts": "remote", "conflicts_of": (("description", "local"),)},
+        Outcome.PUSHED,
+        "ours, changed",
+    ),
+}
+
+
+@pytest.mark.parametrize(("rules", "outcome", "description"), POLICIES.values(), ids=POLICIES)
+def test_a_policy_decides_who_wins(synced: Synced, rules: dict[str, Any], outcome: str, description: str) -> None:
+    push(steward(synced), asset(description="ours"))
+    change(synced, {"op": "replace", "path": "/description", "value": "theirs"})
+    synced.connect(Rules(LAYOUT, **rules))
+    of = steward(synced)
+    assert push(of, asset(description="ours, changed"))["t"].outcome == outcome
+    assert table(synced)["description"] == description
+
+
+def test_a_person_decides(synced: Synced) -> None:
+    of = steward(synced)
+    push(of, asset(description="ours"))
+    change(synced, {"op": "replace", "path": "/description", "value": "theirs"})
+    again = asset(description="ours, changed")
+    push(of, again)
+    asked: list[str] = []
+    decisions = of.decide([again], lambda said: asked.append(said) or "local")  # type: ignore[func-returns-value]
+    assert len(asked) == 1
+    _, (result,) = of.push([again], decisions, sleep=lambda _: None)
+    assert result.outcome == Outcome.PUSHED
+    assert table(synced)["description"] == "ours, changed"
+
+
+def test_a_change_over_there_stays_and_is_told(synced: Synced) -> None:
+    of = steward(synced)
+    push(of, governed(tags=["a", "b"]))
+    tag = next(i for i, one in enumerate(table(synced)["tags"]) if one["tagFQN"] == "LineageBridge.b")
+    change(synced, {"op": "remove", "path": f"/tags/{tag}"}, tagged("PersonalData.Personal"))
+    _, (seen,) = of.look([governed(tags=["a", "b"])])
+    assert seen.look is not None
+    assert seen.look.told.theirs == {("tags",): frozenset({"LineageBridge.a", "PersonalData.Personal"})}
+    assert seen.look.changes == {}
+    push(of, governed(tags=["a", "b", "c"]))
+    assert tags(synced) == {"LineageBridge.a", "LineageBridge.c", "PersonalData.Personal"}
+
+
+def test_one_that_nobody_has_seen_waits_and_applies_itself(synced: Synced) -> None:
+    of = steward(synced)
+    assert push(of, governed("new", tags=["a"]))["new"].outcome == Outcome.WAITING
+    assert "warehouse.d.s.new" not in synced.entities("table")
+    synced.apply(wrote("new", second=5)).converge()
+    assert tags(synced, "warehouse.d.s.new") == {"LineageBridge.a"}
+
+
+def test_one_with_a_schema_is_made(synced: Synced) -> None:
+    of = steward(synced)
+    of_new = asset("new", schema=[{"name": "k", "type": "bigint"}], governance={"tags": ["a"]})
+    assert push(of, of_new)["new"].outcome == Outcome.PUSHED
+    assert [one["dataType"] for one in table(synced, "warehouse.d.s.new")["columns"]] == ["BIGINT"]
+    assert tags(synced, "warehouse.d.s.new") == {"LineageBridge.a"}
+
+
+def test_what_is_missing_is_reported_and_the_rest_goes(synced: Synced) -> None:
+    of = steward(synced)
+    synced.apply(wrote("u", second=3)).converge()
+    found = push(
+        of, governed("t", tags=["a"], owner=["nobody@example.com", "ann@example.com"]), governed("u", tags=["b"])
+    )
+    assert (found["t"].outcome, found["u"].outcome) == (Outcome.UNRESOLVED, Outcome.PUSHED)
+    assert found["t"].reason == "no user or team has the address nobody@example.com"
+    assert tags(synced) == {"LineageBridge.a"}
+    assert [one["name"] for one in table(synced)["owners"]] == ["ann"]
+    assert tags(synced, "warehouse.d.s.u") == {"LineageBridge.b"}
+
+
+def test_nothing_is_made_where_that_is_not_allowed(synced: Synced) -> None:
+    synced.connect(Rules(LAYOUT, create="entities"))
+    result = push(steward(synced), governed(there={"domain": "sales", "tier": "Tier1"}, tags=["a"], owner="team"))[
+        "t"
+    ]
+    assert result.outcome == Outcome.UNRESOLVED
+    assert result.reason is not None
+    for word in ("LineageBridge", "sales", "team"):
+        assert word in result.reason
+    assert tags(synced) == {"Tier.Tier1"}
+
+
+def test_one_that_is_refused_keeps_no_other_back(synced: Synced) -> None:
+    synced.apply(wrote("u", second=3)).converge()
+    synced.standin.faults.next(error(403), method="PATCH", path="/tables", times=1)
+    found = push(steward(synced), governed("t", tags=["a"]), governed("u", tags=["a"]))
+    assert sorted(one.outcome for one in found.values()) == [Outcome.DEAD, Outcome.PUSHED]
+
+
+def test_who_is_overtaken_reads_again(synced: Synced) -> None:
+    synced.standin.faults.next(error(412), method="PATCH", path="/tables", times=2)
+    assert push(steward(synced), governed(tags=["a"]))["t"].outcome == Outcome.PUSHED
+    assert tags(synced) == {"LineageBridge.a"}
+
+
+def test_assets_may_name_tables_and_patterns(synced: Synced) -> None:
+    of = steward(synced)
+    found = of.push(
+        [
+            governed("t", tags=["own"]),
+            asset("t", "warehouse.d.s", category="c"),
+            asset("*", "d?", custom_properties={"x": 1}),
+        ],
+        {},
+        sleep=lambda _: None,
+    )[0]
+    assert found.waiting == {}
+    assert table(synced)["extension"] == {"category": "c", "x": 1}
+    synced.apply(wrote("later", second=5)).converge()
+    push(of)
+    assert table(synced, "warehouse.d.s.later")["extension"] == {"x": 1}
+
+
+def test_an_asset_that_stands_in_no_file_any_more_is_taken_back_when_that_is_asked_for(synced: Synced) -> None:
+    of = steward(synced)
+    push(of, governed(tags=["a"]))
+    applied, _ = of.push([], {}, sleep=lambda _: None)
+    assert ([one.name for one in applied.left], tags(synced)) == (["t"], {"LineageBridge.a"})
+    push(of, prune=True)
+    assert tags(synced) == set()
+    assert of.look([])[0].left == []
+
+
+def test_sync_can_be_left_out(synced: Synced) -> None:
+    result = push(steward(synced), governed(there={"sync_enabled": False}, tags=["a"]))["t"]
+    assert (result.outcome, tags(synced)) == (Outcome.OFF, set())
+    synced.connect(Rules(LAYOUT, sync_governance_metadata=False))
+    assert push(steward(synced), governed(tags=["a"]))["t"].outcome == Outcome.OFF
+
+
+def test_access_policies_are_policies_of_roles(synced: Synced) -> None:
+    of, person = steward(synced), Person(synced.standin)
+    person.ask("POST", "roles", {"name": "engineer", "description": "theirs", "policies": ["DataConsumerPolicy"]})
+    policies = [{"role": "engineer", "permissions": ["read", "write"]}, {"role": "analyst", "permissions": ["read"]}]
+    push(of, governed(there={"access_policies": policies}))
+    (rule,) = person.ask("GET", "policies/name/lineage_bridge_engineer")["rules"]
+    (tag,) = tags(synced)
+    assert (rule["operations"], rule["condition"]) == (["EditAll", "ViewAll"], f"matchAnyTag('{tag}')")
+    engineer = person.ask("GET", "roles/name/engineer?fields=policies")
+    assert {one["name"] for one in engineer["policies"]} == {"DataConsumerPolicy", "lineage_bridge_engineer"}
+    assert person.ask("GET", "roles/name/analyst?fields=policies")["policies"][0]["name"] == "lineage_bridge_analyst"
+    push(of, governed(there={"access_policies": policies[:1]}))
+    assert person.ask("GET", "policies/name/lineage_bridge_analyst?include=all")["deleted"] is True
+
+
+def test_the_quality_score_is_a_custom_property(synced: Synced) -> None:
+    checks = [{"assertion": one, "success": one == "a"} for one in "ab"]
+    synced.apply(wrote("t", second=5, dataQualityAssertions=facet(assertions=checks))).converge()
+    assert table(synced)["extension"] == {"lineageBridgeQualityScore": 50}
+    assert synced.quiet() == {}
+    checks[1]["success"] = True
+    synced.apply(wrote("t", second=6, dataQualityAssertions=facet(assertions=checks))).converge()
+    assert table(synced)["extension"] == {"lineageBridgeQualityScore": 100}
