@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SPARK_MATRIX := 3.5.9 4.3.0
 .DEFAULT_GOAL := help
-.PHONY: help install demo standin test test-spark-matrix check audit format docs bench bench-search bench-walk bench-sync bench-spark lock clean
+.PHONY: help install demo standin test test-spark-matrix check audit format docs bench bench-search bench-walk bench-sync bench-governance bench-spark lock clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ bench-walk: install ## Measure walks through graphs of up to 1,000,000 edges
 
 bench-sync: install ## Measure how fast OpenMetadata is brought to what the store says, against a stand-in
 	$(BIN)/python -m benchmarks.sync
+
+bench-governance: install ## Measure how fast 1,000 asset files are planned and pushed, against a stand-in
+	$(BIN)/python -m benchmarks.governance
 
 bench-spark: install ## Measure what the listener costs a Spark job
 	$(BIN)/python -m benchmarks.spark_overhead

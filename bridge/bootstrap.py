@@ -197,10 +197,10 @@ def _both(first: Callable[[str], None], second: Callable[[str], None]) -> Callab
 
 
 @contextmanager
-def make_steward(settings: Settings) -> Iterator[Steward]:
+def make_steward(settings: Settings, counted: Callable[[str], None] = lambda _: None) -> Iterator[Steward]:
     """Open the store for asset files, and OpenMetadata where it is enabled."""
     with closing(make_writer(settings)) as writer, closing(_open_beside(settings)) as db:
-        server = _make_server(settings, *[lambda _: None] * 3) if settings.openmetadata.enabled else None
+        server = _make_server(settings, counted, *[lambda _: None] * 2) if settings.openmetadata.enabled else None
         items = server.items if server else Items(db, settings.org, OpenMetadataTarget.name, now_micros)
         stewardship = Stewardship(db, settings.org, items, make_reader(settings), writer, now_micros)
         try:

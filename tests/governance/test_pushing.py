@@ -306,3 +306,14 @@ def test_the_quality_score_is_a_custom_property(synced: Synced) -> None:
     checks[1]["success"] = True
     synced.apply(wrote("t", second=6, dataQualityAssertions=facet(assertions=checks))).converge()
     assert table(synced)["extension"] == {"lineageBridgeQualityScore": 100}
+
+
+def test_a_plan_changes_nothing(synced: Synced) -> None:
+    of = steward(synced)
+    before = synced.standin.state()
+    synced.calls.clear()
+    applied, (seen,) = of.look([WHOLE])
+    assert (len(applied.changes), seen.differs, bool(seen.look and seen.look.changes)) == (1, True, True)
+    assert synced.standin.state() == before
+    assert synced.store.rows("SELECT name FROM facet WHERE name LIKE 'lineageBridge%'") == []
+    assert synced.calls.keys() <= {"get", "list", "version"}

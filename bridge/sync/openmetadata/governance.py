@@ -67,6 +67,7 @@ class Governance:
     def __init__(self, at: Workbench) -> None:
         self._at = at
         self._labels = Labels(at.client, may_create=at.rules.create == "all")
+        self._imagined = Labels(at.client, may_create=at.rules.create == "all", dry=True)
         self._policy: dict[Path, Policy] = {tuple(name.split(".")): policy for name, policy in at.rules.conflicts_of}
         #: Who wins of one field of one dataset, where a person was asked.
         self.decisions: dict[tuple[bytes, Path], Policy] = {}
@@ -94,6 +95,7 @@ class Governance:
         """
         found = self._works([item._replace(fingerprint=None) for item in items], said)
         works = [one for one in found if isinstance(one, _Work)]
+        self._imagined.forget()
         looked = self._at.workers.map(self._look, works, _not_seen)
         return [*(_not_looked(one) for one in found if isinstance(one, Settled)), *looked]
 
@@ -130,7 +132,7 @@ class Governance:
         """Change an entity by what is new on our side, as long as nobody else is changing it."""
         for _ in range(_TRIES):
             entity = self._read(work)
-            change = self._change(work, entity)
+            change = self._change(work, entity, self._labels)
             try:
                 return self._settled(work, change, self._changed(work, change, entity))
             except TargetRefused as error:
@@ -161,10 +163,10 @@ class Governance:
         collection = COLLECTIONS[work.remote.type]
         return self._at.client.patch(collection, str(entity["id"]), operations, entity["version"])
 
-    def _change(self, work: _Work, entity: Entity) -> _Change:
+    def _change(self, work: _Work, entity: Entity, labels: Labels) -> _Change:
         """Say what to change: what a steward changed, and nothing of what was changed over there."""
         there = of.found(entity)
-        owners, problems = known(sorted(elements(work.local.get(of.OWNERS))), self._labels.owner)
+        owners, problems = known(sorted(elements(work.local.get(of.OWNERS))), labels.owner)
         local = dict(work.local)
         if of.OWNERS in local:
             local[of.OWNERS] = frozenset(one.named for one in owners.values())
@@ -177,7 +179,7 @@ class Governance:
         }
         if work.score != there.get(of.SCORE) and (work.score is not None or work.item.detail.get(_SCORED)):
             changes[of.SCORE] = work.score
-        possible = Possible(self._labels, work.remote.type, entity, merged.fields.get(of.DOMAIN))
+        possible = Possible(labels, work.remote.type, entity, merged.fields.get(of.DOMAIN))
         changes = possible.of(changes, {one.named: (one.id, one.type) for one in owners.values()})
         problems += [*possible.problems, *(say_conflict(one) for one in merged.conflicts)]
         named = {name: one.named for name, one in owners.items()}
@@ -217,7 +219,7 @@ class Governance:
         return Settled(work.item, outcome, reason, work.mark, remote, ours=False, detail=detail)
 
     def _look(self, work: _Work) -> Look:
-        change = self._change(work, self._read(work))
+        change = self._change(work, self._read(work), self._imagined)
         return Look(work.item.key, work.remote.name, change.changes, change.told, change.problems, change.owners)
 
 

@@ -30,9 +30,11 @@ class Owner(NamedTuple):
 class Labels:
     """Users, teams, tags, terms, domains, data products and custom properties of a server. Safe for threads."""
 
-    def __init__(self, client: OpenMetadata, *, may_create: bool) -> None:
+    def __init__(self, client: OpenMetadata, *, may_create: bool, dry: bool = False) -> None:
         self._client = client
         self._may_create = may_create
+        #: Whether nothing is made: what would be is taken for what is there.
+        self._dry = dry
         self._lock = Lock()
         self._known: dict[tuple[str, ...], Any] = {}
         self._emails: dict[str, Owner] | None = None
@@ -97,7 +99,7 @@ class Labels:
             raise TargetRefused(
                 f"no team or user is called {name}, and openmetadata.create does not allow to make a team", _NOT_THERE
             )
-        return _owner(self._client.put("teams", {"name": name, "teamType": "Group"}).entity, "team")
+        return _owner(self._put("teams", {"name": name, "teamType": "Group"}), "team")
 
     def _by_address(self) -> dict[str, Owner]:
         """List the users and teams that have an address, once."""
@@ -139,8 +141,11 @@ class Labels:
                     f"the server has no {collection[:-1]} {name}, and openmetadata.create does not allow it",
                     _NOT_THERE,
                 )
-            there = self._client.put(collection, body).entity
+            there = self._put(collection, body)
         return str(there["id"])
+
+    def _put(self, collection: str, body: Entity) -> Entity:
+        return {**body, "id": ""} if self._dry else self._client.put(collection, body).entity
 
     def _custom(self, type_: str, name: str, value: Value) -> None:
         of = self._client.get("metadata/types", type_, "customProperties")
@@ -156,7 +161,8 @@ class Labels:
         kind = self._client.get("metadata/types", _kind(value))
         if kind is None:
             raise TargetRefused(f"the server has no custom properties of the type {_kind(value)}", _NOT_THERE)
-        self._client.define(str(of["id"]), {"name": name, "description": _MADE, "propertyType": _typed(kind)})
+        if not self._dry:
+            self._client.define(str(of["id"]), {"name": name, "description": _MADE, "propertyType": _typed(kind)})
 
 
 def _kind(value: Value) -> str:
