@@ -10,31 +10,12 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from tests.standins.openmetadata import OpenMetadata
+from tests.standins.replay_comparison import compare, normal
 
 Json = dict[str, Any]
 
 RECORDED = Path(__file__).parent.parent / "data" / "openmetadata-2.0"
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-#: What no two servers have in common: moments, addresses, and entity tags.
-_MOMENTS = {
-    "updatedAt",
-    "createdAt",
-    "changedAt",
-    "appliedDate",
-    "expiryDate",
-    "appliedAt",
-    "href",
-    "after",
-    "before",
-    # of a type: the whole text of a JSON schema
-    "schema",
-}
-_TAG = re.compile(r'(Current ETag: )"[0-9a-f]+"')
-#: Incidents are recorded by nothing but this text and the ids of their states.
-_INCIDENT = re.compile(rf"(testCaseResolutionStatus ){_UUID.pattern}")
-_DOCUMENT = re.compile(r"The JSON Object '.*' contains", re.DOTALL)
-#: What the stand-in knows of labels is what a test tells it.
-_LABEL_TEXTS = ("description", "displayName", "style")
 
 
 def exchanges(name: str) -> list[Json]:
@@ -51,6 +32,8 @@ class Replay:
         self.ids: dict[str, str] = {}
         self.names: dict[str, str] = {}
         self._last_tag = ""
+        #: How far our places in the log of events are from the recorded ones.
+        self._shift = 0
         for exchange in recorded:
             self._learn_names(exchange["response"].get("body"))
 
@@ -58,6 +41,8 @@ class Replay:
         if isinstance(value, dict):
             if isinstance(value.get("id"), str) and "fullyQualifiedName" in value:
                 self.names.setdefault(value["id"], value["fullyQualifiedName"])
+            if "entityFullyQualifiedName" in value:
+                self.names.setdefault(value["entityId"], value["entityFullyQualifiedName"])
             for inner in value.values():
                 self._learn_names(inner)
         elif isinstance(value, list):
@@ -98,7 +83,9 @@ class Replay:
             text = base64.b64decode(value, validate=True).decode()
         except ValueError:
             return value
-        return base64.b64encode(self._ours(text).encode()).decode() if '"id"' in text else value
+        if text.isdecimal():
+            return _in_base64(str(int(text) + self._shift))
+        return _in_base64(self._ours(text)) if '"id"' in text else value
 
     def _ours(self, text: str) -> str:
         """Put the stand-in's ids in the place of the recorded ones."""
@@ -141,6 +128,8 @@ class Replay:
                 self.ids[recorded["id"]] = ours["id"]
             if "incidentId" in recorded.keys() & ours.keys():
                 self.ids[recorded["incidentId"]] = ours["incidentId"]
+            if {"after", "total"} <= recorded.keys() & ours.keys():
+                self._shift = _place(ours["after"]) - _place(recorded["after"])
             for name in recorded.keys() & ours.keys():
                 self.learn_ids(recorded[name], ours[name])
         elif isinstance(recorded, list) and isinstance(ours, list):
@@ -168,6 +157,16 @@ class Replay:
         return out + list(compare(normal(ours_recorded), normal(body)))
 
 
+def _in_base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def _place(cursor: str) -> int:
+    """Read a cursor that is a place in the log of events."""
+    text = base64.b64decode(cursor).decode()
+    return int(text) if text.isdecimal() else 0
+
+
 def _media(headers: dict[str, str]) -> str:
     return headers.get("content-type", "").partition(";")[0]
 
@@ -183,56 +182,3 @@ def _parsed(raw: bytes) -> Any:
         return json.loads(raw)
     except ValueError:
         return raw.decode()
-
-
-def normal(value: Any, key: str = "") -> Any:
-    """Bring an answer into a form that two servers can agree in."""
-    if isinstance(value, dict):
-        return _normal_object(value)
-    if isinstance(value, list):
-        items = [normal(item, key) for item in value]
-        if key in ("fieldsAdded", "fieldsUpdated", "fieldsDeleted", "nodes", "upstreamEdges", "downstreamEdges"):
-            items.sort(key=json.dumps)
-        return items
-    if key in _MOMENTS and not isinstance(value, bool):
-        return "*"
-    if isinstance(value, str):
-        if key in ("oldValue", "newValue") and value[:1] in "[{":
-            read = normal(json.loads(value))
-            return sorted(read, key=json.dumps) if isinstance(read, list) else read
-        return _DOCUMENT.sub("The JSON Object * contains", _TAG.sub(r"\1*", _INCIDENT.sub(r"\1*", value)))
-    return value
-
-
-def _normal_object(value: Json) -> Json:
-    out = {name: normal(item, name) for name, item in sorted(value.items())}
-    if "tagFQN" in out:
-        out = {name: item for name, item in out.items() if name not in _LABEL_TEXTS}
-    if out.get("type") in ("domain", "dataProduct"):
-        # Whether these are shown changes from answer to answer.
-        out.pop("deleted", None)
-        out.pop("description", None)
-    if isinstance(out.get("id"), str):
-        out["id"] = "*"
-    return out
-
-
-def compare(recorded: Any, ours: Any, path: str = "") -> list[str]:
-    """Tell where two answers differ."""
-    if isinstance(recorded, dict) and isinstance(ours, dict):
-        out = [
-            f"{path}.{name} is missing: {json.dumps(recorded[name])[:200]}" for name in recorded if name not in ours
-        ]
-        out += [f"{path}.{name} is too much: {json.dumps(ours[name])[:200]}" for name in ours if name not in recorded]
-        for name in recorded.keys() & ours.keys():
-            out += compare(recorded[name], ours[name], f"{path}.{name}")
-        return out
-    if isinstance(recorded, list) and isinstance(ours, list) and len(recorded) == len(ours):
-        return [
-            line
-            for number, (one, other) in enumerate(zip(recorded, ours, strict=True))
-            for line in compare(one, other, f"{path}[{number}]")
-        ]
-    if recorded != ours or isinstance(recorded, bool) != isinstance(ours, bool):
-        return [f"{path}: {json.dumps(ours)[:300]} instead of {json.dumps(recorded)[:300]}"]
-    return []

@@ -19,8 +19,8 @@ def patch(path: str, operations: Any, who: str = "bot") -> Json:
     return _step("PATCH", path, operations, "application/json-patch+json", who)
 
 
-def delete(path: str) -> Json:
-    return {"method": "DELETE", "path": f"/api/v1/{path}", "headers": {"Authorization": "Bearer <bot>"}}
+def delete(path: str, who: str = "bot") -> Json:
+    return {"method": "DELETE", "path": f"/api/v1/{path}", "headers": {"Authorization": f"Bearer <{who}>"}}
 
 
 def _step(method: str, path: str, body: Any, media: str, who: str) -> Json:
@@ -42,4 +42,8 @@ def schema(name: str) -> list[Json]:
 
 
 def tables(parent: str, *names: str, columns: Any = (COLUMN,)) -> list[Json]:
-    return [put("tables", {"name": name, "databaseSchema": parent, "columns": list(columns)}) for name in names]
+    return [put("tables", table_named(parent, name, columns)) for name in names]
+
+
+def table_named(parent: str, name: str, columns: Any = (COLUMN,)) -> Json:
+    return {"name": name, "databaseSchema": parent, "columns": list(columns)}

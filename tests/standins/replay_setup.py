@@ -1,9 +1,12 @@
 """What the recorded files presuppose: entities that were made elsewhere, and steps between exchanges."""
 
+from itertools import count
 from typing import Any
 
 from tests.standins.replay import Json, Replay
-from tests.standins.replay_requests import COLUMN, delete, patch, post, put, schema, service, tables
+from tests.standins.replay_events import BEFORE, CHANGES, SINCE
+from tests.standins.replay_governance import GOVERNED
+from tests.standins.replay_requests import COLUMN, delete, patch, put, schema, service, tables
 
 _QUALITY_COLUMNS = [COLUMN, {"name": "a.b", "dataType": "STRING"}]
 _LINEAGE_COLUMNS = [
@@ -52,23 +55,6 @@ _EARLIER = [
     {"timestamp": 1793028800000, "executionStatus": "Successful"},
 ]
 _SENSITIVE = {"tagFQN": "PII.Sensitive", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
-_RULE = {"name": "r", "effect": "deny", "resources": ["nope"], "operations": ["ViewAll"]}
-_TABLE, _STRING = "e145fccc-8aa1-48d2-9be0-2721b5e11bac", "d4720160-0a63-4999-bf0c-35ea81dff114"
-_INTEGER, _ENUM = "540057c2-9418-4a44-8cf8-ee2b5516f821", "25634910-c8c2-44da-bdc8-7c8ca94ed327"
-_CUSTOM = {"lbRunId": "last run", "lbOwnerTool": "tool", "lb.dot": "x"}
-
-
-def tag(classification: str, name: str, description: str) -> Json:
-    return put("tags", {"name": name, "description": description, "classification": classification})
-
-
-def custom(name: str, of: str, description: str, **config: Any) -> Json:
-    """Define a custom property of tables, by the recorded ids of the types."""
-    body: Json = {"name": name, "description": description, "propertyType": {"id": of, "type": "type"}}
-    more = {"customPropertyConfig": {"config": config}} if config else {}
-    return put(f"metadata/types/{_TABLE}", body | more, "admin")
-
-
 #: Requests to send before the exchange of this name; "" is the beginning of the file.
 STEPS: dict[str, dict[str, list[Json]]] = {
     "03-tables": {
@@ -147,22 +133,8 @@ STEPS: dict[str, dict[str, list[Json]]] = {
             ),
         ]
     },
-    "10-governance": {
-        "": [
-            *schema("lb_gov"),
-            *tables("lb_gov.d.s", "t", columns=[COLUMN, {"name": "mail", "dataType": "STRING"}]),
-            put("classifications", {"name": "lbClass", "description": "labels of the bridge"}),
-            put("classifications", {"name": "lbExcl", "description": "one of", "mutuallyExclusive": True}),
-            tag("lbClass", "Raw", "raw data"),
-            tag("lbExcl", "A", "a"),
-            tag("lbExcl", "B", "b"),
-            *[tag("lbClass", "v1.2", "x"), delete("tags/name/lbClass.%22v1.2%22")] * 4,
-            post("policies", {"name": "lbPolicyX2", "rules": [_RULE]}, "admin"),
-            *(custom(name, _STRING, said) for name, said in _CUSTOM.items()),
-            custom("lbCount", _INTEGER, "count"),
-            *(custom("lbLevel", _ENUM, "level", values=["low", "high"], multiSelect=False) for _ in range(4)),
-        ]
-    },
+    "10-governance": {"": GOVERNED},
+    "11-events": {"": BEFORE, "events_all": CHANGES},
     "12-errors": {
         "": schema("lb_err"),
         "concurrent_status_0": [put("pipelines", {"name": "p", "service": "lb_race"})],
@@ -182,6 +154,25 @@ _UNSHOWN = {
     "3e5e76cc-f6a3-4bc3-88ff-cc570a3a8990": "lb_err.d.s.rb0",
     "7b33f771-2452-4714-94f2-aa997825a53f": "lb_err.d.s.rb1",
 }
+
+
+#: When the server's clock of a recording stood where, by the exchange before which it is set.
+CLOCKS = {"11-events": {"": SINCE - 50_000, "events_all": SINCE + 8}}
+
+
+def begin(replay: Replay, file: str) -> None:
+    """Bring a stand-in to where a recorded file begins."""
+    govern(replay, file)
+    prepare(replay, file, "")
+
+
+def prepare(replay: Replay, file: str, exchange: str) -> None:
+    """Send what belongs before an exchange."""
+    if exchange in CLOCKS.get(file, {}):
+        replay.standin.store.clock = count(CLOCKS[file][exchange]).__next__
+    for step in STEPS.get(file, {}).get(exchange, []):
+        status, _, body = replay.ask(step)
+        assert status < 300, (step, body)
 
 
 def govern(replay: Replay, file: str) -> None:

@@ -168,6 +168,21 @@ def test_an_asset_of_a_product_lies_in_its_domain(standin):
     assert client.get("/domains/name/D/assets").json()["paging"]["total"] == 0
 
 
+def test_a_role_gets_a_policy_and_loses_it_with_the_policy(standin):
+    client = standin[1]
+    policy, role = (put(client, f"/{one}", **kinds()[one]) for one in ("policies", "roles"))
+    add = {"op": "add", "path": "/policies/-", "value": {"id": policy["id"], "type": "policy"}}
+    for _ in range(2):
+        assert patch(client, f"/roles/{role['id']}", add).status_code == 200
+        found = client.get("/roles/name/R?fields=policies").json()["policies"]
+        assert [one["name"] for one in found] == ["DataConsumerPolicy", "P"]
+    assert [one["name"] for one in client.get("/policies/name/P?fields=roles").json()["roles"]] == ["R"]
+    client.delete(f"/policies/{policy['id']}?hardDelete=true")
+    found = client.get("/roles/name/R?fields=policies").json()["policies"]
+    assert [one["name"] for one in found] == ["DataConsumerPolicy"]
+    assert patch(client, f"/roles/{role['id']}", add).status_code == 404
+
+
 @pytest.mark.parametrize(("collection", "path"), [("tags", "/description"), ("glossaries", "/description")])
 def test_what_governs_is_patched_as_entities_are(standin, collection, path):
     server, client = standin

@@ -6,10 +6,14 @@ from tests.standins.openmetadata import entities
 from tests.standins.openmetadata.columns import with_lists
 from tests.standins.openmetadata.errors import Refused, Unreadable, unreadable, violated
 from tests.standins.openmetadata.exchange import Answer, Call
-from tests.standins.openmetadata.kinds import Kind
+from tests.standins.openmetadata.kinds import RELATIONS, Kind
 from tests.standins.openmetadata.labels import stamped
 from tests.standins.openmetadata.state import Data
+from tests.standins.openmetadata.versions import Outcome, change_of
+from tests.standins.openmetadata.views import View, render
 
+#: How events show what a row has written.
+_ROW = View(if_set=RELATIONS, href=False, reference_href=False)
 _NULL_ROW = "HV000116: The object to be validated must not be null."
 
 
@@ -59,8 +63,20 @@ def _write(call: Call, kind: Kind, row: Data | None, faults: list[str]) -> str:
         if given is not None and given == entity.data.get("sourceHash"):
             return entity.fqn
     outcome = entities.put(store, wanted, call.who, bulk=True, override=override)
+    _note(call, kind, outcome)
     outcome.entity.data = stamped(outcome.entity.data, store.governance, call.who.name)
     return outcome.entity.fqn
+
+
+def _note(call: Call, kind: Kind, outcome: Outcome) -> None:
+    if outcome.change == "entityNoChange":
+        return
+    body = render("", outcome.entity, _ROW, outcome.data)
+    new = outcome.change == "entityCreated"
+    body |= {name: [] for name in kind.created if name not in body}
+    call.store.events.note(
+        outcome.change, kind.name, body, call.who.name, None if new else change_of(outcome.entity.data)
+    )
 
 
 def _failed(kind: Kind, row: Data | None, refused: Refused) -> Data:

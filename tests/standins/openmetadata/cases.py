@@ -96,14 +96,18 @@ def _write(call: Call, only_new: bool) -> Answer:
         suite = known.suites.setdefault(table.id, Suite(table.fqn))
         case = Case(_new(call, wanted, subject), definition, suite)
         known.add(case)
-        return Answer(201, _written(call, case, case.data), {"X-OpenMetadata-Change": "entityCreated"}, etag=True)
+        body = written(call, case, case.data)
+        call.store.events.note("entityCreated", "testCase", body, call.who.name)
+        return Answer(201, body, {"X-OpenMetadata-Change": "entityCreated"}, etag=True)
     if only_new:
         raise Refused(409, "Entity already exists")
     shown, word = revised(case.data, wanted, _OWN, call)
     case.definition = definition
     if word == "entityUpdated":
         case.data = shown
-    return Answer(200, {**_written(call, case, shown), "reviewers": []}, {"X-OpenMetadata-Change": word}, etag=True)
+    body = {**written(call, case, shown), "reviewers": []}
+    call.store.events.note(word, "testCase", body, call.who.name, shown["incrementalChangeDescription"])
+    return Answer(200, body, {"X-OpenMetadata-Change": word}, etag=True)
 
 
 def _new(call: Call, wanted: Data, subject: str) -> Data:
@@ -121,18 +125,23 @@ def _new(call: Call, wanted: Data, subject: str) -> Data:
     }
 
 
-def _written(call: Call, case: Case, data: Data) -> Data:
-    return _shown(call, case, {*_EMPTY, "testSuite", "testDefinition"}, data)
+def written(call: Call, case: Case, data: Data, links: bool = True) -> Data:
+    """Show a test case as the answers to writes do; events leave out the addresses of some."""
+    return _shown(call, case, {*_EMPTY, "testSuite", "testDefinition"}, data, links)
 
 
-def _shown(call: Call, case: Case, fields: set[str], data: Data | None = None) -> Data:
-    href = f"{call.base}/api/v1/dataQuality/testCases/{case.id}"
-    out: Data = {"id": case.id, **(data or case.data), "href": href}
+def _shown(call: Call, case: Case, fields: set[str], data: Data | None = None, links: bool = True) -> Data:
+    base = call.base if links else None
+    out: Data = {"id": case.id, **(data or case.data)}
+    if links:
+        out["href"] = f"{base}/api/v1/dataQuality/testCases/{case.id}"
     out |= {name: [] for name in (*_EMPTY, "reviewers") if name in fields}
+    if "tags" in fields and (table := call.store.find(BY_NAME["table"], case.suite.table)):
+        out["tags"] = table.data.get("tags", [])
     if "testDefinition" in fields:
-        out["testDefinition"] = case.definition.reference(call.base)
+        out["testDefinition"] = case.definition.reference(base)
     if "testSuite" in fields:
-        out["testSuite"] = case.suite.reference(call.base)
+        out["testSuite"] = case.suite.reference(base)
     if "testCaseResult" in fields and (latest := case.latest()):
         out["testCaseResult"] = latest
     incident = call.store.checks.incidents.get(case.fqn)

@@ -21,16 +21,17 @@ class Definition:
     data: Data
     id: str = field(default_factory=new_id)
 
-    def reference(self, base: str) -> Data:
-        out = {
+    def reference(self, base: str | None) -> Data:
+        out: Data = {
             "id": self.id,
             "type": "testDefinition",
             "name": self.data["name"],
             "fullyQualifiedName": self.data["fullyQualifiedName"],
             "displayName": self.data.get("displayName") or self.data["name"],
             "deleted": False,
-            "href": f"{base}/api/v1/dataQuality/testDefinitions/{self.id}",
         }
+        if base is not None:
+            out["href"] = f"{base}/api/v1/dataQuality/testDefinitions/{self.id}"
         return out | {name: self.data[name] for name in ("description",) if name in self.data}
 
 

@@ -19,6 +19,7 @@ _OWN = (
     "sqlExpression",
     "validatorClass",
 )
+_TYPE = "testDefinition"
 _LISTS = ("supportedDataTypes", "parameterDefinition", "supportedServices")
 #: What a bot's PUT does not take away once it is there.
 _TEXTS = ("description", "displayName")
@@ -51,11 +52,15 @@ def put(call: Call) -> Answer:
     known = call.store.checks.definitions
     if name not in known:
         known[name] = Definition(_new(call, wanted, name))
-        return Answer(201, _shown(call, known[name]), {"X-OpenMetadata-Change": "entityCreated"}, etag=True)
+        body = _shown(call, known[name])
+        call.store.events.note("entityCreated", _TYPE, body, call.who.name)
+        return Answer(201, body, {"X-OpenMetadata-Change": "entityCreated"}, etag=True)
     shown, word = revised(known[name].data, wanted, _OWN, call)
     if word == "entityUpdated":
         known[name].data = shown
-    return Answer(200, _shown(call, known[name], {**shown, "owners": []}), {"X-OpenMetadata-Change": word}, etag=True)
+    body = _shown(call, known[name], {**shown, "owners": []})
+    call.store.events.note(word, _TYPE, body, call.who.name, shown["incrementalChangeDescription"])
+    return Answer(200, body, {"X-OpenMetadata-Change": word}, etag=True)
 
 
 def _wanted(request: Data) -> Data:

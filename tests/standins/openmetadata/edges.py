@@ -65,13 +65,13 @@ def _patched(call: Call, start: str, end: str) -> Answer:
 
 
 def delete(call: Call) -> Answer:
-    lineage.delete_edge(call.store, call.args["from"], call.args["to"])
+    lineage.delete_edge(call.store, call.args["from"], call.args["to"], call.who)
     return Answer()
 
 
 def delete_by_name(call: Call) -> Answer:
     start, end = _named(call)
-    lineage.delete_edge(call.store, start.id, end.id)
+    lineage.delete_edge(call.store, start.id, end.id, call.who)
     return Answer()
 
 

@@ -63,7 +63,16 @@ def put_edge(store: Store, start: Entity, end: Entity, details: Data, who: Princ
     new["createdBy"] = old.get("createdBy") or details.get("createdBy", who.name)
     new["updatedAt"] = max(details.get("updatedAt", now), old.get("updatedAt", 0))
     new["updatedBy"] = details.get("updatedBy", who.name)
+    if not old:
+        store.events.note_edge("entityLineageAdded", (start.fqn, end.fqn), who.name, now)
+    elif _told(new) != _told(old):
+        store.events.note_edge("entityLineageUpdated", (start.fqn, end.fqn), who.name, now)
     store.put_edge(start.id, end.id, new)
+
+
+def _told(details: Data) -> Data:
+    """Give what makes a change of an edge."""
+    return {name: value for name, value in details.items() if name not in ("createdAt", "updatedAt", "updatedBy")}
 
 
 def column_names(entity: Entity) -> set[str]:
@@ -98,10 +107,12 @@ def edge_between(store: Store, start: str, end: str) -> Data:
     return details
 
 
-def delete_edge(store: Store, start: str, end: str) -> None:
+def delete_edge(store: Store, start: str, end: str, who: Principal) -> None:
     if (start, end) not in store.edges:
         raise Refused(404, "Lineage edge not found")
     store.remove_edge(start, end)
+    names = (store.by_id[start].fqn, store.by_id[end].fqn)
+    store.events.note_edge("entityLineageDeleted", names, who.name, store.now())
 
 
 def delete_by_source(store: Store, entity_id: str, source: str) -> None:

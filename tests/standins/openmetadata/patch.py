@@ -40,7 +40,8 @@ def operations_in(raw: Any) -> list[Data]:
 def patch(store: Store, entity: Entity, operations: list[Data], who: Principal, locked: bool) -> Outcome:
     """Apply a JSON Patch to an entity."""
     check_patch(who, [operation["path"] for operation in operations])
-    document = copy.deepcopy(render("", entity, _DOCUMENT))
+    document: Data = {name: [] for name in entity.kind.references}
+    document |= copy.deepcopy(render("", entity, _DOCUMENT))
     before = copy.deepcopy(document)
     apply(document, operations)
     for name in document:
@@ -191,6 +192,7 @@ def _take_references(store: Store, kind: Kind, new: Data, before: Data, document
         check_products(new["dataProducts"] or [], new.get("domains") or [])
     for name in kind.references:
         if document.get(name) != before.get(name):
-            new[name] = known.by_id(document.get(name) or []) or None
+            kept = {one.id: one for one in new.get(name) or ()}
+            new[name] = [kept.get(one.get("id")) or known.by_id([one])[0] for one in document.get(name) or ()]
     if document.get("extension") != before.get("extension"):
         new["extension"] = known.extension(kind.name, document.get("extension") or {}) or None

@@ -1,5 +1,6 @@
 """Calls about the results of test cases, told apart by their timestamps."""
 
+from tests.standins.openmetadata.cases import written
 from tests.standins.openmetadata.changes import Change, next_version
 from tests.standins.openmetadata.checks import Case, Data, Incident, new_id
 from tests.standins.openmetadata.errors import Refused, no_entity, no_route, not_found
@@ -30,7 +31,7 @@ def post(call: Call) -> Answer:
     if row["testCaseStatus"] == "Failed":
         row["incidentId"] = call.store.checks.incidents.setdefault(case.fqn, Incident(case.id)).state
     case.results[row["timestamp"]] = row
-    _note(case, row)
+    _note(call, case, row)
     where = f"{call.base}/api/v1/dataQuality/testCases/testCaseResults/{call.args['fqn']}"
     return Answer(201, row, {"Location": where})
 
@@ -46,7 +47,7 @@ def _check_incident(call: Call, case: Case) -> None:
         raise Refused(500, f"An exception with message [{told}] was thrown while processing request.")
 
 
-def _note(case: Case, row: Data) -> None:
+def _note(call: Call, case: Case, row: Data) -> None:
     """Make a version of the test case: its status is that of the last arrival, even of an older result."""
     change = Change()
     old, new = case.data.get("testCaseStatus"), row["testCaseStatus"]
@@ -55,7 +56,15 @@ def _note(case: Case, row: Data) -> None:
     described = change.described(case.data["version"], {})
     version = next_version(case.data["version"], change)
     both = dict.fromkeys(("changeDescription", "incrementalChangeDescription"), described)
+    told = Change()
+    told.updated.append({"name": "testCaseResult", "newValue": row})
+    before = case.data["version"]
     case.data = {**case.data, **both, "testCaseStatus": new, "version": version}
+    body = {**written(call, case, case.data, links=False), "reviewers": [], "testCaseResult": row}
+    if "incidentId" in row:
+        body["incidentId"] = row["incidentId"]
+    moment = row["timestamp"]
+    call.store.events.note("entityUpdated", "testCase", body, call.who.name, told.described(before, None), at=moment)
 
 
 def read(call: Call) -> Answer:

@@ -50,7 +50,9 @@ def _answer(call: Call, pipeline: Entity, change: Change | None) -> Answer:
         return Answer(body=body, headers={"X-OpenMetadata-Change": "entityNoChange"}, etag=True)
     described = change.described(pipeline.data["version"], None)
     body["pipelineStatus"] = change.updated[0]["newValue"]
-    body |= {"changeDescription": described, "incrementalChangeDescription": described}
+    now = call.store.now()
+    body |= {"changeDescription": described, "incrementalChangeDescription": described, "updatedAt": now}
+    call.store.events.note("entityUpdated", _KIND.name, body, call.who.name, described)
     return Answer(body=body, headers={"X-OpenMetadata-Change": "entityUpdated"}, etag=True)
 
 

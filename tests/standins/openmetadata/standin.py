@@ -5,7 +5,7 @@ from collections import Counter
 from typing import Any, ClassVar, Self
 
 from tests.standins.openmetadata import stock, types
-from tests.standins.openmetadata.access import Access
+from tests.standins.openmetadata.access import Access, Principal
 from tests.standins.openmetadata.app import App
 from tests.standins.openmetadata.disagreements import Check, Disagreement
 from tests.standins.openmetadata.faults import Faults
@@ -97,6 +97,11 @@ class OpenMetadata:
     def calls(self) -> Counter[tuple[str, str]]:
         """Count the calls by method and route, as ("PUT", "/api/v1/tables/bulk")."""
         return self.journal.calls()
+
+    def add_person(self, name: str) -> str:
+        """Add somebody with the rights of an admin; gives their token."""
+        self.governance.add("user", name)
+        return self.access.add(Principal(name, bot=False))
 
     def expire_bot(self) -> None:
         """Let the bot's token be expired from now on."""

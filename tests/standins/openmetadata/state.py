@@ -2,11 +2,12 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from tests.standins.openmetadata.checks import Checks
 from tests.standins.openmetadata.entity import Data, Entity
+from tests.standins.openmetadata.events import EventLog
 from tests.standins.openmetadata.governance import Governance
 from tests.standins.openmetadata.governed_kinds import EVERY
 from tests.standins.openmetadata.kinds import Kind
@@ -43,6 +44,9 @@ class Store:
         self.profiles: dict[str, Profiles] = {}
         #: Labels of tags that are softly deleted: by the id of the tag, with the entity and the name of what they were on.
         self.withdrawn: dict[str, list[tuple[Entity, str, Data]]] = {}
+        self.events = EventLog()
+        #: Tells the time in milliseconds; a test may give it another clock.
+        self.clock: Callable[[], int] = lambda: int(time.time() * 1000)
         self._sorted: dict[str, list[Entity]] = {}
 
     @property
@@ -50,9 +54,8 @@ class Store:
         """What is known of what entities may refer to."""
         return Governance(self)
 
-    @staticmethod
-    def now() -> int:
-        return int(time.time() * 1000)
+    def now(self) -> int:
+        return self.clock()
 
     def find(self, kind: Kind, name: str) -> Entity | None:
         """Find an entity by its fully qualified name."""

@@ -11,7 +11,7 @@ from tests.standins.openmetadata.properties import FIELD_TYPES, property_of, row
 from tests.standins.openmetadata.reading import named
 from tests.standins.openmetadata.state import Store
 from tests.standins.openmetadata.text import stored
-from tests.standins.openmetadata.versions import settle
+from tests.standins.openmetadata.versions import change_of, settle
 from tests.standins.openmetadata.views import View, render
 
 _WRITTEN = View(with_own=("customProperties",))
@@ -65,6 +65,7 @@ def define(call: Call) -> Answer:
     body = render(call.base, type_, _WRITTEN, data, every_own=False)
     body["customProperties"] = rows(call.base, [wanted, *others])
     del body["customProperties"][0]["propertyType"]["deleted"]
+    call.store.events.note(outcome.change, TYPE.name, body, call.who.name, change_of(outcome.entity.data))
     return Answer(body={**body, "dataProducts": []}, headers={"X-OpenMetadata-Change": outcome.change}, etag=True)
 
 

@@ -20,6 +20,12 @@ class Outcome:
     data: Data
 
 
+def change_of(data: Data) -> Data | None:
+    """Give what the last write alone has changed of an entity."""
+    told: Data | None = data.get("incrementalChangeDescription") or data.get("changeDescription")
+    return told
+
+
 def settle(
     store: Store,
     entity: Entity,

@@ -13,7 +13,7 @@ from tests.standins.openmetadata.reading import named, named_for_delete
 from tests.standins.openmetadata.shapes import Shape, uuid
 from tests.standins.openmetadata.state import Data
 from tests.standins.openmetadata.tagging import strong_tag
-from tests.standins.openmetadata.versions import Outcome
+from tests.standins.openmetadata.versions import Outcome, change_of
 from tests.standins.openmetadata.views import CREATED, DELETED, PATCHED, REPLACED, View, render
 
 _RESTORE = Shape({"id": uuid}, required="id")
@@ -60,6 +60,8 @@ def written(call: Call, outcome: Outcome, view: View, etag: bool = True) -> Answ
     if view in (REPLACED, CREATED) and outcome.data.get("tags"):
         body["tags"] = outcome.data["tags"]
     outcome.entity.data = stamped(outcome.entity.data, call.store.governance, call.who.name)
+    told = None if view is CREATED else change_of(outcome.entity.data)
+    call.store.events.note(outcome.change, kind.name, body, call.who.name, told)
     status = 201 if outcome.change == "entityCreated" else 200
     return Answer(status, body, {"X-OpenMetadata-Change": outcome.change}, etag)
 
