@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -50,10 +51,22 @@ def _yaml(text: str) -> YAML:
     yaml = YAML()
     yaml.preserve_quotes = True
     yaml.width = 4_096
-    lists = [line for line in text.splitlines() if line.lstrip().startswith("- ")]
-    indented = any(line.startswith("  ") for line in lists)
-    yaml.indent(mapping=2, sequence=4 if indented else 2, offset=2 if indented else 0)
+    offset = _offset(text)
+    yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
     return yaml
+
+
+def _offset(text: str) -> int:
+    """See how far the elements of a list stand to the right of its key."""
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    for above, line in pairwise(lines):
+        if line.lstrip().startswith("- ") and above.rstrip().endswith(":"):
+            return max(0, _indent(line) - _indent(above))
+    return 2
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _change_column(asset: CommentedMap, path: Path, value: Value) -> None:

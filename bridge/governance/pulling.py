@@ -27,7 +27,8 @@ class Pulled(NamedTuple):
     def patch(self) -> str:
         """Write the change as a patch."""
         lines = (self.before.splitlines(keepends=True), self.after.splitlines(keepends=True))
-        return "".join(difflib.unified_diff(*lines, f"a/{self.source}", f"b/{self.source}"))
+        name = self.source.lstrip("/")
+        return "".join(difflib.unified_diff(*lines, f"a/{name}", f"b/{name}"))
 
 
 def pull(seen: Sequence[Seen], words: Vocabulary) -> list[Pulled]:

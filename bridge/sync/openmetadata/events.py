@@ -9,6 +9,8 @@ from connectors.openmetadata.client import OpenMetadata
 _TYPES = ("table", "container", "topic", "mlmodel", "apiEndpoint")
 #: Events are read again from so long before the newest: they are not told in the order of their times.
 _OVERLAP_MS = 60_000
+#: How far back is read the first time: its clock need not go as ours does.
+_FIRST_MS = 3_600_000
 _READ_TO = "SELECT events_at FROM sync_target WHERE org_id = ?1 AND target = ?2"
 _REMEMBER = """
 UPDATE sync_target SET events_at = ?3 WHERE org_id = ?1 AND target = ?2 AND coalesce(events_at, 0) < ?3
@@ -31,30 +33,26 @@ class Events:
         self._known: dict[str, int] = {}
 
     def read(self) -> int:
-        """Mark what others changed since the last time; gives how many events of others were new.
-
-        The first time there is nothing to be read: all that is governed was looked at when it was sent.
-        """
-        now = self._clock() // 1_000
+        """Mark what others changed since the last time; gives how many events of others were new."""
         rows = self._db.rows(_READ_TO, *self._bound)
-        since = rows[0][0] if rows else None
+        newest = rows[0][0] if rows and rows[0][0] else self._clock() // 1_000 - _FIRST_MS
         new: set[str] = set()
         count = 0
-        if since is not None:
-            for page in self._client.events(since - _OVERLAP_MS, _TYPES):
-                for event in page:
-                    if event["id"] not in self._known and event.get("userName") != self._who():
-                        count += 1
-                        new.add(str(event["entityId"]))
-                    self._known[event["id"]] = int(event["timestamp"])
+        for page in self._client.events(newest - _OVERLAP_MS, _TYPES):
+            for event in page:
+                if event["id"] not in self._known and event.get("userName") != self._who():
+                    count += 1
+                    new.add(str(event["entityId"]))
+                self._known[event["id"]] = int(event["timestamp"])
+        newest = max([newest, *self._known.values()])
         with self._db.transaction():
             self._items.doubt(
                 (item.kind, item.key)
                 for entity in sorted(new)
                 for item in self._items.of_remote(f"{entity}/governance")
             )
-            self._db.run(_REMEMBER, *self._bound, now)
-        self._known = {id_: at for id_, at in self._known.items() if at >= now - 2 * _OVERLAP_MS}
+            self._db.run(_REMEMBER, *self._bound, newest)
+        self._known = {id_: at for id_, at in self._known.items() if at >= newest - 2 * _OVERLAP_MS}
         return count
 
     def _who(self) -> str:

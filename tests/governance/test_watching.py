@@ -1,0 +1,184 @@
+"""The service keeps files, store and OpenMetadata alike: what any of them changes comes to the others, and no further."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bridge.governance.adopting import Adopting
+from bridge.governance.watching import Watching
+from bridge.sync.openmetadata.events import Events
+from connectors.openmetadata.client import OpenMetadata
+from connectors.openmetadata.token import FixedToken
+from mappers.openmetadata.governance import Vocabulary
+from tests.factories import dataset, run_event, schema
+from tests.governance.stewards import contracts, governed, stewardship, write_asset
+from tests.standins.openmetadata import error
+from tests.sync.person import Person
+from tests.sync.synced import Synced
+
+T = "warehouse.d.s.t"
+
+
+class Watched:
+    """A store, asset files and a stand-in that are kept alike; looks and rounds happen when a test says so."""
+
+    def __init__(self, synced: Synced, place: Path, mode: Any = "apply") -> None:
+        self.synced = synced
+        self.place = place
+        self.patches = place.parent / "patches"
+        self.clock = 0.0
+        of = stewardship(synced.store, items=synced.items)
+        client = OpenMetadata(synced.session, FixedToken(synced.standin.bot_token), lambda _: None)
+        events = Events(synced.store.db, "default", "openmetadata", client, synced.items, synced.clock)
+        adopting = Adopting(of, synced.items, Vocabulary(), mode, self.patches)
+        self.watching = Watching([place], of, contracts(synced.store), lambda: self.clock)
+        self.watching.listen(events, adopting, 1.0)
+
+    def look(self) -> Any:
+        """Let everything come to rest: looks and rounds until neither does anything."""
+        for _ in range(10):
+            self.clock += 100
+            self.synced.clock.wait(2)
+            looked = self.watching.look()
+            self.synced.converge()
+            if not (looked.changed or looked.events or looked.adopted):
+                return looked
+        raise AssertionError("it does not come to rest")
+
+    def person(self, *operations: dict[str, Any]) -> None:
+        person = Person(self.synced.standin)
+        id_ = person.find("table", T).id
+        person.ask("PATCH", f"tables/{id_}", list(operations), "application/json-patch+json")
+
+    def tags(self) -> set[str]:
+        return {one["tagFQN"] for one in self.table()["tags"]}
+
+    def table(self) -> dict[str, Any]:
+        return Person(self.synced.standin).ask("GET", f"tables/name/{T}?fields=tags,owners")
+
+    def said(self) -> dict[str, Any]:
+        of = stewardship(self.synced.store, items=self.synced.items)
+        return of.said([("db", "t")])[("db", "t")]
+
+
+@pytest.fixture
+def synced() -> Iterator[Synced]:
+    with Synced() as made:
+        made.apply(run_event("COMPLETE", outputs=[dataset("t", schema=schema("k"))])).converge()
+        yield made
+
+
+@pytest.fixture
+def watched(synced: Synced, tmp_path: Path) -> Watched:
+    place = tmp_path / "assets"
+    place.mkdir()
+    write_asset(place, governed(tags=["a"]))
+    made = Watched(synced, place)
+    made.look()
+    return made
+
+
+ADD = {"tagFQN": "PersonalData.Personal", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+
+
+def test_a_file_that_changes_is_taken(watched: Watched) -> None:
+    assert watched.tags() == {"LineageBridge.a"}
+    write_asset(watched.place, governed(tags=["a", "b"]))
+    watched.look()
+    assert watched.tags() == {"LineageBridge.a", "LineageBridge.b"}
+
+
+def test_nothing_loops(watched: Watched) -> None:
+    version = watched.table()["version"]
+    for _ in range(5):
+        looked = watched.look()
+        assert (looked.changed, looked.events, looked.adopted) == (0, 0, 0)
+    assert watched.table()["version"] == version
+
+
+def test_a_change_over_there_comes_to_the_store_and_as_a_patch(watched: Watched) -> None:
+    watched.person({"op": "add", "path": "/tags/-", "value": ADD})
+    watched.look()
+    assert watched.said()["tags"] == ["a", "PersonalData.Personal"]
+    (patch,) = watched.patches.iterdir()
+    assert "+    - PersonalData.Personal" in patch.read_text(encoding="utf-8")
+    version = watched.table()["version"]
+    watched.look()
+    assert watched.table()["version"] == version
+
+
+def test_a_file_that_changes_later_does_not_undo_what_was_taken_over(watched: Watched) -> None:
+    watched.person({"op": "add", "path": "/tags/-", "value": ADD})
+    watched.look()
+    write_asset(watched.place, governed(tags=["a", "b"]))
+    watched.look()
+    assert watched.tags() == {"LineageBridge.a", "LineageBridge.b", "PersonalData.Personal"}
+    assert set(watched.said()["tags"]) == {"a", "b", "PersonalData.Personal"}
+
+
+def test_the_patch_applied_is_no_change_any_more(watched: Watched) -> None:
+    watched.person({"op": "add", "path": "/tags/-", "value": ADD})
+    watched.look()
+    write_asset(watched.place, governed(tags=["a", "PersonalData.Personal"]))
+    watched.look()
+    assert "file" not in watched.said()
+    assert watched.tags() == {"LineageBridge.a", "PersonalData.Personal"}
+    write_asset(watched.place, governed(tags=["a"]))
+    watched.look()
+    assert watched.tags() == {"LineageBridge.a"}
+
+
+def test_where_it_is_only_reported_the_store_stays(synced: Synced, tmp_path: Path) -> None:
+    write_asset(tmp_path, governed(tags=["a"]))
+    watched = Watched(synced, tmp_path, "report")
+    watched.look()
+    watched.person({"op": "add", "path": "/tags/-", "value": ADD})
+    for _ in range(3):
+        watched.clock += 100
+        watched.synced.clock.wait(2)
+        watched.watching.look()
+        watched.synced.converge()
+    assert watched.said()["tags"] == ["a"]
+    (item,) = synced.items.of("governance", [key for _, key in synced.items.linked("governance")]).values()
+    assert item.reason is not None
+    assert item.reason.startswith("OpenMetadata says otherwise: tags is ")
+    assert watched.tags() == {"LineageBridge.a", "PersonalData.Personal"}
+
+
+def test_a_file_that_is_wrong_keeps_none_back_and_what_it_said_stands(watched: Watched) -> None:
+    (watched.place / "t.yaml").write_text("asset: {name: t", encoding="utf-8")
+    write_asset(watched.place, governed("u", tags=["b"]))
+    watched.clock += 100
+    assert watched.watching.look().problems == 1
+    watched.synced.converge()
+    assert watched.tags() == {"LineageBridge.a"}
+
+
+def test_a_dataset_that_comes_later_is_found_by_a_pattern(watched: Watched) -> None:
+    write_asset(watched.place, governed("*", tags=["every"]))
+    watched.look()
+    watched.synced.apply(run_event("COMPLETE", 5, run=5, outputs=[dataset("later", schema=schema("k"))]))
+    watched.look()
+    found = Person(watched.synced.standin).ask("GET", "tables/name/warehouse.d.s.later?fields=tags")
+    assert [one["tagFQN"] for one in found["tags"]] == ["LineageBridge.every"]
+
+
+def test_events_that_cannot_be_read_are_read_later(watched: Watched) -> None:
+    watched.person({"op": "add", "path": "/tags/-", "value": ADD})
+    watched.synced.standin.faults.next(error(503), path="/events", times=1)
+    watched.look()
+    watched.look()
+    assert "PersonalData.Personal" in watched.said()["tags"]
+
+
+def test_contracts_are_looked_at(watched: Watched) -> None:
+    file = watched.place / "t.yaml"
+    content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    content["asset"]["schema"] = [{"name": "k"}, {"name": "gone"}]
+    file.write_text(yaml.safe_dump(content), encoding="utf-8")
+    watched.clock += 100
+    (kept,) = watched.watching.look().contracts
+    assert kept.broken == ["gone is missing"]
