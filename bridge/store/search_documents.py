@@ -129,6 +129,7 @@ def _words(
         *called,
         *(member.namespace for member in names),
         shown.description or "",
+        *shown.tags,
         *(column["name"] for column in columns),
         *(column.get("description") or "" for column in columns),
     )

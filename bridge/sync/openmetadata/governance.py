@@ -51,12 +51,15 @@ class _Work(NamedTuple):
 class _Change(NamedTuple):
     """What is to be changed of an entity, and what cannot be."""
 
+    #: What was agreed on of what is there.
+    agreed: Agreement
     changes: dict[Path, Value]
     references: References
     #: What the file says, its owners as the server names them.
     local: dict[Path, Value]
     told: Told
     problems: list[str]
+    notes: list[str]
     #: How the owners that the file names are called on the server.
     owners: dict[str, str]
 
@@ -166,6 +169,7 @@ class Governance:
     def _change(self, work: _Work, entity: Entity, labels: Labels) -> _Change:
         """Say what to change: what a steward changed, and nothing of what was changed over there."""
         there = of.found(entity)
+        work, notes = _of_its_columns(work, entity)
         owners, problems = known(sorted(elements(work.local.get(of.OWNERS))), labels.owner)
         local = dict(work.local)
         if of.OWNERS in local:
@@ -173,7 +177,7 @@ class Governance:
         remote = work.agreed.remote(there, of.as_said)
         merged = merge(work.agreed.sent, local, remote, self._policies(work.item.key, {*work.agreed.sent, *local}))
         changes = {
-            path: _withsay_theirs(value, remote.get(path), there.get(path))
+            path: _with_theirs(value, remote.get(path), there.get(path))
             for path, value in merged.fields.items()
             if not same(value, remote.get(path))
         }
@@ -183,7 +187,7 @@ class Governance:
         changes = possible.of(changes, {one.named: (one.id, one.type) for one in owners.values()})
         problems += [*possible.problems, *(say_conflict(one) for one in merged.conflicts)]
         named = {name: one.named for name, one in owners.items()}
-        return _Change(changes, possible.references, local, told(local, merged), problems, named)
+        return _Change(work.agreed, changes, possible.references, local, told(local, merged), problems, notes, named)
 
     def _policies(self, key: bytes, fields: Iterable[Path]) -> dict[Path, Policy]:
         of_all = self._at.rules.conflicts
@@ -206,7 +210,7 @@ class Governance:
 
     def _settled(self, work: _Work, change: _Change, entity: Entity) -> Settled:
         there = of.found(entity)
-        now = agreed(work.agreed, change.local, change.told, there)
+        now = agreed(change.agreed, change.local, change.told, there)
         detail = remembered(now, change.told) | {_SCORED: work.score is not None, OWNERS: change.owners}
         said = [
             *change.problems,
@@ -223,7 +227,21 @@ class Governance:
         return Look(work.item.key, work.remote.name, change.changes, change.told, change.problems, change.owners)
 
 
-def _withsay_theirs(value: Value, remote: Value, there: Value) -> Value:
+def _of_its_columns(work: _Work, entity: Entity) -> tuple[_Work, list[str]]:
+    """Leave out what is said of columns that are not there: nobody has changed that."""
+    columns = {".".join(path) for path, _ in of.columns_of(entity)}
+    gone = {path for path in (*work.local, *work.agreed.sent) if path[0] == of.COLUMNS and path[1] not in columns}
+    if not gone:
+        return work, []
+    local, sent, seen = (
+        {path: value for path, value in fields.items() if path not in gone}
+        for fields in (work.local, work.agreed.sent, work.agreed.seen)
+    )
+    notes = [f"the table has no column {name}" for name in sorted({path[1] for path in gone & work.local.keys()})]
+    return work._replace(local=local, agreed=work.agreed._replace(sent=sent, seen=seen)), notes
+
+
+def _with_theirs(value: Value, remote: Value, there: Value) -> Value:
     """Change of a set what is changed, and leave the rest of it as it is there."""
     if not isinstance(value, frozenset):
         return value

@@ -22,7 +22,6 @@ class Possible:
         }
         self._domains: dict[str, str] = {}
         self._products = {str(one["fullyQualifiedName"]): str(one["id"]) for one in _all(entity, "dataProducts")}
-        self._columns = {".".join(path) for path, _ in of.columns_of(entity)}
         self.problems: list[str] = []
 
     @property
@@ -38,9 +37,6 @@ class Possible:
 
     def _one(self, path: Path, value: Value) -> Iterable[Value]:
         """Give the value that a field can have; none when it cannot be changed."""
-        if path[0] == of.COLUMNS and path[1] not in self._columns:
-            self.problems.append(f"the table has no column {path[1]}")
-            return []
         if value is None:
             return [None]
         if (find := self._of_set(path)) is not None:
