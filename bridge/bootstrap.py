@@ -211,7 +211,9 @@ def make_steward(settings: Settings, counted: Callable[[str], None] = lambda _: 
 
 
 @contextmanager
-def make_watching(settings: Settings) -> Iterator[Watching]:
+def make_watching(
+    settings: Settings, counted: Callable[[str], None], failed: Callable[[str], None]
+) -> Iterator[Watching]:
     """Open connections of its own to the store, and make the part that keeps asset files and contracts true."""
     of, org, name = settings.governance, settings.org, OpenMetadataTarget.name
     with closing(make_writer(settings)) as writer, closing(_open_beside(settings)) as db:
@@ -222,7 +224,7 @@ def make_watching(settings: Settings) -> Iterator[Watching]:
         if not settings.openmetadata.enabled:
             yield watching
             return
-        with closing(make_openmetadata(settings.openmetadata)) as client:
+        with closing(make_openmetadata(settings.openmetadata, counted, failed)) as client:
             events = Events(db, org, name, client, items, now_micros)
             words = vocabulary_of(settings.openmetadata.governance)
             patches = Path(of.patches) if of.patches else None

@@ -88,7 +88,7 @@ class Service:
         self.reading = Reading(self._open_catalogue)
         indexing = Indexing(self._settings)
         syncing = Syncing(self._settings, self.metrics)
-        stewarding = Stewarding(self._settings, self.metrics)
+        stewarding = Stewarding(self._settings, self.metrics, syncing.watch)
         yield
         self.reading.close()
         await self.tailing.stop()

@@ -6,6 +6,7 @@ from contextlib import ExitStack, suppress
 import structlog
 
 from bridge.api.metrics import Metrics
+from bridge.api.sync_metrics import SyncWatch
 from bridge.bootstrap import make_watching
 from bridge.governance.watching import Watching
 from bridge.settings import Settings
@@ -16,9 +17,10 @@ _log = structlog.get_logger()
 class Stewarding:
     """Looks at asset files, contracts and changes by others from start to stop; its failures are tried again."""
 
-    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+    def __init__(self, settings: Settings, metrics: Metrics, watch: SyncWatch) -> None:
         self._settings = settings
         self._metrics = metrics
+        self._watch = watch
         self._stopping = asyncio.Event()
         self._open = ExitStack()
         self._watching: Watching | None = None
@@ -44,7 +46,9 @@ class Stewarding:
 
     def _look(self) -> None:
         if self._watching is None:
-            self._watching = self._open.enter_context(make_watching(self._settings))
+            self._watching = self._open.enter_context(
+                make_watching(self._settings, self._watch.counted, self._watch.failed)
+            )
         looked = self._watching.look()
         self._metrics.contracts(sum(bool(kept.broken) for kept in looked.contracts), len(looked.contracts))
 

@@ -29,9 +29,9 @@ class Syncing:
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._settings = settings
-        self._watch = SyncWatch()
+        self.watch = SyncWatch()
         if settings.openmetadata.enabled:
-            metrics.watch_sync(self._watch)
+            metrics.watch_sync(self.watch)
         self._stopping = asyncio.Event()
         self._stopped = threading.Event()
         self._reconciler: Reconciler | None = None
@@ -59,9 +59,9 @@ class Syncing:
             try:
                 idle = await asyncio.to_thread(self._round)
                 rest, retry = _LOOK_SECONDS if idle else 0.0, _RETRY_SECONDS
-                self._watch.running = True
+                self.watch.running = True
             except Exception as error:  # noqa: BLE001 - events go on being taken, and the log says what does not
-                self._watch.running = False
+                self.watch.running = False
                 _log.warning("syncing stopped: trying again", reason=str(error), seconds=retry, exc_info=True)
                 await asyncio.to_thread(self._close)
                 rest, retry = retry, min(retry * 2, _LONGEST_RETRY)
@@ -70,9 +70,7 @@ class Syncing:
     def _round(self) -> bool:
         """Do what is due; tells whether there was nothing."""
         if self._reconciler is None:
-            self._reconciler = make_reconciler(
-                self._settings, self._watch.counted, self._watch.failed, self._watch.took
-            )
+            self._reconciler = make_reconciler(self._settings, self.watch.counted, self.watch.failed, self.watch.took)
             _log.info("kept like the store", target="openmetadata", url=self._settings.openmetadata.server.host)
             if self._reconciler.enable():
                 _log.info("everything is to be sent", target="openmetadata")
@@ -99,9 +97,9 @@ class Syncing:
         if self._reconciler is not None and time.monotonic() >= self._tell_at:
             began = time.monotonic()
             progress = self._reconciler.progress()
-            self._watch.waiting, self._watch.troubled = progress.waiting, progress.troubled
-            self._watch.oldest_at, self._watch.left_alone = progress.oldest_at, self._reconciler.breaker.open
-            self._watch.comparison = self._reconciler.last_comparison()
+            self.watch.waiting, self.watch.troubled = progress.waiting, progress.troubled
+            self.watch.oldest_at, self.watch.left_alone = progress.oldest_at, self._reconciler.breaker.open
+            self.watch.comparison = self._reconciler.last_comparison()
             ended = time.monotonic()
             self._tell_at = ended + max(_TELL_SECONDS, (ended - began) / _TELL_PART)
 

@@ -79,7 +79,7 @@ db lake.clean
         ("explain db clean --from db raw", EDGE),
         ("explain db clean --column mail", COLUMN),
         ("explain db clean --from db report", "db report -> db lake.clean: no walk shows this edge now\n  nothing was ever said of it\n"),
-        ("events --limit 1", "8  2026-01-01T00:00:21.000000Z  JOB       job jobs mailer  from test\n"),
+        ("events --limit 1", "10  2026-01-01T00:00:21.000000Z  JOB       job jobs mailer  from test\n"),
         ("events --after 0 --limit 1", f"1  2026-01-01T00:00:00.000000Z  START     job jobs clean run {run_uuid(1)}  from test\n"),
     ],
 )  # fmt: skip
@@ -94,7 +94,7 @@ def test_for_people(ask: Ask, words: str, printed: str) -> None:
         ("show jobs app2", "process_key", "jobs/app2"),
         (f"show {run_uuid(1)}", "parent_run_id", None),
         ("explain db clean", "assertions", []),
-        ("events --limit 1", "seq", 8),
+        ("events --limit 1", "seq", 10),
     ],
 )
 def test_json_is_what_the_service_answers(ask: Ask, words: str, key: str, value: object) -> None:

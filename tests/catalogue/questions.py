@@ -41,8 +41,8 @@ CLEAN = dataset(
 )
 
 GOVERNED = dataset(
-    "clean",
-    lineageBridge_governance=facet(asset="clean", tags=["pii"], category="people"),
+    "report",
+    lineageBridge_governance=facet(asset="report", tags=["pii"], category="people"),
     lineageBridge_contract=facet(version="1", columns=[{"name": "mail", "type": "string", "required": True}]),
 )
 BROKEN = {"assertion": "contract", "name": "contract", "success": False, "actual": {"broken": ["x is missing"]}}
@@ -89,6 +89,6 @@ EVERY: tuple[Question[Any], ...] = (
     SyncItems(which="pending"),
     DatasetSync(**OF_CLEAN),
     ProcessSync(**OF_APP),
-    Governance(**OF_CLEAN),
+    Governance(namespace="db", name="report"),
     Violations(),
 )

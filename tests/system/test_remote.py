@@ -32,12 +32,15 @@ KEYS = [
 ]
 READING = (
     "lineage", "impact", "runs", "show", "explain", "search", "events", "sync status", "sync explain", "dead list",
+    "governance violations",
 )  # fmt: skip
 #: Needs something that OpenMetadata refused.
 READING_TOO = ("dead show",)
 #: What is about no name, or about none that could be unknown.
-NAMELESS_NEVER = ("events", "sync status", "dead list")
+NAMELESS_NEVER = ("events", "sync status", "dead list", "governance violations")
 WORDS = [
+    "governance violations",
+    "governance violations --output json",
     "lineage db clean",
     "lineage db/clean --direction both --columns",
     "lineage db clean --granularity run --output json",
