@@ -44,8 +44,9 @@ class Difference(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """A bit of a comparison: how much was looked at, and what was not as it was left."""
+    """A bit of a comparison: how much of a kind was looked at, and what was not as it was left."""
 
+    kind: str
     looked_at: int
     differences: Sequence[Difference]
 

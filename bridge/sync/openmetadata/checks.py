@@ -88,6 +88,11 @@ class Checks:
         remote = Remote("testCase", str(made["id"]), str(made["fullyQualifiedName"]))
         return Settled(wanted.item, Outcome.PUSHED, None, wanted.mark, remote, ours=True)
 
+    def forget(self) -> None:
+        """Make every definition known anew."""
+        with self._defining:
+            self._defined.clear()
+
     def _define(self, definition: Entity) -> None:
         """Make the definition of a check known, once."""
         with self._defining:

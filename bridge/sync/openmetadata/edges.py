@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from bridge.sync.edge_states import EdgeState
 from bridge.sync.item import Remote
+from bridge.sync.openmetadata.revenants import RemovedEdge
 from bridge.sync.openmetadata.wanted import fingerprint
 from connectors.openmetadata.calls import Entity
 from connectors.openmetadata.client import OpenMetadata
@@ -104,18 +105,24 @@ def _as_kept(client: OpenMetadata, wanted: WantedEdge, sent: Entity) -> Entity:
     return _comparable(client.get_edge(wanted.source.id, wanted.into.id)) or {}
 
 
-def remove_edge(client: OpenMetadata, state: EdgeState) -> None:
-    """Take back what we said of an edge: all of it where nobody else said anything, else our columns."""
-    there = _comparable(client.get_edge(state.source.id, state.into.id))
-    if there is None:
-        return
+def remove_edge(client: OpenMetadata, state: EdgeState) -> RemovedEdge | None:
+    """Take back what we said of an edge: all of it where nobody else said anything, else our columns.
+
+    Gives an edge that was deleted.
+    """
+    found = client.get_edge(state.source.id, state.into.id)
+    there = _comparable(found)
+    if found is None or there is None:
+        return None
     ends = (state.source.type, state.source.id), (state.into.type, state.into.id)
     if state.ours and _is_as_left(there, state):
         client.delete_edge(*ends)
-        return
+        at = (found.get("lineageDetails") or found).get("updatedAt")
+        return RemovedEdge(state.source, state.into, int(at)) if at else None
     left = _without(there, state.said)
     if left != there:
         client.put_edge(*ends, left)
+    return None
 
 
 def _comparable(edge: Entity | None) -> Entity | None:

@@ -21,7 +21,7 @@ from bridge.sync.openmetadata.entities import Entities
 from bridge.sync.openmetadata.jobs import want_jobs
 from bridge.sync.openmetadata.lineage import Lineages
 from bridge.sync.openmetadata.profiles import Profiles
-from bridge.sync.openmetadata.removals import Removals
+from bridge.sync.openmetadata.removals import Removals, remote_of
 from bridge.sync.openmetadata.results import Results
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.runs import Runs
@@ -29,6 +29,7 @@ from bridge.sync.openmetadata.wanted import Wanted, fingerprint
 from bridge.sync.openmetadata.workbench import Workbench
 from bridge.sync.openmetadata.workers import Workers
 from bridge.sync.target import Compared, Pushed, Step, TargetSettings
+from bridge.sync.told import beneath
 from connectors.openmetadata.client import OpenMetadata
 
 NAME = "openmetadata"
@@ -90,16 +91,19 @@ class OpenMetadataTarget:
         directory = Directory(client, self._pool, rules.layout.service, clock)
         self._entities = Entities(client, directory, rules, items, self._workers, clock)
         at = Workbench(db, org, client, rules, items, self._workers)
-        self._comparison = Comparison(at, directory, self._states, self._pool)
         self._lineages = Lineages(at, self._states)
         self._runs = Runs(at)
+        self._checks = Checks(at)
+        results, profiles = Results(at), Profiles(at)
         self._pushers = {
             "lineage": self._lineages.push,
             "run": self._runs.push,
-            "check": Checks(at).push,
-            "result": Results(at).push,
-            "profile": Profiles(at).push,
+            "check": self._checks.push,
+            "result": results.push,
+            "profile": profiles.push,
         }
+        said = {"run": self._runs.said, "result": results.said, "profile": profiles.said}
+        self._comparison = Comparison(at, NAME, directory, self._states, said, self._pool)
         self._items = items
         self._removals = Removals(client, items, self._states, self._workers, rules.most_deletions)
 
@@ -132,8 +136,8 @@ class OpenMetadataTarget:
         steps += sorted(self._lineages.plan([item for item in items if item.kind == "lineage"], made), key=_by_name)
         steps += self._runs.plan([item for item in items if item.kind == "run"], made)
         for item in items:
-            if item.kind == REMOVAL and item.remote and self._removals.is_alone(item):
-                steps.append(Step("delete", item.remote.type, item.remote.name))
+            if item.kind == REMOVAL and (remote := remote_of(item)) and self._removals.is_alone(item):
+                steps.append(Step("delete", remote.type, remote.name))
         return steps
 
     def _steps(self, results: Sequence[Settled | Failed]) -> Iterator[Step]:
@@ -167,7 +171,15 @@ class OpenMetadataTarget:
             for shown in fold_jobs(self._db, self._org, self._rules.folding, jobs).values():
                 readers |= shown
         followed = {("lineage", key) for key in moved | readers | self._states.targets_of(moved)}
-        return followed | (self._told_as(moved) if kind == "job" else self._checked(moved))
+        if kind == "job":
+            return followed | self._told_as(moved)
+        anew = {one.item.key for one in results if isinstance(one, Settled) and _made_anew(one)}
+        return followed | self._checked(moved) | self._measured(anew)
+
+    def _measured(self, datasets: set[bytes]) -> set[tuple[str, bytes]]:
+        """Find the figures of datasets that are told of other tables by now."""
+        members = (member for (member,) in self._db.among(_MEMBERS, sorted(datasets), self._org))
+        return {("profile", key) for key in beneath(self._db, self._org, NAME, "profile", members)}
 
     def _checked(self, datasets: set[bytes]) -> set[tuple[str, bytes]]:
         """Find the checks of datasets that have become other tables, and what they ended as."""
@@ -199,6 +211,7 @@ class OpenMetadataTarget:
     def forget(self) -> None:
         """Believe nothing of the server any more: somebody may have restored it."""
         self._entities.forget()
+        self._checks.forget()
 
     def close(self) -> None:
         """End the threads, and close the connections."""
@@ -218,6 +231,11 @@ def _without_remote(settled: Settled) -> Settled:
 def _moved(settled: Settled) -> bool:
     before, item = settled.item.remote, settled.item
     return before != settled.remote or any(item.detail.get(key) != settled.detail.get(key) for key in _COLUMNS)
+
+
+def _made_anew(settled: Settled) -> bool:
+    before, now = settled.item.remote, settled.remote
+    return before is not None and now is not None and before.id != now.id
 
 
 def _left(settled: Settled) -> Remote | None:
