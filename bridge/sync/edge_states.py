@@ -51,6 +51,8 @@ class EdgeState(NamedTuple):
     tried: Sequence[dict[str, Any]] = ()
     #: A hash of all that it said when it was last seen; None while it is being written.
     seen: str | None = None
+    #: Such hashes of what it said before, as long as nobody else wrote it: a backup may bring that back.
+    before: Sequence[str] = ()
 
     def is_between(self, source: Remote, into: Remote) -> bool:
         """Tell whether it was written between these entities."""
@@ -124,6 +126,6 @@ def _state(row: tuple[Any, ...]) -> EdgeState:
 
 
 def _row(state: EdgeState) -> tuple[Any, ...]:
-    said = msgspec.json.encode([state.said, state.tried, state.seen]).decode()
+    said = msgspec.json.encode([state.said, state.tried, state.seen, state.before]).decode()
     ends = (state.into.type, state.into.id, state.source.type, state.source.id)
     return (state.into_key, state.from_key, *ends, state.job, state.fingerprint, state.ours, said)

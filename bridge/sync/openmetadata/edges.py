@@ -36,10 +36,11 @@ class WantedEdge(NamedTuple):
     def begun(self, known: EdgeState | None) -> EdgeState:
         """Give what is written down before the server is told."""
         before = known if known and known.is_between(self.source, self.into) else None
+        once = _once_said(known)
         if before is None:
-            return self.state(b"", ours=True, said=self.said)
+            return self.state(b"", ours=True, said=self.said)._replace(before=once)
         tried = [one for one in before.tried if one != self.said][-_MOST_TRIED:]
-        return self.state(b"", before.ours, before.said, [*tried, self.said])
+        return self.state(b"", before.ours, before.said, [*tried, self.said])._replace(before=once)
 
     def state(self, mark: bytes, ours: bool, said: Entity, tried: Sequence[Entity] = ()) -> EdgeState:
         """Give what is remembered of it."""
@@ -77,13 +78,24 @@ def write_edge(client: OpenMetadata, wanted: WantedEdge, known: EdgeState | None
     before = known if known and known.is_between(wanted.source, wanted.into) else None
     ours = there is None or (before is not None and before.ours)
     sent = wanted.said
-    if there is not None and not _is_as_left(there, before):
+    if there is not None and _seen(there) in _once_said(known):
+        ours = True  # nobody else said anything
+    elif there is not None and not _is_as_left(there, before):
         sent, ours = _with_theirs(wanted.said, there, before.said if before else {}), False
     if there != sent:
         client.put_edge((wanted.source.type, wanted.source.id), (wanted.into.type, wanted.into.id), sent)
         there = _as_kept(client, wanted, sent)
-    state = wanted.state(wanted.fingerprint, ours, wanted.said)._replace(seen=_seen(there))
+    seen = _seen(there)
+    once = [one for one in _once_said(known) if one != seen] if ours else []
+    state = wanted.state(wanted.fingerprint, ours, wanted.said)._replace(seen=seen, before=once)
     return WrittenEdge(state, (*wanted.notes, *_dropped(sent, there)))
+
+
+def _once_said(known: EdgeState | None) -> list[str]:
+    """Give hashes of what an edge said while it was ours alone, whatever entities it was between."""
+    if known is None or not known.ours:
+        return []
+    return [*known.before, *([known.seen] if known.seen else [])][-_MOST_TRIED:]
 
 
 def is_as_seen(client: OpenMetadata, state: EdgeState) -> bool:
@@ -115,7 +127,7 @@ def remove_edge(client: OpenMetadata, state: EdgeState) -> RemovedEdge | None:
     if found is None or there is None:
         return None
     ends = (state.source.type, state.source.id), (state.into.type, state.into.id)
-    if state.ours and _is_as_left(there, state):
+    if state.ours and (_is_as_left(there, state) or _seen(there) in state.before):
         client.delete_edge(*ends)
         at = (found.get("lineageDetails") or found).get("updatedAt")
         return RemovedEdge(state.source, state.into, int(at)) if at else None

@@ -43,6 +43,7 @@ SELECT DISTINCT e.target_id FROM ol_dataset d
 JOIN lineage_edge e ON e.org_id = d.org_id AND e.source_id = d.dataset_id AND e.edge_role = 'CONSUMES'
 WHERE d.org_id = ?1 AND d.class_id {among}
 """
+_CLASSES = "SELECT DISTINCT class_id FROM ol_dataset WHERE org_id = ?1 AND dataset_id {among}"
 _MEMBERS = "SELECT dataset_id FROM ol_dataset WHERE org_id = ?1 AND class_id {among}"
 _ID_BYTES = 16
 _USED = (
@@ -161,6 +162,9 @@ class OpenMetadataTarget:
     def _followed(self, kind: str, results: Sequence[Settled | Failed]) -> set[tuple[str, bytes]]:
         """Say whose lineage is to be looked at: of what has become another entity, or has other columns."""
         moved = {one.item.key for one in results if isinstance(one, Settled) and _moved(one)}
+        if kind == "dataset":
+            fused = [one.item.key for one in results if isinstance(one, Settled) and _fused(one)]
+            moved |= {class_id for (class_id,) in self._db.among(_CLASSES, sorted(fused), self._org)}
         if kind == "job":
             leaves = set().union(*read_leaves(self._db, self._org, self._rules.folding, moved).values())
             written = {dataset for (dataset,) in self._db.among(_WRITTEN, sorted(leaves), self._org)}
@@ -231,6 +235,11 @@ def _without_remote(settled: Settled) -> Settled:
 def _moved(settled: Settled) -> bool:
     before, item = settled.item.remote, settled.item
     return before != settled.remote or any(item.detail.get(key) != settled.detail.get(key) for key in _COLUMNS)
+
+
+def _fused(settled: Settled) -> bool:
+    """Tell whether it has become another name of something, which may have been there before."""
+    return settled.outcome is Outcome.UNWANTED and settled.item.outcome != Outcome.UNWANTED
 
 
 def _made_anew(settled: Settled) -> bool:
