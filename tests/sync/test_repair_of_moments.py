@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from bridge.sync.item import REMOVAL
+from bridge.sync.item import REMOVAL, Outcome
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.told import told as told_of
 from tests.factories import columns, dataset, done, facet, field, lifecycle, run_event, schema
 from tests.standins.openmetadata import OpenMetadata as StandIn
+from tests.stores import Store
 from tests.sync.backup import Backup
 from tests.sync.person import Person
 from tests.sync.synced import LAYOUT, Synced
@@ -196,9 +197,12 @@ def test_after_a_backup_was_restored_all_is_told_once(synced: Synced, case: str)
     before = picture(synced.standin)
     for _ in range(2):  # what was restored once may be restored again
         backup.restore()
+        asked = len(synced.standin.requests)
         synced.compare()
         assert picture(synced.standin) == before
         assert synced.quiet() == {}
+        made = [seen.status for seen in synced.standin.requests[asked:] if seen.path.endswith("/testCases")]
+        assert all(status < 400 for status in made)
 
 
 def test_after_a_backup_of_a_table_that_was_made_anew_since_all_is_told_once(synced: Synced) -> None:
@@ -275,6 +279,33 @@ def test_a_table_that_somebody_restored_stays(synced: Synced, person: Person) ->
     assert T in synced.entities("table")
 
 
+def test_a_table_that_somebody_restored_is_not_deleted_because_it_is_tried_again(
+    synced: Synced, person: Person
+) -> None:
+    synced.apply(checked(0)).converge()
+    table = person.find("table", T).id
+    synced.apply(dropped(9)).converge()
+    person.ask("PUT", "tables/restore", {"id": table})
+    removals = [(item.kind, item.key) for item in synced.items_by(Outcome.PUSHED) if item.kind == REMOVAL]
+    synced.queue.retry(removals)
+    synced.converge()
+    assert T in synced.entities("table")
+
+
+@pytest.mark.parametrize("then", [checked(2, kind="START"), checked(12)])
+def test_what_moves_between_a_restore_and_the_comparison_is_told_once(synced: Synced, then: Json) -> None:
+    """The run began earlier than was known, or its checks were made later: twice, and the backup is of the first."""
+    synced.apply(checked(5, kind="START"), checked(8)).converge()
+    backup = Backup(synced.standin)
+    synced.apply(checked(4, kind="START"), checked(10)).converge()
+    backup.restore()
+    synced.apply(then).converge()
+    synced.compare()
+    found = picture(synced.standin)
+    assert [len(found["statuses"][JOB]), len(found["results"][ROWS])] == [1, 1]
+    assert synced.quiet() == {}
+
+
 def test_an_edge_that_others_wrote_where_ours_was_stays(synced: Synced, person: Person) -> None:
     synced.apply(checked(0)).converge()
     backup = Backup(synced.standin)
@@ -285,6 +316,52 @@ def test_an_edge_that_others_wrote_where_ours_was_stays(synced: Synced, person: 
     person.ask("PUT", "tables/restore", {"id": person.find("table", T).id})
     synced.compare()
     assert (A, T) in synced.edges()
+
+
+def test_an_edge_that_somebody_deleted_first_goes_again_with_its_table(synced: Synced, person: Person) -> None:
+    synced.apply(checked(0), checked(1, 2, name="u")).converge()
+    backup = Backup(synced.standin)
+    person.ask("DELETE", f"lineage/table/{person.find('table', A).id}/table/{person.find('table', T).id}")
+    synced.apply(dropped(9)).converge()
+    backup.restore()
+    synced.compare()
+    assert set(synced.edges()) == {(A, "warehouse.d.s.u")}
+
+
+@pytest.mark.parametrize("more", [[], [checked(5, 2, of="v", sql="2")]])
+def test_lineage_that_a_backup_brought_back_is_still_ours_when_it_goes(synced: Synced, more: list[Json]) -> None:
+    synced.apply(checked(0)).converge()
+    backup = Backup(synced.standin)
+    synced.apply(*more).converge()
+    backup.restore()
+    synced.apply(dropped(9)).converge()
+    assert synced.edges() == {}
+    assert T not in synced.entities("table")
+
+
+def test_a_table_that_a_backup_brought_back_is_still_ours_when_it_is_written_again(synced: Synced) -> None:
+    synced.apply(checked(0)).converge()
+    backup = Backup(synced.standin)
+    synced.apply(dropped(9)).converge()
+    backup.restore()
+    more = run_event(second=20, run=7, outputs=[dataset("t", schema=schema("k", "v", "w"))])
+    synced.apply(more).converge()
+    assert [column["name"] for column in synced.entities("table")[T]["columns"]] == ["k", "v", "w"]
+    synced.compare()
+    assert T in synced.entities("table")
+
+
+def test_what_was_lost_is_told_again_whichever_the_store_is(store: Store) -> None:
+    made = Synced(db=store.db)
+    made.compare_seconds = HOUR
+    with made as synced:
+        synced.apply(checked(0), checked(1, 2, name="u")).converge()
+        backup = Backup(synced.standin)
+        synced.apply(checked(5, 3), checked(3, 1), dropped(9, "u")).converge()
+        before = picture(synced.standin)
+        backup.restore()
+        synced.compare()
+        assert picture(synced.standin) == before
 
 
 def test_more_than_may_be_deleted_waits_when_a_backup_brings_it_back() -> None:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from bridge.sync.edge_states import EdgeStates
 from bridge.sync.item import REMOVAL, Item, Remote
 from bridge.sync.openmetadata.directory import COLLECTIONS, Directory
+from bridge.sync.openmetadata.words_of_edges import changed_at, comparable, seen
 from bridge.sync.openmetadata.workbench import Workbench
 from bridge.sync.target import Compared, Difference
 from bridge.sync.told import remembered
-from connectors.openmetadata.calls import Entity
 from connectors.openmetadata.client import OpenMetadata
 
 _REMOVED = "removed"
@@ -42,20 +42,26 @@ class RemovedEntity(NamedTuple):
     def is_back(self, client: OpenMetadata) -> bool:
         """Tell whether it is there as it was before."""
         there = client.get(COLLECTIONS[self.remote.type], self.remote.name)
-        return there is not None and there["id"] == self.remote.id and _is_older(there, self.at)
+        if there is None or there["id"] != self.remote.id:
+            return False
+        return self.at is None or ("updatedAt" in there and int(there["updatedAt"]) <= self.at)
 
 
 class RemovedEdge(NamedTuple):
-    """An edge that was ours alone and that we deleted, and when it was last changed before, as above."""
+    """An edge that was ours alone and is gone, when it was last changed before, as above, and hashes of what it said.
+
+    Where somebody else deleted it first, it is known by these alone.
+    """
 
     source: Remote
     into: Remote
-    at: int
+    at: int | None
+    once: Sequence[str]
 
     @classmethod
     def of(cls, item: Item) -> list["RemovedEdge"]:
         """Give the edges into an item that were deleted."""
-        return [cls(Remote(*source), Remote(*into), at) for source, into, at in item.detail.get(_REMOVED, ())]
+        return [cls(Remote(*source), Remote(*into), *more) for source, into, *more in item.detail.get(_REMOVED, ())]
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -64,8 +70,10 @@ class RemovedEdge(NamedTuple):
 
     def is_back(self, client: OpenMetadata) -> bool:
         """Tell whether it is there as it was before."""
-        there = client.get_edge(*self.pair)
-        return there is not None and _is_older(there.get("lineageDetails") or there, self.at)
+        found = client.get_edge(*self.pair)
+        there, at = comparable(found), changed_at(found)
+        as_old = at is not None and self.at is not None and at <= self.at
+        return there is not None and (as_old or seen(there) in self.once)
 
     def remove(self, client: OpenMetadata) -> None:
         """Delete it again, if it is there as it was before."""
@@ -76,10 +84,6 @@ class RemovedEdge(NamedTuple):
 def edges_kept(edges: Sequence[RemovedEdge]) -> dict[str, Any]:
     """Give what is remembered of edges into one thing: the latest."""
     return {_REMOVED: edges[-_MOST_EDGES:]} if edges else {}
-
-
-def _is_older(there: Entity, at: int | None) -> bool:
-    return at is None or ("updatedAt" in there and int(there["updatedAt"]) <= at)
 
 
 class Revenants:
