@@ -1,12 +1,11 @@
 """What a target was told of moments, and what it was rid of, as it is remembered: some at a time."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from bridge.store.database import Database
 from bridge.sync.item import Outcome, Remote
 
-_ID_BYTES = 16
 #: In the order of entities and times, whose index is the only one that it can take: no other leads to this order.
 _TOLD = f"""
 SELECT remote_type, remote_id, remote_name, key FROM sync_item
@@ -20,9 +19,6 @@ SELECT key FROM sync_item
 WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key > ?4 AND settled >= marked AND detail_json IS NOT NULL
   AND outcome NOT IN ('{Outcome.DEAD}', '{Outcome.DROPPED}', '{Outcome.OFF}')
 ORDER BY key LIMIT ?5
-"""
-_BENEATH = """
-SELECT key FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key >= ?4 AND key < ?5
 """
 
 
@@ -54,9 +50,3 @@ def remembered(db: Database, org: str, target: str, kind: str, most: int) -> Ite
         found = [bytes(key) for (key,) in rows]
         yield found
         after = found[-1]
-
-
-def beneath(db: Database, org: str, target: str, kind: str, ids: Iterable[bytes]) -> set[bytes]:
-    """Find the items of a kind whose keys begin with one of these ids."""
-    ends = ((id_, id_ + b"\xff" * _ID_BYTES + b"\xff") for id_ in sorted(set(ids)))
-    return {bytes(key) for end in ends for (key,) in db.rows(_BENEATH, org, target, kind, *end)}

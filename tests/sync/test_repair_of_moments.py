@@ -8,7 +8,8 @@ import pytest
 from bridge.sync.item import REMOVAL, Outcome
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.told import told as told_of
-from tests.factories import columns, dataset, done, facet, field, lifecycle, run_event, schema
+from mappers.openmetadata.places import Layout, Mapping
+from tests.factories import columns, dataset, done, facet, field, job_event, lifecycle, run_event, schema
 from tests.standins.openmetadata import OpenMetadata as StandIn
 from tests.stores import Store
 from tests.sync.backup import Backup
@@ -50,6 +51,11 @@ def dropped(second: float, name: str = "t") -> Json:
     """A run of `job`, too, that drops a table."""
     gone = dataset(name, lifecycleStateChange=lifecycle("DROP"))
     return run_event(second=second, run=99, outputs=[gone])
+
+
+def declared(second: float, source: str) -> Json:
+    """What a job declares: it replaces what it declared before."""
+    return job_event(second, job="declared", inputs=[dataset(source)], outputs=[dataset("t")])
 
 
 @pytest.fixture
@@ -183,6 +189,7 @@ RESTORED: dict[str, tuple[list[Json], list[Json]]] = {
         [checked(0), checked(1, 2, name="u")],
         [checked(5, 3, of="v", sql="2"), dropped(20)],
     ),
+    "lineage that was declared otherwise": ([declared(0, "a")], [declared(1, "b"), declared(2, "c")]),
     "nothing": ([checked(0), checked(5, 2)], []),
 }
 
@@ -219,6 +226,40 @@ def test_after_a_backup_of_a_table_that_was_made_anew_since_all_is_told_once(syn
     assert synced.quiet() == {}
 
 
+def differences(synced: Synced) -> list[tuple[str, str, str]]:
+    """Tell what `verify` tells, without the times."""
+    bits = synced.reconciler.compare()
+    return sorted((one.kind, one.name.split(" at ")[0], one.what) for bit in bits for one in bit.differences)
+
+
+def test_what_was_dropped_and_is_wanted_again_is_no_difference_when_a_backup_brings_it_back(synced: Synced) -> None:
+    first, then = RESTORED["a table that was dropped and written again"]
+    synced.apply(*first).converge()
+    backup = Backup(synced.standin)
+    for event in then:
+        synced.apply(event).converge()
+    backup.restore()
+    assert {kind for kind, *_ in differences(synced)} == {"run", "result", "profile"}
+    assert all(what != "was taken back, and is there again" for *_, what in differences(synced))
+
+
+def test_an_edge_that_one_of_two_names_has_still_stays() -> None:
+    names = (Mapping("db", "warehouse", "d", "s"), Mapping("other", "warehouse", "d", "s"), Mapping("jobs", "runs"))
+    with Synced(Rules(Layout(names))) as synced:
+        synced.compare_seconds = HOUR
+        synced.connect()
+        twice = checked(3, 2)
+        twice["outputs"][0]["namespace"] = "other"
+        synced.apply(checked(0), twice).converge()
+        backup = Backup(synced.standin)
+        gone = dataset("t", "other", lifecycleStateChange=lifecycle("DROP"))
+        synced.apply(run_event(second=9, run=9, outputs=[gone])).converge()
+        synced.compare()
+        assert set(synced.edges()) == {(A, T)}
+        backup.restore()
+        assert [one for one in differences(synced) if one[2].startswith("was taken back")] == []
+
+
 def test_a_run_that_is_told_as_another_by_now_is_taken_back_again(synced: Synced) -> None:
     synced.apply(run_event("COMPLETE", 5, run=12, job="app"), run_event("COMPLETE", 1, run=13, job="app")).converge()
     backup = Backup(synced.standin)
@@ -232,6 +273,9 @@ def test_a_run_that_is_told_as_another_by_now_is_taken_back_again(synced: Synced
     synced.apply(event, run_event("COMPLETE", 3, run=1, job="dag")).converge()
     before = picture(synced.standin)
     assert len(before["statuses"]["runs.app"]) == 1
+    deleted = synced.calls["delete status"]
+    synced.apply(run_event("RUNNING", 4, run=12, job="app")).converge()
+    assert synced.calls["delete status"] == deleted  # once is enough as long as nothing is known to be wrong
     backup.restore()
     synced.compare()
     assert picture(synced.standin) == before
@@ -268,6 +312,36 @@ def test_a_status_that_others_told_in_the_place_of_ours_stays(synced: Synced, pe
         person.ask("PUT", f"pipelines/{JOB}/status", theirs)
         synced.compare()
         assert picture(synced.standin)["statuses"][JOB] == [(at, id_, "Failed")]
+
+
+def test_an_edge_that_others_wrote_anew_as_we_had_stays(synced: Synced, person: Person) -> None:
+    synced.apply(checked(0)).converge()
+    edge = synced.edges()[A, T]
+    synced.apply(dropped(9)).converge()
+    person.ask("PUT", "tables/restore", {"id": person.find("table", T).id})
+    kept = {key: edge[key] for key in ("source", "sqlQuery", "columnsLineage")}
+    person.put_edge(A, T, pipeline=JOB, **kept)
+    synced.compare()
+    assert (A, T) in synced.edges()
+
+
+def test_what_was_removed_is_asked_for_by_the_comparison_alone(synced: Synced) -> None:
+    for second, name in enumerate("abc"):
+        asked = synced.calls["get edge"]
+        synced.apply(declared(second, name)).converge()
+    assert set(synced.edges()) == {("warehouse.d.s.c", T)}
+    assert synced.calls["get edge"] == asked + 2  # for the one that comes and the one that goes
+
+
+def test_what_is_no_test_case_any_more_is_left_as_it_is(synced: Synced) -> None:
+    tests = {"test": facet(tests=[{"name": "rows", "status": "pass", "type": "rows"}])}
+    synced.apply(run_event(run_facets=tests, outputs=[dataset("t", schema=schema("k"))])).converge()
+    synced.apply(run_event(second=5, run=2, outputs=[dataset("u", schema=schema("k"))])).converge()
+    assert {item.kind for item in synced.items_by(Outcome.UNWANTED)} >= {"check"}
+    synced.standin.store.checks.cases[ROWS].results.clear()
+    assert differences(synced) == []
+    drop_case(synced.standin)
+    assert differences(synced) == []
 
 
 def test_a_table_that_somebody_restored_stays(synced: Synced, person: Person) -> None:
@@ -396,11 +470,7 @@ def test_all_that_differs_is_told_without_a_write(synced: Synced) -> None:
     results = synced.standin.store.checks.cases[NOT_NULL].results
     results.clear()
     before, asked = synced.standin.state(), len(synced.standin.requests)
-    found = sorted(
-        (one.kind, one.name.split(" at ")[0], one.what)
-        for bit in synced.reconciler.compare()
-        for one in bit.differences
-    )
+    found = differences(synced)
     back = "was taken back, and is there again"
     assert found == [
         ("check", ROWS, "is not there"),

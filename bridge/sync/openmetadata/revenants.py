@@ -50,7 +50,7 @@ class RemovedEntity(NamedTuple):
 class RemovedEdge(NamedTuple):
     """An edge that was ours alone and is gone, when it was last changed before, as above, and hashes of what it said.
 
-    Where somebody else deleted it first, it is known by these alone.
+    Where somebody else deleted it first, it is known by these.
     """
 
     source: Remote
@@ -72,8 +72,9 @@ class RemovedEdge(NamedTuple):
         """Tell whether it is there as it was before."""
         found = client.get_edge(*self.pair)
         there, at = comparable(found), changed_at(found)
-        as_old = at is not None and self.at is not None and at <= self.at
-        return there is not None and (as_old or seen(there) in self.once)
+        if there is None:
+            return False
+        return at <= self.at if at is not None and self.at is not None else seen(there) in self.once
 
     def remove(self, client: OpenMetadata) -> None:
         """Delete it again, if it is there as it was before."""

@@ -29,7 +29,6 @@ from bridge.sync.openmetadata.wanted import Wanted, fingerprint
 from bridge.sync.openmetadata.workbench import Workbench
 from bridge.sync.openmetadata.workers import Workers
 from bridge.sync.target import Compared, Pushed, Step, TargetSettings
-from bridge.sync.told import beneath
 from connectors.openmetadata.client import OpenMetadata
 
 NAME = "openmetadata"
@@ -175,15 +174,7 @@ class OpenMetadataTarget:
             for shown in fold_jobs(self._db, self._org, self._rules.folding, jobs).values():
                 readers |= shown
         followed = {("lineage", key) for key in moved | readers | self._states.targets_of(moved)}
-        if kind == "job":
-            return followed | self._told_as(moved)
-        anew = {one.item.key for one in results if isinstance(one, Settled) and _made_anew(one)}
-        return followed | self._checked(moved) | self._measured(anew)
-
-    def _measured(self, datasets: set[bytes]) -> set[tuple[str, bytes]]:
-        """Find the figures of datasets that are told of other tables by now."""
-        members = (member for (member,) in self._db.among(_MEMBERS, sorted(datasets), self._org))
-        return {("profile", key) for key in beneath(self._db, self._org, NAME, "profile", members)}
+        return followed | (self._told_as(moved) if kind == "job" else self._checked(moved))
 
     def _checked(self, datasets: set[bytes]) -> set[tuple[str, bytes]]:
         """Find the checks of datasets that have become other tables, and what they ended as."""
@@ -240,11 +231,6 @@ def _moved(settled: Settled) -> bool:
 def _fused(settled: Settled) -> bool:
     """Tell whether it has become another name of something, which may have been there before."""
     return settled.outcome is Outcome.UNWANTED and settled.item.outcome != Outcome.UNWANTED
-
-
-def _made_anew(settled: Settled) -> bool:
-    before, now = settled.item.remote, settled.remote
-    return before is not None and now is not None and before.id != now.id
 
 
 def _left(settled: Settled) -> Remote | None:

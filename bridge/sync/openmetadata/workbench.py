@@ -73,8 +73,8 @@ def told_elsewhere(items: Items, item: Item, moment: Moment | None, now: Moment 
     """
     there = moment or now
     last = told_at(item.remote) if item.remote else None
-    unsure = item.fingerprint is None or (last and there and last.id != there.id)
-    places = {*_moments(item, _BEGUN), *(_moments(item, _WAS) if unsure else ()), *([last] if last else ())}
+    was = _moments(item, _WAS) if item.fingerprint is None else ()
+    places = {*_moments(item, _BEGUN), *was, *([last] if last else ())}
     return sorted(
         place
         for place in places - {moment}
