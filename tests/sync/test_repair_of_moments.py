@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from bridge.store.marks import mark_everything
 from bridge.sync.item import REMOVAL, Outcome
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.told import told as told_of
@@ -224,6 +225,20 @@ def test_after_a_backup_of_a_table_that_was_made_anew_since_all_is_told_once(syn
     synced.compare()
     assert picture(synced.standin) == before
     assert synced.quiet() == {}
+    synced.apply(checked(0, rows=7)).converge()  # corrected figures are figures of their own
+    times = [at for at, _ in picture(synced.standin)["profiles"][T]]
+    assert len(set(times)) == len(times) == 3
+
+
+def test_a_result_that_a_store_forgot_is_not_told_twice(synced: Synced) -> None:
+    synced.apply(checked(0), checked(5, 2)).converge()
+    before = picture(synced.standin)["results"]
+    db = synced.store.db
+    with db.transaction():
+        db.run("DELETE FROM sync_item WHERE kind = 'result'")
+        mark_everything(db, "default", "openmetadata", synced.clock())
+    synced.converge()
+    assert picture(synced.standin)["results"] == before
 
 
 def differences(synced: Synced) -> list[tuple[str, str, str]]:
@@ -243,7 +258,8 @@ def test_what_was_dropped_and_is_wanted_again_is_no_difference_when_a_backup_bri
     assert all(what != "was taken back, and is there again" for *_, what in differences(synced))
 
 
-def test_an_edge_that_one_of_two_names_has_still_stays() -> None:
+@pytest.mark.parametrize("namespace", ["db", "other"])
+def test_an_edge_that_one_of_two_names_has_still_stays(namespace: str) -> None:
     names = (Mapping("db", "warehouse", "d", "s"), Mapping("other", "warehouse", "d", "s"), Mapping("jobs", "runs"))
     with Synced(Rules(Layout(names))) as synced:
         synced.compare_seconds = HOUR
@@ -252,7 +268,7 @@ def test_an_edge_that_one_of_two_names_has_still_stays() -> None:
         twice["outputs"][0]["namespace"] = "other"
         synced.apply(checked(0), twice).converge()
         backup = Backup(synced.standin)
-        gone = dataset("t", "other", lifecycleStateChange=lifecycle("DROP"))
+        gone = dataset("t", namespace, lifecycleStateChange=lifecycle("DROP"))
         synced.apply(run_event(second=9, run=9, outputs=[gone])).converge()
         synced.compare()
         assert set(synced.edges()) == {(A, T)}
@@ -335,12 +351,29 @@ def test_what_was_removed_is_asked_for_by_the_comparison_alone(synced: Synced) -
 
 def test_what_is_no_test_case_any_more_is_left_as_it_is(synced: Synced) -> None:
     tests = {"test": facet(tests=[{"name": "rows", "status": "pass", "type": "rows"}])}
-    synced.apply(run_event(run_facets=tests, outputs=[dataset("t", schema=schema("k"))])).converge()
+    for second in (0, 3):
+        synced.apply(
+            run_event(second=second, run_facets=tests, outputs=[dataset("t", schema=schema("k"))])
+        ).converge()
     synced.apply(run_event(second=5, run=2, outputs=[dataset("u", schema=schema("k"))])).converge()
-    assert {item.kind for item in synced.items_by(Outcome.UNWANTED)} >= {"check"}
-    synced.standin.store.checks.cases[ROWS].results.clear()
+    assert {item.kind for item in synced.items_by(Outcome.UNWANTED)} >= {"check", "result"}
+    results = synced.standin.store.checks.cases[f"{T}.rows"].results
+    ((at, row),) = results.items()
+    results.clear()
+    results[at - 3_000] = {**row, "timestamp": at - 3_000}
     assert differences(synced) == []
     drop_case(synced.standin)
+    assert differences(synced) == []
+
+
+def test_what_is_dead_is_not_tried_again_because_it_is_not_there(synced: Synced) -> None:
+    synced.apply(checked(0)).converge()
+    with synced.store.db.transaction():
+        synced.store.db.run(
+            "UPDATE sync_item SET outcome = 'dead' WHERE kind IN ('run', 'check', 'result', 'profile')"
+        )
+    for damage in (drop_status, drop_result, drop_case, drop_profile):
+        damage(synced.standin)
     assert differences(synced) == []
 
 
