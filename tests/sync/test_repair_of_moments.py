@@ -169,6 +169,8 @@ def test_what_somebody_broke_is_told_again_once(synced: Synced, damage: str) -> 
     assert synced.quiet() == {}
 
 
+#: Of what is said of one moment the store takes one, whichever that is: of so many hardly what was said first.
+CORRECTED = [checked(0, rows=rows) for rows in range(10, 30)]
 #: What came in before a backup, and what came in after it.
 RESTORED: dict[str, tuple[list[Json], list[Json]]] = {
     "more runs": ([checked(0)], [checked(5, 2), checked(9, 3)]),
@@ -181,7 +183,7 @@ RESTORED: dict[str, tuple[list[Json], list[Json]]] = {
         [checked(2, kind="START"), checked(9, 2)],
     ),
     "a result that was corrected": ([checked(0)], [checked(5)]),
-    "figures that were corrected": ([checked(0)], [checked(0, rows=7)]),
+    "figures that were corrected": ([checked(0)], CORRECTED),
     "another table": ([checked(0)], [checked(5, 2, name="u")]),
     "a table that was dropped": ([checked(0), checked(1, 2, name="u")], [dropped(9)]),
     "a table that was dropped and written again": ([checked(0)], [dropped(9), checked(20, 3)]),
@@ -225,7 +227,7 @@ def test_after_a_backup_of_a_table_that_was_made_anew_since_all_is_told_once(syn
     synced.compare()
     assert picture(synced.standin) == before
     assert synced.quiet() == {}
-    synced.apply(checked(0, rows=7)).converge()  # corrected figures are figures of their own
+    synced.apply(*CORRECTED).converge()  # corrected figures are figures of their own
     times = [at for at, _ in picture(synced.standin)["profiles"][T]]
     assert len(set(times)) == len(times) == 3
 
@@ -236,7 +238,7 @@ def test_a_result_that_a_store_forgot_is_not_told_twice(synced: Synced) -> None:
     db = synced.store.db
     with db.transaction():
         db.run("DELETE FROM sync_item WHERE kind = 'result'")
-        mark_everything(db, "default", "openmetadata", synced.clock())
+    mark_everything(db, "default", "openmetadata", synced.clock())
     synced.converge()
     assert picture(synced.standin)["results"] == before
 
