@@ -7,7 +7,7 @@ import pytest
 from bridge.sync.item import Outcome
 from bridge.sync.openmetadata.rules import Rules
 from mappers.openmetadata.places import Layout
-from tests.factories import dataset, dataset_event, facet, run_event, schema
+from tests.factories import dataset, dataset_event, facet, job_event, run_event, schema, symlinks
 from tests.standins.openmetadata import Fault, error, reset
 from tests.sync.person import Person
 from tests.sync.synced import LAYOUT, Synced
@@ -214,3 +214,17 @@ def test_two_names_of_one_table_keep_both_results_when_it_is_made_anew() -> None
             )
             synced.compare()
             assert len(results(synced, "warehouse.d.s.b.rows")) == 2
+
+
+def test_results_wait_with_a_table_that_has_become_one_that_waits() -> None:
+    with Synced() as synced:
+        said = facet(assertions=[{"assertion": "rows", "success": True}])
+        synced.apply(job_event(0, job="declared", outputs=[dataset("t", dataQualityAssertions=said)])).converge()
+        assert results(synced) == ["Success"]
+        started = run_event("START", 1, run=5, inputs=[dataset("n")])
+        synced.apply(started, dataset_event(2, dataset("t", symlinks=symlinks("n")))).converge()
+        synced.apply(job_event(9, job="declared", outputs=[dataset("t", dataQualityAssertions=said)])).converge()
+        assert synced.entities("table") == {}
+        assert synced.items_by(Outcome.DEAD) == []
+        synced.apply(run_event("COMPLETE", 12, run=5, inputs=[dataset("n")])).converge()
+        assert results(synced, "warehouse.d.s.n.rows") == ["Success", "Success"]
