@@ -18,6 +18,7 @@ ORDER BY into_key, from_key LIMIT ?5
 _READERS = "SELECT DISTINCT into_key FROM sync_edge WHERE org_id = ?1 AND target = ?2 AND {column} {{among}}"
 _OUT_OF, _OF_JOBS = _READERS.format(column="from_key"), _READERS.format(column="job_key")
 _AT = "SELECT 1 FROM sync_edge WHERE org_id = ?1 AND target = ?2 AND (into_id = ?3 OR from_id = ?3) LIMIT 1"
+_BETWEEN = "SELECT 1 FROM sync_edge WHERE org_id = ?1 AND target = ?2 AND from_id = ?3 AND into_id = ?4 LIMIT 1"
 _PUT = Insert(
     "sync_edge",
     {
@@ -50,6 +51,8 @@ class EdgeState(NamedTuple):
     tried: Sequence[dict[str, Any]] = ()
     #: A hash of all that it said when it was last seen; None while it is being written.
     seen: str | None = None
+    #: Such hashes of what it said before, as long as nobody else wrote it: a backup may bring that back.
+    before: Sequence[str] = ()
 
     def is_between(self, source: Remote, into: Remote) -> bool:
         """Tell whether it was written between these entities."""
@@ -91,6 +94,10 @@ class EdgeStates:
         """Tell whether any edge begins or ends at an entity."""
         return bool(self._db.rows(_AT, *self._bound, remote_id))
 
+    def is_between(self, source_id: str, into_id: str) -> bool:
+        """Tell whether an edge leads from one entity to another."""
+        return bool(self._db.rows(_BETWEEN, *self._bound, source_id, into_id))
+
     def doubt(self, states: Sequence[EdgeState]) -> None:
         """Remember that edges may be as they were written here, though others wrote them since. As above."""
         known = self.into({state.into_key for state in states})
@@ -119,6 +126,6 @@ def _state(row: tuple[Any, ...]) -> EdgeState:
 
 
 def _row(state: EdgeState) -> tuple[Any, ...]:
-    said = msgspec.json.encode([state.said, state.tried, state.seen]).decode()
+    said = msgspec.json.encode([state.said, state.tried, state.seen, state.before]).decode()
     ends = (state.into.type, state.into.id, state.source.type, state.source.id)
     return (state.into_key, state.from_key, *ends, state.job, state.fingerprint, state.ours, said)

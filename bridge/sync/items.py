@@ -150,7 +150,7 @@ class Items:
         self._db.insert(
             _MARK_REMOTE,
             [
-                (self._org, self._target, REMOVAL, digest(remote.id.encode()), 1, now, now, *remote, True)
+                (self._org, self._target, REMOVAL, _removal_key(remote.id), 1, now, now, *remote, True)
                 for remote in sorted(set(remotes))
             ],
         )
@@ -182,6 +182,10 @@ class Items:
     def of_remote(self, remote_id: str) -> list[Item]:
         """Give the items that are one thing in the target."""
         return [_item(row) for row in self._db.rows(_OF_REMOTE, self._org, self._target, remote_id)]
+
+    def removal(self, remote_id: str) -> Item | None:
+        """Give the item that is to remove an entity, or did."""
+        return next(iter(self.of(REMOVAL, [_removal_key(remote_id)]).values()), None)
 
     def any_told_of(self, remote_id: str) -> bool:
         """Tell whether a run is told as a status of this pipeline: ids of statuses begin with that of theirs."""
@@ -276,6 +280,10 @@ class Items:
         said = (one.outcome, reason, self._clock(), one.fingerprint)
         values = (one.item.marked, *said, *remote, one.ours, _encoded(one.detail))
         return bool(self._db.rows(_SETTLE, *bound, *values))
+
+
+def _removal_key(remote_id: str) -> bytes:
+    return digest(remote_id.encode())
 
 
 def _encoded(detail: Mapping[str, Any]) -> str | None:

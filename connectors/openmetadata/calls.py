@@ -82,9 +82,10 @@ class Calls:
         answer = self.ask(kind, "GET", path, asked=asked, absent=True)
         return None if answer.status == _NOT_FOUND else decoded(answer, self.url)
 
-    def remove(self, kind: str, path: str, asked: Mapping[str, str]) -> bool:
-        """Delete what may be there; False when it was not."""
-        return self.ask(kind, "DELETE", path, asked=asked, absent=True).status != _NOT_FOUND
+    def remove(self, kind: str, path: str, asked: Mapping[str, str] | None = None) -> Entity | None:
+        """Delete what may be there; gives what the server says of it then, None when it was not there."""
+        answer = self.ask(kind, "DELETE", path, asked=asked, absent=True)
+        return None if answer.status == _NOT_FOUND else decoded(answer, self.url)
 
     def ask(
         self,

@@ -189,13 +189,11 @@ class OpenMetadata:
 
     def events(self, since: int, types: Sequence[str]) -> Iterator[list[Entity]]:
         """Read what was changed of entities of some types since a time in milliseconds, page by page."""
-        asked = dict.fromkeys(("entityUpdated", "entityRestored"), ",".join(types))
+        kinds = dict.fromkeys(("entityUpdated", "entityRestored"), ",".join(types))
+        asked = {**kinds, "timestamp": str(since), "limit": str(_PAGE)}
         after: str | None = None
         while True:
-            more = {"after": after} if after else {}
-            page = self._calls.read(
-                "events", "/events", {**asked, "timestamp": str(since), "limit": str(_PAGE), **more}
-            )
+            page = self._calls.read("events", "/events", {**asked, "after": after} if after else asked)
             yield page.get("data") or []
             after = (page.get("paging") or {}).get("after")
             if not after:
@@ -205,9 +203,10 @@ class OpenMetadata:
         """Let entities of a type have a custom property."""
         self._calls.ask("define", "PUT", f"/metadata/types/{type_id}", body=body)
 
-    def delete(self, collection: str, entity_id: str, *, recursive: bool = False) -> bool:
-        """Delete an entity so that it can be restored; False when it was not there."""
-        return self._calls.remove("delete", f"/{collection}/{entity_id}", {"recursive": str(recursive).lower()})
+    def delete(self, collection: str, entity_id: str, *, recursive: bool = False) -> Entity | None:
+        """Delete an entity so that it can be restored; gives it as it is then, None when it was not there."""
+        asked = {"recursive": str(recursive).lower()}
+        return self._calls.remove("delete", f"/{collection}/{entity_id}", asked)
 
     def put_edge(self, source: tuple[str, str], target: tuple[str, str], details: Entity) -> None:
         """Write the edge between two entities, each given by type and id; it replaces whatever edge there was."""
@@ -224,7 +223,7 @@ class OpenMetadata:
 
     def delete_edge(self, source: tuple[str, str], target: tuple[str, str]) -> bool:
         """Delete an edge; False when there was none."""
-        return self._calls.remove("delete edge", f"/lineage/{'/'.join(source)}/{'/'.join(target)}", {})
+        return self._calls.remove("delete edge", f"/lineage/{'/'.join(source)}/{'/'.join(target)}") is not None
 
     def put_statuses(self, pipeline: str, statuses: Sequence[Entity]) -> None:
         """Write statuses of a pipeline, as much of them as the server keeps; one that is wrong refuses them all.
@@ -255,7 +254,16 @@ class OpenMetadata:
 
     def delete_result(self, case: str, timestamp: int) -> bool:
         """Delete what was told of a check at a time; False when there was nothing."""
-        return self._calls.remove("delete result", f"{_RESULTS}/{quote(case, safe='')}/{timestamp}", {})
+        return self._calls.remove("delete result", f"{_RESULTS}/{quote(case, safe='')}/{timestamp}") is not None
+
+    def results(self, case: str, start: int, end: int) -> list[Entity] | None:
+        """Read how a check ended at all times from one to another, in milliseconds; None when it is not there."""
+        return self._between("get results", f"{_RESULTS}/{quote(case, safe='')}", start, end)
+
+    def cases(self, table: str) -> list[Entity]:
+        """Read the test cases of a table and of its columns."""
+        asked = {"entityLink": f"<#E::table::{table}>", "includeAllTests": "true"}
+        return [one for page in self.pages("dataQuality/testCases", **asked) for one in page]
 
     def put_profile(self, table_id: str, body: Entity) -> None:
         """Write figures of a table at a time; what was written of that time before is not replaced."""
@@ -264,16 +272,23 @@ class OpenMetadata:
         path = f"/tables/{table_id}/tableProfile"
         self._calls.ask("put profile", "PUT", path, body=body, again=False)
 
-    def profiles(self, table: str, timestamp: int) -> list[Entity]:
-        """Read the figures of a table that were written of a time."""
-        asked = {"startTs": str(timestamp), "endTs": str(timestamp)}
-        path = f"/tables/{quote(table, safe='')}/tableProfile"
-        return list(self._calls.read("get profile", path, asked).get("data") or ())
+    def profiles(self, table: str, start: int, end: int) -> list[Entity] | None:
+        """Read the figures of a table of all times from one to another; None when it is not there."""
+        return self._between("get profile", f"/tables/{quote(table, safe='')}/tableProfile", start, end)
+
+    def statuses(self, pipeline: str, start: int, end: int) -> list[Entity] | None:
+        """Read the statuses of a pipeline of all times from one to another; None when it is not there."""
+        return self._between("get statuses", f"/pipelines/{quote(pipeline, safe='')}/status", start, end)
 
     def delete_status(self, pipeline: str, timestamp: int) -> bool:
         """Delete the status of a pipeline at a time; False when there was none."""
         path = f"/pipelines/{quote(pipeline, safe='')}/status/{timestamp}"
-        return self._calls.remove("delete status", path, {})
+        return self._calls.remove("delete status", path) is not None
+
+    def _between(self, kind: str, path: str, start: int, end: int) -> list[Entity] | None:
+        """Read what lies between two times, both of them included: the server gives all of it at once."""
+        found = self._calls.find(kind, path, {"startTs": str(start), "endTs": str(end)})
+        return None if found is None else list(found.get("data") or ())
 
 
 def _reference(kind: str, entity_id: str) -> Entity:

@@ -222,7 +222,10 @@ def test_what_somebody_broke_is_told_and_left_alone(shell: Shell) -> None:
     assert shell("verify openmetadata").stderr.startswith("nothing was ever sent")
     shell("sync --once")
     done = shell("verify openmetadata")
-    assert (done.exit_code, done.stdout) == (0, "4 looked at, 0 differ; calls: get 3, get edge 1, version 1\n")
+    assert (done.exit_code, done.stdout) == (
+        0,
+        "5 looked at, 0 differ; calls: get 3, get edge 1, get statuses 1, version 1\n",
+    )
     shell.standin.store.edges.clear()
     (table,) = (entity for entity in shell.standin.store.by_id.values() if entity.fqn == "warehouse.d.s.t")
     table.data["columns"] = []
@@ -232,12 +235,12 @@ def test_what_somebody_broke_is_told_and_left_alone(shell: Shell) -> None:
         [
             "dataset  warehouse.d.s.t  says otherwise: columns",
             "lineage  warehouse.d.s.a -> warehouse.d.s.t  is not as it was left",
-            "4 looked at, 2 differ; calls: get 3, get edge 1, version 1",
+            "5 looked at, 2 differ; calls: get 3, get edge 1, get statuses 1, version 1",
         ],
     )
     assert shell.standin.state()["edges"] == {}
     told = json.loads(shell("verify openmetadata --output json").stdout)
-    assert (told["looked_at"], len(told["differences"]), told["left"]) == (4, 2, 0)
+    assert (told["looked_at"], len(told["differences"]), told["left"]) == (5, 2, 0)
 
 
 def test_a_job_is_explained_too(shell: Shell) -> None:

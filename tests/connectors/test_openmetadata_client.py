@@ -114,11 +114,14 @@ def test_an_edge_is_written_read_and_deleted(known: Client) -> None:
 
 def test_what_is_deleted_can_be_found_and_restored(known: Client) -> None:
     made = known.put("tables", table("t")).entity
-    assert known.delete("tables", made["id"])
+    deleted = known.delete("tables", made["id"])
+    assert deleted is not None
+    assert deleted["deleted"]
     assert known.get("tables", "svc.d.s.t") is None
     found = known.get("tables", "svc.d.s.t", deleted=True)
     assert found is not None
     assert found["deleted"]
+    assert deleted["updatedAt"] == found["updatedAt"]
     assert not known.delete("tables", "00000000-0000-4000-8000-000000000000")
 
 
@@ -130,6 +133,27 @@ def test_statuses_are_written_together(known: Client) -> None:
     )
     with pytest.raises(TargetRefused):
         known.put_statuses('jobs."a.b"', [{"timestamp": 3, "executionStatus": "Running", "taskStatus": []}])
+
+
+def test_what_was_told_of_moments_is_read_by_its_times(known: Client) -> None:
+    known.put("services/pipelineServices", {"name": "jobs", "serviceType": "CustomPipeline"})
+    known.put("pipelines", {"name": "a.b", "service": "jobs"})
+    rows = [{"timestamp": n, "executionStatus": "Successful", "taskStatus": []} for n in (1, 2, 3)]
+    known.put_statuses('jobs."a.b"', rows)
+    made = known.put("tables", table("t")).entity
+    definition = {"name": "d", "description": "d", "entityType": "TABLE", "testPlatforms": ["Other"]}
+    known.put("dataQuality/testDefinitions", definition)
+    case = {"name": "c", "testDefinition": "d", "entityLink": "<#E::table::svc.d.s.t>"}
+    known.put("dataQuality/testCases", case)
+    for n in (1, 2, 3):
+        known.post_result("svc.d.s.t.c", {"timestamp": n, "testCaseStatus": "Success", "testResultValue": []})
+        known.put_profile(made["id"], {"tableProfile": {"timestamp": n, "rowCount": n}})
+    found = known.statuses('jobs."a.b"', 2, 3), known.results("svc.d.s.t.c", 2, 3), known.profiles("svc.d.s.t", 2, 3)
+    assert [sorted(row["timestamp"] for row in rows or ()) for rows in found] == [[2, 3]] * 3
+    assert [one["fullyQualifiedName"] for one in known.cases("svc.d.s.t")] == ["svc.d.s.t.c"]
+    assert (known.statuses("jobs.x", 0, 9), known.results("x", 0, 9), known.profiles("svc.d.s.x", 0, 9)) == (
+        None,
+    ) * 3
 
 
 @pytest.mark.parametrize(

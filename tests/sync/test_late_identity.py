@@ -215,3 +215,16 @@ def test_a_table_with_tests_that_is_another_name_of_one_is_removed_with_them() -
         assert set(synced.entities("table")) == {"warehouse.d.s.b"}
         assert len(synced.standin.state()["results"]["warehouse.d.s.b.rows"]) == 1
         assert synced.quiet() == {}
+
+
+@pytest.mark.parametrize("late", "abcdef")
+def test_what_leads_out_of_one_that_waited_leads_out_of_the_other(late: str) -> None:
+    """Nothing stood for it before, so nothing moves; what waited for it is looked at all the same."""
+    with Synced() as synced:
+        reads = run_event("FAIL", 5, run=2, job="read", inputs=[dataset(late)])
+        synced.apply(run_event(run=3, job="read"), reads, run_event(run=4, job="fill", outputs=[dataset("new")]))
+        synced.converge()
+        assert set(synced.edges()) == {("runs.fill", f"{W}new")}
+        synced.apply(make.dataset_event(9, dataset(late, symlinks=symlinks("new")))).converge()
+        assert (f"{W}new", "runs.read") in synced.edges()
+        assert_as_modelled(synced)

@@ -7,7 +7,7 @@ import pytest
 from bridge.sync.item import Outcome
 from bridge.sync.openmetadata.rules import Rules
 from mappers.openmetadata.places import Layout
-from tests.factories import dataset, dataset_event, facet, run_event, schema, symlinks
+from tests.factories import dataset, dataset_event, facet, job_event, run_event, schema, symlinks
 from tests.standins.openmetadata import Fault, error, reset
 from tests.sync.person import Person
 from tests.sync.synced import LAYOUT, Synced
@@ -238,3 +238,17 @@ def test_figures_of_datasets_that_become_one_are_told_of_it() -> None:
         synced.apply(dataset_event(9, dataset("other", symlinks=symlinks("t")))).converge()
         assert len(profiles(synced)) == 2
         assert len(results(synced)) == 2
+
+
+def test_results_wait_with_a_table_that_has_become_one_that_waits() -> None:
+    with Synced() as synced:
+        said = facet(assertions=[{"assertion": "rows", "success": True}])
+        synced.apply(job_event(0, job="declared", outputs=[dataset("t", dataQualityAssertions=said)])).converge()
+        assert results(synced) == ["Success"]
+        started = run_event("START", 1, run=5, inputs=[dataset("n")])
+        synced.apply(started, dataset_event(2, dataset("t", symlinks=symlinks("n")))).converge()
+        synced.apply(job_event(9, job="declared", outputs=[dataset("t", dataQualityAssertions=said)])).converge()
+        assert synced.entities("table") == {}
+        assert synced.items_by(Outcome.DEAD) == []
+        synced.apply(run_event("COMPLETE", 12, run=5, inputs=[dataset("n")])).converge()
+        assert results(synced, "warehouse.d.s.n.rows") == ["Success", "Success"]

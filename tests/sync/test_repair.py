@@ -1,6 +1,5 @@
 """A comparison of everything, once a period, puts right what somebody broke, and leaves alone what is right."""
 
-import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ from tests.factories import columns, dataset, done, facet, field, run_event, sch
 from tests.factories import parent as above
 from tests.standins.openmetadata import error
 from tests.sync import model
+from tests.sync.backup import Backup
 from tests.sync.person import Person
 from tests.sync.synced import Synced
 
@@ -101,11 +101,9 @@ def test_what_is_right_is_looked_at_and_left_alone(synced: Synced) -> None:
 
 
 def test_a_server_that_was_restored_from_a_backup_is_brought_up_to_date(synced: Synced) -> None:
-    held = vars(synced.standin.store)
-    kinds = {id(entity.kind): entity.kind for entity in held["by_id"].values()}
-    backup = copy.deepcopy({name: value for name, value in held.items() if name != "lock"}, kinds)
+    backup = Backup(synced.standin)
     synced.apply(copied(9, "k", "w"), run_event(run=7, job="new", outputs=[dataset("n")])).converge()
-    held.update(backup)
+    backup.restore()
     assert not as_modelled(synced)
     synced.compare()
     assert as_modelled(synced)

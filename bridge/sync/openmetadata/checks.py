@@ -64,7 +64,8 @@ class Checks:
             return item.linked(Outcome.UNWANTED, "a test of a job, which does not write one dataset only")
         remote = ends.remote(stored.dataset)
         if remote is None:
-            return item.linked(Outcome.WAITING, "its dataset is not there")
+            # no result is told of a case whose table is gone
+            return item.linked(Outcome.WAITING, "its dataset is not there", remote=None, fingerprint=None)
         if remote.type != "table":
             return item.linked(
                 Outcome.UNWANTED, f"OpenMetadata takes tests of tables only, and this is a {remote.type}"
@@ -87,6 +88,11 @@ class Checks:
             raise self._at.failed(error) from error
         remote = Remote("testCase", str(made["id"]), str(made["fullyQualifiedName"]))
         return Settled(wanted.item, Outcome.PUSHED, None, wanted.mark, remote, ours=True)
+
+    def forget(self) -> None:
+        """Make every definition known anew."""
+        with self._defining:
+            self._defined.clear()
 
     def _define(self, definition: Entity) -> None:
         """Make the definition of a check known, once."""

@@ -1,15 +1,18 @@
 """Compares all that a server has of us with what it was left with: a page of entities or some edges at a time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from itertools import groupby
 
 from bridge.sync.edge_states import EdgeState, EdgeStates
 from bridge.sync.item import Item
 from bridge.sync.openmetadata.datasets import want_datasets
-from bridge.sync.openmetadata.directory import TYPES, WITHIN, Directory, column_paths, place_of
+from bridge.sync.openmetadata.directory import COLLECTIONS, WITHIN, Directory, column_paths, place_of
 from bridge.sync.openmetadata.edges import is_as_seen
 from bridge.sync.openmetadata.jobs import want_jobs
+from bridge.sync.openmetadata.revenants import Revenants
+from bridge.sync.openmetadata.told_checks import ToldChecks
+from bridge.sync.openmetadata.told_moments import Moments, ToldMoments
 from bridge.sync.openmetadata.update import known_body
 from bridge.sync.openmetadata.wanted import Wanted
 from bridge.sync.openmetadata.workbench import Workbench
@@ -18,7 +21,6 @@ from connectors.openmetadata.calls import Entity
 from mappers.openmetadata.carried import ASKED
 from mappers.openmetadata.difference import difference
 
-_COLLECTIONS = {type_: collection for collection, type_ in TYPES.items()}
 #: How many edges are compared at a time.
 _EDGES = 200
 
@@ -26,21 +28,49 @@ _EDGES = 200
 class Comparison:
     """Says what is not as it was left; calls run in the threads of a pool. Not for several threads at once."""
 
-    def __init__(self, at: Workbench, directory: Directory, states: EdgeStates, pool: Executor) -> None:
+    def __init__(
+        self,
+        at: Workbench,
+        target: str,
+        directory: Directory,
+        states: EdgeStates,
+        said: Mapping[str, Callable[[Sequence[Item]], dict[bytes, Entity]]],
+        pool: Executor,
+    ) -> None:
         self._at = at
         self._directory = directory
         self._states = states
+        self._said = said
         self._pool = pool
+        self._checks = ToldChecks(at, pool)
+        self._moments = ToldMoments(at, target, pool)
+        self._revenants = Revenants(at, target, directory, states, pool)
 
     def slices(self) -> Iterator[Compared]:
-        """Compare everything, bit by bit."""
+        """Compare everything, bit by bit, those things first that others need: they may be put right meanwhile."""
+        yield from self._linked()
+        client, rules = self._at.client, self._at.rules
+        runs = Moments("run", client.statuses, self._said["run"])
+        yield from self._moments.slices(runs)
+        yield from self._moments.taken_back(runs)
+        if rules.publish_quality_results:
+            yield from self._checks.slices()
+            results = Moments("result", client.results, self._said["result"])
+            yield from self._moments.slices(results)
+            yield from self._moments.taken_back(results)
+        if rules.publish_profiling_metrics:
+            yield from self._moments.slices(Moments("profile", client.profiles, self._said["profile"]))
+        yield from self._revenants.slices()
+
+    def _linked(self) -> Iterator[Compared]:
+        """Compare entities, and the edges between them."""
         for kind in ("dataset", "job"):
             linked = self._at.items.linked(kind)
             for (type_, place), within in groupby(
                 linked, lambda one: (one[0].type, _place(one[0].type, one[0].name))
             ):
                 keys = {remote.name: key for remote, key in within}
-                yield from self._entities(kind, _COLLECTIONS[type_], place, keys)
+                yield from self._entities(kind, COLLECTIONS[type_], place, keys)
         if self._at.rules.track_lineage:
             yield from self._edges()
 
@@ -98,7 +128,7 @@ class Comparison:
 
 
 def _place(type_: str, name: str) -> str:
-    return place_of(_COLLECTIONS[type_], name)
+    return place_of(COLLECTIONS[type_], name)
 
 
 def _edge(state: EdgeState, names: dict[bytes, str]) -> Difference:

@@ -33,6 +33,7 @@ TYPES = {
     "pipelines": "pipeline",
     "apiEndpoints": "apiEndpoint",
 }
+#: The collection of an entity, by its type.
 COLLECTIONS = {type_: collection for collection, type_ in TYPES.items()}
 
 

@@ -5,19 +5,17 @@ from typing import Any, NamedTuple
 
 from bridge.sync.edge_states import EdgeState
 from bridge.sync.item import Remote
-from bridge.sync.openmetadata.wanted import fingerprint
+from bridge.sync.openmetadata.revenants import RemovedEdge
+from bridge.sync.openmetadata.words_of_edges import SAID, changed_at, comparable, seen
 from connectors.openmetadata.calls import Entity
 from connectors.openmetadata.client import OpenMetadata
 from mappers.openmetadata.edges import united
 
 _SOURCE = "OpenLineage"
-#: What is compared of an edge; times and names of who wrote it are the server's.
-_SAID = ("columnsLineage", "sqlQuery", "description", "pipeline", "source")
 
 
 #: How many things that we may have said are remembered.
 _MOST_TRIED = 10
-_ENTRY = ("fromColumns", "toColumn", "function")
 
 
 class WantedEdge(NamedTuple):
@@ -35,10 +33,11 @@ class WantedEdge(NamedTuple):
     def begun(self, known: EdgeState | None) -> EdgeState:
         """Give what is written down before the server is told."""
         before = known if known and known.is_between(self.source, self.into) else None
+        once = _once_said(known)
         if before is None:
-            return self.state(b"", ours=True, said=self.said)
+            return self.state(b"", ours=True, said=self.said)._replace(before=once)
         tried = [one for one in before.tried if one != self.said][-_MOST_TRIED:]
-        return self.state(b"", before.ours, before.said, [*tried, self.said])
+        return self.state(b"", before.ours, before.said, [*tried, self.said])._replace(before=once)
 
     def state(self, mark: bytes, ours: bool, said: Entity, tried: Sequence[Entity] = ()) -> EdgeState:
         """Give what is remembered of it."""
@@ -72,64 +71,63 @@ def details(columns: list[Entity], sql: str | None, description: str | None, pip
 
 def write_edge(client: OpenMetadata, wanted: WantedEdge, known: EdgeState | None) -> WrittenEdge:
     """Make an edge what it shall be; of an edge that others wrote, all that they said stays."""
-    there = _comparable(client.get_edge(wanted.source.id, wanted.into.id))
+    there = comparable(client.get_edge(wanted.source.id, wanted.into.id))
     before = known if known and known.is_between(wanted.source, wanted.into) else None
     ours = there is None or (before is not None and before.ours)
     sent = wanted.said
-    if there is not None and not _is_as_left(there, before):
+    if there is not None and seen(there) in _once_said(known):
+        ours = True  # nobody else said anything
+    elif there is not None and not _is_as_left(there, before):
         sent, ours = _with_theirs(wanted.said, there, before.said if before else {}), False
     if there != sent:
         client.put_edge((wanted.source.type, wanted.source.id), (wanted.into.type, wanted.into.id), sent)
         there = _as_kept(client, wanted, sent)
-    state = wanted.state(wanted.fingerprint, ours, wanted.said)._replace(seen=_seen(there))
+    now = seen(there)
+    once = [one for one in _once_said(known) if one != now] if ours else []
+    state = wanted.state(wanted.fingerprint, ours, wanted.said)._replace(seen=now, before=once)
     return WrittenEdge(state, (*wanted.notes, *_dropped(sent, there)))
+
+
+def _once_said(known: EdgeState | None) -> list[str]:
+    """Give hashes of what an edge said while it was ours alone, whatever entities it was between."""
+    if known is None or not known.ours:
+        return []
+    return [*known.before, *([known.seen] if known.seen else [])][-_MOST_TRIED:]
 
 
 def is_as_seen(client: OpenMetadata, state: EdgeState) -> bool:
     """Tell whether an edge is as it was left; one that is being written is not asked for."""
     if state.seen is None:
         return True
-    there = _comparable(client.get_edge(state.source.id, state.into.id))
-    return there is not None and _seen(there) == state.seen
-
-
-def _seen(there: Entity) -> str:
-    return fingerprint(there).hex()
+    there = comparable(client.get_edge(state.source.id, state.into.id))
+    return there is not None and seen(there) == state.seen
 
 
 def _as_kept(client: OpenMetadata, wanted: WantedEdge, sent: Entity) -> Entity:
     """Read an edge back: of its columns the server drops, without a word, those that it does not know."""
     if not sent.get("columnsLineage"):
         return sent
-    return _comparable(client.get_edge(wanted.source.id, wanted.into.id)) or {}
+    return comparable(client.get_edge(wanted.source.id, wanted.into.id)) or {}
 
 
-def remove_edge(client: OpenMetadata, state: EdgeState) -> None:
-    """Take back what we said of an edge: all of it where nobody else said anything, else our columns."""
-    there = _comparable(client.get_edge(state.source.id, state.into.id))
+def remove_edge(client: OpenMetadata, state: EdgeState) -> RemovedEdge | None:
+    """Take back what we said of an edge: all of it where nobody else said anything, else our columns.
+
+    Gives an edge that was ours alone and is gone.
+    """
+    found = client.get_edge(state.source.id, state.into.id)
+    there = comparable(found)
+    gone = RemovedEdge(state.source, state.into, changed_at(found), _once_said(state))
     if there is None:
-        return
+        return gone if gone.once else None
     ends = (state.source.type, state.source.id), (state.into.type, state.into.id)
-    if state.ours and _is_as_left(there, state):
+    if state.ours and (_is_as_left(there, state) or seen(there) in state.before):
         client.delete_edge(*ends)
-        return
+        return gone
     left = _without(there, state.said)
     if left != there:
         client.put_edge(*ends, left)
-
-
-def _comparable(edge: Entity | None) -> Entity | None:
-    """Give what is compared of an edge as the server has it."""
-    if edge is None:
-        return None
-    said = edge.get("lineageDetails") or edge
-    kept = {key: said[key] for key in _SAID if said.get(key)}
-    if "pipeline" in kept:
-        kept["pipeline"] = {key: kept["pipeline"][key] for key in ("id", "type") if key in kept["pipeline"]}
-    if "columnsLineage" in kept:
-        entries = [{key: entry[key] for key in _ENTRY if entry.get(key)} for entry in kept["columnsLineage"]]
-        kept["columnsLineage"] = sorted(entries, key=lambda entry: str(entry["toColumn"]))
-    return kept
+    return None
 
 
 def _is_as_left(there: Entity, state: EdgeState | None) -> bool:
@@ -146,7 +144,7 @@ def _is_said(there: Entity, before: dict[str, Any]) -> bool:
         for entry in theirs
     )
     # the server forgets the SQL when a column goes that the edge names
-    return within and all(there.get(key) in (before.get(key), None) for key in _SAID if key != "columnsLineage")
+    return within and all(there.get(key) in (before.get(key), None) for key in SAID if key != "columnsLineage")
 
 
 def _with_theirs(mine: Entity, theirs: Entity, before: dict[str, Any]) -> Entity:

@@ -1,6 +1,6 @@
 """Brings lineage to OpenMetadata: one target after the other in one thread each, its edges one by one."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from bridge.store.database import Database
@@ -10,12 +10,15 @@ from bridge.sync.item import NOT_WANTED, Failed, Item, Outcome, Settled
 from bridge.sync.lineage import StoredEdge, read_consumption, read_lineage
 from bridge.sync.openmetadata.edges import WantedEdge, details, remove_edge, write_edge
 from bridge.sync.openmetadata.ends import Ends
+from bridge.sync.openmetadata.revenants import RemovedEdge, edges_kept
 from bridge.sync.openmetadata.wanted import fingerprint
 from bridge.sync.openmetadata.workbench import Workbench
 from bridge.sync.target import Owed, Pushed, Step
 from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
 from mappers.openmetadata import edges as mapped
 
+#: The fingerprint of all that was looked at: where it is missing the server may have what was removed.
+_LOOKED_AT = fingerprint("looked at")
 _MOST_NOTES = 20
 #: How many targets of edges are counted at a time.
 _AT_ONCE = 200
@@ -31,12 +34,15 @@ class _Work(NamedTuple):
     notes: list[str]
     #: What it leads from that is not in the target, or what it leads into is not: by keys, with names.
     missing: dict[bytes, str]
+    #: What was removed long ago and may be there again.
+    again: list[RemovedEdge]
 
     @property
     def into(self) -> bytes:
         """Name the target by its entity: two datasets that are one entity are worked on one after the other."""
-        remote = self.put[0][0].into.id if self.put else self.gone[0].into.id if self.gone else ""
-        return remote.encode() or self.item.key
+        ends = [wanted.into for wanted, _ in self.put]
+        ends += [state.into for state in self.gone] + [one.into for one in self.again]
+        return ends[0].id.encode() if ends else self.item.key
 
 
 class _Done(NamedTuple):
@@ -144,7 +150,7 @@ class Lineages:
     def _work(
         self, item: Item, stored: list[StoredEdge], ends: Ends, known: dict[bytes, EdgeState], names: "_Names"
     ) -> _Work:
-        work = _Work(item, [], [], [], {})
+        work = _Work(item, [], [], [], {}, [])
         wanted: dict[bytes, WantedEdge] = {}
         for edge in stored:
             source = edge.source or edge.job
@@ -162,6 +168,8 @@ class Lineages:
                 work.gone.append(state)
             work.notes.extend(one.notes)
         work.gone.extend(state for source, state in sorted(known.items()) if source not in wanted)
+        if item.fingerprint is None:
+            work.again.extend(_removed_before(item, wanted.values()))
         return work
 
     def _wanted(self, into_key: bytes, from_key: bytes, edge: StoredEdge, ends: Ends, names: "_Names") -> WantedEdge:
@@ -184,10 +192,11 @@ class Lineages:
 
     def _write(self, work: _Work) -> _Done:
         """Write the edges into one target, as far as it goes."""
-        if self._at.workers.away is not None and (work.put or work.gone):
+        if self._at.workers.away is not None and (work.put or work.gone or work.again):
             return _stopped(work, self._at.workers.away, [], [])
         written: list[EdgeState] = []
         removed: list[EdgeState] = []
+        deleted = _removed_before(work.item, [wanted for wanted, _ in work.put])
         notes = list(work.notes)
         try:
             for wanted, known in work.put:
@@ -195,11 +204,13 @@ class Lineages:
                 written.append(done.state)
                 notes += [note for note in done.notes if note not in notes]
             for state in work.gone:
-                remove_edge(self._at.client, state)
+                deleted += filter(None, [remove_edge(self._at.client, state)])
                 removed.append(state)
+            for one in work.again:
+                one.remove(self._at.client)
         except LineageBridgeError as error:
             return _stopped(work, self._at.workers.failed(error), written, removed)
-        return _Done(_settled(work, notes), written, removed, [])
+        return _Done(_settled(work, notes, deleted), written, removed, [])
 
 
 def _not_asked(group: Sequence[_Work], error: LineageBridgeError) -> list[_Done]:
@@ -219,17 +230,23 @@ def _stopped(work: _Work, error: LineageBridgeError, written: list[EdgeState], r
     return _Done(Failed(work.item, TargetBusy(str(error), _NOT_FOUND), request), written, removed, doubtful)
 
 
-def _settled(work: _Work, notes: list[str]) -> Settled:
+def _removed_before(item: Item, wanted: Iterable[WantedEdge]) -> list[RemovedEdge]:
+    """Give the edges that were removed, but for those that are wanted by now."""
+    pairs = {(one.source.id, one.into.id) for one in wanted}
+    return [one for one in RemovedEdge.of(item) if one.pair not in pairs]
+
+
+def _settled(work: _Work, notes: list[str], deleted: Sequence[RemovedEdge]) -> Settled:
     waiting = [f"waits for the other end: {name}" for name in work.missing.values()]
     told = "; ".join([*waiting, *notes][:_MOST_NOTES]) or None
-    if work.put or work.gone:
+    if work.put or work.gone or work.again:
         outcome = Outcome.PUSHED
     elif work.missing:
         outcome = Outcome.WAITING
     else:
         outcome = Outcome.UNCHANGED
         told = told or (work.item.reason if work.item.outcome in (Outcome.PUSHED, Outcome.UNCHANGED) else None)
-    return Settled(work.item, outcome, told)
+    return Settled(work.item, outcome, told, _LOOKED_AT, detail=edges_kept(deleted))
 
 
 class _Names:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
 from bridge.sync.openmetadata.ends import Ends
 from bridge.sync.openmetadata.wanted import fingerprint
-from bridge.sync.openmetadata.workbench import Workbench, missing
+from bridge.sync.openmetadata.workbench import Workbench, is_said, missing
 from bridge.sync.profiles import StoredProfile, read_profiles
 from bridge.sync.target import Pushed
 from connectors.openmetadata.calls import Entity
@@ -63,6 +63,16 @@ class Profiles:
         gone = missing("dataset", done, datasets)
         return Pushed([*(one for one in found if isinstance(one, Settled)), *done], doubtful=gone)
 
+    def said(self, items: Sequence[Item]) -> dict[bytes, Entity]:
+        """Give what was told of tables, of those figures that would be told the same now."""
+        found: dict[bytes, Entity] = {}
+        marks = {item.key: item.fingerprint for item in items}
+        for one in self._wanted([item._replace(fingerprint=None) for item in items if item.remote]):
+            if isinstance(one, _Wanted) and one.mark == marks[one.item.key]:
+                timestamp = int((one.item.remote or one.table).id.rpartition("/")[2])
+                found[one.item.key] = _of_table(one._replace(timestamp=timestamp).body["tableProfile"])
+        return found
+
     def _wanted(self, items: Sequence[Item]) -> list[_Wanted | Settled]:
         stored = read_profiles(self._at.db, self._at.org, [item.key for item in items])
         ends = Ends(self._at.db, self._at.org, self._at.items, {one.dataset for one in stored.values()}, ())
@@ -102,7 +112,7 @@ class Profiles:
             return int(item.remote.id.rpartition("/")[2]), True
         while not self._is_free(f"{table.id}/{at}", taken):
             at += 1
-        return at, False
+        return at, item.remote is not None  # of a table that was made anew, or restored with what it was told
 
     def _is_free(self, id_: str, taken: set[str]) -> bool:
         """Tell whether no profile was told of this time."""
@@ -112,8 +122,8 @@ class Profiles:
         """Tell figures, at the first time of which nothing else was told; what is there already is not told again."""
         try:
             if wanted.perhaps_told:
-                while there := self._at.client.profiles(wanted.table.name, wanted.timestamp):
-                    if any(_is_told(wanted.body["tableProfile"], one) for one in there):
+                while there := self._at.client.profiles(wanted.table.name, wanted.timestamp, wanted.timestamp):
+                    if any(is_said(_of_table(wanted.body["tableProfile"]), one) for one in there):
                         return wanted.settled()
                     wanted = wanted._replace(timestamp=wanted.timestamp + 1)
             self._at.client.put_profile(wanted.table.id, wanted.body)
@@ -122,9 +132,9 @@ class Profiles:
         return wanted.settled()
 
 
-def _is_told(said: Entity, there: Entity) -> bool:
-    """Tell whether these figures are there; how many columns the table had then is not ours to say again."""
-    return all(there.get(key) == value for key, value in said.items() if key != "columnCount")
+def _of_table(said: Entity) -> Entity:
+    """Give what is looked for of figures: how many columns the table had then is not ours to say again."""
+    return {key: value for key, value in said.items() if key != "columnCount"}
 
 
 def _failed(wanted: _Wanted, error: LineageBridgeError) -> Settled | Failed:

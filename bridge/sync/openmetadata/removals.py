@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 
 from bridge.sync.edge_states import EdgeStates
-from bridge.sync.item import REMOVAL, Failed, Item, Outcome, Settled
+from bridge.sync.item import REMOVAL, Failed, Item, Outcome, Remote, Settled
 from bridge.sync.items import Items
-from bridge.sync.openmetadata.directory import TYPES
+from bridge.sync.openmetadata.directory import COLLECTIONS
+from bridge.sync.openmetadata.revenants import RemovedEntity
 from bridge.sync.openmetadata.workers import Workers
 from connectors.openmetadata.client import OpenMetadata
 from mappers.errors import TargetBusy
 
 #: How long deletions wait that a person must allow, before it is looked again whether there are fewer.
 _HELD_SECONDS = 600.0
-_COLLECTIONS = {type_: collection for collection, type_ in TYPES.items()}
 
 
 class Removals:
@@ -35,11 +35,12 @@ class Removals:
             return [Failed(item, TargetBusy(f"{said}: {allow}", 0, _HELD_SECONDS)) for item in items]
         alone: list[Item] = []
         for item in items:
+            remote = remote_of(item)
             if not self.is_alone(item):
                 results.append(item.linked(Outcome.UNCHANGED, "it stands for something again"))
-            elif item.remote and self._items.any_told_of(item.remote.id):
+            elif remote and self._items.any_told_of(remote.id):
                 results.append(Failed(item, TargetBusy("its runs are told elsewhere first", 0)))
-            elif item.remote and self._states.any_at(item.remote.id):
+            elif remote and self._states.any_at(remote.id):
                 results.append(Failed(item, TargetBusy("its edges are moved first", 0)))
             else:
                 alone.append(item)
@@ -47,12 +48,23 @@ class Removals:
 
     def is_alone(self, item: Item) -> bool:
         """Tell whether nothing stands for this entity."""
-        return item.remote is not None and not any(
-            other.kind != item.kind for other in self._items.of_remote(item.remote.id)
-        )
+        remote = remote_of(item)
+        return remote is not None and not any(other.kind != item.kind for other in self._items.of_remote(remote.id))
 
     def _delete(self, item: Item) -> Settled | Failed:
-        assert item.remote is not None  # noqa: S101 - looked at before
-        with_tests = item.remote.type == "table"  # nothing else lies in what we make
-        self._client.delete(_COLLECTIONS[item.remote.type], item.remote.id, recursive=with_tests)
-        return item.linked(Outcome.PUSHED, "deleted, and can be restored")._replace(remote=None)
+        removed = RemovedEntity.of(item)
+        if item.remote is None and removed and not removed.is_back(self._client):
+            return item.linked(Outcome.UNCHANGED, "it is gone, or others restored it")
+        remote = remote_of(item)
+        assert remote is not None  # noqa: S101 - looked at before
+        with_tests = remote.type == "table"  # nothing else lies in what we make
+        gone = self._client.delete(COLLECTIONS[remote.type], remote.id, recursive=with_tests)
+        at = int(gone["updatedAt"]) if gone and gone.get("updatedAt") else None
+        kept = RemovedEntity(remote, at).kept()
+        return item.linked(Outcome.PUSHED, "deleted, and can be restored", remote=None, detail=kept)
+
+
+def remote_of(item: Item) -> Remote | None:
+    """Give the entity that is to be deleted; one that was deleted before is remembered."""
+    removed = RemovedEntity.of(item)
+    return item.remote or (removed.remote if removed else None)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from bridge.sync.item import GIVEN_UP, REMOVAL, UNRESOLVED_FOR, Failed, Outcome, Remote, Settled
+from bridge.sync.item import GIVEN_UP, UNRESOLVED_FOR, Failed, Outcome, Remote, Settled
 from bridge.sync.items import Items
 from bridge.sync.openmetadata.directory import Directory
 from bridge.sync.openmetadata.parents import Parents
@@ -99,7 +99,7 @@ class Resolver:
     def _is_of_us(self, wanted: Wanted, there: Remote) -> bool:
         """Tell whether we made an entity for any of the names of a thing, and took it back at most."""
         standing = self._items.of_remote(there.id)
-        if any(item.ours and (item.kind == REMOVAL or item.key in wanted.members) for item in standing):
+        if any(item.ours and item.key in wanted.members for item in standing) or self._items.removal(there.id):
             return True
         begun = self._items.of(wanted.item.kind, wanted.members)
         return any(item.detail.get("making") == there.name for item in begun.values())

@@ -7,7 +7,15 @@ from bridge.sync.checks import StoredResult, read_newest, read_results
 from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
 from bridge.sync.openmetadata.checks import OFF
 from bridge.sync.openmetadata.wanted import fingerprint
-from bridge.sync.openmetadata.workbench import Moment, Workbench, begun, missing, told_elsewhere
+from bridge.sync.openmetadata.workbench import (
+    Moment,
+    Workbench,
+    begun,
+    is_said,
+    left_behind,
+    missing,
+    told_elsewhere,
+)
 from bridge.sync.target import Pushed
 from connectors.openmetadata.calls import Entity
 from mappers.errors import LineageBridgeError
@@ -36,6 +44,11 @@ class _Wanted(NamedTuple):
         """Say where it is told."""
         return Moment(self.case.name, self.case.id, self.body["timestamp"])
 
+    def settled(self) -> Settled:
+        """Settle it as told."""
+        detail = left_behind(self.item, self.moment)
+        return Settled(self.item, Outcome.PUSHED, None, self.mark, self.remote, ours=True, detail=detail)
+
 
 class Results:
     """Pushes results of checks. Not for several threads at once."""
@@ -60,6 +73,21 @@ class Results:
         told = {key: one.check for key, one in stored.items()}
         doubtful = missing("check", done, told) | self._tell_newest(done, stored, checks)
         return Pushed([*(one for one in found if isinstance(one, Settled)), *done], doubtful=doubtful)
+
+    def said(self, items: Sequence[Item]) -> dict[bytes, Entity]:
+        """Give what was told of results, of those that would be told the same now."""
+        stored = read_results(self._at.db, self._at.org, [item.key for item in items])
+        checks = self._at.items.of("check", {one.check for one in stored.values()})
+        found: dict[bytes, Entity] = {}
+        for item in items:
+            one = stored.get(item.key)
+            case = checks[one.check].remote if one and one.check in checks else None
+            if one is None or case is None or item.remote is None:
+                continue
+            body = result(one.status, int(item.remote.id.rpartition("/")[2]), one.said)
+            if item.fingerprint == fingerprint([case, body]):
+                found[item.key] = body
+        return found
 
     def _wanted(
         self, items: Sequence[Item], stored: dict[bytes, StoredResult], checks: dict[bytes, Item]
@@ -100,17 +128,27 @@ class Results:
             except LineageBridgeError as error:
                 done.append(Failed(one.item, self._at.failed(error), one.body, one.mark))
             else:
-                done.append(Settled(told.item, Outcome.PUSHED, None, told.mark, told.remote, ours=True))
+                done.append(told.settled())
         return done
 
     def _post(self, one: _Wanted) -> _Wanted:
-        """Tell a result, at the first time of which no other was told; gives it as it was told."""
+        """Tell a result, at the first time of which no other was told; gives it as it was told.
+
+        One that is there already and says the same is this one: the server was restored, or made the case anew.
+        """
         for moment in one.before:
             self._at.client.delete_result(moment.of, moment.timestamp)
         while not self._at.client.post_result(one.case.name, one.body):
+            if self._is_told(one):
+                return one
             body = {**one.body, "timestamp": one.body["timestamp"] + 1}
             one = one._replace(body=body, mark=fingerprint([one.case, body]))
         return one
+
+    def _is_told(self, one: _Wanted) -> bool:
+        """Tell whether the result that is there says the same."""
+        there = self._at.client.results(one.case.name, one.body["timestamp"], one.body["timestamp"])
+        return any(is_said(one.body, row) for row in there or ())
 
     def _tell_newest(
         self, done: Sequence[Settled | Failed], stored: dict[bytes, StoredResult], checks: dict[bytes, Item]

@@ -2,19 +2,25 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
-from bridge.sync.jobs import read_jobs
+from bridge.sync.openmetadata.described_runs import Described, DescribedRuns
 from bridge.sync.openmetadata.wanted import fingerprint
-from bridge.sync.openmetadata.workbench import NOT_FOUND, Moment, Workbench, begun, missing, told_elsewhere
-from bridge.sync.runs import RunUsage, StoredRun, read_runs
+from bridge.sync.openmetadata.workbench import (
+    NOT_FOUND,
+    Moment,
+    Workbench,
+    begun,
+    left_behind,
+    missing,
+    told_elsewhere,
+)
+from bridge.sync.runs import read_runs
 from bridge.sync.target import Pushed, Step
 from connectors.openmetadata.calls import Entity
 from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
-from mappers.openmetadata.fqn import entity_name
-from mappers.openmetadata.runs import DescribedRun, TaskRun, Usage, status
+from mappers.openmetadata.runs import status
 
 _TYPE = "pipelineStatus"
 #: The most statuses that a server takes at once.
@@ -24,6 +30,8 @@ _SERVER_FAILED = 500
 _UNTOLD = (Outcome.UNWANTED, Outcome.WAITING)
 #: A run without a status, and where it may have one.
 _Left = tuple[Settled, list[Moment]]
+#: The fingerprint of what is not told: where it is missing it is not known either what the server has of it.
+_UNTOLD_MARK = fingerprint("untold")
 _UNKNOWN_TASK = "Invalid task name"
 
 
@@ -50,7 +58,8 @@ class _Status(NamedTuple):
 
     def settled(self) -> Settled:
         """Settle it as pushed."""
-        return Settled(self.item, Outcome.PUSHED, None, self.mark, self.remote, ours=True)
+        detail = left_behind(self.item, self.moment)
+        return Settled(self.item, Outcome.PUSHED, None, self.mark, self.remote, ours=True, detail=detail)
 
 
 class Runs:
@@ -58,6 +67,7 @@ class Runs:
 
     def __init__(self, at: Workbench) -> None:
         self._at = at
+        self._described = DescribedRuns(at)
 
     def push(self, items: Sequence[Item]) -> Pushed:
         """Make the server tell how runs went."""
@@ -83,59 +93,56 @@ class Runs:
         for name, count in sorted(counts.items()):
             yield Step("create", "status", f"{name}: {count} runs")
 
+    def said(self, items: Sequence[Item]) -> dict[bytes, Entity]:
+        """Give what was told of runs, of those that would be told the same now."""
+        runs = self._described.read([item.key for item in items])
+        found: dict[bytes, Entity] = {}
+        for item in items:
+            run = runs.get(item.key)
+            if run is None or run.pipeline is None or item.remote is None:
+                continue
+            body = status(run.told, int(item.remote.id.rpartition("/")[2]))
+            if item.fingerprint == fingerprint([run.pipeline, body]):
+                found[item.key] = body
+        return found
+
     def _wanted(self, items: Sequence[Item]) -> list[_Status | Settled]:
         """Say what statuses runs shall have, or why they have none."""
-        stored = read_runs(self._at.db, self._at.org, self._at.rules.folding, [item.key for item in items])
-        jobs = self._at.items.of("job", {run.job for run in stored.values()})
-        usages = (one for run in stored.values() for one in (*run.inputs, *run.outputs))
-        datasets = self._at.items.of("dataset", {one.dataset for one in usages})
-        names = {key: item.remote.name for key, item in datasets.items() if item.remote}
-        steps = self._steps(jobs)
+        runs = self._described.read([item.key for item in items])
         taken: set[str] = set()
         found: list[_Status | Settled] = []
-        for item in sorted(items, key=lambda one: (stored[one.key].began if one.key in stored else 0, one.key)):
-            run = stored.get(item.key)
-            job = jobs.get(run.job) if run else None
+        for item in sorted(items, key=lambda one: (runs[one.key].began if one.key in runs else 0, one.key)):
+            run = runs.get(item.key)
             if run is None:
                 found.append(item.linked(Outcome.UNWANTED, "it is told as another run, or nobody reported of it"))
-            elif job is None or job.remote is None:
+            elif run.pipeline is None:
                 found.append(item.linked(Outcome.WAITING, "its pipeline is not there"))
             else:
-                one = self._status(item, run, job.remote, _described(run, names, steps[job.key]), taken)
+                one = self._status(item, run, run.pipeline, taken)
                 taken.add(one.remote.id)
                 elsewhere = told_elsewhere(self._at.items, item, one.moment)
                 found.append(_known(one) or one._replace(elsewhere=tuple(elsewhere)))
         return found
 
-    def _status(self, item: Item, run: StoredRun, pipeline: Remote, told: DescribedRun, taken: set[str]) -> _Status:
+    def _status(self, item: Item, run: Described, pipeline: Remote, taken: set[str]) -> _Status:
         """Find the time by which a status is known: when the run began, or a moment later if another one has that."""
-        time = run.began // 1_000
+        time = run.began
         while not self._is_free(item, f"{pipeline.id}/{time}", taken):
             time += 1
-        body = status(told, time)
+        body = status(run.told, time)
         return _Status(item, run.job, pipeline, body, fingerprint([pipeline, body]))
 
     def _is_free(self, item: Item, id_: str, taken: set[str]) -> bool:
         others = (one for one in self._at.items.of_remote(id_) if one.key != item.key)
         return id_ not in taken and next(others, None) is None
 
-    def _steps(self, jobs: dict[bytes, Item]) -> dict[bytes, dict[bytes, list[str]]]:
-        """Name the tasks that actions are told as, of those that their pipelines have over there."""
-        shown = read_jobs(self._at.db, self._at.org, self._at.rules.folding, jobs).shown
-        steps: dict[bytes, dict[bytes, list[str]]] = {job: {} for job in jobs}
-        for job, stored in shown.items():
-            there = set(jobs[job].detail.get("tasks", ()))
-            for task in stored.tasks:
-                for action in task.actions if entity_name(task.name).name in there else ():
-                    steps[job].setdefault(action, []).append(task.name)
-        return steps
-
     def _taken_back(self, left: _Left) -> Settled | Failed:
         """Delete the statuses of a run that is told as another by now."""
         settled, moments = left
         for moment in moments:
             self._at.client.delete_status(moment.of, moment.timestamp)
-        return settled._replace(remote=None, fingerprint=None, detail={})
+        detail = left_behind(settled.item, None)
+        return settled._replace(remote=None, fingerprint=_UNTOLD_MARK, detail=detail)
 
     def _send(self, batch: Sequence[_Status]) -> list[Settled | Failed]:
         """Send statuses of one pipeline; what is refused as a whole is halved until the culprit is alone."""
@@ -164,36 +171,6 @@ def _known(one: _Status) -> Settled | None:
     if item.outcome in GIVEN_UP:
         return item.linked(Outcome(item.outcome), item.reason)
     return item.linked(Outcome.UNCHANGED, item.reason) if item.remote == one.remote else None
-
-
-def _described(run: StoredRun, names: dict[bytes, str], steps: dict[bytes, list[str]]) -> DescribedRun:
-    return DescribedRun(
-        run.run_uuid,
-        run.status,
-        _millis(run.ended),
-        run.error,
-        (_time(run.nominal[0]), _time(run.nominal[1])),
-        _usages(run.inputs, names),
-        _usages(run.outputs, names),
-        tuple(
-            TaskRun(name, step.status, _millis(step.began), _millis(step.ended))
-            for step in run.steps
-            for name in steps.get(step.job, ())
-        ),
-    )
-
-
-def _usages(used: Sequence[RunUsage], names: dict[bytes, str]) -> tuple[Usage, ...]:
-    told = {names[one.dataset]: one for one in used if one.dataset in names}  # two names may be one entity
-    return tuple(Usage(name, one.rows, one.bytes, one.version) for name, one in sorted(told.items()))
-
-
-def _millis(micros: int | None) -> int | None:
-    return None if micros is None else micros // 1_000
-
-
-def _time(micros: int | None) -> str | None:
-    return None if micros is None else datetime.fromtimestamp(micros / 1_000_000, UTC).isoformat()
 
 
 def _batches(wanted: Sequence[_Status]) -> list[list[_Status]]:

@@ -23,7 +23,7 @@ from bridge.sync.openmetadata.governance import Governance
 from bridge.sync.openmetadata.jobs import want_jobs
 from bridge.sync.openmetadata.lineage import Lineages
 from bridge.sync.openmetadata.profiles import Profiles
-from bridge.sync.openmetadata.removals import Removals
+from bridge.sync.openmetadata.removals import Removals, remote_of
 from bridge.sync.openmetadata.results import Results
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.runs import Runs
@@ -46,6 +46,7 @@ SELECT DISTINCT e.target_id FROM ol_dataset d
 JOIN lineage_edge e ON e.org_id = d.org_id AND e.source_id = d.dataset_id AND e.edge_role = 'CONSUMES'
 WHERE d.org_id = ?1 AND d.class_id {among}
 """
+_CLASSES = "SELECT DISTINCT class_id FROM ol_dataset WHERE org_id = ?1 AND dataset_id {among}"
 _MEMBERS = "SELECT dataset_id FROM ol_dataset WHERE org_id = ?1 AND class_id {among}"
 _USED = (
     "SELECT run_id FROM ol_run_output WHERE org_id = ?1 AND dataset_id {among}",
@@ -77,7 +78,7 @@ class OpenMetadataTarget:
         "access": 1,
         REMOVAL: _REMOVALS,
     }
-    compared: AbstractSet[str] = frozenset({"dataset", "job", "lineage"})
+    compared: AbstractSet[str] = frozenset({"dataset", "job", "lineage", "run", "check", "result", "profile"})
     slow: AbstractSet[str] = frozenset({"lineage", "run", "check", "result", "profile", "governance"})
 
     def __init__(
@@ -96,19 +97,22 @@ class OpenMetadataTarget:
         directory = Directory(client, self._pool, rules.layout.service, clock)
         self._entities = Entities(client, directory, rules, items, self._workers, clock)
         at = Workbench(db, org, client, rules, items, self._workers)
-        self._comparison = Comparison(at, directory, self._states, self._pool)
         self._lineages = Lineages(at, self._states)
         self._runs = Runs(at)
         self.governance = Governance(at)
+        self._checks = Checks(at)
+        results, profiles = Results(at), Profiles(at)
         self._pushers = {
             "lineage": self._lineages.push,
             "run": self._runs.push,
-            "check": Checks(at).push,
-            "result": Results(at).push,
-            "profile": Profiles(at).push,
+            "check": self._checks.push,
+            "result": results.push,
+            "profile": profiles.push,
             "governance": self.governance.push,
             "access": Access(at).push,
         }
+        said = {"run": self._runs.said, "result": results.said, "profile": profiles.said}
+        self._comparison = Comparison(at, NAME, directory, self._states, said, self._pool)
         self._items = items
         self._removals = Removals(client, items, self._states, self._workers, rules.most_deletions)
 
@@ -145,8 +149,8 @@ class OpenMetadataTarget:
             step for look in sorted(looked, key=lambda one: one.name or "") if look.name for step in look.steps()
         ]
         for item in items:
-            if item.kind == REMOVAL and item.remote and self._removals.is_alone(item):
-                steps.append(Step("delete", item.remote.type, item.remote.name))
+            if item.kind == REMOVAL and (remote := remote_of(item)) and self._removals.is_alone(item):
+                steps.append(Step("delete", remote.type, remote.name))
         return steps
 
     def _steps(self, results: Sequence[Settled | Failed]) -> Iterator[Step]:
@@ -170,6 +174,9 @@ class OpenMetadataTarget:
     def _followed(self, kind: str, results: Sequence[Settled | Failed]) -> set[tuple[str, bytes]]:
         """Say whose lineage is to be looked at: of what has become another entity, or has other columns."""
         moved = {one.item.key for one in results if isinstance(one, Settled) and _moved(one)}
+        if kind == "dataset":
+            fused = [one.item.key for one in results if isinstance(one, Settled) and _fused(one)]
+            moved |= {class_id for (class_id,) in self._db.among(_CLASSES, sorted(fused), self._org)}
         if kind == "job":
             leaves = set().union(*read_leaves(self._db, self._org, self._rules.folding, moved).values())
             written = {dataset for (dataset,) in self._db.among(_WRITTEN, sorted(leaves), self._org)}
@@ -227,6 +234,7 @@ class OpenMetadataTarget:
         """Believe nothing of the server any more: somebody may have restored it."""
         self._entities.forget()
         self.governance.forget()
+        self._checks.forget()
 
     def close(self) -> None:
         """End the threads, and close the connections."""
@@ -246,6 +254,11 @@ def _without_remote(settled: Settled) -> Settled:
 def _moved(settled: Settled) -> bool:
     before, item = settled.item.remote, settled.item
     return before != settled.remote or any(item.detail.get(key) != settled.detail.get(key) for key in _COLUMNS)
+
+
+def _fused(settled: Settled) -> bool:
+    """Tell whether it has become another name of something, which may have been there before."""
+    return settled.outcome is Outcome.UNWANTED and settled.item.outcome != Outcome.UNWANTED
 
 
 def _left(settled: Settled) -> Remote | None:
