@@ -23,7 +23,7 @@ from bridge.sync.target import Pushed
 from connectors.openmetadata.calls import Entity
 from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
 from mappers.governance.agreement import Agreement, Told, agreed, remembered, told
-from mappers.governance.merge import Path, Policy, Value, elements, merge, same
+from mappers.governance.merge import Fields, Path, Policy, Value, elements, merge, same
 from mappers.openmetadata import governance as of
 from mappers.openmetadata.governance_patch import NOTHING, References, patch
 
@@ -174,7 +174,7 @@ class Governance:
         local = dict(work.local)
         if of.OWNERS in local:
             local[of.OWNERS] = frozenset(one.named for one in owners.values())
-        remote = work.agreed.remote(there, of.as_said)
+        remote = work.agreed.remote(there, of.as_said) | _as_they_are_there(local, there)
         merged = merge(work.agreed.sent, local, remote, self._policies(work.item.key, {*work.agreed.sent, *local}))
         changes = {
             path: _with_theirs(value, remote.get(path), there.get(path))
@@ -225,6 +225,12 @@ class Governance:
     def _look(self, work: _Work) -> Look:
         change = self._change(work, self._read(work), self._imagined)
         return Look(work.item.key, work.remote.name, change.changes, change.told, change.problems, change.owners)
+
+
+def _as_they_are_there(local: Fields, there: Fields) -> dict[Path, Value]:
+    """Give the values that the server says as it would store them: whoever sent them, they are the same."""
+    single = {path: value for path, value in local.items() if not isinstance(value, frozenset)}
+    return {path: value for path, value in single.items() if same(of.as_found(path, value), there.get(path))}
 
 
 def _of_its_columns(work: _Work, entity: Entity) -> tuple[_Work, list[str]]:
