@@ -46,8 +46,10 @@ BREAKS = {
 
 
 @pytest.mark.parametrize(("columns", "result"), BREAKS.values(), ids=BREAKS)
-def test_a_version_is_held_against_the_contract(columns: list[Json], result: tuple[str, list[str]]) -> None:
-    with Store() as store:
+def test_a_version_is_held_against_the_contract(
+    store: Store, columns: list[Json], result: tuple[str, list[str]]
+) -> None:
+    with store:
         promise(store)
         store.apply(wrote(1, 1, *columns))
         kept = contracts(store).look()
@@ -56,8 +58,8 @@ def test_a_version_is_held_against_the_contract(columns: list[Json], result: tup
         assert contracts(store).look() == []
 
 
-def test_the_history_is_kept_and_read() -> None:
-    with Store() as store:
+def test_the_history_is_kept_and_read(store: Store) -> None:
+    with store:
         promise(store)
         for run, columns in enumerate(([K, V], [K], [K, V]), 1):
             store.apply(wrote(run, run, *columns))
@@ -66,8 +68,8 @@ def test_the_history_is_kept_and_read() -> None:
         assert store.ask(Quality(namespace="db", name="t")).score == 100
 
 
-def test_what_comes_late_is_looked_at_too() -> None:
-    with Store() as store:
+def test_what_comes_late_is_looked_at_too(store: Store) -> None:
+    with store:
         promise(store)
         store.apply(wrote(5, 5, K, V))
         contracts(store).look()
@@ -76,8 +78,8 @@ def test_what_comes_late_is_looked_at_too() -> None:
         assert [status for status, _ in told(store)] == ["FAIL", "PASS"]
 
 
-def test_a_run_that_is_not_complete_is_not_looked_at() -> None:
-    with Store() as store:
+def test_a_run_that_is_not_complete_is_not_looked_at(store: Store) -> None:
+    with store:
         promise(store)
         store.apply(wrote(1, 1, K, kind="START"))
         assert contracts(store).look() == []
@@ -85,8 +87,8 @@ def test_a_run_that_is_not_complete_is_not_looked_at() -> None:
         assert len(contracts(store).look()) == 1
 
 
-def test_a_new_contract_is_held_against_the_newest_version_and_no_older_one() -> None:
-    with Store() as store:
+def test_a_new_contract_is_held_against_the_newest_version_and_no_older_one(store: Store) -> None:
+    with store:
         store.apply(wrote(1, 1, K), wrote(2, 2, K, V))
         promise(store, NOW + 30_000_000)
         contracts(store).look()
@@ -96,8 +98,8 @@ def test_a_new_contract_is_held_against_the_newest_version_and_no_older_one() ->
         assert told(store) == [("PASS", []), ("FAIL", ["w is missing"])]
 
 
-def test_what_a_contract_promises_does_not_become_what_is_there() -> None:
-    with Store() as store:
+def test_what_a_contract_promises_does_not_become_what_is_there(store: Store) -> None:
+    with store:
         store.apply(wrote(1, 1, K, V, {"name": "w", "type": "int"}))
         promise(store, NOW + 30_000_000)
         assert [name for (name,) in store.rows("SELECT name FROM class_field ORDER BY ordinal")] == ["k", "v", "w"]

@@ -10,6 +10,7 @@ from bridge.sync.openmetadata.rules import Rules
 from tests.factories import dataset, facet, run_event, schema
 from tests.governance.stewards import asset, governed, steward
 from tests.standins.openmetadata import error
+from tests.stores import Store
 from tests.sync.person import Person
 from tests.sync.synced import LAYOUT, Synced
 
@@ -48,8 +49,8 @@ def push(of: Steward, *assets: Any, **more: Any) -> dict[str, Result]:
 
 
 @pytest.fixture
-def synced() -> Any:
-    with Synced() as made:
+def synced(store: Store) -> Any:
+    with Synced(db=store.db) as made:
         person = Person(made.standin)
         person.ask("POST", "users", {"name": "ann", "email": "ann@example.com"})
         person.ask("POST", "users", {"name": "bob", "email": "robert@example.com"})

@@ -42,15 +42,15 @@ NEWER = {
 
 
 @pytest.mark.parametrize(("newer", "left"), NEWER.values(), ids=NEWER)
-def test_what_the_last_complete_runs_did_not_show_is_gone(newer: list[Json], left: set[str]) -> None:
-    with Store() as store:
+def test_what_the_last_complete_runs_did_not_show_is_gone(store: Store, newer: list[Json], left: set[str]) -> None:
+    with store:
         store.apply_each(ran(1, "a"), *newer)
         assert sources(store) == left
         assert sources(store, rule=FoldingRule()) >= {"a"}
 
 
-def test_it_is_shown_where_it_is_asked_for_and_as_it_was_known_then() -> None:
-    with Store() as store:
+def test_it_is_shown_where_it_is_asked_for_and_as_it_was_known_then(store: Store) -> None:
+    with store:
         store.apply_each(ran(1, "a"), *(ran(n, "b") for n in (2, 3, 4)))
         assert sources(store, retired=True) == {"a (retired)", "b"}
         then = datetime(2026, 1, 1, 0, 0, 3, tzinfo=UTC)
@@ -59,19 +59,19 @@ def test_it_is_shown_where_it_is_asked_for_and_as_it_was_known_then() -> None:
         assert sources(store, granularity="step") == {"b"}
 
 
-def test_downstream_and_upstream_agree() -> None:
-    with Store() as store:
+def test_downstream_and_upstream_agree(store: Store) -> None:
+    with store:
         store.apply_each(ran(1, "a"), *(ran(n, "b") for n in (2, 3, 4)))
         assert store.ask(Lineage(namespace="db", name="a", direction="downstream"), RULE).edges == []
 
 
-def test_what_columns_no_longer_name_is_gone_as_far_as_columns_go() -> None:
+def test_what_columns_no_longer_name_is_gone_as_far_as_columns_go(store: Store) -> None:
     def by_columns(run: int, source: str) -> Json:
         lines = columns({"k": [field(source, "k")]})
         read = [dataset("a"), dataset("b")]
         return run_event("COMPLETE", run, run=run, inputs=read, outputs=[dataset("t", columnLineage=lines)])
 
-    with Store() as store:
+    with store:
         store.apply_each(by_columns(1, "a"), *(by_columns(n, "b") for n in (2, 3, 4)))
         assert sources(store) == {"a", "b"}, "all inputs count, more weakly"
         evidence = {
@@ -80,8 +80,8 @@ def test_what_columns_no_longer_name_is_gone_as_far_as_columns_go() -> None:
         assert evidence == {"a": "inferred", "b": "column"}
 
 
-def test_what_is_declared_stands() -> None:
-    with Store() as store:
+def test_what_is_declared_stands(store: Store) -> None:
+    with store:
         store.apply(job_event(1, job="job", inputs=[dataset("a")], outputs=[dataset("t")]))
         store.apply_each(*(ran(n, "b") for n in (2, 3, 4)))
         assert sources(store) == {"a", "b"}
@@ -108,8 +108,8 @@ def application(
 
 
 @pytest.mark.parametrize("reported", [False, True], ids=["what starts it is silent", "what starts it reports"])
-def test_of_an_application_its_runs_count_and_not_those_of_its_actions(reported: bool) -> None:
-    with Store() as store:
+def test_of_an_application_its_runs_count_and_not_those_of_its_actions(store: Store, reported: bool) -> None:
+    with store:
         for run in range(1, 5):
             action, source = ("app.old", "a") if run == 1 else ("app.new", "b")
             store.apply(*application(run, source, action=action))
@@ -118,8 +118,8 @@ def test_of_an_application_its_runs_count_and_not_those_of_its_actions(reported:
             assert ("a" in sources(store)) == (run < 4)
 
 
-def test_an_application_that_stands_for_itself() -> None:
-    with Store() as store:
+def test_an_application_that_stands_for_itself(store: Store) -> None:
+    with store:
         for run in range(1, 5):
             store.apply(*application(run, "a" if run == 1 else "b"))
         rule = RULE._replace(job="application")
