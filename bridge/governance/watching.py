@@ -1,5 +1,6 @@
 """Keeps asset files, the store and OpenMetadata alike, a look at a time: what the service does all the time."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -69,9 +70,11 @@ class Watching:
         if seen == self._seen and now < self._match_at:
             return 0, 0
         told = seen != self._seen
-        self._seen, self._match_at = seen, now + _MATCH_SECONDS
+        self._seen = seen
         read = read_assets(self._places)
         applied = self._stewardship.apply(read.loaded)
+        open_ended = applied.waiting or any(one.asset.is_pattern for one in read.loaded)
+        self._match_at = now + _MATCH_SECONDS if open_ended else math.inf
         if told:
             for problem in read.problems:
                 _log.warning("an asset file is left out", reason=problem)
