@@ -1,21 +1,15 @@
 """Asset files on the disk: each read by itself, so that what is wrong with one keeps none of the others back."""
 
-import difflib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from pydantic import BaseModel, ValidationError
+from typing import NamedTuple
 
 from bridge.governance.applying import Loaded
-from bridge.governance.asset import Asset, AssetFile
-from bridge.yaml_tree import KeyPath, Origin, one_line, read_tree
+from bridge.governance.asset import AssetFile
+from bridge.yaml_model import read_model
 from mappers.errors import ConfigError
 
 _SUFFIXES = frozenset({".yaml", ".yml"})
-_MOST_BYTES = 1 << 20
-#: Mistakes whose words name no value: the whole of what was written would be of no help.
-_UNSPOKEN = frozenset({"missing", "twice", "extra_forbidden", "model_type", "list_type", "dict_type"})
 
 
 class AssetFiles(NamedTuple):
@@ -34,7 +28,7 @@ def read_assets(places: Sequence[Path]) -> AssetFiles:
     paths = sorted({path for place in places for path in _files(place, problems)})
     for path in paths:
         try:
-            loaded.append(Loaded(read_asset(path), str(path)))
+            loaded.append(Loaded(read_model(path, AssetFile).asset, str(path)))
         except ConfigError as error:
             problems += str(error).splitlines()
     of: dict[tuple[str, str], list[Loaded]] = {}
@@ -53,59 +47,3 @@ def _files(place: Path, problems: list[str]) -> Iterable[Path]:
         problems.append(f"{place}: there is no such file or directory")
         return []
     return [place]
-
-
-def read_asset(path: Path) -> Asset:
-    """Read one file; raises ConfigError with a line for each thing that is wrong: its file, line and key."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(_MOST_BYTES + 1)
-        text = raw.decode()
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: is no UTF-8: {one_line(error)}") from error
-    if len(raw) > _MOST_BYTES:
-        raise ConfigError(f"{path}: is larger than {_MOST_BYTES >> 20} MB")
-    tree = read_tree(path, text)
-    try:
-        asset = AssetFile.model_validate(tree.values).asset
-    except ValidationError as error:
-        said = [_explained(one, tree.origins, path) for one in error.errors()]
-        raise ConfigError("\n".join([*(mistake.said for mistake in tree.mistakes), *said])) from error
-    if tree.mistakes:
-        raise ConfigError("\n".join(mistake.said for mistake in tree.mistakes))
-    return asset
-
-
-def _explained(error: Any, origins: dict[KeyPath, Origin], path: Path) -> str:
-    at: KeyPath = tuple(part for part in error["loc"] if (isinstance(part, int | str)))
-    known = next((origins[at[:end]] for end in range(len(at), -1, -1) if at[:end] in origins), Origin(str(path), 1))
-    key = ".".join(map(str, at)) or "the file"
-    if error["type"] == "extra_forbidden":
-        valid = _keys_at(at[:-1])
-        near = difflib.get_close_matches(str(at[-1]), valid, n=1, cutoff=0.0)
-        return f"{known}: unknown key {key}; did you mean {near[0]}? Valid: {', '.join(valid)}"
-    if error["type"] == "missing":
-        return f"{known}: {key} is missing"
-    told = "" if error["type"] in _UNSPOKEN else f" (got {error['input']!r})"
-    return f"{known}: {key}: {error['msg']}{told}"
-
-
-def _keys_at(at: KeyPath) -> list[str]:
-    """Give the keys that may stand at a place."""
-    model: Any = AssetFile
-    for part in at:
-        if isinstance(part, int):
-            continue
-        fields = {field.alias or name: field for name, field in model.model_fields.items()}
-        model = _model_in(fields[part].annotation)
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _model_in(annotation: Any) -> Any:
-    """Find the model within an annotation such as a list of it, or nothing."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    inner = (_model_in(one) for one in getattr(annotation, "__args__", ()))
-    return next((one for one in inner if one is not None), None)

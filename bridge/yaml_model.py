@@ -1,0 +1,72 @@
+"""A YAML file as a model, with the file, line and key of all that is wrong with it."""
+
+import difflib
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from bridge.yaml_tree import KeyPath, Origin, one_line, read_tree
+from mappers.errors import ConfigError
+
+M = TypeVar("M", bound=BaseModel)
+
+_MOST_BYTES = 1 << 20
+#: Mistakes whose words name no value: the whole of what was written would be of no help.
+_UNSPOKEN = frozenset({"missing", "twice", "extra_forbidden", "model_type", "list_type", "dict_type"})
+
+
+def read_model(path: Path, model: type[M]) -> M:
+    """Read a file; raises ConfigError with a line for each thing that is wrong: its file, line and key."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(_MOST_BYTES + 1)
+        text = raw.decode()
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: is no UTF-8: {one_line(error)}") from error
+    if len(raw) > _MOST_BYTES:
+        raise ConfigError(f"{path}: is larger than {_MOST_BYTES >> 20} MB")
+    tree = read_tree(path, text)
+    try:
+        value = model.model_validate(tree.values)
+    except ValidationError as error:
+        said = [_explained(model, one, tree.origins, path) for one in error.errors()]
+        raise ConfigError("\n".join([*(mistake.said for mistake in tree.mistakes), *said])) from error
+    if tree.mistakes:
+        raise ConfigError("\n".join(mistake.said for mistake in tree.mistakes))
+    return value
+
+
+def _explained(model: type[BaseModel], error: Any, origins: dict[KeyPath, Origin], path: Path) -> str:
+    at: KeyPath = tuple(error["loc"])
+    known = next((origins[at[:end]] for end in range(len(at), -1, -1) if at[:end] in origins), Origin(str(path), 1))
+    key = ".".join(map(str, at)) or "the file"
+    if error["type"] == "extra_forbidden":
+        valid = _keys_at(model, at[:-1])
+        near = difflib.get_close_matches(str(at[-1]), valid, n=1, cutoff=0.0)
+        return f"{known}: unknown key {key}; did you mean {near[0]}? Valid: {', '.join(valid)}"
+    if error["type"] == "missing":
+        return f"{known}: {key} is missing"
+    told = "" if error["type"] in _UNSPOKEN else f" (got {error['input']!r})"
+    return f"{known}: {key}: {error['msg']}{told}"
+
+
+def _keys_at(model: type[BaseModel], at: KeyPath) -> list[str]:
+    """Give the keys that may stand at a place."""
+    found: Any = model
+    for part in at:
+        if isinstance(part, int):
+            continue
+        fields = {field.alias or name: field for name, field in found.model_fields.items()}
+        found = _model_in(fields[part].annotation) if part in fields else found
+    return [field.alias or name for name, field in found.model_fields.items()]
+
+
+def _model_in(annotation: Any) -> Any:
+    """Find the model within an annotation such as a list of it, or nothing."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    inner = (_model_in(one) for one in getattr(annotation, "__args__", ()))
+    return next((one for one in inner if one is not None), None)
