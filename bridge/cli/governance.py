@@ -59,9 +59,10 @@ def validate(places: Places, output: Printed = Output.text) -> None:
 @governance.command()
 def schema() -> None:
     """Print the JSON Schema of an asset file, for editors; configs/asset.schema.json is the same."""
-    from bridge.governance.schema import asset_schema
+    from bridge.governance.asset import AssetFile
+    from bridge.json_schema import schema_of
 
-    typer.echo(asset_schema(), nl=False)
+    typer.echo(schema_of(AssetFile, "An asset file of lineage-bridge"), nl=False)
 
 
 @governance.command()

@@ -16,6 +16,7 @@ from bridge.cli import (
     keys,
     log,
     openmetadata,
+    process,
     runs,
     schema,
     service,
@@ -71,6 +72,7 @@ app.add_typer(keys.keys, name="keys")
 app.add_typer(spark.spark, name="spark")
 app.add_typer(openmetadata.openmetadata, name="openmetadata")
 app.add_typer(governance.governance, name="governance")
+app.add_typer(process.process, name="process")
 app.add_typer(sync.sync, name="sync")
 app.add_typer(dead.dead, name="dead")
 app.add_typer(verify.verify, name="verify")

@@ -62,6 +62,7 @@ ANSWERED = {
     ("governance", "push"): [ASSETS],
     ("governance", "diff"): [ASSETS],
     ("governance", "violations"): [],
+    ("process", "validate"): [str(ROOT / "configs" / "processes" / "daily_positions.yaml")],
     ("sync",): ["--once"],
     ("sync", "status"): [],
     ("sync", "explain"): ["db", "clean"],

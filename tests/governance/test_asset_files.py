@@ -8,10 +8,11 @@ import jsonschema_rs
 import pytest
 import yaml
 
+from bridge.governance.asset import AssetFile
 from bridge.governance.combined import facets_of
 from bridge.governance.editing import edited
 from bridge.governance.files import read_assets
-from bridge.governance.schema import asset_schema
+from bridge.json_schema import schema_of
 from bridge.store.said import CONTRACT, EXPECTATIONS, GOVERNANCE, SLA
 from mappers.governance.facet import facet_of, fields_of
 from tests.governance.stewards import asset, governed
@@ -76,7 +77,9 @@ def test_of_two_files_about_one_dataset_neither_is_taken(tmp_path: Path) -> None
 
 def test_the_published_schema_is_that_of_the_code_and_takes_the_example() -> None:
     published = (ROOT / "configs" / "asset.schema.json").read_text(encoding="utf-8")
-    assert published == asset_schema(), "lineage-bridge governance schema > configs/asset.schema.json"
+    assert published == schema_of(AssetFile, "An asset file of lineage-bridge"), (
+        "lineage-bridge governance schema > configs/asset.schema.json"
+    )
     validator = jsonschema_rs.validator_for(json.loads(published))
     assert validator.is_valid(yaml.safe_load(TEXT))
     assert not validator.is_valid({"asset": {"name": "t", "namespace": "db", "ownre": "x"}})

@@ -1,0 +1,1 @@
+"""The standard process framework: a job as a YAML file and SQL."""

@@ -1,0 +1,59 @@
+"""Process files: what may stand in them, and what is said of what may not."""
+
+import json
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+
+from bridge.json_schema import schema_of
+from bridge.process.definition import Definition
+from bridge.yaml_model import read_model
+from bridge.yaml_tree import read_tree
+from mappers.errors import ConfigError
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "configs" / "processes" / "daily_positions.yaml"
+HEAD = "process: {name: p}\ninputs: [{dataset: a, as: a}]\n"
+OUT = "outputs: [{dataset: o, from: a}]\n"
+
+
+def test_the_example_is_taken_whole() -> None:
+    found = read_model(EXAMPLE, Definition)
+    assert [one.name for one in found.steps] == ["enriched", "exposures"]
+    assert [one.pin for one in found.inputs] == ["published", "published"]
+    assert found.quality[1].model_extra == {"min": 1}
+
+
+def test_the_published_schema_is_that_of_the_code_and_takes_the_example() -> None:
+    published = (ROOT / "configs" / "process.schema.json").read_text(encoding="utf-8")
+    assert published == schema_of(Definition, "A process file of lineage-bridge")
+    validator = jsonschema_rs.validator_for(json.loads(published))
+    assert validator.is_valid(read_tree(EXAMPLE, EXAMPLE.read_text(encoding="utf-8")).values)
+    assert not validator.is_valid({"process": {"name": "p", "ownr": "x"}})
+
+
+WRONG = {
+    "an unknown key": (HEAD.replace("name: p", "name: p, ownr: x") + OUT, "a.yaml:1: unknown key process.ownr; did you mean owner?"),
+    "nothing is written": (HEAD, "a.yaml:1: outputs is missing"),
+    "a step without a way": (HEAD + "steps:\n  - name: s\n" + OUT, "a.yaml:4: steps.0: needs one of sql, sql_file and python"),
+    "a step with two ways": (HEAD + "steps:\n  - {name: s, sql: x, python: 'm:f'}\n" + OUT, "a.yaml:4: steps.0: needs one of"),
+    "a name that SQL cannot use": (HEAD.replace("as: a", "as: a-b") + OUT, "a.yaml:2: inputs.0.as: must be a name that SQL can use"),
+    "a merge without keys": (HEAD + OUT.replace("from: a", "from: a, mode: merge"), "a.yaml:3: outputs.0: mode merge needs keys"),
+    "keys without a merge": (HEAD + OUT.replace("from: a", "from: a, keys: [k]"), "a.yaml:3: outputs.0: mode merge needs keys"),
+    "an output of nothing": (HEAD + OUT.replace("from: a", "from: b"), "outputs: o is about b, which no input or step is called; known are a"),
+    "a check of nothing": (HEAD + OUT + "quality: [{on: x, check: unique}]\n", "quality: unique is about x, which no input or step is called"),
+    "a name twice": (HEAD + "steps: [{name: a, sql: x}]\n" + OUT, "two inputs or steps are called a"),
+    "a check that nobody knows": (HEAD + OUT + "quality: [{on: a, check: uniqe}]\n", "quality.0.check: Input should be 'not_null', 'unique'"),
+    "a default that is never used": (HEAD + OUT + "params: {d: {required: true, default: x}}\n", "params.d: is required, and has a default"),
+    "an unknown key of a parameter": (HEAD + OUT + "params: {d: {typ: date}}\n", "unknown key params.d.typ; did you mean type?"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "said"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        read_model(file, Definition)
+    assert said in str(caught.value)
