@@ -18,7 +18,11 @@ dataset db lake.clean
   last event: 2026-01-01T00:00:12.000000Z
   also known as:
     db clean
-  facets: dataQualityAssertions, documentation, ownership
+  governed by the asset clean:
+    category: people
+    retentionDays: 90
+    tags: pii
+  facets: dataQualityAssertions, documentation, lineageBridge_governance, ownership
   columns:
     mail  string
     id    string   who it is

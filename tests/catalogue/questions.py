@@ -41,9 +41,7 @@ CLEAN = dataset(
 )
 
 GOVERNED = dataset(
-    "report",
-    lineageBridge_governance=facet(asset="report", tags=["pii"], category="people"),
-    lineageBridge_contract=facet(version="1", columns=[{"name": "mail", "type": "string", "required": True}]),
+    "clean", lineageBridge_governance=facet(asset="clean", tags=["pii"], category="people", retentionDays=90)
 )
 BROKEN = {"assertion": "contract", "name": "contract", "success": False, "actual": {"broken": ["x is missing"]}}
 
@@ -55,7 +53,7 @@ ESTATE: tuple[Json, ...] = (
     make.action("COMPLETE", 12, run=3, above=parent(2, "app2"), outputs=[dataset("report")]) | {"inputs": [dataset("clean")]},
     make.action("FAIL", 13, "boom", run=4, above=parent(2, "app2")),
     make.app("COMPLETE", 14, run=2),
-    make.dataset_event(19, GOVERNED),
+    make.dataset_event(11, GOVERNED),
     make.dataset_event(19, dataset("report", dataQualityAssertions=facet(assertions=[BROKEN]))),
     job_event(20, job="nightly", inputs=[dataset("report")], outputs=[dataset("mail")]),
     job_event(
@@ -89,6 +87,6 @@ EVERY: tuple[Question[Any], ...] = (
     SyncItems(which="pending"),
     DatasetSync(**OF_CLEAN),
     ProcessSync(**OF_APP),
-    Governance(namespace="db", name="report"),
+    Governance(**OF_CLEAN),
     Violations(),
 )
