@@ -13,7 +13,7 @@ from bridge.cli.escape import escape
 from bridge.cli.options import ApiKey, Asked, Config, Output, Url, load, print_answer
 
 if TYPE_CHECKING:
-    from bridge.governance.applying import Loaded
+    from bridge.governance.remembered import Loaded
     from bridge.governance.steward import Steward
     from bridge.settings import Settings
     from mappers.governance.merge import Policy

@@ -1,14 +1,17 @@
 """Asset files on the disk: each read by itself, so that what is wrong with one keeps none of the others back."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticSerializationError
 
-from bridge.governance.applying import Loaded
 from bridge.governance.asset import Asset, AssetFile
+from bridge.governance.remembered import Loaded, asset_of, content_of
 from bridge.yaml_tree import KeyPath, Origin, one_line, read_tree
 from mappers.errors import ConfigError
 
@@ -16,6 +19,10 @@ _SUFFIXES = frozenset({".yaml", ".yml"})
 _MOST_BYTES = 1 << 20
 #: Mistakes whose words name no value: the whole of what was written would be of no help.
 _UNSPOKEN = frozenset({"missing", "twice", "extra_forbidden", "model_type", "list_type", "dict_type"})
+
+
+#: What YAML can spell and nothing that keeps texts can hold.
+_UNKEPT = re.compile("[\0\ud800-\udfff]")
 
 
 class AssetFiles(NamedTuple):
@@ -68,14 +75,35 @@ def read_asset(path: Path) -> Asset:
     if len(raw) > _MOST_BYTES:
         raise ConfigError(f"{path}: is larger than {_MOST_BYTES >> 20} MB")
     tree = read_tree(path, text)
+    mistakes = [mistake.said for mistake in tree.mistakes]
+    for at, said in _unkept(tree.values):
+        mistakes.append(f"{tree.origins.get(at, path)}: {'.'.join(map(str, at))}: {said}")
     try:
         asset = AssetFile.model_validate(tree.values).asset
+        if not mistakes:
+            return asset_of(content_of(asset))
     except ValidationError as error:
-        said = [_explained(one, tree.origins, path) for one in error.errors()]
-        raise ConfigError("\n".join([*(mistake.said for mistake in tree.mistakes), *said])) from error
-    if tree.mistakes:
-        raise ConfigError("\n".join(mistake.said for mistake in tree.mistakes))
-    return asset
+        mistakes += [_explained(one, tree.origins, path) for one in error.errors()]
+        raise ConfigError("\n".join(mistakes)) from error
+    except PydanticSerializationError as error:
+        raise ConfigError(f"{path}: cannot be kept: {one_line(error)}") from error
+    raise ConfigError("\n".join(mistakes))
+
+
+def _unkept(value: Any, at: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
+    """Find what cannot be kept: it would stop whoever writes it down, and all other assets with it."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if _UNKEPT.search(key):
+                yield at, f"the key {key!r} holds characters that no text may hold"
+            yield from _unkept(inner, (*at, key))
+    elif isinstance(value, list):
+        for i, inner in enumerate(value):
+            yield from _unkept(inner, (*at, i))
+    elif isinstance(value, str) and _UNKEPT.search(value):
+        yield at, f"holds characters that no text may hold (got {value!r})"
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield at, f"is no number that can be kept (got {value!r})"
 
 
 def _explained(error: Any, origins: dict[KeyPath, Origin], path: Path) -> str:

@@ -4,8 +4,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bridge.governance.applying import Applied, Loaded, Stewardship
+from bridge.governance.applying import Applied, Stewardship
 from bridge.governance.matching import Name
+from bridge.governance.remembered import Loaded
 from bridge.store.said import GOVERNANCE
 from bridge.sync.item import Item, Outcome, new_item
 from bridge.sync.items import Items

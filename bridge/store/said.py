@@ -27,6 +27,11 @@ SELECT j.job_id, f.facet_order, f.body FROM ol_job j
 JOIN facet f ON f.org_id = j.org_id AND f.owner_id = j.job_id AND f.about_id = ?2 AND f.name = ?3
 WHERE j.org_id = ?1 AND j.job_id {among} AND f.body IS NOT NULL
 """
+_HELD = """
+SELECT d.class_id, f.owner_id FROM ol_dataset d
+JOIN facet f ON f.org_id = d.org_id AND f.owner_id = d.dataset_id AND f.about_id = ?2 AND f.name = ?3
+WHERE d.org_id = ?1 AND d.class_id {among}
+"""
 _decoder: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -47,6 +52,14 @@ def said_at(db: Database, org: str, classes: Iterable[bytes], facets: Iterable[s
     for facet in facets:
         for end, order in db.among(_TIMES, wanted, org, NOBODY, facet):
             found[end] = max(found.get(end, 0), micros_of(order))
+    return found
+
+
+def held_by(db: Database, org: str, classes: Iterable[bytes], facet: str) -> dict[bytes, list[bytes]]:
+    """Find the datasets of which a facet ever said anything, taken back or not, by their classes."""
+    found: dict[bytes, list[bytes]] = {}
+    for class_id, dataset in db.among(_HELD, sorted(classes), org, NOBODY, facet):
+        found.setdefault(bytes(class_id), []).append(bytes(dataset))
     return found
 
 
