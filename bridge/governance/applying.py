@@ -75,9 +75,9 @@ class Stewardship:
         """Name datasets by their keys."""
         return self._stored.named(list(keys))
 
-    def source_of(self, name: Name) -> str | None:
-        """Name the file that is about a dataset alone, if there is one."""
-        return next((one.source for one in self._stored.all() if (one.namespace, one.name) == name), None)
+    def own(self, name: Name) -> Loaded | None:
+        """Give the asset that is about a dataset alone, if there is one."""
+        return next(iter(loaded_of(self._stored.of(*name))), None)
 
     def adopt(self, name: Name, facet: dict[str, Any]) -> None:
         """Let the store say what was changed elsewhere."""

@@ -13,7 +13,7 @@ from bridge.sync.items import Items
 from bridge.sync.openmetadata.governance_look import Look, say_conflict
 from bridge.sync.openmetadata.target import OpenMetadataTarget
 from bridge.sync.reconciler import Reconciler
-from mappers.governance.facet import fields_of
+from mappers.governance.facet import fields_of, file_of
 from mappers.governance.merge import Path, Policy, Value, changed
 
 _KINDS = ("dataset", "governance", "access")
@@ -38,13 +38,20 @@ class Seen(NamedTuple):
     #: The other facets that would be new: contract, checks, promises.
     facets: tuple[str, ...]
     look: Look | None
+    #: All that the store would say of what governs it.
+    facet: dict[str, Any]
+
+    @property
+    def kept(self) -> dict[Path, Value]:
+        """Give what was taken over from OpenMetadata, and is in no file yet."""
+        return changed(fields_of(file_of(self.facet)), fields_of(self.facet))
 
     @property
     def differs(self) -> bool:
         """Tell whether the files, the store and OpenMetadata do not all say the same."""
         look = self.look
         there = look and (look.changes or look.told.theirs or look.told.conflicts or look.problems)
-        return bool(self.new or self.facets or there)
+        return bool(self.new or self.facets or there or self.kept)
 
 
 class Result(NamedTuple):
@@ -78,7 +85,8 @@ class Steward:
             change = new.get(name)
             fields = changed(fields_of(known.get(name, {})), fields_of(facets[name])) if name in facets else {}
             others = tuple(sorted(set(change.facets) - {GOVERNANCE})) if change else ()
-            seen.append(Seen(name, applied.datasets.get(name, []), fields, others, looks.get(name)))
+            facet = facets.get(name, known.get(name, {}))
+            seen.append(Seen(name, applied.datasets.get(name, []), fields, others, looks.get(name), facet))
         return applied, seen
 
     def decide(

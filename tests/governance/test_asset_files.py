@@ -8,13 +8,15 @@ import jsonschema_rs
 import pytest
 import yaml
 
+from bridge.governance.asset import governance_of
 from bridge.governance.combined import facets_of
 from bridge.governance.editing import edited
 from bridge.governance.files import read_assets
+from bridge.governance.pulling import edit, write
 from bridge.governance.schema import asset_schema
 from bridge.store.said import CONTRACT, EXPECTATIONS, GOVERNANCE, SLA
 from mappers.governance.facet import facet_of, fields_of
-from tests.governance.stewards import asset, governed
+from tests.governance.stewards import asset, governed, write_asset
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "configs" / "assets" / "stripe_customers.yaml"
@@ -130,3 +132,46 @@ def test_a_change_moves_nothing_else(changes: dict[tuple[str, ...], Any], before
 def test_what_a_file_does_not_have_is_made() -> None:
     changed = yaml.safe_load(edited(HEAD, {("domain",): "sales", ("tags",): frozenset("ab"), ("tier",): None}))
     assert changed["asset"]["governance"] == {"openmetadata": {"domain": "sales"}, "tags": ["a", "b"]}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["unix", "windows"])
+def test_blanks_and_ends_of_lines_stay(tmp_path: Path, end: str) -> None:
+    text = "asset:\n  name:    t\n  namespace: db   # said by events\n  governance: {tags: [a,b],owner: ann}\n"
+    file = tmp_path / "t.yaml"
+    file.write_bytes(text.replace("\n", end).encode())
+    own = read_assets([file]).loaded[0]
+    pulled = edit(own, governance_of(own.asset), {("description",): "new"}, ())
+    assert pulled.problems == ()
+    assert pulled.after == (text.rstrip("\n") + "\n  description: new\n").replace("\n", end)
+    assert write(pulled) is None
+    assert file.read_bytes() == pulled.after.encode()
+    assert [one.name for one in tmp_path.iterdir()] == ["t.yaml"]
+
+
+def test_a_file_that_cannot_be_changed_is_told(tmp_path: Path) -> None:
+    own = write_asset(tmp_path, governed(tags=["a"])) and read_assets([tmp_path]).loaded[0]
+    change = {("description",): "new"}
+    pulled = edit(own, governance_of(own.asset), change, ())
+    for text, said in (("asset: [", "is not YAML"), ("asset: 1", "asset: "), ("\0", "is not YAML")):
+        Path(own.source).write_text(text, encoding="utf-8")
+        undone = edit(own, governance_of(own.asset), change, ())
+        assert not undone.patch
+        assert said in undone.problems[0]
+    Path(own.source).unlink()
+    assert "cannot be read" in edit(own, governance_of(own.asset), change, ()).problems[0]
+    tmp_path.rmdir()
+    assert "cannot be written" in (write(pulled) or "")
+
+
+def test_of_what_several_assets_say_a_file_is_told_what_is_its_own(tmp_path: Path) -> None:
+    write_asset(tmp_path, governed(tags=["a", "b"]))
+    own = read_assets([tmp_path]).loaded[0]
+    pattern = asset("*", governance={"tags": ["all"], "retention_days": 3})
+    together = facets_of([pattern.asset, own.asset])[GOVERNANCE]
+    gone = {("tags",): frozenset({"a", "new"}), ("retentionDays",): None}
+    pulled = edit(own, together, gone, ())
+    assert yaml.safe_load(pulled.after)["asset"]["governance"]["tags"] == ["a", "new"]
+    elsewhere = "is gone in OpenMetadata, and is said by other asset files"
+    assert pulled.problems == (
+        f"{own.source}: retentionDays: 3 {elsewhere}", f"{own.source}: tags: all {elsewhere}",
+    )  # fmt: skip
