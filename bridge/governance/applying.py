@@ -105,7 +105,8 @@ class Stewardship:
         now = self._clock()
         waiting = applied.waiting
         self._write(applied.changes, now)
-        self._stored.put((stored_of(one, waiting.get((one.asset.namespace, one.asset.name))) for one in loaded), now)
+        taken = {stored_of(one, waiting.get((one.asset.namespace, one.asset.name))) for one in loaded}
+        self._stored.put(taken - {*self._stored.all()}, now)
         if prune:
             self._stored.drop(applied.left)
         return applied

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 from bridge.governance.applying import Applied, Stewardship
@@ -18,6 +19,8 @@ from mappers.governance.merge import Path, Policy, Value, changed
 
 _KINDS = ("dataset", "governance", "access")
 _PATIENCE_SECONDS, _LOOK_SECONDS = 60.0, 0.25
+#: It is looked whether all is done once in so many rounds, and when there is nothing to do.
+_ROUNDS = 20
 
 
 class Server(NamedTuple):
@@ -132,10 +135,13 @@ class Steward:
         """Push until these are settled, or it is waited too long for what failed."""
         assert self._server is not None  # noqa: S101 - looked at by the caller
         patience = _PATIENCE_SECONDS
-        while patience > 0:
+        for rounds in count(1):
             done = self._server.reconciler.round(only=_KINDS)
-            waiting = [item for item in self._server.items.pending("governance") if item.key in keys]
-            if not waiting or self._server.reconciler.breaker.open:
+            if self._server.reconciler.breaker.open or patience <= 0:
+                return
+            if not done.idle and rounds % _ROUNDS:
+                continue  # to list all that waits takes long where that is much
+            if not any(item.key in keys for item in self._server.items.pending("governance")):
                 return
             if done.idle:
                 sleep(_LOOK_SECONDS)

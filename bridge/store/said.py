@@ -8,6 +8,7 @@ import msgspec
 from bridge.store.database import Database
 from mappers.canonical.identity import NOBODY
 from mappers.canonical.order import micros_of
+from mappers.governance.sound import sound_governance
 
 SLA, GOVERNANCE = "lineageBridge_sla", "lineageBridge_governance"
 CONTRACT, EXPECTATIONS = "lineageBridge_contract", "lineageBridge_expectations"
@@ -42,7 +43,8 @@ def promises_of(db: Database, org: str, ends: Iterable[bytes]) -> dict[bytes, di
 
 def said_of(db: Database, org: str, classes: Iterable[bytes], facet: str) -> dict[bytes, dict[str, Any]]:
     """Give what a facet says of datasets, given by their classes; the newest word counts."""
-    return _newest(db.among(_SAID, sorted(classes), org, NOBODY, facet))
+    found = _newest(db.among(_SAID, sorted(classes), org, NOBODY, facet))
+    return {key: sound_governance(body) for key, body in found.items()} if facet == GOVERNANCE else found
 
 
 def said_at(db: Database, org: str, classes: Iterable[bytes], facets: Iterable[str]) -> dict[bytes, int]:

@@ -11,7 +11,7 @@ import yaml
 from bridge.governance.asset import governance_of
 from bridge.governance.combined import facets_of
 from bridge.governance.editing import edited
-from bridge.governance.files import read_assets
+from bridge.governance.files import AssetReader, read_assets
 from bridge.governance.pulling import edit, write
 from bridge.governance.schema import asset_schema
 from bridge.store.said import CONTRACT, EXPECTATIONS, GOVERNANCE, SLA
@@ -175,3 +175,24 @@ def test_of_what_several_assets_say_a_file_is_told_what_is_its_own(tmp_path: Pat
     assert pulled.problems == (
         f"{own.source}: retentionDays: 3 {elsewhere}", f"{own.source}: tags: all {elsewhere}",
     )  # fmt: skip
+
+
+def test_a_file_is_read_again_when_it_changed_or_may_have(tmp_path: Path) -> None:
+    now = [10**18]
+    reader = AssetReader(lambda: now[0])
+
+    def description(text: str | None) -> str | None:
+        if text is not None:
+            write_asset(tmp_path, asset(description=text))
+        return next(iter(reader.read([tmp_path]).loaded)).asset.description
+
+    assert description("one") == "one", "written long after it is read: it may be changed in this very moment"
+    now[0] = 10**19
+    assert description("two") == "two"
+    before = reader.read([tmp_path]).loaded
+    assert reader.read([tmp_path]).loaded[0] is before[0], "nothing is read anew"
+    assert description("6") == "6"
+    (tmp_path / "t.yaml").write_text("asset: [", encoding="utf-8")
+    assert len(reader.read([tmp_path]).problems) == len(reader.read([tmp_path]).problems) == 1
+    (tmp_path / "t.yaml").unlink()
+    assert reader.read([tmp_path]) == ([], [], 0)

@@ -394,3 +394,17 @@ def test_names_that_no_server_takes_are_told_and_the_rest_goes(synced: Synced, w
     assert [one["name"] for one in table(synced)["domains"]] == ["sales"]
     terms = Person(synced.standin).ask("GET", "glossaryTerms")["data"]
     assert terms == [], "nothing of half the name is made"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"tags": 5}, {"columns": [1]}, {"customProperties": [1]}, {"accessPolicies": [{"role": "r"}]}, {"tier": 5}],
+    ids=lambda said: next(iter(said)),
+)
+def test_what_anybody_sends_as_governance_stops_no_other(synced: Synced, said: dict[str, Any]) -> None:
+    sent = [dataset("t", lineageBridge_governance=facet(**said)), dataset("u", schema=schema("k"))]
+    synced.apply(run_event("COMPLETE", 9, run=9, outputs=sent)).converge()
+    assert not synced.standing(Outcome.DEAD)
+    found = push(steward(synced), governed("u", tags=["a"]), asset("*", governance={"tags": ["all"]}))
+    assert {one.outcome for one in found.values()} == {Outcome.PUSHED}
+    assert tags(synced) == {"LineageBridge.all"}

@@ -96,3 +96,15 @@ def test_an_asset_that_cannot_be_read_any_more_keeps_no_other_back(store: Store)
     store.db.run("UPDATE asset SET content_json = '{\"name\": null}'")
     assert len(of.apply([governed("u", tags=["a"])]).changes) == 1
     assert said(store, of, ("db", "t"))["tags"] == ["a"]
+
+
+def test_a_pattern_is_about_what_is_named_beside_it_at_once(store: Store) -> None:
+    of = stewardship(store)
+    assets = [
+        asset("new", schema=[{"name": "k"}], governance={"tags": ["a"]}),
+        asset("n*", governance={"tags": ["b"]}),
+    ]
+    assert of.preview(assets).waiting == {}
+    of.apply(assets)
+    assert {*said(store, of, ("db", "new"))["tags"]} == {"a", "b"}
+    assert not of.apply(assets).changes

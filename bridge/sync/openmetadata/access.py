@@ -5,7 +5,7 @@ All of them are one item: what one asset says is a rule in the policies of sever
 
 from collections.abc import Sequence
 
-from bridge.sync.governance import read_all_governance
+from bridge.sync.governance import read_all_access
 from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
 from bridge.sync.openmetadata.wanted import fingerprint
 from bridge.sync.openmetadata.workbench import Workbench
@@ -35,7 +35,7 @@ class Access:
         return Pushed([self._one(item) for item in items])
 
     def _one(self, item: Item) -> Settled | Failed:
-        wanted = policies(read_all_governance(self._at.db, self._at.org), self._at.rules.words.access)
+        wanted = policies(read_all_access(self._at.db, self._at.org), self._at.rules.words.access)
         made: dict[str, str] = dict(item.detail.get(_MADE, {}))
         mark = fingerprint(wanted)
         if not wanted and not made:
