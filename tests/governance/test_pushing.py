@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from bridge.governance.remembered import Loaded
 from bridge.governance.steward import Result, Steward
 from bridge.sync.item import Outcome
 from bridge.sync.openmetadata.rules import Rules
@@ -408,3 +409,33 @@ def test_what_anybody_sends_as_governance_stops_no_other(synced: Synced, said: d
     found = push(steward(synced), governed("u", tags=["a"]), asset("*", governance={"tags": ["all"]}))
     assert {one.outcome for one in found.values()} == {Outcome.PUSHED}
     assert tags(synced) == {"LineageBridge.all"}
+
+
+def test_access_of_assets_that_are_off_is_left_alone(synced: Synced) -> None:
+    synced.apply(wrote("u", second=3)).converge()
+    of = steward(synced)
+    person = Person(synced.standin)
+
+    def rules() -> dict[str, list[tuple[str, list[str]]]]:
+        found = [one for one in person.ask("GET", "policies")["data"] if one["name"].startswith("lineage_bridge_")]
+        return {
+            one["name"].removeprefix("lineage_bridge_"): sorted(
+                (rule["name"][0], rule["operations"]) for rule in one["rules"]
+            )
+            for one in found
+        }
+
+    def said(name: str, role: str, *, on: bool = True) -> Loaded:
+        policy = {"role": role, "permissions": ["read"] if on else ["write"]}
+        return governed(name, there={"sync_enabled": on, "access_policies": [policy]})
+
+    read = ["ViewAll"]
+    for assets, expected in (
+        ([said("t", "r"), said("u", "r")], {"r": [("t", read), ("u", read)]}),
+        ([said("t", "r", on=False), said("u", "r")], {"r": [("t", read), ("u", read)]}),
+        ([said("t", "r", on=False), said("u", "s")], {"r": [("t", read)], "s": [("u", read)]}),
+        ([said("t", "s"), said("u", "s")], {"s": [("t", read), ("u", read)]}),
+    ):
+        push(of, *assets)
+        synced.converge()
+        assert rules() == expected
