@@ -1,6 +1,9 @@
 """A YAML file as a model, with the file, line and key of all that is wrong with it."""
 
 import difflib
+import math
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +15,8 @@ from mappers.errors import ConfigError
 M = TypeVar("M", bound=BaseModel)
 
 _MOST_BYTES = 1 << 20
+#: What YAML can spell and nothing that keeps texts can hold.
+_UNKEPT = re.compile("[\0\ud800-\udfff]")
 #: Mistakes whose words name no value: the whole of what was written would be of no help.
 _UNSPOKEN = frozenset({"missing", "twice", "extra_forbidden", "model_type", "list_type", "dict_type"})
 
@@ -29,14 +34,33 @@ def read_model(path: Path, model: type[M]) -> M:
     if len(raw) > _MOST_BYTES:
         raise ConfigError(f"{path}: is larger than {_MOST_BYTES >> 20} MB")
     tree = read_tree(path, text)
+    mistakes = [mistake.said for mistake in tree.mistakes]
+    for at, said in _unkept(tree.values):
+        mistakes.append(f"{tree.origins.get(at, path)}: {'.'.join(map(str, at))}: {said}")
     try:
         value = model.model_validate(tree.values)
     except ValidationError as error:
-        said = [_explained(model, one, tree.origins, path) for one in error.errors()]
-        raise ConfigError("\n".join([*(mistake.said for mistake in tree.mistakes), *said])) from error
-    if tree.mistakes:
-        raise ConfigError("\n".join(mistake.said for mistake in tree.mistakes))
+        mistakes += [_explained(model, one, tree.origins, path) for one in error.errors()]
+        raise ConfigError("\n".join(mistakes)) from error
+    if mistakes:
+        raise ConfigError("\n".join(mistakes))
     return value
+
+
+def _unkept(value: Any, at: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
+    """Find what cannot be kept: it would stop whoever writes it down, and all others with it."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if _UNKEPT.search(key):
+                yield at, f"the key {key!r} holds characters that no text may hold"
+            yield from _unkept(inner, (*at, key))
+    elif isinstance(value, list):
+        for i, inner in enumerate(value):
+            yield from _unkept(inner, (*at, i))
+    elif isinstance(value, str) and _UNKEPT.search(value):
+        yield at, f"holds characters that no text may hold (got {value!r})"
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield at, f"is no number that can be kept (got {value!r})"
 
 
 def _explained(model: type[BaseModel], error: Any, origins: dict[KeyPath, Origin], path: Path) -> str:

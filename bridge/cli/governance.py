@@ -13,7 +13,7 @@ from bridge.cli.escape import escape
 from bridge.cli.options import ApiKey, Asked, Config, Output, Url, load, print_answer
 
 if TYPE_CHECKING:
-    from bridge.governance.applying import Loaded
+    from bridge.governance.remembered import Loaded
     from bridge.governance.steward import Steward
     from bridge.settings import Settings
     from mappers.governance.merge import Policy
@@ -122,22 +122,25 @@ def pull(
     """Write what was changed in OpenMetadata into the files; comments and the order of keys stay."""
     from bridge.bootstrap import rules_of
     from bridge.governance.pulling import pull as pulled_from
+    from bridge.governance.pulling import write
 
     loaded, problems = _read(places)
     settings = load(config)
     with _steward(settings, policy) as steward:
         _, seen = steward.look(loaded)
     pulled = pulled_from(seen, rules_of(settings).words)
+    count = 0
     for one in pulled:
         for line in one.patch.splitlines():
             typer.echo(escape(line))
         problems += one.problems
-        if not dry_run and one.after != one.before:
-            Path(one.source).write_text(one.after, encoding="utf-8")
+        if one.after != one.before:
+            refused = None if dry_run else write(one)
+            count += refused is None
+            problems += [refused] if refused else []
     problems += [f"{' '.join(one.name)}: {said}" for one in seen if one.look for said in one.look.problems]
     for problem in problems:
         typer.echo(escape(f"problem: {problem}"), err=True)
-    count = sum(one.after != one.before for one in pulled)
     typer.echo(f"{count} files {'would be ' if dry_run else ''}changed")
     raise typer.Exit(1 if problems else 0)
 

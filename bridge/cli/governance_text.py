@@ -17,16 +17,18 @@ def plan_lines(applied: "Applied", seen: "Sequence[Seen]") -> Iterator[str]:
     """Tell what would be changed, like the plan of a change of infrastructure."""
     changed = 0
     for one in seen:
-        lines = [*_stored(one), *_in_openmetadata(one)]
+        lines = [*_stored(one), *_in_openmetadata(one), *_not_in_files(one)]
         if lines:
             changed += 1
             sources = ", ".join(loaded.source for loaded in one.loaded)
             yield f"{' '.join(one.name)}  ({sources or 'in no file any more'})"
             yield from lines
     for name, reason in sorted(applied.waiting.items()):
-        yield f"{' '.join(name)}\n  ? waits: {reason}"
+        yield " ".join(name)
+        yield f"  ? waits: {reason}"
     for left in applied.left:
-        yield f"{left.namespace} {left.name}\n  ? in no file any more, was in {left.source}: --prune takes it back"
+        yield f"{left.namespace} {left.name}"
+        yield f"  ? in no file any more, was in {left.source}: --prune takes it back"
     yield f"plan: {changed} of {len(seen)} datasets differ, {len(applied.waiting)} assets wait"
 
 
@@ -44,6 +46,11 @@ def _in_openmetadata(one: "Seen") -> Iterator[str]:
         yield f"  ~ openmetadata  {'.'.join(path)}: {say_value(value)}"
     yield from (f"  < {said}" for said in say_theirs(one.look.told.theirs))
     yield from (f"  ! {problem}" for problem in one.look.problems)
+
+
+def _not_in_files(one: "Seen") -> Iterator[str]:
+    for path, value in sorted(one.kept.items()):
+        yield f"  < taken over from OpenMetadata, in no file yet: {'.'.join(path)} is {say_value(value)}"
 
 
 def plan_told(applied: "Applied", seen: "Sequence[Seen]", problems: Sequence[str]) -> dict[str, Any]:
@@ -66,6 +73,7 @@ def _told(one: "Seen") -> dict[str, Any]:
         "store": _fields(one.new) | dict.fromkeys(one.facets, "changed"),
         "openmetadata": _fields(look.changes) if look else {},
         "theirs": _fields(look.told.theirs) if look else {},
+        "taken_over": _fields(one.kept),
         "problems": look.problems if look else [],
         "differs": one.differs,
     }

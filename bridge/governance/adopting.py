@@ -15,6 +15,7 @@ from bridge.sync.openmetadata.governance import OWNERS
 from bridge.sync.openmetadata.governance_look import say_theirs
 from mappers.governance.agreement import Told
 from mappers.governance.facet import FILE, facet_of, fields_of, file_of
+from mappers.governance.merge import changed
 from mappers.openmetadata.adoption import adopt
 from mappers.openmetadata.governance import Vocabulary
 
@@ -63,11 +64,13 @@ class Adopting:
         of = " ".join(name)
         for one in (*said, *adopted.problems):
             _log.warning("changed in OpenMetadata", dataset=of, what=one, kept=self._mode == "apply")
-        source = self._stewardship.source_of(name)
-        pulled = edit(source, adopted.changes, adopted.problems) if source else None
+        own = self._stewardship.own(name)
+        pulled = edit(own, facet, adopted.changes, adopted.problems) if own else None
+        for problem in pulled.problems[len(adopted.problems) :] if pulled else ():
+            _log.warning("an asset file cannot say what was changed", reason=problem)
         if pulled and self._patches and pulled.patch:
             self._write(self._patches, pulled)
-        if self._mode == "apply":
+        if self._mode == "apply" and changed(fields_of(facet), {**fields_of(facet), **adopted.changes}):
             fields = {
                 path: value for path, value in (fields_of(facet) | adopted.changes).items() if value is not None
             }
@@ -76,7 +79,11 @@ class Adopting:
 
     def _write(self, place: Path, pulled: Pulled) -> None:
         """Write the patch of a file; the newest one counts, for it holds all that is to be taken over."""
-        place.mkdir(parents=True, exist_ok=True)
         file = place / f"{_NO_NAME.sub('_', pulled.source).strip('_')}.patch"
-        file.write_text(pulled.patch, encoding="utf-8")
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(pulled.patch.encode())
+        except OSError as error:
+            _log.warning("a patch of an asset file cannot be written", file=str(file), reason=str(error))
+            return
         _log.info("a patch of an asset file", file=str(file))

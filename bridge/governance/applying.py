@@ -1,17 +1,16 @@
 """Takes assets into the store: what they say of datasets enters as events, like all else that anybody says."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
-
-import msgspec
 
 from bridge.governance.asset import Asset
 from bridge.governance.combined import Facets, facets_of
 from bridge.governance.matching import Matching, Name
+from bridge.governance.remembered import Loaded, content_of, loaded_of, stored_of, under_one_name
 from bridge.intake.reading import Reader
 from bridge.store.assets import StoredAsset, StoredAssets
 from bridge.store.database import Database
-from bridge.store.said import CONTRACT, EXPECTATIONS, GOVERNANCE, SLA, said_at, said_of
+from bridge.store.said import CONTRACT, EXPECTATIONS, GOVERNANCE, SLA, held_by, said_at, said_of
 from bridge.store.writer import Incoming, Writer
 from bridge.sync.items import Items
 from mappers.governance.facet import FILE, facet_of, fields_of, file_of
@@ -23,13 +22,6 @@ from mappers.when import iso
 _FACETS = (GOVERNANCE, CONTRACT, EXPECTATIONS, SLA)
 _GROUP = 200
 _SOURCE = "assets"
-
-
-class Loaded(NamedTuple):
-    """An asset, and the file it stands in."""
-
-    asset: Asset
-    source: str
 
 
 class Change(NamedTuple):
@@ -67,10 +59,6 @@ class Stewardship:
         self._writer = writer
         self._clock = clock
 
-    def known(self) -> list[Loaded]:
-        """Give the assets that were taken before."""
-        return [Loaded(read_asset(one.content), one.source) for one in self._stored.all()]
-
     def classes(self, names: Iterable[Name]) -> dict[Name, bytes]:
         """Give the keys of datasets, whichever of their names they are called by."""
         ids = {name: name_dataset(self._org, *name).id for name in names}
@@ -87,9 +75,9 @@ class Stewardship:
         """Name datasets by their keys."""
         return self._stored.named(list(keys))
 
-    def source_of(self, name: Name) -> str | None:
-        """Name the file that is about a dataset alone, if there is one."""
-        return next((one.source for one in self._stored.all() if (one.namespace, one.name) == name), None)
+    def own(self, name: Name) -> Loaded | None:
+        """Give the asset that is about a dataset alone, if there is one."""
+        return next(iter(loaded_of(self._stored.of(*name))), None)
 
     def adopt(self, name: Name, facet: dict[str, Any]) -> None:
         """Let the store say what was changed elsewhere."""
@@ -100,14 +88,16 @@ class Stewardship:
         new = {(one.asset.namespace, one.asset.name): one for one in loaded}
         before = self._stored.all()
         left = [one for one in before if (one.namespace, one.name) not in new]
-        kept = [] if prune else [Loaded(read_asset(one.content), one.source) for one in left]
+        kept = [] if prune else loaded_of(left)
         everything = [*new.values(), *kept]
         source = {id(one.asset): one for one in everything}
         matched = self._matching.match([one.asset for one in everything])
         datasets = {name: [source[id(asset)] for asset in assets] for name, assets in matched.datasets.items()}
-        gone = self._of(left) if prune else {}
-        changes = self._changes({**dict.fromkeys(gone, ()), **datasets})
-        return Applied(changes, datasets, matched.waiting, left)
+        former = self._former(before, new, prune=prune)
+        all_of = {name: datasets.get(name, []) for name in {*datasets, *(former if prune else ())}}
+        united = under_one_name(all_of, self.classes(all_of))
+        changes = self._changes(united, former)
+        return Applied(changes, {name: of for name, of in united.items() if of}, matched.waiting, left)
 
     def apply(self, loaded: Sequence[Loaded], *, prune: bool = False) -> Applied:
         """Take assets: what they say enters the store, and they are remembered for datasets that come later."""
@@ -115,35 +105,60 @@ class Stewardship:
         now = self._clock()
         waiting = applied.waiting
         self._write(applied.changes, now)
-        self._stored.put((_stored(one, waiting.get((one.asset.namespace, one.asset.name))) for one in loaded), now)
+        taken = {stored_of(one, waiting.get((one.asset.namespace, one.asset.name))) for one in loaded}
+        self._stored.put(taken - {*self._stored.all()}, now)
         if prune:
             self._stored.drop(applied.left)
         return applied
 
-    def _of(self, assets: Iterable[StoredAsset]) -> Iterable[Name]:
-        """Find the datasets that assets which are gone were about."""
-        return self._matching.match([read_asset(one.content) for one in assets]).datasets
+    def _former(
+        self, before: Iterable[StoredAsset], new: Mapping[Name, Loaded], *, prune: bool
+    ) -> dict[Name, list[Asset]]:
+        """Find what assets said that say otherwise now or are gone: that may be taken back, what others say never."""
+        former = []
+        for one in before:
+            now = new.get((one.namespace, one.name))
+            if prune if now is None else content_of(now.asset) != one.content:
+                former.append(one)
+        return self._matching.match([one.asset for one in loaded_of(former)]).datasets
 
-    def _changes(self, datasets: dict[Name, Sequence[Loaded]]) -> list[Change]:
-        classes = self.classes(datasets)
+    def _changes(self, datasets: Mapping[Name, list[Loaded]], former: Mapping[Name, list[Asset]]) -> list[Change]:
+        classes = self.classes({*datasets, *former})
+        said_before: dict[bytes, set[str]] = {}
+        for name, gone in former.items():
+            said_before.setdefault(classes[name], set()).update(facets_of(gone))
         known = {facet: said_of(self._db, self._org, set(classes.values()), facet) for facet in _FACETS}
         touched = self._stored.touched(set(classes.values()))
         changes = []
         for name, assets in sorted(datasets.items()):
             of = classes[name]
             before = {facet: known[facet][of] for facet in _FACETS if of in known[facet]}
-            new = _new(facets_of(one.asset for one in assets), before)
+            new = _new(facets_of(one.asset for one in assets), before, said_before.get(of, set()))
             if new:
                 changes.append(Change(name, new, tuple(sorted({one.source for one in assets})), of not in touched))
         return changes
 
     def _write(self, changes: Sequence[Change], now: int) -> None:
         """Write events of this time, or of a moment after the last one where the clock was put back since."""
+        changes = [*changes, *self._under_other_names(changes)]
         keys = self.classes(change.name for change in changes)
         last = said_at(self._db, self._org, set(keys.values()), _FACETS)
         for i in range(0, len(changes), _GROUP):
             some = changes[i : i + _GROUP]
             self._writer.write([self._event(one, max(now, last.get(keys[one.name], 0) + 1)) for one in some])
+
+    def _under_other_names(self, changes: Iterable[Change]) -> list[Change]:
+        """Take back what was written of a dataset under another of its names, before they were known to be of one."""
+        gone = [change for change in changes if None in change.facets.values()]
+        keys = self.classes(change.name for change in gone)
+        held = held_by(self._db, self._org, set(keys.values()), GOVERNANCE)
+        names = self._stored.named([id_ for ids in held.values() for id_ in ids])
+        return [
+            change._replace(name=names[id_], facets={of: None for of, body in change.facets.items() if body is None})
+            for change in gone
+            for id_ in held.get(keys[change.name], ())
+            if names[id_] != change.name
+        ]
 
     def _event(self, change: Change, now: int) -> Incoming:
         facets = {
@@ -160,22 +175,16 @@ class Stewardship:
         return event
 
 
-def read_asset(content: str) -> Asset:
-    """Read an asset as it was remembered."""
-    return Asset.model_validate(msgspec.json.decode(content))
+def _new(facets: Facets, before: Facets, ours: Collection[str]) -> dict[str, dict[str, Any] | None]:
+    """Give the facets that are to be sent; of one in which OpenMetadata changed something, that stays.
 
-
-def _stored(loaded: Loaded, waiting: str | None) -> StoredAsset:
-    asset = loaded.asset
-    content = asset.model_dump_json(by_alias=True, exclude_none=True)
-    return StoredAsset(asset.namespace, asset.name, loaded.source, content, waiting)
-
-
-def _new(facets: Facets, before: Facets) -> dict[str, dict[str, Any] | None]:
-    """Give the facets that are to be sent; of one in which OpenMetadata changed something, that stays."""
+    What no asset says is taken back only where one said it: of promises and checks others may speak as well.
+    """
     new: dict[str, dict[str, Any] | None] = {}
     for name in _FACETS:
         said, known = facets.get(name), before.get(name)
+        if said is None and name not in ours:
+            continue
         if said == (file_of(known) if known and name == GOVERNANCE else known):
             continue
         new[name] = _merged(said, known) if said and known and FILE in known else said

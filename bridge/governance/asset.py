@@ -1,6 +1,7 @@
 """An asset file: what stewards write down of a dataset, or of many whose names are alike."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -129,7 +130,7 @@ class Asset(Section):
             ("schema", [column.name for column in self.columns or ()]),
             ("quality", [one.name for one in self.quality or ()]),
         ):
-            if twice := sorted({name for name in names if names.count(name) > 1}):
+            if twice := sorted(name for name, count in Counter(names).items() if count > 1):
                 raise PydanticCustomError("twice", "{what} names {name} twice", {"what": what, "name": twice[0]})
         return self
 

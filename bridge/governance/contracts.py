@@ -4,7 +4,7 @@ A version is looked at once its run is complete. The result is told by an event 
 is the same whoever finds it, and however often. A new contract is held against the newest version at once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,6 +17,7 @@ from bridge.store.writer import Incoming, Writer
 from mappers.canonical.identity import NOBODY
 from mappers.canonical.order import micros_of
 from mappers.governance.contract import violations
+from mappers.governance.sound import sound_contract
 from mappers.openlineage.documents import own_facet, write_event
 from mappers.openlineage.quality import assertion_id
 from mappers.when import iso
@@ -40,15 +41,24 @@ WHERE d.org_id = ?1 AND d.class_id {among}
 _LOOKED_AT = """
 SELECT qdef_id, max(executed_at) FROM quality_check_result WHERE org_id = ?1 AND qdef_id {among} GROUP BY qdef_id
 """
+#: Of datasets since times of their own, the newest first.
 _VERSIONS = """
-SELECT v.produced_at, r.run_uuid, s.columns_json FROM dataset_version v
-JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.writer_id AND r.event_type = 'COMPLETE'
-JOIN dataset_schema s ON s.org_id = v.org_id AND s.dataset_id = v.dataset_id AND s.schema_hash = v.schema_hash
-WHERE v.org_id = ?1 AND v.dataset_id = ?2 AND v.produced_at >= ?3
-ORDER BY v.produced_at DESC, r.run_uuid LIMIT ?4
+SELECT n.dataset_id, n.produced_at, n.run_uuid, n.columns_json FROM (
+  SELECT v.dataset_id, v.produced_at, r.run_uuid, s.columns_json, row_number() OVER (
+    PARTITION BY v.dataset_id ORDER BY v.produced_at DESC, r.run_uuid) AS place
+  FROM {given} g
+  JOIN dataset_version v ON v.org_id = ?1 AND v.dataset_id = g.a AND v.produced_at >= g.b
+  JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.writer_id AND r.event_type = 'COMPLETE'
+  JOIN dataset_schema s ON s.org_id = v.org_id AND s.dataset_id = v.dataset_id AND s.schema_hash = v.schema_hash
+) n WHERE n.place <= ?2 ORDER BY n.dataset_id, n.place
 """
-_TOLD = "SELECT executed_at FROM quality_check_result WHERE org_id = ?1 AND qdef_id = ?2 AND executed_at >= ?3"
+_TOLD = """
+SELECT r.qdef_id, r.executed_at FROM {given} g
+JOIN quality_check_result r ON r.org_id = ?1 AND r.qdef_id = g.a AND r.executed_at >= g.b
+"""
 _MOST_VERSIONS = 1_000
+#: So many contracts are looked at together: what their versions say is held in memory.
+_AT_ONCE = 500
 
 
 class Contract(NamedTuple):
@@ -98,35 +108,37 @@ class Contracts:
     def _new(self) -> Iterator[Kept]:
         contracts = self._contracts()
         members = self._db.among(_MEMBERS, sorted(contracts), self._org) if contracts else []
+        for first in range(0, len(members), _AT_ONCE):
+            yield from self._of(contracts, members[first : first + _AT_ONCE])
+
+    def _of(self, contracts: dict[bytes, Contract], members: Sequence[tuple[Any, ...]]) -> Iterator[Kept]:
         checks = {dataset: assertion_id(dataset, CHECK, CHECK, None) for _, dataset, *_ in members}
-        last = dict(self._db.among(_LOOKED_AT, sorted(checks.values()), self._org)) if checks else {}
+        last = dict(self._db.among(_LOOKED_AT, sorted(checks.values()), self._org))
+        since = {dataset: last[check] - _LATE_MICROS for dataset, check in checks.items() if check in last}
+        told: dict[bytes, set[int]] = {}
+        for check, at in self._db.given(_TOLD, [(checks[one], at) for one, at in since.items()], self._org):
+            told.setdefault(check, set()).add(at)
+        versions = self._versions(since, _MOST_VERSIONS)
+        versions |= self._versions(dict.fromkeys(checks.keys() - since.keys(), 0), 1)
         for class_id, dataset, namespace, name in members:
-            contract, check = contracts[class_id], checks[dataset]
-            for at, run, columns in self._versions(dataset, check, contract, last.get(check)):
+            contract, of = contracts[class_id], versions.get(dataset, [])
+            for at, run, columns in _unlooked(of, contract, told.get(checks[dataset], set())):
                 broken = violations(contract.columns, msgspec.json.decode(columns))
                 yield Kept(namespace, name, at, run, contract, broken)
 
     def _contracts(self) -> dict[bytes, Contract]:
         found: dict[bytes, Contract] = {}
         for class_id, order, body in sorted(self._db.rows(_CONTRACTS, self._org, NOBODY), key=lambda row: row[1]):
-            said = msgspec.json.decode(body)
-            found[class_id] = Contract(micros_of(order), str(said.get("version", "")), said["columns"])
+            if said := sound_contract(msgspec.json.decode(body)):
+                found[class_id] = Contract(micros_of(order), said.get("version", ""), said["columns"])
         return found
 
-    def _versions(
-        self, dataset: bytes, check: bytes, contract: Contract, last: int | None
-    ) -> Iterator[tuple[int, str, str]]:
-        """Give the versions to be looked at, each with the time at which it was."""
-        since = 0 if last is None else last - _LATE_MICROS
-        most = 1 if last is None else _MOST_VERSIONS
-        told = {at for (at,) in self._db.rows(_TOLD, self._org, check, since)}
-        versions = self._db.rows(_VERSIONS, self._org, dataset, since, most)
-        for place, (produced_at, run, columns) in enumerate(versions):
-            newest = place == 0
-            at = max(produced_at, contract.declared_at) if newest else produced_at
-            if at not in told and (newest or produced_at >= contract.declared_at):
-                told.add(at)
-                yield at, run, columns
+    def _versions(self, since: Mapping[bytes, int], most: int) -> dict[bytes, list[tuple[int, str, str]]]:
+        """Give the versions of datasets since some time, the newest first, each with its run and its columns."""
+        found: dict[bytes, list[tuple[int, str, str]]] = {}
+        for dataset, *version in self._db.given(_VERSIONS, sorted(since.items()), self._org, most):
+            found.setdefault(dataset, []).append((*version,))
+        return found
 
     def _event(self, kept: Kept) -> Incoming:
         assertion = {
@@ -142,3 +154,16 @@ class Contracts:
         event = self._reader.read(write_event("DatasetEvent", iso(kept.at), None, {"dataset": dataset}), "contracts")
         assert isinstance(event, Incoming)  # noqa: S101 - it was written just now
         return event
+
+
+def _unlooked(
+    versions: Iterable[tuple[int, str, str]], contract: Contract, told: set[int]
+) -> Iterator[tuple[int, str, str]]:
+    """Give the versions to be looked at, each with the time at which it was."""
+    told = {*told}
+    for place, (produced_at, run, columns) in enumerate(versions):
+        newest = place == 0
+        at = max(produced_at, contract.declared_at) if newest else produced_at
+        if at not in told and (newest or produced_at >= contract.declared_at):
+            told.add(at)
+            yield at, run, columns

@@ -1,5 +1,6 @@
 """Writes changes into an asset file: nothing else in it moves, its comments and the order of its keys stay."""
 
+import difflib
 import io
 from collections.abc import Mapping
 from itertools import pairwise
@@ -33,6 +34,7 @@ def edited(text: str, changes: Mapping[Path, Value]) -> str:
     """Give the text of an asset file with fields changed; of the columns, those that it names."""
     yaml = _yaml(text)
     document = yaml.load(text)
+    plain = _dumped(yaml, document)
     asset = document["asset"]
     for path, value in sorted(changes.items()):
         if path[0] == "columns":
@@ -41,9 +43,24 @@ def edited(text: str, changes: Mapping[Path, Value]) -> str:
             _change(asset, ("custom_properties", path[1]), value)
         elif path[0] in _PLACES:
             _change(asset, _PLACES[path[0]], value)
+    return _as_it_was(text, plain, _dumped(yaml, document))
+
+
+def _dumped(yaml: YAML, document: Any) -> str:
     written = io.StringIO()
     yaml.dump(document, written)
     return written.getvalue()
+
+
+def _as_it_was(text: str, plain: str, new: str) -> str:
+    """Leave the lines that did not change as they were written: blanks within them are not kept otherwise."""
+    here, before, after = (one.splitlines(keepends=True) for one in (text, plain, new))
+    if ["".join(line.split()) for line in here] != ["".join(line.split()) for line in before]:
+        return new
+    kept = difflib.SequenceMatcher(None, before, after)
+    return "".join(
+        line for what, a, b, c, d in kept.get_opcodes() for line in (here[a:b] if what == "equal" else after[c:d])
+    )
 
 
 def _yaml(text: str) -> YAML:

@@ -1,7 +1,9 @@
 """Which datasets assets are about: by their names, by the names of their tables in OpenMetadata, or by patterns."""
 
+import re
 from collections.abc import Iterable, Sequence
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
+from itertools import chain
 from typing import NamedTuple
 
 from bridge.governance.asset import Asset
@@ -62,9 +64,18 @@ class Matching:
         if not patterns:
             return
         alive = set()
-        for _, namespace, name in self._assets.names():
-            for asset in patterns:
-                if fnmatchcase(namespace, asset.namespace) and fnmatchcase(name, asset.name):
+        of_namespace: dict[str, list[tuple[re.Pattern[str], Asset]]] = {}
+        alone = frozenset(matched.datasets)  # what is named alone will be there at once
+        known = ((namespace, name) for _, namespace, name in self._assets.names())
+        for namespace, name in chain(alone, (one for one in known if one not in alone)):
+            if namespace not in of_namespace:
+                of_namespace[namespace] = [
+                    (re.compile(translate(asset.name)), asset)
+                    for asset in patterns
+                    if fnmatchcase(namespace, asset.namespace)
+                ]
+            for pattern, asset in of_namespace[namespace]:
+                if pattern.match(name):
                     matched.datasets.setdefault((namespace, name), []).append(asset)
                     alive.add((asset.namespace, asset.name))
         for asset in patterns:

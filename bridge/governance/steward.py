@@ -2,21 +2,25 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
-from bridge.governance.applying import Applied, Loaded, Stewardship
+from bridge.governance.applying import Applied, Stewardship
 from bridge.governance.matching import Name
+from bridge.governance.remembered import Loaded
 from bridge.store.said import GOVERNANCE
 from bridge.sync.item import Item, Outcome, new_item
 from bridge.sync.items import Items
 from bridge.sync.openmetadata.governance_look import Look, say_conflict
 from bridge.sync.openmetadata.target import OpenMetadataTarget
 from bridge.sync.reconciler import Reconciler
-from mappers.governance.facet import fields_of
+from mappers.governance.facet import fields_of, file_of
 from mappers.governance.merge import Path, Policy, Value, changed
 
 _KINDS = ("dataset", "governance", "access")
 _PATIENCE_SECONDS, _LOOK_SECONDS = 60.0, 0.25
+#: It is looked whether all is done once in so many rounds, and when there is nothing to do.
+_ROUNDS = 20
 
 
 class Server(NamedTuple):
@@ -37,13 +41,20 @@ class Seen(NamedTuple):
     #: The other facets that would be new: contract, checks, promises.
     facets: tuple[str, ...]
     look: Look | None
+    #: All that the store would say of what governs it.
+    facet: dict[str, Any]
+
+    @property
+    def kept(self) -> dict[Path, Value]:
+        """Give what was taken over from OpenMetadata, and is in no file yet."""
+        return changed(fields_of(file_of(self.facet)), fields_of(self.facet))
 
     @property
     def differs(self) -> bool:
         """Tell whether the files, the store and OpenMetadata do not all say the same."""
         look = self.look
         there = look and (look.changes or look.told.theirs or look.told.conflicts or look.problems)
-        return bool(self.new or self.facets or there)
+        return bool(self.new or self.facets or there or self.kept)
 
 
 class Result(NamedTuple):
@@ -77,7 +88,8 @@ class Steward:
             change = new.get(name)
             fields = changed(fields_of(known.get(name, {})), fields_of(facets[name])) if name in facets else {}
             others = tuple(sorted(set(change.facets) - {GOVERNANCE})) if change else ()
-            seen.append(Seen(name, applied.datasets.get(name, []), fields, others, looks.get(name)))
+            facet = facets.get(name, known.get(name, {}))
+            seen.append(Seen(name, applied.datasets.get(name, []), fields, others, looks.get(name), facet))
         return applied, seen
 
     def decide(
@@ -123,10 +135,13 @@ class Steward:
         """Push until these are settled, or it is waited too long for what failed."""
         assert self._server is not None  # noqa: S101 - looked at by the caller
         patience = _PATIENCE_SECONDS
-        while patience > 0:
+        for rounds in count(1):
             done = self._server.reconciler.round(only=_KINDS)
-            waiting = [item for item in self._server.items.pending("governance") if item.key in keys]
-            if not waiting or self._server.reconciler.breaker.open:
+            if self._server.reconciler.breaker.open or patience <= 0:
+                return
+            if not done.idle and rounds % _ROUNDS:
+                continue  # to list all that waits takes long where that is much
+            if not any(item.key in keys for item in self._server.items.pending("governance")):
                 return
             if done.idle:
                 sleep(_LOOK_SECONDS)

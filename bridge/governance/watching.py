@@ -10,7 +10,7 @@ import structlog
 from bridge.governance.adopting import Adopting
 from bridge.governance.applying import Stewardship
 from bridge.governance.contracts import Contracts, Kept
-from bridge.governance.files import read_assets
+from bridge.governance.files import AssetReader, Stamp, stamp
 from bridge.sync.openmetadata.events import Events
 from mappers.errors import LineageBridgeError, TransientError
 
@@ -18,6 +18,8 @@ _log = structlog.get_logger()
 
 #: How often assets are matched with datasets that have come since, though no file has changed.
 _MATCH_SECONDS = 60.0
+#: What looks again at everything waits so many times as long as it took: it leaves the machine to others.
+_REST = 20.0
 
 
 class Looked(NamedTuple):
@@ -47,9 +49,11 @@ class Watching:
         self._adopting: Adopting | None = None
         self._clock = clock
         self._events_seconds: float | None = None
-        self._seen: dict[str, tuple[int, int]] | None = None
+        self._reader = AssetReader()
+        self._seen: dict[str, Stamp | None] | None = None
         self._match_at = 0.0
         self._events_at = 0.0
+        self._contracts_at = 0.0
 
     def listen(self, events: Events, adopting: Adopting, seconds: float | None) -> None:
         """Look at what others change in OpenMetadata too, at its events once in so many seconds."""
@@ -58,7 +62,7 @@ class Watching:
     def look(self) -> Looked:
         """Look once."""
         changed, problems = self._files() if self._places else (0, 0)
-        kept = tuple(self._contracts.look()) if self._contracts else ()
+        kept = self._look_at_contracts()
         events = self._read_events()
         adopted = len(self._adopting.look()) if self._adopting else 0
         return Looked(changed, problems, kept, events, adopted)
@@ -66,15 +70,16 @@ class Watching:
     def _files(self) -> tuple[int, int]:
         """Take the files when one of them has changed, and now and then for the sake of new datasets."""
         now = self._clock()
-        seen = {str(path): _stamp(path) for place in self._places for path in [place, *place.rglob("*")]}
+        seen = {str(path): stamp(path) for place in self._places for path in [place, *place.rglob("*")]}
         if seen == self._seen and now < self._match_at:
             return 0, 0
         told = seen != self._seen
         self._seen = seen
-        read = read_assets(self._places)
+        read = self._reader.read(self._places)
         applied = self._stewardship.apply(read.loaded)
+        done = self._clock()
         open_ended = applied.waiting or any(one.asset.is_pattern for one in read.loaded)
-        self._match_at = now + _MATCH_SECONDS if open_ended else math.inf
+        self._match_at = done + max(_MATCH_SECONDS, _REST * (done - now)) if open_ended else math.inf
         if told:
             for problem in read.problems:
                 _log.warning("an asset file is left out", reason=problem)
@@ -86,6 +91,15 @@ class Watching:
         if applied.changes:
             _log.info("asset files taken", datasets=len(applied.changes), waiting=len(applied.waiting))
         return len(applied.changes), len(read.problems)
+
+    def _look_at_contracts(self) -> tuple[Kept, ...]:
+        now = self._clock()
+        if self._contracts is None or now < self._contracts_at:
+            return ()
+        kept = tuple(self._contracts.look())
+        done = self._clock()
+        self._contracts_at = done + _REST * (done - now)
+        return kept
 
     def _read_events(self) -> int:
         if self._events is None or self._events_seconds is None or self._clock() < self._events_at:
@@ -99,11 +113,3 @@ class Watching:
             else:
                 self._events_at = self._clock()  # the target says by itself that it is away
             return 0
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    try:
-        found = path.stat()
-    except OSError:
-        return 0, 0
-    return found.st_mtime_ns, found.st_size

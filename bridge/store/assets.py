@@ -9,6 +9,9 @@ from mappers.canonical.identity import digest
 _ALL = """
 SELECT namespace, name, source, content_json, waiting FROM asset WHERE org_id = ?1 ORDER BY namespace, name
 """
+_ONE = """
+SELECT namespace, name, source, content_json, waiting FROM asset WHERE org_id = ?1 AND asset_id = ?2
+"""
 _PUT = Insert(
     "asset",
     {"org_id": str, "asset_id": bytes, "namespace": str, "name": str, "source": str, "content_json": str,
@@ -57,16 +60,20 @@ class StoredAssets:
         """List them."""
         return [StoredAsset(*row) for row in self._db.rows(_ALL, self._org)]
 
+    def of(self, namespace: str, name: str) -> list[StoredAsset]:
+        """Give the asset of this name, if there is one."""
+        return [StoredAsset(*row) for row in self._db.rows(_ONE, self._org, _id(namespace, name))]
+
     def put(self, assets: Iterable[StoredAsset], now: int) -> None:
         """Remember assets, in the place of those of the same names."""
-        rows = [(self._org, _id(one), *one, now) for one in sorted(set(assets))]
+        rows = [(self._org, _id(one.namespace, one.name), *one, now) for one in sorted(set(assets))]
         with self._db.transaction():
             self._db.insert(_PUT, rows)
 
     def drop(self, assets: Iterable[StoredAsset]) -> None:
         """Forget assets."""
         with self._db.transaction():
-            self._db.run_many(_DROP, [(self._org, _id(one)) for one in sorted(set(assets))])
+            self._db.run_many(_DROP, [(self._org, _id(one.namespace, one.name)) for one in sorted(set(assets))])
 
     def names(self) -> list[tuple[bytes, str, str]]:
         """List the datasets that there are, each under all of its names: for those that are named by patterns."""
@@ -89,5 +96,5 @@ class StoredAssets:
         return bool(self._db.rows(_NAMESPACE, self._org, namespace))
 
 
-def _id(asset: StoredAsset) -> bytes:
-    return digest(f"{asset.namespace}\0{asset.name}".encode())
+def _id(namespace: str, name: str) -> bytes:
+    return digest(f"{namespace}\0{name}".encode())

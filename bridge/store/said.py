@@ -8,6 +8,7 @@ import msgspec
 from bridge.store.database import Database
 from mappers.canonical.identity import NOBODY
 from mappers.canonical.order import micros_of
+from mappers.governance.sound import sound_governance
 
 SLA, GOVERNANCE = "lineageBridge_sla", "lineageBridge_governance"
 CONTRACT, EXPECTATIONS = "lineageBridge_contract", "lineageBridge_expectations"
@@ -27,6 +28,11 @@ SELECT j.job_id, f.facet_order, f.body FROM ol_job j
 JOIN facet f ON f.org_id = j.org_id AND f.owner_id = j.job_id AND f.about_id = ?2 AND f.name = ?3
 WHERE j.org_id = ?1 AND j.job_id {among} AND f.body IS NOT NULL
 """
+_HELD = """
+SELECT d.class_id, f.owner_id FROM ol_dataset d
+JOIN facet f ON f.org_id = d.org_id AND f.owner_id = d.dataset_id AND f.about_id = ?2 AND f.name = ?3
+WHERE d.org_id = ?1 AND d.class_id {among}
+"""
 _decoder: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
 
 
@@ -37,7 +43,8 @@ def promises_of(db: Database, org: str, ends: Iterable[bytes]) -> dict[bytes, di
 
 def said_of(db: Database, org: str, classes: Iterable[bytes], facet: str) -> dict[bytes, dict[str, Any]]:
     """Give what a facet says of datasets, given by their classes; the newest word counts."""
-    return _newest(db.among(_SAID, sorted(classes), org, NOBODY, facet))
+    found = _newest(db.among(_SAID, sorted(classes), org, NOBODY, facet))
+    return {key: sound_governance(body) for key, body in found.items()} if facet == GOVERNANCE else found
 
 
 def said_at(db: Database, org: str, classes: Iterable[bytes], facets: Iterable[str]) -> dict[bytes, int]:
@@ -47,6 +54,14 @@ def said_at(db: Database, org: str, classes: Iterable[bytes], facets: Iterable[s
     for facet in facets:
         for end, order in db.among(_TIMES, wanted, org, NOBODY, facet):
             found[end] = max(found.get(end, 0), micros_of(order))
+    return found
+
+
+def held_by(db: Database, org: str, classes: Iterable[bytes], facet: str) -> dict[bytes, list[bytes]]:
+    """Find the datasets of which a facet ever said anything, taken back or not, by their classes."""
+    found: dict[bytes, list[bytes]] = {}
+    for class_id, dataset in db.among(_HELD, sorted(classes), org, NOBODY, facet):
+        found.setdefault(bytes(class_id), []).append(bytes(dataset))
     return found
 
 

@@ -15,11 +15,11 @@ SELECT DISTINCT d.class_id FROM facet f
 JOIN ol_dataset d ON d.org_id = f.org_id AND d.dataset_id = f.owner_id
 WHERE f.org_id = ?1 AND f.owner_id {among} AND f.about_id = ?2 AND f.name = ?3
 """
-#: The name stands in the text: so it is found by the index of these facets alone.
+#: The name stands in the text: so it is found by the index of these facets alone. Few of them speak of access.
 _EVERY = f"""
 SELECT DISTINCT d.class_id FROM facet f
 JOIN ol_dataset d ON d.org_id = f.org_id AND d.dataset_id = f.owner_id
-WHERE f.org_id = ?1 AND f.about_id = ?2 AND f.name = '{GOVERNANCE}' AND f.body IS NOT NULL
+WHERE f.org_id = ?1 AND f.about_id = ?2 AND f.name = '{GOVERNANCE}' AND f.body LIKE '%accessPolicies%'
 """
 _CHECKED = """
 SELECT DISTINCT d.class_id FROM quality_check_result r
@@ -57,8 +57,8 @@ def read_governance(db: Database, org: str, classes: Collection[bytes]) -> dict[
     }
 
 
-def read_all_governance(db: Database, org: str) -> list[dict[str, Any]]:
-    """Read what stewards say of all datasets."""
+def read_all_access(db: Database, org: str) -> list[dict[str, Any]]:
+    """Read what stewards say of all datasets of which any says who may do what."""
     classes = {class_id for (class_id,) in db.rows(_EVERY, org, NOBODY)}
     return list(said_of(db, org, classes, GOVERNANCE).values())
 

@@ -1,6 +1,7 @@
 """What a file and another system last agreed on, and what became of it on either side since."""
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mappers.governance.merge import Conflict, Fields, Merged, Path, Value, elements, same
@@ -57,22 +58,34 @@ def told(local: Fields, merged: Merged) -> Told:
     return Told(theirs, merged.conflicts)
 
 
-def agreed(before: Agreement, local: Fields, found: Told, there: Fields) -> Agreement:
-    """Say what is agreed on now; what the file does not say yet, and what is in conflict, is as it was before."""
-    undecided = {conflict.path for conflict in found.conflicts}
+class Undone(NamedTuple):
+    """What could not be done: fields that were refused, and elements of sets that are not there."""
+
+    fields: frozenset[Path] = frozenset()
+    missing: Mapping[Path, frozenset[str]] = MappingProxyType({})
+
+
+def agreed(before: Agreement, local: Fields, found: Told, there: Fields, undone: Undone = Undone()) -> Agreement:  # noqa: B008 - never changed
+    """Say what is agreed on now.
+
+    What the file does not say yet, what is in conflict and what was refused is as it was before; what was missing was
+    never agreed on, so that it is tried again.
+    """
+    undecided = {conflict.path for conflict in found.conflicts} | found.theirs.keys()
     sent: dict[Path, Value] = {}
     seen: dict[Path, Value] = {}
     for path in {*before.sent, *local}:
         mine = local.get(path)
-        if isinstance(mine, frozenset):
-            sent[path] = mine
+        several = isinstance(mine, frozenset)
+        if path in undone.fields or (path in undecided and not several):
+            if path in before.sent:
+                sent[path], seen[path] = before.sent[path], before.seen.get(path)
+        elif isinstance(mine, frozenset):
+            sent[path] = mine = mine - undone.missing.get(path, frozenset())
             gone = (
                 elements(before.seen.get(path)) - elements(found.theirs.get(path)) if path in found.theirs else set()
             )
             seen[path] = frozenset(mine & (elements(there.get(path)) | gone))
-        elif path in undecided or path in found.theirs:
-            if path in before.sent:
-                sent[path], seen[path] = before.sent[path], before.seen.get(path)
         elif mine is not None:
             sent[path], seen[path] = mine, there.get(path)
     return Agreement(sent, seen, before.of)

@@ -52,7 +52,7 @@ def _field(path: Path, value: Value, words: Vocabulary) -> dict[Path, Value]:
     if path == of.PRODUCTS:
         return {("dataProducts",): value}
     if path == of.TERMS:
-        return {("glossaryTerms",): frozenset(map(words.word, elements(value)))}
+        return {("glossaryTerms",): frozenset(map(words.term_word, elements(value)))}
     return {("category",) if path == (CUSTOM, "category") else path: value}
 
 
@@ -80,7 +80,7 @@ def _tags(fields: Fields, there: frozenset[str], words: Vocabulary) -> dict[Path
         written |= {words.tag(word) for word in before}
         if kept != before:
             changes[key,] = kept
-    new = {words.word(tag) for tag in there - written if not tag.startswith(f"{words.access}.")}
+    new = {words.tag_word(tag) for tag in there - written if not tag.startswith(f"{words.access}.")}
     if new:
         changes["tags",] = elements(changes.get(("tags",), fields.get(("tags",)))) | new
     return changes
@@ -93,7 +93,7 @@ def _column(fields: Fields, name: str, there: frozenset[str], words: Vocabulary)
     before = elements(fields.get(at))
     kept = {word for word in before if words.tag(word) in there}
     new = there - {words.tag(word) for word in before} - {*flags.values()}
-    changes: dict[Path, Value] = {at: frozenset(kept | {words.word(tag) for tag in new})}
+    changes: dict[Path, Value] = {at: frozenset(kept | {words.tag_word(tag) for tag in new})}
     for flag, tag in flags.items():
         if (tag in there) != bool(fields.get((COLUMNS, name, flag))):
             changes[COLUMNS, name, flag] = True if tag in there else None

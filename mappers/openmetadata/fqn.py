@@ -41,3 +41,9 @@ def fqn(*parts: str) -> str:
 def split_fqn(whole: str) -> list[str]:
     """Take a fully qualified name apart."""
     return [quoted.replace('""', '"') if quoted else plain for quoted, plain in _PART.findall(whole)]
+
+
+def is_name(whole: str) -> bool:
+    """Tell whether a text is a fully qualified name of parts that a server takes as names."""
+    parts = split_fqn(whole)
+    return bool(parts) and fqn(*parts) == whole and all(entity_name(part).name == part for part in parts)

@@ -42,12 +42,15 @@ class Vocabulary(NamedTuple):
         """Name a term by its fully qualified name."""
         return word if "." in word else fqn(self.glossary, word)
 
-    def word(self, name: str) -> str:
-        """Name a tag or term of ours as a steward writes it."""
-        for own in (self.classification, self.glossary):
-            if name.startswith(f"{own}.") and (word := name.removeprefix(f"{own}.")) and "." not in word:
-                return word
-        return name
+    def tag_word(self, name: str) -> str:
+        """Name a tag as a steward writes it: by a plain word only where that means this very tag."""
+        word = name.removeprefix(f"{self.classification}.")
+        return word if word and self.tag(word) == name else name
+
+    def term_word(self, name: str) -> str:
+        """Name a term as a steward writes it."""
+        word = name.removeprefix(f"{self.glossary}.")
+        return word if word and self.term(word) == name else name
 
 
 def wanted(facet: Mapping[str, Any], words: Vocabulary) -> dict[Path, Value]:

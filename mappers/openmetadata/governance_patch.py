@@ -72,12 +72,14 @@ def _set(entity: Body, name: str, value: Any) -> list[Body]:
 
 def _one(entity: Body, path: Path, value: Value, of: References) -> Any:
     """Say a value as a patch does; of a set that others wrote into as well, all that is there stays in its order."""
+    if path == DOMAIN:  # a server may be told to take several: of those the first is ours, and the others stay
+        others = [_reference(str(one["id"]), "domain") for one in (entity.get("domains") or ())[1:]]
+        ours = [] if value is None else [_reference(of.domains[str(value)], "domain")]
+        return ours + [one for one in others if one not in ours]
     if value is None:
-        return [] if path in (DOMAIN, PRODUCTS) else None
+        return [] if path == PRODUCTS else None
     if path == OWNERS:
         return [_reference(*of.owners[one]) for one in _ordered(value, _names(entity, "owners"))]
-    if path == DOMAIN:
-        return [_reference(of.domains[str(value)], "domain")]
     if path == PRODUCTS:
         return [_reference(of.products[one], "dataProduct") for one in sorted(_elements(value))]
     if path == CERTIFICATION:

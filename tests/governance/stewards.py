@@ -5,9 +5,10 @@ from typing import Any
 
 import yaml
 
-from bridge.governance.applying import Loaded, Stewardship
+from bridge.governance.applying import Stewardship
 from bridge.governance.asset import Asset
 from bridge.governance.contracts import Contracts
+from bridge.governance.remembered import Loaded
 from bridge.governance.steward import Server, Steward
 from bridge.sync.items import Items
 from tests.stores import Store

@@ -8,14 +8,15 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from bridge.governance.asset import AssetFile
+from bridge.governance.asset import AssetFile, governance_of
 from bridge.governance.combined import facets_of
 from bridge.governance.editing import edited
-from bridge.governance.files import read_assets
+from bridge.governance.files import AssetReader, read_assets
+from bridge.governance.pulling import edit, write
 from bridge.json_schema import schema_of
 from bridge.store.said import CONTRACT, EXPECTATIONS, GOVERNANCE, SLA
 from mappers.governance.facet import facet_of, fields_of
-from tests.governance.stewards import asset, governed
+from tests.governance.stewards import asset, governed, write_asset
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "configs" / "assets" / "stripe_customers.yaml"
@@ -43,6 +44,10 @@ WRONG = {
     "a bomb": ("a: &a [x,x]\nb: &b [*a,*a]\nasset: *b\n", "YAML aliases are not supported"),
     "a tag that would make an object": (HEAD + "  category: !!python/object/apply:os.system [ls]\n", "/a.yaml:4:"),
     "a tag that nobody knows": (HEAD + "  category: !secret x\n", "/a.yaml:4:"),
+    "no number": (HEAD + "  custom_properties:\n    x: .nan\n", "/a.yaml:5: asset.custom_properties.x: is no number that can be kept"),
+    "half a character": (HEAD + '  description: "a\\ud800"\n', "/a.yaml:4: asset.description: holds characters that no text may hold"),
+    "a character that no database takes": (HEAD + '  governance: {tags: ["a\\0"]}\n', "/a.yaml:4: asset.governance.tags.0: holds"),
+    "such a key": (HEAD + '  custom_properties: {"a\\0": 1}\n', "/a.yaml:4: asset.custom_properties: the key"),
     "no YAML": ("asset: [\n", "is not YAML"),
     "nothing": ("", "/a.yaml:1:"),
     "a list": ("- asset\n", "/a.yaml:1:"),
@@ -129,3 +134,67 @@ def test_a_change_moves_nothing_else(changes: dict[tuple[str, ...], Any], before
 def test_what_a_file_does_not_have_is_made() -> None:
     changed = yaml.safe_load(edited(HEAD, {("domain",): "sales", ("tags",): frozenset("ab"), ("tier",): None}))
     assert changed["asset"]["governance"] == {"openmetadata": {"domain": "sales"}, "tags": ["a", "b"]}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["unix", "windows"])
+def test_blanks_and_ends_of_lines_stay(tmp_path: Path, end: str) -> None:
+    text = "asset:\n  name:    t\n  namespace: db   # said by events\n  governance: {tags: [a,b],owner: ann}\n"
+    file = tmp_path / "t.yaml"
+    file.write_bytes(text.replace("\n", end).encode())
+    own = read_assets([file]).loaded[0]
+    pulled = edit(own, governance_of(own.asset), {("description",): "new"}, ())
+    assert pulled.problems == ()
+    assert pulled.after == (text.rstrip("\n") + "\n  description: new\n").replace("\n", end)
+    assert write(pulled) is None
+    assert file.read_bytes() == pulled.after.encode()
+    assert [one.name for one in tmp_path.iterdir()] == ["t.yaml"]
+
+
+def test_a_file_that_cannot_be_changed_is_told(tmp_path: Path) -> None:
+    own = write_asset(tmp_path, governed(tags=["a"])) and read_assets([tmp_path]).loaded[0]
+    change = {("description",): "new"}
+    pulled = edit(own, governance_of(own.asset), change, ())
+    for text, said in (("asset: [", "is not YAML"), ("asset: 1", "asset: "), ("\0", "is not YAML")):
+        Path(own.source).write_text(text, encoding="utf-8")
+        undone = edit(own, governance_of(own.asset), change, ())
+        assert not undone.patch
+        assert said in undone.problems[0]
+    Path(own.source).unlink()
+    assert "cannot be read" in edit(own, governance_of(own.asset), change, ()).problems[0]
+    tmp_path.rmdir()
+    assert "cannot be written" in (write(pulled) or "")
+
+
+def test_of_what_several_assets_say_a_file_is_told_what_is_its_own(tmp_path: Path) -> None:
+    write_asset(tmp_path, governed(tags=["a", "b"]))
+    own = read_assets([tmp_path]).loaded[0]
+    pattern = asset("*", governance={"tags": ["all"], "retention_days": 3})
+    together = facets_of([pattern.asset, own.asset])[GOVERNANCE]
+    gone = {("tags",): frozenset({"a", "new"}), ("retentionDays",): None}
+    pulled = edit(own, together, gone, ())
+    assert yaml.safe_load(pulled.after)["asset"]["governance"]["tags"] == ["a", "new"]
+    elsewhere = "is gone in OpenMetadata, and is said by other asset files"
+    assert pulled.problems == (
+        f"{own.source}: retentionDays: 3 {elsewhere}", f"{own.source}: tags: all {elsewhere}",
+    )  # fmt: skip
+
+
+def test_a_file_is_read_again_when_it_changed_or_may_have(tmp_path: Path) -> None:
+    now = [10**18]
+    reader = AssetReader(lambda: now[0])
+
+    def description(text: str | None) -> str | None:
+        if text is not None:
+            write_asset(tmp_path, asset(description=text))
+        return next(iter(reader.read([tmp_path]).loaded)).asset.description
+
+    assert description("one") == "one", "written long after it is read: it may be changed in this very moment"
+    now[0] = 10**19
+    assert description("two") == "two"
+    before = reader.read([tmp_path]).loaded
+    assert reader.read([tmp_path]).loaded[0] is before[0], "nothing is read anew"
+    assert description("6") == "6"
+    (tmp_path / "t.yaml").write_text("asset: [", encoding="utf-8")
+    assert len(reader.read([tmp_path]).problems) == len(reader.read([tmp_path]).problems) == 1
+    (tmp_path / "t.yaml").unlink()
+    assert reader.read([tmp_path]) == ([], [], 0)

@@ -8,7 +8,7 @@ import pytest
 from bridge.catalogue.quality import Quality
 from tests.factories import Json, dataset, facet, run_event
 from tests.governance.stewards import asset, contracts, stewardship
-from tests.stores import Store
+from tests.stores import Store, empty_postgres
 from tests.sync.synced import Synced
 
 PROMISED = [{"name": "k", "type": "bigint", "required": True}, {"name": "v", "type": "string"}]
@@ -116,3 +116,28 @@ def test_a_broken_contract_is_a_failed_test_in_openmetadata() -> None:
         ]
         assert [one["testCaseStatus"] for one in results] == ["Failed"]
         assert "v is missing" in results[0]["result"]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_many_are_looked_at_together_each_by_itself(kind: str) -> None:
+    with Store(db=empty_postgres() if kind == "postgres" else None) as store:
+        stewardship(store, lambda: NOW - 10).apply([asset(f"t{i}", schema=PROMISED) for i in range(4)])
+        store.apply(*(wrote(i, i + 1, *([K] if i % 2 else [K, V]), name=f"t{i}") for i in range(3)))
+        found = sorted((one.name, one.broken) for one in contracts(store).look())
+        assert found == [("t0", []), ("t1", ["v is missing"]), ("t2", [])]
+        store.apply(wrote(9, 19, K, V, name="t1"), wrote(8, 18, K, name="t1"), wrote(9, 29, K, V, name="t3"))
+        found = sorted((one.name, one.broken) for one in contracts(store).look())
+        assert found == [("t1", []), ("t1", ["v is missing"]), ("t3", [])]
+        assert contracts(store).look() == []
+
+
+UNSOUND = [{}, {"columns": 5}, {"columns": [3]}, {"columns": [{"type": "x"}]}, {"columns": [{"name": 1}]}]
+
+
+@pytest.mark.parametrize("said", UNSOUND)
+def test_what_anybody_sends_as_a_contract_stops_no_other(said: Json) -> None:
+    with Store() as store:
+        promise(store)
+        store.apply(wrote(1, 1, K, V))
+        store.apply(run_event("COMPLETE", 2, run=2, outputs=[dataset("u", lineageBridge_contract=facet(**said))]))
+        assert [one.name for one in contracts(store).look()] == ["t"]

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from bridge.governance.remembered import Loaded
 from bridge.governance.steward import Result, Steward
 from bridge.sync.item import Outcome
 from bridge.sync.openmetadata.rules import Rules
@@ -318,3 +319,124 @@ def test_a_plan_changes_nothing(synced: Synced) -> None:
     assert synced.standin.state() == before
     assert synced.store.rows("SELECT name FROM facet WHERE name LIKE 'lineageBridge%'") == []
     assert synced.calls.keys() <= {"get", "list", "version"}
+
+
+def test_what_is_missing_is_set_once_it_is_there(synced: Synced) -> None:
+    of = steward(synced)
+    result = push(of, governed(tags=["a", "PII.Later"], there={"certification": "Later"}))["t"]
+    assert result.outcome == Outcome.UNRESOLVED
+    synced.clock.wait(601)
+    synced.converge()
+    assert synced.standing(Outcome.UNRESOLVED), "tried again, and still missing"
+    for classification in ("PII", "Certification"):
+        Person(synced.standin).ask(
+            "POST", "tags", {"name": "Later", "classification": classification, "description": "."}
+        )
+    synced.clock.wait(601)
+    synced.converge()
+    assert not synced.standing(Outcome.UNRESOLVED)
+    assert tags(synced) == {"LineageBridge.a", "PII.Later"}
+    assert table(synced)["certification"]["tagLabel"]["tagFQN"] == "Certification.Later"
+
+
+def test_a_field_that_is_refused_keeps_no_other_back(synced: Synced) -> None:
+    person = Person(synced.standin)
+    types = {name: person.ask("GET", f"metadata/types/name/{name}")["id"] for name in ("table", "integer")}
+    whole = {"name": "cost", "description": ".", "propertyType": {"id": types["integer"], "type": "type"}}
+    person.ask("PUT", f"metadata/types/{types['table']}", whole)
+    of = steward(synced)
+    wrong = asset(description="D", governance={"tags": ["a"], "owner": "ann"}, custom_properties={"cost": "much"})
+    result = push(of, wrong)["t"]
+    assert (result.outcome, "customProperties.cost: " in (result.reason or "")) == (Outcome.UNRESOLVED, True)
+    assert (tags(synced), table(synced)["description"]) == ({"LineageBridge.a"}, "D")
+    assert [one["name"] for one in table(synced)["owners"]] == ["ann"]
+    right = asset(description="D", governance={"tags": ["a"], "owner": "ann"}, custom_properties={"cost": 3})
+    assert push(of, right)["t"].outcome == Outcome.PUSHED
+    assert table(synced)["extension"] == {"cost": 3}
+
+
+def test_an_owner_whose_address_is_another_now_stays(synced: Synced) -> None:
+    of = steward(synced)
+    assert push(of, governed(owner="robert@example.com"))["t"].outcome == Outcome.PUSHED
+    person = Person(synced.standin)
+    bob = person.find("user", "bob").id
+    person.ask(
+        "PATCH", f"users/{bob}", [{"op": "add", "path": "/email", "value": "bob@example.com"}],
+        "application/json-patch+json",
+    )  # fmt: skip
+    synced.connect()
+    for said in ("one", "two"):
+        result = push(steward(synced), asset(description=said, governance={"owner": "robert@example.com"}))["t"]
+        assert result.outcome == Outcome.UNRESOLVED
+        assert "robert@example.com" in (result.reason or "")
+        assert [one["name"] for one in table(synced)["owners"]] == ["bob"]
+        assert table(synced)["description"] == said
+
+
+def test_what_is_said_of_a_column_that_is_not_there_is_told(synced: Synced) -> None:
+    result = push(steward(synced), asset(schema=[{"name": "k", "classification": "PII"}, {"name": "v"}]))["t"]
+    assert result.outcome == Outcome.PUSHED
+    columns = [{"name": "kk", "classification": "PII"}, {"name": "unsaid"}]
+    result = push(steward(synced), asset(schema=columns, governance={"tags": ["a"]}))["t"]
+    assert (result.outcome, result.reason) == (Outcome.UNRESOLVED, "the table has no column kk")
+    assert tags(synced) == {"LineageBridge.a"}
+    synced.apply(run_event("COMPLETE", 9, run=9, outputs=[dataset("t", schema=schema("kk"))])).converge()
+    synced.clock.wait(601)
+    synced.converge()
+    assert not synced.standing(Outcome.UNRESOLVED)
+    assert [one["tagFQN"] for one in table(synced)["columns"][0]["tags"]] == ["PII.Sensitive"]
+
+
+@pytest.mark.parametrize("word", ['a"b', 'a."b', "Some.", ".some", "a>b", "Some.a::b"])
+def test_names_that_no_server_takes_are_told_and_the_rest_goes(synced: Synced, word: str) -> None:
+    said = governed(tags=["a", word], there={"glossary_terms": [word], "domain": "sales"})
+    result = push(steward(synced), said)["t"]
+    assert (result.outcome, word in (result.reason or "")) == (Outcome.UNRESOLVED, True)
+    assert tags(synced) == {"LineageBridge.a"}
+    assert [one["name"] for one in table(synced)["domains"]] == ["sales"]
+    terms = Person(synced.standin).ask("GET", "glossaryTerms")["data"]
+    assert terms == [], "nothing of half the name is made"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"tags": 5}, {"columns": [1]}, {"customProperties": [1]}, {"accessPolicies": [{"role": "r"}]}, {"tier": 5}],
+    ids=lambda said: next(iter(said)),
+)
+def test_what_anybody_sends_as_governance_stops_no_other(synced: Synced, said: dict[str, Any]) -> None:
+    sent = [dataset("t", lineageBridge_governance=facet(**said)), dataset("u", schema=schema("k"))]
+    synced.apply(run_event("COMPLETE", 9, run=9, outputs=sent)).converge()
+    assert not synced.standing(Outcome.DEAD)
+    found = push(steward(synced), governed("u", tags=["a"]), asset("*", governance={"tags": ["all"]}))
+    assert {one.outcome for one in found.values()} == {Outcome.PUSHED}
+    assert tags(synced) == {"LineageBridge.all"}
+
+
+def test_access_of_assets_that_are_off_is_left_alone(synced: Synced) -> None:
+    synced.apply(wrote("u", second=3)).converge()
+    of = steward(synced)
+    person = Person(synced.standin)
+
+    def rules() -> dict[str, list[tuple[str, list[str]]]]:
+        found = [one for one in person.ask("GET", "policies")["data"] if one["name"].startswith("lineage_bridge_")]
+        return {
+            one["name"].removeprefix("lineage_bridge_"): sorted(
+                (rule["name"][0], rule["operations"]) for rule in one["rules"]
+            )
+            for one in found
+        }
+
+    def said(name: str, role: str, *, on: bool = True) -> Loaded:
+        policy = {"role": role, "permissions": ["read"] if on else ["write"]}
+        return governed(name, there={"sync_enabled": on, "access_policies": [policy]})
+
+    read = ["ViewAll"]
+    for assets, expected in (
+        ([said("t", "r"), said("u", "r")], {"r": [("t", read), ("u", read)]}),
+        ([said("t", "r", on=False), said("u", "r")], {"r": [("t", read), ("u", read)]}),
+        ([said("t", "r", on=False), said("u", "s")], {"r": [("t", read)], "s": [("u", read)]}),
+        ([said("t", "s"), said("u", "s")], {"s": [("t", read), ("u", read)]}),
+    ):
+        push(of, *assets)
+        synced.converge()
+        assert rules() == expected

@@ -8,18 +8,22 @@ import pytest
 import yaml
 
 from bridge.governance.adopting import Adopting
+from bridge.governance.files import read_assets
+from bridge.governance.pulling import pull, write
+from bridge.governance.remembered import Loaded
 from bridge.governance.watching import Watching
 from bridge.sync.openmetadata.events import Events
 from connectors.openmetadata.client import OpenMetadata
 from connectors.openmetadata.token import FixedToken
 from mappers.openmetadata.governance import Vocabulary
 from tests.factories import dataset, run_event, schema
-from tests.governance.stewards import contracts, governed, stewardship, write_asset
+from tests.governance.stewards import contracts, governed, steward, stewardship, write_asset
 from tests.standins.openmetadata import error
 from tests.sync.person import Person
 from tests.sync.synced import Synced
 
 T = "warehouse.d.s.t"
+WATCHED = governed(tags=["a"])
 
 
 class Watched:
@@ -75,7 +79,7 @@ def synced() -> Iterator[Synced]:
 def watched(synced: Synced, tmp_path: Path) -> Watched:
     place = tmp_path / "assets"
     place.mkdir()
-    write_asset(place, governed(tags=["a"]))
+    write_asset(place, WATCHED)
     made = Watched(synced, place)
     made.look()
     return made
@@ -182,3 +186,62 @@ def test_contracts_are_looked_at(watched: Watched) -> None:
     watched.clock += 100
     (kept,) = watched.watching.look().contracts
     assert kept.broken == ["gone is missing"]
+
+
+def period(value: str) -> dict[str, Any]:
+    return {"op": "add", "path": "/retentionPeriod", "value": value}
+
+
+def described(text: str) -> dict[str, Any]:
+    return {"op": "add", "path": "/description", "value": text}
+
+
+def test_what_no_file_can_say_is_told_once_and_does_not_loop(watched: Watched) -> None:
+    write_asset(watched.place, governed(tags=["a"], retention_days=90))
+    watched.look()
+    watched.person(period("P1M"))
+    watched.look()
+    events = watched.synced.store.db.rows("SELECT count(*) FROM run_event")
+    for _ in range(3):
+        watched.look()
+    assert watched.synced.store.db.rows("SELECT count(*) FROM run_event") == events
+    assert watched.said()["retentionDays"] == 90
+
+
+def test_all_that_was_taken_over_is_in_the_patch_and_is_pulled_into_the_file(watched: Watched) -> None:
+    file = write_asset(watched.place, Loaded(WATCHED.asset.model_copy(update={"description": "old"}), "t.yaml"))
+    watched.look()
+    for operation in (described("new"), {"op": "add", "path": "/tags/-", "value": ADD}):
+        watched.person(operation)
+        watched.look()
+    (patch,) = watched.patches.iterdir()
+    told = patch.read_text(encoding="utf-8")
+    assert "+  description: new" in told
+    assert "+    - PersonalData.Personal" in told
+    (seen,) = steward(watched.synced).look(read_assets([file]).loaded)[1]
+    assert seen.differs
+    (pulled,) = pull([seen], Vocabulary())
+    assert pulled.patch == told
+    assert write(pulled) is None
+    (seen,) = steward(watched.synced).look(read_assets([file]).loaded)[1]
+    watched.look()
+    assert "file" not in watched.said()
+
+
+@pytest.mark.parametrize("mode", ["apply", "report"])
+def test_a_file_at_which_somebody_works_and_a_place_that_is_none_keep_nothing_back(
+    synced: Synced, tmp_path: Path, mode: str
+) -> None:
+    place = tmp_path / "assets"
+    place.mkdir()
+    file = write_asset(place, governed(tags=["a"]))
+    watched = Watched(synced, place, mode)
+    watched.look()
+    whole = file.read_text(encoding="utf-8")
+    file.write_text("asset: [", encoding="utf-8")
+    watched.person({"op": "add", "path": "/tags/-", "value": ADD})
+    watched.look()
+    watched.patches.write_text("no directory", encoding="utf-8")
+    file.write_text(whole, encoding="utf-8")
+    watched.person({"op": "remove", "path": "/tags/0"})
+    watched.look()

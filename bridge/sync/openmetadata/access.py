@@ -3,9 +3,10 @@
 All of them are one item: what one asset says is a rule in the policies of several roles.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
-from bridge.sync.governance import read_all_governance
+from bridge.sync.governance import read_all_access
 from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
 from bridge.sync.openmetadata.wanted import fingerprint
 from bridge.sync.openmetadata.workbench import Workbench
@@ -35,9 +36,11 @@ class Access:
         return Pushed([self._one(item) for item in items])
 
     def _one(self, item: Item) -> Settled | Failed:
-        wanted = policies(read_all_governance(self._at.db, self._at.org), self._at.rules.words.access)
+        facets = read_all_access(self._at.db, self._at.org)
+        off = frozenset(str(one["accessTag"]) for one in facets if _is_off(one) and "accessTag" in one)
+        wanted = policies([one for one in facets if not _is_off(one)], self._at.rules.words.access)
         made: dict[str, str] = dict(item.detail.get(_MADE, {}))
-        mark = fingerprint(wanted)
+        mark = fingerprint([wanted, sorted(off)])
         if not wanted and not made:
             return item.linked(Outcome.UNWANTED, "no asset has access policies")
         if item.fingerprint == mark and item.outcome in (*GIVEN_UP, Outcome.PUSHED, Outcome.UNCHANGED):
@@ -47,25 +50,28 @@ class Access:
             for role, policy in wanted.items():
                 said = fingerprint(policy).hex()
                 if item.fingerprint is None or made.get(role) != said:
-                    refused = self._tried(role, policy)
+                    refused = self._tried(role, policy, off)
                     problems += refused
                     made[role] = "" if refused else said
             for role in sorted(made.keys() - wanted.keys()):
-                problems += self._taken_back(role)
-                del made[role]
+                problems += self._taken_back(role, off)
+                made[role] = ""
+                if not off:  # else rules may be left of it
+                    del made[role]
         except LineageBridgeError as error:
             return Failed(item, self._at.failed(error), None, mark)
         outcome = Outcome.UNRESOLVED if problems else Outcome.PUSHED
         remote = Remote("policy", "access", "access policies")
         return Settled(item, outcome, "; ".join(problems) or None, mark, remote, ours=True, detail={_MADE: made})
 
-    def _tried(self, role: str, policy: Entity) -> list[str]:
+    def _tried(self, role: str, policy: Entity, off: Collection[str]) -> list[str]:
         """Let a role have a policy; why not, if the server does not take it."""
         try:
             there = self._at.client.get(_ROLES, role, _POLICIES)
             if there is None and self._at.rules.create != "all":
                 return [f"the server has no role {role}, and openmetadata.create does not allow it"]
-            made = self._at.client.put(_POLICIES, policy).entity
+            kept = self._rules(self._policy(role), off) if off else []
+            made = self._at.client.put(_POLICIES, policy | {"rules": [*policy["rules"], *kept]}).entity
             if there is None:
                 body = {
                     "name": role,
@@ -80,12 +86,27 @@ class Access:
             return [f"{role}: {error}"]
         return []
 
-    def _taken_back(self, role: str) -> list[str]:
-        """Delete the policy of a role that no asset names any more; the role stays."""
+    def _taken_back(self, role: str, off: Collection[str]) -> list[str]:
+        """Delete the policy of a role that no asset names any more; the role stays, and so do rules left alone."""
         try:
-            there = self._at.client.get(_POLICIES, policy_name(role))
-            if there is not None:
+            there = self._policy(role)
+            if there is not None and (kept := self._rules(there, off)):
+                body = {key: there[key] for key in ("name", "description") if key in there}
+                self._at.client.put(_POLICIES, body | {"rules": kept})
+            elif there is not None:
                 self._at.client.delete(_POLICIES, str(there["id"]))
         except PermanentError as error:
             return [f"{role}: {error}"]
         return []
+
+    def _policy(self, role: str) -> Entity | None:
+        return self._at.client.get(_POLICIES, policy_name(role))
+
+    def _rules(self, policy: Entity | None, off: Collection[str]) -> list[Entity]:
+        """Give the rules of assets that ask for OpenMetadata to be left alone."""
+        rules: list[Entity] = (policy or {}).get("rules") or []
+        return [rule for rule in rules if rule["name"] in off]
+
+
+def _is_off(facet: Mapping[str, Any]) -> bool:
+    return facet.get("syncEnabled") is False

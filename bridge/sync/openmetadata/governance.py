@@ -5,15 +5,16 @@ leaves out what it does not take. OpenMetadata has changed something where it sa
 where it only says otherwise than the file. Such a change stays, and is told: whoever keeps the files takes it over.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from bridge.sync.governance import StoredGovernance, read_governance
 from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
 from bridge.sync.openmetadata.access import OFF
 from bridge.sync.openmetadata.directory import COLLECTIONS
 from bridge.sync.openmetadata.ends import Ends
+from bridge.sync.openmetadata.governance_change import Change, Work, of_its_columns, with_theirs
 from bridge.sync.openmetadata.governance_look import Look, not_taken, say_conflict, say_theirs
 from bridge.sync.openmetadata.labels import Labels, known
 from bridge.sync.openmetadata.possible import Possible
@@ -25,7 +26,7 @@ from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
 from mappers.governance.agreement import Agreement, Told, agreed, remembered, told
 from mappers.governance.merge import Fields, Path, Policy, Value, elements, merge, same
 from mappers.openmetadata import governance as of
-from mappers.openmetadata.governance_patch import NOTHING, References, patch
+from mappers.openmetadata.governance_patch import NOTHING, patch
 
 _CHANGED_MEANWHILE, _FORBIDDEN = 412, 403
 _TRIES = 3
@@ -35,33 +36,6 @@ _SCORED = "scored"
 #: How the owners that the file names are called on the server.
 OWNERS = "owners"
 NOT_SAID: Mapping[bytes, Mapping[str, Any]] = MappingProxyType({})
-
-
-class _Work(NamedTuple):
-    """What shall govern an entity, and what was agreed on before."""
-
-    item: Item
-    remote: Remote
-    local: dict[Path, Value]
-    score: float | None
-    agreed: Agreement
-    mark: bytes
-
-
-class _Change(NamedTuple):
-    """What is to be changed of an entity, and what cannot be."""
-
-    #: What was agreed on of what is there.
-    agreed: Agreement
-    changes: dict[Path, Value]
-    references: References
-    #: What the file says, its owners as the server names them.
-    local: dict[Path, Value]
-    told: Told
-    problems: list[str]
-    notes: list[str]
-    #: How the owners that the file names are called on the server.
-    owners: dict[str, str]
 
 
 class Governance:
@@ -86,7 +60,7 @@ class Governance:
         if not self._at.rules.sync_governance_metadata:
             return Pushed([item.linked(Outcome.OFF, OFF) for item in items])
         found = self._works(items)
-        works = [one for one in found if isinstance(one, _Work)]
+        works = [one for one in found if isinstance(one, Work)]
         done = self._at.workers.map(self._bring, works, _failed)
         gone = missing("dataset", done, {work.item.key: work.item.key for work in works})
         return Pushed([*(one for one in found if isinstance(one, Settled)), *done], doubtful=gone)
@@ -97,14 +71,14 @@ class Governance:
         What is said of datasets may be given in the place of what the store says.
         """
         found = self._works([item._replace(fingerprint=None) for item in items], said)
-        works = [one for one in found if isinstance(one, _Work)]
+        works = [one for one in found if isinstance(one, Work)]
         self._imagined.forget()
         looked = self._at.workers.map(self._look, works, _not_seen)
         return [*(_not_looked(one) for one in found if isinstance(one, Settled)), *looked]
 
     def _works(
         self, items: Sequence[Item], said: Mapping[bytes, Mapping[str, Any]] = NOT_SAID
-    ) -> list[_Work | Settled]:
+    ) -> list[Work | Settled]:
         keys = [item.key for item in items]
         stored = read_governance(self._at.db, self._at.org, keys)
         for key in said.keys() & stored.keys():
@@ -112,7 +86,7 @@ class Governance:
         ends = Ends(self._at.db, self._at.org, self._at.items, keys, ())
         return [self._work(item, stored[item.key], ends.remote(item.key)) for item in items]
 
-    def _work(self, item: Item, stored: StoredGovernance, remote: Remote | None) -> _Work | Settled:
+    def _work(self, item: Item, stored: StoredGovernance, remote: Remote | None) -> Work | Settled:
         agreed = Agreement.read(item.detail)
         if stored.said is None and stored.score is None and not agreed.sent:
             return item.linked(Outcome.UNWANTED, "nobody governs it")
@@ -129,15 +103,15 @@ class Governance:
         mark = fingerprint([remote.id, told_of, stored.score, self._at.rules.conflicts, self._at.rules.conflicts_of])
         if item.fingerprint == mark and item.outcome in (*GIVEN_UP, Outcome.PUSHED, Outcome.UNCHANGED):
             return item.linked(Outcome(item.outcome) if item.outcome in GIVEN_UP else Outcome.UNCHANGED, item.reason)
-        return _Work(item, remote, local, stored.score, agreed.about(remote.id), mark)
+        return Work(item, remote, local, stored.score, agreed.about(remote.id), mark)
 
-    def _bring(self, work: _Work) -> Settled | Failed:
+    def _bring(self, work: Work) -> Settled | Failed:
         """Change an entity by what is new on our side, as long as nobody else is changing it."""
         for _ in range(_TRIES):
             entity = self._read(work)
             change = self._change(work, entity, self._labels)
             try:
-                return self._settled(work, change, self._changed(work, change, entity))
+                return self._settled(work, *self._changed(work, change, entity))
             except TargetRefused as error:
                 if error.status != _CHANGED_MEANWHILE:
                     self._labels.forget()  # perhaps something it refers to is gone
@@ -145,39 +119,66 @@ class Governance:
         said = f"{work.remote.name} was changed by others each time that it was to be changed"
         return Failed(work.item, TargetRefused(said, _CHANGED_MEANWHILE))
 
-    def _changed(self, work: _Work, change: _Change, entity: Entity) -> Entity:
+    def _changed(self, work: Work, change: Change, entity: Entity) -> tuple[Change, Entity]:
         """Change an entity; its name for people by itself, for it may be refused."""
         named = {path: value for path, value in change.changes.items() if path == of.DISPLAY_NAME}
         others = {path: value for path, value in change.changes.items() if path not in named}
-        operations = patch(entity, others, change.references)
-        entity = self._patched(work, entity, operations) if operations else entity
+        try:
+            operations = patch(entity, others, change.references)
+            entity = self._patched(work, entity, operations) if operations else entity
+        except TargetRefused as error:
+            if error.status == _CHANGED_MEANWHILE or len(others) == 1:
+                raise
+            change, entity = self._one_by_one(work, change, others, entity)
         for name in named.values():
             entity = self._named(work, entity, name)
-        return entity
+        return change, entity
 
-    def _read(self, work: _Work) -> Entity:
+    def _one_by_one(
+        self, work: Work, change: Change, changes: Mapping[Path, Value], entity: Entity
+    ) -> tuple[Change, Entity]:
+        """Change what can be changed of what is refused as a whole: one field keeps none of the others back."""
+        refused: dict[Path, TargetRefused] = {}
+        for path, value in changes.items():
+            try:
+                if operations := patch(entity, {path: value}, change.references):
+                    entity = self._patched(work, entity, operations)
+            except TargetRefused as error:
+                if error.status == _CHANGED_MEANWHILE:
+                    raise
+                refused[path] = error
+        if len(refused) == len(changes):
+            raise next(iter(refused.values()))
+        self._labels.forget()  # perhaps something it refers to is gone
+        problems = [f"{'.'.join(path)}: {error}" for path, error in sorted(refused.items())]
+        undone = change.undone._replace(fields=change.undone.fields | refused.keys())
+        return change._replace(problems=[*change.problems, *problems], undone=undone), entity
+
+    def _read(self, work: Work) -> Entity:
         asked = of.GOVERNED if work.remote.type == "table" else of.GOVERNED_WITHOUT_COLUMNS
         entity = self._at.client.get(COLLECTIONS[work.remote.type], work.remote.name, *asked)
         if entity is None:
             raise TargetBusy(f"{work.remote.name} is not there", NOT_FOUND)
         return entity
 
-    def _patched(self, work: _Work, entity: Entity, operations: list[Entity]) -> Entity:
+    def _patched(self, work: Work, entity: Entity, operations: list[Entity]) -> Entity:
         collection = COLLECTIONS[work.remote.type]
         return self._at.client.patch(collection, str(entity["id"]), operations, entity["version"])
 
-    def _change(self, work: _Work, entity: Entity, labels: Labels) -> _Change:
+    def _change(self, work: Work, entity: Entity, labels: Labels) -> Change:
         """Say what to change: what a steward changed, and nothing of what was changed over there."""
         there = of.found(entity)
-        work, notes = _of_its_columns(work, entity)
-        owners, problems = known(sorted(elements(work.local.get(of.OWNERS))), labels.owner)
+        work, problems = of_its_columns(work, entity)
+        owners, unknown = known(sorted(elements(work.local.get(of.OWNERS))), labels.owner)
+        problems += unknown
+        named = {name: one.named for name, one in owners.items()} | _as_before(work, there, owners)
         local = dict(work.local)
         if of.OWNERS in local:
-            local[of.OWNERS] = frozenset(one.named for one in owners.values())
+            local[of.OWNERS] = frozenset(named.values())
         remote = work.agreed.remote(there, of.as_said) | _as_they_are_there(local, there)
         merged = merge(work.agreed.sent, local, remote, self._policies(work.item.key, {*work.agreed.sent, *local}))
         changes = {
-            path: _with_theirs(value, remote.get(path), there.get(path))
+            path: with_theirs(value, remote.get(path), there.get(path))
             for path, value in merged.fields.items()
             if not same(value, remote.get(path))
         }
@@ -186,8 +187,8 @@ class Governance:
         possible = Possible(labels, work.remote.type, entity, merged.fields.get(of.DOMAIN))
         changes = possible.of(changes, {one.named: (one.id, one.type) for one in owners.values()})
         problems += [*possible.problems, *(say_conflict(one) for one in merged.conflicts)]
-        named = {name: one.named for name, one in owners.items()}
-        return _Change(work.agreed, changes, possible.references, local, told(local, merged), problems, notes, named)
+        theirs = told(local, merged)
+        return Change(work.agreed, changes, possible.references, local, theirs, problems, possible.undone, named)
 
     def _policies(self, key: bytes, fields: Iterable[Path]) -> dict[Path, Policy]:
         of_all = self._at.rules.conflicts
@@ -196,7 +197,7 @@ class Governance:
             for path in fields
         }
 
-    def _named(self, work: _Work, entity: Entity, name: Value) -> Entity:
+    def _named(self, work: Work, entity: Entity, name: Value) -> Entity:
         """Set the name for people, which a bot is not allowed to by the rules that a server has at first."""
         if self._may_name:
             try:
@@ -208,21 +209,21 @@ class Governance:
                 self._may_name = False
         return entity
 
-    def _settled(self, work: _Work, change: _Change, entity: Entity) -> Settled:
+    def _settled(self, work: Work, change: Change, entity: Entity) -> Settled:
         there = of.found(entity)
-        now = agreed(change.agreed, change.local, change.told, there)
+        now = agreed(change.agreed, change.local, change.told, there, change.undone)
         detail = remembered(now, change.told) | {_SCORED: work.score is not None, OWNERS: change.owners}
         said = [
             *change.problems,
             *say_theirs(change.told.theirs),
-            *not_taken(change.local, change.told, of.found(entity)),
+            *not_taken(change.local, change.told, there),
         ]
         outcome = Outcome.UNRESOLVED if change.problems else Outcome.PUSHED
         remote = Remote(work.remote.type, f"{work.remote.id}/governance", work.remote.name)
         reason = "; ".join(said[:_MOST_NOTES]) or None
         return Settled(work.item, outcome, reason, work.mark, remote, ours=False, detail=detail)
 
-    def _look(self, work: _Work) -> Look:
+    def _look(self, work: Work) -> Look:
         change = self._change(work, self._read(work), self._imagined)
         return Look(work.item.key, work.remote.name, change.changes, change.told, change.problems, change.owners)
 
@@ -233,32 +234,19 @@ def _as_they_are_there(local: Fields, there: Fields) -> dict[Path, Value]:
     return {path: value for path, value in single.items() if same(of.as_found(path, value), there.get(path))}
 
 
-def _of_its_columns(work: _Work, entity: Entity) -> tuple[_Work, list[str]]:
-    """Leave out what is said of columns that are not there: nobody has changed that."""
-    columns = {".".join(path) for path, _ in of.columns_of(entity)}
-    gone = {path for path in (*work.local, *work.agreed.sent) if path[0] == of.COLUMNS and path[1] not in columns}
-    if not gone:
-        return work, []
-    local, sent, seen = (
-        {path: value for path, value in fields.items() if path not in gone}
-        for fields in (work.local, work.agreed.sent, work.agreed.seen)
-    )
-    notes = [f"the table has no column {name}" for name in sorted({path[1] for path in gone & work.local.keys()})]
-    return work._replace(local=local, agreed=work.agreed._replace(sent=sent, seen=seen)), notes
+def _as_before(work: Work, there: Mapping[Path, Value], found: Container[str]) -> dict[str, str]:
+    """Name the owners that were found once and are not any more, and still are there: nobody took them away."""
+    owners: Mapping[str, str] = work.item.detail.get(OWNERS, {})
+    still = elements(there.get(of.OWNERS))
+    wanted = elements(work.local.get(of.OWNERS))
+    return {name: was for name, was in owners.items() if name in wanted and name not in found and was in still}
 
 
-def _with_theirs(value: Value, remote: Value, there: Value) -> Value:
-    """Change of a set what is changed, and leave the rest of it as it is there."""
-    if not isinstance(value, frozenset):
-        return value
-    return (elements(there) | (value - elements(remote))) - (elements(remote) - value)
-
-
-def _failed(work: _Work, error: LineageBridgeError) -> Settled | Failed:
+def _failed(work: Work, error: LineageBridgeError) -> Settled | Failed:
     return Failed(work.item, error, None, work.mark)
 
 
-def _not_seen(work: _Work, error: LineageBridgeError) -> Look:
+def _not_seen(work: Work, error: LineageBridgeError) -> Look:
     return Look(work.item.key, work.remote.name, {}, Told({}, []), [str(error)], {})
 
 

@@ -8,7 +8,7 @@ from connectors.openmetadata.calls import Entity
 from connectors.openmetadata.client import OpenMetadata
 from mappers.errors import PermanentError, TargetRefused
 from mappers.governance.merge import Value
-from mappers.openmetadata.fqn import fqn, split_fqn
+from mappers.openmetadata.fqn import fqn, is_name, split_fqn
 
 R = TypeVar("R")
 
@@ -117,7 +117,9 @@ class Labels:
         """Let there be a tag of a classification or a term of a glossary, with those that it lies in."""
         if self._client.get(collection, name) is not None:
             return name
-        above, *within = split_fqn(name)
+        above, *within = split_fqn(name) or [""]
+        if not is_name(name):
+            raise TargetRefused(f"the server takes no {collection[:-1]} of the name {name}", _NOT_THERE)
         if not within or above in _STOCK:
             raise TargetRefused(f"the server has no {collection[:-1]} {name}", _NOT_THERE)
         self._made(holders, above, {"name": above, "description": _MADE})

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from bridge.sync.openmetadata.labels import Labels, known
 from connectors.openmetadata.calls import Entity
+from mappers.governance.agreement import Undone
 from mappers.governance.merge import Fields, Path, Value, elements
 from mappers.openmetadata import governance as of
 from mappers.openmetadata.governance_patch import References
@@ -23,11 +24,18 @@ class Possible:
         self._domains: dict[str, str] = {}
         self._products = {str(one["fullyQualifiedName"]): str(one["id"]) for one in _all(entity, "dataProducts")}
         self.problems: list[str] = []
+        self._left_out: set[Path] = set()
+        self._missing: dict[Path, frozenset[str]] = {}
 
     @property
     def references(self) -> References:
         """Give the ids of what the change refers to."""
         return References(self._owners, self._domains, self._products)
+
+    @property
+    def undone(self) -> Undone:
+        """Say what was left out."""
+        return Undone(frozenset(self._left_out), self._missing)
 
     def of(self, changes: Fields, owners: Mapping[str, tuple[str, str]]) -> dict[Path, Value]:
         """Give what can be changed."""
@@ -42,7 +50,10 @@ class Possible:
         if (find := self._of_set(path)) is not None:
             return [self._made(path, value, find)]
         single = self._of_one(path, value)
-        return [value] if single is None or self._known([str(value)], single) else []
+        if single is None or self._known([str(value)], single):
+            return [value]
+        self._left_out.add(path)
+        return []
 
     def _of_set(self, path: Path) -> Callable[[str], object] | None:
         """Say how it is looked for what the elements of a field are, if it holds several."""
@@ -65,8 +76,11 @@ class Possible:
 
     def _made(self, path: Path, value: Value, find: Callable[[str], object]) -> Value:
         """Give the elements of a set that are on the server by now; those that were there already are."""
-        before = elements(self._there.get(path))
-        return (elements(value) & before) | frozenset(self._known(sorted(elements(value) - before), find))
+        before, new = elements(self._there.get(path)), elements(value) - elements(self._there.get(path))
+        known_ones = frozenset(self._known(sorted(new), find))
+        if new - known_ones:
+            self._missing[path] = new - known_ones
+        return (elements(value) & before) | known_ones
 
     def _known(self, names: Iterable[str], find: Callable[[str], object]) -> list[str]:
         found, problems = known(names, find)

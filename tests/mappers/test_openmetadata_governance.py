@@ -1,0 +1,67 @@
+"""What governs an entity, as a patch says it and as a steward writes it."""
+
+from typing import Any
+
+import pytest
+
+from mappers.openmetadata.adoption import adopt
+from mappers.openmetadata.fqn import is_name
+from mappers.openmetadata.governance import DOMAIN, TAGS, TERMS, Vocabulary
+from mappers.openmetadata.governance_patch import References, patch
+
+
+def domains(*ids: str) -> list[dict[str, Any]]:
+    return [{"id": one, "type": "domain"} for one in ids]
+
+
+@pytest.mark.parametrize(
+    ("there", "domain", "said"),
+    [
+        ([], "new", ["id of new"]),
+        (["a"], "new", ["id of new"]),
+        (["a", "b"], "new", ["id of new", "b"]),
+        (["a", "id of new"], "new", ["id of new"]),
+        (["a", "b"], None, ["b"]),
+        (["a"], None, []),
+    ],
+)
+def test_the_domains_of_others_stay(there: list[str], domain: str | None, said: list[str]) -> None:
+    entity = {"domains": domains(*there)}
+    made = patch(entity, {DOMAIN: domain}, References({}, {"new": "id of new"}, {}))
+    assert made == [{"op": "add", "path": "/domains", "value": domains(*said)}]
+
+
+WORDS = Vocabulary("Ours", "Glossary", "Access")
+
+
+@pytest.mark.parametrize(
+    ("tag", "word"),
+    [
+        ("Ours.a", "a"),
+        ("Ours.PII", "Ours.PII"),  # the plain word is another tag
+        ("Glossary.a", "Glossary.a"),  # a classification that is called like our glossary
+        ('Ours."a.b"', 'Ours."a.b"'),
+        ("Ours.a.b", "Ours.a.b"),
+        ("PII.Sensitive", "PII.Sensitive"),
+        ("Ours.", "Ours."),
+    ],
+)
+def test_a_tag_is_written_so_that_it_means_the_same(tag: str, word: str) -> None:
+    assert adopt({}, {TAGS: frozenset({tag})}, WORDS, {}).changes == {("tags",): frozenset({word})}
+    assert WORDS.tag(word) == tag
+
+
+@pytest.mark.parametrize(
+    ("term", "word"), [("Glossary.a", "a"), ("Ours.a", "Ours.a"), ("Glossary.a.b", "Glossary.a.b")]
+)
+def test_a_term_is_written_so_that_it_means_the_same(term: str, word: str) -> None:
+    assert adopt({}, {TERMS: frozenset({term})}, WORDS, {}).changes == {("glossaryTerms",): frozenset({word})}
+    assert WORDS.term(word) == term
+
+
+@pytest.mark.parametrize(
+    ("name", "taken"),
+    [("a.b", True), ('a."b.c".d', True), ("ünï 中.it's/x", True), ('a.b"c', False), ('a."b', False), ("a.", False), ("", False)],
+)  # fmt: skip
+def test_a_name_is_one_that_can_be_taken_apart(name: str, taken: bool) -> None:
+    assert is_name(name) is taken
