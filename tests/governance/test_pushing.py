@@ -458,3 +458,13 @@ def test_columns_lie_where_they_lie_and_are_governed_there(synced: Synced) -> No
         "addr.city": ["addr.city"],
         "addr.a.b": ["addr.a.b"],
     }
+
+
+def test_a_table_is_known_by_its_name_while_its_dataset_waits(synced: Synced) -> None:
+    of = steward(synced)
+    assets = [asset("t", "warehouse.d.s", governance={"tags": ["a"]}), asset("*", governance={"tags": ["b"]})]
+    push(of, *assets)
+    with synced.store.db.transaction():
+        synced.items.doubt(("dataset", key) for _, key in [*synced.items.places("dataset")])
+    applied, _ = of.look(assets)
+    assert (applied.changes, applied.waiting) == ([], {})
