@@ -12,6 +12,7 @@ from bridge.store.graph import Named
 from bridge.store.owners import owners_of
 from bridge.store.said import GOVERNANCE, promises_of, said_of
 from mappers.canonical.identity import NOBODY
+from mappers.columns import listed
 from mappers.governance.facet import FILE
 
 _DATASET = """
@@ -24,10 +25,7 @@ JOIN ol_namespace n ON n.org_id = m.org_id AND n.namespace_id = m.namespace_id
 WHERE m.org_id = ?1 AND m.class_id = ?2 AND m.dataset_id <> ?2
 ORDER BY n.namespace_uri, m.name
 """
-_FIELDS = """
-SELECT name, type, description, depth FROM class_field WHERE org_id = ?1 AND class_id = ?2
-ORDER BY ordinal, depth, name
-"""
+_SCHEMA = "SELECT columns_json FROM class_schema WHERE org_id = ?1 AND class_id = ?2"
 _FACETS = """
 SELECT f.name, f.body FROM facet f
 JOIN ol_dataset m ON m.org_id = f.org_id AND m.dataset_id = f.owner_id
@@ -101,7 +99,7 @@ class Dataset(AboutDataset[DatasetAnswer], frozen=True, kw_only=True):
             aliases=[thing(alias, Named(*name)) for alias, *name in view.db.rows(_ALIASES, *bound)],
             renamed_from=_renamed(view, dataset, "target", "source"),
             renamed_to=_renamed(view, dataset, "source", "target"),
-            fields=[Field(*row) for row in view.db.rows(_FIELDS, *bound)],
+            fields=[Field(*row) for (columns,) in view.db.rows(_SCHEMA, *bound) for row in listed(columns)],
             sla=promises_of(view.db, view.org, [dataset]).get(dataset),
             governance={key: value for key, value in governance.items() if key != FILE} or None,
             facets=raw_facets(view.db.rows(_FACETS, *bound, NOBODY)),

@@ -22,6 +22,9 @@ from mappers.openmetadata.governance import Vocabulary
 _log = structlog.get_logger()
 _NO_NAME = re.compile(r"[^\w.-]+")
 
+#: Another daemon may settle things a little later, or by a clock that goes behind ours.
+_OVERLAP = 60_000_000
+
 Mode = Literal["apply", "report"]
 
 
@@ -45,13 +48,20 @@ class Adopting:
         self._mode = mode
         self._patches = patches
         self._looked_to = 0
+        #: What was settled within the overlap, and when.
+        self._known: dict[bytes, int | None] = {}
 
     def look(self) -> list[Adoption]:
         """Take over what was changed, or say it."""
-        items = self._items.settled_since("governance", self._looked_to)
-        if not items:
-            return []
-        self._looked_to = max(item.settled_at or 0 for item in items) + 1
+        since = max(0, self._looked_to - _OVERLAP)
+        found = {item.key: item for item in self._items.settled_since("governance", since)}
+        items = [item for item in found.values() if self._known.get(item.key) != item.settled_at]
+        self._looked_to = max([self._looked_to, *(item.settled_at or 0 for item in items)])
+        self._known = {
+            key: item.settled_at
+            for key, item in found.items()
+            if (item.settled_at or 0) >= self._looked_to - _OVERLAP
+        }
         changed = {item.key: item for item in items if Told.read(item.detail).theirs}
         names = self._stewardship.names(changed)
         return [self._one(names[key], item) for key, item in sorted(changed.items()) if key in names]
@@ -64,7 +74,7 @@ class Adopting:
         of = " ".join(name)
         for one in (*said, *adopted.problems):
             _log.warning("changed in OpenMetadata", dataset=of, what=one, kept=self._mode == "apply")
-        own = self._stewardship.own(name)
+        own = self._stewardship.own(item.key, item.remote.name if item.remote else "")
         pulled = edit(own, facet, adopted.changes, adopted.problems) if own else None
         for problem in pulled.problems[len(adopted.problems) :] if pulled else ():
             _log.warning("an asset file cannot say what was changed", reason=problem)

@@ -75,9 +75,11 @@ class Stewardship:
         """Name datasets by their keys."""
         return self._stored.named(list(keys))
 
-    def own(self, name: Name) -> Loaded | None:
-        """Give the asset that is about a dataset alone, if there is one."""
-        return next(iter(loaded_of(self._stored.of(*name))), None)
+    def own(self, key: bytes, table: str) -> Loaded | None:
+        """Give the asset that is about a dataset alone, by any of its names or that of its table, if there is one."""
+        namespace, _, name = table.rpartition(".")
+        names = [*self._stored.members(key), (namespace, name)]
+        return next(iter(loaded_of(one for known in names for one in self._stored.of(*known))), None)
 
     def adopt(self, name: Name, facet: dict[str, Any]) -> None:
         """Let the store say what was changed elsewhere."""

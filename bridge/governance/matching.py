@@ -55,8 +55,8 @@ class Matching:
         """Find the datasets of tables; None where there is none."""
         wanted = {f"{one.namespace}.{one.name}": (one.namespace, one.name) for one in assets}
         found: dict[Name, Name | None] = dict.fromkeys(wanted.values())
-        tables = self._items.linked("dataset") if wanted else []
-        keys = {key: wanted[remote.name] for remote, key in tables if remote.name in wanted}
+        tables = self._items.places("dataset") if wanted else ()  # also while they wait: their tables are there
+        keys = {key: wanted[table] for table, key in tables if table in wanted}
         named = self._assets.named(keys)
         return found | {own: named[key] for key, own in keys.items() if key in named}
 

@@ -25,6 +25,11 @@ SELECT d.dataset_id, n.namespace_uri, d.name FROM ol_dataset d
 JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
 WHERE d.org_id = ?1 AND d.dataset_id {among}
 """
+_MEMBERS = """
+SELECT n.namespace_uri, d.name FROM ol_dataset d
+JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
+WHERE d.org_id = ?1 AND d.class_id = ?2 ORDER BY d.dataset_id <> ?2, n.namespace_uri, d.name
+"""
 _EVERY_NAME = """
 SELECT d.dataset_id, n.namespace_uri, d.name FROM ol_dataset d
 JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
@@ -82,6 +87,10 @@ class StoredAssets:
     def named(self, datasets: Collection[bytes]) -> dict[bytes, tuple[str, str]]:
         """Name datasets."""
         return {bytes(id_): (*name,) for id_, *name in self._db.among(_NAMED, sorted(datasets), self._org)}
+
+    def members(self, dataset: bytes) -> list[tuple[str, str]]:
+        """Give all names of a dataset, the preferred one first."""
+        return [(namespace, name) for namespace, name in self._db.rows(_MEMBERS, self._org, dataset)]
 
     def classes(self, datasets: Collection[bytes]) -> dict[bytes, bytes]:
         """Give the classes of the datasets that there are."""

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from bridge.store.database import Database
 from bridge.store.said import GOVERNANCE
 from mappers.canonical.identity import NOBODY
+from mappers.columns import ListedColumn, listed
 
 _MEMBERS = """
 SELECT d.class_id, d.dataset_id, n.namespace_uri, d.name FROM ol_dataset d
@@ -15,10 +16,7 @@ WHERE d.org_id = ?1 AND d.class_id {among}
 _ABOUT = (
     "SELECT dataset_id, description, default_format, status FROM dataset WHERE org_id = ?1 AND dataset_id {among}"
 )
-_COLUMNS = """
-SELECT class_id, name, type, description, depth FROM class_field WHERE org_id = ?1 AND class_id {among}
-ORDER BY class_id, ordinal, depth, name
-"""
+_COLUMNS = "SELECT class_id, columns_json FROM class_schema WHERE org_id = ?1 AND class_id {among}"
 _TOUCHED = """
 EXISTS (
   SELECT 1 FROM ol_dataset m JOIN {table} x ON x.org_id = m.org_id AND x.dataset_id = m.dataset_id
@@ -47,15 +45,6 @@ SELECT d.dataset_id FROM ol_dataset d WHERE d.org_id = ?1 AND d.dataset_id {amon
 """
 
 
-class StoredColumn(NamedTuple):
-    """A column, its whole path as name, those within it behind it and deeper by one."""
-
-    name: str
-    type: str | None
-    description: str | None
-    depth: int
-
-
 class StoredDataset(NamedTuple):
     """A dataset under its preferred name, and under all of them."""
 
@@ -64,7 +53,7 @@ class StoredDataset(NamedTuple):
     others: tuple[tuple[str, str], ...]
     description: str | None
     format: str | None
-    columns: tuple[StoredColumn, ...]
+    columns: tuple[ListedColumn, ...]
     #: The keys of all its names, under which it may have been known before they belonged together.
     members: frozenset[bytes] = frozenset()
     #: Whether it was dropped or renamed, and not written since.
@@ -78,9 +67,7 @@ def read_datasets(db: Database, org: str, classes: Collection[bytes]) -> dict[by
     for class_id, member, namespace, name in db.among(_MEMBERS, wanted, org):
         names.setdefault(class_id, {})[member] = (namespace, name)
     about = {dataset: said for dataset, *said in db.among(_ABOUT, wanted, org)}
-    columns: dict[bytes, list[StoredColumn]] = {}
-    for class_id, *column in db.among(_COLUMNS, wanted, org):
-        columns.setdefault(class_id, []).append(StoredColumn(*column))
+    columns = {class_id: listed(said) for class_id, said in db.among(_COLUMNS, wanted, org)}
     found = {}
     for class_id, members in names.items():
         keys = frozenset(members)

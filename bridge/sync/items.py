@@ -71,6 +71,9 @@ SELECT remote_type, remote_id, remote_name, key FROM sync_item
 WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled >= marked AND remote_id IS NOT NULL
 ORDER BY remote_type, remote_name
 """
+_PLACES = """
+SELECT remote_name, key FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND remote_id IS NOT NULL
+"""
 _WANTED = f"coalesce(outcome, '') NOT IN {tuple(map(str, NOT_WANTED))}"
 #: What is not to be there needs no entity; what waits or has none cannot be looked at.
 _OWED = f"""
@@ -207,6 +210,11 @@ class Items:
         """List what items of a kind that are not waiting are in the target, in the order of the names there."""
         rows = self._db.rows(_LINKED, self._org, self._target, kind)
         return [(Remote(*remote), bytes(key)) for *remote, key in rows]
+
+    def places(self, kind: str) -> Iterator[tuple[str, bytes]]:
+        """Give the names of items of a kind in the target as they were last, whether they are waiting or not."""
+        rows = self._db.stream(_PLACES, self._org, self._target, kind)
+        return ((name, bytes(key)) for name, key in rows)
 
     def owed(self) -> list[tuple[str, int, int]]:
         """Count, by kind, what shall be in the target, and what of it is not there or still to be pushed."""

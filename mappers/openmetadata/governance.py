@@ -123,14 +123,21 @@ def found(entity: Body) -> dict[Path, Value]:
 
 def columns_of(entity: Body) -> Iterator[tuple[tuple[str, ...], Body]]:
     """Give the columns of a table, by their paths."""
+    return ((path, column) for _, path, column in located(entity))
 
-    def within(columns: Sequence[Body], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Body]]:
-        for column in columns:
+
+def located(entity: Body) -> Iterator[tuple[str, tuple[str, ...], Body]]:
+    """Give the columns of a table, each with the JSON pointer to it and its path: its name may hold dots as well."""
+
+    def within(
+        at: str, columns: Sequence[Body], above: tuple[str, ...]
+    ) -> Iterator[tuple[str, tuple[str, ...], Body]]:
+        for place, column in enumerate(columns):
             path = (*above, str(column["name"]))
-            yield path, column
-            yield from within(column.get("children") or (), path)
+            yield f"{at}/{place}", path, column
+            yield from within(f"{at}/{place}/children", column.get("children") or (), path)
 
-    return within(entity.get("columns") or (), ())
+    return within("/columns", entity.get("columns") or (), ())
 
 
 def as_found(path: Path, value: Value) -> Value:

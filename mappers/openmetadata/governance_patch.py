@@ -19,6 +19,7 @@ from mappers.openmetadata.governance import (
     TIER,
     TIER_LABELS,
     as_found,
+    located,
 )
 from mappers.openmetadata.text import as_stored
 
@@ -39,24 +40,24 @@ NOTHING = References({}, {}, {})
 def patch(entity: Body, changes: Fields, of: References) -> list[Body]:
     """Say what changes fields of an entity; what is None goes."""
     operations: list[Body] = []
-    labels: dict[tuple[str, ...], dict[Path, Value]] = {}
+    labels: dict[str | None, dict[Path, Value]] = {}
     custom: dict[str, Value] = {}
     for path, value in changes.items():
         if path[0] == CUSTOM:
             custom[path[1]] = value
         elif path in (TAGS, TERMS, TIER):
-            labels.setdefault((), {})[path] = value
+            labels.setdefault(None, {})[path] = value
         elif path[0] == COLUMNS and path[2] == "tags":
-            labels.setdefault(tuple(path[1].split(".")), {})[TAGS] = value
+            labels.setdefault(path[1], {})[TAGS] = value
     # a data product must lie in the domain of what it holds: that goes first
     for path in (DESCRIPTION, DISPLAY_NAME, RETENTION, OWNERS, DOMAIN, PRODUCTS, CERTIFICATION):
         if path in changes:
             operations += _set(entity, path[0], _one(entity, path, changes[path], of))
-    for where, said in sorted(labels.items()):
+    for where, said in sorted(labels.items(), key=lambda one: one[0] or ""):
         operations += _relabelled(entity, where, said)
     for path, value in changes.items():
         if path[0] == COLUMNS and path[2] == "description":
-            operations += _described(entity, tuple(path[1].split(".")), value)
+            operations += _described(entity, path[1], value)
     return operations + _extended(entity, custom)
 
 
@@ -97,7 +98,7 @@ def _names(entity: Body, key: str) -> list[str]:
     return [f"{one['type']}:{one['name']}" for one in entity.get(key) or ()]
 
 
-def _relabelled(entity: Body, where: tuple[str, ...], said: Fields) -> list[Body]:
+def _relabelled(entity: Body, where: str | None, said: Fields) -> list[Body]:
     """Replace the labels of an entity or column by those that it shall have: what stays is as it was."""
     at = _pointer(entity, where)
     if at is None:
@@ -119,7 +120,7 @@ def _of(tag: str, label: Body, said: Fields) -> bool:
     return (TIER if tag.startswith(TIER_LABELS) else TAGS) in said
 
 
-def _described(entity: Body, where: tuple[str, ...], value: Value) -> list[Body]:
+def _described(entity: Body, where: str, value: Value) -> list[Body]:
     at = _pointer(entity, where)
     if at is None:
         return []
@@ -129,16 +130,11 @@ def _described(entity: Body, where: tuple[str, ...], value: Value) -> list[Body]
     return [{"op": "add", "path": f"{pointer}/description", "value": as_stored(str(value))}]
 
 
-def _pointer(entity: Body, where: tuple[str, ...]) -> tuple[str, Body] | None:
+def _pointer(entity: Body, where: str | None) -> tuple[str, Body] | None:
     """Find where a column lies in an entity; the entity itself lies nowhere in it."""
-    pointer, owner = "", entity
-    for depth, name in enumerate(where):
-        columns = owner.get("children" if depth else "columns") or ()
-        place = next((place for place, column in enumerate(columns) if column["name"] == name), None)
-        if place is None:
-            return None
-        pointer, owner = f"{pointer}/{'children' if depth else 'columns'}/{place}", columns[place]
-    return pointer, owner
+    if where is None:
+        return "", entity
+    return next(((at, column) for at, path, column in located(entity) if ".".join(path) == where), None)
 
 
 def _extended(entity: Body, custom: Mapping[str, Value]) -> list[Body]:

@@ -8,6 +8,7 @@ from bridge.governance.remembered import Loaded
 from bridge.governance.steward import Result, Steward
 from bridge.sync.item import Outcome
 from bridge.sync.openmetadata.rules import Rules
+from mappers.openmetadata.governance import columns_of
 from tests.factories import dataset, facet, run_event, schema
 from tests.governance.stewards import asset, governed, steward
 from tests.standins.openmetadata import error
@@ -440,3 +441,31 @@ def test_access_of_assets_that_are_off_is_left_alone(synced: Synced) -> None:
         push(of, *assets)
         synced.converge()
         assert rules() == expected
+
+
+def test_columns_lie_where_they_lie_and_are_governed_there(synced: Synced) -> None:
+    within = [{"name": "city", "type": "string"}, {"name": "a.b", "type": "string"}]
+    fields = [{"name": name, "type": "int"} for name in ("id", "email", "a.b")]
+    nested = facet(fields=[*fields, {"name": "addr", "type": "struct", "fields": within}])
+    synced.apply(run_event("COMPLETE", 9, run=9, outputs=[dataset("t", schema=nested)])).converge()
+    columns = [{"name": name, "classification": name} for name in ("id", "a.b", "addr", "addr.city", "addr.a.b")]
+    assert push(steward(synced), asset(schema=columns))["t"].outcome == Outcome.PUSHED
+    found = {".".join(path): [tag["tagFQN"] for tag in column["tags"]] for path, column in columns_of(table(synced))}
+    assert found == {
+        "id": ["LineageBridge.id"],
+        "email": [],
+        "a.b": ["a.b"],
+        "addr": ["LineageBridge.addr"],
+        "addr.city": ["addr.city"],
+        "addr.a.b": ["addr.a.b"],
+    }
+
+
+def test_a_table_is_known_by_its_name_while_its_dataset_waits(synced: Synced) -> None:
+    of = steward(synced)
+    assets = [asset("t", "warehouse.d.s", governance={"tags": ["a"]}), asset("*", governance={"tags": ["b"]})]
+    push(of, *assets)
+    with synced.store.db.transaction():
+        synced.items.doubt(("dataset", key) for _, key in [*synced.items.places("dataset")])
+    applied, _ = of.look(assets)
+    assert (applied.changes, applied.waiting) == ([], {})

@@ -16,8 +16,8 @@ from bridge.sync.openmetadata.events import Events
 from connectors.openmetadata.client import OpenMetadata
 from connectors.openmetadata.token import FixedToken
 from mappers.openmetadata.governance import Vocabulary
-from tests.factories import dataset, run_event, schema
-from tests.governance.stewards import contracts, governed, steward, stewardship, write_asset
+from tests.factories import dataset, facet, run_event, schema
+from tests.governance.stewards import asset, contracts, governed, steward, stewardship, write_asset
 from tests.standins.openmetadata import error
 from tests.sync.person import Person
 from tests.sync.synced import Synced
@@ -38,6 +38,7 @@ class Watched:
         client = OpenMetadata(synced.session, FixedToken(synced.standin.bot_token), lambda _: None)
         events = Events(synced.store.db, "default", "openmetadata", client, synced.items, synced.clock)
         adopting = Adopting(of, synced.items, Vocabulary(), mode, self.patches)
+        self.adopting = adopting
         self.watching = Watching([place], of, contracts(synced.store), lambda: self.clock)
         self.watching.listen(events, adopting, 1.0)
 
@@ -245,3 +246,32 @@ def test_a_file_at_which_somebody_works_and_a_place_that_is_none_keep_nothing_ba
     file.write_text(whole, encoding="utf-8")
     watched.person({"op": "remove", "path": "/tags/0"})
     watched.look()
+
+
+@pytest.mark.parametrize(
+    "own",
+    [asset("u", "lake", governance={"tags": ["a"]}), asset("t", "warehouse.d.s", governance={"tags": ["a"]})],
+    ids=["another name of it", "its table"],
+)
+def test_the_file_is_found_by_whichever_name_it_is_about(synced: Synced, tmp_path: Path, own: Loaded) -> None:
+    symlink = facet(identifiers=[{"namespace": "lake", "name": "u", "type": "TABLE"}])
+    synced.apply(run_event("COMPLETE", 3, run=3, outputs=[dataset("t", symlinks=symlink)])).converge()
+    place = tmp_path / "assets"
+    place.mkdir()
+    write_asset(place, own)
+    watched = Watched(synced, place)
+    watched.look()
+    watched.person({"op": "add", "path": "/tags/-", "value": ADD})
+    watched.look()
+    assert [file.name.rpartition("assets_")[2] for file in watched.patches.iterdir()] == [f"{own.source}.patch"]
+
+
+def test_what_is_settled_by_a_clock_that_goes_behind_is_looked_at_too(watched: Watched) -> None:
+    watched.person({"op": "add", "path": "/tags/-", "value": ADD})
+    watched.clock += 100
+    watched.synced.clock.wait(2)
+    watched.watching.look()
+    watched.synced.converge()
+    watched.synced.store.db.run("UPDATE sync_item SET settled_at = settled_at - 30000000 WHERE kind = 'governance'")
+    assert [one.name for one in watched.adopting.look()] == [("db", "t")]
+    assert watched.adopting.look() == []

@@ -6,8 +6,8 @@ import pytest
 
 from mappers.openmetadata.adoption import adopt
 from mappers.openmetadata.fqn import is_name
-from mappers.openmetadata.governance import DOMAIN, TAGS, TERMS, Vocabulary
-from mappers.openmetadata.governance_patch import References, patch
+from mappers.openmetadata.governance import DOMAIN, TAGS, TERMS, Vocabulary, columns_of
+from mappers.openmetadata.governance_patch import NOTHING, References, patch
 
 
 def domains(*ids: str) -> list[dict[str, Any]]:
@@ -65,3 +65,25 @@ def test_a_term_is_written_so_that_it_means_the_same(term: str, word: str) -> No
 )  # fmt: skip
 def test_a_name_is_one_that_can_be_taken_apart(name: str, taken: bool) -> None:
     assert is_name(name) is taken
+
+
+TABLE = {
+    "columns": [
+        {"name": "a", "children": [{"name": "b", "children": [{"name": "c"}]}]},
+        {"name": "a.x"},
+        {"name": "d"},
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("column", "pointer"),
+    [("a", "/columns/0"), ("a.b", "/columns/0/children/0"), ("a.b.c", "/columns/0/children/0/children/0"),
+     ("a.x", "/columns/1"), ("d", "/columns/2")],
+)  # fmt: skip
+def test_a_column_is_found_by_its_path_and_by_a_name_that_holds_dots(column: str, pointer: str) -> None:
+    made = patch(TABLE, {("columns", column, "tags"): frozenset({"PII.X"})}, NOTHING)
+    assert [one["path"] for one in made] == [f"{pointer}/tags"]
+    made = patch(TABLE, {("columns", column, "description"): "D"}, NOTHING)
+    assert made == [{"op": "add", "path": f"{pointer}/description", "value": "D"}]
+    assert column in {".".join(path) for path, _ in columns_of(TABLE)}

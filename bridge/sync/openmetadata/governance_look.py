@@ -6,7 +6,7 @@ from typing import NamedTuple
 from bridge.sync.target import Step
 from mappers.governance.agreement import Told
 from mappers.governance.merge import Conflict, Fields, Path, Value, elements, same
-from mappers.openmetadata.governance import DISPLAY_NAME, as_found
+from mappers.openmetadata.governance import DISPLAY_NAME, as_found, as_said
 
 
 class Look(NamedTuple):
@@ -45,7 +45,8 @@ def not_taken(local: Fields, found: Told, there: Fields) -> list[str]:
     for path, value in sorted(local.items()):
         wanted, found_there = as_found(path, value), there.get(path)
         several = isinstance(wanted, frozenset)
-        is_there = elements(wanted) <= elements(found_there) if several else same(wanted, found_there)
+        as_meant = same(wanted, found_there) or same(value, as_said(path, found_there))
+        is_there = elements(wanted) <= elements(found_there) if several else as_meant
         if path == DISPLAY_NAME and not is_there:
             said.append("displayName is not set: the server does not allow it to us (EditDisplayName)")
         elif not is_there and path not in undecided:
