@@ -465,7 +465,8 @@ def test_a_table_is_known_by_its_name_while_its_dataset_waits(synced: Synced) ->
     of = steward(synced)
     assets = [asset("t", "warehouse.d.s", governance={"tags": ["a"]}), asset("*", governance={"tags": ["b"]})]
     push(of, *assets)
+    tables = [("dataset", key) for _, key in synced.items.places("dataset")]
     with synced.store.db.transaction():
-        synced.items.doubt(("dataset", key) for _, key in [*synced.items.places("dataset")])
+        synced.items.doubt(tables)
     applied, _ = of.look(assets)
     assert (applied.changes, applied.waiting) == ([], {})
