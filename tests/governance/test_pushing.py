@@ -468,3 +468,19 @@ def test_a_table_is_known_by_its_name_while_its_dataset_waits(synced: Synced) ->
         synced.items.doubt(("dataset", key) for _, key in [*synced.items.places("dataset")])
     applied, _ = of.look(assets)
     assert (applied.changes, applied.waiting) == ([], {})
+
+
+def test_terms_that_others_gave_to_columns_stay_and_are_theirs(synced: Synced) -> None:
+    of = steward(synced)
+    push(of, governed(there={"glossary_terms": ["x"]}))
+    term = tagged("LineageBridge.x", "Glossary")["value"]
+    change(synced, {"op": "add", "path": "/columns/0/tags", "value": [term]})
+    for classification in (["a"], ["a", "b"], []):
+        columns = [{"name": "k", "classification": classification, "description": str(classification)}]
+        result = push(of, asset(schema=columns))["t"]
+        assert (result.outcome, result.reason) == (Outcome.PUSHED, None)
+        found = {(one["tagFQN"], one["source"]) for one in table(synced)["columns"][0]["tags"]}
+        assert found == {
+            ("LineageBridge.x", "Glossary"),
+            *((f"LineageBridge.{one}", "Classification") for one in classification),
+        }
