@@ -118,3 +118,12 @@ def test_only_what_speaks_of_access_is_read_for_the_policies(store: Store) -> No
     assert [one["asset"] for one in read_all_access(store.db, store.org)] == ["t"]
     of.apply([governed("t", tags=["a"])])
     assert read_all_access(store.db, store.org) == []
+
+
+def test_what_was_said_at_the_end_of_times_keeps_no_other_back(store: Store) -> None:
+    last = run_event("COMPLETE", outputs=[dataset("t", lineageBridge_governance=facet(tags=["z"]))])
+    store.apply(last | {"eventTime": "9999-12-31T23:59:59.999999Z"})
+    of = stewardship(store)
+    assets = [governed("t", tags=["a"]), governed("u", tags=["a"])]
+    assert [one.name for one in of.apply(assets).changes] == [("db", "u")]
+    assert of.apply(assets).changes == []
