@@ -484,3 +484,21 @@ def test_terms_that_others_gave_to_columns_stay_and_are_theirs(synced: Synced) -
             ("LineageBridge.x", "Glossary"),
             *((f"LineageBridge.{one}", "Classification") for one in classification),
         }
+
+
+def test_a_policy_that_was_made_when_something_failed_is_taken_back_too(synced: Synced) -> None:
+    of = steward(synced)
+    policies = [{"role": role, "permissions": ["read"]} for role in ("first", "second")]
+    synced.standin.faults.next(error(500), method="PUT", path="/roles", times=100)
+    of.push([governed(there={"access_policies": policies})], {}, sleep=lambda _: None)
+    synced.round()
+
+    def made() -> list[str]:
+        found = Person(synced.standin).ask("GET", "policies")["data"]
+        return [one["name"] for one in found if one["name"].startswith("lineage_bridge_")]
+
+    assert made()
+    synced.standin.faults.clear()
+    of.push([governed()], {}, sleep=lambda _: None)
+    synced.converge()
+    assert made() == []
