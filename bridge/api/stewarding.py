@@ -24,7 +24,7 @@ class Stewarding:
         self._stopping = asyncio.Event()
         self._open = ExitStack()
         self._watching: Watching | None = None
-        wanted = settings.governance.assets or settings.governance.contracts
+        wanted = settings.governance.assets or settings.governance.contracts or settings.openmetadata.enabled
         self._task = asyncio.create_task(self._run()) if wanted else None
 
     async def stop(self) -> None:

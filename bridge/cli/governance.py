@@ -72,7 +72,7 @@ def plan(places: Places, prune: Prune = False, output: Printed = Output.text, co
 
     loaded, problems = _read(places)
     with _steward(load(config)) as steward:
-        applied, seen = steward.look(loaded, prune=prune)
+        applied, seen = steward.look(loaded, prune=_may_prune(prune, problems))
     print_answer(
         plan_told(applied, seen, problems), map(escape, plan_lines(applied, seen)), as_json=output is Output.json
     )
@@ -93,7 +93,7 @@ def push(
     loaded, problems = _read(places)
     with _steward(load(config), policy) as steward:
         decisions = steward.decide(loaded, _ask) if policy is ConflictPolicy.ask else {}
-        applied, results = steward.push(loaded, decisions, prune=prune)
+        applied, results = steward.push(loaded, decisions, prune=_may_prune(prune, problems))
     told = push_told(applied, results, problems)
     print_answer(told, map(escape, push_lines(applied, results)), as_json=output is Output.json)
     raise typer.Exit(0 if told["done"] else 1)
@@ -172,6 +172,13 @@ def _read(places: Sequence[Path]) -> "tuple[list[Loaded], list[str]]":
     for problem in read.problems:
         typer.echo(escape(f"problem: {problem}"), err=True)
     return read.loaded, read.problems
+
+
+def _may_prune(prune: bool, problems: Sequence[str]) -> bool:
+    """Take nothing back as long as files cannot be read: what they say may only seem to be gone."""
+    if prune and problems:
+        typer.echo("problem: nothing is taken back before all files can be read", err=True)
+    return prune and not problems
 
 
 @contextmanager

@@ -1,25 +1,23 @@
 """Takes assets into the store: what they say of datasets enters as events, like all else that anybody says."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bridge.governance.asset import Asset
-from bridge.governance.combined import Facets, facets_of
+from bridge.governance.combined import facets_of
 from bridge.governance.matching import Matching, Name
 from bridge.governance.remembered import Loaded, content_of, loaded_of, stored_of, under_one_name
+from bridge.governance.saying import FACETS, can_be_said, new_facets
 from bridge.intake.reading import Reader
 from bridge.store.assets import StoredAsset, StoredAssets
 from bridge.store.database import Database
-from bridge.store.said import CONTRACT, EXPECTATIONS, GOVERNANCE, SLA, held_by, said_at, said_of
+from bridge.store.said import CONTRACT, GOVERNANCE, held_by, said_at, said_of
 from bridge.store.writer import Incoming, Writer
 from bridge.sync.items import Items
-from mappers.governance.facet import FILE, facet_of, fields_of, file_of
-from mappers.governance.merge import merge
 from mappers.openlineage.documents import own_facet, spec_facet, write_event
 from mappers.openlineage.statements import name_dataset
 from mappers.when import iso
 
-_FACETS = (GOVERNANCE, CONTRACT, EXPECTATIONS, SLA)
 _GROUP = 200
 _SOURCE = "assets"
 
@@ -129,22 +127,23 @@ class Stewardship:
         said_before: dict[bytes, set[str]] = {}
         for name, gone in former.items():
             said_before.setdefault(classes[name], set()).update(facets_of(gone))
-        known = {facet: said_of(self._db, self._org, set(classes.values()), facet) for facet in _FACETS}
+        known = {facet: said_of(self._db, self._org, set(classes.values()), facet) for facet in FACETS}
         touched = self._stored.touched(set(classes.values()))
         changes = []
         for name, assets in sorted(datasets.items()):
             of = classes[name]
-            before = {facet: known[facet][of] for facet in _FACETS if of in known[facet]}
-            new = _new(facets_of(one.asset for one in assets), before, said_before.get(of, set()))
+            before = {facet: known[facet][of] for facet in FACETS if of in known[facet]}
+            new = new_facets(facets_of(one.asset for one in assets), before, said_before.get(of, set()))
             if new:
                 changes.append(Change(name, new, tuple(sorted({one.source for one in assets})), of not in touched))
-        return changes
+        last = said_at(self._db, self._org, {classes[one.name] for one in changes}, FACETS)
+        return [one for one in changes if can_be_said(one.name, last.get(classes[one.name], 0))]
 
     def _write(self, changes: Sequence[Change], now: int) -> None:
         """Write events of this time, or of a moment after the last one where the clock was put back since."""
         changes = [*changes, *self._under_other_names(changes)]
         keys = self.classes(change.name for change in changes)
-        last = said_at(self._db, self._org, set(keys.values()), _FACETS)
+        last = said_at(self._db, self._org, set(keys.values()), FACETS)
         for i in range(0, len(changes), _GROUP):
             some = changes[i : i + _GROUP]
             self._writer.write([self._event(one, max(now, last.get(keys[one.name], 0) + 1)) for one in some])
@@ -175,26 +174,3 @@ class Stewardship:
         event = self._reader.read(write_event("DatasetEvent", iso(now), None, {"dataset": dataset}), _SOURCE)
         assert isinstance(event, Incoming)  # noqa: S101 - it was written just now
         return event
-
-
-def _new(facets: Facets, before: Facets, ours: Collection[str]) -> dict[str, dict[str, Any] | None]:
-    """Give the facets that are to be sent; of one in which OpenMetadata changed something, that stays.
-
-    What no asset says is taken back only where one said it: of promises and checks others may speak as well.
-    """
-    new: dict[str, dict[str, Any] | None] = {}
-    for name in _FACETS:
-        said, known = facets.get(name), before.get(name)
-        if said is None and name not in ours:
-            continue
-        if said == (file_of(known) if known and name == GOVERNANCE else known):
-            continue
-        new[name] = _merged(said, known) if said and known and FILE in known else said
-    return new
-
-
-def _merged(said: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
-    """Bring what a file says now together with what OpenMetadata changed since it said otherwise; the file wins."""
-    fields = merge(fields_of(file_of(known)), fields_of(said), fields_of(known), "local").fields
-    facet = facet_of(fields, said)
-    return facet if facet == said else {**facet, FILE: said}

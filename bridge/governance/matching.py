@@ -66,8 +66,7 @@ class Matching:
         alive = set()
         of_namespace: dict[str, list[tuple[re.Pattern[str], Asset]]] = {}
         alone = frozenset(matched.datasets)  # what is named alone will be there at once
-        known = ((namespace, name) for _, namespace, name in self._assets.names())
-        for namespace, name in chain(alone, (one for one in known if one not in alone)):
+        for namespace, name in chain(alone, (one for one in self._assets.names() if one not in alone)):
             if namespace not in of_namespace:
                 of_namespace[namespace] = [
                     (re.compile(translate(asset.name)), asset)

@@ -1,6 +1,7 @@
 """An asset as it is remembered: what a file says is taken in these words, so that both are compared as equals."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -34,7 +35,8 @@ def asset_of(content: str) -> Asset:
 def stored_of(loaded: Loaded, waiting: str | None) -> StoredAsset:
     """Say how an asset is to be remembered."""
     asset = loaded.asset
-    return StoredAsset(asset.namespace, asset.name, loaded.source, content_of(asset), waiting)
+    source = str(Path(loaded.source).absolute())  # whoever looks for it later stands elsewhere
+    return StoredAsset(asset.namespace, asset.name, source, content_of(asset), waiting)
 
 
 def loaded_of(stored: Iterable[StoredAsset]) -> list[Loaded]:

@@ -125,9 +125,10 @@ class Steward:
             self._server.target.governance.decisions.update(decisions)
             self._server.reconciler.push_now("governance", {key for key, _ in decisions})
         items = self._server.items.of("governance", list(keys.values()))
+        away = self._server.reconciler.breaker.reason
         pending = {item.key for item in self._server.items.pending("governance")}
         return applied, [
-            _result(name, items.get(keys[name]), new=name in new, pending=keys[name] in pending)
+            _result(name, items.get(keys[name]), away, new=name in new, pending=keys[name] in pending)
             for name in sorted(names)
         ]
 
@@ -169,7 +170,9 @@ def _about(applied: Applied, loaded: Iterable[Loaded]) -> set[Name]:
     return named | {change.name for change in applied.changes}
 
 
-def _result(name: Name, item: Item | None, *, new: bool, pending: bool) -> Result:
+def _result(name: Name, item: Item | None, away: str | None, *, new: bool, pending: bool) -> Result:
     if item is None:
-        return Result(name, Outcome.WAITING, "its dataset is not there", new)
-    return Result(name, "pending" if pending else item.outcome or "pending", item.reason, new)
+        return Result(name, "pending" if away else Outcome.WAITING, away or "its dataset is not there", new)
+    if pending:
+        return Result(name, "pending", away or item.reason, new)
+    return Result(name, item.outcome or "pending", item.reason, new)

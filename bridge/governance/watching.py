@@ -84,6 +84,8 @@ class Watching:
             for problem in read.problems:
                 _log.warning("an asset file is left out", reason=problem)
             for left in applied.left:
+                if any(problem.startswith(left.source) for problem in read.problems):
+                    continue  # it only cannot be read
                 _log.warning(
                     "an asset is in no file any more, and stands", asset=f"{left.namespace} {left.name}",
                     remedy="lineage-bridge governance push --prune",

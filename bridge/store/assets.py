@@ -1,6 +1,6 @@
 """The assets that stewards have written down, as they were last taken from their files."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from bridge.store.database import Database, Insert
@@ -31,7 +31,7 @@ JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
 WHERE d.org_id = ?1 AND d.class_id = ?2 ORDER BY d.dataset_id <> ?2, n.namespace_uri, d.name
 """
 _EVERY_NAME = """
-SELECT d.dataset_id, n.namespace_uri, d.name FROM ol_dataset d
+SELECT n.namespace_uri, d.name FROM ol_dataset d
 JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
 WHERE d.org_id = ?1 AND d.is_active
 """
@@ -80,9 +80,9 @@ class StoredAssets:
         with self._db.transaction():
             self._db.run_many(_DROP, [(self._org, _id(one.namespace, one.name)) for one in sorted(set(assets))])
 
-    def names(self) -> list[tuple[bytes, str, str]]:
-        """List the datasets that there are, each under all of its names: for those that are named by patterns."""
-        return [(bytes(id_), namespace, name) for id_, namespace, name in self._db.rows(_EVERY_NAME, self._org)]
+    def names(self) -> Iterator[tuple[str, str]]:
+        """Give the names of all datasets that there are, one by one: there may be a million."""
+        return ((namespace, name) for namespace, name in self._db.stream(_EVERY_NAME, self._org))
 
     def named(self, datasets: Collection[bytes]) -> dict[bytes, tuple[str, str]]:
         """Name datasets."""

@@ -96,10 +96,10 @@ def _wanted_of_column(column: Mapping[str, Any], words: Vocabulary) -> Iterator[
 
 def found(entity: Body) -> dict[Path, Value]:
     """Say what governs an entity, its texts as they are stored."""
-    labels = _labels(entity)
+    labels = _tags(entity)
     tiers = sorted(tag for tag in labels if tag.startswith(TIER_LABELS))
     certification = (entity.get("certification") or {}).get("tagLabel") or {}
-    domains = [str(one["fullyQualifiedName"]) for one in entity.get("domains") or ()]
+    domains = [str(one["fullyQualifiedName"]) for one in own(entity, "domains")]
     fields: dict[Path, Value] = {
         DESCRIPTION: entity.get("description") or None,
         DISPLAY_NAME: entity.get("displayName"),
@@ -107,16 +107,16 @@ def found(entity: Body) -> dict[Path, Value]:
         TIER: tiers[0] if tiers else None,
         CERTIFICATION: certification.get("tagFQN"),
         RETENTION: entity.get("retentionPeriod"),
-        OWNERS: frozenset(f"{one['type']}:{one['name']}" for one in entity.get("owners") or ()),
-        PRODUCTS: frozenset(str(one["fullyQualifiedName"]) for one in entity.get("dataProducts") or ()),
-        TAGS: frozenset(tag for tag, source in labels.items() if source != "Glossary") - {*tiers},
-        TERMS: frozenset(tag for tag, source in labels.items() if source == "Glossary"),
+        OWNERS: frozenset(f"{one['type']}:{one['name']}" for one in own(entity, "owners")),
+        PRODUCTS: frozenset(str(one["fullyQualifiedName"]) for one in own(entity, "dataProducts")),
+        TAGS: labels - {*tiers},
+        TERMS: frozenset(str(label["tagFQN"]) for label in _given(entity) if is_term(label)),
     }
     for name, value in (entity.get("extension") or {}).items():
         fields[CUSTOM, name] = frozenset(map(str, value)) if isinstance(value, list) else value
     for path, column in columns_of(entity):
         name = ".".join(path)
-        fields[COLUMNS, name, "tags"] = frozenset(_labels(column))
+        fields[COLUMNS, name, "tags"] = _tags(column)
         fields[COLUMNS, name, "description"] = column.get("description") or None
     return {path: value for path, value in fields.items() if value not in (None, frozenset())}
 
@@ -155,8 +155,27 @@ def is_text(path: Path) -> bool:
     return path[-1] == "description" and (len(path) == 1 or path[0] == COLUMNS)
 
 
-def _labels(owner: Body) -> dict[str, str]:
-    return {str(label["tagFQN"]): str(label.get("source")) for label in owner.get("tags") or ()}
+def own(entity: Body, key: str) -> list[Body]:
+    """Give what an entity refers to by itself, without what it has of the schema or service that it lies in."""
+    return [one for one in entity.get(key) or () if not one.get("inherited")]
+
+
+def _tags(owner: Body) -> frozenset[str]:
+    return frozenset(str(label["tagFQN"]) for label in _given(owner) if not is_term(label))
+
+
+def _given(owner: Body) -> list[Body]:
+    return [label for label in owner.get("tags") or () if not is_derived(label)]
+
+
+def is_derived(label: Body) -> bool:
+    """Tell whether a label only follows from another, such as from a term that has tags: nobody gave it."""
+    return label.get("labelType") == "Derived"
+
+
+def is_term(label: Body) -> bool:
+    """Tell whether a label is a glossary term: a tag may have the same name."""
+    return label.get("source") == "Glossary"
 
 
 def _within(classification: str, word: str | None) -> str | None:

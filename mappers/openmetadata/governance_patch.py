@@ -19,7 +19,10 @@ from mappers.openmetadata.governance import (
     TIER,
     TIER_LABELS,
     as_found,
+    is_derived,
+    is_term,
     located,
+    own,
 )
 from mappers.openmetadata.text import as_stored
 
@@ -74,7 +77,7 @@ def _set(entity: Body, name: str, value: Any) -> list[Body]:
 def _one(entity: Body, path: Path, value: Value, of: References) -> Any:
     """Say a value as a patch does; of a set that others wrote into as well, all that is there stays in its order."""
     if path == DOMAIN:  # a server may be told to take several: of those the first is ours, and the others stay
-        others = [_reference(str(one["id"]), "domain") for one in (entity.get("domains") or ())[1:]]
+        others = [_reference(str(one["id"]), "domain") for one in own(entity, "domains")[1:]]
         ours = [] if value is None else [_reference(of.domains[str(value)], "domain")]
         return ours + [one for one in others if one not in ours]
     if value is None:
@@ -84,7 +87,7 @@ def _one(entity: Body, path: Path, value: Value, of: References) -> Any:
     if path == PRODUCTS:
         return [_reference(of.products[one], "dataProduct") for one in sorted(_elements(value))]
     if path == CERTIFICATION:
-        return {"tagLabel": _label(str(value), "Classification"), "appliedDate": 0, "expiryDate": 0}
+        return {"tagLabel": _label(str(value), term=False), "appliedDate": 0, "expiryDate": 0}
     return as_found(path, value)
 
 
@@ -104,20 +107,25 @@ def _relabelled(entity: Body, where: str | None, said: Fields) -> list[Body]:
     if at is None:
         return []
     pointer, owner = at
-    there = {str(label["tagFQN"]): label for label in owner.get("tags") or ()}
-    wanted_ones = {tag: str(label.get("source")) for tag, label in there.items() if not _of(tag, label, said)}
+    there = {_key(label): label for label in owner.get("tags") or ()}
+    wanted_ones = [key for key, label in there.items() if not _of(label, said)]
     for path, value in said.items():
-        source = "Glossary" if path == TERMS else "Classification"
-        wanted_ones |= dict.fromkeys(sorted(_elements(value)), source)
-    labels = [there.get(tag) or _label(tag, source) for tag, source in wanted_ones.items()]
+        wanted_ones += [(tag, path == TERMS) for tag in sorted(_elements(value))]
+    labels = [there.get(key) or _label(*key) for key in dict.fromkeys(wanted_ones)]
     return [{"op": "add", "path": f"{pointer}/tags", "value": labels}]
 
 
-def _of(tag: str, label: Body, said: Fields) -> bool:
+def _key(label: Body) -> tuple[str, bool]:
+    return str(label["tagFQN"]), is_term(label)
+
+
+def _of(label: Body, said: Fields) -> bool:
     """Tell whether a label is of one of these fields."""
-    if label.get("source") == "Glossary":
+    if is_derived(label):
+        return False
+    if is_term(label):
         return TERMS in said
-    return (TIER if tag.startswith(TIER_LABELS) else TAGS) in said
+    return (TIER if str(label["tagFQN"]).startswith(TIER_LABELS) else TAGS) in said
 
 
 def _described(entity: Body, where: str, value: Value) -> list[Body]:
@@ -155,8 +163,8 @@ def _escaped(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
-def _label(tag: str, source: str) -> Body:
-    kind = "Manual" if source == "Glossary" else "Automated"
+def _label(tag: str, term: bool) -> Body:
+    source, kind = ("Glossary", "Manual") if term else ("Classification", "Automated")
     return {"tagFQN": tag, "source": source, "labelType": kind, "state": "Confirmed"}
 
 

@@ -470,3 +470,37 @@ def test_a_table_is_known_by_its_name_while_its_dataset_waits(synced: Synced) ->
         synced.items.doubt(tables)
     applied, _ = of.look(assets)
     assert (applied.changes, applied.waiting) == ([], {})
+
+
+def test_terms_that_others_gave_to_columns_stay_and_are_theirs(synced: Synced) -> None:
+    of = steward(synced)
+    push(of, governed(there={"glossary_terms": ["x"]}))
+    term = tagged("LineageBridge.x", "Glossary")["value"]
+    change(synced, {"op": "add", "path": "/columns/0/tags", "value": [term]})
+    for classification in (["a"], ["a", "b"], []):
+        columns = [{"name": "k", "classification": classification, "description": str(classification)}]
+        result = push(of, asset(schema=columns))["t"]
+        assert (result.outcome, result.reason) == (Outcome.PUSHED, None)
+        found = {(one["tagFQN"], one["source"]) for one in table(synced)["columns"][0]["tags"]}
+        assert found == {
+            ("LineageBridge.x", "Glossary"),
+            *((f"LineageBridge.{one}", "Classification") for one in classification),
+        }
+
+
+def test_a_policy_that_was_made_when_something_failed_is_taken_back_too(synced: Synced) -> None:
+    of = steward(synced)
+    policies = [{"role": role, "permissions": ["read"]} for role in ("first", "second")]
+    synced.standin.faults.next(error(500), method="PUT", path="/roles", times=100)
+    of.push([governed(there={"access_policies": policies})], {}, sleep=lambda _: None)
+    synced.round()
+
+    def made() -> list[str]:
+        found = Person(synced.standin).ask("GET", "policies")["data"]
+        return [one["name"] for one in found if one["name"].startswith("lineage_bridge_")]
+
+    assert made()
+    synced.standin.faults.clear()
+    of.push([governed()], {}, sleep=lambda _: None)
+    synced.converge()
+    assert made() == []

@@ -9,6 +9,7 @@ from bridge.governance.applying import Stewardship
 from bridge.governance.files import read_assets
 from bridge.governance.remembered import Loaded
 from bridge.store.said import EXPECTATIONS, GOVERNANCE, SLA, said_of
+from bridge.sync.governance import read_all_access
 from tests.factories import dataset, facet, run_event
 from tests.governance.stewards import asset, governed, stewardship
 from tests.stores import Store, empty_postgres
@@ -108,3 +109,21 @@ def test_a_pattern_is_about_what_is_named_beside_it_at_once(store: Store) -> Non
     of.apply(assets)
     assert {*said(store, of, ("db", "new"))["tags"]} == {"a", "b"}
     assert not of.apply(assets).changes
+
+
+def test_only_what_speaks_of_access_is_read_for_the_policies(store: Store) -> None:
+    of = stewardship(store)
+    policy = {"access_policies": [{"role": "r", "permissions": ["read"]}]}
+    of.apply([governed("t", policy, tags=["a"]), governed("u", tags=["a"]), asset("v", "warehouse.d.s")])
+    assert [one["asset"] for one in read_all_access(store.db, store.org)] == ["t"]
+    of.apply([governed("t", tags=["a"])])
+    assert read_all_access(store.db, store.org) == []
+
+
+def test_what_was_said_at_the_end_of_times_keeps_no_other_back(store: Store) -> None:
+    last = run_event("COMPLETE", outputs=[dataset("t", lineageBridge_governance=facet(tags=["z"]))])
+    store.apply(last | {"eventTime": "9999-12-31T23:59:59.999999Z"})
+    of = stewardship(store)
+    assets = [governed("t", tags=["a"]), governed("u", tags=["a"])]
+    assert [one.name for one in of.apply(assets).changes] == [("db", "u")]
+    assert of.apply(assets).changes == []

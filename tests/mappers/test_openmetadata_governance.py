@@ -6,7 +6,7 @@ import pytest
 
 from mappers.openmetadata.adoption import adopt
 from mappers.openmetadata.fqn import is_name
-from mappers.openmetadata.governance import DOMAIN, TAGS, TERMS, Vocabulary, columns_of
+from mappers.openmetadata.governance import DOMAIN, OWNERS, TAGS, TERMS, Vocabulary, columns_of, found
 from mappers.openmetadata.governance_patch import NOTHING, References, patch
 
 
@@ -87,3 +87,37 @@ def test_a_column_is_found_by_its_path_and_by_a_name_that_holds_dots(column: str
     made = patch(TABLE, {("columns", column, "description"): "D"}, NOTHING)
     assert made == [{"op": "add", "path": f"{pointer}/description", "value": "D"}]
     assert column in {".".join(path) for path, _ in columns_of(TABLE)}
+
+
+def label(name: str, source: str = "Classification") -> dict[str, Any]:
+    return {"tagFQN": name, "source": source, "labelType": "Manual"}
+
+
+BOTH = {"tags": [label("Ours.x", "Glossary"), label("Ours.x"), label("PII.None")]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "labels"),
+    [
+        ({TAGS: frozenset({"Ours.x", "PII.None"})}, {("Ours.x", "Glossary"), ("Ours.x", "Classification"), ("PII.None", "Classification")}),
+        ({TAGS: frozenset()}, {("Ours.x", "Glossary")}),
+        ({TERMS: frozenset()}, {("Ours.x", "Classification"), ("PII.None", "Classification")}),
+        ({TERMS: frozenset({"Ours.y"})}, {("Ours.x", "Classification"), ("PII.None", "Classification"), ("Ours.y", "Glossary")}),
+    ],
+)  # fmt: skip
+def test_a_tag_and_a_term_of_one_name_are_two(changes: dict[Any, Any], labels: set[tuple[str, str]]) -> None:
+    assert found(BOTH)[TAGS] == {"Ours.x", "PII.None"}
+    assert found(BOTH)[TERMS] == {"Ours.x"}
+    (made,) = patch(BOTH, changes, NOTHING)
+    assert {(one["tagFQN"], one["source"]) for one in made["value"]} == labels
+
+
+def test_what_nobody_gave_to_the_entity_itself_is_nobodys_change() -> None:
+    derived = label("PII.Sensitive") | {"labelType": "Derived"}
+    ref = {"id": "1", "name": "ann", "type": "user", "fullyQualifiedName": "ann", "inherited": True}
+    entity = {"tags": [label("Ours.x"), derived], "owners": [ref], "domains": [ref], "dataProducts": [ref]}
+    assert found(entity) == {TAGS: frozenset({"Ours.x"})}
+    (made,) = patch(entity, {TAGS: frozenset({"Ours.y"})}, NOTHING)
+    assert [one["tagFQN"] for one in made["value"]] == ["PII.Sensitive", "Ours.y"], "the server has it as it was"
+    (made,) = patch(entity, {OWNERS: frozenset({"user:bob"})}, References({"user:bob": ("2", "user")}, {}, {}))
+    assert made["value"] == [{"id": "2", "type": "user"}]

@@ -46,6 +46,9 @@ class Access:
         if item.fingerprint == mark and item.outcome in (*GIVEN_UP, Outcome.PUSHED, Outcome.UNCHANGED):
             return item.linked(Outcome(item.outcome) if item.outcome in GIVEN_UP else Outcome.UNCHANGED, item.reason)
         problems: list[str] = []
+        if begun := wanted.keys() - made.keys():  # whoever dies now leaves nobody with rights that nothing takes back
+            made |= dict.fromkeys(begun, "")
+            self._at.items.begin([(item, {**item.detail, _MADE: made})])
         try:
             for role, policy in wanted.items():
                 said = fingerprint(policy).hex()
