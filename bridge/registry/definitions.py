@@ -56,12 +56,12 @@ class Definitions:
 
     def __init__(self, db: Database, org: str, clock: Callable[[], int]) -> None:
         self._db = db
-        self._org = org
+        self.org = org
         self._clock = clock
 
     def of(self, process: bytes, limit: int = EVERY_NUMBER, before: int = EVERY_NUMBER) -> list[Definition]:
         """List the definitions of a process, the newest first."""
-        return [_definition(row) for row in self._db.rows(_OF, self._org, process, before, limit)]
+        return [_definition(row) for row in self._db.rows(_OF, self.org, process, before, limit)]
 
     def active(self, process: bytes) -> Definition | None:
         """Give the definition of a process that is in effect."""
@@ -69,13 +69,13 @@ class Definitions:
 
     def all_active(self, kind: Kind = "process") -> list[Definition]:
         """List what is in effect, by names."""
-        return [_definition(row) for row in self._db.rows(_ALL, self._org, kind)]
+        return [_definition(row) for row in self._db.rows(_ALL, self.org, kind)]
 
     def register(
         self, kind: Kind, namespace: str, name: str, definition: Any, by: str, *, version: str | None = None
     ) -> Definition:
         """Let a definition be in effect; one that is known already keeps its number and version."""
-        process = process_id(self._org, kind, namespace, name)
+        process = process_id(self.org, kind, namespace, name)
         content = msgspec.json.encode(definition, order="sorted")
         before = self.of(process)
         known = next((one for one in before if one.hash == digest(content)), None)
@@ -97,7 +97,7 @@ class Definitions:
                 self._clock(),
                 False,
             )
-            self._db.run(_ADD, self._org, *known)
+            self._db.run(_ADD, self.org, *known)
         return self._activated(known)
 
     def activate(self, process: bytes, version: str) -> Definition:
@@ -109,8 +109,8 @@ class Definitions:
 
     def _activated(self, known: Definition) -> Definition:
         if not known.active:
-            self._db.run(_SETTLE, self._org, known.process, False)
-            self._db.run(_ACTIVATE, self._org, known.process, True, known.hash)
+            self._db.run(_SETTLE, self.org, known.process, False)
+            self._db.run(_ACTIVATE, self.org, known.process, True, known.hash)
         return known._replace(active=True)
 
 

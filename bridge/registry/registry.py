@@ -13,7 +13,7 @@ from bridge.registry.publishing import Publisher
 from bridge.registry.resolution import Resolver
 from bridge.registry.versions import Versions
 from bridge.store.database import Database
-from bridge.store.graph import Graph
+from bridge.store.graph import Graph, Named
 from mappers.errors import UnknownName
 from mappers.openlineage.statements import name_dataset
 
@@ -24,7 +24,7 @@ class Registry:
     def __init__(self, db: Database, org: str, clock: Callable[[], int]) -> None:
         self._db = db
         self._org = org
-        self._graph = Graph(db, org)
+        self.graph = Graph(db, org)
         self.versions = Versions(db, org)
         self.history = History(db, org)
         self.pins = Pins(db, org, clock)
@@ -43,7 +43,7 @@ class Registry:
 
     def dataset(self, namespace: str | None, name: str) -> bytes:
         """Find the class of a dataset by any of its names; raises UnknownName."""
-        found = self._graph.find_whole(name) if namespace is None else self._graph.find(namespace, name)
+        found = self.graph.find_whole(name) if namespace is None else self.graph.find(namespace, name)
         if found is None:
             raise UnknownName(
                 f"no dataset {name!r}{'' if namespace is None else f' in namespace {namespace!r}'} in the store"
@@ -52,7 +52,7 @@ class Registry:
 
     def dataset_of(self, id_: UUID) -> bytes:
         """Find the class of a dataset by the id of any of its names; raises UnknownName."""
-        found = self._graph.class_of(id_.bytes)
+        found = self.graph.class_of(id_.bytes)
         if found is None:
             raise UnknownName(f"no dataset with the id {id_} in the store")
         return found
@@ -62,12 +62,15 @@ class Registry:
 
         An id that was given leads to the dataset for ever, by whatever other names it comes to be known.
         """
-        return UUID(bytes=self._graph.find(namespace, name) or name_dataset(self._org, namespace, name).id)
+        return UUID(bytes=self.graph.find(namespace, name) or name_dataset(self._org, namespace, name).id)
+
+    def named(self, dataset: bytes) -> Named:
+        """Name a dataset, given by its class."""
+        return self.graph.dataset(dataset)
 
     def called(self, dataset: bytes) -> str:
         """Name a dataset, given by its class, in one word."""
-        named = self._graph.dataset(dataset)
-        return f"{named.namespace}/{named.name}"
+        return "/".join(self.named(dataset))
 
     def held(self) -> dict[bytes, list[str]]:
         """Say of every version that is published or pinned why it must be kept; clean-up keeps its hands off these.

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
+from bridge.registry.description import Descriptions, Metadata
 from bridge.registry.history import History, Move
 from bridge.registry.pins import Pins
 from bridge.registry.selector import PUBLISHED, Kind, Selector
@@ -33,6 +34,8 @@ class Resolved(NamedTuple):
     move: Move | None = None
     #: Whether the dataset changes where it lies: the version tells what was written, and not what is there now.
     live: bool = False
+    #: What is remembered of the dataset.
+    metadata: Metadata = {}  # noqa: RUF012 - replaced, never changed
 
 
 class Wanted(NamedTuple):
@@ -53,6 +56,7 @@ class Resolver:
         self._versions = Versions(db, org)
         self._history = History(db, org)
         self._pins = Pins(db, org, clock)
+        self._descriptions = Descriptions(db, org, clock)
 
     def resolve(self, wanted: Wanted) -> Resolved:
         """Find one version; raises UnknownName when there is none, Conflict when it is not to be read.
@@ -69,7 +73,8 @@ class Resolver:
             "named": self._named,
         }
         found = ways[wanted.selector.kind](wanted)
-        return found._replace(live=self.is_live(wanted.dataset))
+        remembered = self._descriptions.of(wanted.dataset)
+        return found._replace(live=self.is_live(wanted.dataset), metadata=remembered)
 
     def resolve_all(self, wanted: Iterable[Wanted]) -> list[Resolved]:
         """Find several versions, all of one state of the store: a publication of many is seen whole or not at all."""
@@ -125,16 +130,15 @@ class Resolver:
         return Resolved(dataset, readable, "pin", name)
 
     def _named(self, wanted: Wanted) -> Resolved:
+        name = wanted.selector.name
         try:
-            return self._version(wanted)
+            self._versions.find(wanted.dataset, name)
         except UnknownName as unknown:
-            try:
-                return self._pin(wanted)
-            except UnknownName:
-                name = wanted.selector.name
-                raise UnknownName(
-                    f"no version {name!r} of the dataset in the store, and no pin of that name"
-                ) from unknown
+            if all(pin.name != name for pin in self._pins.of(wanted.dataset)):
+                said = f"no version {name!r} of the dataset in the store, and no pin of that name"
+                raise UnknownName(said) from unknown
+            return self._pin(wanted)
+        return self._version(wanted)
 
 
 def _holding(version: Version, partition: str) -> Version:

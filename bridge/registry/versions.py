@@ -1,5 +1,6 @@
 """The versions of a dataset as the registry sees them: those that readers see, and what was decided of each."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -31,7 +32,7 @@ JOIN dataset_version v ON v.org_id = d.org_id AND v.dataset_id = d.dataset_id
 LEFT JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.produced_by_run_id
 WHERE d.org_id = ?1 AND d.class_id = ?2
 """
-_BY_ID = f"{_WRITTEN} AND v.version_id = ?3"
+_BY_IDS = f"{_WRITTEN} AND v.version_id {{among}}"
 _OF_GROUP = f"{_WRITTEN} AND coalesce('key:' || v.idempotency_key, 'tag:' || v.version_tag) = ?3"
 _CALLED = f"{_WRITTEN} AND (v.version_tag = ?3 OR v.idempotency_key = ?3 OR v.version_id = ?4)"
 _MARKS = """
@@ -115,8 +116,13 @@ class Versions:
 
     def get(self, dataset: bytes, version: bytes) -> Version | None:
         """Give one by its id, whatever became of its run; None when the dataset has it no more."""
-        rows = self._db.rows(_BY_ID, self._org, dataset, version)
-        return self._marked(dataset, _version(rows[0])) if rows else None
+        return self.some(dataset, [version]).get(version)
+
+    def some(self, dataset: bytes, versions: Iterable[bytes]) -> dict[bytes, Version]:
+        """Give some by their ids, whatever became of their runs."""
+        rows = self._db.among(_BY_IDS, sorted(versions), self._org, dataset)
+        marks = self._marks(dataset)
+        return {one.id: self._marked(dataset, one, marks) for one in map(_version, rows)}
 
     def _missing(self, dataset: bytes, called: str, as_id: bytes | None) -> Exception:
         for row in self._db.rows(_CALLED, self._org, dataset, called, as_id or b""):
@@ -136,9 +142,8 @@ class Versions:
                     found[of[version]].invalid[partition] = reason
         return {group: found[group] for group in order}
 
-    def _marked(self, dataset: bytes, version: Version) -> Version:
+    def _marked(self, dataset: bytes, version: Version, marks: Sequence[tuple[bytes, str, str]]) -> Version:
         """Add what was decided of it, or of other attempts at it."""
-        marks = self._marks(dataset)
         if marks:
             attempts = {bytes(row[0]) for row in self._db.rows(_OF_GROUP, self._org, dataset, version.group)}
             version.invalid.update({part: reason for id_, part, reason in marks if id_ in attempts})
