@@ -9,6 +9,7 @@ import typer
 
 from bridge.cli import (
     config,
+    dataset_orders,
     dead,
     events,
     governance,
@@ -70,6 +71,7 @@ app.add_typer(config.config, name="config")
 app.add_typer(keys.keys, name="keys")
 app.add_typer(spark.spark, name="spark")
 app.add_typer(openmetadata.openmetadata, name="openmetadata")
+app.add_typer(dataset_orders.dataset, name="dataset")
 app.add_typer(governance.governance, name="governance")
 app.add_typer(sync.sync, name="sync")
 app.add_typer(dead.dead, name="dead")
