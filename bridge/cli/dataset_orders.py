@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from bridge.cli.dataset import Printed, dataset
+from bridge.cli.dataset import Printed
 from bridge.cli.escape import escape
 from bridge.cli.options import Config, Output, print_answer
 from bridge.cli.orders import By, Why, done, in_pairs, of_word
@@ -24,7 +24,6 @@ Expected = Annotated[
 _DAYS = 30
 
 
-@dataset.command()
 def publish(
     pairs: Pairs,
     expected: Expected = None,
@@ -45,16 +44,16 @@ def publish(
     wanted = in_pairs(pairs)
     if expected and (first or len(expected) != len(wanted)):
         raise typer.BadParameter("say --expected once for each dataset, or --first")
-    known = expected or [None if first else UNSET] * len(wanted)
+    known = dict(enumerate(expected or ()))
+    unsaid = None if first else UNSET
     datasets = [
-        ToPublish(**of_word(word), version=version, expected=one)
-        for (word, version), one in zip(wanted, known, strict=True)
+        ToPublish(**of_word(word), version=version, expected=known.get(place, unsaid))
+        for place, (word, version) in enumerate(wanted)
     ]
     made = done(config, Publish(datasets=datasets, why=why), by)
     print_answer(made, map(escape, published_lines(made)), as_json=output is Output.json)
 
 
-@dataset.command()
 def rollback(
     datasets: Annotated[
         list[str] | None, typer.Argument(metavar="DATASET...", help="Datasets, each in one word or by its UUID.")
@@ -82,15 +81,14 @@ def rollback(
         raise typer.BadParameter("name datasets, or a --publication alone")
     if expected and len(expected) != len(words):
         raise typer.BadParameter("say --expected once for each dataset")
+    known = dict(enumerate(expected or ()))
     wanted = [
-        ToRollBack(**of_word(word), to=to, expected=one)
-        for word, one in zip(words, expected or [UNSET] * len(words), strict=True)
+        ToRollBack(**of_word(word), to=to, expected=known.get(place, UNSET)) for place, word in enumerate(words)
     ]
     made = done(config, RollBack(datasets=wanted or None, publication=publication, why=why), by)
     print_answer(made, map(escape, published_lines(made)), as_json=output is Output.json)
 
 
-@dataset.command()
 def pin(
     name: Annotated[str, typer.Argument(metavar="PIN", help="What the versions are found by.")],
     pairs: Pairs,
@@ -115,7 +113,6 @@ def pin(
     print_answer(made, map(escape, map(pin_line, made.pins)), as_json=output is Output.json)
 
 
-@dataset.command()
 def unpin(
     name: Annotated[str, typer.Argument(metavar="PIN", help="The name of the pin.")],
     of: Annotated[
@@ -132,7 +129,6 @@ def unpin(
     print_answer(gone, map(escape, map(pin_line, gone.pins)), as_json=output is Output.json)
 
 
-@dataset.command()
 def invalidate(
     of: Annotated[str, typer.Argument(metavar="DATASET", help="The dataset, in one word or by its UUID.")],
     version: Annotated[str, typer.Argument(help="The version: a tag, key or id.")],
@@ -152,3 +148,9 @@ def invalidate(
     order = Invalidate(**of_word(of), version=version, reason=reason, partition=partition, valid=valid)
     told = done(config, order, by)
     print_answer(told, map(escape, judgement_lines(told)), as_json=output is Output.json)
+
+
+def join(dataset: typer.Typer) -> None:
+    """Add these commands to those that read."""
+    for command in (publish, rollback, pin, unpin, invalidate):
+        dataset.command()(command)

@@ -9,6 +9,7 @@ import typer
 
 from bridge.cli import (
     config,
+    dataset,
     dataset_orders,
     dead,
     events,
@@ -71,7 +72,8 @@ app.add_typer(config.config, name="config")
 app.add_typer(keys.keys, name="keys")
 app.add_typer(spark.spark, name="spark")
 app.add_typer(openmetadata.openmetadata, name="openmetadata")
-app.add_typer(dataset_orders.dataset, name="dataset")
+dataset_orders.join(dataset.dataset)
+app.add_typer(dataset.dataset, name="dataset")
 app.add_typer(governance.governance, name="governance")
 app.add_typer(sync.sync, name="sync")
 app.add_typer(dead.dead, name="dead")
