@@ -21,6 +21,7 @@ from bridge.intake.reading import Reader
 from bridge.intake.tail import Item, Tailer
 from bridge.intake.transfer import Import
 from bridge.openmetadata_settings import OpenMetadataSettings, TargetAuth, TargetGovernance
+from bridge.registry.registry import Registry
 from bridge.settings import Settings
 from bridge.store.classes import NeverLink
 from bridge.store.database import Database
@@ -231,6 +232,11 @@ def make_watching(
             adopting = Adopting(stewardship, items, words, of.remote_changes, patches)
             watching.listen(events, adopting, settings.openmetadata.sync.seconds)
             yield watching
+
+
+def open_registry(settings: Settings) -> Registry:
+    """Open the store for what is decided of versions; it is there already."""
+    return Registry(_open_beside(settings), settings.org, now_micros)
 
 
 def forget_openmetadata(settings: Settings) -> bool:

@@ -10,7 +10,8 @@ from bridge.catalogue.dataset import Dataset
 from bridge.catalogue.process import Process
 from bridge.catalogue.question import Question
 from bridge.store.indexing import Indexer
-from tests.catalogue.questions import ESTATE, EVERY, OF_APP, OF_CLEAN
+from tests.catalogue.decisions import decide
+from tests.catalogue.questions import ESTATE, EVERY
 from tests.stores import Store, as_bytes
 
 PAGE = Path(__file__).parents[1] / "bridge" / "api" / "reading_examples.json"
@@ -23,18 +24,19 @@ def render() -> str:
     with Store() as store:
         for event in ESTATE:
             store.writer.write([store.reader.read(as_bytes(event), "http")])
+        decide(store.db, store.org)
         Indexer(store.db, store.org).catch_up_all()
-        ids = {"dataset": store.ask(Dataset(**OF_CLEAN)).id, "process": store.ask(Process(**OF_APP)).id}
-        found = {type(question).__name__: _example(store, question, ids) for question in EVERY}
+        found = {type(question).__name__: _example(store, question) for question in EVERY}
     return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
 
 
-def _example(store: Store, question: Question[Any], ids: dict[str, str]) -> dict[str, Any]:
+def _example(store: Store, question: Question[Any]) -> dict[str, Any]:
     fields = {field.name: field.default for field in msgspec.structs.fields(type(question))}
     if "limit" in fields:
         question = msgspec.structs.replace(question, limit=_MOST)  # type: ignore[type-var]
     given = {name: value for name, default in fields.items() if (value := getattr(question, name)) != default}
-    named = {"id": ids[question.about]} if question.about in ids else {}
+    about = {"dataset": Dataset, "process": Process}.get(question.about or "")
+    named = {"id": store.ask(about(namespace=given["namespace"], name=given["name"])).id} if about else {}
     answer = json.loads(msgspec.json.encode(store.ask(question)))
     return {"parameters": named | given, "answer": _short(answer)}
 

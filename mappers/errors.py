@@ -7,6 +7,7 @@ LineageBridgeError
 │   ├── ConfigError         a setting is wrong; names key, file, line and the nearest valid key
 │   ├── BadQuestion         what is asked cannot be answered; names the parameter
 │   ├── UnknownName         nothing in the store is called so
+│   ├── Conflict            what is there forbids what is asked for; names what is there
 │   ├── MissingPart         a program or package is not installed; names how to get it
 │   ├── RefusedRow          the store cannot hold these values
 │   ├── TargetRefused       a target refuses what was sent, and would again; its own words
@@ -23,6 +24,8 @@ LineageBridgeError
 │       └── NoAnswer        it was asked, and nobody knows whether it did what it was asked for
 └── StorageFailure          nobody knows what reached the disk: stop; the next start recovers
 """
+
+from collections.abc import Mapping, Sequence
 
 
 class LineageBridgeError(Exception):
@@ -65,6 +68,15 @@ class BadQuestion(PermanentError):
 
 class UnknownName(PermanentError):
     """Nothing in the store is called so."""
+
+
+class Conflict(PermanentError):
+    """What is asked for cannot be, because of what is there."""
+
+    def __init__(self, reason: str, conflicts: Sequence[Mapping[str, str | None]] = ()) -> None:
+        super().__init__(reason)
+        #: For each dataset that is in the way: what it is called, and what is there.
+        self.conflicts = [dict(one) for one in conflicts]
 
 
 class MissingPart(PermanentError):

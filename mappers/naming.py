@@ -6,6 +6,12 @@ from mappers.memory import remembered
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):")
 _SPELLINGS = {"s3a": "s3", "s3n": "s3", "postgresql": "postgres", "sqlserver": "mssql"}
+#: Systems whose tables are changed where they lie: nothing can be cut over from one version to the next.
+_LIVE = {
+    "bigquery", "cassandra", "clickhouse", "crate", "db2", "greenplum", "jdbc", "mariadb", "mongodb", "mssql",
+    "mysql", "oceanbase", "oracle", "postgres", "redshift", "saphana", "singlestore", "snowflake", "spanner",
+    "sqlite", "teradata", "vertica",
+}  # fmt: skip
 _STORAGE = {"file", "s3", "gs", "abfss", "abfs", "wasbs", "wasb", "hdfs", "dbfs", "adl"}
 
 
@@ -22,6 +28,11 @@ def source_type(namespace: str) -> str:
     """Name the kind of system behind a namespace: `postgres`, `file`, `kafka`."""
     match = _SCHEME.match(namespace)
     return (match.group(1) if match else namespace.partition("/")[0]).lower()
+
+
+def is_live(namespace: str) -> bool:
+    """Tell whether the tables of a namespace are changed in place, so that no version of them stays readable."""
+    return source_type(canonical_namespace(namespace)) in _LIVE
 
 
 def storage_path(namespace: str, name: str) -> str | None:

@@ -1,5 +1,6 @@
 """The service as an ASGI application."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Literal
@@ -13,11 +14,14 @@ from starlette.types import Receive, Scope, Send
 import bridge
 from bridge.api.auth import Authorizer
 from bridge.api.description import refusals, with_lineage_routes
+from bridge.api.desk import open_desk
 from bridge.api.indexing import Indexing
 from bridge.api.intake import Intake
 from bridge.api.legacy import add_legacy_routes
 from bridge.api.lineage import LINEAGE_PATHS, serve
 from bridge.api.metrics import Metrics
+from bridge.api.order_description import with_order_routes
+from bridge.api.ordering import ORDER_ROUTES, Ordering, ordering_routes
 from bridge.api.problem import problem, unrouted
 from bridge.api.reading import READING_ROUTES, Reading, reading_routes
 from bridge.api.reading_description import with_reading_routes
@@ -43,7 +47,8 @@ ROUTE_SCOPES: dict[str, Literal["ingest", "read", "operate"] | None] = {
     "/readyz": None,
     "/metrics": "operate",
     "/openapi.json": "read",
-    **dict.fromkeys(READING_ROUTES, "read"),
+    **{path: kind.scope for (_, path), kind in ORDER_ROUTES.items()},
+    **dict.fromkeys(READING_ROUTES, "read"),  # of an order beneath the same path, the order knows the scope
 }
 
 
@@ -70,6 +75,7 @@ class Service:
         self.intake: Intake | None = None
         self.tailing: Tailing | None = None
         self.reading: Reading | None = None
+        self.ordering: Ordering | None = None
 
     @asynccontextmanager
     async def running(self, _: FastAPI) -> AsyncIterator[None]:
@@ -86,11 +92,13 @@ class Service:
         self.intake = Intake(self._reader, gate, self._authorizer, self.metrics, limits)
         self.tailing = Tailing(self._settings, self._reader, gate, self.metrics)
         self.reading = Reading(self._open_catalogue)
+        self.ordering = Ordering(lambda: open_desk(self._settings))
         indexing = Indexing(self._settings)
         syncing = Syncing(self._settings, self.metrics)
         stewarding = Stewarding(self._settings, self.metrics, syncing.watch)
         yield
         self.reading.close()
+        await asyncio.to_thread(self.ordering.close)
         await self.tailing.stop()
         await indexing.stop()
         await syncing.stop()
@@ -106,6 +114,10 @@ class Service:
         if self.gate.crowded():
             return "as many events as may wait are waiting to be written"
         return self.tailing.failure if self.tailing else None
+
+    def taking_orders(self) -> tuple[Intake, Ordering] | None:
+        """Give who reads orders and who does them, None while the service is starting."""
+        return (self.intake, self.ordering) if self.intake and self.ordering else None
 
     def refusal(self, request: Request, route: str) -> Response | None:
         """Check a request against the scope of its route."""
@@ -145,6 +157,7 @@ def build_app(service: Service) -> Any:
 
     add_legacy_routes(app, lambda: service.intake, service.legacy)
     app.router.routes.extend(reading_routes(lambda: service.reading, service.refusal))
+    app.router.routes.extend(ordering_routes(service.taking_orders))
 
     @app.head("/healthz", include_in_schema=False)
     @app.get("/healthz")
@@ -175,7 +188,7 @@ def build_app(service: Service) -> Any:
     async def openapi(request: Request) -> Response:
         """Describe this API."""
         return service.refusal(request, "/openapi.json") or JSONResponse(
-            with_reading_routes(with_lineage_routes(app.openapi()))
+            with_order_routes(with_reading_routes(with_lineage_routes(app.openapi())))
         )
 
     return _Front(app, lineage)

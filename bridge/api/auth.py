@@ -26,10 +26,19 @@ class Authorizer:
         kind, _, key = (authorization or "").partition(" ")
         if kind.lower() != "bearer" or not key:
             return problem(401, "Key required", "send an API key as `Authorization: Bearer <key>`")
-        digest = hashlib.sha256(key.strip().encode("utf-8", "replace")).hexdigest()
+        digest = _digest(key)
         scopes = self._scopes.get(digest)
         if scopes is None:
             return problem(401, "Unknown key", "this API key is not in server.api_keys")
         if scope not in scopes:
             return problem(403, "Not allowed", f"the key {self._names[digest]} lacks the scope {scope}")
         return None
+
+    def signer(self, authorization: str | None) -> str | None:
+        """Name the key of a request, as who decided something; None where there are no keys."""
+        digest = _digest((authorization or "").partition(" ")[2])
+        return f"key {self._names[digest]}" if digest in self._names else None
+
+
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.strip().encode("utf-8", "replace")).hexdigest()

@@ -58,6 +58,7 @@ PROBLEM = _object(
     status={"type": "integer"},
     detail=_TEXT,
     field=_TEXT | {"description": "What is wrong, as a path in what was sent."},
+    conflicts={"type": "array", "items": {"type": "object", "additionalProperties": {"type": ["string", "null"]}}},
     rejected=_TEXT | {"description": "The hash under which it is kept: see `lineage-bridge rejected`."},
 )
 _REFUSALS = {
@@ -65,6 +66,7 @@ _REFUSALS = {
     401: "No API key, or an unknown one.",
     403: "The API key lacks the scope.",
     404: "Nothing in the store is called so.",
+    409: "What is there forbids it: `conflicts` names each dataset in the way, what is there, and why.",
     413: "Over a limit of the intake.",
     415: "Not JSON, or in an encoding other than gzip.",
     500: "The store cannot be read.",

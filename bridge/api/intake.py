@@ -13,7 +13,7 @@ from bridge.api.problem import problem
 from bridge.intake.gate import Gate
 from bridge.intake.reading import Reader
 from bridge.intake.unpacking import unpack_gzip
-from bridge.settings import IntakeSettings
+from bridge.settings import IntakeSettings, Scope
 from bridge.store.writer import Incoming, Rejected
 from mappers.errors import RefusedEvent, TooLarge, TransientError
 
@@ -48,9 +48,17 @@ class Intake:
         self._max_body = int(limits.max_body_mb * _MEGABYTE)
         self._max_unpacked = int(limits.max_unpacked_mb * _MEGABYTE)
 
-    async def body(self, headers: Headers, receive: Receive) -> Body | Response:
+    def refusal(self, headers: Headers, scope: Scope) -> Response | None:
+        """Give the answer that refuses a request, None when it may pass."""
+        return self._authorizer.refusal(headers.get("authorization"), scope)
+
+    def signer(self, headers: Headers) -> str | None:
+        """Say who sends a request, as far as they have shown it."""
+        return self._authorizer.signer(headers.get("authorization"))
+
+    async def body(self, headers: Headers, receive: Receive, scope: Scope = "ingest") -> Body | Response:
         """Read a body, or give the answer that refuses to."""
-        refusal = self._authorizer.refusal(headers.get("authorization"), "ingest") or _unreadable(headers)
+        refusal = self.refusal(headers, scope) or _unreadable(headers)
         if refusal is not None:
             return refusal
         try:

@@ -14,9 +14,9 @@ from starlette.routing import Route
 from bridge.api.problem import problem
 from bridge.catalogue.question import Catalogue, Question
 from bridge.catalogue.questions import QUESTIONS
-from bridge.catalogue.remote import UNKNOWN_NAME
+from bridge.catalogue.remote import CONFLICT, UNKNOWN_NAME
 from bridge.catalogue.routes import routes_of
-from mappers.errors import BadQuestion, LineageBridgeError, TransientError, UnknownName
+from mappers.errors import BadQuestion, Conflict, LineageBridgeError, TransientError, UnknownName
 
 #: How many questions are answered at once: each has a connection, and takes time from the intake.
 READERS = 4
@@ -39,6 +39,8 @@ class Reading:
             return problem(400, "Bad parameter", str(error), field=error.parameter)
         except UnknownName as error:
             return problem(404, UNKNOWN_NAME, str(error))
+        except Conflict as error:
+            return problem(409, CONFLICT, str(error), conflicts=error.conflicts)
         except TransientError as error:
             return problem(503, "Not readable now", str(error))
         except LineageBridgeError as error:

@@ -9,6 +9,7 @@ import msgspec
 from bridge.api.description import Described, refusals
 from bridge.api.reading import READING_ROUTES, elsewhere
 from bridge.catalogue.question import Question
+from bridge.catalogue.registry import Resolve
 
 _REF = "#/components/schemas/{name}"
 #: What each question is answered of a small estate, made by `make docs`.
@@ -43,7 +44,8 @@ def _operation(path: str, kind: type[Question[Any]], answer: Described, example:
     described = msgspec.json.schema_components([kind], ref_template=_REF)[1][kind.__name__]
     content = {"application/json": {"schema": answer, "example": example["answer"]}}
     told = {"description": "The answer.", "content": content}
-    statuses = (400, 401, 403, 404, 500, 503) if kind.about else (400, 401, 403, 500, 503)
+    statuses: tuple[int, ...] = (400, 401, 403, 404, 500, 503) if kind.about else (400, 401, 403, 500, 503)
+    statuses += (409,) if kind is Resolve else ()
     return {
         "summary": (kind.__doc__ or "").rstrip("."),
         "parameters": [

@@ -15,6 +15,7 @@ from bridge.catalogue.namespaces import Namespaces
 from bridge.catalogue.process import Process
 from bridge.catalogue.quality import Quality
 from bridge.catalogue.question import Question
+from bridge.catalogue.registry import Partitions, Pins, ProcessVersions, Publications, Resolve
 from bridge.catalogue.run import Run
 from bridge.catalogue.search import Search
 from bridge.catalogue.sync_status import Sync
@@ -24,6 +25,9 @@ from bridge.catalogue.version import LastSuccess, Versions
 QUESTIONS: tuple[type[Question[Any]], ...] = (
     Dataset,
     Versions,
+    Resolve,
+    Publications,
+    Partitions,
     Lineage,
     ColumnLineage,
     Consumers,
@@ -35,9 +39,11 @@ QUESTIONS: tuple[type[Question[Any]], ...] = (
     Explain,
     Process,
     ProcessRuns,
+    ProcessVersions,
     Run,
     Runs,
     Search,
+    Pins,
     Namespaces,
     Dag,
     Events,

@@ -5,16 +5,19 @@ import msgspec
 from bridge.catalogue.question import A, Question
 from bridge.catalogue.routes import asked
 from connectors.openlineage.http import KEY_REMEDY, EventClient
-from mappers.errors import BadQuestion, ConfigError, UnknownName, Unreachable
+from mappers.errors import BadQuestion, ConfigError, Conflict, UnknownName, Unreachable
 
 #: What a service calls the refusal of a name that it does not know, rather than of a route.
 UNKNOWN_NAME = "Unknown name"
+#: What a service calls the refusal of what is there.
+CONFLICT = "Conflict"
 
 
 class _Problem(msgspec.Struct):
     title: str = ""
     detail: str = ""
     field: str = ""
+    conflicts: list[dict[str, str | None]] = []
 
 
 class ServiceCatalogue:
@@ -39,6 +42,8 @@ class ServiceCatalogue:
             ) from error
         if status == 404 and problem.title == UNKNOWN_NAME:
             raise UnknownName(problem.detail)
+        if status == 409:
+            raise Conflict(problem.detail, problem.conflicts)
         if status == 400:
             raise BadQuestion(problem.detail.removeprefix(f"{problem.field}: "), problem.field)
         said = f"{self._client.url}: {problem.title}: {problem.detail}"

@@ -1,11 +1,17 @@
 """The versions of a dataset, and the run that last wrote it well."""
 
+import time
 from typing import Any
 
 import msgspec
 
 from bridge.catalogue.question import After, Limit, Page, View, after, page
 from bridge.catalogue.things import AboutDataset, Thing, iso_or_none, thing, write_id
+from bridge.registry.description import read
+from bridge.registry.history import History
+from bridge.registry.pins import Pins
+from bridge.registry.versions import WHOLE
+from bridge.registry.versions import Versions as DecidedVersions
 from bridge.store.versions import dataset_version_read
 from mappers.canonical.identity import NOBODY
 from mappers.when import iso
@@ -45,6 +51,14 @@ class Version(msgspec.Struct, frozen=True):
     latest: bool
     run_id: str | None
     job: Thing | None
+    checksum: str | None
+    #: The partitions that it is of; null: of the whole dataset.
+    partitions: list[str] | None
+    #: Whether it is what is published, which pins hold it, and why it is not to be read, if somebody says so.
+    published: bool
+    pins: list[str]
+    invalid: str | None
+    metadata: dict[str, Any]
 
 
 class Success(msgspec.Struct, frozen=True):
@@ -69,9 +83,10 @@ class Versions(AboutDataset[Page[Version]], frozen=True, kw_only=True):
     def answered(self, view: View) -> Page[Version]:
         """Read a page."""
         produced, version = after(self.after, tuple[int, bytes]) or (_NEVER_LATER, b"")
-        bound = (view.org, self.dataset(view), produced, version, self.limit + 1)
+        dataset = self.dataset(view)
+        bound = (view.org, dataset, produced, version, self.limit + 1)
         rows, cursor = page(view.db.rows(_VERSIONS, *bound), self.limit, lambda row: (row[3], bytes(row[0])))
-        return Page(_told(view, rows), cursor)
+        return Page(_told(view, dataset, rows), cursor)
 
 
 class LastSuccess(AboutDataset[Success], frozen=True, kw_only=True):
@@ -87,32 +102,44 @@ class LastSuccess(AboutDataset[Success], frozen=True, kw_only=True):
         rows = view.db.rows(_LATEST, view.org, dataset)
         if not rows:
             return Success(named, None, None, None, None, None)
-        (version,) = _told(view, rows)
+        (version,) = _told(view, dataset, rows)
         started, ended = rows[0][-2:]
         return Success(named, version.run_id, version.job, iso_or_none(started), iso_or_none(ended), version)
 
 
 def newest_versions(view: View, dataset: bytes, limit: int) -> list[Version]:
     """Give the newest versions of a dataset."""
-    return _told(view, view.db.rows(_VERSIONS, view.org, dataset, _NEVER_LATER, b"", limit))
+    return _told(view, dataset, view.db.rows(_VERSIONS, view.org, dataset, _NEVER_LATER, b"", limit))
 
 
-def _told(view: View, rows: list[tuple[Any, ...]]) -> list[Version]:
+def _told(view: View, dataset: bytes, rows: list[tuple[Any, ...]]) -> list[Version]:
     jobs = view.graph().jobs({row[11] for row in rows if row[11]})
-    return [
-        Version(
-            write_id(id_),
-            tag,
-            key,
-            iso(produced),
-            rows_,
-            bytes_,
-            files,
-            path,
-            schema.hex() if schema else None,
-            bool(latest),
-            run,
-            thing(job, jobs[job]) if job and job != NOBODY else None,
+    decided = DecidedVersions(view.db, view.org).some(dataset, {bytes(row[0]) for row in rows})
+    head = History(view.db, view.org).head(dataset) if rows else None
+    pins = Pins(view.db, view.org, lambda: time.time_ns() // 1_000).of(dataset) if rows else []
+    found = []
+    for id_, tag, key, produced, count, size, files, path, schema, latest, run, job, _, _ in rows:
+        of = decided[bytes(id_)]
+        found.append(
+            Version(
+                id=write_id(id_),
+                tag=tag,
+                idempotency_key=key,
+                produced_at=iso(produced),
+                rows=count,
+                bytes=size,
+                files=files,
+                path=path,
+                schema_hash=schema.hex() if schema else None,
+                latest=bool(latest),
+                run_id=run,
+                job=thing(job, jobs[job]) if job and job != NOBODY else None,
+                checksum=of.checksum,
+                partitions=None if of.partitions is None else list(of.partitions),
+                published=head is not None and head.version == of.id,
+                pins=sorted(pin.name for pin in pins if pin.version == of.id),
+                invalid=of.invalid.get(WHOLE),
+                metadata=read(of.metadata),
+            )
         )
-        for id_, tag, key, produced, rows_, bytes_, files, path, schema, latest, run, job, _, _ in rows
-    ]
+    return found

@@ -9,6 +9,8 @@ import typer
 
 from bridge.cli import (
     config,
+    dataset,
+    dataset_orders,
     dead,
     events,
     governance,
@@ -71,6 +73,8 @@ app.add_typer(config.config, name="config")
 app.add_typer(keys.keys, name="keys")
 app.add_typer(spark.spark, name="spark")
 app.add_typer(openmetadata.openmetadata, name="openmetadata")
+dataset_orders.join(dataset.dataset)
+app.add_typer(dataset.dataset, name="dataset")
 app.add_typer(governance.governance, name="governance")
 app.add_typer(process.process, name="process")
 app.add_typer(sync.sync, name="sync")

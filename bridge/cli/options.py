@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from bridge.settings import Settings
 
 A = TypeVar("A")
+#: What is there forbids what is asked for: documented in docs/cli.md.
+EXIT_CONFLICT = 6
 
 
 class Output(StrEnum):
@@ -52,13 +54,13 @@ class Asked(NamedTuple):
 
     def ask(self, question: "Question[A]") -> A:
         """Get the answer; what is not in the store ends the command."""
-        from mappers.errors import UnknownName
+        from mappers.errors import Conflict, UnknownName
 
         try:
             return self.try_to_ask(question)
-        except UnknownName as error:
+        except (UnknownName, Conflict) as error:
             typer.echo(f"error: {error}", err=True)
-            raise typer.Exit(1) from error
+            raise typer.Exit(EXIT_CONFLICT if isinstance(error, Conflict) else 1) from error
 
     def try_to_ask(self, question: "Question[A]") -> A:
         """Get the answer; raises UnknownName when there is nothing of that name."""

@@ -23,6 +23,7 @@ from mappers.openlineage.registrations import state_registration
 from mappers.openlineage.schemas import state_schema
 from mappers.openlineage.statements import Named, Statements, name_dataset
 from mappers.openlineage.versions import (
+    KEY_FACET,
     read_statistics,
     state_reported_version,
     state_version,
@@ -136,7 +137,7 @@ def _state_output(say: Statements, part: DatasetPart, named: Named, place: Place
     )
     if change not in _NOT_PRODUCED:
         say.edge("PRODUCES", ("job", place.job), ("dataset", named.id), place.job, "explicit")
-    read = _readable(part.output_facets, ("outputStatistics",)) | {"subset"}
+    read = _readable(part.output_facets, ("outputStatistics", KEY_FACET)) | {"subset"}
     say.facets(place.run, part.output_facets, Rank.OUTPUT, about=named.id, prefix="output:", read=read)
 
 

@@ -234,6 +234,12 @@ class Path(Struct):
     path: str
 
 
+class IdempotencyKey(Struct):
+    """What all attempts at one version share, however often one of them is repeated."""
+
+    key: str
+
+
 class Boxes(Struct):
     """The boxes of a scheduler that a job lies in, outermost first."""
 
@@ -324,6 +330,7 @@ SHAPES: dict[str, type[Struct]] = {
     "outputStatistics": Statistics,
     "dataQualityAssertions": Assertions,
     "lineageBridge_path": Path,
+    "lineageBridge_idempotencyKey": IdempotencyKey,
     "lineageBridge_boxes": Boxes,
     "lineageBridge_registration": Registration,
     "lineageBridge_expectations": Expectations,

@@ -12,6 +12,8 @@ from mappers.openlineage.place import Place
 from mappers.openlineage.statements import Named, Statements
 
 _INT64 = 1 << 63
+#: The facet of an output that names the key of its version.
+KEY_FACET = "lineageBridge_idempotencyKey"
 
 
 def read_statistics(say: Statements, part: FacetPart | None) -> dict[str, Any]:
@@ -45,7 +47,7 @@ def state_version(say: Statements, part: DatasetPart, named: Named, place: Place
     subset = part.output_facets.get("subset")
     if subset is not None:
         more |= {"subset_order": say.order(0, subset.digest), "subset_json": subset.body}
-    more |= _reported_path(say, part)
+    more |= _reported_path(say, part) | _idempotency_key(say, part)
     if version:
         tag = _tag(say, version)
     elif is_deleted(part.facets.get("version")):
@@ -74,6 +76,17 @@ def _reported_path(say: Statements, part: DatasetPart) -> dict[str, Any]:
     if facet is not None and is_deleted(facet):
         return {"path_order": say.order(0, facet.digest)}
     return {"path_order": say.order(0, facet.digest), "path": reported.path} if reported and facet else {}
+
+
+def _idempotency_key(say: Statements, part: DatasetPart) -> dict[str, Any]:
+    """Give the columns for the key that the attempts at a version share: readers see one version of each."""
+    facet = part.output_facets.get(KEY_FACET)
+    if facet is not None and is_deleted(facet):
+        return {"key_order": say.order(0, facet.digest)}
+    given = understand(facet, f.IdempotencyKey, say.notes)
+    if given is None or facet is None or not given.key:
+        return {}
+    return {"key_order": say.order(0, facet.digest), "idempotency_key": say.key(given.key, "an idempotency key")}
 
 
 def _tag(say: Statements, version: f.Version) -> tuple[bytes, str]:

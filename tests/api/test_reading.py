@@ -17,9 +17,11 @@ from bridge.catalogue.question import Question
 from bridge.catalogue.remote import ServiceCatalogue
 from bridge.catalogue.routes import asked
 from bridge.settings import Settings
+from bridge.store.location import StoreLocation
 from connectors.openlineage.http import EventClient
 from mappers.errors import BadQuestion, ConfigError, LineageBridgeError, StoreBusy, UnknownName, Unreachable
 from tests.api.service import PROBLEM, Running, settings_for
+from tests.catalogue.decisions import decide
 from tests.catalogue.questions import ESTATE, EVERY
 from tests.factories import columns, dataset, field, run_event, run_uuid
 from tests.fuzz.hostile_names import HOSTILE
@@ -45,6 +47,8 @@ def estate(tmp_path: Path) -> Iterator[Running]:
     with Running(settings_for(tmp_path)) as running:
         for event in ESTATE:
             assert running.post(event).status_code == 201
+        with closing(StoreLocation(running.settings.store.url).open_beside()) as db:
+            decide(db)
         with closing(make_indexer(running.settings)) as indexer:
             indexer.catch_up_all()
         yield running

@@ -10,6 +10,7 @@ import structlog
 from typer.testing import CliRunner, Result
 
 from bridge.cli.main import app as command
+from bridge.store.database import Database
 from bridge.store.sqlite import SqliteDatabase
 from tests.api.service import store_file
 from tests.factories import Json
@@ -18,11 +19,12 @@ from tests.stores import Store
 Ask = Callable[..., Result]
 
 
-def url_of(folder: Path, *events: Json) -> str:
-    """Make a store of events; gives its address."""
+def url_of(folder: Path, *events: Json, then: Callable[[Database], None] = lambda _: None) -> str:
+    """Make a store of events, and do something to it then; gives its address."""
     path = store_file(folder)
     with closing(SqliteDatabase.writing(path)) as db:
         Store(db=db).apply_each(*events)
+        then(db)
     return f"sqlite:///{path}"
 
 
@@ -38,8 +40,8 @@ def log() -> Iterator[None]:
 
 @pytest.fixture
 def ask(tmp_path: Path, log: None) -> Ask:
-    def asked(words: str | list[str], *events: Json) -> Result:
-        given = {"LINEAGE_BRIDGE__STORE__URL": url_of(tmp_path, *events)}
+    def asked(words: str | list[str], *events: Json, then: Callable[[Database], None] = lambda _: None) -> Result:
+        given = {"LINEAGE_BRIDGE__STORE__URL": url_of(tmp_path, *events, then=then)}
         listed = words.split() if isinstance(words, str) else words
         return CliRunner(env=given).invoke(command, listed, catch_exceptions=False)
 

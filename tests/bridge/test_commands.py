@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.bridge.conftest import Ask
+from tests.catalogue.decisions import decide
 from tests.catalogue.questions import ESTATE
 from tests.commands import COMMANDS
+from tests.factories import run_uuid
 from tests.standins.openmetadata import OpenMetadata
 
 ROOT = Path(__file__).parents[2]
@@ -67,6 +69,15 @@ ANSWERED = {
     ("sync", "status"): [],
     ("sync", "explain"): ["db", "clean"],
     ("dead", "list"): [],
+    ("dataset", "versions"): ["db", "clean"],
+    ("dataset", "resolve"): ["db", "clean", "--pin", "latest"],
+    ("dataset", "history"): ["db", "clean"],
+    ("dataset", "pins"): [],
+    ("dataset", "publish"): ["db/clean", "latest"],
+    ("dataset", "rollback"): ["db/clean", "--to", "latest"],
+    ("dataset", "pin"): ["p", "db/clean", "latest"],
+    ("dataset", "unpin"): ["january"],
+    ("dataset", "invalidate"): ["db/clean", run_uuid(1), "--reason", "x"],
     ("verify", "openmetadata"): [],
 }
 
@@ -97,7 +108,7 @@ def test_what_every_command_prints_as_json_is_documented() -> None:
 @pytest.mark.usefixtures("target")
 @pytest.mark.parametrize("words", ANSWERED, ids=" ".join)
 def test_json_is_nothing_but_json(ask: Ask, words: tuple[str, ...]) -> None:
-    done = ask([*words, *ANSWERED[words], "--output", "json"], *ESTATE)
+    done = ask([*words, *ANSWERED[words], "--output", "json"], *ESTATE, then=decide)
     assert (done.exit_code, done.stderr) == (ENDS.get(words, 0), "")
     lines = done.stdout_bytes.decode().splitlines()
     assert lines

@@ -15,6 +15,7 @@ from bridge.catalogue.namespaces import Namespaces
 from bridge.catalogue.process import Process
 from bridge.catalogue.quality import Quality
 from bridge.catalogue.question import Question
+from bridge.catalogue.registry import Partitions, Pins, ProcessVersions, Publications, Resolve
 from bridge.catalogue.run import Run
 from bridge.catalogue.search import Search
 from bridge.catalogue.sync_status import Sync
@@ -89,4 +90,9 @@ EVERY: tuple[Question[Any], ...] = (
     ProcessSync(**OF_APP),
     Governance(**OF_CLEAN),
     Violations(),
+    Resolve(**OF_CLEAN, pin="latest"),
+    Publications(**OF_CLEAN),
+    Partitions(namespace="db", name="report"),
+    ProcessVersions(**OF_APP),
+    Pins(),
 )

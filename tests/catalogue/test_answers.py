@@ -23,6 +23,7 @@ from bridge.store.sqlite import SqliteDatabase
 from mappers.errors import BadQuestion, UnknownName
 from mappers.folding import FoldingRule
 from tests import factories as make
+from tests.catalogue.decisions import decide
 from tests.catalogue.questions import ESTATE, EVERY, OF_APP, OF_CLEAN
 from tests.factories import at, dataset, lifecycle, parent, run_event, run_uuid
 from tests.stores import Store
@@ -231,6 +232,7 @@ def test_what_cannot_be_answered_says_why(
 
 def test_nobody_sees_what_is_of_another_organisation(store: Store) -> None:
     Store("other", db=store.db).apply_each(*ESTATE)
+    decide(store.db, "other")
     for question in EVERY:
         try:
             answer = store.ask(question)
@@ -255,6 +257,7 @@ def estates() -> Iterator[tuple[Store, Store]]:
     with Store() as small, Store() as large:
         for store in (small, large):
             store.apply_each(*ESTATE)
+            decide(store.db)
         large.apply(*(
             run_event("COMPLETE", n % 60, run=1000 + n, job=f"other{n}", inputs=[dataset(f"s{n}")], outputs=[dataset(f"t{n}", schema=make.schema("a"))])
             for n in range(500)

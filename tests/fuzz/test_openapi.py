@@ -18,17 +18,25 @@ from schemathesis.specs.openapi import checks
 
 from bridge.api.app import ROUTE_SCOPES
 from bridge.api.description import LINEAGE_ROUTES
+from bridge.api.order_examples import EXAMPLES
+from bridge.api.ordering import ORDER_ROUTES
 from bridge.api.reading import READING_ROUTES
 from bridge.bootstrap import make_indexer
+from bridge.store.location import StoreLocation
+from tests.api.decisions import prepare
 from tests.api.service import Running, settings_for
+from tests.catalogue.decisions import decide
 from tests.catalogue.questions import ESTATE
 
 DB2 = {"db2_url": "db2://db2.example.com:50000"}
-_METHODS = {
-    path: "get" if "/api/" not in path or path in READING_ROUTES else "post"
-    for path in ROUTE_SCOPES
-    if not path.endswith("/")
-}
+_OPERATIONS = sorted(
+    {
+        *((path, "get" if "/api/" not in path or path in READING_ROUTES else "post") for path in ROUTE_SCOPES),
+        *((path, method.lower()) for method, path in ORDER_ROUTES),
+    }
+)
+_OPERATIONS = [(path, method) for path, method in _OPERATIONS if not path.endswith("/")]
+_EVENTS = [path for path, method in _OPERATIONS if method == "post" and ("POST", path) not in ORDER_ROUTES]
 _CHECKS = [
     not_a_server_error,
     checks.status_code_conformance,
@@ -46,10 +54,10 @@ def described(tmp_path: Path) -> Iterator[Running]:
 
 def test_every_route_is_described(described: Running) -> None:
     paths = described.get("/openapi.json").json()["paths"]
-    assert {path: next(iter(methods)) for path, methods in paths.items()} == _METHODS
+    assert sorted((path, method) for path, methods in paths.items() for method in methods) == _OPERATIONS
 
 
-@pytest.mark.parametrize("path", [path for path, method in _METHODS.items() if method == "post"])
+@pytest.mark.parametrize("path", _EVENTS)
 def test_every_example_is_taken(described: Running, path: str) -> None:
     route = described.get("/openapi.json").json()["paths"][path]["post"]
     example = route["requestBody"]["content"]["application/json"]["example"]
@@ -60,10 +68,29 @@ def test_every_example_is_taken(described: Running, path: str) -> None:
     assert described.rows("SELECT count(*) FROM run_event WHERE failure IS NOT NULL") == [(0,)]
 
 
+def test_every_example_of_an_order_is_done(described: Running) -> None:
+    """One after the other, in the order in which they are written."""
+    prepare(described)
+    whole = described.get("/openapi.json").json()
+    for kind, example in EXAMPLES.items():
+        operation = whole["paths"][kind.path][kind.method.lower()]
+        if kind.method == "DELETE":
+            shown = {one["name"]: one["example"] for one in operation["parameters"] if "example" in one}
+            answer = described.run(described.client.delete(kind.path, params=shown))
+        else:
+            shown = operation["requestBody"]["content"]["application/json"]["example"]
+            answer = described.post(msgspec.json.encode(shown), kind.path)
+        assert (shown, answer.status_code) == (example, 200), answer.text
+        answer.elapsed = timedelta()
+        schemathesis.openapi.from_dict(whole)[kind.path][kind.method].validate_response(answer)
+
+
 @pytest.mark.parametrize("path", READING_ROUTES)
 def test_every_example_is_a_question_and_its_answer(described: Running, path: str) -> None:
     for event in ESTATE:
         assert described.post(event).status_code == 201
+    with closing(StoreLocation(described.settings.store.url).open_beside()) as db:
+        decide(db)
     with closing(make_indexer(described.settings)) as indexer:
         indexer.catch_up_all()
     whole = described.get("/openapi.json").json()
@@ -100,11 +127,11 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     asgi.shutdown_lifespans()
 
 
-@pytest.mark.parametrize("path", _METHODS)
+@pytest.mark.parametrize(("path", "method"), _OPERATIONS)
 @pytest.mark.parametrize("mode", GenerationMode, ids=lambda mode: mode.value)
-def test_whatever_is_sent_is_answered_as_described(api: Any, path: str, mode: GenerationMode) -> None:
-    operation = api[path][_METHODS[path]]
-    takes = _METHODS[path] == "post"
+def test_whatever_is_sent_is_answered_as_described(api: Any, path: str, method: str, mode: GenerationMode) -> None:
+    operation = api[path][method]
+    takes = method == "post"
     if not takes and mode is GenerationMode.NEGATIVE:
         return  # there is nothing to get wrong
 

@@ -17,6 +17,7 @@ from bridge.cli.main import app
 from bridge.store.indexing import Indexer
 from bridge.store.sqlite import SqliteDatabase
 from tests.api.service import store_file
+from tests.catalogue.decisions import decide
 from tests.catalogue.questions import ESTATE
 from tests.commands import COMMANDS
 from tests.factories import run_event, run_uuid
@@ -32,12 +33,12 @@ KEYS = [
 ]
 READING = (
     "lineage", "impact", "runs", "show", "explain", "search", "events", "sync status", "sync explain", "dead list",
-    "governance violations",
+    "governance violations", "dataset versions", "dataset resolve", "dataset history", "dataset pins",
 )  # fmt: skip
 #: Needs something that OpenMetadata refused.
 READING_TOO = ("dead show",)
 #: What is about no name, or about none that could be unknown.
-NAMELESS_NEVER = ("events", "sync status", "dead list", "governance violations")
+NAMELESS_NEVER = ("events", "sync status", "dead list", "governance violations", "dataset pins")
 WORDS = [
     "governance violations",
     "governance violations --output json",
@@ -75,6 +76,15 @@ WORDS = [
     "sync explain db clean",
     "sync explain jobs app2 --job --output json",
     "dead list --output json",
+    "dataset versions db clean",
+    "dataset versions db/clean --limit 1 --output json",
+    "dataset resolve db clean",
+    "dataset resolve db clean --pin january --output json",
+    "dataset resolve db clean --as-of 2026-01-02",
+    "dataset history db clean",
+    "dataset history db clean --output json",
+    "dataset pins",
+    "dataset pins --expired --output json",
 ]
 NAMELESS = [
     "lineage db nothing",
@@ -85,6 +95,10 @@ NAMELESS = [
     "explain db nothing",
     "search zzzzzz",
     "sync explain db nothing",
+    "dataset versions db nothing",
+    "dataset resolve db report",
+    "dataset resolve db clean --pin nothing",
+    "dataset history db nothing",
 ]
 
 
@@ -117,6 +131,7 @@ def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     with closing(SqliteDatabase.writing(store)) as db:
         Store(db=db).apply_each(*ESTATE, run_event(job="ö\n", second=30, run=30))
         Indexer(db, "default").catch_up_all()
+        decide(db)
     settings = {"SERVER__API_KEYS": msgspec.json.encode(KEYS).decode()} if request.param else {}
     with Service(store, **settings) as service:
         yield Asked(f"sqlite:///{store}", f"http://127.0.0.1:{service.port}", request.param)
@@ -136,6 +151,13 @@ def test_a_name_that_nobody_knows_is_told_alike(asked: Asked, words: str) -> Non
     mine, theirs = asked.local(words), asked.remote(words)
     assert (theirs.exit_code, theirs.stdout, theirs.stderr) == (1, "", mine.stderr)
     assert mine.stderr.startswith(("error: no ", "error: nothing found"))
+
+
+def test_what_is_not_to_be_read_is_told_alike(asked: Asked) -> None:
+    words = "dataset resolve db report --pin latest --partition day=2026-01-31"
+    mine, theirs = asked.local(words), asked.remote(words)
+    assert (theirs.exit_code, theirs.stdout, theirs.stderr) == (6, "", mine.stderr)
+    assert "invalid: cut off" in mine.stderr
 
 
 def test_every_reading_command_is_asked_here() -> None:

@@ -1,0 +1,108 @@
+"""`lineage-bridge dataset`: which version is meant, and what was decided of versions."""
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from bridge.cli.escape import escape
+from bridge.cli.options import (
+    ApiKey,
+    Asked,
+    Config,
+    DatasetName,
+    DatasetNamespace,
+    Output,
+    Url,
+    named,
+    print_answer,
+)
+
+dataset = typer.Typer(
+    name="dataset",
+    help="Versions of datasets: which one is meant, what is published, pinned, not to be read.",
+    no_args_is_help=True,
+)
+Printed = Annotated[Output, typer.Option(help="For people, or one JSON object.")]
+Limit = Annotated[int, typer.Option(min=1, max=1_000, help="How many at most.")]
+
+
+@dataset.command()
+def versions(
+    namespace: DatasetNamespace,
+    name: DatasetName = None,
+    limit: Limit = 20,
+    output: Printed = Output.text,
+    config: Config = None,
+    url: Url = None,
+    api_key: ApiKey = None,
+) -> None:
+    """List the versions of a dataset, newest first, with what was decided of each."""
+    from bridge.catalogue.version import Versions
+    from bridge.cli.dataset_text import version_lines
+
+    found = Asked(config, url, api_key).ask(Versions(**named(namespace, name), limit=limit))
+    print_answer(found, map(escape, version_lines(found)), as_json=output is Output.json)
+
+
+@dataset.command()
+def resolve(
+    namespace: DatasetNamespace,
+    name: DatasetName = None,
+    pin: Annotated[
+        str,
+        typer.Option(help="`published`, `latest`, `as_of:TIME`, a version or a pin (`version:TAG`, `pin:NAME`)."),
+    ] = "published",
+    as_of: Annotated[
+        datetime | None,
+        typer.Option(help="What was published, or the latest, at that time (UTC).", metavar="TIME"),
+    ] = None,
+    partition: Annotated[str | None, typer.Option(help="Of one partition, such as `day=2026-01-31`.")] = None,
+    output: Printed = Output.text,
+    config: Config = None,
+    url: Url = None,
+    api_key: ApiKey = None,
+) -> None:
+    """Tell which version of a dataset is meant, and where it lies."""
+    from bridge.catalogue.registry import Resolve
+    from bridge.cli.dataset_text import resolved_lines
+
+    question = Resolve(**named(namespace, name), pin=pin, as_of=as_of, partition=partition)
+    found = Asked(config, url, api_key).ask(question)
+    print_answer(found, map(escape, resolved_lines(found)), as_json=output is Output.json)
+
+
+@dataset.command()
+def history(
+    namespace: DatasetNamespace,
+    name: DatasetName = None,
+    limit: Limit = 20,
+    output: Printed = Output.text,
+    config: Config = None,
+    url: Url = None,
+    api_key: ApiKey = None,
+) -> None:
+    """List what was published of a dataset, newest first: when, by whom and why."""
+    from bridge.catalogue.registry import Publications
+    from bridge.cli.dataset_text import history_lines
+
+    found = Asked(config, url, api_key).ask(Publications(**named(namespace, name), limit=limit))
+    print_answer(found, map(escape, history_lines(found)), as_json=output is Output.json)
+
+
+@dataset.command()
+def pins(
+    expired: Annotated[bool, typer.Option("--expired", help="Also those that have expired.")] = False,
+    limit: Limit = 100,
+    output: Printed = Output.text,
+    config: Config = None,
+    url: Url = None,
+    api_key: ApiKey = None,
+) -> None:
+    """List the pins of all datasets."""
+    from bridge.catalogue.registry import Pins
+    from bridge.cli.dataset_text import more, pin_line
+
+    found = Asked(config, url, api_key).ask(Pins(expired=expired, limit=limit))
+    lines = [*map(pin_line, found.items), *more(found.next)]
+    print_answer(found, map(escape, lines), as_json=output is Output.json)

@@ -1,0 +1,116 @@
+"""Two that publish at once: one wins, the other is told what is published now; on both stores."""
+
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
+
+import pytest
+
+from bridge.registry.publishing import Change
+from bridge.registry.selector import read_selector
+from bridge.store.database import Database
+from bridge.store.location import StoreLocation
+from mappers.errors import Conflict, RefusedRow
+from tests.api.service import store_file
+from tests.postgres import server
+from tests.registry.shelf import Shelf, version
+from tests.stores import Store
+
+Open = Callable[[], Database]
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.system("postgres"))])
+def connect(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
+    """Open connections to one store of both datasets, as many as are asked for."""
+    if request.param == "sqlite":
+        url = f"sqlite:///{store_file(tmp_path)}"
+    else:
+        url = server().new_database(f"registry_{secrets.token_hex(4)}")
+    with closing(StoreLocation(url).open_writing()) as db:
+        shelf = Shelf(Store(db=db))
+        for offset, name in enumerate(("orders", "items")):
+            shelf.write(*(version(name, f"{name}{n}", 10 * offset + n) for n in range(8)))
+        shelf.publish(orders="orders0", items="items0")
+    with ExitStack() as opened:
+        yield lambda: opened.enter_context(closing(StoreLocation(url).open_beside(durable=True)))
+
+
+class Person(threading.Thread):
+    """Publishes a version of both datasets, for whom the first is published, as soon as all others are ready."""
+
+    def __init__(self, db: Database, number: int, ready: threading.Barrier) -> None:
+        super().__init__()
+        self.shelf = Shelf(Store(db=db))
+        self.number, self.ready = number, ready
+        self.told: str | None = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self.ready.wait(30)
+            self.publish()
+        except BaseException as error:  # noqa: BLE001 - told by the test, which waits for it
+            self.error = error
+
+    def publish(self) -> None:
+        try:
+            self.shelf.publish(
+                expected={"orders": "orders0", "items": "items0"},
+                orders=f"orders{self.number}",
+                items=f"items{self.number}",
+            )
+        except Conflict as error:
+            self.told = str(error.conflicts[0]["current"])
+
+
+def test_of_all_that_publish_at_once_one_wins(connect: Open) -> None:
+    ready = threading.Barrier(6)
+    people = [Person(connect(), number, ready) for number in range(1, 7)]
+    for person in people:
+        person.start()
+    for person in people:
+        person.join(60)
+    assert [person.error for person in people if person.error] == []
+    (winner,) = [person for person in people if person.told is None]
+    shelf = Shelf(Store(db=connect()))
+    assert (shelf.tag("orders"), shelf.tag("items")) == (f"orders{winner.number}", f"items{winner.number}")
+    assert {person.told for person in people} == {None, f"orders{winner.number}"}
+    assert shelf.history("items") == ["publish items0", f"publish items{winner.number}"]
+
+
+def test_who_comes_second_waits_and_is_told(connect: Open) -> None:
+    """The second begins while the first has moved the pointer and not committed."""
+    ready = threading.Barrier(2)
+    first, second = Shelf(Store(db=connect())), Person(connect(), 2, ready)
+    with first.registry.deciding():
+        first.registry.publisher.publish([first_change(first)], "ann", None)
+        second.start()
+        ready.wait(30)
+    second.join(60)
+    assert (second.error, second.told) == (None, "orders1")
+    assert first.history("items") == ["publish items0"]
+
+
+def first_change(shelf: Shelf) -> Change:
+    return Change(shelf.id("orders"), read_selector("orders1"), "orders0")
+
+
+def test_two_moves_never_follow_one(connect: Open) -> None:
+    """Nor does the store take them from a writer that locks nothing."""
+    db = connect()
+    columns = "began, dataset_id, version_id, version_tag, {} AS follows, how, moved_by, moved_at, reason"
+    fork = f"INSERT INTO publication SELECT org_id, {{}}, {columns} FROM publication WHERE number = 1"
+    db.run(fork.format(98, 1))
+    with pytest.raises(RefusedRow):
+        db.run(fork.format(99, 1))
+
+
+def test_a_process_that_dies_leaves_nothing_half_published(connect: Open) -> None:
+    dying = connect()
+    shelf = Shelf(Store(db=dying))
+    with suppress(SystemExit), shelf.registry.deciding():
+        shelf.registry.publisher.publish([first_change(shelf)], "ann", None)
+        raise SystemExit
+    assert Shelf(Store(db=connect())).history("orders") == ["publish orders0"]
