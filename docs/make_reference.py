@@ -50,7 +50,8 @@ PRINTED = {
     "governance diff": "as `governance plan`; ends with 5 where anything differs",
     "governance plan": (
         "an object: `datasets` of `namespace`, `name`, `files`, `store`, `openmetadata` (what a push would change), "
-        "`theirs` (what was changed there), `problems`, `differs`; `waiting`, `left`, `problems`, `differs`"
+        "`theirs` (what was changed there), `taken_over` (what of it the store says and no file yet), `problems`, "
+        "`differs`; `waiting`, `left`, `problems`, `differs`"
     ),
     "governance push": (
         "an object: `datasets` of `namespace`, `name`, `outcome`, `reason`, `changed`; `waiting`, `problems`, `done`"
