@@ -4,7 +4,8 @@ from typing import Any
 
 from bridge.api.definitions import Describe, Register
 from bridge.api.order import Order
-from bridge.api.orders import Invalidate, PinVersions, Publish, ResolveAll, RollBack, Unpin
+from bridge.api.orders import Publish, RollBack
+from bridge.api.version_orders import Invalidate, PinVersions, ResolveAll, Unpin
 
 _DAILY, _WEEKLY = ({"namespace": "s3://lake", "name": f"sales/{name}"} for name in ("daily", "weekly"))
 _WHO = {"by": "ann", "why": "the rates of January are right"}

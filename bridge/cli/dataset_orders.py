@@ -102,7 +102,7 @@ def pin(
     """Keep a version of each dataset under a name until a time, or of none."""
     from datetime import UTC, timedelta
 
-    from bridge.api.orders import PinVersions, ToPin
+    from bridge.api.version_orders import PinVersions, ToPin
     from bridge.cli.dataset_text import pin_line
 
     if until and days:
@@ -122,7 +122,7 @@ def unpin(
     config: Config = None,
 ) -> None:
     """Remove a pin."""
-    from bridge.api.orders import Unpin
+    from bridge.api.version_orders import Unpin
     from bridge.cli.dataset_text import pin_line
 
     gone = done(config, Unpin(pin=name, **(of_word(of) if of else {})), None)
@@ -140,7 +140,7 @@ def invalidate(
     config: Config = None,
 ) -> None:
     """Mark a version, or a partition of it, as not to be read."""
-    from bridge.api.orders import Invalidate
+    from bridge.api.version_orders import Invalidate
     from bridge.cli.dataset_text import judgement_lines
 
     if valid == (reason is not None):

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from bridge.api.order_examples import EXAMPLES
+from bridge.api.orders import ORDERS
 from tests.api.decisions import LAKE, of, prepare
 from tests.api.service import PROBLEM, Running, settings_for
 from tests.registry.shelf import version
@@ -238,6 +239,4 @@ def test_the_history_names_the_key(keyed: Running, by: str | None, signed: str) 
 
 
 def test_every_order_has_an_example() -> None:
-    from bridge.api.orders import ORDERS
-
     assert set(EXAMPLES) == set(ORDERS)

@@ -34,7 +34,8 @@ def hostile_events(text: str) -> list[Json]:
         text: make.facet(value=text),
     }
     source = make.dataset(text, text, input_facets={text: make.facet(value=text)}, version=facets["version"])
-    target = make.dataset("made of " + text, text, output_facets={text: make.facet(value=text)}, **facets)
+    own = {"lineageBridge_idempotencyKey": make.facet(key=text), text: make.facet(value=text)}
+    target = make.dataset("made of " + text, text, output_facets=own, **facets)
     assertions = make.facet(assertions=[{"assertion": text, "success": True, "column": text, "name": text}])
     source["facets"]["dataQualityAssertions"] = assertions
     job_facets = {text: make.facet(value=text), "jobType": make.facet(integration=text, jobType=text)}

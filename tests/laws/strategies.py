@@ -115,7 +115,16 @@ def _datasets(kind: str, **more: st.SearchStrategy[make.Json]) -> st.SearchStrat
 
 
 _inputs = st.lists(_datasets("input", inputStatistics=_statistics, subset=st.just(make.facet(x=1))), max_size=2)
-_outputs = st.lists(_datasets("output", outputStatistics=_statistics, subset=st.just(make.facet(y=1))), max_size=2)
+_keys = st.one_of(VARIANTS.map(lambda n: make.facet(key=f"k{n}")), st.just(make.DELETED))
+_outputs = st.lists(
+    _datasets(
+        "output",
+        outputStatistics=_statistics,
+        subset=st.just(make.facet(y=1)),
+        lineageBridge_idempotencyKey=_keys,
+    ),
+    max_size=2,
+)
 
 _job_facets = _maybe(
     jobType=st.sampled_from(

@@ -10,7 +10,7 @@ from mappers.canonical import identity
 from mappers.openlineage.event import Limits
 from mappers.openlineage.statements import Rules
 from tests import factories as make
-from tests.factories import columns, dataset, done, field, lifecycle, micros, run_event, run_uuid
+from tests.factories import Json, columns, dataset, done, field, lifecycle, micros, run_event, run_uuid
 from tests.stores import Store, as_bytes
 
 RUN = "SELECT event_type, started_at, event_time FROM ol_run WHERE run_uuid = ?"
@@ -187,6 +187,28 @@ def test_10_readers_see_one_version_per_tag_made_by_the_first_complete_run(store
     assert store.rows("SELECT produced_by_run_id, is_latest FROM dataset_version_read") == [
         (identity.run_id("default", run_uuid(2)), True)
     ]
+
+
+def keyed(key: str | None, run: int, second: float, kind: str = "COMPLETE") -> Json:
+    said = make.DELETED if key is None else make.facet(key=key)
+    return run_event(
+        kind, second, run=run, outputs=[dataset("t", output_facets={"lineageBridge_idempotencyKey": said})]
+    )
+
+
+def test_10_attempts_that_share_a_key_are_one_version(store: Store) -> None:
+    """However often each of them is told of; one that failed is none of them."""
+    said = [keyed("k", 3, 1, "FAIL"), keyed("k", 2, 2), keyed("k", 2, 3), keyed("k", 1, 4), keyed("other", 4, 5)]
+    store.apply_each(*said, *reversed(said))
+    read = "SELECT version_tag, idempotency_key, is_latest FROM dataset_version_read ORDER BY produced_at"
+    assert store.rows(read) == [(run_uuid(2), "k", 0), (run_uuid(4), "other", 1)]
+    store.apply(keyed(None, 4, 6))
+    assert store.value("SELECT idempotency_key FROM dataset_version WHERE version_tag = ?", run_uuid(4)) is None
+
+
+def test_10_an_empty_key_is_none(store: Store) -> None:
+    store.apply(keyed("", 1, 1))
+    assert store.value("SELECT idempotency_key FROM dataset_version") is None
 
 
 def test_10_a_late_version_renames_what_the_run_wrote(store: Store) -> None:

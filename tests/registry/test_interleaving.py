@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 from bridge.registry.history import Move, chain
-from bridge.registry.publishing import ANYTHING
+from bridge.registry.publishing import ANYTHING, Change
+from bridge.registry.selector import read_selector
 from mappers.errors import Conflict
 from tests.registry.shelf import Shelf, version
 from tests.stores import Store
@@ -92,9 +93,6 @@ class Interleaving(RuleBasedStateMachine):
                 self.expected_stack.append(target)
 
     def _roll_back(self, to: int | None) -> None:
-        from bridge.registry.publishing import Change
-        from bridge.registry.selector import read_selector
-
         changes = [
             Change(self.shelf.id(name), read_selector(f"{name}{to}") if to else None, ANYTHING) for name in BOTH
         ]

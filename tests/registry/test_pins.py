@@ -3,6 +3,7 @@
 import pytest
 
 from mappers.errors import BadQuestion, Conflict, UnknownName
+from tests import factories as make
 from tests.registry.shelf import START, Shelf, version
 
 HOUR = 3_600_000_000
@@ -74,8 +75,6 @@ def test_pins_are_removed_of_one_dataset_or_of_all(shelf: Shelf) -> None:
 
 
 def test_a_pin_stays_with_its_version_when_datasets_become_one(shelf: Shelf) -> None:
-    from tests import factories as make
-
     shelf.pin("january", until=START + HOUR, orders="o1")
     shelf.write(make.dataset_event(30, make.dataset("orders", symlinks=make.symlinks("a.orders"))))
     assert shelf.tag("a.orders", "january") == "o1"

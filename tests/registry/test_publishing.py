@@ -1,12 +1,14 @@
 """What is published: moved by compare-and-swap, all datasets or none, with a history, and back again."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from mappers.errors import BadQuestion, Conflict, UnknownName
 from tests import factories as make
 from tests.registry.shelf import START, Shelf, version
+from tests.stores import Store
 
 
 def test_what_is_published_is_read(shelf: Shelf) -> None:
@@ -22,8 +24,6 @@ def test_what_is_published_is_read(shelf: Shelf) -> None:
 
 @pytest.mark.parametrize("called", ["o2", "version:o2", "latest", "the id"])
 def test_a_version_is_named_in_any_way(shelf: Shelf, called: str) -> None:
-    from uuid import UUID
-
     id_ = str(UUID(bytes=shelf.registry.versions.find(shelf.id("orders"), "o2").id))
     shelf.publish(orders=id_ if called == "the id" else called)
     assert shelf.tag("orders") == "o2"
@@ -173,8 +173,6 @@ def test_datasets_that_become_one_go_on_with_the_last_move(shelf: Shelf) -> None
 
 
 def test_organisations_publish_apart(shelf: Shelf) -> None:
-    from tests.stores import Store
-
     other = Shelf(Store("other", db=shelf.store.db))
     other.write(version("orders", "o1", 1), version("orders", "o2", 2))
     shelf.publish(orders="o1")

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from bridge.registry.resolution import Wanted
 from mappers.errors import BadQuestion, Conflict, UnknownName
 from tests import factories as make
 from tests.factories import at, run_uuid
@@ -180,8 +181,6 @@ def test_an_id_is_the_same_under_every_name_and_before_it_is_known(shelf: Shelf)
 
 
 def test_several_are_resolved_of_one_state(shelf: Shelf) -> None:
-    from bridge.registry.resolution import Wanted
-
     shelf.publish(orders="o1", items="i1")
     found = shelf.registry.resolver.resolve_all([Wanted(shelf.id("orders")), Wanted(shelf.id("items"))])
     assert [one.version.tag for one in found] == ["o1", "i1"]

@@ -1,6 +1,8 @@
 """Two that publish at once: one wins, the other is told what is published now; on both stores."""
 
 import secrets
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
@@ -17,13 +19,14 @@ from tests.api.service import store_file
 from tests.postgres import server
 from tests.registry.shelf import Shelf, version
 from tests.stores import Store
+from tests.system.service import ROOT
 
 Open = Callable[[], Database]
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.system("postgres"))])
-def connect(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
-    """Open connections to one store of both datasets, as many as are asked for."""
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Make a store of both datasets, of which the first version is published."""
     if request.param == "sqlite":
         url = f"sqlite:///{store_file(tmp_path)}"
     else:
@@ -33,6 +36,12 @@ def connect(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
         for offset, name in enumerate(("orders", "items")):
             shelf.write(*(version(name, f"{name}{n}", 10 * offset + n) for n in range(8)))
         shelf.publish(orders="orders0", items="items0")
+    return url
+
+
+@pytest.fixture
+def connect(url: str) -> Iterator[Open]:
+    """Open connections to the store, as many as are asked for."""
     with ExitStack() as opened:
         yield lambda: opened.enter_context(closing(StoreLocation(url).open_beside(durable=True)))
 
@@ -114,3 +123,19 @@ def test_a_process_that_dies_leaves_nothing_half_published(connect: Open) -> Non
         shelf.registry.publisher.publish([first_change(shelf)], "ann", None)
         raise SystemExit
     assert Shelf(Store(db=connect())).history("orders") == ["publish orders0"]
+
+
+@pytest.mark.system
+def test_a_process_that_is_killed_leaves_both_published_or_none(url: str, connect: Open) -> None:
+    shelf = Shelf(Store(db=connect()))
+    for published in range(1, 6):
+        command = [sys.executable, "-m", "tests.registry.publishing_for_ever", url]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
+            assert process.stdout is not None
+            said = [process.stdout.readline() for _ in range(published)]
+            process.kill()
+        assert said == [b"published\n"] * published
+        orders, items = (shelf.registry.history.head(shelf.id(name)) for name in ("orders", "items"))
+        assert orders
+        assert items
+        assert (orders.began, orders.tag.removeprefix("orders")) == (items.began, items.tag.removeprefix("items"))
