@@ -104,9 +104,9 @@ class Stewardship:
         applied = self.preview(loaded, prune=prune)
         now = self._clock()
         waiting = applied.waiting
-        self._write(applied.changes, now)
         taken = {stored_of(one, waiting.get((one.asset.namespace, one.asset.name))) for one in loaded}
-        self._stored.put(taken - {*self._stored.all()}, now)
+        self._stored.put(taken - {*self._stored.all()}, now)  # first: rights are given by what was taken from files
+        self._write(applied.changes, now)
         if prune:
             self._stored.drop(applied.left)
         return applied

@@ -10,11 +10,10 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_v
 from pydantic_core import PydanticCustomError
 
 from bridge.section import Section
-from mappers.canonical.identity import digest
+from mappers.governance.facet import access_tag
 
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _DURATION = r"^[1-9]\d{0,6}[smhd]$"
-_NO_WORD = re.compile(r"[^A-Za-z0-9_]+")
 _WILD = frozenset("*?")
 
 
@@ -166,19 +165,13 @@ def governance_of(asset: Asset) -> dict[str, Any]:
         "glossaryTerms": there.glossary_terms,
         "dataProducts": there.data_product,
         "accessPolicies": _dumped(there.access_policies),
-        "accessTag": _access_tag(asset) if there.access_policies else None,
+        "accessTag": access_tag(asset.namespace, asset.name) if there.access_policies else None,
         "tier": there.tier,
         "certification": there.certification,
         "customProperties": asset.custom_properties or None,
         "columns": [column for column in columns if len(column) > 1] or None,
     }
     return {key: value for key, value in said.items() if value is not None}
-
-
-def _access_tag(asset: Asset) -> str:
-    """Name the tag by which policies know what an asset is about: conditions take no other letters."""
-    mark = digest(f"{asset.namespace}\0{asset.name}".encode()).hex()[:8]
-    return f"{_NO_WORD.sub('_', asset.name)[:100]}_{mark}"
 
 
 def _column(column: Column) -> dict[str, Any]:

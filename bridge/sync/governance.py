@@ -3,9 +3,12 @@
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
+import msgspec
+
 from bridge.store.database import Database
 from bridge.store.said import GOVERNANCE, said_of
 from mappers.canonical.identity import NOBODY, digest
+from mappers.governance.facet import access_tag
 from mappers.quality import score_of
 
 #: The key of the one item that is all access policies together.
@@ -20,6 +23,9 @@ _EVERY = f"""
 SELECT DISTINCT d.class_id FROM facet f
 JOIN ol_dataset d ON d.org_id = f.org_id AND d.dataset_id = f.owner_id
 WHERE f.org_id = ?1 AND f.about_id = ?2 AND f.name = '{GOVERNANCE}' AND f.body LIKE '%accessPolicies%'
+"""
+_ASSETS = """
+SELECT namespace, name, content_json FROM asset WHERE org_id = ?1 AND content_json LIKE '%"access_policies"%'
 """
 _CHECKED = """
 SELECT DISTINCT d.class_id FROM quality_check_result r
@@ -58,9 +64,24 @@ def read_governance(db: Database, org: str, classes: Collection[bytes]) -> dict[
 
 
 def read_all_access(db: Database, org: str) -> list[dict[str, Any]]:
-    """Read what stewards say of all datasets of which any says who may do what."""
-    classes = {class_id for (class_id,) in db.rows(_EVERY, org, NOBODY)}
-    return list(said_of(db, org, classes, GOVERNANCE).values())
+    """Read what stewards say of all datasets of which any says who may do what.
+
+    Whoever may send events may send facets; rights are given by asset files alone.
+    """
+    written = _written(db, org)
+    classes = {class_id for (class_id,) in db.rows(_EVERY, org, NOBODY)} if written else ()
+    said = said_of(db, org, classes, GOVERNANCE).values()
+    return [one for one in said if written.get(one.get("accessTag")) == one.get("accessPolicies")]
+
+
+def _written(db: Database, org: str) -> dict[object, Any]:
+    """Read the access policies of the assets that were taken from files, by their tags."""
+    found: dict[object, Any] = {}
+    for namespace, name, content in db.rows(_ASSETS, org):
+        there = (msgspec.json.decode(content).get("governance") or {}).get("openmetadata") or {}
+        if policies := there.get("access_policies"):
+            found[access_tag(namespace, name)] = policies
+    return found
 
 
 def governed(db: Database, org: str, datasets: Collection[bytes]) -> set[bytes]:

@@ -1,14 +1,17 @@
 """The governance facet as fields, each of which is changed and merged by itself, and back."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from mappers.canonical.identity import digest
 from mappers.governance.merge import Fields, Path, Value
 
 #: Lists of words whose order says nothing.
 SETS = frozenset({"owners", "tags", "classifications", "glossaryTerms", "dataProducts"})
+_NO_WORD = re.compile(r"[^A-Za-z0-9_]+")
 COLUMNS, CUSTOM = "columns", "customProperties"
 #: What a facet may hold of the file it was made of, where OpenMetadata has changed something since.
 FILE = "file"
@@ -55,6 +58,12 @@ def file_of(facet: Mapping[str, Any]) -> dict[str, Any]:
     """Give what the asset file said from which a facet was made."""
     said = facet.get(FILE)
     return dict(said) if isinstance(said, dict) else {key: value for key, value in facet.items() if key != FILE}
+
+
+def access_tag(namespace: str, name: str) -> str:
+    """Name the tag by which policies know what an asset is about: conditions take no other letters."""
+    mark = digest(f"{namespace}\0{name}".encode()).hex()[:8]
+    return f"{_NO_WORD.sub('_', name)[:100]}_{mark}"
 
 
 def _value(key: str, said: Any) -> Value:

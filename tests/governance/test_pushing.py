@@ -9,7 +9,7 @@ from bridge.governance.steward import Result, Steward
 from bridge.sync.item import Outcome
 from bridge.sync.openmetadata.rules import Rules
 from mappers.openmetadata.governance import columns_of
-from tests.factories import dataset, facet, run_event, schema
+from tests.factories import dataset, dataset_event, facet, run_event, schema
 from tests.governance.stewards import asset, governed, steward
 from tests.standins.openmetadata import error
 from tests.stores import Store
@@ -504,3 +504,11 @@ def test_a_policy_that_was_made_when_something_failed_is_taken_back_too(synced: 
     of.push([governed()], {}, sleep=lambda _: None)
     synced.converge()
     assert made() == []
+
+
+def test_an_event_gives_nobody_rights(synced: Synced) -> None:
+    said = facet(asset="t", tags=["a"], accessTag="t_1", accessPolicies=[{"role": "evil", "permissions": ["write"]}])
+    synced.apply(dataset_event(5, dataset("t", lineageBridge_governance=said))).converge()
+    assert "LineageBridge.a" in tags(synced)
+    assert not [one for one in synced.entities("policy") if "evil" in one]
+    assert not [one for one in synced.entities("role") if "evil" in one]

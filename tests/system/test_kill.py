@@ -51,6 +51,9 @@ def some_event(chance: random.Random, number: int) -> bytes:
     )
 
 
+_NEXT = threading.Lock()
+
+
 class Load:
     """Clients that send events for as long as the service answers, and remember what was acknowledged."""
 
@@ -59,7 +62,6 @@ class Load:
         self.strange: list[int] = []
         self._service = service
         self._events = events
-        self._lock = threading.Lock()
         self._threads = [threading.Thread(target=self._client) for _ in range(_CLIENTS)]
 
     def start(self) -> None:
@@ -75,7 +77,7 @@ class Load:
     def _client(self) -> None:
         with closing(self._service.connect()) as connection:
             while True:
-                with self._lock:
+                with _NEXT:  # several crowds may share the events
                     event = next(self._events)
                 status, _ = send(connection, event)
                 if status == 201:
