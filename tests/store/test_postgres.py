@@ -174,6 +174,7 @@ def test_who_stands_still_in_a_transaction_and_holds_up_others_is_ended() -> Non
         nonlocal ended
         with held.transaction():
             held.run(put, "standing")
+            held.rows("SELECT 1")  # by now the server has it, and who comes later waits
             held.hold("SELECT 1 FROM store_meta WHERE name = 'still'")
             waiting = pool.submit(other.run, put, "of another")
             while ended == 0:
