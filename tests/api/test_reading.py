@@ -72,7 +72,8 @@ def test_a_service_answers_as_its_store_does(estate: Running, question: Question
 def test_what_has_an_id_can_be_asked_by_it(estate: Running, question: Question[Any]) -> None:
     if question.about not in {"dataset", "process"}:
         return
-    named = Dataset(namespace="db", name="clean") if question.about == "dataset" else EVERY[8]
+    of_dataset = question.about == "dataset"
+    named = Dataset(namespace=question.namespace, name=question.name) if of_dataset else EVERY[8]  # type: ignore[attr-defined]
     known = remote(estate).ask(named)  # type: ignore[arg-type]
     by_id = msgspec.structs.replace(question, id=known.id, namespace=None, name=None)  # type: ignore[type-var,attr-defined]
     assert known.id in asked(by_id)[0]  # type: ignore[attr-defined]
