@@ -21,6 +21,7 @@ from bridge.intake.reading import Reader
 from bridge.intake.tail import Item, Tailer
 from bridge.intake.transfer import Import
 from bridge.openmetadata_settings import OpenMetadataSettings, TargetAuth, TargetGovernance
+from bridge.orders.order import Desk
 from bridge.registry.registry import Registry
 from bridge.settings import Settings
 from bridge.store.classes import NeverLink
@@ -237,6 +238,12 @@ def make_watching(
 def open_registry(settings: Settings) -> Registry:
     """Open the store for what is decided of versions; it is there already."""
     return Registry(_open_beside(settings), settings.org, now_micros)
+
+
+def open_desk(settings: Settings, signer: str | None = None) -> Desk:
+    """Open the registry for orders, which are done as somebody."""
+    registry = open_registry(settings)
+    return Desk(registry, registry.graph, signer)
 
 
 def forget_openmetadata(settings: Settings) -> bool:

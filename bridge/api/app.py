@@ -14,7 +14,6 @@ from starlette.types import Receive, Scope, Send
 import bridge
 from bridge.api.auth import Authorizer
 from bridge.api.description import refusals, with_lineage_routes
-from bridge.api.desk import open_desk
 from bridge.api.indexing import Indexing
 from bridge.api.intake import Intake
 from bridge.api.legacy import add_legacy_routes
@@ -28,6 +27,7 @@ from bridge.api.reading_description import with_reading_routes
 from bridge.api.stewarding import Stewarding
 from bridge.api.syncing import Syncing
 from bridge.api.tailing import Tailing
+from bridge.bootstrap import open_desk
 from bridge.catalogue.question import Catalogue
 from bridge.intake.gate import Gate
 from bridge.intake.legacy import LegacyReader

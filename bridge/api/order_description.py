@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from bridge.api.description import Described, refusals
-from bridge.api.order import Order
 from bridge.api.order_examples import EXAMPLES
 from bridge.api.ordering import ORDER_ROUTES
+from bridge.orders.order import Order
 
 _REF = "#/components/schemas/{name}"
 _REFUSED = (400, 401, 403, 404, 409, 413, 415, 500, 503)

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from bridge.api.definitions import Describe, Register
-from bridge.api.order import Order
-from bridge.api.orders import Publish, RollBack
-from bridge.api.version_orders import Invalidate, PinVersions, ResolveAll, Unpin
+from bridge.orders.definitions import Describe, Register
+from bridge.orders.order import Order
+from bridge.orders.orders import Publish, RollBack
+from bridge.orders.version_orders import Invalidate, PinVersions, ResolveAll, Unpin
 
 _DAILY, _WEEKLY = ({"namespace": "s3://lake", "name": f"sales/{name}"} for name in ("daily", "weekly"))
 _WHO = {"by": "ann", "why": "the rates of January are right"}

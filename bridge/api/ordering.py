@@ -11,10 +11,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bridge.api.intake import Intake
-from bridge.api.order import Desk, Order, check_texts
-from bridge.api.orders import ORDERS
 from bridge.api.problem import problem
 from bridge.catalogue.remote import CONFLICT, UNKNOWN_NAME
+from bridge.orders.order import Desk, Order, check_texts
+from bridge.orders.orders import ORDERS
 from mappers.errors import (
     BadQuestion,
     Conflict,

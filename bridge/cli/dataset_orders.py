@@ -38,8 +38,8 @@ def publish(
     """Publish a version of each dataset, or of none."""
     from msgspec import UNSET
 
-    from bridge.api.orders import Publish, ToPublish
     from bridge.cli.dataset_text import published_lines
+    from bridge.orders.orders import Publish, ToPublish
 
     wanted = in_pairs(pairs)
     if expected and (first or len(expected) != len(wanted)):
@@ -73,8 +73,8 @@ def rollback(
     """Go back to what was published before, of all datasets that are named or of none."""
     from msgspec import UNSET
 
-    from bridge.api.orders import RollBack, ToRollBack
     from bridge.cli.dataset_text import published_lines
+    from bridge.orders.orders import RollBack, ToRollBack
 
     words = datasets or []
     if bool(words) == (publication is not None) or (publication is not None and (to or expected)):
@@ -102,8 +102,8 @@ def pin(
     """Keep a version of each dataset under a name until a time, or of none."""
     from datetime import UTC, timedelta
 
-    from bridge.api.version_orders import PinVersions, ToPin
     from bridge.cli.dataset_text import pin_line
+    from bridge.orders.version_orders import PinVersions, ToPin
 
     if until and days:
         raise typer.BadParameter("say --until or --days")
@@ -122,8 +122,8 @@ def unpin(
     config: Config = None,
 ) -> None:
     """Remove a pin."""
-    from bridge.api.version_orders import Unpin
     from bridge.cli.dataset_text import pin_line
+    from bridge.orders.version_orders import Unpin
 
     gone = done(config, Unpin(pin=name, **(of_word(of) if of else {})), None)
     print_answer(gone, map(escape, map(pin_line, gone.pins)), as_json=output is Output.json)
@@ -140,8 +140,8 @@ def invalidate(
     config: Config = None,
 ) -> None:
     """Mark a version, or a partition of it, as not to be read."""
-    from bridge.api.version_orders import Invalidate
     from bridge.cli.dataset_text import judgement_lines
+    from bridge.orders.version_orders import Invalidate
 
     if valid == (reason is not None):
         raise typer.BadParameter("say --reason, or --valid")

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bridge.api.orders import PublicationMade
     from bridge.catalogue.decided import Judgement, PinnedVersion, Publication, ResolvedVersion
     from bridge.catalogue.question import Page
     from bridge.catalogue.things import Thing
     from bridge.catalogue.version import Version
+    from bridge.orders.orders import PublicationMade
 
 _MORE = "… there is more: raise --limit"
 _LIVE = "a live table: it changes where it lies, so nothing promises that this version is what is there"

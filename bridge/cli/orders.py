@@ -11,7 +11,7 @@ from bridge.cli.escape import escape
 from bridge.cli.options import EXIT_CONFLICT, load
 
 if TYPE_CHECKING:
-    from bridge.api.order import Order
+    from bridge.orders.order import Order
 
 A = TypeVar("A")
 
@@ -25,8 +25,8 @@ def done(config: list[Path] | None, order: "Order[A]", by: str | None) -> A:
 
     import msgspec
 
-    from bridge.api.desk import open_desk
-    from bridge.api.order import check_texts
+    from bridge.bootstrap import open_desk
+    from bridge.orders.order import check_texts
     from mappers.errors import Conflict, UnknownName
 
     try:

@@ -60,6 +60,10 @@ class EventClient:
         """Ask for what the service knows; raises Unreachable when there is no answer."""
         return self._session.request("GET", path, parameters=parameters)
 
+    def post(self, path: str, payload: bytes) -> HttpAnswer:
+        """Tell the service to do something; raises Unreachable when there is no answer."""
+        return self._session.request("POST", path, body=payload)
+
     def send_all(self, payloads: Iterable[bytes], connections: int = 8) -> Iterator[Answer]:
         """Send many events over several connections."""
         with ThreadPoolExecutor(connections) as pool:

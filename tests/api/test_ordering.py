@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from bridge.api.order_examples import EXAMPLES
-from bridge.api.orders import ORDERS
+from bridge.orders.orders import ORDERS
 from tests.api.decisions import LAKE, of, prepare
 from tests.api.service import PROBLEM, Running, settings_for
 from tests.registry.shelf import version

@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from bridge.api.order import By, Desk, Name, OfDataset, Order
 from bridge.catalogue.decided import DefinedVersion, tell_definition
 from bridge.catalogue.things import Thing
+from bridge.orders.order import By, Desk, Name, OfDataset, Order
 from bridge.registry.definitions import Kind, process_id
 from mappers.errors import BadQuestion
 

@@ -5,13 +5,13 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from bridge.api.definitions import Describe, Register
-from bridge.api.order import By, Desk, Few, Name, OfDataset, Order, Why
-from bridge.api.version_orders import Invalidate, PinVersions, ResolveAll, Unpin
 from bridge.catalogue.decided import (
     MovedDataset,
     tell_published,
 )
+from bridge.orders.definitions import Describe, Register
+from bridge.orders.order import By, Desk, Few, Name, OfDataset, Order, Why
+from bridge.orders.version_orders import Invalidate, PinVersions, ResolveAll, Unpin
 from bridge.registry.publishing import ANYTHING, Change, Published
 from bridge.registry.selector import read_selector
 from mappers.errors import BadQuestion

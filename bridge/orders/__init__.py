@@ -1,0 +1,1 @@
+"""What the registry is told to do, by whom it may be told, and how."""
