@@ -8,6 +8,9 @@ LineageBridgeError
 │   ├── BadQuestion         what is asked cannot be answered; names the parameter
 │   ├── UnknownName         nothing in the store is called so
 │   ├── Conflict            what is there forbids what is asked for; names what is there
+│   ├── Unready             a process cannot run as things are: an input is missing, or not what it was
+│   ├── BadData             data is not what its checks or its manifest say; nothing is published
+│   ├── JobFailed           a job of Spark broke; its own words
 │   ├── MissingPart         a program or package is not installed; names how to get it
 │   ├── RefusedRow          the store cannot hold these values
 │   ├── TargetRefused       a target refuses what was sent, and would again; its own words
@@ -77,6 +80,18 @@ class Conflict(PermanentError):
         super().__init__(reason)
         #: For each dataset that is in the way: what it is called, and what is there.
         self.conflicts = [dict(one) for one in conflicts]
+
+
+class Unready(PermanentError):
+    """A process cannot run as things are."""
+
+
+class BadData(PermanentError):
+    """Data is not what somebody said that it must be."""
+
+
+class JobFailed(PermanentError):
+    """A job broke while it was running."""
 
 
 class MissingPart(PermanentError):

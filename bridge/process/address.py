@@ -1,0 +1,79 @@
+"""Where a dataset of a process file lies: for Spark, and by the name under which the listener tells of it."""
+
+import re
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from mappers.errors import ConfigError
+from mappers.naming import is_live
+
+_OBJECT_STORES = {"s3", "s3a", "s3n", "gs", "wasb", "wasbs", "abfs", "abfss"}
+_JDBC = re.compile(r"jdbc:(\w+):(?://)?([^/;?]*)(?:[/;]([^?;]*))?")
+_JDBC_PORTS = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306, "db2": 50000}
+#: How OpenLineage calls what JDBC calls otherwise.
+_SYSTEMS = {"postgresql": "postgres"}
+
+
+class Address(NamedTuple):
+    """A dataset by its OpenLineage name, and what Spark calls the place."""
+
+    namespace: str
+    name: str
+    #: A path with its scheme, a table of a catalog, or a table of a database.
+    location: str
+
+    @property
+    def live(self) -> bool:
+        """Tell whether it is changed where it lies, so that no version of it stays readable."""
+        return is_live(self.namespace)
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name.lstrip('/')}" if "://" in self.namespace else self.name
+
+
+def of_path(path: str) -> Address:
+    """Address a folder or file by its path."""
+    parts = urlsplit(path)
+    if parts.scheme in {"", "file"}:
+        if not parts.path.startswith("/"):
+            raise ConfigError(f"{path}: is no absolute path: write it from / on, or with a scheme such as s3a://")
+        plain = parts.path.rstrip("/") or "/"
+        return Address("file", plain, plain)
+    name = parts.path.strip("/") if parts.scheme in _OBJECT_STORES else parts.path.rstrip("/")
+    return Address(f"{parts.scheme}://{parts.netloc}", name, path.rstrip("/"))
+
+
+def of_jdbc(url: str, table: str) -> Address:
+    """Address a table of a database as the listener does; a password in the URL has no place in it."""
+    found = _JDBC.match(url)
+    if found is None:
+        raise ConfigError(f"options.url: {url.split('?')[0][:80]} is no JDBC address")
+    system, host, database = found[1].lower(), found[2].rpartition("@")[2], found[3] or ""
+    if host and ":" not in host and system in _JDBC_PORTS:
+        host = f"{host}:{_JDBC_PORTS[system]}"
+    name = f"{database}.{table}" if database and table.count(".") < 2 else table
+    return Address(f"{_SYSTEMS.get(system, system)}://{host}" if host else f"{system}:{database}", name, table)
+
+
+def address_of(
+    dataset: str, namespace: str | None, form: str, url: str | None, lake: str | None
+) -> Address:
+    """Find where a dataset lies: by its namespace, its own path, its database, or as a word beneath the lake."""
+    if form == "jdbc":
+        if url is None:
+            raise ConfigError(f"{dataset}: format jdbc needs options.url")
+        found = of_jdbc(url, dataset)
+        return found if namespace is None else found._replace(namespace=namespace)
+    if form == "iceberg":
+        if namespace is None:
+            raise ConfigError(f"{dataset}: format iceberg needs namespace, which is that of the warehouse's tables")
+        return Address(namespace, dataset, dataset)
+    if namespace is not None:
+        return of_path(f"{namespace.rstrip('/')}/{dataset.lstrip('/')}" if "://" in namespace else dataset)
+    if dataset.startswith("/") or "://" in dataset or dataset.startswith("file:"):
+        return of_path(dataset)
+    if lake is None:
+        raise ConfigError(
+            f"{dataset}: nobody says where it lies: set process.lake in the file or in the settings, or write its path"
+        )
+    return of_path(f"{lake.rstrip('/')}/{dataset}")

@@ -1,0 +1,142 @@
+"""What a process speaks to: the store of the settings, or a service that keeps one."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import msgspec
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential_jitter
+
+from bridge.catalogue.question import Catalogue, Question
+from bridge.catalogue.remote import ServiceCatalogue
+from bridge.intake.reading import Reader
+from bridge.orders.order import Desk, Order
+from bridge.orders.remote import order_of_service
+from bridge.store.writer import Rejected, Writer
+from connectors.openlineage.files import open_events, read_records
+from connectors.openlineage.http import EventClient
+from mappers.errors import ConfigError, RefusedEvent, TransientError, Unreachable
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+_BATCH = 100
+_SOURCE = "process"
+#: For how long a service is asked again that does not answer now.
+_PATIENCE_SECONDS = 20.0
+
+
+class Link(Protocol):
+    """Whoever keeps what a process tells, and knows what it asks."""
+
+    def ask(self, question: Question[A]) -> A:
+        """Answer a question; raises UnknownName and Conflict."""
+
+    def order(self, order: Order[A]) -> A:
+        """Have the registry do something; raises UnknownName and Conflict."""
+
+    def send(self, events: Sequence[bytes]) -> list[str]:
+        """Keep events, and say of each that is none why."""
+
+    def close(self) -> None:
+        """Speak no more."""
+
+
+class StoreLink:
+    """Speaks to a store."""
+
+    def __init__(self, catalogue: Catalogue, desk: Desk, reader: Reader, writer: Writer) -> None:
+        self._catalogue = catalogue
+        self._desk = desk
+        self._reader = reader
+        self._writer = writer
+
+    def ask(self, question: Question[A]) -> A:
+        """Answer from the store."""
+        return self._catalogue.ask(question)
+
+    def order(self, order: Order[A]) -> A:
+        """Do it in the store."""
+        return order.done(self._desk)
+
+    def send(self, events: Sequence[bytes]) -> list[str]:
+        """Write events into the store."""
+        refused = []
+        for group in _groups(events, _BATCH):
+            items = [self._reader.read(payload, _SOURCE) for payload in group]
+            self._writer.write(items)
+            refused += [item.said for item in items if isinstance(item, Rejected)]
+        return refused
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._catalogue.close()
+        self._desk.registry.close()
+        self._writer.close()
+
+
+class _Failed(msgspec.Struct):
+    reason: str
+
+
+class _Taken(msgspec.Struct):
+    failed_events: list[_Failed] = []
+
+
+class ServiceLink:
+    """Speaks to a service, again and again for a while when it does not answer."""
+
+    def __init__(self, client: EventClient, *, patience_seconds: float = _PATIENCE_SECONDS) -> None:
+        self._client = client
+        self._catalogue = ServiceCatalogue(client)
+        self._again = Retrying(
+            retry=retry_if_exception_type(TransientError),
+            stop=stop_after_delay(patience_seconds),
+            wait=wait_exponential_jitter(initial=0.2, max=3),
+            reraise=True,
+        )
+
+    def ask(self, question: Question[A]) -> A:
+        """Answer as the service does."""
+        return self._again(self._catalogue.ask, question)
+
+    def order(self, order: Order[A]) -> A:
+        """Have the service do it: whatever is ordered here may be ordered twice."""
+        return self._again(order_of_service, self._client, order)
+
+    def send(self, events: Sequence[bytes]) -> list[str]:
+        """Send events; twice does no harm."""
+        return [said for group in _groups(events, _BATCH) for said in self._again(self._batch, group)]
+
+    def _batch(self, events: list[bytes]) -> list[str]:
+        answer = self._client.post("/api/v1/lineage/batch", b"[" + b",".join(events) + b"]")
+        if answer.status in {401, 403}:
+            raise ConfigError(f"{self._client.url}: takes no events from this key: it needs the scope ingest")
+        if not answer.success:
+            raise Unreachable(f"{self._client.url}: {answer.status} {answer.text[:200]}")
+        if not answer.body:
+            return []
+        return [one.reason for one in msgspec.json.decode(answer.body, type=_Taken).failed_events]
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+
+def send_own(link: Link, event: bytes) -> None:
+    """Send an event that this code made itself: it is taken, or something is wrong with the code."""
+    for said in link.send([event]):
+        raise RefusedEvent(said)
+
+
+def send_file(link: Link, file: Path, wanted: "Iterable[bytes] | None" = None) -> list[str]:
+    """Send the events of a file."""
+    with open_events(file) as opened:
+        return link.send(list(wanted) if wanted is not None else [one.payload for one in read_records(opened)])
+
+
+def _groups(items: Sequence[T], size: int) -> Iterator[list[T]]:
+    left = iter(items)
+    while group := list(islice(left, size)):
+        yield group

@@ -1,0 +1,80 @@
+"""Where the listener leaves its events while a process runs, and how they get from there to who keeps them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from bridge.process.link import Link
+from connectors.openlineage.files import open_events, read_records
+
+_ENDING = ".ndjson"
+
+
+class _Run(msgspec.Struct, rename="camel"):
+    run_id: str = ""
+
+
+class _Event(msgspec.Struct):
+    run: _Run = msgspec.field(default_factory=_Run)
+    job: dict[str, msgspec.Raw] = {}
+    outputs: list[msgspec.Raw] = []
+
+
+class _JobType(msgspec.Struct, rename="camel"):
+    job_type: str = ""
+
+
+class Sent(NamedTuple):
+    """How many events were sent, how many left out, and why some were not taken."""
+
+    events: int
+    left_out: int
+    refused: list[str]
+
+
+def spool_file(folder: Path, run_id: str) -> Path:
+    """Name the file of a run."""
+    return folder / f"{run_id}{_ENDING}"
+
+
+def leftovers(folder: Path, but: Path) -> list[Path]:
+    """List what earlier runs could not send; who still runs has its file there, too: its events may come twice."""
+    return sorted(one for one in folder.glob(f"*{_ENDING}") if one != but) if folder.is_dir() else []
+
+
+def send_spool(link: Link, file: Path) -> Sent:
+    """Send what the listener left, then remove the file; what merely looked at data is left out: checks do that."""
+    if not file.exists():
+        return Sent(0, 0, [])
+    with open_events(file) as opened:
+        payloads = [record.payload for record in read_records(opened)]
+    kept = list(_telling(payloads))
+    refused = link.send(kept)
+    file.unlink()
+    return Sent(len(kept), len(payloads) - len(kept), refused)
+
+
+def _telling(payloads: list[bytes]) -> Iterator[bytes]:
+    """Give the events of the application, and of actions that wrote something."""
+    events = [(payload, _read(payload)) for payload in payloads]
+    writing = {event.run.run_id for _, event in events if event is not None and event.outputs}
+    for payload, event in events:
+        if event is None or event.run.run_id in writing or _kind(event) == "APPLICATION":
+            yield payload
+
+
+def _read(payload: bytes) -> _Event | None:
+    try:
+        return msgspec.json.decode(payload, type=_Event)
+    except msgspec.DecodeError:
+        return None  # whoever keeps events says why this is none
+
+
+def _kind(event: _Event) -> str:
+    try:
+        facets = msgspec.json.decode(event.job["facets"], type=dict[str, msgspec.Raw])
+        return msgspec.json.decode(facets["jobType"], type=_JobType).job_type
+    except (KeyError, msgspec.DecodeError):
+        return ""

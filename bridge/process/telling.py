@@ -1,0 +1,245 @@
+"""What a run tells of itself, as events of OpenLineage: made with its own client library."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+
+import attr
+from openlineage.client import event_v2 as ol
+from openlineage.client.facet_v2 import (
+    DatasetFacet,
+    JobFacet,
+    OutputDatasetFacet,
+    RunFacet,
+    column_lineage_dataset,
+    data_quality_assertions_dataset,
+    dataset_version_dataset,
+    documentation_job,
+    error_message_run,
+    job_type_job,
+    output_statistics_output_dataset,
+    ownership_job,
+    parent_run,
+    schema_dataset,
+)
+from openlineage.client.facet_v2.data_quality_metrics_input_dataset import (
+    ColumnMetrics,
+    DataQualityMetricsInputDatasetFacet,
+)
+from openlineage.client.serde import Serde
+
+from bridge.process.address import Address
+from bridge.process.quality import Outcome
+from mappers.openlineage.documents import PRODUCER
+from mappers.openlineage.versions import KEY_FACET
+from mappers.sql.source import Source, Traced
+
+State = Literal["START", "COMPLETE", "FAIL", "ABORT"]
+
+
+@attr.define
+class _Key(OutputDatasetFacet):
+    key: str
+
+
+@attr.define
+class _Path(DatasetFacet):
+    path: str
+
+
+@attr.define
+class _Subset(OutputDatasetFacet):
+    outputCondition: dict[str, Any]  # noqa: N815 - the spec's spelling
+
+
+@attr.define
+class _Steps(JobFacet):
+    steps: list[dict[str, Any]]
+
+
+@attr.define
+class _Parameters(RunFacet):
+    parameters: dict[str, str]
+
+
+class Parent(NamedTuple):
+    """The run that a run is a part of."""
+
+    namespace: str
+    name: str
+    run_id: str
+
+
+class Who(NamedTuple):
+    """The process and its run."""
+
+    namespace: str
+    name: str
+    run_id: str
+    owner: str | None = None
+    description: str | None = None
+    parent: Parent | None = None
+    parameters: Mapping[str, str] = {}
+    steps: Sequence[dict[str, Any]] = ()
+
+
+class Read(NamedTuple):
+    """An input, and which version of it."""
+
+    address: Address
+    version: str | None
+    columns: Mapping[str, str]
+
+
+class Written(NamedTuple):
+    """An output, as far as it is known yet."""
+
+    address: Address
+    #: What its version is called; None where the system itself says so.
+    version: str | None
+    key: str
+    path: str | None
+    columns: Mapping[str, str] = {}
+    partitions: Sequence[str] = ()
+    rows: int | None = None
+    bytes: int | None = None
+    files: int | None = None
+    lineage: Traced | None = None
+    #: The inputs by the names that the lineage has for them.
+    sources: Mapping[str, Address] = {}
+    outcomes: Sequence[Outcome] = ()
+    profile: Mapping[str, Mapping[str, Any]] = {}
+
+
+def run_event(
+    state: State, who: Who, at: datetime, reads: Sequence[Read], writes: Sequence[Written], error: str | None = None
+) -> bytes:
+    """Write an event of a run."""
+    run: dict[str, Any] = {}
+    if who.parent is not None:
+        of = parent_run
+        up = who.parent
+        run["parent"] = of.ParentRunFacet(of.Run(up.run_id), of.Job(up.namespace, up.name))
+    if who.parameters:
+        run["lineageBridge_parameters"] = _Parameters(dict(who.parameters))
+    if error is not None:
+        run["errorMessage"] = error_message_run.ErrorMessageRunFacet(error, "PYTHON")
+    event = ol.RunEvent(
+        eventTime=at.isoformat(),
+        eventType=ol.RunState[state],
+        run=ol.Run(who.run_id, run),
+        job=ol.Job(who.namespace, who.name, _job_facets(who)),
+        inputs=[_read(one) for one in reads],
+        outputs=[_written(one) for one in writes],
+        producer=PRODUCER,
+    )
+    return Serde.to_json(event).encode()
+
+
+def job_event(who: Who, at: datetime, reads: Sequence[Address], writes: Sequence[Address]) -> bytes:
+    """Write what a process is declared to read and write."""
+    event = ol.JobEvent(
+        eventTime=at.isoformat(),
+        job=ol.Job(who.namespace, who.name, _job_facets(who)),
+        inputs=[ol.InputDataset(one.namespace, one.name) for one in reads],
+        outputs=[ol.OutputDataset(one.namespace, one.name) for one in writes],
+        producer=PRODUCER,
+    )
+    return Serde.to_json(event).encode()
+
+
+def version_event(read: Read, at: datetime, rows: int | None, path: str) -> bytes:
+    """Write that a version of a dataset was found, with nobody known to have written it."""
+    facets: dict[str, Any] = {**_facets(read.version, read.columns), "lineageBridge_path": _Path(path)}
+    if rows is not None:
+        facets["outputStatistics"] = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rows)
+    dataset = ol.StaticDataset(read.address.namespace, read.address.name, facets)
+    return Serde.to_json(ol.DatasetEvent(eventTime=at.isoformat(), dataset=dataset, producer=PRODUCER)).encode()
+
+
+def _job_facets(who: Who) -> dict[str, Any]:
+    facets: dict[str, Any] = {"jobType": job_type_job.JobTypeJobFacet("BATCH", "LINEAGE_BRIDGE", "PROCESS")}
+    if who.owner:
+        facets["ownership"] = ownership_job.OwnershipJobFacet([ownership_job.Owner(who.owner)])
+    if who.description:
+        facets["documentation"] = documentation_job.DocumentationJobFacet(who.description)
+    if who.steps:
+        facets["lineageBridge_steps"] = _Steps(list(who.steps))
+    return facets
+
+
+def _facets(version: str | None, columns: Mapping[str, str]) -> dict[str, Any]:
+    facets: dict[str, Any] = {}
+    if version is not None:
+        facets["version"] = dataset_version_dataset.DatasetVersionDatasetFacet(version)
+    if columns:
+        fields = [schema_dataset.SchemaDatasetFacetFields(name, kind) for name, kind in columns.items()]
+        facets["schema"] = schema_dataset.SchemaDatasetFacet(fields)
+    return facets
+
+
+def _read(one: Read) -> ol.InputDataset:
+    return ol.InputDataset(one.address.namespace, one.address.name, _facets(one.version, one.columns))
+
+
+def _written(one: Written) -> ol.OutputDataset:
+    facets = _facets(one.version, one.columns)
+    if one.path is not None:
+        facets["lineageBridge_path"] = _Path(one.path)
+    if one.lineage is not None and one.lineage.columns:
+        facets["columnLineage"] = _lineage(one.lineage, one.sources)
+    if one.outcomes:
+        facets["dataQualityAssertions"] = _assertions(one.outcomes)
+    output: dict[str, Any] = {KEY_FACET: _Key(one.key)}
+    if one.rows is not None:
+        statistics = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet
+        output["outputStatistics"] = statistics(one.rows, one.bytes, one.files)
+    if one.partitions:
+        output["subset"] = _Subset({"type": "location", "locations": list(one.partitions)})
+    if one.profile:
+        metrics = {name: ColumnMetrics(**found) for name, found in one.profile.items()}
+        output["dataQualityMetrics"] = DataQualityMetricsInputDatasetFacet(metrics, one.rows, one.bytes, one.files)
+    return ol.OutputDataset(one.address.namespace, one.address.name, facets, output)
+
+
+def _lineage(traced: Traced, sources: Mapping[str, Address]) -> DatasetFacet:
+    of = column_lineage_dataset
+    fields = {name: of.Fields(_elements(found, sources)) for name, found in traced.columns.items() if found}
+    return of.ColumnLineageDatasetFacet(fields, _elements(traced.whole, sources))
+
+
+def _elements(found: Sequence[Source], sources: Mapping[str, Address]) -> list[column_lineage_dataset.InputField]:
+    of = column_lineage_dataset
+    gathered: dict[tuple[str, str], list[column_lineage_dataset.Transformation]] = {}
+    for one in found:
+        transformation = of.Transformation(one.type, one.subtype, "", one.masking)
+        gathered.setdefault((one.view, one.column), []).append(transformation)
+    return [
+        of.InputField(sources[view].namespace, sources[view].name, column, how)
+        for (view, column), how in gathered.items()
+        if view in sources
+    ]
+
+
+def _assertions(outcomes: Sequence[Outcome]) -> DatasetFacet:
+    of = data_quality_assertions_dataset
+    return of.DataQualityAssertionsDatasetFacet(
+        [
+            of.Assertion(
+                assertion=one.check.check,
+                success=one.passed,
+                column=one.check.column,
+                severity="warn" if one.check.severity == "warn" else "error",
+                name=one.check.name,
+                expected=_text(one.check.expectation()),
+                actual=None if one.actual is None else str(one.actual),
+            )
+            for one in outcomes
+        ]
+    )
+
+
+def _text(expected: Mapping[str, Any]) -> str | None:
+    return ", ".join(f"{key}: {value}" for key, value in expected.items()) or None
+
+

@@ -1,0 +1,86 @@
+"""Reads datasets into frames, and writes frames: which form, which version, from where to where."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+#: The folder of one version is a partition to Spark; its column is no column of the data.
+VERSION_COLUMN = "_version"
+_DEFAULTS: dict[str, dict[str, Any]] = {"csv": {"header": True}}
+
+
+class Reading(NamedTuple):
+    """What shall be read: folders of files, or a version of a table."""
+
+    format: str
+    location: str
+    #: The folders of its files, none of which may be there; None where the place itself is read.
+    roots: Sequence[str] | None = None
+    version: str | None = None
+    columns: Mapping[str, str] = {}
+    options: Mapping[str, Any] = {}
+
+
+class Writing(NamedTuple):
+    """Where a frame shall be written, in files of its own."""
+
+    format: str
+    folder: str
+    partition_by: Sequence[str] = ()
+    options: Mapping[str, Any] = {}
+
+
+def read_frame(session: SparkSession, what: Reading) -> DataFrame:
+    """Read a dataset; nothing of it is looked at yet but, where nobody knows the columns, what they are."""
+    reader = session.read.format(what.format).options(**_DEFAULTS.get(what.format, {}), **what.options)
+    if what.format == "delta":
+        return (reader.option("versionAsOf", what.version) if what.version else reader).load(what.location)
+    if what.format == "iceberg":
+        return (reader.option("snapshot-id", what.version) if what.version else reader).load(what.location)
+    if what.format == "jdbc":
+        return reader.option("dbtable", what.location).load()
+    if what.columns:
+        reader = reader.schema(ddl_of(what.columns))
+    if what.roots is None:
+        return reader.load(what.location)
+    if not what.roots:
+        return session.createDataFrame([], ddl_of(what.columns))
+    frame = reader.option("basePath", what.location).load(list(what.roots))
+    return frame.select(*_named(what.columns)) if what.columns else frame.drop(VERSION_COLUMN)
+
+
+def write_frame(frame: DataFrame, where: Writing, measures: Mapping[str, str]) -> dict[str, Any]:
+    """Write a frame into a new folder, and count what flows there: one pass does both."""
+    told = Observation()
+    observed = frame.observe(told, *(F.expr(text).alias(name) for name, text in measures.items()))
+    writer = observed.write.format(where.format).options(**_DEFAULTS.get(where.format, {}), **where.options)
+    if where.partition_by:
+        writer = writer.partitionBy(*where.partition_by)
+    writer.mode("errorifexists").save(where.folder)
+    return dict(told.get)
+
+
+def columns_of(frame: DataFrame) -> dict[str, str]:
+    """Give the columns of a frame with their types."""
+    return {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+
+
+def merged(base: DataFrame, new: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """Put rows into others: those of the same keys are replaced; null is a key like others."""
+    left, right = base.alias("l"), new.select(*_named(keys)).distinct().alias("r")
+    same = [F.col(f"l.`{key}`").eqNullSafe(F.col(f"r.`{key}`")) for key in keys]
+    condition = same[0]
+    for one in same[1:]:
+        condition &= one
+    return left.join(right, condition, "left_anti").unionByName(new)
+
+
+def ddl_of(columns: Mapping[str, str]) -> str:
+    """Write columns as Spark declares them."""
+    return ", ".join(f"{name} {kind}" for name, kind in zip(_named(columns), columns.values(), strict=True))
+
+
+def _named(columns: Sequence[str] | Mapping[str, str]) -> list[str]:
+    return ["`" + name.replace("`", "``") + "`" for name in columns]

@@ -1,0 +1,64 @@
+"""The session of Spark in which a process runs: with the listener, and quick to start."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from connectors.spark.conf import Wanted, make_conf
+from connectors.spark.submit import find_java
+from mappers.errors import MissingPart
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_IVY = (".ivy2.5.2/jars", ".ivy2/jars")
+_PACKAGES = "spark.jars.packages"
+_JOINED = (_PACKAGES, "spark.extraListeners", "spark.sql.extensions")
+
+
+def process_conf(wanted: Wanted, given: Mapping[str, str], *, master: str | None) -> dict[str, str]:
+    """Make the conf of a process; what is given wins, packages and listeners are added to what is given."""
+    conf = make_conf(wanted)
+    joined = {
+        key: ",".join(dict.fromkeys([*conf[key].split(","), *given[key].split(",")]))
+        for key in _JOINED
+        if key in conf and key in given
+    }
+    return conf | dict(given) | joined | ({"spark.master": master} if master else {})
+
+
+def without_ivy(conf: Mapping[str, str], homes: Path | None = None) -> dict[str, str]:
+    """Name packages by their files where they were fetched before: to resolve them anew takes a second or two.
+
+    That holds for packages without dependencies only, as the listener is.
+    """
+    names = [one for one in conf.get(_PACKAGES, "").split(",") if one]
+    home = homes or Path.home()
+    jars = []
+    for name in names:
+        group, artifact, version = (name.split(":") + ["", ""])[:3]
+        file = f"{group}_{artifact}-{version}.jar"
+        found = next((home / place / file for place in _IVY if (home / place / file).exists()), None)
+        if found is None or group != "io.openlineage":
+            return dict(conf)
+        jars.append(str(found))
+    if not jars:
+        return dict(conf)
+    kept = {key: value for key, value in conf.items() if key != _PACKAGES}
+    before = [one for one in kept.get("spark.jars", "").split(",") if one]
+    return kept | {"spark.jars": ",".join([*before, *jars])}
+
+
+def open_session(name: str, conf: Mapping[str, str]) -> "SparkSession":
+    """Start Spark in this process, or take the session of the spark-submit that started it."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise MissingPart("there is no PySpark: install the extra: pip install 'lineage-bridge[process]'") from error
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        os.environ["JAVA_HOME"] = str(find_java())
+    session = SparkSession.builder.appName(name).config(map=without_ivy(conf)).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
