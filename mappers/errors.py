@@ -4,6 +4,7 @@ LineageBridgeError
 ├── PermanentError          trying again changes nothing: say why and keep the evidence
 │   ├── RefusedEvent        the input is not a lineage event; names the field
 │   ├── TooLarge            the input is over a limit; names the limit
+│   ├── BadSql              a text is not one query, or asks for columns that are not there; names line and column
 │   ├── ConfigError         a setting is wrong; names key, file, line and the nearest valid key
 │   ├── BadQuestion         what is asked cannot be answered; names the parameter
 │   ├── UnknownName         nothing in the store is called so
@@ -54,6 +55,10 @@ class RefusedEvent(PermanentError):
 
 class TooLarge(PermanentError):
     """The input is over a limit."""
+
+
+class BadSql(PermanentError):
+    """A text is not one query that only reads, or it names columns that are not there."""
 
 
 class ConfigError(PermanentError):
