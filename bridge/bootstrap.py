@@ -22,6 +22,7 @@ from bridge.intake.tail import Item, Tailer
 from bridge.intake.transfer import Import
 from bridge.openmetadata_settings import OpenMetadataSettings, TargetAuth, TargetGovernance
 from bridge.orders.order import Desk
+from bridge.process.link import Link, ServiceLink, StoreLink
 from bridge.registry.registry import Registry
 from bridge.settings import Settings
 from bridge.store.classes import NeverLink
@@ -244,6 +245,14 @@ def open_desk(settings: Settings, signer: str | None = None) -> Desk:
     """Open the registry for orders, which are done as somebody."""
     registry = open_registry(settings)
     return Desk(registry, registry.graph, signer)
+
+
+def open_link(settings: Settings, url: str | None, api_key: str | None) -> Link:
+    """Let a process speak to the service at an address, or to the store of the settings, made first."""
+    if url is not None:
+        return ServiceLink(EventClient(url, api_key=api_key))
+    writer = make_writer(settings)
+    return StoreLink(open_catalogue(settings), open_desk(settings), make_reader(settings), writer)
 
 
 def forget_openmetadata(settings: Settings) -> bool:

@@ -127,6 +127,15 @@ class GovernanceSettings(Section):
     contracts: bool = True
 
 
+class ProcessSettings(Section):
+    """Where processes keep what they write, and for how long they keep what nobody needs."""
+
+    lake: str | None = Field(default=None, min_length=1)
+    work: str = Field(default_factory=lambda: str(user_data_path("lineage-bridge") / "work"), min_length=1)
+    keep_versions: int = Field(default=10, ge=1)
+    keep_days: float = Field(default=7, gt=0)
+
+
 class LogSettings(Section):
     """How the service writes its log."""
 
@@ -154,6 +163,7 @@ class Settings(BaseSettings):
     legacy: LegacySettings = LegacySettings()
     openmetadata: OpenMetadataSettings = OpenMetadataSettings()
     governance: GovernanceSettings = GovernanceSettings()
+    process: ProcessSettings = ProcessSettings()
     log: LogSettings = LogSettings()
 
     @classmethod

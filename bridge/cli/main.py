@@ -19,6 +19,7 @@ from bridge.cli import (
     log,
     openmetadata,
     process,
+    process_run,
     runs,
     schema,
     service,
@@ -32,6 +33,7 @@ from bridge.cli.doctor import doctor
 from bridge.cli.explain import explain
 from bridge.cli.export import export
 from bridge.cli.impact import impact
+from bridge.cli.options import EXIT_CONFLICT
 from bridge.cli.search import search
 from bridge.cli.show import show
 from bridge.cli.transfer import import_events
@@ -42,6 +44,9 @@ _UNWRITTEN = frozenset({errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG})
 EXIT_USAGE = 2
 EXIT_UNREACHABLE = 3
 EXIT_STORE = 4
+EXIT_UNREADY = 5
+EXIT_BAD_DATA = 7
+EXIT_JOB = 8
 EXIT_STORAGE = 74
 
 app = typer.Typer(
@@ -76,6 +81,7 @@ app.add_typer(openmetadata.openmetadata, name="openmetadata")
 dataset_orders.join(dataset.dataset)
 app.add_typer(dataset.dataset, name="dataset")
 app.add_typer(governance.governance, name="governance")
+process_run.join(process.process)
 app.add_typer(process.process, name="process")
 app.add_typer(sync.sync, name="sync")
 app.add_typer(dead.dead, name="dead")
@@ -85,14 +91,19 @@ app.add_typer(verify.verify, name="verify")
 def main() -> None:
     """Run the command; errors of ours are one line that names the thing, the place and the remedy."""
     from mappers.errors import (
+        BadData,
         BadQuestion,
+        BadSql,
         ConfigError,
+        Conflict,
+        JobFailed,
         LineageBridgeError,
         MissingPart,
         StorageFailure,
         TargetBusy,
         TargetLocked,
         Unreachable,
+        Unready,
     )
 
     answer_shells()
@@ -102,9 +113,13 @@ def main() -> None:
     except LineageBridgeError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(
-            EXIT_USAGE if isinstance(error, ConfigError | MissingPart | BadQuestion)
+            EXIT_USAGE if isinstance(error, ConfigError | MissingPart | BadQuestion | BadSql)
             else EXIT_UNREACHABLE if isinstance(error, Unreachable | TargetBusy | TargetLocked)
             else EXIT_STORAGE if isinstance(error, StorageFailure)
+            else EXIT_UNREADY if isinstance(error, Unready)
+            else EXIT_CONFLICT if isinstance(error, Conflict)
+            else EXIT_BAD_DATA if isinstance(error, BadData)
+            else EXIT_JOB if isinstance(error, JobFailed)
             else EXIT_STORE
         )  # fmt: skip
     except KeyboardInterrupt:

@@ -47,7 +47,7 @@ def of_jdbc(url: str, table: str) -> Address:
     """Address a table of a database as the listener does; a password in the URL has no place in it."""
     found = _JDBC.match(url)
     if found is None:
-        raise ConfigError(f"options.url: {url.split('?')[0][:80]} is no JDBC address")
+        raise ConfigError(f"options.url: {url.split('?', maxsplit=1)[0][:80]} is no JDBC address")
     system, host, database = found[1].lower(), found[2].rpartition("@")[2], found[3] or ""
     if host and ":" not in host and system in _JDBC_PORTS:
         host = f"{host}:{_JDBC_PORTS[system]}"
@@ -55,9 +55,7 @@ def of_jdbc(url: str, table: str) -> Address:
     return Address(f"{_SYSTEMS.get(system, system)}://{host}" if host else f"{system}:{database}", name, table)
 
 
-def address_of(
-    dataset: str, namespace: str | None, form: str, url: str | None, lake: str | None
-) -> Address:
+def address_of(dataset: str, namespace: str | None, form: str, url: str | None, lake: str | None) -> Address:
     """Find where a dataset lies: by its namespace, its own path, its database, or as a word beneath the lake."""
     if form == "jdbc":
         if url is None:

@@ -60,7 +60,9 @@ class Check(Section):
     severity: Literal["fail", "warn"] = "fail"
     column: str | None = Field(default=None, min_length=1)
     columns: list[str] | None = Field(default=None, min_length=1, description="unique: together.")
-    values: list[Value] | None = Field(default=None, min_length=1, description="accepted_values: null is not among them.")
+    values: list[Value] | None = Field(
+        default=None, min_length=1, description="accepted_values: null is not among them."
+    )
     min: int | float | str | None = None
     max: int | float | str | None = None
     max_age: Annotated[str, AfterValidator(_age)] | None = Field(
@@ -79,7 +81,9 @@ class Check(Section):
         if missing := sorted(needed - given):
             raise PydanticCustomError("needs", "{said}", {"said": f"{self.check} needs {' and '.join(missing)}"})
         if surplus := sorted(given - needed - allowed):
-            raise PydanticCustomError("surplus", "{said}", {"said": f"{self.check} takes no {' and no '.join(surplus)}"})
+            raise PydanticCustomError(
+                "surplus", "{said}", {"said": f"{self.check} takes no {' and no '.join(surplus)}"}
+            )
         if self.check == "unique" and (self.column is None) == (self.columns is None):
             raise PydanticCustomError("needs", "unique needs column, or columns")
         if self.check in {"range", "row_count"} and self.min is None and self.max is None:

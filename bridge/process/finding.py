@@ -76,9 +76,13 @@ class Finder:
                     "or say pin: live to read what lies there now"
                 )
             if not self._storage.of(address.location).files(address.location):
-                raise Unready(f"{where}: version {found.tag!r} is in the registry, and there are no files at {address.location}")
+                raise Unready(
+                    f"{where}: version {found.tag!r} is in the registry, and there are no files at {address.location}"
+                )
         columns = dict(content.columns) if content else self._columns(address)
-        fingerprint = f"{found.tag} {self._print(address)}" if content is None and wanted.format in FILES else found.tag
+        fingerprint = (
+            f"{found.tag} {self._print(address)}" if content is None and wanted.format in FILES else found.tag
+        )
         return PlannedInput(wanted, address, found.tag, found.by, fingerprint, columns, found.rows, content)
 
     def _live(self, wanted: Input, address: Address, where: str) -> PlannedInput:
@@ -144,7 +148,10 @@ def check_manifest(found: PlannedInput, storage: Storage) -> None:
     if manifest is None:
         return
     wrong = []
-    there = {one.path.removeprefix("file:"): one for one in storage.of(found.address.location).files(found.address.location)}
+    there = {
+        one.path.removeprefix("file:"): one
+        for one in storage.of(found.address.location).files(found.address.location)
+    }
     for piece in manifest.files:
         path = f"{found.address.location.rstrip('/')}/{piece.path}".removeprefix("file:")
         stored = there.pop(path, None)

@@ -1,8 +1,7 @@
 """What a process speaks to: the store of the settings, or a service that keeps one."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -14,7 +13,6 @@ from bridge.intake.reading import Reader
 from bridge.orders.order import Desk, Order
 from bridge.orders.remote import order_of_service
 from bridge.store.writer import Rejected, Writer
-from connectors.openlineage.files import open_events, read_records
 from connectors.openlineage.http import EventClient
 from mappers.errors import ConfigError, RefusedEvent, TransientError, Unreachable
 
@@ -99,11 +97,13 @@ class ServiceLink:
 
     def ask(self, question: Question[A]) -> A:
         """Answer as the service does."""
-        return self._again(self._catalogue.ask, question)
+        found: A = self._again(self._catalogue.ask, question)
+        return found
 
     def order(self, order: Order[A]) -> A:
         """Have the service do it: whatever is ordered here may be ordered twice."""
-        return self._again(order_of_service, self._client, order)
+        done: A = self._again(order_of_service, self._client, order)
+        return done
 
     def send(self, events: Sequence[bytes]) -> list[str]:
         """Send events; twice does no harm."""
@@ -128,12 +128,6 @@ def send_own(link: Link, event: bytes) -> None:
     """Send an event that this code made itself: it is taken, or something is wrong with the code."""
     for said in link.send([event]):
         raise RefusedEvent(said)
-
-
-def send_file(link: Link, file: Path, wanted: "Iterable[bytes] | None" = None) -> list[str]:
-    """Send the events of a file."""
-    with open_events(file) as opened:
-        return link.send(list(wanted) if wanted is not None else [one.payload for one in read_records(opened)])
 
 
 def _groups(items: Sequence[T], size: int) -> Iterator[list[T]]:

@@ -43,8 +43,14 @@ class Making:
         problems = check_columns(f"inputs.{wanted.as_} ({one.address})", wanted.columns, columns_of(frame))
         if problems:
             raise Unready("\n".join(problems))
-        if one.manifest is not None and one.manifest.rows is not None and (there := frame.count()) != one.manifest.rows:
-            raise BadData(f"inputs.{wanted.as_} ({one.address}): has {there} rows, and the manifest says {one.manifest.rows}")
+        if (
+            one.manifest is not None
+            and one.manifest.rows is not None
+            and (there := frame.count()) != one.manifest.rows
+        ):
+            raise BadData(
+                f"inputs.{wanted.as_} ({one.address}): has {there} rows, and the manifest says {one.manifest.rows}"
+            )
         self._sources.add(wanted.as_.lower())
         self._view(wanted.as_, frame)
 
@@ -119,7 +125,9 @@ class Making:
         function: Function = getattr(importlib.import_module(module), name)
         frame = function({view: self.frames[view] for view in made.reads}, dict(self._plan.values))
         if not isinstance(frame, DataFrame):
-            raise BadData(f"steps.{made.step.name}: {made.step.python} gives {type(frame).__name__}, and no DataFrame")
+            raise BadData(
+                f"steps.{made.step.name}: {made.step.python} gives {type(frame).__name__}, and no DataFrame"
+            )
         return frame
 
 
@@ -129,7 +137,9 @@ def reading_of(one: PlannedInput) -> Reading:
     if manifest is not None:
         columns = manifest.columns or wanted.columns
         pieces = [f"{one.address.location.rstrip('/')}/{piece.path}" for piece in manifest.files]
-        return Reading(manifest.format, one.address.location, pieces, None, columns, {**manifest.options, **wanted.options})
+        return Reading(
+            manifest.format, one.address.location, pieces, None, columns, {**manifest.options, **wanted.options}
+        )
     if content is not None:
         options = {**content.options, **wanted.options}
         return Reading(content.format, one.address.location, one.roots, None, content.columns, options)

@@ -111,4 +111,3 @@ class Plan(NamedTuple):
     def done(self) -> bool:
         """Tell whether what every output would become is published already."""
         return self.found and all(one.found == one.published for one in self.outputs)
-

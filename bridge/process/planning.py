@@ -129,7 +129,10 @@ def fill(one: Input, values: Mapping[str, Given], where: str) -> Input:
         "pin": filled(one.pin, values, where),
         "partition": filled(one.partition, values, where) if one.partition else None,
         "manifest": filled(one.manifest, values, where) if one.manifest else None,
-        "options": {key: filled(value, values, where) if isinstance(value, str) else value for key, value in one.options.items()},
+        "options": {
+            key: filled(value, values, where) if isinstance(value, str) else value
+            for key, value in one.options.items()
+        },
     }
     return one.model_copy(update=texts)
 
@@ -146,7 +149,12 @@ class Written(NamedTuple):
 def outputs_of(definition: Definition, values: Mapping[str, Given], lake: str | None) -> list[Written]:
     """Give all that is written: steps that are written down, then the outputs."""
     outputs = [
-        (one.name, Output.model_validate({"dataset": f"{definition.process.name}/{one.name}", "from": one.name, "columns": one.columns}))
+        (
+            one.name,
+            Output.model_validate(
+                {"dataset": f"{definition.process.name}/{one.name}", "from": one.name, "columns": one.columns}
+            ),
+        )
         for one in definition.steps
         if one.materialize
     ]
@@ -205,7 +213,11 @@ def _is_in(base: Content, key: str, output: Output) -> bool:
 
 
 def _key(
-    definition: Definition, steps: Iterable[Made], values: Mapping[str, Given], inputs: Iterable[PlannedInput], run: str
+    definition: Definition,
+    steps: Iterable[Made],
+    values: Mapping[str, Given],
+    inputs: Iterable[PlannedInput],
+    run: str,
 ) -> str:
     """Compute what tells this run from others: what is made of what, parameters, and the versions that are read."""
     told = {

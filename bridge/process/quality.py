@@ -31,7 +31,10 @@ class Outcome(NamedTuple):
 
 def counted(columns: Mapping[str, str]) -> dict[str, str]:
     """Give what is counted of everything: rows, and a checksum that knows no order."""
-    hashed = [quoted(name) if not kind.startswith(_UNHASHED) else f"to_json({quoted(name)})" for name, kind in columns.items()]
+    hashed = [
+        quoted(name) if not kind.startswith(_UNHASHED) else f"to_json({quoted(name)})"
+        for name, kind in columns.items()
+    ]
     value = f"xxhash64({', '.join(hashed)})"
     return {ROWS: "count(1)", CHECKSUM[0]: f"bit_xor({value})", CHECKSUM[1]: f"sum({value} & 2147483647)"}
 
@@ -51,7 +54,11 @@ def observed(check: Check) -> str | None:
         values = ", ".join(literal(one) for one in check.values or ())
         return f"count_if({column} IS NOT NULL AND NOT ({column} IN ({values})))"
     if check.check == "range":
-        broken = [f"{column} {sign} {literal(bound)}" for sign, bound in (("<", check.min), (">", check.max)) if bound is not None]
+        broken = [
+            f"{column} {sign} {literal(bound)}"
+            for sign, bound in (("<", check.min), (">", check.max))
+            if bound is not None
+        ]
         return f"count_if({' OR '.join(broken)})"
     if check.check == "row_count":
         return "count(1)"
@@ -169,5 +176,7 @@ def _said(check: Check, actual: Any) -> str:
 
 
 def _bounds(check: Check) -> str:
-    bounds = [f"{word} {bound}" for word, bound in (("at least", check.min), ("at most", check.max)) if bound is not None]
+    bounds = [
+        f"{word} {bound}" for word, bound in (("at least", check.min), ("at most", check.max)) if bound is not None
+    ]
     return " and ".join(bounds)

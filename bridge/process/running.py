@@ -1,6 +1,6 @@
 """Runs a process from its first word to the last: nothing is published, or all of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
@@ -143,7 +143,11 @@ class Runner:
         result = self._work.results.get(planned.output.dataset) if self._work else None
         if result is None or self._work is None:
             return Written(planned.address, None, planned.key, None)
-        traced = self._work.making.lineage(planned.output.from_) if not planned.step else self._work.making.origin(planned.output.from_)
+        traced = (
+            self._work.making.lineage(planned.output.from_)
+            if not planned.step
+            else self._work.making.origin(planned.output.from_)
+        )
         return Written(
             planned.address,
             result.version,

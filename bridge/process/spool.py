@@ -1,6 +1,8 @@
 """Where the listener leaves its events while a process runs, and how they get from there to who keeps them."""
 
+import fcntl
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,9 +41,31 @@ def spool_file(folder: Path, run_id: str) -> Path:
     return folder / f"{run_id}{_ENDING}"
 
 
-def leftovers(folder: Path, but: Path) -> list[Path]:
-    """List what earlier runs could not send; who still runs has its file there, too: its events may come twice."""
-    return sorted(one for one in folder.glob(f"*{_ENDING}") if one != but) if folder.is_dir() else []
+@contextmanager
+def held(file: Path) -> Iterator[bool]:
+    """Hold the file of a run; tells whether nobody else does. It is let go with the process, however that ends."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lock = file.with_suffix(".lock")
+    with lock.open("w") as opened:
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+        if not file.exists():
+            lock.unlink(missing_ok=True)
+
+
+def send_leftovers(link: Link, folder: Path) -> int:
+    """Send what runs left that were killed, or that nobody answered; gives how many there were."""
+    found = 0
+    for file in sorted(folder.glob(f"*{_ENDING}")):
+        with held(file) as ours:
+            if ours:
+                send_spool(link, file)
+                found += 1
+    return found
 
 
 def send_spool(link: Link, file: Path) -> Sent:

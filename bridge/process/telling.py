@@ -8,11 +8,13 @@ import attr
 from openlineage.client import event_v2 as ol
 from openlineage.client.facet_v2 import (
     DatasetFacet,
+    InputDatasetFacet,
     JobFacet,
     OutputDatasetFacet,
     RunFacet,
     column_lineage_dataset,
     data_quality_assertions_dataset,
+    data_quality_metrics_input_dataset,
     dataset_version_dataset,
     documentation_job,
     error_message_run,
@@ -21,10 +23,6 @@ from openlineage.client.facet_v2 import (
     ownership_job,
     parent_run,
     schema_dataset,
-)
-from openlineage.client.facet_v2.data_quality_metrics_input_dataset import (
-    ColumnMetrics,
-    DataQualityMetricsInputDatasetFacet,
 )
 from openlineage.client.serde import Serde
 
@@ -153,7 +151,7 @@ def version_event(read: Read, at: datetime, rows: int | None, path: str) -> byte
     facets: dict[str, Any] = {**_facets(read.version, read.columns), "lineageBridge_path": _Path(path)}
     if rows is not None:
         facets["outputStatistics"] = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rows)
-    dataset = ol.StaticDataset(read.address.namespace, read.address.name, facets)
+    dataset = ol.StaticDataset(read.address.namespace, read.address.name, facets=facets)
     return Serde.to_json(ol.DatasetEvent(eventTime=at.isoformat(), dataset=dataset, producer=PRODUCER)).encode()
 
 
@@ -179,7 +177,7 @@ def _facets(version: str | None, columns: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _read(one: Read) -> ol.InputDataset:
-    return ol.InputDataset(one.address.namespace, one.address.name, _facets(one.version, one.columns))
+    return ol.InputDataset(one.address.namespace, one.address.name, facets=_facets(one.version, one.columns))
 
 
 def _written(one: Written) -> ol.OutputDataset:
@@ -197,9 +195,12 @@ def _written(one: Written) -> ol.OutputDataset:
     if one.partitions:
         output["subset"] = _Subset({"type": "location", "locations": list(one.partitions)})
     if one.profile:
-        metrics = {name: ColumnMetrics(**found) for name, found in one.profile.items()}
-        output["dataQualityMetrics"] = DataQualityMetricsInputDatasetFacet(metrics, one.rows, one.bytes, one.files)
-    return ol.OutputDataset(one.address.namespace, one.address.name, facets, output)
+        metrics = data_quality_metrics_input_dataset
+        columns = {name: metrics.ColumnMetrics(**found) for name, found in one.profile.items()}
+        output["dataQualityMetrics"] = metrics.DataQualityMetricsInputDatasetFacet(
+            columns, one.rows, one.bytes, one.files
+        )
+    return ol.OutputDataset(one.address.namespace, one.address.name, facets=facets, outputFacets=output)
 
 
 def _lineage(traced: Traced, sources: Mapping[str, Address]) -> DatasetFacet:
@@ -221,7 +222,7 @@ def _elements(found: Sequence[Source], sources: Mapping[str, Address]) -> list[c
     ]
 
 
-def _assertions(outcomes: Sequence[Outcome]) -> DatasetFacet:
+def _assertions(outcomes: Sequence[Outcome]) -> InputDatasetFacet:
     of = data_quality_assertions_dataset
     return of.DataQualityAssertionsDatasetFacet(
         [
@@ -241,5 +242,3 @@ def _assertions(outcomes: Sequence[Outcome]) -> DatasetFacet:
 
 def _text(expected: Mapping[str, Any]) -> str | None:
     return ", ".join(f"{key}: {value}" for key, value in expected.items()) or None
-
-

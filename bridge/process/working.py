@@ -66,7 +66,9 @@ class Work:
         plans = []
         for one in self._plan.outputs:
             frame: Any = self.making.frames[one.output.from_]
-            plans.append(f"-- {one.output.dataset}\n{frame._jdf.queryExecution().explainString(_mode(self._session))}")  # noqa: SLF001 - `explain` prints
+            plans.append(
+                f"-- {one.output.dataset}\n{frame._jdf.queryExecution().explainString(_mode(self._session))}"
+            )
         return "\n".join(plans)
 
     def check(self) -> None:
@@ -87,8 +89,8 @@ class Work:
             for (name, one, _), value in zip(asking, row, strict=True):
                 self._add(name, [judged(one, value, self._now)])
         outcomes = [one for result in self.results.values() for one in result.outcomes]
-        for one in outcomes:
-            self._said(f"check {'passed' if one.passed else one.check.severity}: {one}")
+        for outcome in outcomes:
+            self._said(f"check {'passed' if outcome.passed else outcome.check.severity}: {outcome}")
         if bad := blocking(outcomes):
             raise BadData("; ".join(map(str, bad)))
 
@@ -116,7 +118,9 @@ class Work:
     def _write(self, planned: PlannedOutput) -> Result:
         result = self._writer.write(planned, self.making.frames[planned.output.from_])
         self.results[planned.output.dataset] = result
-        self._said(f"wrote {planned.output.dataset}: {result.rows:,} rows, {result.files} files, {result.bytes:,} bytes")
+        self._said(
+            f"wrote {planned.output.dataset}: {result.rows:,} rows, {result.files} files, {result.bytes:,} bytes"
+        )
         return result
 
     def _view_of(self, result: Result) -> str:

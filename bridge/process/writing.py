@@ -77,7 +77,9 @@ class Writer:
             options=options,
             partition_by=partition_by,
         )
-        outcomes = [judged(one, found[f"check{i}"], self._now) for i, one in enumerate(planned.checks) if f"check{i}" in found]
+        outcomes = [
+            judged(one, found[f"check{i}"], self._now) for i, one in enumerate(planned.checks) if f"check{i}" in found
+        ]
         return Result(
             planned, content, folder, len(stored), sum(one.size for one in stored), found[ROWS], planned.tag,
             partitions if output.replace == "partitions" else [], outcomes, profile_of(found) if output.profile else {},
@@ -103,7 +105,8 @@ class Writer:
     def _manifest(self, result: Result) -> Manifest:
         files = self._storage.of(result.folder)
         pieces = [
-            Piece(_inside(one.path, result.folder), one.size, files.sha256(one.path)) for one in files.files(result.folder)
+            Piece(_inside(one.path, result.folder), one.size, files.sha256(one.path))
+            for one in files.files(result.folder)
         ]
         content = result.content
         day = self._plan.values.get("business_date")
@@ -147,12 +150,16 @@ def _check_base(output: Output, base: Content, columns: Mapping[str, str]) -> No
     """See that what is built upon has the same columns; new ones may come where files name their columns."""
     where = f"outputs.{output.dataset}: the version {base.version!r} upon which it is built"
     if base.format == "csv" and list(base.columns) != list(columns):
-        raise Unready(f"{where} has the columns {', '.join(base.columns)}, in this order; these are {', '.join(columns)}")
+        raise Unready(
+            f"{where} has the columns {', '.join(base.columns)}, in this order; these are {', '.join(columns)}"
+        )
     there = {name.lower(): kind for name, kind in columns.items()}
     for name, kind in base.columns.items():
         now = there.get(name.lower())
         if now is None or spelled(now) != spelled(kind):
-            raise Unready(f"{where} has the column {name} ({kind}), and now it is {now or 'missing'}: say mode: overwrite")
+            raise Unready(
+                f"{where} has the column {name} ({kind}), and now it is {now or 'missing'}: say mode: overwrite"
+            )
 
 
 def _partitions(stored: Sequence[StoredFile], folder: str) -> list[str]:

@@ -1,11 +1,12 @@
 """The session of Spark in which a process runs: with the listener, and quick to start."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from connectors.spark.conf import Wanted, make_conf
+from connectors.spark.lines import Catalog
 from connectors.spark.submit import find_java
 from mappers.errors import MissingPart
 
@@ -17,15 +18,17 @@ _PACKAGES = "spark.jars.packages"
 _JOINED = (_PACKAGES, "spark.extraListeners", "spark.sql.extensions")
 
 
-def process_conf(wanted: Wanted, given: Mapping[str, str], *, master: str | None) -> dict[str, str]:
+def process_conf(wanted: Wanted, catalogs: Iterable[Catalog], given: Mapping[str, str]) -> dict[str, str]:
     """Make the conf of a process; what is given wins, packages and listeners are added to what is given."""
     conf = make_conf(wanted)
-    joined = {
-        key: ",".join(dict.fromkeys([*conf[key].split(","), *given[key].split(",")]))
-        for key in _JOINED
-        if key in conf and key in given
-    }
-    return conf | dict(given) | joined | ({"spark.master": master} if master else {})
+    for more in (*(make_conf(wanted._replace(catalog=one)) for one in catalogs), given):
+        joined = {
+            key: ",".join(dict.fromkeys([*conf[key].split(","), *more[key].split(",")]))
+            for key in _JOINED
+            if key in conf and key in more
+        }
+        conf = conf | dict(more) | joined
+    return conf
 
 
 def without_ivy(conf: Mapping[str, str], homes: Path | None = None) -> dict[str, str]:
@@ -58,7 +61,6 @@ def open_session(name: str, conf: Mapping[str, str]) -> "SparkSession":
         raise MissingPart("there is no PySpark: install the extra: pip install 'lineage-bridge[process]'") from error
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         os.environ["JAVA_HOME"] = str(find_java())
-    session = SparkSession.builder.appName(name).config(map=without_ivy(conf)).getOrCreate()
+    session = SparkSession.builder.appName(name).config(map={**without_ivy(conf)}).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
-

@@ -76,9 +76,9 @@ def _load_iceberg(session: SparkSession, frame: DataFrame, how: Loading) -> str:
         rows = merged(session.table(how.location), frame, how.keys)
     writer = rows.writeTo(how.location).options(**how.options).option(f"snapshot-property.{_KEY}", how.key)
     if not there:
-        first, *others = [F.col(name) for name in how.partition_by] or [None]
         writer = writer.using("iceberg")
-        (writer.partitionedBy(first, *others) if first is not None else writer).create()
+        columns = [F.col(name) for name in how.partition_by]
+        (writer.partitionedBy(*columns) if columns else writer).create()
     elif how.mode == "append":
         writer.append()
     elif how.partitions_only:

@@ -1,0 +1,188 @@
+"""Launches a run: everything that it needs is opened, and closed again whatever comes."""
+
+import os
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from bridge.process.link import Link
+from bridge.process.plan import Plan
+from bridge.process.planning import Planner, Wanted
+from bridge.process.spool import held, send_leftovers, send_spool, spool_file
+from connectors.spark.conf import Parent as ConfParent
+from connectors.spark.conf import Transport
+from connectors.spark.conf import Wanted as WantedConf
+from connectors.spark.lines import Catalog, find_line
+from connectors.spark.session import open_session, process_conf
+from connectors.spark.storage import Storage
+from mappers.errors import ConfigError, LineageBridgeError, MissingPart
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from bridge.process.running import Ran
+    from bridge.process.telling import Parent
+
+Said = Callable[[str], None]
+#: The run of a scheduler that starts a process: namespace/name/run.
+PARENT_VARIABLE = "OPENLINEAGE_PARENT_ID"
+_TABLES = {"delta": Catalog.delta, "iceberg": Catalog.iceberg}
+
+
+class Launch(NamedTuple):
+    """What is launched, and where."""
+
+    wanted: Wanted
+    #: Where the spool and rows on their way into tables lie.
+    work: Path
+    conf: Mapping[str, str]
+
+    @property
+    def spool(self) -> Path:
+        """Name the file of the listener's events."""
+        return spool_file(self.work.absolute() / "spool", self.wanted.run_id)
+
+    def spark_conf(self, version: str) -> dict[str, str]:
+        """Make the conf of Spark: the listener tells of this run's actions, into the spool."""
+        definition = self.wanted.definition
+        process = definition.process
+        conf = WantedConf(
+            find_line(version),
+            Transport.file,
+            location=str(self.spool),
+            namespace=process.namespace,
+            parent=ConfParent(process.namespace, process.name, self.wanted.run_id),
+        )
+        formats = {one.format for one in (*definition.inputs, *definition.outputs)}
+        return process_conf(conf, [_TABLES[one] for one in sorted(formats & _TABLES.keys())], self.conf)
+
+
+class Session:
+    """The session of Spark, which is started when it is first needed."""
+
+    def __init__(self, launch: Launch) -> None:
+        self._launch = launch
+        self._opened: SparkSession | None = None
+
+    def __call__(self) -> "SparkSession":
+        """Give the session."""
+        if self._opened is None:
+            name = f"{self._launch.wanted.definition.process.name}.spark"
+            self._opened = open_session(name, self._launch.spark_conf(spark_version()))
+        return self._opened
+
+    def close(self) -> None:
+        """Stop Spark: only then has the listener told everything."""
+        if self._opened is not None:
+            self._opened.stop()
+            self._opened = None
+
+
+def make_plan(launch: Launch, link: Link) -> Plan:
+    """Validate a process and resolve all that a run would read and write, without running it."""
+    session = Session(launch)
+    try:
+        return Planner(link, Storage(session), datetime.now(UTC)).plan(launch.wanted)
+    finally:
+        session.close()
+
+
+def explained(launch: Launch, link: Link) -> tuple[Plan, str]:
+    """Make the plan, and let Spark say how it would do it; nothing is written and nobody is told."""
+    from bridge.process.working import Work
+
+    session = Session(launch)
+    storage = Storage(session)
+    try:
+        plan = Planner(link, storage, datetime.now(UTC)).plan(launch.wanted)
+        work = Work(session(), storage, plan, "", datetime.now(UTC), lambda _: None)
+        work.read()
+        return plan, work.explain()
+    finally:
+        session.close()
+        launch.spool.unlink(missing_ok=True)
+
+
+def run_process(launch: Launch, link: Link, said: Said) -> "Ran":
+    """Run a process; whatever comes of it, Spark is stopped, and what its listener told is sent."""
+    check_parts()
+    from bridge.process.running import Runner
+
+    session = Session(launch)
+    storage = Storage(session)
+    spool = launch.spool
+    with held(spool):
+        if leftovers := send_leftovers(link, spool.parent):
+            said(f"sent what {leftovers} earlier runs had left")
+        plan = Planner(link, storage, datetime.now(UTC)).plan(launch.wanted)
+        staging = _staging(launch)
+        try:
+            return Runner(
+                plan, link, storage, session, staging=staging, parent=parent_of_environment(), said=said
+            ).run()
+        finally:
+            session.close()
+            _clear(storage, staging, plan)
+            _send(link, spool, said)
+
+
+def check_parts() -> None:
+    """See that everything is installed; raises MissingPart."""
+    try:
+        import openlineage.client  # noqa: F401 - whether it is there is all that is asked
+    except ImportError as error:
+        raise MissingPart(
+            "there is no openlineage-python: install the extra: pip install 'lineage-bridge[process]'"
+        ) from error
+
+
+def spark_version() -> str:
+    """Give the version of the PySpark that is installed; raises MissingPart."""
+    try:
+        import pyspark
+    except ImportError as error:
+        raise MissingPart("there is no PySpark: install the extra: pip install 'lineage-bridge[process]'") from error
+    return pyspark.__version__
+
+
+def parent_of_environment() -> "Parent | None":
+    """Read which run starts this one, as schedulers tell it to what they start."""
+    from bridge.process.telling import Parent
+
+    text = os.environ.get(PARENT_VARIABLE)
+    if not text:
+        return None
+    namespace, _, rest = text.partition("/")
+    name, _, run = rest.rpartition("/")
+    if not (namespace and name and run):
+        raise ConfigError(f"{PARENT_VARIABLE}={text[:200]} is not like namespace/name/run")
+    return Parent(namespace, name, run)
+
+
+def new_run_id() -> str:
+    """Draw the id of a run; those of later runs are greater."""
+    from openlineage.client.uuid import generate_new_uuid
+
+    return str(generate_new_uuid())
+
+
+def _staging(launch: Launch) -> str:
+    lake = launch.wanted.definition.process.lake or launch.wanted.lake
+    return f"{lake.rstrip('/')}/_staging" if lake and "://" in lake else str(launch.work.absolute() / "staging")
+
+
+def _clear(storage: Storage, staging: str, plan: Plan) -> None:
+    for one in {f"{staging}/{output.tag}" for output in plan.outputs}:
+        storage.of(one).delete(one)
+
+
+def _send(link: Link, spool: Path, said: Said) -> None:
+    """Send what the listener told; what cannot be sent stays, and the next run tries again."""
+    try:
+        for refused in send_spool(link, spool).refused:
+            said(f"an event of the listener was not taken: {refused}")
+    except LineageBridgeError as error:
+        said(
+            f"what the listener told stays in {spool} until the next run, or `lineage-bridge ingest {spool}`: {error}"
+        )
