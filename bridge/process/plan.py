@@ -91,11 +91,30 @@ class Plan(NamedTuple):
     def step_checks(self) -> dict[str, list[Check]]:
         """Give the checks of steps that are not written down."""
         names = {one.step.name for one in self.steps if not one.step.materialize}
+        names -= {one.dataset for one in self.definition.outputs}
         found: dict[str, list[Check]] = {}
         for check in self.definition.quality:
             if check.on in names:
                 found.setdefault(check.on, []).append(check)
         return found
+
+    def sources_of(self, planned: PlannedOutput) -> list[Address]:
+        """Name the datasets that an output is made from: inputs, and steps that are written down."""
+        reads = {one.step.name: one.reads for one in self.steps}
+        known = {one.input.as_: one.address for one in self.inputs}
+        known |= {one.output.from_: one.address for one in self.outputs if one.step}
+        first = planned.output.from_
+        waiting = list(reads.get(first, ())) if planned.step else [first]
+        found: dict[Address, None] = {}
+        seen: set[str] = set()
+        while waiting:
+            name = waiting.pop()
+            if name in known:
+                found[known[name]] = None
+            elif name not in seen:
+                seen.add(name)
+                waiting += reads.get(name, ())
+        return sorted(found)
 
     @property
     def name(self) -> str:

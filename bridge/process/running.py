@@ -13,7 +13,7 @@ from bridge.process.finding import check_manifest
 from bridge.process.link import Link, send_own
 from bridge.process.parameters import written
 from bridge.process.plan import Plan, PlannedInput, PlannedOutput
-from bridge.process.telling import Parent, Read, State, Who, Written, job_event, run_event, version_event
+from bridge.process.telling import Flow, Parent, Read, State, Who, Written, job_event, run_event, version_event
 from bridge.process.working import Work, lineage_names
 from bridge.process.writing import Result
 from connectors.spark.storage import Storage
@@ -136,18 +136,14 @@ class Runner:
         reads = [_read(one) for one in plan.inputs]
         writes = [self._written(one) for one in plan.outputs]
         steps = self._work.making.steps() if self._work else ()
-        who = who_of(plan)._replace(parent=self._parent, steps=steps)
+        flows = [self._flow(one) for one in plan.outputs]
+        who = who_of(plan)._replace(parent=self._parent, steps=steps, flows=flows)
         send_own(self._link, run_event(state, who, self._clock(), reads, writes, error))
 
     def _written(self, planned: PlannedOutput) -> Written:
         result = self._work.results.get(planned.output.dataset) if self._work else None
         if result is None or self._work is None:
             return Written(planned.address, None, planned.key, None)
-        traced = (
-            self._work.making.lineage(planned.output.from_)
-            if not planned.step
-            else self._work.making.origin(planned.output.from_)
-        )
         return Written(
             planned.address,
             result.version,
@@ -158,11 +154,19 @@ class Runner:
             result.rows,
             result.bytes,
             result.files,
-            traced,
-            lineage_names(self._plan),
+            self._flow(planned),
             result.outcomes,
             result.profile,
         )
+
+    def _flow(self, planned: PlannedOutput) -> Flow:
+        """Tell what an output is made from, down to columns as soon as these are known."""
+        flow = Flow(planned.address, self._plan.sources_of(planned))
+        if self._work is None or planned.output.dataset not in self._work.results:
+            return flow
+        making, view = self._work.making, planned.output.from_
+        columns = making.origin(view) if planned.step else making.lineage(view)
+        return flow._replace(columns=columns, views=lineage_names(self._plan))
 
     def _publish(self) -> Ran:
         """Publish all outputs or none, provided that nobody published anything else meanwhile."""
@@ -198,7 +202,8 @@ def register(plan: Plan, link: Link, at: datetime) -> None:
     whole = of.model_dump(mode="json", by_alias=True, exclude_none=True)
     link.order(Register(namespace=of.process.namespace, name=of.process.name, definition=whole))
     reads, writes = [one.address for one in plan.inputs], [one.address for one in plan.outputs]
-    send_own(link, job_event(who_of(plan), at, reads, writes))
+    flows = [Flow(one.address, plan.sources_of(one)) for one in plan.outputs]
+    send_own(link, job_event(who_of(plan)._replace(flows=flows), at, reads, writes))
 
 
 def who_of(plan: Plan) -> Who:

@@ -19,6 +19,7 @@ from openlineage.client.facet_v2 import (
     documentation_job,
     error_message_run,
     job_type_job,
+    lineage,
     output_statistics_output_dataset,
     ownership_job,
     parent_run,
@@ -79,6 +80,18 @@ class Who(NamedTuple):
     parent: Parent | None = None
     parameters: Mapping[str, str] = {}
     steps: Sequence[dict[str, Any]] = ()
+    #: What exactly each output is made from: nothing else is inferred from what the run reads and writes.
+    flows: "Sequence[Flow]" = ()
+
+
+class Flow(NamedTuple):
+    """What an output is made from, down to columns as far as these are known."""
+
+    target: Address
+    sources: Sequence[Address]
+    columns: Traced | None = None
+    #: The datasets by the names that the columns' views have.
+    views: Mapping[str, Address] = {}
 
 
 class Read(NamedTuple):
@@ -102,9 +115,7 @@ class Written(NamedTuple):
     rows: int | None = None
     bytes: int | None = None
     files: int | None = None
-    lineage: Traced | None = None
-    #: The inputs by the names that the lineage has for them.
-    sources: Mapping[str, Address] = {}
+    flow: Flow | None = None
     outcomes: Sequence[Outcome] = ()
     profile: Mapping[str, Mapping[str, Any]] = {}
 
@@ -163,7 +174,40 @@ def _job_facets(who: Who) -> dict[str, Any]:
         facets["documentation"] = documentation_job.DocumentationJobFacet(who.description)
     if who.steps:
         facets["lineageBridge_steps"] = _Steps(list(who.steps))
+    if who.flows:
+        facets["lineage"] = lineage.LineageJobFacet([_flow(one) for one in who.flows])
     return facets
+
+
+def _flow(flow: Flow) -> lineage.LineageEntry:
+    named = [_source(one) for one in flow.sources]
+    fields: dict[str, lineage.LineageFieldEntry] = {}
+    if flow.columns is not None:
+        named += _columns(flow.columns.whole, flow.views)
+        fields = {
+            name: lineage.LineageFieldEntry(_columns(found, flow.views))
+            for name, found in flow.columns.columns.items()
+            if found
+        }
+    return lineage.LineageDatasetEntry(flow.target.namespace, flow.target.name, "DATASET", named, fields)
+
+
+def _source(
+    one: Address, column: str | None = None, how: list[lineage.LineageTransformation] | None = None
+) -> lineage.LineageInput:
+    return lineage.LineageDatasetInput(one.namespace, one.name, "DATASET", column, how or [])
+
+
+def _columns(found: Sequence[Source], views: Mapping[str, Address]) -> list[lineage.LineageInput]:
+    return [
+        _source(
+            views[one.view],
+            one.column,
+            [lineage.LineageTransformation(one.type, one.subtype, masking=one.masking)],
+        )
+        for one in found
+        if one.view in views
+    ]
 
 
 def _facets(version: str | None, columns: Mapping[str, str]) -> dict[str, Any]:
@@ -184,8 +228,8 @@ def _written(one: Written) -> ol.OutputDataset:
     facets = _facets(one.version, one.columns)
     if one.path is not None:
         facets["lineageBridge_path"] = _Path(one.path)
-    if one.lineage is not None and one.lineage.columns:
-        facets["columnLineage"] = _lineage(one.lineage, one.sources)
+    if one.flow is not None and one.flow.columns is not None and one.flow.columns.columns:
+        facets["columnLineage"] = _lineage(one.flow.columns, one.flow.views)
     if one.outcomes:
         facets["dataQualityAssertions"] = _assertions(one.outcomes)
     output: dict[str, Any] = {KEY_FACET: _Key(one.key)}

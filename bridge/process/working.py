@@ -76,14 +76,14 @@ class Work:
         asking: list[tuple[str, Check, str]] = []
         for name, result in self.results.items():
             left = [one for one in result.planned.checks if observed(one) is None]
-            if left:
-                view = self._view_of(result)
-                asking += [(name, one, asked(one, view)) for one in left]
+            asking += [(name, one, asked(one, self._view_of(result))) for one in left]
         for step, checks in self._plan.step_checks.items():
             home = self._home(step)
             self._look(home, self.making.frames[step], [one for one in checks if observed(one) is not None])
             asking += [(home, one, asked(one, step)) for one in checks if observed(one) is None]
         if asking:
+            for result in self.results.values():
+                self._writer.back(result).createOrReplaceTempView(self._view_of(result))
             columns = ", ".join(f"({text}) AS c{i}" for i, (_, _, text) in enumerate(asking))
             row = self._session.sql(f"SELECT {columns}", args=dict(self._plan.values)).collect()[0]
             for (name, one, _), value in zip(asking, row, strict=True):
@@ -124,12 +124,10 @@ class Work:
         return result
 
     def _view_of(self, result: Result) -> str:
-        """Let SQL know what was written by the name of its dataset, or that with `_new` where it is taken."""
+        """Name what was written for SQL: as its dataset, with `_new` where an input is called so."""
         name = result.planned.view
-        taken = {one.lower() for one in self._plan.definition.views}
-        view = f"{name}_new" if name.lower() in taken else name
-        self._writer.back(result).createOrReplaceTempView(view)
-        return view
+        taken = {one.as_.lower() for one in self._plan.definition.inputs}
+        return f"{name}_new" if name.lower() in taken else name
 
     def _look(self, home: str, frame: DataFrame, checks: Sequence[Check]) -> None:
         """Count what checks of a step want, in one pass."""

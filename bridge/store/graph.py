@@ -87,7 +87,7 @@ class Graph:
             for name in (rest, rest[1:]):  # with what stands between the two, or without
                 if name and (found := self.find(namespace, name)):
                     return found
-        return None
+        return self.find("file", text) if text.startswith("/") else None
 
     def dataset(self, dataset: bytes) -> Named:
         """Name a dataset."""

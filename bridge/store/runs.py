@@ -15,11 +15,20 @@ _ACTION = f"""(upper(coalesce(j.integration, '')) = 'SPARK'
 #: Of a job `j`: whether it is an action of an application, rather than a job that people know.
 STEP = f"""({_ACTION} AND EXISTS (
   SELECT 1 FROM lineage_edge e WHERE e.org_id = j.org_id AND e.target_id = j.job_id AND e.edge_role = 'PARENT'))"""
+#: Of a job `j`: whether it is the application in which a process runs, which people know by the process.
+_WITHIN = """(upper(coalesce(j.job_type, '')) = 'APPLICATION' AND EXISTS (
+  SELECT 1 FROM lineage_edge e JOIN ol_job above ON above.org_id = e.org_id AND above.job_id = e.source_id
+  WHERE e.org_id = j.org_id AND e.target_id = j.job_id AND e.edge_role = 'PARENT'
+    AND above.integration = 'LINEAGE_BRIDGE'))"""
 #: A cross join is taken in the order in which it is written: few jobs first, then the index of their runs.
-_OF_KNOWN_JOBS = f"ol_job j CROSS JOIN ol_run r WHERE r.org_id = j.org_id AND r.job_id = j.job_id AND NOT {STEP}"
+_OF_KNOWN_JOBS = f"""
+ol_job j CROSS JOIN ol_run r WHERE r.org_id = j.org_id AND r.job_id = j.job_id AND NOT {STEP} AND NOT {_WITHIN}
+"""
 _OF_JOB = "ol_run r WHERE r.job_id = ?5"
 _STEPS_OF = f"""
-ol_run r JOIN ol_job j ON j.org_id = r.org_id AND j.job_id = r.job_id WHERE r.parent_run_id = ?5 AND {_ACTION}
+ol_run r JOIN ol_job j ON j.org_id = r.org_id AND j.job_id = r.job_id
+WHERE (r.parent_run_id = ?5 OR r.parent_run_id IN (SELECT a.run_id FROM ol_run a WHERE a.parent_run_id = ?5))
+  AND {_ACTION}
 """
 _FAILED = "'FAILED' = (SELECT o.status FROM run_outcome o WHERE o.org_id = r.org_id AND o.run_id = r.run_id)"
 _CHOSEN = """

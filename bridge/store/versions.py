@@ -5,7 +5,8 @@ def written_versions(which: str = "TRUE") -> str:
     """Write the query of the versions `v` that successful runs `r` left, of those that `which` chooses.
 
     One statement may run as an action within an action (CREATE TABLE AS SELECT in Spark does), and both report what
-    was written: of two such sisters with the same figures, the outer one stands for both.
+    was written: of two such sisters with the same figures, the outer one stands for both. A run that names the key
+    of its version speaks for all that it started, its application and the actions of that: theirs are no versions.
     """
     return f"""
 SELECT c.* FROM (
@@ -25,6 +26,13 @@ SELECT c.* FROM (
     JOIN ol_dataset d ON d.org_id = v.org_id AND d.dataset_id = v.dataset_id
     LEFT JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.produced_by_run_id
     WHERE (v.produced_by_run_id IS NULL OR r.event_type = 'COMPLETE') AND {which}
+      AND (r.parent_run_id IS NULL OR NOT EXISTS (
+        SELECT 1 FROM dataset_version k
+        WHERE k.org_id = v.org_id AND k.dataset_id = v.dataset_id AND k.idempotency_key IS NOT NULL
+          AND k.writer_id IN (
+            r.parent_run_id, (SELECT p.parent_run_id FROM ol_run p WHERE p.org_id = r.org_id AND p.run_id = r.parent_run_id)
+          )
+      ))
   ) n
 ) c
 WHERE around IS NULL OR around < ended OR creates

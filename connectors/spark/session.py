@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _IVY = (".ivy2.5.2/jars", ".ivy2/jars")
 _PACKAGES = "spark.jars.packages"
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_QUIET = Path(__file__).parent.resolve() / "quiet.properties"
 _JOINED = (_PACKAGES, "spark.extraListeners", "spark.sql.extensions")
 
 
@@ -61,6 +63,12 @@ def open_session(name: str, conf: Mapping[str, str]) -> "SparkSession":
         raise MissingPart("there is no PySpark: install the extra: pip install 'lineage-bridge[process]'") from error
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         os.environ["JAVA_HOME"] = str(find_java())
-    session = SparkSession.builder.appName(name).config(map={**without_ivy(conf)}).getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    return session
+    return SparkSession.builder.appName(name).config(map={**quieted(without_ivy(conf))}).getOrCreate()
+
+
+def quieted(conf: Mapping[str, str]) -> dict[str, str]:
+    """Let Spark say no more than what is wrong, unless somebody says otherwise."""
+    given = conf.get(_JAVA_OPTIONS, "")
+    if "log4j2.configurationFile" in given:
+        return dict(conf)
+    return {**conf, _JAVA_OPTIONS: f"{given} -Dlog4j2.configurationFile={_QUIET.as_uri()}".strip()}
