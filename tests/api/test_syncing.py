@@ -14,8 +14,7 @@ from bridge.settings import Settings
 from bridge.sync.reconciler import Reconciler
 from bridge.sync.status import SyncStatus, read_status
 from mappers.errors import StoreFull
-from tests.api.service import Running, settings_for
-from tests.api.test_tailing import until
+from tests.api.service import Running, settings_for, until
 from tests.factories import dataset, run_event
 from tests.standins.openmetadata import OpenMetadata, error
 
@@ -85,10 +84,11 @@ def test_nothing_is_sent_nor_marked_once_it_is_not_enabled_any_more(tmp_path: Pa
 def test_a_server_that_is_down_is_told_and_asked_again(
     tmp_path: Path, standin: OpenMetadata, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    standin.faults.next(error(503, "Starting"), times=5)
+    standin.faults.plan = lambda *_: error(503, "Starting")
     with Running(settings_with(tmp_path, standin)) as api:
         assert api.post(run_event(outputs=[dataset("made")])).status_code == 201
         api.run(until(lambda: "Starting" in (status(api.settings).trouble or "")))
+        standin.faults.clear()
         api.run(until(lambda: is_there(standin, "made")))
         api.run(until(lambda: status(api.settings).trouble is None))
     said = capsys.readouterr().out
