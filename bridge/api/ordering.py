@@ -13,17 +13,8 @@ from starlette.routing import Route
 from bridge.api.intake import Intake
 from bridge.api.order import Desk, Order, check_texts
 from bridge.api.orders import ORDERS
-from bridge.api.problem import problem
-from bridge.catalogue.remote import CONFLICT, UNKNOWN_NAME
-from mappers.errors import (
-    BadQuestion,
-    Conflict,
-    LineageBridgeError,
-    PermanentError,
-    RefusedEvent,
-    TransientError,
-    UnknownName,
-)
+from bridge.api.problem import failed, problem
+from mappers.errors import BadQuestion, LineageBridgeError, PermanentError, RefusedEvent
 from mappers.openlineage.parts import decode
 
 #: Every route that takes orders, by method and path.
@@ -42,16 +33,8 @@ class Ordering:
         """Do an order, or say as a problem why not."""
         try:
             body = await asyncio.get_running_loop().run_in_executor(self._thread, self._done, order, signer)
-        except BadQuestion as error:
-            return problem(400, "Bad parameter", str(error), field=error.parameter)
-        except UnknownName as error:
-            return problem(404, UNKNOWN_NAME, str(error))
-        except Conflict as error:
-            return problem(409, CONFLICT, str(error), conflicts=error.conflicts)
-        except TransientError as error:
-            return problem(503, "Cannot be done now", f"{error}: send it again")
         except LineageBridgeError as error:
-            return problem(500, "Cannot be done", str(error))
+            return failed(error, "Cannot be done", remedy=": send it again")
         return Response(body, media_type="application/json")
 
     def _done(self, order: Order[Any], signer: str | None) -> bytes:
