@@ -44,8 +44,8 @@ class Ordering:
             return msgspec.json.encode(order.done(self._desk._replace(signer=signer)))
         except PermanentError:
             raise
-        except BaseException:
-            self._close()  # whatever state it is in
+        except Exception:  # a fault of ours too may leave the connection in the middle of anything
+            self._close()
             raise
 
     def close(self) -> None:
