@@ -13,6 +13,7 @@ from bridge.cli.main import app as command
 from bridge.store.database import Database
 from bridge.store.sqlite import SqliteDatabase
 from tests.api.service import store_file
+from tests.bridge.following import Following
 from tests.bridge.settings_files import Write
 from tests.factories import Json
 from tests.stores import Store
@@ -61,3 +62,22 @@ def write(tmp_path: Path) -> Write:
         return path
 
     return to_file
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "events.ndjson"
+
+
+@pytest.fixture
+def following(store: Store, path: Path) -> Iterator[Following]:
+    made = Following(store, path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def folder(store: Store, tmp_path: Path) -> Iterator[Following]:
+    made = Following(store, tmp_path)
+    yield made
+    made.close()
