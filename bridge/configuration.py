@@ -1,6 +1,5 @@
 """The settings in effect: read from files and the environment, each with its origin; all mistakes told at once."""
 
-import difflib
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +12,7 @@ from pydantic import ValidationError
 from bridge.config_file import ConfigFiles, read_config_files
 from bridge.openmetadata_settings import CREDENTIALS, INCOMPLETE
 from bridge.settings import EXPOSED, NOWHERE, PREFIX, Settings
+from bridge.unknown_key import keys_at, tell_unknown_key
 from bridge.yaml_tree import KeyPath, Mistake
 from mappers.errors import ConfigError
 
@@ -109,7 +109,7 @@ def _mistake_in(name: str, value: str) -> Mistake | None:
             holder = ".".join(at[:i])
             return Mistake(at, f"{name}: {holder} is one value, given whole in one variable")
         if part not in fields:
-            return Mistake(at, _unknown(".".join(at[: i + 1]), name, list(fields)))
+            return Mistake(at, tell_unknown_key(at[: i + 1], name, list(fields)))
         kind = fields[part].annotation
     if hasattr(kind, "model_fields") or get_origin(kind) is list:
         try:
@@ -148,7 +148,7 @@ def _explained(error: Any, files: ConfigFiles) -> Mistake:
     if error["type"] == NOWHERE:
         return Mistake(at, f"{origin}: {error['msg']}")
     if error["type"] == "extra_forbidden":
-        return Mistake(at, _unknown(key, origin, _fields_at(at[:-1])))
+        return Mistake(at, tell_unknown_key(at, origin, keys_at(Settings, at[:-1])))
     silent = error["type"] in _UNSPOKEN_TYPES or at[-1] in _UNSPOKEN
     place = key if origin == key else f"{origin}: {key}"
     return Mistake(at, f"{place}: {error['msg']}" + ("" if silent else f" (got {error['input']!r})"))
@@ -161,21 +161,6 @@ def _origin(at: KeyPath, files: ConfigFiles) -> str | None:
     named = (variables.get(PREFIX + "__".join(map(str, holder)).upper()) for holder in holders)
     places = (str(files.origins[holder]) for holder in holders if holder in files.origins)
     return next((name for name in named if name), None) or next(places, None)
-
-
-def _unknown(key: str, origin: str, valid: list[str]) -> str:
-    near = difflib.get_close_matches(key.rpartition(".")[2], valid, n=1, cutoff=0.0)
-    return f"{origin}: unknown key {key}; did you mean {near[0] if near else valid[0]}? Valid: {', '.join(valid)}"
-
-
-def _fields_at(at: KeyPath) -> list[str]:
-    model: Any = Settings
-    for part in at:
-        if isinstance(part, int):
-            continue
-        annotation = model.model_fields[part].annotation
-        model = next((a for a in getattr(annotation, "__args__", ()) if hasattr(a, "model_fields")), annotation)
-    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _set_by_variables(secrets: dict[str, Path]) -> dict[KeyPath, str]:

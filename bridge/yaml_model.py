@@ -1,6 +1,5 @@
 """A YAML file as a model, with the file, line and key of all that is wrong with it."""
 
-import difflib
 import math
 import re
 from collections.abc import Iterator
@@ -9,6 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from bridge.unknown_key import keys_at, tell_unknown_key
 from bridge.yaml_tree import KeyPath, Origin, one_line, read_tree
 from mappers.errors import ConfigError
 
@@ -68,29 +68,8 @@ def _explained(model: type[BaseModel], error: Any, origins: dict[KeyPath, Origin
     known = next((origins[at[:end]] for end in range(len(at), -1, -1) if at[:end] in origins), Origin(str(path), 1))
     key = ".".join(map(str, at)) or "the file"
     if error["type"] == "extra_forbidden":
-        valid = _keys_at(model, at[:-1])
-        near = difflib.get_close_matches(str(at[-1]), valid, n=1, cutoff=0.0)
-        return f"{known}: unknown key {key}; did you mean {near[0]}? Valid: {', '.join(valid)}"
+        return tell_unknown_key(at, known, keys_at(model, at[:-1]))
     if error["type"] == "missing":
         return f"{known}: {key} is missing"
     told = "" if error["type"] in _UNSPOKEN else f" (got {error['input']!r})"
     return f"{known}: {key}: {error['msg']}{told}"
-
-
-def _keys_at(model: type[BaseModel], at: KeyPath) -> list[str]:
-    """Give the keys that may stand at a place."""
-    found: Any = model
-    for part in at:
-        if isinstance(part, int):
-            continue
-        fields = {field.alias or name: field for name, field in found.model_fields.items()}
-        found = _model_in(fields[part].annotation) if part in fields else found
-    return [field.alias or name for name, field in found.model_fields.items()]
-
-
-def _model_in(annotation: Any) -> Any:
-    """Find the model within an annotation such as a list of it, or nothing."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    inner = (_model_in(one) for one in getattr(annotation, "__args__", ()))
-    return next((one for one in inner if one is not None), None)

@@ -11,19 +11,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bridge.api.intake import Intake
-from bridge.api.problem import problem
-from bridge.catalogue.remote import CONFLICT, UNKNOWN_NAME
+from bridge.api.problem import failed, problem
 from bridge.orders.order import Desk, Order, check_texts
 from bridge.orders.orders import ORDERS
-from mappers.errors import (
-    BadQuestion,
-    Conflict,
-    LineageBridgeError,
-    PermanentError,
-    RefusedEvent,
-    TransientError,
-    UnknownName,
-)
+from mappers.errors import BadQuestion, LineageBridgeError, PermanentError, RefusedEvent
 from mappers.openlineage.parts import decode
 
 #: Every route that takes orders, by method and path.
@@ -42,16 +33,8 @@ class Ordering:
         """Do an order, or say as a problem why not."""
         try:
             body = await asyncio.get_running_loop().run_in_executor(self._thread, self._done, order, signer)
-        except BadQuestion as error:
-            return problem(400, "Bad parameter", str(error), field=error.parameter)
-        except UnknownName as error:
-            return problem(404, UNKNOWN_NAME, str(error))
-        except Conflict as error:
-            return problem(409, CONFLICT, str(error), conflicts=error.conflicts)
-        except TransientError as error:
-            return problem(503, "Cannot be done now", f"{error}: send it again")
         except LineageBridgeError as error:
-            return problem(500, "Cannot be done", str(error))
+            return failed(error, "Cannot be done", remedy=": send it again")
         return Response(body, media_type="application/json")
 
     def _done(self, order: Order[Any], signer: str | None) -> bytes:
@@ -61,8 +44,8 @@ class Ordering:
             return msgspec.json.encode(order.done(self._desk._replace(signer=signer)))
         except PermanentError:
             raise
-        except BaseException:
-            self._close()  # whatever state it is in
+        except Exception:  # a fault of ours too may leave the connection in the middle of anything
+            self._close()
             raise
 
     def close(self) -> None:

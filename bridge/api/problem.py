@@ -8,6 +8,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from bridge.catalogue.remote import CONFLICT, UNKNOWN_NAME
+from mappers.errors import BadQuestion, Conflict, LineageBridgeError, TransientError, UnknownName
+
 PROBLEM_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = "2"
 
@@ -17,6 +20,20 @@ def problem(status: int, title: str, detail: str, **more: Any) -> Response:
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
     headers = {"Retry-After": RETRY_AFTER_SECONDS} if status == 503 else None
     return Response(msgspec.json.encode(body), status, headers, PROBLEM_TYPE)
+
+
+def failed(error: LineageBridgeError, title: str, remedy: str = "") -> Response:
+    """Answer with why there is no answer; the title and the remedy are for what is nothing of the caller's doing."""
+    match error:
+        case BadQuestion():
+            return problem(400, "Bad parameter", str(error), field=error.parameter)
+        case UnknownName():
+            return problem(404, UNKNOWN_NAME, str(error))
+        case Conflict():
+            return problem(409, CONFLICT, str(error), conflicts=error.conflicts)
+        case TransientError():
+            return problem(503, f"{title} now", f"{error}{remedy}")
+    return problem(500, title, str(error))
 
 
 async def unrouted(request: Request, error: Exception) -> Response:

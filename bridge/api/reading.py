@@ -11,12 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from bridge.api.problem import problem
+from bridge.api.problem import failed, problem
 from bridge.catalogue.question import Catalogue, Question
 from bridge.catalogue.questions import QUESTIONS
-from bridge.catalogue.remote import CONFLICT, UNKNOWN_NAME
 from bridge.catalogue.routes import routes_of
-from mappers.errors import BadQuestion, Conflict, LineageBridgeError, TransientError, UnknownName
+from mappers.errors import BadQuestion, LineageBridgeError
 
 #: How many questions are answered at once: each has a connection, and takes time from the intake.
 READERS = 4
@@ -35,16 +34,8 @@ class Reading:
         """Answer a question, or say as a problem why not."""
         try:
             body = await asyncio.get_running_loop().run_in_executor(self._threads, self._encoded, question)
-        except BadQuestion as error:
-            return problem(400, "Bad parameter", str(error), field=error.parameter)
-        except UnknownName as error:
-            return problem(404, UNKNOWN_NAME, str(error))
-        except Conflict as error:
-            return problem(409, CONFLICT, str(error), conflicts=error.conflicts)
-        except TransientError as error:
-            return problem(503, "Not readable now", str(error))
         except LineageBridgeError as error:
-            return problem(500, "Not readable", str(error))
+            return failed(error, "Not readable")
         return Response(body, media_type="application/json")
 
     def _encoded(self, question: Question[Any]) -> bytes:

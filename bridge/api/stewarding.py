@@ -54,5 +54,7 @@ class Stewarding:
 
     def _close(self) -> None:
         self._watching = None
-        with suppress(Exception):  # what failed may fail again when it is closed
+        try:
             self._open.close()
+        except Exception as error:  # noqa: BLE001 - drivers raise their own here, and looking goes on with new ones
+            _log.warning("connections of the look at assets could not be closed", reason=str(error), exc_info=True)

@@ -8,7 +8,7 @@ import msgspec
 from bridge.catalogue.question import After, Limit, Page, Question, View, after, page
 from bridge.catalogue.things import AboutDataset, AboutProcess, Thing, iso_or_none, thing
 from bridge.store.graph import Named
-from bridge.store.tables import TROUBLED_SQL
+from bridge.store.sync_tables import TROUBLED_SQL
 from bridge.sync.item import REMOVAL, Outcome
 from bridge.sync.status import read_status
 from mappers.errors import BadQuestion

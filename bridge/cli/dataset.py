@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from bridge.cli.escape import escape
 from bridge.cli.options import (
     ApiKey,
     Asked,
@@ -15,7 +14,6 @@ from bridge.cli.options import (
     Output,
     Url,
     named,
-    print_answer,
 )
 
 dataset = typer.Typer(
@@ -41,8 +39,7 @@ def versions(
     from bridge.catalogue.version import Versions
     from bridge.cli.dataset_text import version_lines
 
-    found = Asked(config, url, api_key).ask(Versions(**named(namespace, name), limit=limit))
-    print_answer(found, map(escape, version_lines(found)), as_json=output is Output.json)
+    Asked(config, url, api_key).show(Versions(**named(namespace, name), limit=limit), version_lines, output)
 
 
 @dataset.command()
@@ -68,8 +65,7 @@ def resolve(
     from bridge.cli.dataset_text import resolved_lines
 
     question = Resolve(**named(namespace, name), pin=pin, as_of=as_of, partition=partition)
-    found = Asked(config, url, api_key).ask(question)
-    print_answer(found, map(escape, resolved_lines(found)), as_json=output is Output.json)
+    Asked(config, url, api_key).show(question, resolved_lines, output)
 
 
 @dataset.command()
@@ -86,8 +82,7 @@ def history(
     from bridge.catalogue.registry import Publications
     from bridge.cli.dataset_text import history_lines
 
-    found = Asked(config, url, api_key).ask(Publications(**named(namespace, name), limit=limit))
-    print_answer(found, map(escape, history_lines(found)), as_json=output is Output.json)
+    Asked(config, url, api_key).show(Publications(**named(namespace, name), limit=limit), history_lines, output)
 
 
 @dataset.command()
@@ -101,8 +96,6 @@ def pins(
 ) -> None:
     """List the pins of all datasets."""
     from bridge.catalogue.registry import Pins
-    from bridge.cli.dataset_text import more, pin_line
+    from bridge.cli.dataset_text import pin_lines
 
-    found = Asked(config, url, api_key).ask(Pins(expired=expired, limit=limit))
-    lines = [*map(pin_line, found.items), *more(found.next)]
-    print_answer(found, map(escape, lines), as_json=output is Output.json)
+    Asked(config, url, api_key).show(Pins(expired=expired, limit=limit), pin_lines, output)

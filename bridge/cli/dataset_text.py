@@ -26,7 +26,7 @@ def version_lines(found: "Page[Version]") -> Iterator[str]:
         of = f" of {', '.join(one.partitions) or 'a part'}" if one.partitions is not None else ""
         all_of_it = f"  ({'; '.join(decided)})" if decided else ""
         yield f"{one.tag}  {one.produced_at}{by}{told}{of}{all_of_it}"
-    yield from more(found.next)
+    yield from _more(found.next)
 
 
 def resolved_lines(found: "ResolvedVersion") -> Iterator[str]:
@@ -59,12 +59,18 @@ def resolved_lines(found: "ResolvedVersion") -> Iterator[str]:
 def history_lines(found: "Page[Publication]") -> Iterator[str]:
     """Tell what was published of a dataset."""
     yield from map(_move, found.items)
-    yield from more(found.next)
+    yield from _more(found.next)
 
 
 def _move(one: "Publication") -> str:
     why = f": {one.why}" if one.why else ""
     return f"{one.publication}  {one.at}  {one.how}  {one.from_version or '-'} -> {one.to_version}  by {one.by}{why}"
+
+
+def pin_lines(found: "Page[PinnedVersion]") -> Iterator[str]:
+    """Tell pins."""
+    yield from map(pin_line, found.items)
+    yield from _more(found.next)
 
 
 def pin_line(pin: "PinnedVersion") -> str:
@@ -93,7 +99,7 @@ def judgement_lines(told: "Judgement") -> Iterator[str]:
         yield "  it is published, and refused from now on: publish another, or roll back"
 
 
-def more(cursor: str | None) -> Iterator[str]:
+def _more(cursor: str | None) -> Iterator[str]:
     """Say that there is more, if there is."""
     if cursor is not None:
         yield _MORE

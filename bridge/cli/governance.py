@@ -13,6 +13,8 @@ from bridge.cli.escape import escape
 from bridge.cli.options import ApiKey, Asked, Config, Output, Url, load, print_answer
 
 if TYPE_CHECKING:
+    from bridge.catalogue.governance import ContractResult
+    from bridge.catalogue.question import Page
     from bridge.governance.remembered import Loaded
     from bridge.governance.steward import Steward
     from bridge.settings import Settings
@@ -156,12 +158,13 @@ def violations(
     """List versions of datasets that did not keep the contract of their asset."""
     from bridge.catalogue.governance import Violations
 
-    found = Asked(config, url, api_key).ask(Violations(limit=limit))
-    lines = (
-        f"{one.at}  {one.dataset.namespace} {one.dataset.name}  run {one.run_id or '?'}: {'; '.join(one.broken)}"
-        for one in found.items
-    )
-    print_answer(found, map(escape, lines), as_json=output is Output.json)
+    Asked(config, url, api_key).show(Violations(limit=limit), _violation_lines, output)
+
+
+def _violation_lines(found: "Page[ContractResult]") -> Iterator[str]:
+    for one in found.items:
+        dataset = f"{one.dataset.namespace} {one.dataset.name}"
+        yield f"{one.at}  {dataset}  run {one.run_id or '?'}: {'; '.join(one.broken)}"
 
 
 def _read(places: Sequence[Path]) -> "tuple[list[Loaded], list[str]]":

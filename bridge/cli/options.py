@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 import typer
 
+from bridge.cli.escape import escape
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from bridge.catalogue.question import Question
     from bridge.settings import Settings
@@ -61,6 +63,11 @@ class Asked(NamedTuple):
         except (UnknownName, Conflict) as error:
             typer.echo(f"error: {error}", err=True)
             raise typer.Exit(EXIT_CONFLICT if isinstance(error, Conflict) else 1) from error
+
+    def show(self, question: "Question[A]", lines: "Callable[[A], Iterable[str]]", output: Output) -> None:
+        """Print the answer: for people in lines, whatever strangers wrote into them, or for programs."""
+        found = self.ask(question)
+        print_answer(found, map(escape, lines(found)), as_json=output is Output.json)
 
     def try_to_ask(self, question: "Question[A]") -> A:
         """Get the answer; raises UnknownName when there is nothing of that name."""

@@ -75,8 +75,7 @@ def status(
     """Tell how far OpenMetadata is what the store says; asks the store only."""
     from bridge.catalogue.sync_status import Sync
 
-    found = Asked(config, url, api_key).ask(Sync())
-    print_answer(found, map(escape, status_lines(found)), as_json=output is Output.json)
+    Asked(config, url, api_key).show(Sync(), status_lines, output)
 
 
 @sync.command()

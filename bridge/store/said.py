@@ -12,26 +12,19 @@ from mappers.governance.sound import sound_governance
 
 SLA, GOVERNANCE = "lineageBridge_sla", "lineageBridge_governance"
 CONTRACT, EXPECTATIONS = "lineageBridge_contract", "lineageBridge_expectations"
-_SAID = """
-SELECT d.class_id, f.facet_order, f.body FROM ol_dataset d
-JOIN facet f ON f.org_id = d.org_id AND f.owner_id = d.dataset_id AND f.about_id = ?2 AND f.name = ?3
-WHERE d.org_id = ?1 AND d.class_id {among} AND f.body IS NOT NULL
-"""
-_TIMES = """
-SELECT d.class_id, f.facet_order FROM ol_dataset d
+_OF_DATASETS = """
+FROM ol_dataset d
 JOIN facet f ON f.org_id = d.org_id AND f.owner_id = d.dataset_id AND f.about_id = ?2 AND f.name = ?3
 WHERE d.org_id = ?1 AND d.class_id {among}
 """
+_SAID = f"SELECT d.class_id, f.facet_order, f.body {_OF_DATASETS} AND f.body IS NOT NULL"
+_TIMES = f"SELECT d.class_id, f.facet_order {_OF_DATASETS}"
+_HELD = f"SELECT d.class_id, f.owner_id {_OF_DATASETS}"
 _SAID_OF_JOBS = """
 UNION ALL
 SELECT j.job_id, f.facet_order, f.body FROM ol_job j
 JOIN facet f ON f.org_id = j.org_id AND f.owner_id = j.job_id AND f.about_id = ?2 AND f.name = ?3
 WHERE j.org_id = ?1 AND j.job_id {among} AND f.body IS NOT NULL
-"""
-_HELD = """
-SELECT d.class_id, f.owner_id FROM ol_dataset d
-JOIN facet f ON f.org_id = d.org_id AND f.owner_id = d.dataset_id AND f.about_id = ?2 AND f.name = ?3
-WHERE d.org_id = ?1 AND d.class_id {among}
 """
 _decoder: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
 

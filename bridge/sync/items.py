@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from bridge.store.database import Database, Insert
-from bridge.store.tables import TROUBLED_SQL
+from bridge.store.sync_tables import TROUBLED_SQL
 from bridge.sync.item import NOT_WANTED, REMOVAL, UNRESOLVED_FOR, Done, Item, Outcome, Postponed, Released, Remote
 from bridge.sync.worker import Worker
 from mappers.canonical.identity import digest

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection
 
 from bridge.store.database import Database
-from bridge.store.tables import TROUBLED_SQL
+from bridge.store.sync_tables import TROUBLED_SQL
 from bridge.sync.edge_states import EdgeStates
 from bridge.sync.item import REMOVAL
 from bridge.sync.items import Items

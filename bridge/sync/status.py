@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from bridge.store.database import Database
-from bridge.store.tables import TROUBLED_SQL
+from bridge.store.sync_tables import TROUBLED_SQL
 from bridge.sync.item import REMOVAL, TROUBLED
 from bridge.sync.target import TargetSettings
 

@@ -19,6 +19,9 @@ from tests.stores import Json, as_bytes, template_connection
 
 LINEAGE = "/api/v1/lineage"
 PROBLEM = "application/problem+json"
+WAIT = 20
+#: Seconds between two looks: one who never rests takes the interpreter from the threads that are waited for.
+PAUSE = 0.005
 
 T = TypeVar("T")
 
@@ -106,6 +109,13 @@ class Running:
 
     def events(self) -> int:
         return int(self.rows("SELECT count(*) FROM run_event")[0][0])
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for what a thread does that tells nobody."""
+    async with asyncio.timeout(WAIT):
+        while not condition():  # noqa: ASYNC110 - such a thread sets no event of the loop
+            await asyncio.sleep(PAUSE)
 
 
 async def _entered(lifespan: Any) -> None:

@@ -12,8 +12,7 @@ from bridge.settings import Settings
 from bridge.store.indexing import Indexer
 from bridge.store.search import SearchFor, search
 from mappers.errors import StoreFull
-from tests.api.service import Running, settings_for
-from tests.api.test_tailing import until
+from tests.api.service import Running, settings_for, until
 from tests.factories import dataset, run_event
 
 

@@ -5,7 +5,7 @@ import hashlib
 import math
 import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import httpx
@@ -16,11 +16,10 @@ from bridge import __version__
 from bridge.bootstrap import make_writer
 from bridge.cli.main import app as command
 from bridge.store.writer import Incoming, Position, Rejected, Writer
-from tests.api.service import PROBLEM, Running, event_with, settings_for
+from tests.api.service import PROBLEM, WAIT, Running, event_with, settings_for, until
 from tests.factories import run_event
 from tests.stores import Json
 
-WAIT = 20
 BOUNDLESS = 0x7FFFFFFF
 
 
@@ -41,12 +40,6 @@ class HeldWriter:
         self.held.set()
         assert self.go.wait(WAIT)
         self._writer.write(group, positions)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(WAIT):
-        while not condition():  # noqa: ASYNC110 - the writer's thread sets no event of the loop
-            await asyncio.sleep(0)
 
 
 def held_service(folder: Path, **intake: int) -> tuple[Running, HeldWriter]:

@@ -1,23 +1,13 @@
 """Files that the service follows: counted like requests, and never silently left alone."""
 
-import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bridge.intake.tracking import Tracker
-from tests.api.service import Running, settings_for
+from tests.api.service import Running, settings_for, until
 from tests.factories import run_event
 from tests.stores import as_bytes
-
-WAIT = 20
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(WAIT):
-        while not condition():  # noqa: ASYNC110 - nobody tells of a file that was taken
-            await asyncio.sleep(0)
 
 
 def following(folder: Path) -> Running:

@@ -1,4 +1,4 @@
-"""Commands asked in this process, on a store of the events that a test names."""
+"""Commands asked in this process, on a store of the events that a test names, and the files that a test writes."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -13,6 +13,8 @@ from bridge.cli.main import app as command
 from bridge.store.database import Database
 from bridge.store.sqlite import SqliteDatabase
 from tests.api.service import store_file
+from tests.bridge.following import Following
+from tests.bridge.settings_files import Write
 from tests.factories import Json
 from tests.stores import Store
 
@@ -46,3 +48,36 @@ def ask(tmp_path: Path, log: None) -> Ask:
         return CliRunner(env=given).invoke(command, listed, catch_exceptions=False)
 
     return asked
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Write one configuration file a call."""
+    written: list[Path] = []
+
+    def to_file(text: str) -> Path:
+        path = tmp_path / f"{len(written)}.yaml"
+        path.write_text(text, encoding="utf-8")
+        written.append(path)
+        return path
+
+    return to_file
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "events.ndjson"
+
+
+@pytest.fixture
+def following(store: Store, path: Path) -> Iterator[Following]:
+    made = Following(store, path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def folder(store: Store, tmp_path: Path) -> Iterator[Following]:
+    made = Following(store, tmp_path)
+    yield made
+    made.close()

@@ -9,10 +9,15 @@ from bridge.governance.applying import Stewardship
 from bridge.governance.asset import Asset
 from bridge.governance.contracts import Contracts
 from bridge.governance.remembered import Loaded
-from bridge.governance.steward import Server, Steward
+from bridge.governance.steward import Result, Server, Steward
 from bridge.sync.items import Items
+from tests.factories import dataset, run_event, schema
 from tests.stores import Store
+from tests.sync.person import Person
 from tests.sync.synced import Synced
+
+T = "warehouse.d.s.t"
+FIELDS = "fields=owners,tags,domains,dataProducts,extension,columns,certification"
 
 
 def asset(name: str = "t", namespace: str = "db", **more: Any) -> Loaded:
@@ -49,3 +54,21 @@ def steward(synced: Synced) -> Steward:
     """A steward of a store that is kept alike with a stand-in."""
     part = stewardship(synced.store, items=synced.items)
     return Steward(part, Server(synced.target, synced.reconciler, synced.items))
+
+
+def wrote(*names: str, second: float = 0, **more: Any) -> dict[str, Any]:
+    outputs = [dataset(name, schema=schema("k", "v"), **more) for name in names]
+    return run_event("COMPLETE", second, run=int(second) + 1, outputs=outputs)
+
+
+def table(synced: Synced, name: str = T) -> dict[str, Any]:
+    return Person(synced.standin).ask("GET", f"tables/name/{name}?{FIELDS}")
+
+
+def tags(synced: Synced, name: str = T) -> set[str]:
+    return {one["tagFQN"] for one in table(synced, name)["tags"]}
+
+
+def push(of: Steward, *assets: Any, **more: Any) -> dict[str, Result]:
+    _, results = of.push(assets, {}, sleep=lambda _: None, **more)
+    return {one.name[1]: one for one in results}

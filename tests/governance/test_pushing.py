@@ -4,33 +4,14 @@ from typing import Any
 
 import pytest
 
-from bridge.governance.remembered import Loaded
-from bridge.governance.steward import Result, Steward
 from bridge.sync.item import Outcome
 from bridge.sync.openmetadata.rules import Rules
 from mappers.openmetadata.governance import columns_of
-from tests.factories import dataset, dataset_event, facet, run_event, schema
-from tests.governance.stewards import asset, governed, steward
+from tests.factories import dataset, facet, run_event, schema
+from tests.governance.stewards import T, asset, governed, push, steward, table, tags, wrote
 from tests.standins.openmetadata import error
-from tests.stores import Store
 from tests.sync.person import Person
 from tests.sync.synced import LAYOUT, Synced
-
-T = "warehouse.d.s.t"
-FIELDS = "fields=owners,tags,domains,dataProducts,extension,columns,certification"
-
-
-def wrote(*names: str, second: float = 0, **more: Any) -> dict[str, Any]:
-    outputs = [dataset(name, schema=schema("k", "v"), **more) for name in names]
-    return run_event("COMPLETE", second, run=int(second) + 1, outputs=outputs)
-
-
-def table(synced: Synced, name: str = T) -> dict[str, Any]:
-    return Person(synced.standin).ask("GET", f"tables/name/{name}?{FIELDS}")
-
-
-def tags(synced: Synced, name: str = T) -> set[str]:
-    return {one["tagFQN"] for one in table(synced, name)["tags"]}
 
 
 def change(synced: Synced, *operations: dict[str, Any], name: str = T) -> None:
@@ -43,21 +24,6 @@ def change(synced: Synced, *operations: dict[str, Any], name: str = T) -> None:
 def tagged(tag: str, source: str = "Classification") -> dict[str, Any]:
     label = {"tagFQN": tag, "source": source, "labelType": "Manual", "state": "Confirmed"}
     return {"op": "add", "path": "/tags/-", "value": label}
-
-
-def push(of: Steward, *assets: Any, **more: Any) -> dict[str, Result]:
-    _, results = of.push(assets, {}, sleep=lambda _: None, **more)
-    return {one.name[1]: one for one in results}
-
-
-@pytest.fixture
-def synced(store: Store) -> Any:
-    with Synced(db=store.db) as made:
-        person = Person(made.standin)
-        person.ask("POST", "users", {"name": "ann", "email": "ann@example.com"})
-        person.ask("POST", "users", {"name": "bob", "email": "robert@example.com"})
-        made.apply(wrote("t")).converge()
-        yield made
 
 
 WHOLE = asset(
@@ -286,21 +252,6 @@ def test_sync_can_be_left_out(synced: Synced) -> None:
     assert push(steward(synced), governed(tags=["a"]))["t"].outcome == Outcome.OFF
 
 
-def test_access_policies_are_policies_of_roles(synced: Synced) -> None:
-    of, person = steward(synced), Person(synced.standin)
-    person.ask("POST", "roles", {"name": "engineer", "description": "theirs", "policies": ["DataConsumerPolicy"]})
-    policies = [{"role": "engineer", "permissions": ["read", "write"]}, {"role": "analyst", "permissions": ["read"]}]
-    push(of, governed(there={"access_policies": policies}))
-    (rule,) = person.ask("GET", "policies/name/lineage_bridge_engineer")["rules"]
-    (tag,) = tags(synced)
-    assert (rule["operations"], rule["condition"]) == (["EditAll", "ViewAll"], f"matchAnyTag('{tag}')")
-    engineer = person.ask("GET", "roles/name/engineer?fields=policies")
-    assert {one["name"] for one in engineer["policies"]} == {"DataConsumerPolicy", "lineage_bridge_engineer"}
-    assert person.ask("GET", "roles/name/analyst?fields=policies")["policies"][0]["name"] == "lineage_bridge_analyst"
-    push(of, governed(there={"access_policies": policies[:1]}))
-    assert person.ask("GET", "policies/name/lineage_bridge_analyst?include=all")["deleted"] is True
-
-
 def test_the_quality_score_is_a_custom_property(synced: Synced) -> None:
     checks = [{"assertion": one, "success": one == "a"} for one in "ab"]
     synced.apply(wrote("t", second=5, dataQualityAssertions=facet(assertions=checks))).converge()
@@ -413,36 +364,6 @@ def test_what_anybody_sends_as_governance_stops_no_other(synced: Synced, said: d
     assert tags(synced) == {"LineageBridge.all"}
 
 
-def test_access_of_assets_that_are_off_is_left_alone(synced: Synced) -> None:
-    synced.apply(wrote("u", second=3)).converge()
-    of = steward(synced)
-    person = Person(synced.standin)
-
-    def rules() -> dict[str, list[tuple[str, list[str]]]]:
-        found = [one for one in person.ask("GET", "policies")["data"] if one["name"].startswith("lineage_bridge_")]
-        return {
-            one["name"].removeprefix("lineage_bridge_"): sorted(
-                (rule["name"][0], rule["operations"]) for rule in one["rules"]
-            )
-            for one in found
-        }
-
-    def said(name: str, role: str, *, on: bool = True) -> Loaded:
-        policy = {"role": role, "permissions": ["read"] if on else ["write"]}
-        return governed(name, there={"sync_enabled": on, "access_policies": [policy]})
-
-    read = ["ViewAll"]
-    for assets, expected in (
-        ([said("t", "r"), said("u", "r")], {"r": [("t", read), ("u", read)]}),
-        ([said("t", "r", on=False), said("u", "r")], {"r": [("t", read), ("u", read)]}),
-        ([said("t", "r", on=False), said("u", "s")], {"r": [("t", read)], "s": [("u", read)]}),
-        ([said("t", "s"), said("u", "s")], {"s": [("t", read), ("u", read)]}),
-    ):
-        push(of, *assets)
-        synced.converge()
-        assert rules() == expected
-
-
 def test_columns_lie_where_they_lie_and_are_governed_there(synced: Synced) -> None:
     within = [{"name": "city", "type": "string"}, {"name": "a.b", "type": "string"}]
     fields = [{"name": name, "type": "int"} for name in ("id", "email", "a.b")]
@@ -486,29 +407,3 @@ def test_terms_that_others_gave_to_columns_stay_and_are_theirs(synced: Synced) -
             ("LineageBridge.x", "Glossary"),
             *((f"LineageBridge.{one}", "Classification") for one in classification),
         }
-
-
-def test_a_policy_that_was_made_when_something_failed_is_taken_back_too(synced: Synced) -> None:
-    of = steward(synced)
-    policies = [{"role": role, "permissions": ["read"]} for role in ("first", "second")]
-    synced.standin.faults.next(error(500), method="PUT", path="/roles", times=100)
-    of.push([governed(there={"access_policies": policies})], {}, sleep=lambda _: None)
-    synced.round()
-
-    def made() -> list[str]:
-        found = Person(synced.standin).ask("GET", "policies")["data"]
-        return [one["name"] for one in found if one["name"].startswith("lineage_bridge_")]
-
-    assert made()
-    synced.standin.faults.clear()
-    of.push([governed()], {}, sleep=lambda _: None)
-    synced.converge()
-    assert made() == []
-
-
-def test_an_event_gives_nobody_rights(synced: Synced) -> None:
-    said = facet(asset="t", tags=["a"], accessTag="t_1", accessPolicies=[{"role": "evil", "permissions": ["write"]}])
-    synced.apply(dataset_event(5, dataset("t", lineageBridge_governance=said))).converge()
-    assert "LineageBridge.a" in tags(synced)
-    assert not [one for one in synced.entities("policy") if "evil" in one]
-    assert not [one for one in synced.entities("role") if "evil" in one]

@@ -299,11 +299,17 @@ def test_what_was_refused_although_it_was_made_is_still_ours() -> None:
 # --- the token
 
 
+def token_in_a_file(synced: Synced, folder: Path) -> Path:
+    """Let the token be read from a file; gives the file."""
+    file = folder / "token"
+    file.write_text(synced.standin.bot_token)
+    synced.connect(token=file_token(file))
+    return file
+
+
 def test_a_token_that_was_rotated_is_read_anew(tmp_path: Path) -> None:
     with Synced() as synced:
-        file = tmp_path / "token"
-        file.write_text(synced.standin.bot_token)
-        synced.connect(token=file_token(file))
+        file = token_in_a_file(synced, tmp_path)
         synced.apply(*chain(1)).converge()
         synced.standin.expire_bot()
         synced.standin.renew_bot("the.next.token")
@@ -318,9 +324,7 @@ def test_a_token_that_was_rotated_is_read_anew(tmp_path: Path) -> None:
 
 def test_a_target_that_takes_no_token_is_left_alone_and_says_so(tmp_path: Path) -> None:
     with Synced() as synced:
-        file = tmp_path / "token"
-        file.write_text(synced.standin.bot_token)
-        synced.connect(token=file_token(file))
+        file = token_in_a_file(synced, tmp_path)
         synced.standin.expire_bot()
         synced.apply(*chain(1)).round()
         assert "Expired token!" in (synced.reconciler.status().trouble or "")
@@ -365,9 +369,7 @@ def test_what_is_under_way_when_the_process_dies_twice_is_still_ours() -> None:
 
 def test_a_token_file_that_is_empty_for_a_moment_makes_nothing_dead(tmp_path: Path) -> None:
     with Synced() as synced:
-        file = tmp_path / "token"
-        file.write_text(synced.standin.bot_token)
-        synced.connect(token=file_token(file))
+        file = token_in_a_file(synced, tmp_path)
         synced.apply(*chain(1)).converge()
         synced.standin.expire_bot()
         synced.standin.renew_bot("the.next.token")

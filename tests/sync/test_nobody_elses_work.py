@@ -76,11 +76,6 @@ def synced() -> Any:
         yield opened
 
 
-@pytest.fixture
-def person(synced: Synced) -> Person:
-    return Person(synced.standin)
-
-
 def table(synced: Synced, name: str = T) -> Json:
     return synced.entities("table")[name]
 

@@ -45,11 +45,6 @@ def synced() -> Iterator[Synced]:
         yield made
 
 
-@pytest.fixture
-def person(synced: Synced) -> Person:
-    return Person(synced.standin)
-
-
 def as_modelled(synced: Synced) -> bool:
     there = model.seen(synced.standin)
     return there == model.wanted(synced.store, waits=True, there=there.tables)

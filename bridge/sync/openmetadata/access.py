@@ -30,9 +30,7 @@ class Access:
     def push(self, items: Sequence[Item]) -> Pushed:
         """Let roles have the policies that assets give them."""
         if not self._at.rules.sync_governance_metadata:
-            return Pushed(
-                [item.linked(Outcome.OFF, "openmetadata.sync.sync_governance_metadata is off") for item in items]
-            )
+            return Pushed([item.linked(Outcome.OFF, OFF) for item in items])
         return Pushed([self._one(item) for item in items])
 
     def _one(self, item: Item) -> Settled | Failed:
