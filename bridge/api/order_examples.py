@@ -5,7 +5,7 @@ from typing import Any
 from bridge.orders.definitions import Describe, Register
 from bridge.orders.order import Order
 from bridge.orders.orders import Publish, RollBack
-from bridge.orders.version_orders import Invalidate, PinVersions, ResolveAll, Unpin
+from bridge.orders.version_orders import Discard, Invalidate, PinVersions, ResolveAll, Unpin
 
 _DAILY, _WEEKLY = ({"namespace": "s3://lake", "name": f"sales/{name}"} for name in ("daily", "weekly"))
 _WHO = {"by": "ann", "why": "the rates of January are right"}
@@ -28,6 +28,7 @@ EXAMPLES: dict[type[Order[Any]], dict[str, Any]] = {
     },
     Unpin: {"pin": "january", **_WEEKLY},
     Invalidate: _DAILY | {"version": "v2", "reason": "rows are missing", "by": "bob"},
+    Discard: _DAILY | {"versions": ["v1", "v2"], "reason": "older than 90 days", "by": "bob"},
     Describe: _DAILY | {"version": "v1", "metadata": {"reviewed": {"by": "ann"}}, "checksum": "sha256:9f2c"},
     Register: {
         "namespace": "lineage-bridge",

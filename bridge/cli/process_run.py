@@ -9,8 +9,9 @@ from bridge.cli.escape import escape
 from bridge.cli.options import Config, Output, Url, load, print_answer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from bridge.process.cleaning import Cleaned
     from bridge.process.launch import Launch
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The process file.")]
@@ -97,6 +98,102 @@ def plan(
     print_answer(plan_told(made), map(escape, plan_lines(made)), as_json=output is Output.json)
 
 
+def submit(
+    file: File,
+    extra: Annotated[
+        list[str] | None,
+        typer.Argument(help="Options of spark-submit itself, behind `--`.", metavar="[-- OPTION...]"),
+    ] = None,
+    param: Params = None,
+    master: Master = None,
+    conf: Conf = None,
+    lake: Lake = None,
+    key: Key = None,
+    anew: Anew = False,
+    start: Annotated[bool, typer.Option("--start", help="Start it, instead of printing how.")] = False,
+    config: Config = None,
+    url: Url = None,
+    api_key: OperateKey = None,
+) -> None:
+    """Print the spark-submit command that runs a process wherever Spark runs, or start it."""
+    import os
+
+    from bridge.process.submitting import as_shell, submit_command
+
+    settings = load(config)
+    launch = _launch(file, param, master, conf, lake or settings.process.lake, key, anew, settings.process.work, None)
+    words = [word for one in param or () for word in ("--param", one)]
+    words += [word for one in config or () for word in ("--config", str(one))]
+    words += ["--lake", launch.wanted.lake] if launch.wanted.lake else []
+    words += [*(["--key", key] if key else []), *(["--anew"] if anew else []), *(["--url", url] if url else [])]
+    command, variables = submit_command(launch, words, extra or ())
+    if not start:
+        typer.echo(as_shell(command, variables))
+        return
+    more = {"LINEAGE_BRIDGE_API_KEY": api_key} if api_key else {}
+    os.execvpe(command[0], command, os.environ | variables | more)  # noqa: S606 - this machine's own spark-submit
+
+
+def init(
+    name: Annotated[str, typer.Argument(help="The name of the process, such as sales.daily.")],
+    file: Annotated[Path | None, typer.Option(help="Where it is written; else NAME.yaml here.")] = None,
+) -> None:
+    """Write a first process file, with everything in it that most processes need."""
+    from bridge.process.definition import Definition
+    from bridge.process.template import template
+    from bridge.yaml_model import read_model
+    from mappers.errors import ConfigError
+
+    place = file or Path(f"{name}.yaml")
+    try:
+        with place.open("x", encoding="utf-8") as opened:
+            opened.write(template(name, str(place)))
+    except FileExistsError as error:
+        raise ConfigError(f"{place} is there already: name another with --file") from error
+    except OSError as error:
+        raise ConfigError(f"{place} cannot be written: {error.strerror}") from error
+    try:
+        read_model(place, Definition)
+    except ConfigError:
+        place.unlink()
+        raise
+    typer.echo(f"{place}: look at inputs, steps and outputs, then `lineage-bridge process validate {place}`")
+
+
+def clean(
+    datasets: Annotated[
+        list[str], typer.Argument(metavar="DATASET...", help="Datasets: words of the lake, or paths.")
+    ],
+    keep: Annotated[int | None, typer.Option(min=1, help="How many complete versions; else keep_versions.")] = None,
+    days: Annotated[float | None, typer.Option(min=0, help="Everything younger stays; else keep_days.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing: tell what would be.")] = False,
+    lake: Lake = None,
+    output: Printed = Output.text,
+    config: Config = None,
+    url: Url = None,
+    api_key: OperateKey = None,
+) -> None:
+    """Remove the files of versions that are neither published, pinned, new, nor part of any of these."""
+    from contextlib import closing
+    from datetime import UTC, datetime
+
+    from bridge.bootstrap import open_link
+    from bridge.process.address import address_of
+    from bridge.process.cleaning import Cleaner, Keeping
+    from bridge.process.launch import plain_session
+    from connectors.spark.storage import Storage
+
+    settings = load(config)
+    of = settings.process
+    keeping = Keeping(keep or of.keep_versions, of.keep_days if days is None else days)
+    addresses = [address_of(one, None, "parquet", None, _absolute(lake or of.lake)) for one in datasets]
+    with closing(open_link(settings, url, api_key)) as link, closing(plain_session()) as session:
+        cleaner = Cleaner(link, Storage(session), keeping, datetime.now(UTC))
+        found = [cleaner.clean(one, dry=dry_run) for one in addresses]
+    lines = [line for one in found for line in _cleaned(one, dry=dry_run)]
+    print_answer(found, map(escape, lines), as_json=output is Output.json)
+
+
 def _launch(
     file: Path,
     params: "list[str] | None",
@@ -115,12 +212,29 @@ def _launch(
 
     check_parts()
     given = {"spark.ui.enabled": "false"} | ({"spark.master": master} if master else {}) | pairs(conf or (), "--conf")
-    if lake is not None and "://" not in lake:
-        lake = str(Path(lake).absolute())
     wanted = Wanted(
-        read_model(file, Definition), file, pairs(params or (), "--param"), run_id or new_run_id(), lake, key, anew
+        read_model(file, Definition),
+        file,
+        pairs(params or (), "--param"),
+        run_id or new_run_id(),
+        _absolute(lake),
+        key,
+        anew,
     )
     return Launch(wanted, Path(work), given)
+
+
+def _absolute(lake: str | None) -> str | None:
+    """Give the lake as a path from / on, unless it lies elsewhere."""
+    return lake if lake is None or "://" in lake else str(Path(lake).absolute())
+
+
+def _cleaned(one: "Cleaned", *, dry: bool) -> "Iterator[str]":
+    yield f"{one.dataset}: {len(one.removed)} {'would be removed' if dry else 'removed'}, {len(one.kept)} kept"
+    for tag in one.removed:
+        yield f"  removed  {tag}" if not dry else f"  would be removed  {tag}"
+    for tag, reason in one.kept.items():
+        yield f"  kept  {tag}  {reason}"
 
 
 def pairs(words: "Sequence[str]", option: str) -> dict[str, str]:
@@ -143,5 +257,5 @@ def _said(text: str) -> None:
 
 def join(process: typer.Typer) -> None:
     """Add these commands to the others."""
-    for command in (plan, run):
+    for command in (plan, run, submit, init, clean):
         process.command()(command)

@@ -11,7 +11,7 @@ from bridge.catalogue.decided import (
 )
 from bridge.orders.definitions import Describe, Register
 from bridge.orders.order import By, Desk, Few, Name, OfDataset, Order, Why
-from bridge.orders.version_orders import Invalidate, PinVersions, ResolveAll, Unpin
+from bridge.orders.version_orders import Discard, Invalidate, PinVersions, ResolveAll, Unpin
 from bridge.registry.publishing import ANYTHING, Change, Published
 from bridge.registry.selector import read_selector
 from mappers.errors import BadQuestion
@@ -95,7 +95,7 @@ class RollBack(Order[PublicationMade], frozen=True, kw_only=True):
 
 #: All that can be ordered.
 ORDERS: tuple[type[Order[Any]], ...] = (
-    Publish, RollBack, PinVersions, Unpin, Invalidate, ResolveAll, Describe, Register,
+    Publish, RollBack, PinVersions, Unpin, Invalidate, Discard, ResolveAll, Describe, Register,
 )  # fmt: skip
 
 

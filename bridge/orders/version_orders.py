@@ -8,6 +8,8 @@ import msgspec
 from bridge.catalogue.decided import Judgement, PinnedVersion, ResolvedVersion, tell_marked, tell_pin
 from bridge.catalogue.registry import AsOf, OnePartition, Selected, read_partition
 from bridge.orders.order import By, Desk, Few, Name, OfDataset, Order, Why
+from bridge.catalogue.things import Thing
+from bridge.registry.discarding import discard
 from bridge.registry.resolution import Wanted
 from bridge.registry.selector import micros_of, read_selector
 from mappers.errors import BadQuestion
@@ -106,6 +108,33 @@ class Invalidate(Order[Judgement], OfDataset, frozen=True, kw_only=True):
                 marked = registry.invalidation.mark(dataset, version, self.reason or "", by, partition)
             head = registry.history.head(dataset)
         return tell_marked(desk.named(dataset), marked, published=head is not None and head.version == version.id)
+
+
+class Discarded(msgspec.Struct, frozen=True):
+    """Versions that are given up, and those that are kept because somebody needs them, with the reasons."""
+
+    dataset: Thing
+    discarded: list[str]
+    held: dict[str, list[str]]
+
+
+class Discard(Order[Discarded], OfDataset, frozen=True, kw_only=True):
+    """Give versions up whose files shall be removed: nobody is to read them; what is published or pinned is kept."""
+
+    path = "/api/v1/discard"
+    answer = Discarded
+    versions: Few[Name]
+    reason: Annotated[str, msgspec.Meta(description="Why; told to who asks for one.", min_length=1)]
+    by: By = None
+
+    def done(self, desk: Desk) -> Discarded:
+        """Mark those that nobody needs."""
+        registry = desk.registry
+        with registry.deciding():
+            dataset = self.dataset(desk)
+            found = [registry.versions.find(dataset, one) for one in self.versions]
+            given_up = discard(registry, dataset, found, self.reason, desk.signed(self.by))
+        return Discarded(desk.thing(dataset), [one.tag for one in given_up.discarded], given_up.held)
 
 
 class ResolveAll(Order[AllResolved], frozen=True, kw_only=True):

@@ -61,15 +61,15 @@ class Launch(NamedTuple):
 class Session:
     """The session of Spark, which is started when it is first needed."""
 
-    def __init__(self, launch: Launch) -> None:
-        self._launch = launch
+    def __init__(self, name: str, conf: Callable[[str], Mapping[str, str]]) -> None:
+        self._name = name
+        self._conf = conf
         self._opened: SparkSession | None = None
 
     def __call__(self) -> "SparkSession":
         """Give the session."""
         if self._opened is None:
-            name = f"{self._launch.wanted.definition.process.name}.spark"
-            self._opened = open_session(name, self._launch.spark_conf(spark_version()))
+            self._opened = open_session(self._name, self._conf(spark_version()))
         return self._opened
 
     def close(self) -> None:
@@ -79,9 +79,19 @@ class Session:
             self._opened = None
 
 
+def session_of(launch: Launch) -> Session:
+    """Give the session in which a process runs; its application is not called as the process is, which is a job, too."""
+    return Session(f"{launch.wanted.definition.process.name}.spark", launch.spark_conf)
+
+
+def plain_session() -> Session:
+    """Give a session that tells nobody anything: for files that this machine cannot reach by itself."""
+    return Session("lineage-bridge", lambda _: {"spark.ui.enabled": "false"})
+
+
 def make_plan(launch: Launch, link: Link) -> Plan:
     """Validate a process and resolve all that a run would read and write, without running it."""
-    session = Session(launch)
+    session = session_of(launch)
     try:
         return Planner(link, Storage(session), datetime.now(UTC)).plan(launch.wanted)
     finally:
@@ -92,7 +102,7 @@ def explained(launch: Launch, link: Link) -> tuple[Plan, str]:
     """Make the plan, and let Spark say how it would do it; nothing is written and nobody is told."""
     from bridge.process.working import Work
 
-    session = Session(launch)
+    session = session_of(launch)
     storage = Storage(session)
     try:
         plan = Planner(link, storage, datetime.now(UTC)).plan(launch.wanted)
@@ -109,7 +119,7 @@ def run_process(launch: Launch, link: Link, said: Said) -> "Ran":
     check_parts()
     from bridge.process.running import Runner
 
-    session = Session(launch)
+    session = session_of(launch)
     storage = Storage(session)
     spool = launch.spool
     with held(spool):

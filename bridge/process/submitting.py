@@ -1,0 +1,41 @@
+"""The command that starts a process with spark-submit, and so wherever Spark runs."""
+
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bridge.process.launch import Launch, spark_version
+from connectors.spark.session import quieted, without_ivy
+from connectors.spark.submit import find_spark
+
+_DRIVER = Path(__file__).parent / "driver.py"
+
+
+def submit_command(launch: Launch, words: Sequence[str], extra: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Give the command and the variables that it needs; `words` are for the process, `extra` for spark-submit."""
+    installed = shutil.which("spark-submit")
+    variables = {"PYSPARK_PYTHON": sys.executable}
+    if installed is None:
+        spark = find_spark()
+        installed = str(spark.home / "bin" / "spark-submit")
+        variables |= {"SPARK_HOME": str(spark.home), "JAVA_HOME": str(spark.java_home)}
+    conf = quieted(without_ivy(launch.spark_conf(spark_version())))
+    master = conf.pop("spark.master", None)
+    command = [installed, *(["--master", master] if master else []), *extra]
+    for key, value in conf.items():
+        command += ["--conf", f"{key}={value}"]
+    run = ["--run-id", launch.wanted.run_id]
+    return [*command, str(_DRIVER), str(launch.wanted.file), *words, *run], variables
+
+
+def as_shell(command: Sequence[str], variables: dict[str, str]) -> str:
+    """Write a command for a shell, an option a line."""
+    lines = [" ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())]
+    for word in command:
+        if word.startswith("--") or not lines[-1].rstrip().endswith(("--conf", "--master")):
+            lines.append(shlex.quote(word))
+        else:
+            lines[-1] += f" {shlex.quote(word)}"
+    return " \\\n  ".join(lines)

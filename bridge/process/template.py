@@ -1,0 +1,42 @@
+"""The process file that `lineage-bridge process init` begins with."""
+
+TEMPLATE = """\
+# yaml-language-server: $schema={schema}
+#
+# lineage-bridge process validate {file}      is it right?
+# lineage-bridge process plan {file}          what would be read and written?
+# lineage-bridge process run {file}           run it
+process:
+  name: {name}
+  owner: you@example.com
+  description: What this makes, in a sentence.
+
+# Values that a run is given: :day in SQL, {{day}} in datasets and partitions.
+params:
+  day: {{type: date, required: true}}
+
+inputs:
+  # Datasets of the lake by a word, others by their path. pin: published, latest, a version, a pin; or live for files
+  # and tables whose versions nobody keeps.
+  - {{dataset: orders, as: orders, pin: published}}
+
+steps:
+  - name: daily
+    sql: SELECT customer_id, sum(amount) AS amount, :day AS day FROM orders WHERE ordered_at = :day GROUP BY customer_id
+
+outputs:
+  - {{dataset: {word}, from: daily, format: parquet, partition_by: [day]}}
+
+quality:
+  # severity: fail lets nothing be published, warn only tells.
+  - {{on: {word}, check: not_null, column: customer_id, severity: fail}}
+  - {{on: {word}, check: unique, columns: [customer_id, day]}}
+  - {{on: {word}, check: row_count, min: 1, severity: warn}}
+"""
+_SCHEMA = "process.schema.json"
+
+
+def template(name: str, file: str) -> str:
+    """Write a first process file."""
+    word = name.rpartition(".")[2].replace("-", "_")
+    return TEMPLATE.format(name=name, file=file, word=word, schema=_SCHEMA)
