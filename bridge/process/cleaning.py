@@ -11,7 +11,7 @@ from bridge.orders.version_orders import Discard
 from bridge.process.address import Address
 from bridge.process.content import FOLDER
 from bridge.process.finding import Finder
-from bridge.process.link import Link
+from bridge.process.link import Link, every
 from connectors.spark.storage import Storage
 from mappers.errors import ConfigError, UnknownName
 
@@ -106,17 +106,10 @@ class Cleaner:
         return found
 
     def _versions(self, address: Address) -> Iterator[Version]:
-        after: str | None = None
-        while True:
-            ask = Versions(namespace=address.namespace, name=address.name, limit=_PAGE, after=after)
-            try:
-                page = self._link.ask(ask)
-            except UnknownName:
-                return
-            yield from page.items
-            if page.next is None:
-                return
-            after = page.next
+        try:
+            yield from every(self._link, Versions(namespace=address.namespace, name=address.name, limit=_PAGE))
+        except UnknownName:
+            return
 
 
 def _time(tag: str) -> datetime:

@@ -13,7 +13,7 @@ from bridge.catalogue.version import Versions
 from bridge.process.address import Address
 from bridge.process.content import FILE, Content, read_content, read_manifest
 from bridge.process.definition import FILES, LIVE, Input
-from bridge.process.link import Link
+from bridge.process.link import Link, every
 from bridge.process.plan import PlannedInput
 from connectors.spark.storage import Storage
 from mappers.errors import BadData, Conflict, UnknownName, Unready
@@ -127,7 +127,7 @@ class Finder:
         if found.partitions is None:
             return
         ask = Partitions(namespace=address.namespace, name=address.name, limit=_MANY)
-        for one in self._link.ask(ask).items:
+        for one in every(self._link, ask):
             if one.published is None and one.invalid and wanted.partition in {None, one.partition}:
                 tag, reason = next(iter(one.invalid.items()))
                 raise Unready(f"{where}: partition {one.partition} of version {tag!r} is not to be read: {reason}")
@@ -148,20 +148,17 @@ def check_manifest(found: PlannedInput, storage: Storage) -> None:
     if manifest is None:
         return
     wrong = []
-    there = {
-        one.path.removeprefix("file:"): one
-        for one in storage.of(found.address.location).files(found.address.location)
-    }
+    top = found.address.location.rstrip("/")
+    files = storage.of(top)
+    there = {one.path.removeprefix("file:").removeprefix(top).lstrip("/"): one for one in files.files(top)}
     for piece in manifest.files:
-        path = f"{found.address.location.rstrip('/')}/{piece.path}".removeprefix("file:")
-        stored = there.pop(path, None)
+        stored = there.pop(piece.path, None)
         if stored is None:
             wrong.append(f"{piece.path}: is not there")
         elif stored.size != piece.size:
             wrong.append(f"{piece.path}: has {stored.size} bytes, and the manifest says {piece.size}")
-        elif storage.of(path).sha256(stored.path) != piece.sha256.lower():
+        elif files.sha256(stored.path) != piece.sha256.lower():
             wrong.append(f"{piece.path}: has another checksum than the manifest says")
-    manifest_path = found.input.manifest or ""
-    wrong += [f"{path}: is not in the manifest" for path in there if not path.endswith(manifest_path)]
+    wrong += [f"{path}: is not in the manifest" for path in there if path != found.input.manifest]
     if wrong:
         raise BadData(f"inputs.{found.input.as_} ({found.address}): {'; '.join(wrong)}")

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 import msgspec
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential_jitter
 
-from bridge.catalogue.question import Catalogue, Question
+from bridge.catalogue.question import Catalogue, Page, Question
 from bridge.catalogue.remote import ServiceCatalogue
 from bridge.intake.reading import Reader
 from bridge.orders.order import Desk, Order
@@ -122,6 +122,16 @@ class ServiceLink:
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+
+
+def every(link: Link, question: Question[Page[T]]) -> Iterator[T]:
+    """Give all that a question lists, page by page."""
+    while True:
+        page = link.ask(question)
+        yield from page.items
+        if page.next is None:
+            return
+        question = msgspec.structs.replace(question, after=page.next)
 
 
 def send_own(link: Link, event: bytes) -> None:

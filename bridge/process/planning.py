@@ -130,11 +130,11 @@ def fill(one: Input, values: Mapping[str, Given], where: str) -> Input:
         "partition": filled(one.partition, values, where) if one.partition else None,
         "manifest": filled(one.manifest, values, where) if one.manifest else None,
         "options": {
-            key: filled(value, values, where) if isinstance(value, str) else value
-            for key, value in one.options.items()
+            key: filled(value, values, where) if isinstance(value, str) else value for key, value in one.options.items()
         },
     }
-    return one.model_copy(update=texts)
+    # What is copied counts as given: a pin that nobody wrote is none.
+    return one.model_copy(update={key: text for key, text in texts.items() if text != getattr(one, key)})
 
 
 class Written(NamedTuple):

@@ -31,11 +31,12 @@ def submit_command(launch: Launch, words: Sequence[str], extra: Sequence[str]) -
 
 
 def as_shell(command: Sequence[str], variables: dict[str, str]) -> str:
-    """Write a command for a shell, an option a line."""
+    """Write a command for a shell, an option with its value a line."""
     lines = [" ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())]
-    for word in command:
-        if word.startswith("--") or not lines[-1].rstrip().endswith(("--conf", "--master")):
-            lines.append(shlex.quote(word))
+    for word in map(shlex.quote, command):
+        alone = lines[-1].startswith("--") and " " not in lines[-1]
+        if alone and not word.startswith("--"):
+            lines[-1] += f" {word}"
         else:
-            lines[-1] += f" {shlex.quote(word)}"
+            lines.append(word)
     return " \\\n  ".join(lines)

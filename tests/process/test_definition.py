@@ -22,7 +22,7 @@ def test_the_example_is_taken_whole() -> None:
     found = read_model(EXAMPLE, Definition)
     assert [one.name for one in found.steps] == ["enriched", "exposures"]
     assert [one.pin for one in found.inputs] == ["published", "published"]
-    assert found.quality[1].model_extra == {"min": 1}
+    assert (found.quality[1].min, found.quality[1].severity) == (1, "warn")
 
 
 def test_the_published_schema_is_that_of_the_code_and_takes_the_example() -> None:
@@ -41,12 +41,24 @@ WRONG = {
     "a name that SQL cannot use": (HEAD.replace("as: a", "as: a-b") + OUT, "a.yaml:2: inputs.0.as: must be a name that SQL can use"),
     "a merge without keys": (HEAD + OUT.replace("from: a", "from: a, mode: merge"), "a.yaml:3: outputs.0: mode merge needs keys"),
     "keys without a merge": (HEAD + OUT.replace("from: a", "from: a, keys: [k]"), "a.yaml:3: outputs.0: mode merge needs keys"),
-    "an output of nothing": (HEAD + OUT.replace("from: a", "from: b"), "outputs: o is about b, which no input or step is called; known are a"),
-    "a check of nothing": (HEAD + OUT + "quality: [{on: x, check: unique}]\n", "quality: unique is about x, which no input or step is called"),
+    "an output of nothing": (HEAD + OUT.replace("from: a", "from: b"), "outputs: o is about b, which nothing is called; known are a"),
+    "a check of nothing": (HEAD + OUT + "quality: [{on: x, check: unique, column: k}]\n", "quality: unique is about x, which nothing is called; known are o"),
     "a name twice": (HEAD + "steps: [{name: a, sql: x}]\n" + OUT, "two inputs or steps are called a"),
     "a check that nobody knows": (HEAD + OUT + "quality: [{on: a, check: uniqe}]\n", "quality.0.check: Input should be 'not_null', 'unique'"),
     "a default that is never used": (HEAD + OUT + "params: {d: {required: true, default: x}}\n", "params.d: is required, and has a default"),
     "an unknown key of a parameter": (HEAD + OUT + "params: {d: {typ: date}}\n", "unknown key params.d.typ; did you mean type?"),
+    "a check without what it needs": (HEAD + OUT + "quality:\n  - {on: o, check: range, column: k}\n", "a.yaml:5: quality.0: range needs min or max"),
+    "a check with what it cannot use": (HEAD + OUT + "quality: [{on: o, check: not_null, column: k, max: 3}]\n", "quality.0: not_null takes no max"),
+    "a check of no columns": (HEAD + OUT + "quality: [{on: o, check: unique}]\n", "quality.0: unique needs column, or columns"),
+    "an age that is none": (HEAD + OUT + "quality: [{on: o, check: freshness, column: k, max_age: 3 weeks}]\n", "must be like 90m, 26h or 2d"),
+    "rows that are no number": (HEAD + OUT + "quality: [{on: o, check: row_count, min: few}]\n", "row_count counts rows"),
+    "a reference to nothing": (HEAD + OUT + "quality: [{on: o, check: referential, column: k, references: b.k}]\n", "referential is about b, which nothing is called"),
+    "python that reads nothing": (HEAD + "steps: [{name: s, python: 'm:f'}]\n" + OUT, "steps.0: python needs reads"),
+    "SQL that says what it reads": (HEAD + "steps: [{name: s, sql: x, reads: [a]}]\n" + OUT, "steps.0: python needs reads"),
+    "a merged database": (HEAD + OUT.replace("from: a", "from: a, format: jdbc, mode: merge, keys: [k]"), "outputs.0: a jdbc table is not merged"),
+    "files without a manifest": (HEAD.replace("as: a", "as: a, format: files") + OUT, "inputs.0: format files needs a manifest"),
+    "names that differ in case": (HEAD + "steps: [{name: A, sql: x}]\n" + OUT, "two inputs or steps are called"),
+    "an output twice": (HEAD + "outputs: [{dataset: o, from: a}, {dataset: o, from: a}]\n", "two outputs are the dataset o"),
 }  # fmt: skip
 
 

@@ -1,0 +1,63 @@
+"""Steps: what they read, in which order they are made, and what is wrong with them."""
+
+from pathlib import Path
+
+import pytest
+
+from bridge.process.definition import Definition
+from bridge.process.steps import make_steps, needed
+from bridge.yaml_model import read_model
+
+HEAD = "process: {name: p}\ninputs: [{dataset: a, as: a}]\noutputs: [{dataset: o, from: last}]\nsteps:\n"
+
+
+def read(folder: Path, steps: str) -> Definition:
+    file = folder / "p.yaml"
+    file.write_text(HEAD + steps, encoding="utf-8")
+    return read_model(file, Definition)
+
+
+def test_steps_are_made_after_what_they_read_however_they_are_written_down(tmp_path: Path) -> None:
+    (tmp_path / "second.sql").write_text("SELECT * FROM first JOIN a USING (id)", encoding="utf-8")
+    (tmp_path / "maker.py").write_text("def make(views, params):\n    return views['second']\n", encoding="utf-8")
+    definition = read(
+        tmp_path,
+        "  - {name: last, python: 'maker:make', reads: [second]}\n"
+        "  - {name: second, sql_file: second.sql}\n"
+        "  - {name: first, sql: SELECT * FROM A}\n",
+    )
+    steps, problems = make_steps(definition, tmp_path)
+    assert problems == []
+    assert [(one.step.name, one.reads) for one in steps] == [
+        ("first", ("a",)),
+        ("second", ("a", "first")),
+        ("last", ("second",)),
+    ]
+    assert needed(steps, ["second"]) == {"second", "first", "a"}
+
+
+WRONG = {
+    "a cycle": ("  - {name: last, sql: SELECT * FROM b}\n  - {name: b, sql: SELECT * FROM last}\n", "is a cycle"),
+    "SQL that is none": ("  - {name: last, sql: SELEC 1}\n", "steps.last: line 1, column 1"),
+    "more than a query": ("  - {name: last, sql: DROP TABLE a}\n", "steps.last: line 1"),
+    "an unknown name": ("  - {name: last, sql: SELECT * FROM trades}\n", "steps.last: reads trades, which no input or step is called; known are a, last"),
+    "a file that is not there": ("  - {name: last, sql_file: none.sql}\n", "none.sql: cannot be read: No such file"),
+    "a module that is not there": ("  - {name: last, python: 'nowhere:f', reads: [a]}\n", "no module nowhere beside the file, and none is installed"),
+    "a function that is not there": ("  - {name: last, python: 'maker:other', reads: [a]}\n", "has no function other; it has make"),
+    "a module that is no Python": ("  - {name: last, python: 'broken:f', reads: [a]}\n", "is no Python"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("steps", "said"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_with_a_step_is_told(tmp_path: Path, steps: str, said: str) -> None:
+    (tmp_path / "maker.py").write_text("def make(views, params): ...\n", encoding="utf-8")
+    (tmp_path / "broken.py").write_text("def f(:\n", encoding="utf-8")
+    _, problems = make_steps(read(tmp_path, steps), tmp_path)
+    assert len(problems) == 1
+    assert said in problems[0]
+
+
+def test_nothing_of_a_module_is_run_to_look_a_function_up(tmp_path: Path) -> None:
+    (tmp_path / "maker.py").write_text("raise SystemExit(3)\ndef make(views, params): ...\n", encoding="utf-8")
+    steps, problems = make_steps(read(tmp_path, "  - {name: last, python: 'maker:make', reads: [a]}\n"), tmp_path)
+    assert (len(steps), problems) == (1, [])

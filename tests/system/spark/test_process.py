@@ -1,0 +1,416 @@
+"""Processes on a real Spark with the real listener: what is published, what is not, and what is told of both."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridge.catalogue.registry import Publications, Resolve
+from bridge.catalogue.version import Versions
+from bridge.process.plan import Plan
+from bridge.process.running import Ran, Runner
+from bridge.process.spool import send_spool
+from connectors.spark.conf import Transport, Wanted
+from connectors.spark.lines import find_line
+from connectors.spark.session import open_session, process_conf
+from mappers.errors import BadData, Conflict, JobFailed, MissingPart, Unready
+from tests.process.workshop import Workshop
+from tests.stores import Store
+
+pytestmark = [
+    pytest.mark.system("java", "spark"),
+    pytest.mark.timeout(300),
+    # Py4J leaves the sockets of its gateway to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+TRADES = "id,account,amount,day\n1,a,10.5,2026-01-30\n2,b,20,2026-01-31\n3,a,1.5,2026-01-31\n"
+READ = "inputs: [{dataset: raw, as: raw, format: csv, pin: live, columns: {id: int, account: string, amount: double, day: date}}]"
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Path]]:
+    """Start one Spark for all of these, whose listener writes into one file."""
+    pyspark = pytest.importorskip("pyspark")
+    events = tmp_path_factory.mktemp("spool") / "events.ndjson"
+    wanted = Wanted(find_line(pyspark.__version__), Transport.file, location=str(events), namespace="processes")
+    given = {"spark.master": "local[2]", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+    try:
+        session = open_session("tests.spark", process_conf(wanted, [], given))
+    except MissingPart as missing:
+        pytest.skip(str(missing))
+    yield session, events
+    session.stop()
+
+
+class Works(Workshop):
+    """A workshop with Spark in it."""
+
+    def __init__(self, folder: Path, store: Store, session: Any) -> None:
+        super().__init__(folder, store)
+        self.session = session
+        self.said: list[str] = []
+        (self.lake / "raw").mkdir(parents=True)
+        self.raw(TRADES)
+
+    def raw(self, text: str) -> None:
+        (self.lake / "raw" / "a.csv").write_text(text, encoding="utf-8")
+
+    def runner(self, plan: Plan) -> Runner:
+        staging = str(self.folder / "staging")
+        return Runner(plan, self.link, self.storage, lambda: self.session, staging=staging, said=self.said.append)
+
+    def run(self, text: str, name: str = "p", **given: Any) -> Ran:
+        return self.runner(self.plan(text, name, **given)).run()
+
+    def rows(self, dataset: str, pin: str = "published") -> list[tuple[Any, ...]]:
+        """Read a dataset as another process does."""
+        plan = self.plan(
+            f"inputs: [{{dataset: {dataset}, as: it, pin: '{pin}'}}]\noutputs: [{{dataset: o, from: it}}]\n", "reader"
+        )
+        from bridge.process.making import Making
+
+        making = Making(self.session, plan)
+        making.read(plan.inputs[0])
+        return sorted(tuple(row) for row in making.frames["it"].collect())
+
+    def published(self, dataset: str) -> str | None:
+        where = {"namespace": "file", "name": self.path(dataset)}
+        try:
+            return self.link.ask(Resolve(**where)).tag
+        except Exception:
+            return None
+
+    def state(self, run_id: str) -> str:
+        return str(self.store.value("SELECT event_type FROM ol_run WHERE run_uuid = ?", run_id))
+
+
+@pytest.fixture
+def works(tmp_path: Path, sqlite_store: Store, spark: tuple[Any, Path]) -> Works:
+    return Works(tmp_path, sqlite_store, spark[0])
+
+
+def process(out: str = "", steps: str = "", quality: str = "", sql: str = "SELECT * FROM raw") -> str:
+    return f'{READ}\nsteps:\n  - {{name: made, sql: "{sql}"}}\n{steps}outputs: [{{dataset: positions, from: made{out}}}]\n{quality}'
+
+
+def check(*checks: str) -> str:
+    return "quality:\n" + "".join(f"  - {{on: positions, {one}}}\n" for one in checks)
+
+
+def test_what_is_written_is_a_published_version_with_rows_and_a_checksum(works: Works) -> None:
+    ran = works.run(process())
+    (made,) = ran.outputs
+    found = works.link.ask(Resolve(namespace="file", name=works.path("positions")))
+    assert (found.tag, found.path, found.rows, found.checksum) == (made.version, made.path, 3, made.checksum)
+    assert (made.checksum or "").startswith("xxhash64:")
+    assert [row[0] for row in works.rows("positions")] == [1, 2, 3]
+    assert works.state(ran.run_id) == "COMPLETE"
+
+
+def test_the_checksum_knows_contents_and_no_order(works: Works) -> None:
+    sums = [
+        works.run(process(sql=sql), anew=True).outputs[0].checksum
+        for sql in (
+            "SELECT * FROM raw",
+            "SELECT * FROM raw ORDER BY amount",
+            "SELECT id + 1 AS id, account, amount, day FROM raw",
+        )
+    ]
+    assert sums[0] == sums[1] != sums[2]
+
+
+def test_the_same_run_again_does_nothing_and_new_rows_make_a_new_version(works: Works) -> None:
+    first = works.run(process())
+    again = works.run(process())
+    assert (again.ended, again.outputs[0].version) == ("unchanged", first.outputs[0].version)
+    works.raw(TRADES + "4,c,7,2026-01-31\n")
+    later = works.run(process())
+    assert (later.ended, len(works.rows("positions"))) == ("published", 4)
+    assert len(works.link.ask(Versions(namespace="file", name=works.path("positions"))).items) == 2
+
+
+def test_appended_rows_come_to_those_that_are_there_once(works: Works) -> None:
+    text = process(", mode: append")
+    works.run(text)
+    works.raw("id,account,amount,day\n4,c,7,2026-02-01\n")
+    works.run(text)
+    works.run(text)
+    assert [row[0] for row in works.rows("positions")] == [1, 2, 3, 4]
+    folders = sorted(one.name for one in (works.lake / "positions").iterdir())
+    assert len(folders) == 2, "what was there is not written again"
+
+
+def test_merged_rows_take_the_place_of_those_with_their_keys(works: Works) -> None:
+    text = process(", mode: merge, keys: [id]")
+    works.run(text)
+    works.raw("id,account,amount,day\n2,b,99,2026-02-01\n5,d,1,2026-02-01\n")
+    works.run(text)
+    assert [(row[0], row[2]) for row in works.rows("positions")] == [(1, 10.5), (2, 99.0), (3, 1.5), (5, 1.0)]
+
+
+def test_a_merge_of_a_key_twice_is_refused(works: Works) -> None:
+    works.raw(TRADES + "3,z,0,2026-01-31\n")
+    with pytest.raises(BadData, match="keys of the merge of id on positions: 1 rows repeat others"):
+        works.run(process(", mode: merge, keys: [id]"))
+    assert works.published("positions") is None
+
+
+def test_partitions_that_are_written_take_the_place_of_their_own_only(works: Works) -> None:
+    text = process(", partition_by: [day]")
+    works.run(text)
+    works.raw("id,account,amount,day\n9,z,1,2026-01-31\n")
+    works.run(text)
+    assert [(row[0], str(row[3])) for row in works.rows("positions")] == [(1, "2026-01-30"), (9, "2026-01-31")]
+    by_day = {
+        part: works.link.ask(Resolve(namespace="file", name=works.path("positions"), partition=part)).rows
+        for part in ("day=2026-01-30", "day=2026-01-31")
+    }
+    assert by_day == {"day=2026-01-30": 3, "day=2026-01-31": 1}, "a partition has the version that wrote it"
+    works.run(process(", partition_by: [day], replace: all"), anew=True)
+    assert [row[0] for row in works.rows("positions")] == [9]
+
+
+def test_no_rows_replace_no_partition_and_are_read_as_none(works: Works) -> None:
+    none = process(", partition_by: [day]", sql="SELECT * FROM raw WHERE id > 100")
+    works.run(none)
+    assert works.rows("positions") == []
+    works.run(process(", partition_by: [day]"))
+    works.run(none, anew=True)
+    assert len(works.rows("positions")) == 3
+
+
+def test_texts_that_look_like_numbers_stay_texts_as_partitions(works: Works) -> None:
+    works.run(process(", partition_by: [code]", sql="SELECT id, '007' AS code FROM raw"))
+    assert works.rows("positions")[0] == (1, "007")
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "files"])
+def test_other_forms_are_read_back_with_their_types(works: Works, form: str) -> None:
+    works.run(process(f", format: {form}"))
+    assert [(row[0], row[2], str(row[3])) for row in works.rows("positions")][0] == (1, 10.5, "2026-01-30")
+    folder = next((works.lake / "positions").iterdir())
+    if form == "files":
+        manifest = json.loads((folder / "manifest.json").read_bytes())
+        assert (manifest["rows"], manifest["columns"]["day"], len(manifest["files"][0]["sha256"])) == (3, "date", 64)
+
+
+PASSING = [
+    "check: not_null, column: id", "check: unique, column: id", "check: unique, columns: [account, day]",
+    "check: accepted_values, column: account, values: [a, b]", "check: range, column: amount, min: 1.5, max: 20",
+    "check: row_count, min: 3, max: 3", "check: freshness, column: day, max_age: 100000d",
+    "check: referential, column: account, references: raw.account",
+    "check: sql, sql: 'SELECT sum(amount) FROM positions', expected: 32",
+]  # fmt: skip
+FAILING = {
+    "check: not_null, column: account": ("1 rows are null", "NULL"),
+    "check: unique, column: account": ("1 rows repeat others", "'a'"),
+    "check: accepted_values, column: account, values: [a]": ("3 rows hold other values than a", "'b'"),
+    "check: range, column: amount, max: 5": ("2 rows are out of range; wanted at most 5", "'b'"),
+    "check: row_count, min: 4": ("3 rows; wanted at least 4", "'b'"),
+    "check: freshness, column: day, max_age: 1h": (
+        "the newest is 2026-01-31T00:00:00+00:00; wanted within 1h",
+        "'b'",
+    ),
+    "check: referential, column: account, references: raw.account": ("3 rows have no match in raw.account", "'zz'"),
+    "check: sql, sql: 'SELECT count(*) FROM positions', expected: 7": ("3; wanted 7", "'b'"),
+}
+
+
+def test_checks_that_hold_let_a_version_be_published(works: Works) -> None:
+    ran = works.run(process(quality=check(*PASSING)))
+    assert [one.passed for one in ran.checks] == [True] * len(PASSING)
+
+
+@pytest.mark.parametrize("severity", ["fail", "warn"])
+def test_checks_that_do_not_hold_say_why_and_keep_what_is_published(works: Works, severity: str) -> None:
+    works.run(process())
+    before = works.published("positions")
+    for wanted, (said, account) in FAILING.items():
+        account = "account" if account == "'b'" and "unique" in wanted else account
+        sql = f"SELECT id, {'CASE WHEN id = 2 THEN NULL ELSE account END' if account == 'NULL' else account} AS account, amount, day FROM raw"
+        text = process(sql=sql, quality=check(f"{wanted}, severity: {severity}"))
+        if "unique" in wanted:
+            text = process(quality=check(f"{wanted}, severity: {severity}"))
+        if severity == "fail":
+            with pytest.raises(BadData) as caught:
+                works.run(text, anew=True)
+            assert str(caught.value).endswith(said)
+            assert works.published("positions") == before
+        else:
+            ran = works.run(text, anew=True)
+            assert [(one.passed, one.said.endswith(said)) for one in ran.checks] == [(False, True)], ran.checks
+    states = works.store.rows(
+        "SELECT event_type, count(*) FROM ol_run WHERE run_uuid LIKE '01890000%' GROUP BY 1 ORDER BY 1"
+    )
+    assert dict(states) == (
+        {"COMPLETE": 1, "FAIL": len(FAILING)} if severity == "fail" else {"COMPLETE": 1 + len(FAILING)}
+    )
+    told = works.store.rows("SELECT DISTINCT status FROM quality_check_result")
+    assert told == [("FAIL" if severity == "fail" else "WARN",)]
+
+
+def test_a_check_of_a_step_looks_at_the_step(works: Works) -> None:
+    steps = "  - {name: first, sql: SELECT * FROM made WHERE id < 3}\n"
+    quality = "quality: [{on: made, check: row_count, max: 2}]\n"
+    with pytest.raises(BadData, match="row_count on made: 3 rows; wanted at most 2"):
+        works.run(process(steps=steps, quality=quality).replace("from: made", "from: first"))
+
+
+def test_a_profile_tells_of_every_column(works: Works) -> None:
+    works.run(process(", profile: true"))
+    body = works.store.value("SELECT body FROM ol_facet WHERE name = 'output:dataQualityMetrics'")
+    columns = json.loads(body)["columnMetrics"]
+    assert columns["amount"] == {"nullCount": 0, "distinctCount": 3, "min": 1.5, "max": 20.0, "sum": 32.0, "count": 3}
+    assert columns["account"] == {"nullCount": 0, "distinctCount": 2, "count": 3}
+
+
+def test_all_outputs_are_published_or_none(works: Works) -> None:
+    two = process().replace("outputs: [", "outputs: [{dataset: other, from: made}, ")
+    works.run(two)
+    before = works.published("other"), works.published("positions")
+    works.raw(TRADES + "4,,7,2026-01-31\n")
+    with pytest.raises(BadData):
+        works.run(two + check("check: not_null, column: account"))
+    assert (works.published("other"), works.published("positions")) == before
+    ran = works.run(two)
+    assert {one.version for one in ran.outputs} == {works.published("other"), works.published("positions")}
+    moves = works.link.ask(Publications(namespace="file", name=works.path("other"))).items
+    assert moves[0].publication == ran.publication
+
+
+def test_of_two_runs_at_once_one_is_published_and_the_other_told(works: Works) -> None:
+    first, second = works.plan(process(), anew=True), works.plan(process(), anew=True)
+    ran = works.runner(first).run()
+    with pytest.raises(Conflict, match="is published, where nothing was expected to be"):
+        works.runner(second).run()
+    assert works.published("positions") == ran.outputs[0].version
+
+
+def test_a_run_that_was_beaten_is_published_when_it_is_run_again(works: Works) -> None:
+    plan = works.plan(process())
+    works.run(process(), anew=True)
+    with pytest.raises(Conflict):
+        works.runner(plan).run()
+    ran = works.run(process())
+    assert (ran.ended, works.published("positions")) == ("published", plan.outputs[0].tag)
+
+
+def test_appending_to_what_somebody_changed_meanwhile_is_done_anew(works: Works) -> None:
+    text = process(", mode: append")
+    works.run(text)
+    works.raw("id,account,amount,day\n4,c,7,2026-02-01\n")
+    slow = works.plan(text)
+    works.raw("id,account,amount,day\n5,c,7,2026-02-01\n")
+    works.run(text)
+    works.raw("id,account,amount,day\n4,c,7,2026-02-01\n")
+    with pytest.raises(Conflict):
+        works.runner(slow).run()
+    works.run(text)
+    assert [row[0] for row in works.rows("positions")] == [1, 2, 3, 4, 5]
+
+
+def test_a_job_that_breaks_says_why_and_publishes_nothing(works: Works) -> None:
+    text = process(sql="SELECT CASE WHEN id = 2 THEN raise_error('an order below 100') ELSE id END AS id FROM raw")
+    with pytest.raises(JobFailed, match="an order below 100"):
+        works.run(text)
+    assert works.published("positions") is None
+    error = works.store.value(
+        "SELECT error_message FROM process_run WHERE run_uuid = ?", "01890000-0000-7000-8000-000000000001"
+    )
+    assert "an order below 100" in error
+
+
+def test_columns_that_come_otherwise_than_promised_are_told(works: Works) -> None:
+    with pytest.raises(BadData, match="outputs.positions: column id is int, and bigint is promised"):
+        works.run(process(", columns: {id: bigint}"))
+    works.run(process(", mode: append"))
+    with pytest.raises(
+        Unready, match=r"has the column amount \(double\), and now it is missing: say mode: overwrite"
+    ):
+        works.run(process(", mode: append", sql="SELECT id, account, day FROM raw"))
+
+
+def test_python_makes_what_sql_cannot_say(works: Works) -> None:
+    (works.folder / "maker_of_doubles.py").write_text(
+        "def make(views, params):\n    raw = views['raw']\n    return raw.withColumn('amount', raw.amount * params['times'])\n"
+    )
+    steps = "  - {name: doubled, python: 'maker_of_doubles:make', reads: [raw]}\n"
+    text = "params: {times: {type: integer, default: 2}}\n" + process(steps=steps).replace(
+        "from: made", "from: doubled"
+    )
+    works.run(text)
+    assert [row[2] for row in works.rows("positions")] == [21.0, 40.0, 3.0]
+
+
+def test_parameters_reach_sql_by_their_names(works: Works) -> None:
+    text = "params: {day: {type: date, required: true}}\n" + process(
+        sql="SELECT id, :day AS day FROM raw WHERE day = :day"
+    )
+    works.run(text, params={"day": "2026-01-31"})
+    assert [row[0] for row in works.rows("positions")] == [2, 3]
+
+
+def test_files_with_a_manifest_become_a_version_once_they_are_as_it_says(works: Works) -> None:
+    works.run(process(", format: files"))
+    brought = works.lake / "brought"
+    shutil.copytree(next((works.lake / "positions").iterdir()), brought)
+    (brought / "_lineage_bridge.json").unlink()
+    text = "inputs: [{dataset: brought, as: it, format: files, manifest: manifest.json}]\noutputs: [{dataset: taken, from: it}]\n"
+    works.run(text)
+    assert [(row[0], str(row[3])) for row in works.rows("taken")][0] == (1, "2026-01-30")
+    (version,) = works.link.ask(Versions(namespace="file", name=works.path("brought"))).items
+    assert (version.rows, version.path) == (3, str(brought))
+    manifest = json.loads((brought / "manifest.json").read_bytes())
+    (brought / "manifest.json").write_text(json.dumps(manifest | {"rows": 4}))
+    with pytest.raises(BadData, match="has 3 rows, and the manifest says 4"):
+        works.run(text)
+    assert len(works.link.ask(Versions(namespace="file", name=works.path("brought"))).items) == 1
+
+
+def test_steps_link_what_is_read_to_what_is_written_table_by_table_and_column_by_column(
+    works: Works, spark: tuple[Any, Path]
+) -> None:
+    text = f"""
+{READ}
+steps:
+  - {{name: kept, sql: "SELECT account, sum(amount) AS total FROM raw GROUP BY account", materialize: true}}
+  - {{name: masked, sql: "SELECT sha2(account, 256) AS who, total FROM kept"}}
+  - {{name: days, sql: "SELECT DISTINCT day FROM raw"}}
+outputs: [{{dataset: positions, from: masked}}, {{dataset: calendar, from: days}}]
+"""
+    works.run(text)
+    edges = {
+        target: {row[:2] for row in works.store.upstream(works.path(target), namespace="file")}
+        for target in ("p/kept", "positions", "calendar")
+    }
+    raw, kept = works.path("raw"), works.path("p/kept")
+    assert edges == {"p/kept": {(raw, "p")}, "positions": {(kept, "p")}, "calendar": {(raw, "p")}}
+    columns = works.store.rows(
+        "SELECT s.name, c.source_field, c.target_field, c.subtype, c.masking FROM ol_column_lineage c"
+        " JOIN ol_dataset s ON s.dataset_id = c.source_dataset_id JOIN ol_dataset t ON t.dataset_id = c.target_dataset_id"
+        " WHERE t.name = ? AND c.target_field <> '' ORDER BY 3", works.path("positions"),
+    )  # fmt: skip
+    assert [tuple(row) for row in columns] == [
+        (kept, "total", "total", "IDENTITY", 0),
+        (kept, "account", "who", "TRANSFORMATION", 1),
+    ]
+
+
+def test_the_listeners_actions_stand_beneath_the_process_and_make_no_versions(
+    works: Works, spark: tuple[Any, Path]
+) -> None:
+    session, events = spark
+    events.unlink(missing_ok=True)
+    ran = works.run(process(quality=check("check: unique, column: id")))
+    session.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    parent = f'"runId":"{ran.run_id}"'
+    sent = send_spool(works.link, events)
+    assert sent.events > 0
+    assert sent.left_out > 0, "what merely looked at data, as checks do"
+    assert parent
+    versions = works.link.ask(Versions(namespace="file", name=works.path("positions"))).items
+    assert ran.outputs[0].version in {one.tag for one in versions}
