@@ -1,0 +1,35 @@
+"""One Spark for all tests of processes that need not start their own; its listener writes into one file."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connectors.spark.conf import Transport, Wanted
+from connectors.spark.lines import find_line
+from connectors.spark.session import open_session, process_conf
+from mappers.errors import MissingPart
+from tests.stores import Store
+from tests.system.process.works import Works
+from tests.system.spark.conftest import _packages  # noqa: F401 - the listener is fetched once, for these too
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Start one Spark for all of these, whose listener writes into one file."""
+    pyspark = pytest.importorskip("pyspark")
+    events = tmp_path_factory.mktemp("spool") / "events.ndjson"
+    wanted = Wanted(find_line(pyspark.__version__), Transport.file, location=str(events), namespace="processes")
+    given = {"spark.master": "local[2]", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+    try:
+        session = open_session("tests.spark", process_conf(wanted, [], given))
+    except MissingPart as missing:
+        pytest.skip(str(missing))
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def works(tmp_path: Path, sqlite_store: Store, spark: Any) -> Works:
+    return Works(tmp_path, sqlite_store, spark)

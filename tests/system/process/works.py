@@ -1,0 +1,66 @@
+"""A workshop with a real Spark in it."""
+
+from pathlib import Path
+from typing import Any
+
+from bridge.catalogue.registry import Resolve
+from bridge.process.link import Link
+from bridge.process.making import Making
+from bridge.process.plan import Plan
+from bridge.process.running import Ran, Runner
+from mappers.errors import UnknownName
+from tests.process.workshop import Workshop
+from tests.stores import Store
+
+TRADES = "id,account,amount,day\n1,a,10.5,2026-01-30\n2,b,20,2026-01-31\n3,a,1.5,2026-01-31\n"
+READ = "inputs: [{dataset: raw, as: raw, format: csv, pin: live, columns: {id: int, account: string, amount: double, day: date}}]"
+
+
+class Works(Workshop):
+    """A workshop with Spark in it."""
+
+    def __init__(self, folder: Path, store: Store, session: Any) -> None:
+        super().__init__(folder, store)
+        self.session = session
+        self.said: list[str] = []
+        (self.lake / "raw").mkdir(parents=True)
+        self.raw(TRADES)
+
+    def raw(self, text: str) -> None:
+        (self.lake / "raw" / "a.csv").write_text(text, encoding="utf-8")
+
+    def runner(self, plan: Plan, link: Link | None = None) -> Runner:
+        staging = str(self.folder / "staging")
+        return Runner(
+            plan, link or self.link, self.storage, lambda: self.session, staging=staging, said=self.said.append
+        )
+
+    def run(self, text: str, name: str = "p", **given: Any) -> Ran:
+        return self.runner(self.plan(text, name, **given)).run()
+
+    def rows(self, dataset: str, pin: str = "published") -> list[tuple[Any, ...]]:
+        """Read a dataset as another process does."""
+        plan = self.plan(
+            f"inputs: [{{dataset: {dataset}, as: it, pin: '{pin}'}}]\noutputs: [{{dataset: o, from: it}}]\n", "reader"
+        )
+        making = Making(self.session, plan)
+        making.read(plan.inputs[0])
+        return sorted(tuple(row) for row in making.frames["it"].collect())
+
+    def published(self, dataset: str) -> str | None:
+        where = {"namespace": "file", "name": self.path(dataset)}
+        try:
+            return self.link.ask(Resolve(**where)).tag
+        except UnknownName:
+            return None
+
+    def state(self, run_id: str) -> str:
+        return str(self.store.value("SELECT event_type FROM ol_run WHERE run_uuid = ?", run_id))
+
+
+def process(out: str = "", steps: str = "", quality: str = "", sql: str = "SELECT * FROM raw") -> str:
+    return f'{READ}\nsteps:\n  - {{name: made, sql: "{sql}"}}\n{steps}outputs: [{{dataset: positions, from: made{out}}}]\n{quality}'
+
+
+def check(*checks: str) -> str:
+    return "quality:\n" + "".join(f"  - {{on: positions, {one}}}\n" for one in checks)
