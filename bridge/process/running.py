@@ -104,7 +104,8 @@ class Runner:
             raise
         except Exception as error:
             # Whatever Spark, or the Python of a step, raises: the run is told to have failed, and why.
-            failed = JobFailed(told(error))
+            doing = f"{self._work.doing}: " if self._work else ""
+            failed = JobFailed(f"{doing}{told(error)}")
             self._end("FAIL", str(failed))
             raise failed from error
         self._tell("COMPLETE")
@@ -114,12 +115,12 @@ class Runner:
         for one in self._plan.inputs:
             check_manifest(one, self._storage)
         work = Work(self._session(), self._storage, self._plan, self._staging, self._clock(), self._said)
+        self._work = work
         work.read()
         for one in self._plan.inputs:
             if one.manifest is not None:
                 found = version_event(_read(one), self._clock(), one.rows, one.address.location)
                 send_own(self._link, found)
-        self._work = work
         work.write()
         work.check()
         work.finish()

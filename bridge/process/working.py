@@ -37,12 +37,15 @@ class Work:
         self._said = said
         self._writer = Writer(session, storage, plan, staging, now)
         self.making = Making(session, plan)
+        #: What is done just now: where it breaks, that is what broke.
+        self.doing = "starting"
         #: What was written until now, by the dataset.
         self.results: dict[str, Result] = {}
 
     def read(self) -> None:
         """Make the views of all inputs."""
         for one in self._plan.inputs:
+            self.doing = f"inputs.{one.input.as_} ({one.address})"
             self.making.read(one)
             rows = "" if one.rows is None else f", {one.rows:,} rows"
             self._said(f"read {one.input.as_}: {one.address}, {one.version or 'what is there now'} ({one.by}{rows})")
@@ -51,6 +54,7 @@ class Work:
         """Make all steps, and write what is to be written."""
         steps = {one.output.from_: one for one in self._plan.outputs if one.step}
         for made in self._plan.steps:
+            self.doing = f"steps.{made.step.name}"
             self.making.make(made)
             if (planned := steps.get(made.step.name)) is not None:
                 result = self._write(planned)
@@ -73,6 +77,7 @@ class Work:
 
     def check(self) -> None:
         """Find out what must be asked of what was written, all in one query; raises BadData when it is not good."""
+        self.doing = "quality"
         asking: list[tuple[str, Check, str]] = []
         for name, result in self.results.items():
             left = [one for one in result.planned.checks if observed(one) is None]
@@ -101,6 +106,7 @@ class Work:
             if output.format in FILES:
                 self._writer.seal(result)
                 continue
+            self.doing = f"outputs.{output.dataset} ({planned.address})"
             how = Loading(
                 output.format,
                 planned.address.location,
@@ -116,6 +122,7 @@ class Work:
             self._said(f"loaded {output.dataset}: version {self.results[name].version}")
 
     def _write(self, planned: PlannedOutput) -> Result:
+        self.doing = f"outputs.{planned.output.dataset} ({planned.folder})"
         result = self._writer.write(planned, self.making.frames[planned.output.from_])
         self.results[planned.output.dataset] = result
         self._said(
