@@ -9,6 +9,7 @@ import typer
 
 from bridge.cli import (
     config,
+    dag,
     dataset,
     dataset_orders,
     dead,
@@ -19,6 +20,7 @@ from bridge.cli import (
     log,
     openmetadata,
     process,
+    processes,
     runs,
     schema,
     service,
@@ -76,6 +78,8 @@ app.add_typer(openmetadata.openmetadata, name="openmetadata")
 dataset_orders.join(dataset.dataset)
 app.add_typer(dataset.dataset, name="dataset")
 app.add_typer(governance.governance, name="governance")
+process.process.command("list")(processes.processes)
+process.process.command()(dag.dag)
 app.add_typer(process.process, name="process")
 app.add_typer(sync.sync, name="sync")
 app.add_typer(dead.dead, name="dead")
