@@ -91,7 +91,8 @@ class Dag(Question[DagAnswer], frozen=True, kw_only=True):
         """Put it together."""
         io = view.db.rows(_IO, view.org)
         declared = view.db.rows(_DECLARED, view.org)
-        folds = fold_jobs(view.db, view.org, view.rule, _ends(io, declared))
+        ends = {job for _, job, *_ in io} | {job for row in declared for job in row[:2]}
+        folds = fold_jobs(view.db, view.org, view.rule, ends)
         graph = view.graph()
         defined = {one.process: one for one in Definitions(view.db, view.org, now_micros).all_active()}
         names = {job: Named(one.namespace, one.name) for job, one in defined.items()}
@@ -113,10 +114,6 @@ class Dag(Question[DagAnswer], frozen=True, kw_only=True):
             _cycles(sides, _declared(declared, folds), order),
             _missing(view, sides, order, defined.keys()),
         )
-
-
-def _ends(io: list[tuple[Any, ...]], declared: list[tuple[Any, ...]]) -> set[bytes]:
-    return {job for _, job, *_ in io} | {job for row in declared for job in row[:2]}
 
 
 def _told(job: bytes, named: Named, definition: Definition | None) -> DagProcess:
