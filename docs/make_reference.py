@@ -61,6 +61,8 @@ PRINTED = {
     "impact": "the answer of {Impact}",
     "lineage": "the answer of {Lineage}, with `--column` of {ColumnLineage}",
     "openmetadata check": "an object as that of `doctor`",
+    "process dag": "the answer of {Dag}",
+    "process list": "the answer of {Processes}",
     "process validate": "an object: `files`, `processes`, `problems`",
     "runs": "a line for each of the `items` of {Runs}, or of {ProcessRuns} when a job is named",
     "search": "the answer of {Search}",

@@ -13,6 +13,7 @@ from bridge.catalogue.lineage import ColumnLineage, Lineage
 from bridge.catalogue.log import Events
 from bridge.catalogue.namespaces import Namespaces
 from bridge.catalogue.process import Process
+from bridge.catalogue.processes import Processes
 from bridge.catalogue.quality import Quality
 from bridge.catalogue.question import Question
 from bridge.catalogue.registry import Partitions, Pins, ProcessVersions, Publications, Resolve
@@ -51,4 +52,5 @@ QUESTIONS: tuple[type[Question[Any]], ...] = (
     SyncItems,
     DatasetSync,
     ProcessSync,
+    Processes,
 )

@@ -1,6 +1,6 @@
-"""A walk in the words of other programs: Mermaid, DOT."""
+"""Graphs in the words of other programs: Mermaid, DOT."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from bridge.cli.escape import escape
@@ -9,33 +9,46 @@ if TYPE_CHECKING:
     from bridge.catalogue.lineage import EdgeAnswer, LineageAnswer
     from bridge.catalogue.things import Thing
 
+#: From which node to which, by their places in a list, and what is written on it: names would not do as ids.
+Arrow = tuple[int, str, int]
+
 
 def as_mermaid(walk: "LineageAnswer") -> Iterator[str]:
     """Give a Mermaid flowchart: datasets are nodes, jobs are written on the arrows."""
-    numbers = _numbered(walk)
-    yield "flowchart LR"
-    for end, number in numbers.items():
-        yield f'  n{number}["{_entities(_name(end))}"]'
-    for edge in walk.edges:
-        yield f'  n{numbers[edge.source]} -- "{_entities(_how(edge))}" --> n{numbers[edge.target]}'
+    return mermaid(*_graph(walk))
 
 
 def as_dot(walk: "LineageAnswer") -> Iterator[str]:
     """Give a graph for Graphviz."""
-    numbers = _numbered(walk)
+    return dot(*_graph(walk))
+
+
+def mermaid(nodes: Iterable[str], arrows: Iterable[Arrow]) -> Iterator[str]:
+    """Give a flowchart of named nodes, which arrows name by their places."""
+    yield "flowchart LR"
+    for number, name in enumerate(nodes):
+        yield f'  n{number}["{_entities(name)}"]'
+    for source, label, target in arrows:
+        yield f'  n{source} -- "{_entities(label)}" --> n{target}'
+
+
+def dot(nodes: Iterable[str], arrows: Iterable[Arrow]) -> Iterator[str]:
+    """Give a graph of named nodes, which arrows name by their places."""
     yield "digraph lineage {"
     yield "  rankdir=LR; node [shape=box];"
-    for end, number in numbers.items():
-        yield f"  n{number} [label={_quoted(_name(end))}];"
-    for edge in walk.edges:
-        yield f"  n{numbers[edge.source]} -> n{numbers[edge.target]} [label={_quoted(_how(edge))}];"
+    for number, name in enumerate(nodes):
+        yield f"  n{number} [label={_quoted(name)}];"
+    for source, label, target in arrows:
+        yield f"  n{source} -> n{target} [label={_quoted(label)}];"
     yield "}"
 
 
-def _numbered(walk: "LineageAnswer") -> "dict[Thing | None, int]":
-    """Give the datasets of a walk numbers: names would not do as ids in either language."""
+def _graph(walk: "LineageAnswer") -> tuple[list[str], list[Arrow]]:
+    """Give the datasets of a walk, each once, and its edges between their places."""
     ends = [walk.start, *(end for edge in walk.edges for end in (edge.source, edge.target))]
-    return {end: number for number, end in enumerate(dict.fromkeys(ends))}
+    places = {end: place for place, end in enumerate(dict.fromkeys(ends))}
+    arrows = [(places[edge.source], _how(edge), places[edge.target]) for edge in walk.edges]
+    return [_name(end) for end in places], arrows
 
 
 def _name(dataset: "Thing | None") -> str:

@@ -9,6 +9,7 @@ import typer
 
 from bridge.cli import (
     config,
+    dag,
     dataset,
     dataset_orders,
     dead,
@@ -20,6 +21,7 @@ from bridge.cli import (
     openmetadata,
     process,
     process_run,
+    processes,
     runs,
     schema,
     service,
@@ -82,6 +84,8 @@ dataset_orders.join(dataset.dataset)
 app.add_typer(dataset.dataset, name="dataset")
 app.add_typer(governance.governance, name="governance")
 process_run.join(process.process)
+process.process.command("list")(processes.processes)
+process.process.command()(dag.dag)
 app.add_typer(process.process, name="process")
 app.add_typer(sync.sync, name="sync")
 app.add_typer(dead.dead, name="dead")

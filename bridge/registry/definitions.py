@@ -20,7 +20,9 @@ SELECT {_COLUMNS} FROM process_definition
 WHERE org_id = ?1 AND process_id = ?2 AND number < ?3 ORDER BY number DESC LIMIT ?4
 """
 _ALL = f"""
-SELECT {_COLUMNS} FROM process_definition WHERE org_id = ?1 AND kind = ?2 AND is_active ORDER BY namespace, name
+SELECT {_COLUMNS} FROM process_definition
+WHERE org_id = ?1 AND kind = ?2 AND is_active AND (namespace > ?3 OR namespace = ?3 AND name > ?4)
+ORDER BY namespace, name LIMIT ?5
 """
 _ADD = f"""
 INSERT INTO process_definition (org_id, {_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
@@ -67,9 +69,11 @@ class Definitions:
         """Give the definition of a process that is in effect."""
         return next((one for one in self.of(process) if one.active), None)
 
-    def all_active(self, kind: Kind = "process") -> list[Definition]:
-        """List what is in effect, by names."""
-        return [_definition(row) for row in self._db.rows(_ALL, self.org, kind)]
+    def all_active(
+        self, kind: Kind = "process", limit: int = EVERY_NUMBER, behind: tuple[str, str] = ("", "")
+    ) -> list[Definition]:
+        """List what is in effect, by namespaces and names, those behind a pair of them."""
+        return [_definition(row) for row in self._db.rows(_ALL, self.org, kind, *behind, limit)]
 
     def register(
         self, kind: Kind, namespace: str, name: str, definition: Any, by: str, *, version: str | None = None

@@ -49,23 +49,21 @@ class FromClause:
         if node.alias:
             return (node.alias,)
         if isinstance(node, exp.Table):
-            return (node.this.name,) if isinstance(node.this, exp.Func) else tuple(part.name for part in node.parts)
+            return tuple(part.name for part in node.parts) if view_name(node) else (node.this.name,)
         return ()
 
     def _relation(self, node: exp.Expression) -> Relation:
         match node:
-            case exp.Table(this=exp.Func()):
-                return self._made(node.this, node)
-            case exp.Table():
+            case exp.Table(this=exp.Identifier()):
                 return self._view(node)
             case exp.Lateral(this=exp.Query()):
                 return self._queries.relation(node.this, self._scope)
-            case exp.Lateral():
-                return self._made(node.this, node)
             case exp.Subquery(this=exp.Table()):
                 return self._joined(node.this)
-            case _:
+            case exp.Query() | exp.Values():
                 return self._queries.relation(node, Scope(self._scope.ctes, self._scope.outer))
+            case _:
+                return self._made(node.this or node, node)
 
     def _view(self, node: exp.Table) -> Relation:
         name = view_name(node) or ""

@@ -30,6 +30,11 @@ def place(sql: str, node: exp.Expression) -> str:
     return f"line {sql.count(chr(10), 0, start) + 1}, column {start - sql.rfind(chr(10), 0, start)}"
 
 
+def printable(text: str) -> str:
+    """Put a question mark for every letter that does not show, or drives a terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
 def own_children(node: exp.Expression) -> Iterator[exp.Expression]:
     """List what a node is made of, but for hints: they name views without reading them."""
     for key, value in node.args.items():
@@ -43,7 +48,7 @@ def _query(sql: str) -> exp.Expression:
     dialect = Dialect.get_or_raise("spark")
     tokens = dialect.tokenize(sql)
     _refuse_others(tokens)
-    (statement, *_) = dialect.parser().parse(tokens, sql)
+    (statement, *_) = _parse(dialect, tokens, sql)
     if isinstance(statement, exp.Select) and statement.args.get("into"):
         raise BadSql(f"{_at(tokens[0])}: SELECT INTO writes: a step only reads")
     if not isinstance(statement, exp.Query | exp.Values):
@@ -54,6 +59,14 @@ def _query(sql: str) -> exp.Expression:
     return statement
 
 
+def _parse(dialect: Dialect, tokens: list[Token], sql: str) -> list[exp.Expression | None]:
+    try:
+        return dialect.parser().parse(tokens, sql)
+    except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:
+        # What is far from any SQL meets assumptions in the parser itself.
+        raise BadSql(f"{_at(tokens[0])}: the query cannot be read") from error
+
+
 def _refuse_others(tokens: Sequence[Token]) -> None:
     """Refuse what is not one query before it is read: what comes first says it."""
     if not tokens:
@@ -61,6 +74,8 @@ def _refuse_others(tokens: Sequence[Token]) -> None:
     if tokens[0].token_type not in _OPENS:
         raise BadSql(f"{_at(tokens[0])}: {_short(tokens[0].text)} does not begin a query: a step is one SELECT")
     for token, after in pairwise(tokens):
+        if token.token_type is after.token_type is TokenType.L_BRACE:
+            raise BadSql(f"{_at(token)}: braces are of a template, not of SQL: parameters are written as :name")
         if token.token_type is TokenType.SEMICOLON and after.token_type is not TokenType.SEMICOLON:
             raise BadSql(f"{_at(after)}: a second statement begins: a step is one SELECT")
 
@@ -70,7 +85,7 @@ def _at(token: Token) -> str:
 
 
 def _short(text: str) -> str:
-    flat = "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
+    flat = printable(" ".join(text.split()))
     return flat if len(flat) <= _LONGEST_SHOWN else f"{flat[:_LONGEST_SHOWN]}..."
 
 

@@ -38,7 +38,7 @@ class Selection:
             scope.outputs += self._columns(item)
         whole |= self._grouped()
         scope.outputs_first = True
-        whole |= self._clause("having", FILTER) | self._clause("qualify", FILTER)
+        whole |= self._chosen()
         whole |= sorted_by(node, scope, self._queries)
         if node.args.get("distinct"):
             whole |= everything(scope.outputs, GROUP_BY)
@@ -47,6 +47,16 @@ class Selection:
     def _clause(self, name: str, done: Done) -> Sources:
         clause = self._node.args.get(name)
         return sources_of(clause, self._scope, self._queries, done) if clause else NO_SOURCES
+
+    def _chosen(self) -> Sources:
+        """Read HAVING: there a name that rows are grouped by means the column, another one first an output."""
+        scope, outputs = self._scope, self._scope.outputs
+        group = self._node.args.get("group")
+        keys = (key.name for key in group.expressions if isinstance(key, exp.Column)) if group else ()
+        scope.outputs = without(outputs, (key for key in keys if any(cell.is_called(key) for cell in scope.row)))
+        found = self._clause("having", FILTER)
+        scope.outputs = outputs
+        return found | self._clause("qualify", FILTER)
 
     def _columns(self, item: exp.Expression) -> list[Cell]:
         """List the columns that one entry of the select list makes."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import expressions as exp
 
 from mappers.errors import BadSql
-from mappers.sql.query import place, read_query
+from mappers.sql.query import place, printable, read_query
 from mappers.sql.relation import NO_SOURCES, Cell, Relation, opened
 from mappers.sql.scope import Scope
 from mappers.sql.selection import everything, select, sorted_by
@@ -59,7 +59,7 @@ class _Reader:
 
     def problem(self, node: exp.Expression, text: str) -> None:
         """Say what is wrong at a place of the text."""
-        self.problems[f"{place(self._sql, node)}: {text}"] = None
+        self.problems[printable(f"{place(self._sql, node)}: {text}")] = None
 
     def relation(self, query: exp.Expression, scope: Scope) -> Relation:
         """Read a query; a name that it does not know may be a column of the scope."""
@@ -103,7 +103,8 @@ class _Reader:
             relation = again
 
     def _wrapped(self, query: exp.Expression, around: Scope) -> Relation:
-        return self._read(query.this, around)
+        known = isinstance(query.this, exp.Query | exp.Values)
+        return self._read(query.this, around) if known else Relation((), open=frozenset())
 
     def _combined(self, query: exp.Expression, around: Scope) -> Relation:
         """Read UNION, INTERSECT and EXCEPT from the left: a thousand of them are no thousand calls deep."""

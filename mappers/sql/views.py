@@ -38,9 +38,9 @@ def views_of(query: exp.Expression) -> frozenset[str]:
 
 def view_name(table: exp.Table) -> str | None:
     """Name the view that is read, dotted where it is qualified; None for a function that gives rows."""
-    if isinstance(table.this, exp.Func):
-        if table.this.name.upper() == "IDENTIFIER":
-            raise BadSql("line 1, column 1: IDENTIFIER() hides which view is read: name the view")
+    if isinstance(table.this, exp.Func) and table.this.name.upper() == "IDENTIFIER":
+        raise BadSql("line 1, column 1: IDENTIFIER() hides which view is read: name the view")
+    if not isinstance(table.this, exp.Identifier):
         return None
     return ".".join(part.name for part in table.parts).lower()
 

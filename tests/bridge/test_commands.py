@@ -65,6 +65,8 @@ ANSWERED = {
     ("governance", "diff"): [ASSETS],
     ("governance", "violations"): [],
     ("process", "validate"): [str(ROOT / "configs" / "processes" / "daily_positions.yaml")],
+    ("process", "list"): [],
+    ("process", "dag"): [],
     ("sync",): ["--once"],
     ("sync", "status"): [],
     ("sync", "explain"): ["db", "clean"],

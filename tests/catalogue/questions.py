@@ -13,6 +13,7 @@ from bridge.catalogue.lineage import ColumnLineage, Lineage
 from bridge.catalogue.log import Events
 from bridge.catalogue.namespaces import Namespaces
 from bridge.catalogue.process import Process
+from bridge.catalogue.processes import Processes
 from bridge.catalogue.quality import Quality
 from bridge.catalogue.question import Question
 from bridge.catalogue.registry import Partitions, Pins, ProcessVersions, Publications, Resolve
@@ -95,4 +96,5 @@ EVERY: tuple[Question[Any], ...] = (
     Partitions(namespace="db", name="report"),
     ProcessVersions(**OF_APP),
     Pins(),
+    Processes(),
 )

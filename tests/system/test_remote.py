@@ -34,11 +34,14 @@ KEYS = [
 READING = (
     "lineage", "impact", "runs", "show", "explain", "search", "events", "sync status", "sync explain", "dead list",
     "governance violations", "dataset versions", "dataset resolve", "dataset history", "dataset pins",
+    "process list", "process dag",
 )  # fmt: skip
 #: Needs something that OpenMetadata refused.
 READING_TOO = ("dead show",)
 #: What is about no name, or about none that could be unknown.
-NAMELESS_NEVER = ("events", "sync status", "dead list", "governance violations", "dataset pins")
+NAMELESS_NEVER = (
+    "events", "sync status", "dead list", "governance violations", "dataset pins", "process list", "process dag",
+)  # fmt: skip
 WORDS = [
     "governance violations",
     "governance violations --output json",
@@ -85,6 +88,12 @@ WORDS = [
     "dataset history db clean --output json",
     "dataset pins",
     "dataset pins --expired --output json",
+    "process list",
+    "process list --output json",
+    "process dag",
+    "process dag --namespace jobs --output json",
+    "process dag --output mermaid",
+    "process dag --output dot",
 ]
 NAMELESS = [
     "lineage db nothing",

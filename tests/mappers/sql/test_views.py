@@ -64,6 +64,8 @@ def test_what_a_query_reads(sql: str, views: str) -> None:
         ("SELECT a INTO b FROM t", "line 1, column 1: SELECT INTO writes: a step only reads"),
         ("SELECT 1;\nDROP TABLE t", "line 2, column 1: a second statement begins: a step is one SELECT"),
         ("SELECT a FROM IDENTIFIER('t')", "line 1, column 1: IDENTIFIER() hides which view is read: name the view"),
+        ("SELECT a FROM t WHERE d = {{ day }}", "line 1, column 27: braces are of a template, not of SQL: parameters are written as :name"),
+        ("SELECT * -> 0.5 FROM t", "line 1, column 1: the query cannot be read"),
         ("SELECT a b\n  cde FROM t", "line 2, column 3: unexpected cde"),
         ("SELECT a FROM t WHERE (b = 1", "line 1, column 28: expecting ) near 1"),
         ("SELECT a\nFROM", "line 2, column 1: expected table name near FROM"),
