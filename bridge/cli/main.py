@@ -46,9 +46,9 @@ _UNWRITTEN = frozenset({errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG})
 EXIT_USAGE = 2
 EXIT_UNREACHABLE = 3
 EXIT_STORE = 4
-EXIT_UNREADY = 5
 EXIT_BAD_DATA = 7
 EXIT_JOB = 8
+EXIT_UNREADY = 9
 EXIT_STORAGE = 74
 
 app = typer.Typer(

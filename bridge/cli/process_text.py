@@ -23,7 +23,8 @@ def plan_lines(plan: "Plan") -> Iterator[str]:
         also = ", written down" if made.step.materialize else ""
         yield f"  step {made.step.name} ({kind}{also}) <- {', '.join(made.reads) or 'nothing'}"
     for out in plan.outputs:
-        yield f"  write {out.output.dataset} <- {out.output.from_}: {out.address} ({out.output.format}, {out.output.mode})"
+        how = f"{out.output.format}, {out.output.mode}"
+        yield f"  write {out.output.dataset} <- {out.output.from_}: {out.address} ({how})"
         yield f"    {_becomes(out)}"
         for check in out.checks:
             yield f"    check {check.check} {', '.join(check.keys)} ({check.severity})"

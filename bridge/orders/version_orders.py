@@ -7,8 +7,8 @@ import msgspec
 
 from bridge.catalogue.decided import Judgement, PinnedVersion, ResolvedVersion, tell_marked, tell_pin
 from bridge.catalogue.registry import AsOf, OnePartition, Selected, read_partition
-from bridge.orders.order import By, Desk, Few, Name, OfDataset, Order, Why
 from bridge.catalogue.things import Thing
+from bridge.orders.order import By, Desk, Few, Name, OfDataset, Order, Why
 from bridge.registry.discarding import discard
 from bridge.registry.resolution import Wanted
 from bridge.registry.selector import micros_of, read_selector

@@ -68,10 +68,10 @@ def address_of(dataset: str, namespace: str | None, form: str, url: str | None, 
         return Address(namespace, dataset, dataset)
     if namespace is not None:
         return of_path(f"{namespace.rstrip('/')}/{dataset.lstrip('/')}" if "://" in namespace else dataset)
-    if dataset.startswith("/") or "://" in dataset or dataset.startswith("file:"):
+    if dataset.startswith(("/", "file:")) or "://" in dataset:
         return of_path(dataset)
     if lake is None:
         raise ConfigError(
-            f"{dataset}: nobody says where it lies: set process.lake in the file or in the settings, or write its path"
+            f"{dataset}: nobody says where it lies: set process.lake in the file or the settings, or write its path"
         )
     return of_path(f"{lake.rstrip('/')}/{dataset}")

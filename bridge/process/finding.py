@@ -143,7 +143,7 @@ class Finder:
 
 
 def check_manifest(found: PlannedInput, storage: Storage) -> None:
-    """See that every file of a manifest is there, of its size and checksum; raises BadData naming those that are not."""
+    """See that every file of a manifest is there, of its size and checksum; raises BadData that names the others."""
     manifest = found.manifest
     if manifest is None:
         return

@@ -80,7 +80,7 @@ class Session:
 
 
 def session_of(launch: Launch) -> Session:
-    """Give the session in which a process runs; its application is not called as the process is, which is a job, too."""
+    """Give the session of a process; its application is not called as the process, which is a job, too."""
     return Session(f"{launch.wanted.definition.process.name}.spark", launch.spark_conf)
 
 

@@ -49,7 +49,7 @@ class Planner:
         self._now = now
 
     def plan(self, wanted: Wanted) -> Plan:
-        """Resolve everything; raises ConfigError for what is wrong with the file, Unready for all that is not there."""
+        """Resolve everything; raises ConfigError for what is wrong with the file, Unready for what is not there."""
         definition, values = wanted.definition, bind(wanted.definition.params, wanted.params)
         steps, problems = make_steps(definition, wanted.file.parent)
         if problems:
@@ -130,7 +130,8 @@ def fill(one: Input, values: Mapping[str, Given], where: str) -> Input:
         "partition": filled(one.partition, values, where) if one.partition else None,
         "manifest": filled(one.manifest, values, where) if one.manifest else None,
         "options": {
-            key: filled(value, values, where) if isinstance(value, str) else value for key, value in one.options.items()
+            key: filled(value, values, where) if isinstance(value, str) else value
+            for key, value in one.options.items()
         },
     }
     # What is copied counts as given: a pin that nobody wrote is none.

@@ -1,4 +1,4 @@
-"""Checks as expressions of Spark: most are counted while the data is written, the others asked of what was written."""
+"""Checks as expressions of Spark: most are counted while data is written, the others asked of what was written."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -71,13 +71,13 @@ def asked(check: Check, view: str) -> str:
     """Give the query of one value that tells how a check ends once the data is written."""
     if check.check == "unique":
         keys = ", ".join(map(quoted, check.keys))
-        return f"SELECT coalesce(sum(n), 0) FROM (SELECT count(1) - 1 AS n FROM {view} GROUP BY {keys} HAVING count(1) > 1)"
+        repeated = f"SELECT count(1) - 1 AS n FROM {view} GROUP BY {keys} HAVING count(1) > 1"
+        return f"SELECT coalesce(sum(n), 0) FROM ({repeated})"
     if check.check == "referential":
-        other, _, column = (check.references or "").partition(".")
-        return (
-            f"SELECT count(1) FROM {view} l LEFT ANTI JOIN {quoted(other)} r"
-            f" ON l.{quoted(check.column or '')} = r.{quoted(column)} WHERE l.{quoted(check.column or '')} IS NOT NULL"
-        )
+        other, _, of = (check.references or "").partition(".")
+        column = f"l.{quoted(check.column or '')}"
+        joined = f"{view} l LEFT ANTI JOIN {quoted(other)} r ON {column} = r.{quoted(of)}"
+        return f"SELECT count(1) FROM {joined} WHERE {column} IS NOT NULL"
     return check.sql or ""
 
 
@@ -97,13 +97,25 @@ def judged(check: Check, value: Any, now: datetime) -> Outcome:
     return Outcome(check, not value, value)
 
 
+def _is_number(kind: str) -> bool:
+    return kind.startswith(("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"))
+
+
+def _is_any(_: str) -> bool:
+    return True
+
+
+def _is_comparable(kind: str) -> bool:
+    return not kind.startswith(_UNHASHED)
+
+
 _PROFILED: tuple[tuple[str, str, Callable[[str], bool]], ...] = (
-    ("nullCount", "count_if({0} IS NULL)", lambda _: True),
-    ("distinctCount", "approx_count_distinct({0})", lambda kind: not kind.startswith(("map<", "variant"))),
-    ("min", "min({0})", lambda kind: _is_number(kind)),
-    ("max", "max({0})", lambda kind: _is_number(kind)),
-    ("sum", "sum(CAST({0} AS DOUBLE))", lambda kind: _is_number(kind)),
-    ("count", "count({0})", lambda _: True),
+    ("nullCount", "count_if({0} IS NULL)", _is_any),
+    ("distinctCount", "approx_count_distinct({0})", _is_comparable),
+    ("min", "min({0})", _is_number),
+    ("max", "max({0})", _is_number),
+    ("sum", "sum(CAST({0} AS DOUBLE))", _is_number),
+    ("count", "count({0})", _is_any),
 )
 
 
@@ -145,10 +157,6 @@ def literal(value: Any) -> str:
 def blocking(outcomes: Sequence[Outcome]) -> list[Outcome]:
     """Give those because of which nothing may be published."""
     return [one for one in outcomes if one.blocks]
-
-
-def _is_number(kind: str) -> bool:
-    return kind.startswith(("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"))
 
 
 def _same(value: Any, expected: Any) -> bool:

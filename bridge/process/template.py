@@ -22,7 +22,7 @@ inputs:
 
 steps:
   - name: daily
-    sql: SELECT customer_id, sum(amount) AS amount, :day AS day FROM orders WHERE ordered_at = :day GROUP BY customer_id
+    sql: SELECT customer_id, sum(amount) AS amount, :day AS day FROM orders WHERE day = :day GROUP BY customer_id
 
 outputs:
   - {{dataset: {word}, from: daily, format: parquet, partition_by: [day]}}

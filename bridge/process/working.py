@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls them
 
 from bridge.process.check import Check
 from bridge.process.definition import FILES
@@ -67,13 +67,15 @@ class Work:
         """Make all views, and give Spark's plan of each output; nothing is written."""
         for made in self._plan.steps:
             self.making.make(made)
-        plans = []
-        for one in self._plan.outputs:
-            frame: Any = self.making.frames[one.output.from_]
-            plans.append(
-                f"-- {one.output.dataset}\n{frame._jdf.queryExecution().explainString(_mode(self._session))}"
-            )
-        return "\n".join(plans)
+        return "\n".join(
+            f"-- {one.output.dataset}\n{self._explained(one.output.from_)}" for one in self._plan.outputs
+        )
+
+    def _explained(self, view: str) -> str:
+        frame: Any = self.making.frames[view]
+        jvm: Any = self._session.sparkContext._jvm  # noqa: SLF001 - PySpark's own `explain` prints
+        mode = jvm.org.apache.spark.sql.execution.ExplainMode.fromString("formatted")
+        return str(frame._jdf.queryExecution().explainString(mode))  # noqa: SLF001 - as above
 
     def check(self) -> None:
         """Find out what must be asked of what was written, all in one query; raises BadData when it is not good."""
@@ -152,11 +154,6 @@ class Work:
     def _add(self, name: str, outcomes: Sequence[Outcome]) -> None:
         result = self.results[name]
         self.results[name] = result._replace(outcomes=[*result.outcomes, *outcomes])
-
-
-def _mode(session: SparkSession) -> Any:
-    jvm: Any = session.sparkContext._jvm  # noqa: SLF001 - as above
-    return jvm.org.apache.spark.sql.execution.ExplainMode.fromString("formatted")
 
 
 def lineage_names(plan: Plan) -> Mapping[str, Any]:

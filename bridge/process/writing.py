@@ -82,7 +82,7 @@ class Writer:
         ]
         return Result(
             planned, content, folder, len(stored), sum(one.size for one in stored), found[ROWS], planned.tag,
-            partitions if output.replace == "partitions" else [], outcomes, profile_of(found) if output.profile else {},
+            partitions if output.replace == "partitions" else [], outcomes, profile_of(found),
         )  # fmt: skip
 
     def back(self, result: Result) -> DataFrame:
@@ -124,9 +124,8 @@ class Writer:
         _check_base(output, base, columns)
         if output.mode == "overwrite":
             if any(one.partition is None for one in base.roots):
-                raise Unready(
-                    f"outputs.{output.dataset}: the published version {base.version!r} is not in partitions: say replace: all"
-                )
+                said = f"the published version {base.version!r} is not in partitions: say replace: all"
+                raise Unready(f"outputs.{output.dataset}: {said}")
             return frame, base.roots
         if output.mode == "append" and len(base.roots) < MOST_ROOTS:
             return frame, base.roots

@@ -29,9 +29,9 @@ SELECT c.* FROM (
       AND (r.parent_run_id IS NULL OR NOT EXISTS (
         SELECT 1 FROM dataset_version k
         WHERE k.org_id = v.org_id AND k.dataset_id = v.dataset_id AND k.idempotency_key IS NOT NULL
-          AND k.writer_id IN (
-            r.parent_run_id, (SELECT p.parent_run_id FROM ol_run p WHERE p.org_id = r.org_id AND p.run_id = r.parent_run_id)
-          )
+          AND k.writer_id IN (r.parent_run_id, (
+            SELECT p.parent_run_id FROM ol_run p WHERE p.org_id = r.org_id AND p.run_id = r.parent_run_id
+          ))
       ))
   ) n
 ) c

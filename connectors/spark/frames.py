@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, Observation, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls them
 
 #: The folder of one version is a partition to Spark; its column is no column of the data.
 VERSION_COLUMN = "_version"

@@ -42,7 +42,7 @@ def without_ivy(conf: Mapping[str, str], homes: Path | None = None) -> dict[str,
     home = homes or Path.home()
     jars = []
     for name in names:
-        group, artifact, version = (name.split(":") + ["", ""])[:3]
+        group, artifact, version = [*name.split(":"), "", ""][:3]
         file = f"{group}_{artifact}-{version}.jar"
         found = next((home / place / file for place in _IVY if (home / place / file).exists()), None)
         if found is None or group != "io.openlineage":
@@ -58,7 +58,7 @@ def without_ivy(conf: Mapping[str, str], homes: Path | None = None) -> dict[str,
 def open_session(name: str, conf: Mapping[str, str]) -> "SparkSession":
     """Start Spark in this process, or take the session of the spark-submit that started it."""
     try:
-        from pyspark.sql import SparkSession
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra: only who runs a process needs it
     except ImportError as error:
         raise MissingPart("there is no PySpark: install the extra: pip install 'lineage-bridge[process]'") from error
     if "PYSPARK_GATEWAY_PORT" not in os.environ:

@@ -33,7 +33,7 @@ class Files(Protocol):
         """Let a file hold something, all at once."""
 
     def files(self, path: str) -> list[StoredFile]:
-        """List the files of data in and beneath a folder, or the one file that is named, in the order of their names."""
+        """List the files of data in and beneath a folder, or the one that is named, by their names."""
 
     def folders(self, path: str) -> list[str]:
         """Name the folders in a folder, in their order."""

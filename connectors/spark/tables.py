@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls them
 
 from connectors.spark.frames import merged
 
@@ -35,7 +35,7 @@ def load_table(session: SparkSession, frame: DataFrame, how: Loading) -> str | N
 
 
 def _load_jdbc(frame: DataFrame, how: Loading) -> None:
-    """A database promises nothing about a second time: what is appended again is there twice."""
+    """Fill a table that promises nothing about a second time: what is appended again is there twice."""
     writer = frame.write.format("jdbc").options(**how.options).option("dbtable", how.location)
     if how.mode == "overwrite":
         writer = writer.option("truncate", True)

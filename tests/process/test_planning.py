@@ -47,7 +47,7 @@ def test_each_way_to_pin_an_input_finds_its_version(workshop: Workshop) -> None:
     pins = {"published": "t1", "latest": "t2", "t2": "t2", "version:t1": "t1", "as_of:1999-01-01": None}
     for pin, tag in pins.items():
         if tag is None:
-            with pytest.raises(Unready, match="no version of the dataset in the store of that time"):
+            with pytest.raises(Unready, match=r"no version of the dataset in the store of that time"):
                 workshop.plan(copy(pin=f"'{pin}'"))
         else:
             assert workshop.plan(copy(pin=f"'{pin}'")).inputs[0].version == tag
@@ -63,7 +63,7 @@ def test_a_dataset_that_nobody_knows_is_told_with_what_to_do(workshop: Workshop)
 def test_a_version_that_was_never_published_is_told_with_what_to_do(workshop: Workshop) -> None:
     workshop.version("trades", "t1", 1, publish=False)
     with pytest.raises(
-        Unready, match="no version of the dataset is published: publish one with .* or say pin: latest"
+        Unready, match=r"no version of the dataset is published: publish one with .* or say pin: latest"
     ):
         workshop.plan(COPY)
 
@@ -73,7 +73,7 @@ def test_what_is_marked_as_not_to_be_read_is_not_read(workshop: Workshop) -> Non
     order = Invalidate(namespace="file", name=workshop.path("trades"), version="t1", reason="rates of the wrong day")
     workshop.link.order(order)
     for pin in ("published", "t1"):
-        with pytest.raises(Unready, match="t1.* is not to be read: .*rates of the wrong day"):
+        with pytest.raises(Unready, match=r"t1.* is not to be read: .*rates of the wrong day"):
             workshop.plan(copy(pin=pin))
 
 
@@ -149,7 +149,7 @@ def test_sql_that_wants_columns_that_are_not_there_is_told(workshop: Workshop) -
       - {name: two, sql: "SELECT id FROM one"}
     outputs: [{dataset: positions, from: two}]
     """
-    with pytest.raises(Unready, match="steps.one: line 1, column 12: .*amout.*amount"):
+    with pytest.raises(Unready, match=r"steps.one: line 1, column 12: .*amout.*amount"):
         workshop.plan(text)
 
 
@@ -297,7 +297,7 @@ def test_files_that_are_not_as_their_manifest_says_are_told(
 def test_a_manifest_that_is_none_is_told(workshop: Workshop) -> None:
     manifest(workshop)
     (workshop.lake / "brought" / "manifest.json").write_text('{"files": [{"path": "a"}]}')
-    with pytest.raises(ConfigError, match="manifest.json: Object missing required field `size`"):
+    with pytest.raises(ConfigError, match=r"manifest.json: Object missing required field `size`"):
         workshop.plan(BROUGHT)
     (workshop.lake / "brought" / "manifest.json").unlink()
     with pytest.raises(Unready, match="there is no manifest"):
