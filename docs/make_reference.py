@@ -63,6 +63,17 @@ PRINTED = {
     "openmetadata check": "an object as that of `doctor`",
     "process dag": "the answer of {Dag}",
     "process list": "the answer of {Processes}",
+    "process clean": "an object: `datasets` of `dataset`, `removed` (versions), `kept` (versions with the reasons)",
+    "process plan": (
+        "an object: `process`, `namespace`, `key`, `params`, `inputs` (`as`, `namespace`, `name`, `version`, `by`, `rows`, "
+        "`paths`), `steps`, `outputs` (`dataset`, `namespace`, `name`, `from`, `format`, `mode`, `path`, "
+        "`idempotency_key`, `published`, `made_already`), `to_do`: run, publish or nothing"
+    ),
+    "process run": (
+        "an object: `process`, `run_id`, `key`, `ended` (published or unchanged), `publication`, `outputs` of `dataset`, "
+        "`version`, `rows`, `checksum`, `path`, and `checks` of `on`, `check`, `column`, `severity`, `passed`, `said`; "
+        "with `--dry-run` `plan`, as `process plan`, and `spark`, its own plans as text"
+    ),
     "process validate": "an object: `files`, `processes`, `problems`",
     "runs": "a line for each of the `items` of {Runs}, or of {ProcessRuns} when a job is named",
     "search": "the answer of {Search}",

@@ -191,7 +191,7 @@ def clean(
         cleaner = Cleaner(link, Storage(session), keeping, datetime.now(UTC))
         found = [cleaner.clean(one, dry=dry_run) for one in addresses]
     lines = [line for one in found for line in _cleaned(one, dry=dry_run)]
-    print_answer(found, map(escape, lines), as_json=output is Output.json)
+    print_answer({"datasets": found}, map(escape, lines), as_json=output is Output.json)
 
 
 def _launch(

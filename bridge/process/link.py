@@ -91,7 +91,7 @@ class ServiceLink:
         self._again = Retrying(
             retry=retry_if_exception_type(TransientError),
             stop=stop_after_delay(patience_seconds),
-            wait=wait_exponential_jitter(initial=0.2, max=3),
+            wait=wait_exponential_jitter(0.2, 3),
             reraise=True,
         )
 

@@ -10,7 +10,7 @@ from bridge.process.launch import Launch, spark_version
 from connectors.spark.session import quieted, without_ivy
 from connectors.spark.submit import find_spark
 
-_DRIVER = Path(__file__).parent / "driver.py"
+_DRIVER = Path(__file__).parents[1] / "cli" / "driver.py"
 
 
 def submit_command(launch: Launch, words: Sequence[str], extra: Sequence[str]) -> tuple[list[str], dict[str, str]]:

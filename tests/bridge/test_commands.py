@@ -45,6 +45,9 @@ _ASKS = re.compile(r"\b(prompt|confirm|getpass|input)\(")
 
 #: For each command with --output: words that make it answer, of the estate.
 ASSETS = str(ROOT / "configs" / "assets")
+DATA = ROOT / "tests" / "data"
+#: Asked with Spark, in tests/system/process/test_command.py.
+WITH_SPARK = {("process", "run")}
 #: What commands are asked that print JSON, and those that end otherwise than with 0.
 ENDS = {("governance", "diff"): 5, ("governance", "push"): 1}
 ANSWERED = {
@@ -65,6 +68,8 @@ ANSWERED = {
     ("governance", "diff"): [ASSETS],
     ("governance", "violations"): [],
     ("process", "validate"): [str(ROOT / "configs" / "processes" / "daily_positions.yaml")],
+    ("process", "plan"): [str(DATA / "process.yaml"), "--lake", str(DATA / "lake")],
+    ("process", "clean"): ["customers", "--lake", str(DATA / "lake"), "--days", "0", "--dry-run"],
     ("process", "list"): [],
     ("process", "dag"): [],
     ("sync",): ["--once"],
@@ -99,12 +104,12 @@ def takes_json(words: tuple[str, ...]) -> bool:
 
 
 def test_every_command_that_prints_json_is_asked_here() -> None:
-    assert {words for words in COMMANDS if takes_json(words)} == ANSWERED.keys()
+    assert {words for words in COMMANDS if takes_json(words)} == ANSWERED.keys() | WITH_SPARK
 
 
 def test_what_every_command_prints_as_json_is_documented() -> None:
     page = runpy.run_path(str(ROOT / "docs" / "make_reference.py"))
-    assert page["PRINTED"].keys() == {" ".join(words) for words in ANSWERED}
+    assert page["PRINTED"].keys() == {" ".join(words) for words in (*ANSWERED, *WITH_SPARK)}
 
 
 @pytest.mark.usefixtures("target")

@@ -38,6 +38,8 @@ READING = (
 )  # fmt: skip
 #: Needs something that OpenMetadata refused.
 READING_TOO = ("dead show",)
+#: Speak to a service as a process does: tests/system/process.
+PROCESSES = ("process plan", "process run", "process submit", "process clean")
 #: What is about no name, or about none that could be unknown.
 NAMELESS_NEVER = (
     "events", "sync status", "dead list", "governance violations", "dataset pins", "process list", "process dag",
@@ -173,7 +175,7 @@ def test_every_reading_command_is_asked_here() -> None:
     asking = {
         " ".join(words) for words, one in COMMANDS.items() if any(each.name == "url" for each in one.parameters)
     }
-    assert {words for words in asking if not words.startswith("spark ")} == {*READING, *READING_TOO}
+    assert {words for words in asking if not words.startswith("spark ")} == {*READING, *READING_TOO, *PROCESSES}
     assert {name for name in READING if any(words.startswith(name) for words in WORDS)} == set(READING)
     unknown = {name for name in READING if any(words.startswith(name) for words in NAMELESS)}
     assert unknown | set(NAMELESS_NEVER) == set(READING)
@@ -233,7 +235,7 @@ def test_an_address_that_is_none_is_told(url: str) -> None:
     [
         words
         for words in COMMANDS
-        if words and words[0] != "spark" and " ".join(words) not in {*READING, *READING_TOO}
+        if words and words[0] != "spark" and " ".join(words) not in {*READING, *READING_TOO, *PROCESSES}
     ],
     ids=" ".join,
 )
