@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Protocol, TypeVar
 
 import msgspec
-from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential_jitter
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, X
 
 from bridge.catalogue.question import Catalogue, Page, Question
 from bridge.catalogue.remote import ServiceCatalogue
@@ -91,7 +91,7 @@ class ServiceLink:
         self._again = Retrying(
             retry=retry_if_exception_type(TransientError),
             stop=stop_after_delay(patience_seconds),
-            wait=wait_exponential_jitter(0.2, 3),
+            wait=wait_random_exponential(multiplier=0.2, max=3),
             reraise=True,
         )
 
