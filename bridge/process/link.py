@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Protocol, TypeVar
 
 import msgspec
-from tenacity import Retrying, retry_if_exception_type, stop_after_delay, X
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from bridge.catalogue.question import Catalogue, Page, Question
 from bridge.catalogue.remote import ServiceCatalogue

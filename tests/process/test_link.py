@@ -79,7 +79,7 @@ def test_a_service_refuses_as_a_store_does(status: int, title: str, error: type[
     with pytest.raises(error, match="why"):
         speaking.order(Register(namespace="n", name="p", definition={}))
     assert [(one.method, one.url.path) for one in asked] == [
-        ("GET", "/api/v1/resolve"),
+        ("GET", "/api/v1/dataset/by-name/resolve"),
         ("POST", "/api/v1/definitions"),
     ]
 
