@@ -1,0 +1,227 @@
+"""Starting conditions of Autosys: read by their grammar, and told true or false as the scheduler would."""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Literal, NamedTuple
+
+from lark import Lark, Token, Transformer, UnexpectedInput, v_args
+
+from mappers.errors import PermanentError
+
+Kind = Literal["success", "failure", "done", "terminated", "notrunning"]
+Operator = Literal["=", "!=", "<", "<=", ">", ">="]
+
+#: `&` and `|` bind equally and from left to right: `a | b & c` is `(a | b) & c`.
+_GRAMMAR = r"""
+start: _any
+_any: joined | _one
+joined: _any JOIN _one
+_one: "(" _any ")" | status | exitcode | global
+status: STATUS "(" job ["," LOOKBACK] ")"
+exitcode: EXITCODE "(" job ["," LOOKBACK] ")" OPERATOR SIGNED
+global: VALUE "(" NAME ")" OPERATOR (QUOTED | SIGNED | NAME)
+job: NAME ["^" NAME]
+
+STATUS.3: /(success|failure|done|terminated|notrunning|[sfdtn])(?=\s*\()/i
+EXITCODE.3: /(exitcode|e)(?=\s*\()/i
+VALUE.3: /(value|v)(?=\s*\()/i
+JOIN.2: "&" | "|" | /and(?=[\s(])/i | /or(?=[\s(])/i
+OPERATOR: "!=" | "<=" | ">=" | "=" | "<" | ">"
+LOOKBACK.2: /\d{1,4}([.:]\d{2})?(?=\s*\))/
+SIGNED.1: /-?\d+(?=[\s)&|]|$)/
+QUOTED: /"[^"]*"|'[^']*'/
+NAME: /[^\s(),&|^"'=<>!]+/
+%ignore /\s+/
+"""
+_KINDS: dict[str, Kind] = {
+    "s": "success", "f": "failure", "d": "done", "t": "terminated", "n": "notrunning",
+}  # fmt: skip
+#: What is never too long ago.
+FOREVER = None
+
+
+class BadCondition(PermanentError):
+    """The text is no condition; says where it stops being one."""
+
+
+class StatusIs(NamedTuple):
+    """A job has a status, reached no longer ago than the lookback in minutes."""
+
+    job: str
+    instance: str | None
+    kind: Kind
+    lookback: int | None = FOREVER
+
+
+class ExitCodeIs(NamedTuple):
+    """A job ended with an exit code that compares so."""
+
+    job: str
+    instance: str | None
+    operator: Operator
+    code: int
+    lookback: int | None = FOREVER
+
+
+class GlobalIs(NamedTuple):
+    """A global variable has a value that compares so."""
+
+    name: str
+    operator: Operator
+    value: str
+
+
+class Both(NamedTuple):
+    """Two conditions of which both, or either, must hold."""
+
+    left: "Condition"
+    join: Literal["&", "|"]
+    right: "Condition"
+
+
+Condition = StatusIs | ExitCodeIs | GlobalIs | Both
+
+
+class JobState(NamedTuple):
+    """How a job stands: its status now, when it ended last, in minutes, and with what code."""
+
+    status: str
+    ended: float | None = None
+    code: int | None = None
+
+
+def read_condition(text: str) -> Condition:
+    """Read a condition; raises BadCondition with the place."""
+    try:
+        tree = _parser().parse(text)
+    except UnexpectedInput as error:
+        at = error.pos_in_stream if error.pos_in_stream is not None and error.pos_in_stream >= 0 else len(text)
+        said = f"character {at + 1}: {text[at : at + 20]!r} was not expected" if text[at:] else "it ends too early"
+        raise BadCondition(said) from error
+    except RecursionError as error:
+        raise BadCondition("it is nested too deeply") from error
+    return _Reading().transform(tree)  # type: ignore[no-any-return] - what its methods make
+
+
+def atoms(condition: Condition) -> Iterator[StatusIs | ExitCodeIs | GlobalIs]:
+    """Give what a condition is made of, from left to right."""
+    waiting = [condition]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Both):
+            waiting += [one.right, one.left]
+        else:
+            yield one
+
+
+def holds(
+    condition: Condition,
+    jobs: Mapping[tuple[str, str | None], JobState],
+    variables: Mapping[str, str],
+    now: float,
+    own_end: float | None = None,
+) -> bool:
+    """Tell whether a condition holds: a predicate over how jobs stand now, not over one run of each.
+
+    A job that nobody defined makes its part false; one that is on ice makes it true, however long ago.
+    """
+    if isinstance(condition, Both):
+        left = holds(condition.left, jobs, variables, now, own_end)
+        right = holds(condition.right, jobs, variables, now, own_end)
+        return (left and right) if condition.join == "&" else (left or right)
+    if isinstance(condition, GlobalIs):
+        given = variables.get(condition.name)
+        return given is not None and _compares(given, condition.operator, condition.value)
+    state = jobs.get((condition.job, condition.instance))
+    if state is None:
+        return False
+    if state.status == "ON_ICE":
+        return True
+    if not _recent(state, condition.lookback, now, own_end, condition):
+        return False
+    if isinstance(condition, ExitCodeIs):
+        return state.code is not None and _compares(str(state.code), condition.operator, str(condition.code))
+    return _is(state.status, condition.kind)
+
+
+def _is(status: str, kind: Kind) -> bool:
+    if kind == "notrunning":
+        return status not in {"RUNNING", "STARTING"}
+    wanted = {
+        "success": {"SUCCESS"}, "failure": {"FAILURE"}, "terminated": {"TERMINATED"},
+        "done": {"SUCCESS", "FAILURE", "TERMINATED"},
+    }  # fmt: skip
+    return status in wanted[kind]
+
+
+def _recent(
+    state: JobState, lookback: int | None, now: float, own_end: float | None, condition: StatusIs | ExitCodeIs
+) -> bool:
+    """Tell whether a job ended recently enough; a lookback of nothing counts from the last end of who waits."""
+    if lookback is None or (
+        isinstance(condition, StatusIs) and condition.kind == "notrunning" and state.ended is None
+    ):
+        return True
+    if lookback == 0:
+        return own_end is None or (state.ended is not None and state.ended > own_end)
+    return state.ended is not None and now - state.ended <= lookback
+
+
+def _compares(given: str, operator: Operator, wanted: str) -> bool:
+    left: float | str
+    right: float | str
+    try:
+        left, right = float(given), float(wanted)
+    except ValueError:
+        left, right = given, wanted
+    if operator == "=":
+        return left == right
+    if operator == "!=":
+        return left != right
+    smaller, same = left < right, left == right  # type: ignore[operator] - both are numbers, or both are texts
+    return {"<": smaller, "<=": smaller or same, ">": not smaller and not same, ">=": not smaller}[operator]
+
+
+@cache
+def _parser() -> Lark:
+    return Lark(_GRAMMAR, parser="lalr")
+
+
+@v_args(inline=True)
+class _Reading(Transformer[Token, Condition]):
+    def start(self, found: Condition) -> Condition:
+        return found
+
+    def joined(self, left: Condition, join: Token, right: Condition) -> Condition:
+        return Both(left, "&" if join.lower() in {"&", "and"} else "|", right)
+
+    def status(self, kind: Token, job: tuple[str, str | None], lookback: Token | None) -> Condition:
+        return StatusIs(*job, _KINDS[kind[0].lower()], _minutes(lookback))
+
+    def exitcode(
+        self, _: Token, job: tuple[str, str | None], lookback: Token | None, operator: Token, code: Token
+    ) -> Condition:
+        return ExitCodeIs(*job, _operator(operator), int(code), _minutes(lookback))
+
+    def job(self, name: Token, instance: Token | None) -> tuple[str, str | None]:
+        return str(name).replace("\\:", ":"), None if instance is None else str(instance)
+
+    def __default__(self, data: Token, children: list[Token], _: object) -> Condition:
+        name, operator, value = children[1:]
+        return GlobalIs(str(name), _operator(operator), value.strip("\"'"))
+
+
+def _operator(token: Token) -> Operator:
+    operators: dict[str, Operator] = {"=": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
+    return operators[str(token)]
+
+
+def _minutes(lookback: Token | None) -> int | None:
+    """Read `hhhh.mm`; a bare number is hours, and 9999 is for ever."""
+    if lookback is None:
+        return FOREVER
+    hours, _, minutes = re.sub(r"[.:]", ".", str(lookback)).partition(".")
+    if int(hours) == 9999:
+        return FOREVER
+    return int(hours) * 60 + int(minutes or 0)

@@ -1,0 +1,233 @@
+"""JIL read line by line: every line is a part of a statement, a comment, blank, or reported."""
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from mappers.legacy.jil.attributes import ATTRIBUTES, CONDITIONS, LISTS, TEXTS, VERB, VERBS
+
+Level = Literal["error", "warning"]
+#: What became of a line.
+Fate = Literal["blank", "comment", "statement", "attribute", "continuation", "reported"]
+
+_LINES = re.compile(r"\r\n|\n|\r")
+_KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]*:(.*)", re.DOTALL)
+#: Another attribute behind the first: anywhere on the line of a sub-command, elsewhere behind two blanks.
+_BEHIND_VERB = re.compile(r"[ \t]+([A-Za-z_][A-Za-z0-9_]*)[ \t]*:")
+_BEHIND = re.compile(r"[ \t]{2,}([A-Za-z_][A-Za-z0-9_]*)[ \t]*:")
+_COMMENT_INSIDE = re.compile(r"(?:(?<=[ \t])|^)/\*.*?\*/(?=[ \t]|$)")
+_TIMES = re.compile(r'"?[+\d][\d:, +"]*$')
+_UNFINISHED = re.compile(r"[&|(,]\s*$|\b(?:and|or)\s*$", re.IGNORECASE)
+
+
+class Problem(NamedTuple):
+    """Something that is wrong, or was not taken, and where."""
+
+    file: str
+    line: int
+    level: Level
+    said: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.level}: {self.said}"
+
+
+class Attribute(NamedTuple):
+    """A name and its value, as it is meant: without quotes, and with the lines that go on."""
+
+    name: str
+    value: str
+    line: int
+
+
+class Statement(NamedTuple):
+    """A sub-command, what it is about, and what is said of that."""
+
+    verb: str
+    subject: str
+    attributes: tuple[Attribute, ...]
+    file: str
+    line: int
+
+
+class Read(NamedTuple):
+    """The statements of a text, what is wrong with it, and what became of each of its lines."""
+
+    statements: list[Statement]
+    problems: list[Problem]
+    fates: list[Fate]
+
+
+def read_statements(text: str, file: str) -> Read:
+    """Read a text; nothing that is written there is passed over in silence."""
+    reader = _Reader(_LINES.split(text), file)
+    reader.read()
+    return Read(reader.statements, reader.problems, reader.fates)
+
+
+class _Open:
+    """An attribute that may go on behind its line."""
+
+    def __init__(self, name: str, value: str, line: int) -> None:
+        self.name = name
+        self.value = value
+        self.line = line
+
+
+class _Reader:
+    def __init__(self, lines: list[str], file: str) -> None:
+        self._lines = lines
+        self._file = file
+        self.statements: list[Statement] = []
+        self.problems: list[Problem] = []
+        self.fates: list[Fate] = ["blank"] * len(lines)
+        self._verb: str | None = None
+        self._began = 0
+        self._subject = ""
+        self._taken = True
+        self._attributes: list[_Open] = []
+
+    def read(self) -> None:
+        place = 0
+        while place < len(self._lines):
+            line = self._lines[place]
+            bare = line.strip(" \t\f\v\0\x1a\ufeff")
+            if bare.startswith("/*"):
+                place, bare = self._comment(place, bare)
+                if not bare:
+                    place += 1
+                    continue
+            if not bare:
+                self.fates[place] = "blank"
+            elif bare.startswith("#"):
+                self.fates[place] = "comment"
+            else:
+                self.fates[place] = self._line(bare, place + 1)
+            place += 1
+        self._finish()
+
+    def _comment(self, place: int, bare: str) -> tuple[int, str]:
+        """Pass over a comment; gives the line where it ends, and what stands behind it."""
+        self.fates[place] = "comment"
+        rest = bare[2:]
+        for end in range(place, len(self._lines)):
+            text = rest if end == place else self._lines[end]
+            _, closed, behind = text.partition("*/")
+            self.fates[end] = "comment" if closed or end == place else self.fates[end]
+            if closed:
+                for inside in range(place, end):
+                    self.fates[inside] = "comment"
+                return end, behind.strip()
+        self._report(place + 1, "error", "a comment begins here and never ends: only this line is taken for one")
+        self.fates[place] = "reported"
+        return place, ""
+
+    def _line(self, bare: str, number: int) -> Fate:
+        found = _KEY.fullmatch(bare)
+        name = found[1].lower() if found else ""
+        if found and VERB.fullmatch(name):
+            return self._begin(name, found[2], number)
+        last = self._attributes[-1] if self._attributes else None
+        goes_on = last is not None and _goes_on(last, bare)
+        if found and (name in ATTRIBUTES or not goes_on):
+            return self._attribute(name, found[2], number, known=name in ATTRIBUTES)
+        if last is not None and goes_on:
+            last.value = f"{last.value} {_uncommented(bare)}"
+            return "continuation"
+        self._report(number, "warning", f"is no attribute and goes on with none: not taken: {bare[:80]}")
+        return "reported"
+
+    def _begin(self, verb: str, rest: str, number: int) -> Fate:
+        self._finish()
+        self._verb, self._began, self._taken = verb, number, verb in VERBS
+        first, *others = _split(_uncommented(rest), _BEHIND_VERB, "")
+        self._subject = _meant(first[1])
+        self._attributes = []
+        if not self._taken:
+            said = f"{verb} is no sub-command that is known: it is not taken, nor is what belongs to it"
+            self._report(number, "error", said)
+            return "reported"
+        if not self._subject:
+            self._report(number, "error", f"{verb} names nothing")
+        self._attributes = [_Open(name, value, number) for name, value in others]
+        return "statement"
+
+    def _attribute(self, name: str, rest: str, number: int, *, known: bool) -> Fate:
+        if self._verb is None:
+            self._report(number, "error", f"{name} stands before any sub-command: not taken")
+            return "reported"
+        if not self._taken:
+            return "reported"
+        text = rest if name in TEXTS else _uncommented(rest)
+        (_, value), *others = _split(text, _BEHIND, name)
+        if not known and self._verb.endswith("_job"):
+            self._report(number, "warning", f"{name} is no attribute that is known: kept as it is")
+        if others:
+            names = ", ".join(other for other, _ in others)
+            self._report(number, "warning", f"{names} behind {name} on one line: taken for an attribute of its own")
+        self._attributes += [_Open(one, text, number) for one, text in [(name, value), *others]]
+        return "attribute"
+
+    def _finish(self) -> None:
+        if self._verb is None or not self._taken:
+            self._verb = None
+            return
+        for one in self._attributes:
+            if _unbalanced(one.value):
+                self._report(one.line, "warning", f"the quotes of {one.name} are not closed: taken as it stands")
+        taken = tuple(Attribute(one.name, _meant(one.value), one.line) for one in self._attributes)
+        if self._subject:
+            self.statements.append(Statement(self._verb, self._subject, taken, self._file, self._began))
+        self._verb = None
+        self._attributes = []
+
+    def _report(self, line: int, level: Level, said: str) -> None:
+        self.problems.append(Problem(self._file, line, level, said))
+
+
+def _goes_on(last: _Open, line: str) -> bool:
+    """Tell whether a value goes on in a line: one that is a list, unfinished, or in quotes that are still open."""
+    if last.name in CONDITIONS:
+        inside = _UNFINISHED.search(last.value) or last.value.count("(") > last.value.count(")")
+        return bool(inside) or _unbalanced(last.value)
+    if _unbalanced(last.value):
+        return True
+    return last.name in LISTS and (
+        last.value.rstrip().endswith(",") or line.startswith(",") or bool(_TIMES.match(line))
+    )
+
+
+def _unbalanced(value: str) -> bool:
+    return len(re.findall(r'(?<!\\)"', value)) % 2 == 1
+
+
+def _uncommented(text: str) -> str:
+    """Take comments out of a value, but what stands in quotes, or is closed on no line: `/tmp/*/x` is a path."""
+    if "/*" not in text or '"' in text:
+        return text
+    return _COMMENT_INSIDE.sub(" ", text)
+
+
+def _split(text: str, behind: re.Pattern[str], name: str) -> list[tuple[str, str]]:
+    """Split a line into attributes, at names that are known and stand in no quotes."""
+    found: list[tuple[str, str]] = []
+    begin = 0
+    for match in behind.finditer(text):
+        other = match[1].lower()
+        if other in ATTRIBUTES and not _unbalanced(text[: match.start()]):
+            found.append((name, text[begin : match.start()].strip()))
+            name, begin = other, match.end()
+    return [*found, (name, text[begin:].strip())]
+
+
+def _meant(value: str) -> str:
+    """Give a value without the quotes around it, and with the colons and quotes that were escaped."""
+    plain = value.strip()
+    if len(plain) > 1 and plain[0] == plain[-1] == '"' and not _unbalanced(plain[1:-1]) and plain.count('"') == 2:
+        plain = plain[1:-1]
+    return plain.replace("\\:", ":").replace('\\"', '"')
+
+
+def iter_values(statement: Statement, name: str) -> Iterator[str]:
+    """Give every value of an attribute that may be repeated."""
+    return (one.value for one in statement.attributes if one.name == name)
