@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from lark import Lark, Token, Transformer, UnexpectedInput, v_args
 
 from mappers.errors import PermanentError
 
+T = TypeVar("T", float, str)
 Kind = Literal["success", "failure", "done", "terminated", "notrunning"]
 Operator = Literal["=", "!=", "<", "<=", ">", ">="]
 
@@ -101,7 +102,8 @@ def read_condition(text: str) -> Condition:
         raise BadCondition(said) from error
     except RecursionError as error:
         raise BadCondition("it is nested too deeply") from error
-    return _Reading().transform(tree)  # type: ignore[no-any-return] - what its methods make
+    found: Condition = _Reading().transform(tree)
+    return found
 
 
 def atoms(condition: Condition) -> Iterator[StatusIs | ExitCodeIs | GlobalIs]:
@@ -134,10 +136,10 @@ def holds(
         given = variables.get(condition.name)
         return given is not None and _compares(given, condition.operator, condition.value)
     state = jobs.get((condition.job, condition.instance))
-    if state is None:
-        return False
-    if state.status == "ON_ICE":
-        return True
+    return state is not None and (state.status == "ON_ICE" or _stands(condition, state, now, own_end))
+
+
+def _stands(condition: StatusIs | ExitCodeIs, state: JobState, now: float, own_end: float | None) -> bool:
     if not _recent(state, condition.lookback, now, own_end, condition):
         return False
     if isinstance(condition, ExitCodeIs):
@@ -169,18 +171,18 @@ def _recent(
 
 
 def _compares(given: str, operator: Operator, wanted: str) -> bool:
-    left: float | str
-    right: float | str
+    """Compare as numbers where both are, else as texts."""
     try:
-        left, right = float(given), float(wanted)
+        order = _order(float(given), float(wanted))
     except ValueError:
-        left, right = given, wanted
-    if operator == "=":
-        return left == right
-    if operator == "!=":
-        return left != right
-    smaller, same = left < right, left == right  # type: ignore[operator] - both are numbers, or both are texts
-    return {"<": smaller, "<=": smaller or same, ">": not smaller and not same, ">=": not smaller}[operator]
+        order = _order(given, wanted)
+    return {
+        "=": order == 0, "!=": order != 0, "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0,
+    }[operator]  # fmt: skip
+
+
+def _order(left: T, right: T) -> int:
+    return (left > right) - (left < right)
 
 
 @cache
