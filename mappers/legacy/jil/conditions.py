@@ -97,7 +97,8 @@ def read_condition(text: str) -> Condition:
     try:
         tree = _parser().parse(text)
     except UnexpectedInput as error:
-        at = error.pos_in_stream if error.pos_in_stream is not None and error.pos_in_stream >= 0 else len(text)
+        place: int | None = getattr(error, "pos_in_stream", None)
+        at = len(text) if place is None or place < 0 else place
         said = f"character {at + 1}: {text[at : at + 20]!r} was not expected" if text[at:] else "it ends too early"
         raise BadCondition(said) from error
     except RecursionError as error:

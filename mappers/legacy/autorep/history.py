@@ -1,0 +1,128 @@
+"""Runs of a report as run events of legacy jobs, which go through the same door as those that jobs send."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, tzinfo
+from typing import Any, NamedTuple
+
+from mappers.legacy.autorep.dates import Order, read_time
+from mappers.legacy.autorep.report import Event, Report, Row
+from mappers.legacy.jil.statements import Problem
+
+Body = dict[str, Any]
+
+#: What a report calls the end of a run, and what a run is that has none yet; all others are states of a job.
+_ENDED = {"SU": "SUCCESS", "FA": "FAILURE", "TE": "TERMINATED"}
+_GOING = {"ST": "STARTING", "RU": "RUNNING", "RE": "FAILURE", "AC": "RUNNING"}
+_LONG = {"STARTING": "ST", "RUNNING": "RU", "SUCCESS": "SU", "FAILURE": "FA", "TERMINATED": "TE", "RESTART": "RE"}
+
+
+class Told(NamedTuple):
+    """What a report tells of runs, and what of it could not be told."""
+
+    bodies: list[Body]
+    problems: list[Problem]
+
+
+class Site(NamedTuple):
+    """What a report does not say of itself: the instance, the order of its dates, the time zone."""
+
+    instance: str
+    order: Order
+    zone: tzinfo
+    #: The boxes of each job, where definitions say it.
+    boxes: Mapping[str, tuple[str, ...]] = {}
+
+
+def tell_history(report: Report, site: Site) -> Told:
+    """Tell the runs of a report: each end with its start, and every attempt that the events show."""
+    told = Told([], [])
+    parents = {(row.name, row.run): row for row in report.rows if row.run is not None}
+    for row in report.rows:
+        try:
+            told.bodies.extend(_bodies(row, parents, site))
+        except ValueError as error:
+            told.problems.append(Problem(row.file, row.line, "error", f"{row.name}: {error}: not taken"))
+    return told
+
+
+def _bodies(row: Row, parents: Mapping[tuple[str, int | None], Row], site: Site) -> Iterator[Body]:
+    attempts = _attempts(row)
+    if not attempts and row.start is None:
+        return  # it never ran
+    for attempt, events in attempts.items():
+        yield from _attempt(row, attempt, events, parents, site)
+    if not attempts:
+        word = _ENDED.get(row.status) or _GOING.get(row.status)
+        if word is None:
+            # On ice, on hold, inactive: how its last run ended is not told, only that it ran.
+            word = "OTHER"
+        yield _body(row, word, row.attempt, row.start, row.end, parents, site)
+
+
+def _attempts(row: Row) -> dict[int | None, list[Event]]:
+    """Gather the events of each attempt; what was changed by hand has attempt 0 and is no run."""
+    found: dict[int | None, list[Event]] = {}
+    for event in row.events:
+        if event.status in _LONG:
+            attempt = event.attempt if event.attempt is not None else row.attempt
+            found.setdefault(attempt, []).append(event)
+    return found
+
+
+def _attempt(
+    row: Row, attempt: int | None, events: list[Event], parents: Mapping[tuple[str, int | None], Row], site: Site
+) -> Iterator[Body]:
+    starts = [one.time for one in events if one.status in {"STARTING", "RUNNING"}]
+    ends = [one for one in events if one.status in {"SUCCESS", "FAILURE", "TERMINATED", "RESTART"}]
+    start = starts[0] if starts else row.start
+    if not ends:
+        yield _body(row, "RUNNING", attempt, start, None, parents, site)
+        return
+    last = ends[-1]
+    word = "FAILURE" if last.status == "RESTART" else last.status
+    body = _body(row, word, attempt, start, last.time, parents, site)
+    if attempt == 0:
+        body["run"]["facets"]["manual"] = {"by": "a change of status by hand"}
+    if machine := next((one.machine for one in events if one.machine), None):
+        body["run"]["facets"]["machine"] = {"name": machine}
+    yield body
+
+
+def _body(
+    row: Row,
+    word: str,
+    attempt: int | None,
+    start: str | None,
+    end: str | None,
+    parents: Mapping[tuple[str, int | None], Row],
+    site: Site,
+) -> Body:
+    boxes = row.boxes or site.boxes.get(row.name, ())
+    run: Body = {"facets": {}}
+    if row.run is not None:
+        run["runId"] = run_id(row.run, attempt)
+    if start is not None:
+        run["startTime"] = _iso(start, site)
+    if end is not None and word != "OTHER":
+        run["endTime"] = _iso(end, site)
+    if row.exit_code is not None and end is not None:
+        run["facets"]["exitCode"] = row.exit_code
+    box = parents.get((boxes[-1], row.run)) if boxes and row.run is not None else None
+    if box is not None:
+        job = {"namespace": f"AUTOSYS:{site.instance}", "name": "/".join((*box.boxes, box.name))}
+        run["facets"]["parent"] = {"run": {"runId": run_id(box.run or 0, box.attempt)}, "job": job}
+    return {
+        "eventType": word,
+        "run": run,
+        "job": {"namespace": f"AUTOSYS:{site.instance}", "name": "/".join((*boxes, row.name))},
+    }
+
+
+def run_id(run: int, attempt: int | None) -> str:
+    """Name a run as the agent does: by its number and its attempt."""
+    return f"{run}/{1 if attempt is None else attempt}"
+
+
+def _iso(text: str, site: Site) -> str:
+    moment: datetime = read_time(text, site.order, site.zone)
+    return moment.isoformat()
