@@ -12,7 +12,8 @@ What is told is first written into a spool, a file an event. A process in the ba
 the service, and what it cannot bring stays for the next call or `flush`. The command gets the agent's own standard
 streams, and the agent ends as the command does: with its exit code, or by its signal.
 
-Variables: LINEAGE_BRIDGE_URL, LINEAGE_BRIDGE_API_KEY, LINEAGE_BRIDGE_SPOOL; AUTO_JOB_NAME, AUTOSERV, AUTORUN of Autosys.
+Variables: LINEAGE_BRIDGE_URL, LINEAGE_BRIDGE_API_KEY, LINEAGE_BRIDGE_SPOOL; of Autosys AUTO_JOB_NAME, AUTOSERV and
+AUTORUN.
 """
 
 import errno
@@ -40,7 +41,7 @@ _ROUTES = {
 }
 
 
-class Spool(object):
+class Spool:
     """A folder of events that wait for the service: each in a file of its own, complete or not there."""
 
     def __init__(self, folder, most_files=MOST_FILES, most_bytes=MOST_BYTES):
@@ -48,6 +49,7 @@ class Spool(object):
         self.most_files = most_files
         self.most_bytes = most_bytes
         self._number = 0
+        self._room = 0
 
     def add(self, kind, body):
         """Keep an event; tells whether there was room for it."""
@@ -137,7 +139,12 @@ class Spool(object):
             return 1
 
     def _full(self):
+        """Tell whether there is no room; who writes much looks at the folder now and then only."""
+        self._room -= 1
+        if self._room > 0:
+            return False
         names = self.waiting()
+        self._room = (self.most_files - len(names)) // 16
         if len(names) >= self.most_files:
             return True
         if len(names) * (4 << 10) < self.most_bytes:
@@ -158,7 +165,7 @@ class Spool(object):
             pass
 
 
-class Service(object):
+class Service:
     """The service over one connection that is kept."""
 
     def __init__(self, url, api_key, seconds=ANSWER_SECONDS):
@@ -240,7 +247,7 @@ def deliver(spool, service, until=None):
         lock.close()
 
 
-class Run(object):
+class Run:
     """A run of a command, and what is told of it."""
 
     def __init__(self, options, environment, spool):
@@ -564,7 +571,9 @@ def courier(spool, service, options, this, unkept, reading):
         message = json.loads(told.decode("utf-8"))
     except ValueError:
         # Nobody is left who could tell of the end: the agent itself was killed.
-        end = this.body("ABORT", True, errorMessage={"message": "the agent was killed", "programmingLanguage": "SHELL"})
+        end = this.body(
+            "ABORT", True, errorMessage={"message": "the agent was killed", "programmingLanguage": "SHELL"}
+        )
         message = {"end": end, "kept": spool.add(_RUN_EVENT, end)}
     end = message["end"]
     if (options.count or options.checksum) and measure(end, options.count, options.checksum):
@@ -584,7 +593,12 @@ def flush(options):
     spool = Spool(options.spool)
     brought, refused, why = deliver(spool, Service(options.url, options.api_key))
     left = len(spool.waiting())
-    said = "%d brought, %d refused (in %s), %d left" % (brought, refused, os.path.join(options.spool, "refused"), left)
+    said = "%d brought, %d refused (in %s), %d left" % (
+        brought,
+        refused,
+        os.path.join(options.spool, "refused"),
+        left,
+    )
     sys.stderr.write("lineage-bridge-agent: %s%s\n" % (said, ": %s" % why if why else ""))
     return UNSENT if left or refused else 0
 

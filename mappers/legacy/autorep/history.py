@@ -9,6 +9,8 @@ from mappers.legacy.autorep.report import Event, Report, Row
 from mappers.legacy.jil.statements import Problem
 
 Body = dict[str, Any]
+#: Rows by the name of their job and the number of their run.
+_Parents = Mapping[tuple[str, int], Row]
 
 #: What a report calls the end of a run, and what a run is that has none yet; all others are states of a job.
 _ENDED = {"SU": "SUCCESS", "FA": "FAILURE", "TE": "TERMINATED"}
@@ -45,7 +47,7 @@ def tell_history(report: Report, site: Site) -> Told:
     return told
 
 
-def _bodies(row: Row, parents: Mapping[tuple[str, int | None], Row], site: Site) -> Iterator[Body]:
+def _bodies(row: Row, parents: _Parents, site: Site) -> Iterator[Body]:
     attempts = _attempts(row)
     if not attempts and row.start is None:
         return  # it never ran
@@ -69,9 +71,7 @@ def _attempts(row: Row) -> dict[int | None, list[Event]]:
     return found
 
 
-def _attempt(
-    row: Row, attempt: int | None, events: list[Event], parents: Mapping[tuple[str, int | None], Row], site: Site
-) -> Iterator[Body]:
+def _attempt(row: Row, attempt: int | None, events: list[Event], parents: _Parents, site: Site) -> Iterator[Body]:
     starts = [one.time for one in events if one.status in {"STARTING", "RUNNING"}]
     ends = [one for one in events if one.status in {"SUCCESS", "FAILURE", "TERMINATED", "RESTART"}]
     start = starts[0] if starts else row.start
@@ -94,7 +94,7 @@ def _body(
     attempt: int | None,
     start: str | None,
     end: str | None,
-    parents: Mapping[tuple[str, int | None], Row],
+    parents: _Parents,
     site: Site,
 ) -> Body:
     boxes = row.boxes or site.boxes.get(row.name, ())

@@ -1,0 +1,318 @@
+"""The agent as jobs run it: they end as they would without it, and what happened is told, now or later."""
+
+import ast
+import json
+import os
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connectors.agent import lineage_bridge_agent as agent
+from tests.system.service import Service, new_store, until
+
+pytestmark = [pytest.mark.system, pytest.mark.timeout(120)]
+
+AGENT = Path(agent.__file__)
+DEAD = "http://127.0.0.1:9"
+
+
+class Taker:
+    """A service that takes what it is sent, as it is told to."""
+
+    def __init__(self) -> None:
+        self.taken: list[tuple[str, dict[str, Any]]] = []
+        self.status = 201
+        self.delay = 0.0
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                threading.Event().wait(outer.delay)
+                if outer.status < 300:
+                    outer.taken.append((self.path, json.loads(body)))
+                self.send_response(outer.status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    def states(self) -> list[str]:
+        return [body["eventType"] for _, body in self.taken]
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def taker() -> Iterator[Taker]:
+    one = Taker()
+    yield one
+    one.close()
+
+
+class Agent:
+    """The command, with a spool of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.spool = folder / "spool"
+        self.url = DEAD
+
+    def start(
+        self, *words: str, before: Callable[[], None] | None = None, **variables: str
+    ) -> "subprocess.Popen[str]":
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("AUTO", "LINEAGE"))}
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", str(AGENT), *words],
+            env=clean | {"LINEAGE_BRIDGE_URL": self.url, "LINEAGE_BRIDGE_SPOOL": str(self.spool)} | variables,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            preexec_fn=before,  # noqa: PLW1509 - the limits of one child
+        )  # fmt: skip
+
+    def done(self, *words: str, text: str = "", **given: Any) -> tuple[int, str, str]:
+        process = self.start(*words, **given)
+        out, said = process.communicate(text, timeout=60)
+        return process.returncode, out, said
+
+    def run(self, script: str, *options: str, **given: Any) -> tuple[int, str, str]:
+        return self.done("run", *options, "--", "sh", "-c", script, **given)
+
+    def waiting(self) -> list[dict[str, Any]]:
+        return [json.loads(one.read_bytes()) for one in sorted(self.spool.glob("[0-9]*.json"))]
+
+
+@pytest.fixture
+def sent(tmp_path: Path) -> Agent:
+    return Agent(tmp_path)
+
+
+def test_it_runs_on_old_pythons_and_needs_nothing() -> None:
+    tree = ast.parse(AGENT.read_text(encoding="utf-8"), feature_version=(3, 6))
+    imported = {
+        (one.module or "" if isinstance(one, ast.ImportFrom) else one.names[0].name).partition(".")[0]
+        for one in ast.walk(tree)
+        if isinstance(one, ast.Import | ast.ImportFrom)
+    }
+    assert imported <= sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("code", [0, 1, 3, 126, 255])
+def test_a_command_ends_as_it_would_alone_and_its_streams_are_its_own(sent: Agent, code: int) -> None:
+    done = sent.run(f"cat; echo out; echo err >&2; exit {code}", text="in\n")
+    assert done == (code, "in\nout\n", "err\n")
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGSEGV", "SIGPIPE"])
+def test_a_command_that_is_killed_kills_the_agent_by_the_same_signal(sent: Agent, name: str) -> None:
+    number = getattr(signal, name)
+    assert sent.run(f"kill -{number} $$")[0] == -number
+    assert sent.waiting()[-1]["eventType"] == "ABORT"
+
+
+@pytest.mark.parametrize(("command", "code"), [("no-such-command", 127), ("/etc/passwd", 126)])
+def test_a_command_that_cannot_be_started_ends_as_in_a_shell(sent: Agent, command: str, code: int) -> None:
+    done = sent.done("run", "--", command)
+    assert (done[0], command in done[2]) == (code, True)
+    assert [one["eventType"] for one in sent.waiting()] == ["START", "FAIL"]
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1"])
+def test_signals_reach_the_command(sent: Agent, name: str) -> None:
+    number = getattr(signal, name)
+    running = sent.start(
+        "run", "--", "sh", "-c", f"trap 'echo got; exit 7' {number}; echo ready; while :; do sleep 0.05; done"
+    )
+    assert running.stdout is not None
+    assert running.stdout.readline() == "ready\n"
+    running.send_signal(number)
+    out, _ = running.communicate(timeout=30)
+    assert (running.returncode, out) == (7, "got\n")
+
+
+def test_what_happened_is_told_once_the_service_answers(sent: Agent, taker: Taker, tmp_path: Path) -> None:
+    output = tmp_path / "out.csv"
+    sent.url = taker.url
+    code, _, _ = sent.run(
+        f"printf 'a\\nb\\nc' > {output}; exit 0", "--output", str(output), "--input", "s3://lake/in", "--count", "--checksum",
+        "--log", "/logs/a.log", AUTO_JOB_NAME="JobA", AUTOSERV="PRD", AUTORUN="1261419",
+    )  # fmt: skip
+    assert code == 0
+    until(lambda: len(taker.taken) == 3, "start, end and what was counted")
+    start, end, counted = (body for _, body in taker.taken)
+    assert {path for path, _ in taker.taken} == {"/api/v1/run_event"}
+    assert (start["eventType"], end["eventType"]) == ("START", "COMPLETE")
+    assert start["job"] == {"namespace": "AUTOSYS:PRD", "name": "JobA"}
+    assert {one["run"]["runId"] for _, one in taker.taken} == {"1261419/1"}
+    assert end["run"]["facets"]["exitCode"] == 0
+    assert end["outputs"][0]["facets"] == {"path": str(output), "size": 5}
+    assert counted["outputs"][0]["facets"]["rows"] == 3
+    assert counted["outputs"][0]["facets"]["checksum"].startswith("sha256:")
+    until(lambda: sent.waiting() == [], "nothing to wait")
+
+
+def test_a_second_try_of_a_run_is_another_attempt(sent: Agent) -> None:
+    for _ in range(2):
+        sent.run("exit 1", AUTO_JOB_NAME="JobA", AUTORUN="7")
+    assert [one["run"]["runId"] for one in sent.waiting()] == ["7/1", "7/1", "7/2", "7/2"]
+
+
+CODES = [
+    ((), 4, "FAIL"), (("--max-exit-success", "4"), 4, "COMPLETE"), (("--success-codes", "0,4-8"), 6, "COMPLETE"),
+    (("--success-codes", "4-8"), 0, "FAIL"), (("--fail-codes", "9", "--success-codes", "0"), 4, "COMPLETE"),
+    (("--fail-codes", "4"), 4, "FAIL"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "code", "state"), CODES)
+def test_success_is_what_the_definition_calls_so_and_the_exit_code_stays(
+    sent: Agent, options: tuple[str, ...], code: int, state: str
+) -> None:
+    assert sent.run(f"exit {code}", *options)[0] == code
+    assert sent.waiting()[-1]["eventType"] == state
+
+
+def test_a_manifest_tells_what_files_do_not(sent: Agent, tmp_path: Path) -> None:
+    manifest = tmp_path / "manifest.json"
+    told = {"outputs": [{"namespace": "DB2", "name": "S.T", "rows": 5, "version": "v1"}], "inputs": [{"path": "/in"}]}
+    sent.run(f"echo '{json.dumps(told)}' > {manifest}", "--manifest", str(manifest))
+    end = sent.waiting()[-1]
+    assert end["outputs"] == [{"namespace": "DB2", "name": "S.T", "facets": {"rows": 5, "version": "v1"}}]
+    assert end["inputs"][0]["name"] == "/in"
+
+
+@pytest.mark.parametrize("text", ["", "{broken", "[1]", "3"])
+def test_a_manifest_that_is_none_harms_nothing(sent: Agent, tmp_path: Path, text: str) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+    assert sent.run("exit 3", "--manifest", str(tmp_path / "manifest.json"))[0] == 3
+    assert sent.waiting()[-1]["eventType"] == "FAIL"
+
+
+@pytest.mark.parametrize("status", [500, 503, 401, 404])
+def test_what_a_service_does_not_take_now_waits_for_the_next_call(sent: Agent, taker: Taker, status: int) -> None:
+    sent.url, taker.status = taker.url, status
+    assert sent.run("exit 0")[0] == 0
+    code, _, said = sent.done("flush")
+    assert (code, f": {status} " in said or "another courier" in said) == (1, True)
+    taker.status = 201
+    until(lambda: (sent.done("flush"), not sent.waiting())[1], "all to be brought")
+    assert taker.states() == ["START", "COMPLETE"]
+
+
+def test_what_a_service_refuses_for_good_is_put_aside_with_its_words(sent: Agent, taker: Taker) -> None:
+    sent.url, taker.status = taker.url, 400
+    assert sent.run("exit 0")[0] == 0
+    until(lambda: len(list(sent.spool.glob("refused/*.json"))) == 2, "both to be refused")
+    assert all(one.read_text().startswith("400") for one in sent.spool.glob("refused/*.reason"))
+
+
+def test_a_slow_service_delays_nothing(sent: Agent, taker: Taker) -> None:
+    sent.url, taker.delay = taker.url, 30.0
+    began = time.monotonic()
+    assert sent.run("exit 0")[0] == 0
+    assert time.monotonic() - began < 10
+
+
+def test_a_spool_that_cannot_be_written_harms_nothing_and_the_service_is_told_all_the_same(
+    sent: Agent, taker: Taker
+) -> None:
+    sent.url = taker.url
+    sent.spool = Path("/proc/none")
+    assert sent.run("exit 3")[0] == 3
+    until(lambda: taker.states() == ["START", "FAIL"], "both events")
+
+
+def test_a_full_disk_harms_nothing(sent: Agent) -> None:
+    def full() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    assert sent.run("exit 3", before=full)[0] == 3
+    assert sent.waiting() == []
+
+
+def test_an_agent_that_is_killed_is_told_of_by_its_courier(sent: Agent, taker: Taker) -> None:
+    sent.url = taker.url
+    running = sent.start("run", "--", "sh", "-c", "echo $$; exec sleep 60")
+    assert running.stdout is not None
+    child = int(running.stdout.readline())
+    until(lambda: taker.states() == ["START"], "the start")
+    running.kill()
+    running.wait(30)
+    until(lambda: taker.states() == ["START", "ABORT"], "the end")
+    assert taker.taken[-1][1]["run"]["facets"]["errorMessage"]["message"] == "the agent was killed"
+    os.kill(child, signal.SIGKILL)
+    running.communicate(timeout=30)
+
+
+def test_a_long_job_says_that_it_runs(sent: Agent, taker: Taker) -> None:
+    sent.url = taker.url
+    running = sent.start("run", "--heartbeat", "0.1", "--", "sh", "-c", "read line")
+    until(lambda: taker.states().count("RUNNING") >= 2, "signs of life")
+    running.communicate("\n", timeout=30)
+    until(lambda: taker.states()[-1] == "COMPLETE", "the end")
+
+
+def test_ten_thousand_that_wait_are_all_brought_by_whoever_comes(sent: Agent, taker: Taker) -> None:
+    spool = agent.Spool(str(sent.spool))
+    threads = [
+        threading.Thread(target=lambda at: [agent.Spool(str(sent.spool)).add("run_event", {"eventType": "START", "n": [at, i]}) for i in range(1250)], args=(at,))
+        for at in range(8)
+    ]  # fmt: skip
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert len(spool.waiting()) == 10_000
+    sent.url = taker.url
+    couriers = [sent.start("flush") for _ in range(4)]
+    for one in couriers:
+        one.communicate(timeout=100)
+    until(lambda: not spool.waiting(), "all to be brought")
+    assert len({tuple(body["n"]) for _, body in taker.taken}) == 10_000
+
+
+def test_a_spool_has_an_end_and_what_was_in_it_stays(sent: Agent) -> None:
+    spool = agent.Spool(str(sent.spool), most_files=3)
+    assert [spool.add("run_event", {"n": i}) for i in range(5)] == [True, True, True, False, False]
+    assert [one["n"] for one in sent.waiting()] == [0, 1, 2]
+    assert (sent.spool / ".dropped").read_bytes() == b".."
+
+
+def test_it_speaks_to_a_real_service_and_old_scripts_register(sent: Agent, tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    with Service(store) as service:
+        sent.url = f"http://127.0.0.1:{service.port}"
+        assert sent.run("exit 0", AUTO_JOB_NAME="JobA", AUTORUN="7")[0] == 0
+        until(lambda: not sent.waiting(), "the run to be brought")
+        assert sent.done("register_dataset", "s3://bucket/out/v1", "2026-01-31", "SUCCESS")[0] == 0
+        assert sent.done("register_process", "BOX/JobB", "SUCCESS")[0] == 0
+        script = "import sys; sys.path.insert(0, sys.argv[1]); import lineage_bridge_agent as a; sys.exit(not a.register_process('BOX/JobC', 'FAILURE'))"
+        clean = {"LINEAGE_BRIDGE_URL": sent.url, "LINEAGE_BRIDGE_SPOOL": str(sent.spool)}
+        subprocess.run(
+            [sys.executable, "-c", script, str(AGENT.parent)], env=os.environ | clean, check=True, timeout=60
+        )
+        until(lambda: not sent.waiting(), "all to be brought")
+    with closing(sqlite3.connect(store)) as db:
+        runs = db.execute(
+            "SELECT j.name, r.event_type FROM ol_run r JOIN ol_job j ON j.job_id = r.job_id ORDER BY 1"
+        ).fetchall()
+    assert runs == [("JobA", "COMPLETE"), ("JobB", "COMPLETE"), ("JobC", "FAIL")]
