@@ -105,7 +105,7 @@ def _body(
         run["startTime"] = _iso(start, site)
     if end is not None and word != "OTHER":
         run["endTime"] = _iso(end, site)
-    if row.exit_code is not None and end is not None:
+    if row.exit_code is not None and end is not None and attempt == row.attempt:  # that of the last try
         run["facets"]["exitCode"] = row.exit_code
     box = parents.get((boxes[-1], row.run)) if boxes and row.run is not None else None
     if box is not None:

@@ -1,0 +1,187 @@
+"""Reports of Autosys: rows are read whatever their columns do, and told as the runs that jobs would tell."""
+
+from datetime import UTC
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mappers.legacy.autorep.dates import guess_order, read_time
+from mappers.legacy.autorep.history import Body, Site, tell_history
+from mappers.legacy.autorep.report import Report, read_report
+from mappers.legacy.autorep.scheduler_log import is_log, read_log
+
+HEAD = """
+Job Name                                                         Last Start           Last End             ST Run/Ntry Pri/Xit
+________________________________________________________________ ____________________ ____________________ __ ________ _______
+"""
+A = "01/31/2026 06:00:00"
+B = "01/31/2026 06:30:00"
+
+
+def row(name: str, start: str = A, end: str = B, rest: str = "SU 12/1 0") -> str:
+    return f"{name:<20} {start:<20} {end:<20} {rest}\n"
+
+
+def report(*rows: str) -> Report:
+    return read_report(HEAD + "".join(rows), "a.txt")
+
+
+def told(found: Report, **site: object) -> list[Body]:
+    return tell_history(found, Site("PRD", "mdy", UTC)._replace(**site)).bodies
+
+
+ROWS = {
+    "plain": (row("JOB"), ("JOB", A, B, "SU", 12, 1, 0)),
+    "a name that pushes the columns": (row("J" * 70), ("J" * 70, A, B, "SU", 12, 1, 0)),
+    "still running": (row("JOB", end="-----", rest="RU 12/1"), ("JOB", A, None, "RU", 12, 1, None)),
+    "never run": (row("JOB", "-----", "-----", "IN 0/0"), ("JOB", None, None, "IN", 0, 0, None)),
+    "the exit code beside the status": (row("JOB", rest="FA/12 12/2"), ("JOB", A, B, "FA", 12, 2, 12)),
+    "an exit code below zero": (row("JOB", rest="TE 12/1 -656"), ("JOB", A, B, "TE", 12, 1, -656)),
+    "no seconds": (row("JOB", "01/31/2026 06:00", "01/31/2026 06:30"), ("JOB", "01/31/2026 06:00", "01/31/2026 06:30", "SU", 12, 1, 0)),
+    "a name with blanks and colons": (row("my job: 1"), ("my job: 1", A, B, "SU", 12, 1, 0)),
+    "dates of another place": (row("JOB", "2026-01-31 06:00:00", "2026-01-31 06:30:00"), ("JOB", "2026-01-31 06:00:00", "2026-01-31 06:30:00", "SU", 12, 1, 0)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "found"), ROWS.values(), ids=ROWS)
+def test_a_row_is_read_from_the_right(text: str, found: tuple[object, ...]) -> None:
+    (one,) = report(text).rows
+    assert (one.name, one.start, one.end, one.status, one.run, one.attempt, one.exit_code) == found
+
+
+def test_members_are_indented_beneath_their_boxes() -> None:
+    rows = report(row("OUTER"), row(" INNER"), row("  JOB"), row(" OTHER"), row("ALONE")).rows
+    assert [(one.name, one.boxes) for one in rows] == [
+        ("OUTER", ()), ("INNER", ("OUTER",)), ("JOB", ("OUTER", "INNER")), ("OTHER", ("OUTER",)), ("ALONE", ()),
+    ]  # fmt: skip
+
+
+def test_what_is_no_row_is_told_with_its_line() -> None:
+    found = report(row("JOB"), "CAUAJM_E_10062 Failed to get data\n")
+    assert [str(one) for one in found.problems] == [
+        "a.txt:5: warning: is no row of a report: not taken: CAUAJM_E_10062 Failed to get data"
+    ]
+
+
+@given(st.lists(st.text(alphabet="ab 01/:-_SUx\n", max_size=60)))
+def test_any_text_is_read_and_every_line_of_it_is_a_row_or_told(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    found = read_report(text, "x")
+    for number, line in enumerate(text.splitlines(), 1):
+        bare = line.strip()
+        if bare and not set(bare) <= set("-_ ") and not any(one.line == number for one in found.rows):
+            assert any(one.line == number for one in found.problems) or found.rows
+
+
+STATES = [
+    ("SU 12/1 0", "SUCCESS"), ("FA 12/1 3", "FAILURE"), ("TE 12/1 -1", "TERMINATED"), ("RU 12/1", "RUNNING"),
+    ("ST 12/1", "STARTING"), ("AC 12/1", "RUNNING"), ("OI 12/1 0", "OTHER"), ("OH 12/1", "OTHER"), ("IN 12/1", "OTHER"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rest", "state"), STATES)
+def test_a_status_is_told_in_the_words_of_the_run_event(rest: str, state: str) -> None:
+    (body,) = told(report(row("JOB", rest=rest)))
+    assert (body["eventType"], body["run"]["runId"]) == (state, "12/1")
+
+
+def test_a_job_that_never_ran_tells_nothing() -> None:
+    assert told(report(row("JOB", "-----", "-----", "IN 0/0"))) == []
+
+
+def test_a_run_is_a_part_of_its_boxs_run() -> None:
+    box, job = told(report(row("BOX"), row(" JOB", rest="SU 12/3 0")))
+    assert job["job"] == {"namespace": "AUTOSYS:PRD", "name": "BOX/JOB"}
+    assert job["run"]["runId"] == "12/3"
+    assert job["run"]["facets"]["parent"] == {"run": {"runId": box["run"]["runId"]}, "job": box["job"]}
+
+
+def test_a_run_of_another_number_than_its_box_is_no_part_of_it() -> None:
+    _, job = told(report(row("BOX"), row(" JOB", rest="SU 13/1 0")))
+    assert "parent" not in job["run"]["facets"]
+
+
+def test_definitions_tell_the_boxes_that_a_report_of_one_job_does_not_show() -> None:
+    (job,) = told(report(row("JOB")), boxes={"JOB": ("OUTER", "BOX")})
+    assert job["job"]["name"] == "OUTER/BOX/JOB"
+
+
+DETAIL = (
+    row("JOB", rest="SU 12/2 0")
+    + """
+  Status/[Event]  Time                 Ntry ES  ProcessTime           Machine
+  --------------  --------------------- --  --  --------------------- ----------------------------------------
+  STARTING        01/31/2026 06:00:00    1  PD  01/31/2026 06:00:02   host1
+  RUNNING         01/31/2026 06:00:03    1  PD  01/31/2026 06:00:04   host1
+  FAILURE         01/31/2026 06:01:00    1  PD  01/31/2026 06:10:01   host1
+  [*** ALARM ***]
+  [STARTJOB]      01/31/2026 06:02:00    0  PD  01/31/2026 06:10:01
+  STARTING        01/31/2026 06:02:01    2  PD  01/31/2026 06:02:02   host2
+  SUCCESS         01/31/2026 06:30:00    2  PD  01/31/2026 06:30:01
+"""
+)
+
+
+def test_every_try_is_a_run_with_its_own_end_and_machine() -> None:
+    first, second = told(report(DETAIL))
+    assert [(one["eventType"], one["run"]["runId"], one["run"]["facets"]) for one in (first, second)] == [
+        ("FAILURE", "12/1", {"machine": {"name": "host1"}}),
+        ("SUCCESS", "12/2", {"exitCode": 0, "machine": {"name": "host2"}}),
+    ]
+    assert (first["run"]["startTime"], first["run"]["endTime"]) == (
+        "2026-01-31T06:00:00+00:00",
+        "2026-01-31T06:01:00+00:00",
+    )
+
+
+def test_what_somebody_changed_by_hand_says_so() -> None:
+    text = row("JOB") + "  SUCCESS         01/31/2026 06:30:00    0  PD  01/31/2026 06:30:01\n"
+    (body,) = told(report(text))
+    assert body["run"]["facets"]["manual"] == {"by": "a change of status by hand"}
+
+
+ORDERS = [
+    (["01/31/2026 06:00:00"], ("mdy", True)), (["31/01/2026 06:00:00"], ("dmy", True)),
+    (["2026-01-31 06:00:00"], ("ymd", True)), (["01/02/2026 06:00:00", "13/02/2026 06:00:00"], ("dmy", True)),
+    (["01/02/2026 06:00:00"], ("mdy", False)), ([], ("mdy", False)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("texts", "found"), ORDERS)
+def test_the_order_of_dates_is_guessed_from_all_of_them(texts: list[str], found: tuple[str, bool]) -> None:
+    assert tuple(guess_order(texts)) == found
+
+
+def test_a_time_is_of_the_site() -> None:
+    assert (
+        read_time("07/01/2026 06:00:00", "mdy", ZoneInfo("Europe/London")).isoformat() == "2026-07-01T06:00:00+01:00"
+    )
+    assert read_time("01/07/26 06:00", "dmy", UTC).isoformat() == "2026-07-01T06:00:00+00:00"
+
+
+def test_a_time_that_there_is_not_is_told() -> None:
+    found = tell_history(report(row("JOB", "31/31/2026 06:00:00")), Site("PRD", "mdy", UTC))
+    assert (found.bodies, "a.txt:4: error: JOB: month must be in 1..12" in str(found.problems[0])) == ([], True)
+
+
+LOG = """
+[01/31/2026 06:00:00]      CAUAJM_I_40245 EVENT: STARTJOB         JOB: JOB
+[01/31/2026 06:00:01]      CAUAJM_I_40245 EVENT: CHANGE_STATUS    STATUS: STARTING        JOB: JOB MACHINE: host1
+[01/31/2026 06:00:02]      CAUAJM_I_40245 EVENT: CHANGE_STATUS    STATUS: RUNNING         JOB: JOB MACHINE: host1
+[01/31/2026 06:10:00]      CAUAJM_I_40245 EVENT: CHANGE_STATUS    STATUS: FAILURE         JOB: JOB MACHINE: host1 EXITCODE:  3
+[01/31/2026 06:20:00]      CAUAJM_I_40245 EVENT: CHANGE_STATUS    STATUS: STARTING        JOB: JOB MACHINE: host1
+[01/31/2026 06:30:00]      CAUAJM_I_40245 EVENT: CHANGE_STATUS    STATUS: SUCCESS         JOB: OTHER MACHINE: host1
+"""
+
+
+def test_a_log_is_gathered_into_runs_that_are_known_by_their_starts() -> None:
+    found = read_log(LOG, "event_demon.PRD")
+    first, second = told(found)
+    assert is_log(LOG)
+    assert (first["eventType"], first["run"]["startTime"], first["run"]["endTime"], first["run"]["facets"]["exitCode"]) == (
+        "FAILURE", "2026-01-31T06:00:01+00:00", "2026-01-31T06:10:00+00:00", 3,
+    )  # fmt: skip
+    assert (second["eventType"], "runId" in first["run"]) == ("RUNNING", False)
+    assert "OTHER ends with SUCCESS, and its start is not in the log" in str(found.problems[0])
