@@ -8,6 +8,7 @@ import sys
 import typer
 
 from bridge.cli import (
+    autosys,
     config,
     dag,
     dataset,
@@ -87,6 +88,7 @@ process_run.join(process.process)
 process.process.command("list")(processes.processes)
 process.process.command()(dag.dag)
 app.add_typer(process.process, name="process")
+app.add_typer(autosys.autosys, name="autosys")
 app.add_typer(sync.sync, name="sync")
 app.add_typer(dead.dead, name="dead")
 app.add_typer(verify.verify, name="verify")

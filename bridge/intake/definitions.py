@@ -1,0 +1,27 @@
+"""Files of JIL as one estate, applied in the order in which they are named."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from mappers.errors import ConfigError
+from mappers.legacy.jil.decoding import decode
+from mappers.legacy.jil.estate import Estate
+from mappers.legacy.jil.statements import Problem, read_statements
+
+
+def read_estate(files: Iterable[Path]) -> Estate:
+    """Read files, and keep all that is wrong with them in the estate's problems."""
+    estate = Estate()
+    for file in files:
+        try:
+            raw = file.read_bytes()
+        except OSError as error:
+            raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
+        decoded = decode(raw)
+        if decoded.lossy:
+            said = f"some bytes are no letters of {decoded.encoding}: they were replaced"
+            estate.problems.append(Problem(str(file), 1, "warning", said))
+        read = read_statements(decoded.text, str(file))
+        estate.problems += read.problems
+        estate.apply(read.statements)
+    return estate

@@ -1,0 +1,87 @@
+"""Reports of Autosys into the store: their runs go through the door of legacy jobs, as history."""
+
+from collections.abc import Iterable, Mapping
+from datetime import tzinfo
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from bridge.intake.legacy import Delivery, LegacyReader
+from bridge.intake.reading import now_micros
+from bridge.store.writer import Incoming, Rejected, Writer
+from mappers.errors import ConfigError
+from mappers.legacy.autorep.dates import Order, guess_order
+from mappers.legacy.autorep.history import Body, Site, tell_history
+from mappers.legacy.autorep.report import Report, read_report
+from mappers.legacy.autorep.scheduler_log import is_log, read_log
+from mappers.legacy.contracts import Contract
+from mappers.legacy.jil.decoding import decode
+
+_GROUP = 500
+
+
+class Where(NamedTuple):
+    """What the reports do not say of themselves; an order of dates that nobody names is guessed."""
+
+    instance: str
+    zone: tzinfo
+    order: Order | None
+    boxes: Mapping[str, tuple[str, ...]]
+
+
+class Taken(NamedTuple):
+    """What became of reports: runs told, bodies that were refused, lines and rows that say nothing."""
+
+    runs: int
+    rejected: int
+    problems: list[str]
+
+
+def take_reports(files: Iterable[Path], where: Where, legacy: LegacyReader, writer: Writer) -> Taken:
+    """Take the runs of reports and logs; again does no harm."""
+    runs = rejected = 0
+    problems: list[str] = []
+    for file in files:
+        report = read_file(file)
+        order = where.order
+        if order is None:
+            order, certain = guess_order(report.times())
+            if not certain and report.times():
+                problems.append(
+                    f"{file}: warning: dates could be of either order: taken as month/day (--dates says it)"
+                )
+        told = tell_history(report, Site(where.instance, order, where.zone, where.boxes))
+        problems += [str(one) for one in (*report.problems, *told.problems)]
+        taken, refused = _write(told.bodies, legacy, writer)
+        runs, rejected = runs + taken, rejected + refused
+    return Taken(runs, rejected, problems)
+
+
+def read_file(file: Path) -> Report:
+    """Read a report or a log, whichever it is."""
+    try:
+        raw = file.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
+    text = decode(raw).text
+    return read_log(text, str(file)) if is_log(text) else read_report(text, str(file))
+
+
+def _write(bodies: Iterable[Body], legacy: LegacyReader, writer: Writer) -> tuple[int, int]:
+    delivery = Delivery(Contract.RUN_EVENT, historical=True)
+    taken = refused = 0
+    left = iter(bodies)
+    while group := list(islice(left, _GROUP)):
+        items: list[Incoming | Rejected] = []
+        for body in group:
+            found = legacy.read(msgspec.json.encode(body), delivery, now_micros())
+            if isinstance(found, Rejected):
+                refused += 1
+                items.append(found)
+            else:
+                taken += 1
+                items += found
+        writer.write(items)
+    return taken, refused
