@@ -1,0 +1,53 @@
+"""When a job runs, and by when it is promised: schedules and SLAs as JIL says them."""
+
+import re
+from typing import Any
+
+from mappers.legacy.jil.estate import Job
+
+Facet = dict[str, Any]
+
+#: Without the switch `date_conditions` all of them are dead.
+TIMES = (
+    "days_of_week", "run_calendar", "exclude_calendar", "start_times", "start_mins", "run_window", "timezone",
+    "must_start_times", "must_complete_times",
+)  # fmt: skip
+_LISTED = frozenset({"days_of_week", "start_times", "start_mins", "must_start_times", "must_complete_times"})
+
+
+def schedule_of(job: Job) -> Facet | None:
+    """Give the schedule of a job; what is dead is told as such. None when it has none."""
+    found: Facet = {name: _listed(name, value) for name in TIMES if (value := job.get(name))}
+    if not found:
+        return None
+    return {"active": job.is_on("date_conditions"), **found}
+
+
+def sla_of(job: Job) -> Facet | None:
+    """Give by when a job must begin and end, and how long it may and must take. None when nothing is promised."""
+    found: Facet = {}
+    if job.is_on("date_conditions"):
+        for name in ("must_start_times", "must_complete_times"):
+            if value := job.get(name):
+                found[name] = _listed(name, value)
+        if found and (zone := job.get("timezone")):
+            found["timezone"] = zone
+    for name, called in (("max_run_alarm", "max_duration"), ("min_run_alarm", "min_duration")):
+        minutes = job.get(name)
+        if minutes is not None and minutes.strip().isdigit() and int(minutes):
+            found[called] = f"{int(minutes)}m"
+    if (minutes := job.get("term_run_time")) and minutes.strip().isdigit() and int(minutes):
+        found["ended_after"] = f"{int(minutes)}m"
+    return found or None
+
+
+def success_of(job: Job) -> Facet | None:
+    """Give which exit codes are successes, where not only 0 is."""
+    found = {name: value for name in ("max_exit_success", "success_codes", "fail_codes") if (value := job.get(name))}
+    return found if found and found != {"max_exit_success": "0"} else None
+
+
+def _listed(name: str, value: str) -> Any:
+    if name not in _LISTED:
+        return value
+    return [part for part in re.split(r"[\s,]+", value.replace('"', "")) if part]
