@@ -1,0 +1,144 @@
+"""An estate as events: what each job is, what it waits for, what is promised of it, and what it speaks of."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from mappers.legacy.jil.candidates import Candidate, Conventions, candidates_of
+from mappers.legacy.jil.conditions import BadCondition, ExitCodeIs, GlobalIs, StatusIs, atoms, read_condition
+from mappers.legacy.jil.estate import Estate, Job
+from mappers.legacy.jil.schedule import schedule_of, sla_of, success_of
+from mappers.legacy.jil.secrets import masked
+from mappers.openlineage.documents import Json, own_facet, own_facets, write_event
+
+_STATUS = {"success": "SUCCESS", "failure": "FAILURE", "done": "DONE", "terminated": "TERMINATED"}
+#: Attributes that have a facet of their own, or hold what nobody needs beside it.
+_TOLD = frozenset({"box_name", "job_type", "owner", "description", "command", "status"})
+_SPEAKING = frozenset({"command", "sql_command", "sp_arg", "connect_string", "envvars", "auth_string"})
+
+
+class Dependency(NamedTuple):
+    """A job waits for a status of another."""
+
+    instance: str
+    job: str
+    rule: str
+
+
+class Telling(NamedTuple):
+    """How an estate is told: of which instance, at what time, and what counts as sure enough to be lineage."""
+
+    instance: str
+    at: str
+    conventions: Conventions = Conventions()
+    least_confidence: float = 0.5
+
+
+def dependencies_of(job: Job, instance: str) -> list[Dependency]:
+    """Give what a job waits for; not running is no dependency, and a condition that is none has none."""
+    text = job.get("condition")
+    if not text:
+        return []
+    try:
+        found = read_condition(text)
+    except BadCondition:
+        return []  # `lint` says so
+    known: dict[Dependency, None] = {}
+    for one in atoms(found):
+        if isinstance(one, StatusIs) and one.kind != "notrunning":
+            known[Dependency(one.instance or instance, one.job, _STATUS[one.kind])] = None
+        elif isinstance(one, ExitCodeIs):
+            known[Dependency(one.instance or instance, one.job, f"EXITCODE {one.operator} {one.code}")] = None
+    return list(known)
+
+
+def waits_for_globals(job: Job) -> list[str]:
+    """Name the global variables that a condition looks at."""
+    try:
+        found = atoms(read_condition(job.get("condition") or ""))
+    except BadCondition:
+        return []
+    return [one.name for one in found if isinstance(one, GlobalIs)]
+
+
+def tell_estate(estate: Estate, how: Telling) -> Iterator[bytes]:
+    """Write an event for each job."""
+    for job in estate.jobs.values():
+        yield tell_job(job, estate.boxes_of(job), how)
+
+
+def tell_job(job: Job, boxes: tuple[str, ...], how: Telling) -> bytes:
+    """Write the event of a job: its definition, and the datasets that it surely enough speaks of."""
+    found = candidates_of(job, how.conventions)
+    sure = [one for one in found.datasets if one.confidence >= how.least_confidence]
+    facets = own_facets("JobFacet", _facets(job, boxes, how.instance, found.scripts, found.datasets))
+    content = {
+        "job": {"namespace": f"autosys://{how.instance}", "name": job.name, "facets": facets},
+        "inputs": [_dataset(one) for one in sure if one.side == "input"],
+        "outputs": [_dataset(one) for one in sure if one.side == "output"],
+    }
+    return write_event("JobEvent", how.at, None, content)
+
+
+def tell_gone(name: str, how: Telling) -> bytes:
+    """Write that a job is defined no more: it waits for nothing, and speaks of nothing."""
+    facets = {"lineageBridge_autosys": {"retired": True}, "lineageBridge_jobDependencies": {"upstream": []}}
+    job = {"namespace": f"autosys://{how.instance}", "name": name, "facets": own_facets("JobFacet", facets)}
+    return write_event("JobEvent", how.at, None, {"job": job, "inputs": [], "outputs": []})
+
+
+def definition_of(job: Job, boxes: tuple[str, ...]) -> Json:
+    """Give a job's definition, with secrets hidden: what is kept of it, version by version."""
+    values = {name: masked(value) if name in _SPEAKING else value for name, value in sorted(job.values.items())}
+    gathered = {name: [masked(one) for one in found] for name, found in sorted(job.gathered.items())}
+    return {"job_type": job.type, "boxes": list(boxes), **values, **gathered}
+
+
+def _facets(job: Job, boxes: tuple[str, ...], instance: str, scripts: list[str], found: Iterable[Candidate]) -> Json:
+    facets: Json = {
+        "jobType": {"processingType": "BATCH", "integration": "AUTOSYS", "jobType": job.type},
+        "lineageBridge_autosys": _autosys(job, boxes, scripts, found),
+        "lineageBridge_jobDependencies": _dependencies(job, instance),
+    }
+    if boxes:
+        facets["lineageBridge_boxes"] = {"boxes": list(boxes)}
+    if (sla := sla_of(job)) is not None:
+        facets["lineageBridge_sla"] = sla
+    if owner := job.get("owner"):
+        facets["ownership"] = {"owners": [{"name": owner, "type": "OWNER"}]}
+    if description := job.get("description"):
+        facets["documentation"] = {"description": description}
+    return facets
+
+
+def _autosys(job: Job, boxes: tuple[str, ...], scripts: list[str], found: Iterable[Candidate]) -> Json:
+    attributes = {name: value for name, value in definition_of(job, boxes).items() if name not in {*_TOLD, "boxes"}}
+    told: Json = {
+        "processKey": "/".join(("AUTOSYS", *boxes, job.name)),
+        "definedIn": f"{job.file}:{job.line}",
+        "attributes": attributes,
+        "schedule": schedule_of(job),
+        "success": success_of(job),
+        "override": job.override or None,
+        "command": masked(command) if (command := job.get("command")) else None,
+        "scripts": scripts or None,
+        "speaksOf": [one._asdict() for one in found] or None,
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _dependencies(job: Job, instance: str) -> Json:
+    upstream = [
+        {
+            "job": {"namespace": f"autosys://{one.instance}", "name": one.job},
+            "dependency_type": "CONDITION",
+            "sequence_trigger_rule": "FINISH_TO_START",
+            "status_trigger_rule": one.rule,
+        }
+        for one in dependencies_of(job, instance)
+    ]
+    return {"upstream": upstream, "trigger_rule": job.get("condition")}
+
+
+def _dataset(one: Candidate) -> Json:
+    evidence = own_facet("DatasetFacet", {"evidence": one.evidence, "confidence": round(one.confidence, 2)})
+    return {"namespace": one.namespace, "name": one.name, "facets": {"evidence": evidence}}

@@ -1,0 +1,158 @@
+"""What is wrong with an estate though every line of it can be read: jobs that never start, boxes that never end."""
+
+from collections.abc import Iterator, Mapping
+
+from mappers.legacy.jil.conditions import (
+    BadCondition,
+    Both,
+    Condition,
+    ExitCodeIs,
+    GlobalIs,
+    StatusIs,
+    atoms,
+    read_condition,
+)
+from mappers.legacy.jil.estate import Estate, Job
+from mappers.legacy.jil.schedule import TIMES
+from mappers.legacy.jil.statements import Level, Problem
+
+_PREDICATES = ("condition", "box_success", "box_failure")
+
+
+def lint(estate: Estate) -> list[Problem]:
+    """Find all that is wrong, in the order of the definitions."""
+    conditions = {job.name: dict(_conditions(job)) for job in estate.jobs.values()}
+    instances = set(estate.things.get("xinst", {}))
+    found: list[Problem] = []
+    for job in estate.jobs.values():
+        found += _of_conditions(job, estate, instances)
+        found += _of_box(job, estate, conditions[job.name])
+        found += _of_times(job)
+        starting = conditions[job.name].get("condition")
+        if starting is not None and not _can_hold(starting, estate, instances):
+            found.append(_problem(job, "error", "never starts: its condition can never hold"))
+    found += _cycles(estate, conditions)
+    return sorted(found, key=lambda one: (one.file, one.line, one.said))
+
+
+def _conditions(job: Job) -> Iterator[tuple[str, Condition]]:
+    for name in _PREDICATES:
+        text = job.get(name)
+        if text:
+            try:
+                yield name, read_condition(text)
+            except BadCondition:
+                continue  # told by _of_conditions
+
+
+def _of_conditions(job: Job, estate: Estate, instances: set[str]) -> Iterator[Problem]:
+    for name in _PREDICATES:
+        text = job.get(name)
+        if not text:
+            continue
+        try:
+            condition = read_condition(text)
+        except BadCondition as error:
+            yield _problem(job, "error", f"{name} is no condition: {error}")
+            continue
+        for one in atoms(condition):
+            if isinstance(one, GlobalIs):
+                if one.name not in estate.globals:
+                    yield _problem(job, "warning", f"{name} looks at the global {one.name}, which nothing here sets")
+            elif one.instance is not None:
+                if one.instance not in instances:
+                    yield _problem(
+                        job, "warning", f"{name} waits for {one.job} of {one.instance}, which is not declared"
+                    )
+            elif one.job not in estate.jobs:
+                yield _problem(
+                    job, "error", f"{name} waits for {one.job}, and no job is called so: that is never true"
+                )
+
+
+def _of_box(job: Job, estate: Estate, conditions: Mapping[str, Condition]) -> Iterator[Problem]:
+    box = job.box
+    if box is not None:
+        around = estate.jobs.get(box)
+        if around is None:
+            yield _problem(job, "error", f"lies in the box {box}, which there is not")
+        elif around.type != "BOX":
+            yield _problem(job, "error", f"lies in {box}, which is no box")
+        if job.name in estate.boxes_of(job) or box == job.name:
+            yield _problem(job, "error", "lies in itself")
+    members = {one.name for one in estate.jobs.values() if one.box == job.name}
+    if job.type == "BOX" and not members:
+        yield _problem(job, "warning", "is a box with nothing in it: it ends as soon as it starts")
+    for name in ("box_success", "box_failure"):
+        condition = conditions.get(name)
+        if condition is None:
+            continue
+        if job.type != "BOX":
+            yield _problem(job, "warning", f"{name} means nothing for a job that is no box")
+            continue
+        strangers = {one.job for one in atoms(condition) if not isinstance(one, GlobalIs)} - members
+        if strangers:
+            names = ", ".join(sorted(strangers))
+            yield _problem(job, "warning", f"{name} waits for {names}, not in it: the box may run for ever")
+
+
+def _of_times(job: Job) -> Iterator[Problem]:
+    dead = [name for name in TIMES if job.get(name) and name != "timezone"]
+    if dead and not job.is_on("date_conditions"):
+        yield _problem(job, "warning", f"{', '.join(dead)} mean nothing without date_conditions: 1")
+    for one, other in (("start_times", "start_mins"), ("days_of_week", "run_calendar")):
+        if job.get(one) and job.get(other):
+            yield _problem(job, "error", f"{one} and {other} exclude each other")
+    if job.is_on("date_conditions") and not any(job.get(name) for name in ("days_of_week", "run_calendar")):
+        yield _problem(job, "warning", "date_conditions is on, and neither days_of_week nor run_calendar says when")
+
+
+def _can_hold(condition: Condition, estate: Estate, instances: set[str]) -> bool:
+    """Tell whether a condition could ever hold: what is defined may have any status, what is not has none."""
+    if isinstance(condition, Both):
+        left, right = (_can_hold(one, estate, instances) for one in (condition.left, condition.right))
+        return (left and right) if condition.join == "&" else (left or right)
+    if isinstance(condition, GlobalIs):
+        return True
+    return condition.instance is not None or condition.job in estate.jobs
+
+
+def _cycles(estate: Estate, conditions: Mapping[str, Mapping[str, Condition]]) -> Iterator[Problem]:
+    """Find jobs that wait for each other's success in a circle: none of them was ever the first."""
+    waits = {
+        name: sorted(
+            {
+                one.job
+                for one in (atoms(found["condition"]) if "condition" in found else ())
+                if isinstance(one, StatusIs | ExitCodeIs) and one.instance is None and one.job in estate.jobs
+                and not (isinstance(one, StatusIs) and one.kind == "notrunning")
+            }
+        )
+        for name, found in conditions.items()
+    }  # fmt: skip
+    done: set[str] = set()
+    for first in waits:
+        path: list[str] = []
+        places: dict[str, int] = {}
+        waiting: list[tuple[str, bool]] = [(first, True)]
+        while waiting:
+            name, entering = waiting.pop()
+            if not entering:
+                path.pop()
+                del places[name]
+                done.add(name)
+                continue
+            if name in places:
+                circle = [*path[places[name] :], name]
+                yield _problem(estate.jobs[name], "warning", f"waits in a circle: {' <- '.join(circle)}")
+                continue
+            if name in done:
+                continue
+            places[name] = len(path)
+            path.append(name)
+            waiting.append((name, False))
+            waiting += [(one, True) for one in waits[name]]
+
+
+def _problem(job: Job, level: Level, said: str) -> Problem:
+    return Problem(job.file, job.line, level, f"{job.name} {said}")
