@@ -24,9 +24,10 @@ JOIN ol_dataset d ON d.org_id = e.org_id
   AND d.dataset_id = CASE WHEN e.edge_role = 'CONSUMES' THEN e.source_id ELSE e.target_id END
 WHERE e.org_id = ?1 AND e.edge_role IN ('CONSUMES', 'PRODUCES') AND {STANDS}
 """
-_DECLARED = """
+_DECLARED = f"""
 SELECT e.source_id, e.target_id, e.transform_meta FROM lineage_edge e
-WHERE e.org_id = ?1 AND e.edge_role = 'DEPENDS'
+JOIN ol_job j ON j.org_id = e.org_id AND j.job_id = e.job_id
+WHERE e.org_id = ?1 AND e.edge_role = 'DEPENDS' AND {STANDS}
 """
 _UNINTEGRATED = "SELECT job_id FROM ol_job WHERE org_id = ?1 AND integration IS NULL AND job_id {among}"
 _decoder: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])

@@ -12,6 +12,10 @@ from bridge.cli.options import Config, Output, load, print_answer
 autosys = typer.Typer(name="autosys", help="Jobs of Autosys: definitions and history.", no_args_is_help=True)
 
 Printed = Annotated[Output, typer.Option(help="For people, or one JSON object.")]
+JilFiles = Annotated[
+    list[Path],
+    typer.Argument(metavar="FILE...", help="Files of JIL, which are applied in this order; or folders of them."),
+]
 Instance = Annotated[str | None, typer.Option(help="The instance; else legacy.autosys_instance.")]
 
 
@@ -62,3 +66,68 @@ def history(
     print_answer(taken._asdict(), map(escape, lines), as_json=output is Output.json)
     if taken.rejected or any(": error: " in one for one in taken.problems):
         raise typer.Exit(1)
+
+
+@autosys.command()
+def scan(
+    files: JilFiles,
+    instance: Instance = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing in the store: only look.")] = False,
+    output: Printed = Output.text,
+    config: Config = None,
+) -> None:
+    """Take an estate into the store: new, changed and retired jobs, with all that they wait for and speak of."""
+    from contextlib import closing
+    from datetime import UTC, datetime
+
+    from bridge.bootstrap import make_reader, make_writer, open_registry
+    from bridge.cli.autosys_text import estate_lines, estate_told
+    from bridge.cli.orders import user
+    from bridge.intake.definitions import read_estate
+    from bridge.intake.scanning import compare, take_estate
+    from mappers.legacy.jil.events import Telling
+
+    settings = load(config)
+    how = Telling(instance or settings.legacy.autosys_instance, datetime.now(UTC).isoformat())
+    estate = read_estate(files)
+    with closing(make_writer(settings)) as writer, closing(open_registry(settings)) as registry:
+        if dry_run:
+            scanned = compare(registry, estate, how.instance)
+        else:
+            scanned = take_estate(registry, make_reader(settings), writer, estate, how, user())
+    told = estate_told(estate, scanned, how.instance)
+    print_answer(told, map(escape, estate_lines(estate, scanned)), as_json=output is Output.json)
+    if scanned.refused or any(one.level == "error" for one in estate.problems):
+        raise typer.Exit(1)
+
+
+@autosys.command()
+def lint(files: JilFiles, output: Printed = Output.text) -> None:
+    """Say what is wrong with definitions: lines, conditions, jobs that never start, boxes that never end."""
+    from bridge.intake.definitions import read_estate
+    from mappers.legacy.jil.lint import lint as look
+
+    estate = read_estate(files)
+    problems = sorted([*estate.problems, *look(estate)], key=lambda one: (one.file, one.line))
+    errors = sum(one.level == "error" for one in problems)
+    lines = [*map(str, problems), f"{len(estate.jobs)} jobs, {errors} errors, {len(problems) - errors} warnings"]
+    answer = {"jobs": len(estate.jobs), "errors": errors, "problems": [one._asdict() for one in problems]}
+    print_answer(answer, map(escape, lines), as_json=output is Output.json)
+    raise typer.Exit(1 if errors else 0)
+
+
+@autosys.command()
+def diff(
+    before: Annotated[Path, typer.Argument(help="A file or folder of JIL as it was.")],
+    after: Annotated[Path, typer.Argument(help="As it is.")],
+    output: Printed = Output.text,
+) -> None:
+    """Say what differs between two estates: jobs, and attributes of jobs."""
+    from bridge.cli.autosys_text import difference_lines
+    from bridge.intake.definitions import jil_files, read_estate
+    from mappers.legacy.jil.difference import differences
+
+    found = differences(read_estate(jil_files([before])), read_estate(jil_files([after])))
+    answer = {"differences": [one._asdict() for one in found]}
+    print_answer(answer, map(escape, difference_lines(found)), as_json=output is Output.json)
+    raise typer.Exit(5 if found else 0)

@@ -34,7 +34,7 @@ def done(config: list[Path] | None, order: "Order[A]", by: str | None) -> A:
     except msgspec.ValidationError as error:
         raise typer.BadParameter(str(error)) from error
     check_texts(order)
-    desk = open_desk(load(config), by or _user())
+    desk = open_desk(load(config), by or user())
     with closing(desk.registry):
         try:
             return order.done(desk)
@@ -61,7 +61,7 @@ def of_word(word: str) -> dict[str, str]:
         return {"name": word}
 
 
-def _user() -> str:
+def user() -> str:
     """Name the user of this process, as far as the system knows."""
     import getpass
 

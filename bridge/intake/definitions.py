@@ -12,7 +12,7 @@ from mappers.legacy.jil.statements import Problem, read_statements
 def read_estate(files: Iterable[Path]) -> Estate:
     """Read files, and keep all that is wrong with them in the estate's problems."""
     estate = Estate()
-    for file in files:
+    for file in jil_files(files):
         try:
             raw = file.read_bytes()
         except OSError as error:
@@ -25,3 +25,11 @@ def read_estate(files: Iterable[Path]) -> Estate:
         estate.problems += read.problems
         estate.apply(read.statements)
     return estate
+
+
+def jil_files(places: Iterable[Path]) -> list[Path]:
+    """Name the files that are meant; of a folder those that end with `.jil`, by their names."""
+    found: list[Path] = []
+    for place in places:
+        found += sorted(place.rglob("*.jil")) if place.is_dir() else [place]
+    return found

@@ -104,6 +104,14 @@ class Definitions:
             self._db.run(_ADD, self.org, *known)
         return self._activated(known)
 
+    def hash_of(self, definition: Any) -> bytes:
+        """Give the hash by which a definition is known."""
+        return digest(msgspec.json.encode(definition, order="sorted"))
+
+    def retire(self, kind: Kind, namespace: str, name: str) -> None:
+        """Let no definition be in effect any more; all are kept."""
+        self._db.run(_SETTLE, self.org, process_id(self.org, kind, namespace, name), False)
+
     def activate(self, process: bytes, version: str) -> Definition:
         """Let a version that is known be in effect again; raises UnknownName."""
         known = next((one for one in self.of(process) if one.version == version), None)

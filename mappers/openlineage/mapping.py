@@ -59,7 +59,7 @@ def _map_job_event(say: Statements, event: Event, job: Named) -> None:
     if lineage:
         row = row._replace(declared_lineage=order(DeclaredBy.LINEAGE, say.micros, say.event_hash))
     say.rows.append(row)
-    _state_job_facets(say, event, job, Rank.JOB_EVENT)
+    _state_job_facets(say, event, job, Rank.JOB_EVENT, row.declared_lineage)
     place = Place(Side.DECLARED, NOBODY, "", job.id)
     for role, parts in (("CONSUMES", event.inputs), ("PRODUCES", event.outputs)):
         for part in parts:
@@ -70,9 +70,11 @@ def _map_job_event(say: Statements, event: Event, job: Named) -> None:
         state_job_lineage(say, lineage, Asserter(NOBODY, job, row.declared_lineage))
 
 
-def _state_job_facets(say: Statements, event: Event, job: Named, rank: int) -> None:
+def _state_job_facets(
+    say: Statements, event: Event, job: Named, rank: int, declared_lineage: bytes | None = None
+) -> None:
     say.facets(job.id, event.job_facets, rank)
-    state_dependencies(say, event.job_facets.get("lineageBridge_jobDependencies"), job)
+    state_dependencies(say, event.job_facets.get("lineageBridge_jobDependencies"), job, declared_lineage)
     state_boxes(say, event.job_facets.get("lineageBridge_boxes"), job)
 
 

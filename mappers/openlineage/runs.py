@@ -105,8 +105,10 @@ def _stub(say: Statements, run: f.RunRef, job: f.JobRef) -> tuple[str, bytes, Na
     return uuid, stub, named
 
 
-def state_dependencies(say: Statements, facet: FacetPart | None, job: Named) -> None:
-    """State which jobs must come before and after this one."""
+def state_dependencies(
+    say: Statements, facet: FacetPart | None, job: Named, declared_lineage: bytes | None = None
+) -> None:
+    """State which jobs must come before and after this one; what is declared holds until it is declared otherwise."""
     found = understand(facet, f.JobDependencies, say.notes)
     if found is None:
         return
@@ -122,7 +124,9 @@ def state_dependencies(say: Statements, facet: FacetPart | None, job: Named) -> 
                     "trigger_rule": found.trigger_rule,
                 }
             )
-            say.edge("DEPENDS", ("job", before), ("job", after), job.id, "explicit", meta=meta)
+            evidence = "declared" if declared_lineage else "explicit"
+            ends = ("job", before), ("job", after)
+            say.edge("DEPENDS", *ends, job.id, evidence, meta=meta, declared_lineage=declared_lineage)
 
 
 def state_boxes(say: Statements, facet: FacetPart | None, job: Named) -> None:

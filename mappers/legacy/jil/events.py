@@ -8,7 +8,7 @@ from mappers.legacy.jil.conditions import BadCondition, ExitCodeIs, GlobalIs, St
 from mappers.legacy.jil.estate import Estate, Job
 from mappers.legacy.jil.schedule import schedule_of, sla_of, success_of
 from mappers.legacy.jil.secrets import masked
-from mappers.openlineage.documents import Json, own_facet, own_facets, write_event
+from mappers.openlineage.documents import Json, own_facets, write_event
 
 _STATUS = {"success": "SUCCESS", "failure": "FAILURE", "done": "DONE", "terminated": "TERMINATED"}
 #: Attributes that have a facet of their own, or hold what nobody needs beside it.
@@ -70,20 +70,21 @@ def tell_job(job: Job, boxes: tuple[str, ...], how: Telling) -> bytes:
     """Write the event of a job: its definition, and the datasets that it surely enough speaks of."""
     found = candidates_of(job, how.conventions)
     sure = [one for one in found.datasets if one.confidence >= how.least_confidence]
-    facets = own_facets("JobFacet", _facets(job, boxes, how.instance, found.scripts, found.datasets))
-    content = {
-        "job": {"namespace": f"autosys://{how.instance}", "name": job.name, "facets": facets},
-        "inputs": [_dataset(one) for one in sure if one.side == "input"],
-        "outputs": [_dataset(one) for one in sure if one.side == "output"],
-    }
+    named = {"namespace": f"autosys://{how.instance}", "name": job.name}
+    facets = {**_facets(job, boxes, how.instance, found.scripts, found.datasets), "lineage": _lineage(sure)}
+    content = {"job": {**named, "facets": own_facets("JobFacet", facets)}}
     return write_event("JobEvent", how.at, None, content)
 
 
 def tell_gone(name: str, how: Telling) -> bytes:
     """Write that a job is defined no more: it waits for nothing, and speaks of nothing."""
-    facets = {"lineageBridge_autosys": {"retired": True}, "lineageBridge_jobDependencies": {"upstream": []}}
+    facets = {
+        "lineageBridge_autosys": {"retired": True},
+        "lineageBridge_jobDependencies": {"upstream": []},
+        "lineage": _lineage(()),
+    }
     job = {"namespace": f"autosys://{how.instance}", "name": name, "facets": own_facets("JobFacet", facets)}
-    return write_event("JobEvent", how.at, None, {"job": job, "inputs": [], "outputs": []})
+    return write_event("JobEvent", how.at, None, {"job": job})
 
 
 def definition_of(job: Job, boxes: tuple[str, ...]) -> Json:
@@ -139,6 +140,13 @@ def _dependencies(job: Job, instance: str) -> Json:
     return {"upstream": upstream, "trigger_rule": job.get("condition")}
 
 
-def _dataset(one: Candidate) -> Json:
-    evidence = own_facet("DatasetFacet", {"evidence": one.evidence, "confidence": round(one.confidence, 2)})
-    return {"namespace": one.namespace, "name": one.name, "facets": {"evidence": evidence}}
+def _lineage(sure: Iterable[Candidate]) -> Json:
+    """Write what is read and written so that the next definition replaces all of it, even by nothing."""
+    reads = [{"type": "DATASET", "namespace": one.namespace, "name": one.name} for one in sure if one.side == "input"]
+    entries: list[Json] = [{"type": "JOB", "inputs": reads}] if reads else []
+    entries += [
+        {"type": "DATASET", "namespace": one.namespace, "name": one.name, "inputs": [{"type": "JOB"}]}
+        for one in sure
+        if one.side == "output"
+    ]
+    return {"entries": entries}

@@ -1,0 +1,68 @@
+"""An estate into the store: what changed is told, versioned, and retired once it is defined no more."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from bridge.intake.reading import Reader
+from bridge.registry.registry import Registry
+from bridge.store.writer import Rejected, Writer
+from mappers.legacy.jil.estate import Estate
+from mappers.legacy.jil.events import Telling, definition_of, tell_gone, tell_job
+
+_GROUP = 200
+_SOURCE = "autosys scan"
+
+
+class Scanned(NamedTuple):
+    """What became of the jobs of an estate, by name, and what could not be taken."""
+
+    new: list[str]
+    changed: list[str]
+    retired: list[str]
+    unchanged: int
+    refused: list[str]
+
+
+def compare(registry: Registry, estate: Estate, instance: str) -> Scanned:
+    """Tell what a scan would change."""
+    namespace = f"autosys://{instance}"
+    before = {one.name: one for one in registry.definitions.all_active() if one.namespace == namespace}
+    new, changed, unchanged = [], [], 0
+    for job in estate.jobs.values():
+        known = before.pop(job.name, None)
+        if known is None:
+            new.append(job.name)
+        elif known.hash != registry.definitions.hash_of(definition_of(job, estate.boxes_of(job))):
+            changed.append(job.name)
+        else:
+            unchanged += 1
+    return Scanned(new, changed, sorted(before), unchanged, [])
+
+
+def take_estate(registry: Registry, reader: Reader, writer: Writer, estate: Estate, how: Telling, by: str) -> Scanned:
+    """Bring the store to what the estate says: events first, so that what breaks in between is done again."""
+    found = compare(registry, estate, how.instance)
+    namespace = f"autosys://{how.instance}"
+    told = [
+        tell_job(job, estate.boxes_of(job), how)
+        for name in (*found.new, *found.changed)
+        for job in (estate.jobs[name],)
+    ]
+    told += [tell_gone(name, how) for name in found.retired]
+    refused = _write(told, reader, writer)
+    with registry.deciding():
+        for name in (*found.new, *found.changed):
+            job = estate.jobs[name]
+            registry.definitions.register("process", namespace, name, definition_of(job, estate.boxes_of(job)), by)
+        for name in found.retired:
+            registry.definitions.retire("process", namespace, name)
+    return found._replace(refused=refused)
+
+
+def _write(events: Sequence[bytes], reader: Reader, writer: Writer) -> list[str]:
+    refused = []
+    for start in range(0, len(events), _GROUP):
+        items = [reader.read(event, _SOURCE) for event in events[start : start + _GROUP]]
+        writer.write(items)
+        refused += [item.said for item in items if isinstance(item, Rejected)]
+    return refused
