@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar, cast
 
 from lark import Lark, Token, Transformer, UnexpectedInput, v_args
 
@@ -18,10 +18,10 @@ _GRAMMAR = r"""
 start: _any
 _any: joined | _one
 joined: _any JOIN _one
-_one: "(" _any ")" | status | exitcode | global
+_one: "(" _any ")" | status | exitcode | variable
 status: STATUS "(" job ["," LOOKBACK] ")"
 exitcode: EXITCODE "(" job ["," LOOKBACK] ")" OPERATOR SIGNED
-global: VALUE "(" NAME ")" OPERATOR (QUOTED | SIGNED | NAME)
+variable: VALUE "(" NAME ")" OPERATOR (QUOTED | SIGNED | NAME)
 job: NAME ["^" NAME]
 
 STATUS.3: /(success|failure|done|terminated|notrunning|[sfdtn])(?=\s*\()/i
@@ -95,16 +95,19 @@ class JobState(NamedTuple):
 def read_condition(text: str) -> Condition:
     """Read a condition; raises BadCondition with the place."""
     try:
-        tree = _parser().parse(text)
+        # Read by methods while it is parsed, it may be as long as anybody wants.
+        found = cast("Condition", _parser().parse(text))
     except UnexpectedInput as error:
-        place: int | None = getattr(error, "pos_in_stream", None)
-        at = len(text) if place is None or place < 0 else place
-        said = f"character {at + 1}: {text[at : at + 20]!r} was not expected" if text[at:] else "it ends too early"
-        raise BadCondition(said) from error
-    except RecursionError as error:
-        raise BadCondition("it is nested too deeply") from error
-    found: Condition = _Reading().transform(tree)
+        raise BadCondition(_told(error, text)) from error
     return found
+
+
+def _told(error: UnexpectedInput, text: str) -> str:
+    place: int | None = getattr(error, "pos_in_stream", None)
+    token = getattr(error, "token", None)
+    if place is None or place < 0 or (token is not None and token.type == "$END"):
+        return "it ends too early"
+    return f"character {place + 1}: {text[place : place + 20]!r} was not expected"
 
 
 def atoms(condition: Condition) -> Iterator[StatusIs | ExitCodeIs | GlobalIs]:
@@ -118,6 +121,15 @@ def atoms(condition: Condition) -> Iterator[StatusIs | ExitCodeIs | GlobalIs]:
             yield one
 
 
+def spine(condition: Condition) -> tuple[Condition, list[tuple[Literal["&", "|"], Condition]]]:
+    """Take a condition apart from left to right, as far as no parentheses hold it together."""
+    others: list[tuple[Literal["&", "|"], Condition]] = []
+    while isinstance(condition, Both):
+        others.append((condition.join, condition.right))
+        condition = condition.left
+    return condition, others[::-1]
+
+
 def holds(
     condition: Condition,
     jobs: Mapping[tuple[str, str | None], JobState],
@@ -129,13 +141,18 @@ def holds(
 
     A job that nobody defined makes its part false; one that is on ice makes it true, however long ago.
     """
-    if isinstance(condition, Both):
-        left = holds(condition.left, jobs, variables, now, own_end)
-        right = holds(condition.right, jobs, variables, now, own_end)
-        return (left and right) if condition.join == "&" else (left or right)
+    first, others = spine(condition)
+    if others:
+        found = holds(first, jobs, variables, now, own_end)
+        for join, one in others:
+            also = holds(one, jobs, variables, now, own_end)
+            found = (found and also) if join == "&" else (found or also)
+        return found
     if isinstance(condition, GlobalIs):
         given = variables.get(condition.name)
         return given is not None and _compares(given, condition.operator, condition.value)
+    if isinstance(condition, Both):
+        return False  # its spine was walked above
     state = jobs.get((condition.job, condition.instance))
     return state is not None and (state.status == "ON_ICE" or _stands(condition, state, now, own_end))
 
@@ -188,7 +205,7 @@ def _order(left: T, right: T) -> int:
 
 @cache
 def _parser() -> Lark:
-    return Lark(_GRAMMAR, parser="lalr")
+    return Lark(_GRAMMAR, parser="lalr", transformer=_Reading())
 
 
 @v_args(inline=True)
@@ -210,8 +227,7 @@ class _Reading(Transformer[Token, Condition]):
     def job(self, name: Token, instance: Token | None) -> tuple[str, str | None]:
         return str(name).replace("\\:", ":"), None if instance is None else str(instance)
 
-    def __default__(self, data: Token, children: list[Token], _: object) -> Condition:
-        name, operator, value = children[1:]
+    def variable(self, _: Token, name: Token, operator: Token, value: Token) -> Condition:
         return GlobalIs(str(name), _operator(operator), value.strip("\"'"))
 
 

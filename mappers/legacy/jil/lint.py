@@ -11,6 +11,7 @@ from mappers.legacy.jil.conditions import (
     StatusIs,
     atoms,
     read_condition,
+    spine,
 )
 from mappers.legacy.jil.estate import Estate, Job
 from mappers.legacy.jil.schedule import TIMES
@@ -109,10 +110,14 @@ def _of_times(job: Job) -> Iterator[Problem]:
 
 def _can_hold(condition: Condition, estate: Estate, instances: set[str]) -> bool:
     """Tell whether a condition could ever hold: what is defined may have any status, what is not has none."""
-    if isinstance(condition, Both):
-        left, right = (_can_hold(one, estate, instances) for one in (condition.left, condition.right))
-        return (left and right) if condition.join == "&" else (left or right)
-    if isinstance(condition, GlobalIs):
+    first, others = spine(condition)
+    if others:
+        found = _can_hold(first, estate, instances)
+        for join, one in others:
+            also = _can_hold(one, estate, instances)
+            found = (found and also) if join == "&" else (found or also)
+        return found
+    if isinstance(condition, GlobalIs | Both):
         return True
     return condition.instance is not None or condition.job in estate.jobs
 

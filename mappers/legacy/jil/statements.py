@@ -16,6 +16,7 @@ _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]*:(.*)", re.DOTALL)
 _BEHIND_VERB = re.compile(r"[ \t]+([A-Za-z_][A-Za-z0-9_]*)[ \t]*:")
 _BEHIND = re.compile(r"[ \t]{2,}([A-Za-z_][A-Za-z0-9_]*)[ \t]*:")
 _COMMENT_INSIDE = re.compile(r"(?:(?<=[ \t])|^)/\*.*?\*/(?=[ \t]|$)")
+_QUOTE = re.compile(r'(?<!\\)"')
 _TIMES = re.compile(r'"?[+\d][\d:, +"]*$')
 _UNFINISHED = re.compile(r"[&|(,]\s*$|\b(?:and|or)\s*$", re.IGNORECASE)
 
@@ -198,7 +199,7 @@ def _goes_on(last: _Open, line: str) -> bool:
 
 
 def _unbalanced(value: str) -> bool:
-    return len(re.findall(r'(?<!\\)"', value)) % 2 == 1
+    return len(_QUOTE.findall(value)) % 2 == 1
 
 
 def _uncommented(text: str) -> str:
@@ -223,7 +224,7 @@ def _split(text: str, behind: re.Pattern[str], name: str) -> list[tuple[str, str
 def _meant(value: str) -> str:
     """Give a value without the quotes around it, and with the colons and quotes that were escaped."""
     plain = value.strip()
-    if len(plain) > 1 and plain[0] == plain[-1] == '"' and not _unbalanced(plain[1:-1]) and plain.count('"') == 2:
+    if plain.startswith('"') and plain.endswith('"') and len(_QUOTE.findall(plain)) == 2:
         plain = plain[1:-1]
     return plain.replace("\\:", ":").replace('\\"', '"')
 
