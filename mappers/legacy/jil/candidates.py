@@ -118,10 +118,11 @@ def _of_words(
     for word in plain:
         if _SCRIPT.fullmatch(word.lstrip("@")):
             scripts[word.lstrip("@")] = None
-    if name in _COPIES and len(plain) > 1:
-        for source in plain[:-1]:
+    named = [word for word in words if word is None or not word.startswith("-")]
+    if name in _COPIES and len(named) > 1:
+        for source in named[:-1]:
             yield from _file("input", source, f"command: {name}", 0.7, {})
-        yield from _file("output", plain[-1], f"command: {name}", 0.7, {})
+        yield from _file("output", named[-1], f"command: {name}", 0.7, {})
     elif name in _READERS:
         for word in plain:
             if word.startswith("/"):

@@ -1,0 +1,148 @@
+"""`lineage-bridge autosys`: an estate and its history, as users bring them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from bridge.cli.main import app
+from tests.bridge.conftest import url_of
+
+ESTATE = """\
+insert_job: BOX1   job_type: b
+date_conditions: 1
+days_of_week: all
+start_times: "06:00"
+must_complete_times: "08:00"
+insert_job: LOAD   job_type: c
+box_name: BOX1
+command: cp /in/a.csv /lake/a.csv
+insert_job: REPORT   job_type: c
+box_name: BOX1
+condition: s(LOAD)
+command: spark-submit job.py --input /lake/a.csv --output /lake/b
+"""
+REPORT = """
+Job Name             Last Start           Last End             ST Run/Ntry Pri/Xit
+____________________ ____________________ ____________________ __ ________ _______
+BOX1                 01/31/2026 06:00:00  01/31/2026 06:30:00  SU 12/1     0
+ LOAD                01/31/2026 06:00:00  01/31/2026 06:10:00  SU 12/1     0
+ REPORT              01/31/2026 06:10:00  01/31/2026 06:30:00  FA 12/2     8
+"""
+
+
+class Site:
+    """A folder of files, a store, and the command."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._environment = {"LINEAGE_BRIDGE__STORE__URL": url_of(folder)}
+
+    def file(self, name: str, text: str) -> str:
+        path = self.folder / name
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    def run(self, *words: str) -> Result:
+        return CliRunner(env=self._environment).invoke(app, list(words), catch_exceptions=False)
+
+    def answer(self, *words: str, code: int = 0) -> dict[str, object]:
+        done = self.run(*words, "--output", "json")
+        assert done.exit_code == code, done.output
+        found: dict[str, object] = json.loads(done.stdout)
+        return found
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path)
+
+
+def edges(site: Site) -> set[tuple[str, str]]:
+    found = site.answer("process", "dag")
+    names = {one["id"]: one["name"] for one in found["processes"]}  # type: ignore[attr-defined]
+    return {(names[one["before"]], names[one["after"]]) for one in found["dependencies"]}  # type: ignore[attr-defined]
+
+
+def test_an_estate_is_taken_once_and_then_what_changed(site: Site) -> None:
+    file = site.file("a.jil", ESTATE)
+    first = site.answer("autosys", "scan", file, "--instance", "PRD")
+    assert first["scan"] == {
+        "new": ["BOX1", "LOAD", "REPORT"],
+        "changed": [],
+        "retired": [],
+        "unchanged": 0,
+        "refused": [],
+    }
+    assert edges(site) == {("LOAD", "REPORT")}
+    again = site.answer("autosys", "scan", file, "--instance", "PRD")
+    assert again["scan"] == {"new": [], "changed": [], "retired": [], "unchanged": 3, "refused": []}
+    site.file(
+        "a.jil",
+        ESTATE.replace("condition: s(LOAD)\n", "")
+        .replace(" --input /lake/a.csv", "")
+        .partition("insert_job: LOAD")[0],
+    )
+    last = site.answer("autosys", "scan", file, "--instance", "PRD")
+    assert last["scan"] == {"new": [], "changed": [], "retired": ["LOAD", "REPORT"], "unchanged": 1, "refused": []}
+    assert edges(site) == set()
+    listed = site.answer("process", "list")["items"]
+    assert [one["name"] for one in listed] == ["BOX1"]  # type: ignore[attr-defined]
+
+
+def test_a_look_changes_nothing(site: Site) -> None:
+    file = site.file("a.jil", ESTATE)
+    assert site.answer("autosys", "scan", file, "--dry-run")["scan"]["new"] == ["BOX1", "LOAD", "REPORT"]  # type: ignore[index]
+    assert site.answer("process", "list")["items"] == []
+
+
+def test_an_estate_is_shown_as_a_tree(site: Site) -> None:
+    done = site.run("autosys", "scan", site.file("a.jil", ESTATE), "--dry-run")
+    assert done.stdout.splitlines() == [
+        "BOX1  BOX; days_of_week all start_times 06:00 must_complete_times 08:00; promised must_complete_times 08:00",
+        "  LOAD  CMD",
+        "  REPORT  CMD; after LOAD SUCCESS",
+        "3 jobs: 1 BOX, 2 CMD",
+        "3 new: BOX1, LOAD, REPORT",
+        "0 as before",
+    ]
+
+
+def test_history_comes_without_touching_a_job_and_again_does_no_harm(site: Site) -> None:
+    site.run("autosys", "scan", site.file("a.jil", ESTATE), "--instance", "PRD")
+    report = site.file("autorep.txt", REPORT)
+    for _ in range(2):
+        done = site.run("autosys", "history", report, "--instance", "PRD", "--timezone", "Europe/London")
+        assert (done.exit_code, done.stdout) == (0, "3 runs taken, 0 refused, 0 remarks\n")
+    runs = [json.loads(line) for line in site.run("runs", "--output", "json").stdout.splitlines()]
+    assert {(one["job"], one["status"]) for one in runs} == {
+        ("REPORT", "FAILED"),
+        ("LOAD", "SUCCESS"),
+        ("BOX1", "SUCCESS"),
+    }
+    assert {one["start_ts"][:16] for one in runs} == {"2026-01-31T06:00", "2026-01-31T06:10"}
+
+
+def test_a_time_zone_that_there_is_not_is_told(site: Site) -> None:
+    done = site.run("autosys", "history", site.file("a.txt", REPORT), "--timezone", "London")
+    assert (done.exit_code, "is no time zone" in done.stderr) == (2, True)
+
+
+def test_a_file_that_there_is_not_is_told(site: Site) -> None:
+    with pytest.raises(ConfigError, match=r"none.txt: cannot be read: No such file"):
+        site.run("autosys", "history", str(site.folder / "none.txt"))
+
+
+def test_lint_says_what_can_never_work_and_ends_so(site: Site) -> None:
+    done = site.run("autosys", "lint", site.file("a.jil", ESTATE + "condition: s(GONE)\n"))
+    assert done.exit_code == 1
+    assert done.stdout.splitlines()[-1] == "3 jobs, 2 errors, 1 warnings"
+    assert site.run("autosys", "lint", site.file("b.jil", ESTATE)).exit_code == 0
+
+
+def test_a_difference_ends_with_a_code_of_its_own(site: Site) -> None:
+    before, after = site.file("a.jil", ESTATE), site.file("b.jil", ESTATE.replace("06:00", "07:00"))
+    done = site.run("autosys", "diff", before, after)
+    assert (done.exit_code, done.stdout) == (5, "BOX1.start_times: 06:00 -> 07:00\n1 differences\n")
+    assert site.run("autosys", "diff", before, before).exit_code == 0

@@ -1,0 +1,224 @@
+"""Estates: what statements leave, what is wrong with it, what it speaks of, and how it is told."""
+
+import json
+
+import pytest
+
+from mappers.legacy.jil.candidates import Conventions, candidates_of
+from mappers.legacy.jil.difference import differences
+from mappers.legacy.jil.estate import Estate, Job
+from mappers.legacy.jil.events import Telling, dependencies_of, tell_estate, tell_gone
+from mappers.legacy.jil.lint import lint
+from mappers.legacy.jil.schedule import schedule_of, sla_of, success_of
+from mappers.legacy.jil.secrets import masked
+from mappers.legacy.jil.statements import read_statements
+
+
+def estate(*texts: str) -> Estate:
+    found = Estate()
+    for number, text in enumerate(texts):
+        read = read_statements(text, f"{number}.jil")
+        found.problems += read.problems
+        found.apply(read.statements)
+    return found
+
+
+def job(text: str) -> Job:
+    return next(iter(estate(f"insert_job: J\n{text}\n").jobs.values()))
+
+
+AFTER = {
+    "an update changes what it names": (["insert_job: A\nmachine: m\nowner: o", "update_job: A\nmachine: n"], {"A": {"machine": "n", "owner": "o"}}),
+    "NULL takes away": (["insert_job: A\nmachine: m", "update_job: A\nmachine: NULL"], {"A": {}}),
+    "deleted and made anew": (["insert_job: A\nmachine: m", "delete_job: A", "insert_job: A\nowner: o"], {"A": {"owner": "o"}}),
+    "a box goes with all in it": (["insert_job: B\njob_type: b", "insert_job: A\nbox_name: B", "insert_job: C\nbox_name: B\njob_type: b", "insert_job: D\nbox_name: C", "delete_box: B"], {}),
+    "renamed, with those in it": (["insert_job: B\njob_type: b", "insert_job: A\nbox_name: B", "rename_job: B\nnew_name: X"], {"X": {"job_type": "b"}, "A": {"box_name": "X"}}),
+    "the order of files counts": (["update_job: A\nmachine: n", "insert_job: A\nmachine: m"], {"A": {"machine": "m"}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("texts", "left"), AFTER.values(), ids=AFTER)
+def test_statements_are_done_one_after_the_other(texts: list[str], left: dict[str, dict[str, str]]) -> None:
+    assert {one.name: one.values for one in estate(*texts).jobs.values()} == left
+
+
+TOLD = {
+    "inserted twice": ("insert_job: A\ninsert_job: A\n", "A is inserted a second time, first in 0.jil:1: this one counts"),
+    "updated and not there": ("update_job: A\nmachine: m\n", "A is updated, and no job is called so: not taken"),
+    "renamed to one that is there": ("insert_job: A\ninsert_job: B\nrename_job: A\nnew_name: B\n", "A is renamed to B, which there is already"),
+    "renamed to nothing": ("insert_job: A\nrename_job: A\n", "A is renamed, and new_name is missing"),
+    "deleted and not there": ("delete_job: A\n", "A is deleted, and no job is called so"),
+    "said twice": ("insert_job: A\nmachine: m\nmachine: n\n", "machine of A is said twice: the last counts"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "said"), TOLD.values(), ids=TOLD)
+def test_what_cannot_be_done_is_told(text: str, said: str) -> None:
+    (one,) = estate(text).problems
+    assert one.said.startswith(said)
+
+
+def test_an_override_is_of_the_next_run_and_envvars_gather() -> None:
+    found = estate("insert_job: A\nenvvars: X=1\nenvvars: Y=2\nmachine: m\n", "override_job: A\nmachine: n\n").jobs[
+        "A"
+    ]
+    assert (found.gathered["envvars"], found.values["machine"], found.override) == (
+        ["X=1", "Y=2"],
+        "m",
+        {"machine": "n"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("sent", "kind"), [("b", "BOX"), ("BOX", "BOX"), ("c", "CMD"), ("f", "FW"), ("MINE", "MINE")]
+)
+def test_types_have_one_spelling(sent: str, kind: str) -> None:
+    assert job(f"job_type: {sent}").type == kind
+
+
+def test_boxes_may_lie_in_boxes_and_one_in_itself_ends_the_walk() -> None:
+    found = estate("insert_job: A\nbox_name: B\ninsert_job: B\nbox_name: C\ninsert_job: C\nbox_name: B\n")
+    assert found.boxes_of(found.jobs["A"]) == ("C", "B")
+
+
+DEPENDS = {
+    "s(A)": {("PRD", "A", "SUCCESS")},
+    "s(A) & f(B^TST) | d(C)": {("PRD", "A", "SUCCESS"), ("TST", "B", "FAILURE"), ("PRD", "C", "DONE")},
+    "s(A) & s(A,00.30)": {("PRD", "A", "SUCCESS")},
+    "n(A)": set(),
+    "v(G) = 1": set(),
+    "e(A) > 4": {("PRD", "A", "EXITCODE > 4")},
+    "t(A": set(),
+}
+
+
+@pytest.mark.parametrize(("condition", "found"), DEPENDS.items())
+def test_what_a_job_waits_for_is_each_job_and_status_once(condition: str, found: set[tuple[str, str, str]]) -> None:
+    assert set(dependencies_of(job(f"condition: {condition}"), "PRD")) == found
+
+
+SPEAKS = {
+    "a file that is watched": ("job_type: f\nwatch_file: /in/a", {("input", "file", "/in/a")}),
+    "standard input": ("std_in_file: /in/a\ncommand: x", {("input", "file", "/in/a")}),
+    "standard output that is data": ("std_out_file: >/out/a.csv\ncommand: x", {("output", "file", "/out/a.csv")}),
+    "standard output that is a log": ("std_out_file: /var/log/a.log\ncommand: x", set()),
+    "copied": ("command: cp -p /in/a /in/b /out/", {("input", "file", "/in/a"), ("input", "file", "/in/b"), ("output", "file", "/out")}),
+    "redirected": ("command: /x.sh < /in/a > /out/b 2> /out/err", {("input", "file", "/in/a"), ("output", "file", "/out/b")}),
+    "thrown away": ("command: /x.sh > /dev/null 2>&1", set()),
+    "by options": ("command: spark-submit j.py --input s3a://b/in --output=hdfs://nn/out", {("input", "s3://b", "in"), ("output", "hdfs://nn", "/out")}),
+    "within a shell": ("command: ksh -c 'cp /in/a /out/b'", {("input", "file", "/in/a"), ("output", "file", "/out/b")}),
+    "behind another": ("command: nohup time cp /in/a /out/b", {("input", "file", "/in/a"), ("output", "file", "/out/b")}),
+    "by a variable that is known": ("envvars: D=/data\ncommand: cp $D/a ${D}/b", {("input", "file", "/data/a"), ("output", "file", "/data/b")}),
+    "by one that is not": ("command: cp $D/a /out/b", {("output", "file", "/out/b")}),
+    "brought": ("job_type: FTP\nftp_local_name: /in/a\nftp_remote_name: /r/a\nftp_server_name: h\nftp_transfer_direction: UPLOAD", {("input", "file", "/in/a"), ("output", "sftp://h", "/r/a")}),
+    "fetched": ("job_type: SCP\nscp_local_name: /in/a\nscp_remote_dir: /r\nscp_remote_name: a\nscp_server_name: h\nscp_transfer_direction: DOWNLOAD", {("output", "file", "/in/a"), ("input", "sftp://h", "/r/a")}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "found"), SPEAKS.values(), ids=SPEAKS)
+def test_definitions_speak_of_datasets(text: str, found: set[tuple[str, str, str]]) -> None:
+    candidates = candidates_of(job(text)).datasets
+    sure = {(one.side, one.namespace, one.name) for one in candidates if one.confidence >= 0.5}
+    assert sure == found
+    assert all(one.evidence and 0 < one.confidence <= 1 for one in candidates)
+
+
+def test_scripts_are_named_and_conventions_are_a_sites_own() -> None:
+    found = candidates_of(
+        job("command: sqlplus u/p @/s/a.sql; db2 -tvf /s/b.sql; bteq < /s/c.btq; /x --von /a"),
+        Conventions(inputs=frozenset({"--von"})),
+    )
+    assert found.scripts == ["/s/a.sql", "/s/b.sql", "/s/c.btq"]
+    assert [(one.side, one.name) for one in found.datasets] == [("input", "/a")]
+
+
+LINT = {
+    "nobody is called so": ("insert_job: A\ncondition: s(GONE)\n", ["condition waits for GONE, and no job is called so", "never starts"]),
+    "one of two is": ("insert_job: A\ncondition: s(GONE) | s(B)\ninsert_job: B\n", ["condition waits for GONE"]),
+    "left to right": ("insert_job: A\ncondition: s(B) | s(B) & s(GONE)\ninsert_job: B\n", ["condition waits for GONE", "never starts"]),
+    "no condition": ("insert_job: A\ncondition: s(B\ninsert_job: B\n", ["condition is no condition: it ends too early"]),
+    "a box that is none": ("insert_job: A\nbox_name: B\ninsert_job: B\n", ["lies in B, which is no box"]),
+    "a box that there is not": ("insert_job: A\nbox_name: B\n", ["lies in the box B, which there is not"]),
+    "an empty box": ("insert_job: B\njob_type: b\n", ["is a box with nothing in it"]),
+    "a box that may never end": ("insert_job: B\njob_type: b\nbox_success: s(X)\ninsert_job: A\nbox_name: B\ninsert_job: X\n", ["box_success waits for X, not in it"]),
+    "in itself": ("insert_job: A\njob_type: b\nbox_name: A\n", ["lies in itself"]),
+    "dead times": ("insert_job: A\nstart_times: 10:00\n", ["start_times mean nothing without date_conditions: 1"]),
+    "no day": ("insert_job: A\ndate_conditions: 1\nstart_times: 10:00\n", ["date_conditions is on, and neither"]),
+    "two ways": ("insert_job: A\ndate_conditions: y\ndays_of_week: mo\nrun_calendar: c\n", ["days_of_week and run_calendar exclude each other"]),
+    "a circle": ("insert_job: A\ncondition: s(B)\ninsert_job: B\ncondition: s(A)\n", ["waits in a circle: A <- B <- A"]),
+    "no circle": ("insert_job: A\ncondition: n(B)\ninsert_job: B\ncondition: s(A)\n", []),
+    "another instance": ("insert_job: A\ncondition: s(B^PRD)\n", ["condition waits for B of PRD, which is not declared"]),
+    "one that is declared": ("insert_xinst: PRD\nxtype: a\ninsert_job: A\ncondition: s(B^PRD)\n", []),
+    "a global": ("insert_job: A\ncondition: v(G) = 1\n", ["condition looks at the global G"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "said"), LINT.values(), ids=LINT)
+def test_what_can_never_work_is_told(text: str, said: list[str]) -> None:
+    found = [one.said.partition(" ")[2] for one in lint(estate(text))]
+    assert len(found) == len(said), found
+    assert all(any(one.startswith(each) for one in found) for each in said), found
+
+
+def test_a_circle_of_thousands_is_found() -> None:
+    text = "".join(f"insert_job: J{i}\ncondition: s(J{(i + 1) % 3000})\n" for i in range(3000))
+    assert [one.said.partition(" <- ")[0] for one in lint(estate(text))] == ["J0 waits in a circle: J0"]
+
+
+def test_times_and_promises() -> None:
+    found = job(
+        'date_conditions: 1\ndays_of_week: mo,tu\nstart_times: "04:00, 16:00"\ntimezone: Europe/London\nmust_complete_times: "+30"\nmax_run_alarm: 45\nfail_codes: 9'
+    )
+    assert schedule_of(found) == {
+        "active": True, "days_of_week": ["mo", "tu"], "start_times": ["04:00", "16:00"], "timezone": "Europe/London",
+        "must_complete_times": ["+30"],
+    }  # fmt: skip
+    assert sla_of(found) == {"must_complete_times": ["+30"], "timezone": "Europe/London", "max_duration": "45m"}
+    assert success_of(found) == {"fail_codes": "9"}
+    assert sla_of(job("must_complete_times: 10:00")) is None, "without date_conditions nothing is promised"
+
+
+SECRETS = {
+    "sqlplus scott/tiger@orcl @x": "sqlplus scott/***@orcl @x", "sqlplus -s scott/tiger": "sqlplus -s scott/***",
+    "x --password hunter2 -f a": "x --password *** -f a", "curl -u ann:pw http://x": "curl -u ann:*** http://x",
+    "PASSWORD='a b' ./run": "PASSWORD=*** ./run", "mysql -u r -psecret d": "mysql -u r -p*** d",
+    "jdbc:db2://u:p@h/db": "jdbc:db2://u:***@h/db", "db2 connect to X user u using pw": "db2 connect to X user u using ***",
+    "./x --token=abc": "./x --token=***", ".logon host/u,pw;": ".logon host/u,***;", "cp /a/b /c/d": "cp /a/b /c/d",
+    "sftp u@h:/p": "sftp u@h:/p",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "safe"), SECRETS.items())
+def test_what_looks_like_a_secret_is_hidden(text: str, safe: str) -> None:
+    assert masked(text) == safe
+
+
+def test_a_job_is_told_with_all_of_it_and_without_its_secrets() -> None:
+    found = estate(
+        "insert_job: B\njob_type: b\n",
+        "insert_job: J\nbox_name: B\nowner: ann@h\ncondition: s(X)\ncommand: /x --password pw > /out/a\n",
+    )
+    _, told = (json.loads(one) for one in tell_estate(found, Telling("PRD", "2026-01-01T00:00:00Z")))
+    facets = told["job"]["facets"]
+    assert (told["job"]["namespace"], told["job"]["name"]) == ("autosys://PRD", "J")
+    assert facets["lineageBridge_autosys"]["processKey"] == "AUTOSYS/B/J"
+    assert facets["lineageBridge_boxes"]["boxes"] == ["B"]
+    assert facets["lineage"]["entries"] == [
+        {"type": "DATASET", "namespace": "file", "name": "/out/a", "inputs": [{"type": "JOB"}]}
+    ]
+    assert "pw " not in json.dumps(told)
+    assert facets["lineageBridge_jobDependencies"]["upstream"][0]["status_trigger_rule"] == "SUCCESS"
+
+
+def test_one_that_is_gone_waits_for_nothing_and_speaks_of_nothing() -> None:
+    facets = json.loads(tell_gone("J", Telling("PRD", "2026-01-01T00:00:00Z")))["job"]["facets"]
+    assert (facets["lineage"]["entries"], facets["lineageBridge_jobDependencies"]["upstream"]) == ([], [])
+
+
+def test_what_differs_between_estates_is_told_by_job_and_attribute() -> None:
+    before = estate("insert_job: A\nmachine: m\ninsert_job: B\n")
+    after = estate("insert_job: A\nmachine: n\nowner: o\ninsert_job: C\n")
+    assert [tuple(one) for one in differences(before, after)] == [
+        ("A", "changed", "machine", "m", "n"), ("A", "changed", "owner", None, "o"), ("B", "removed", None, None, None),
+        ("C", "added", None, None, None),
+    ]  # fmt: skip
