@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from bridge.cli.main import app
+from mappers.errors import ConfigError
 from tests.bridge.conftest import url_of
 
 ESTATE = """\
