@@ -45,23 +45,21 @@ def history(
 ) -> None:
     """Take the runs that reports tell of, without touching a job; again does no harm."""
     from contextlib import closing
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     from bridge.bootstrap import make_legacy_reader, make_reader, make_writer
+    from bridge.cli.feed import read_zone
     from bridge.intake.definitions import read_estate
     from bridge.intake.reports import Where, take_reports
 
     settings = load(config)
-    try:
-        zone = ZoneInfo(timezone)
-    except (ZoneInfoNotFoundError, ValueError) as error:
-        raise typer.BadParameter(f"--timezone {timezone}: is no time zone, such as Europe/London") from error
     estate = read_estate(jil or ())
     boxes = {job.name: estate.boxes_of(job) for job in estate.jobs.values()}
     called = instance or settings.legacy.autosys_instance
     with closing(make_writer(settings)) as writer:
         legacy = make_legacy_reader(settings, make_reader(settings))
-        taken = take_reports(files, Where(called, zone, dates.value if dates else None, boxes), legacy, writer)
+        taken = take_reports(
+            files, Where(called, read_zone(timezone), dates.value if dates else None, boxes), legacy, writer
+        )
     lines = [*taken.problems, f"{taken.runs} runs taken, {taken.rejected} refused, {len(taken.problems)} remarks"]
     print_answer(taken._asdict(), map(escape, lines), as_json=output is Output.json)
     if taken.rejected or any(": error: " in one for one in taken.problems):

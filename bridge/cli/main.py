@@ -15,6 +15,7 @@ from bridge.cli import (
     dataset_orders,
     dead,
     events,
+    feed,
     governance,
     graph,
     keys,
@@ -89,6 +90,7 @@ process.process.command("list")(processes.processes)
 process.process.command()(dag.dag)
 app.add_typer(process.process, name="process")
 app.add_typer(autosys.autosys, name="autosys")
+app.add_typer(feed.feed, name="feed")
 app.add_typer(sync.sync, name="sync")
 app.add_typer(dead.dead, name="dead")
 app.add_typer(verify.verify, name="verify")

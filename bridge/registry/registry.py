@@ -22,7 +22,7 @@ class Registry:
     """What an organisation's registry holds. Not for several threads at once."""
 
     def __init__(self, db: Database, org: str, clock: Callable[[], int]) -> None:
-        self._db = db
+        self.db = db
         self._org = org
         self.graph = Graph(db, org)
         self.versions = Versions(db, org)
@@ -37,8 +37,8 @@ class Registry:
     @contextmanager
     def deciding(self) -> Iterator[None]:
         """Let everything that is decided inside be so together, or nothing of it; nobody decides meanwhile."""
-        with self._db.transaction():
-            self._db.lock(f"registry of {self._org}")
+        with self.db.transaction():
+            self.db.lock(f"registry of {self._org}")
             yield
 
     def dataset(self, namespace: str | None, name: str) -> bytes:
@@ -90,4 +90,4 @@ class Registry:
 
     def close(self) -> None:
         """Close the connection."""
-        self._db.close()
+        self.db.close()

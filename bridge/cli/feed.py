@@ -1,0 +1,114 @@
+"""`lineage-bridge feed`: tables of runs, as files or asked of a database."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bridge.cli.options import Config, load
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+feed = typer.Typer(name="feed", help="Runs out of tables: of a run manager, or any other.", no_args_is_help=True)
+
+
+class Technology(StrEnum):
+    """What the runs are of, where rows do not say it."""
+
+    autosys = "AUTOSYS"
+    runmgr = "RUNMGR"
+    spark = "SPARK"
+    db2_sp = "DB2_SP"
+    shell = "SHELL"
+
+
+Of = Annotated[Technology, typer.Option(help="What the runs are of, where rows do not say it.")]
+Zone = Annotated[str, typer.Option("--timezone", help="Of times that have none, such as Europe/London.")]
+
+
+@feed.command()
+def take(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="CSV with a header, or JSON.")],
+    technology: Of = Technology.runmgr,
+    timezone: Zone = "UTC",
+    historical: Annotated[bool, typer.Option("--historical", help="Mark the runs as history.")] = False,
+    config: Config = None,
+) -> None:
+    """Take the runs of files, a row each; again does no harm."""
+    from contextlib import closing
+
+    from bridge.bootstrap import make_legacy_reader, make_reader, make_writer
+    from bridge.cli.events import tell_troubles
+    from bridge.intake.feeds import Feed, Taken, rows_of
+
+    settings = load(config)
+    zone = read_zone(timezone)
+    taken = Taken()
+    with closing(make_writer(settings)) as writer:
+        one = Feed(make_legacy_reader(settings, make_reader(settings)), writer, technology.value, zone)
+        for file in files:
+            taken = taken.plus(one.take(rows_of(file), historical=historical))
+    typer.echo(f"{taken.rows} runs taken from {len(files)} file(s)")
+    tell_troubles(taken.rejected, 0)
+    if taken.rejected:
+        raise typer.Exit(1)
+
+
+@feed.command()
+def poll(
+    name: Annotated[str, typer.Argument(help="What this source is called; how far it was read is kept by it.")],
+    url: Annotated[
+        str,
+        typer.Option(
+            help="The database, as SQLAlchemy has it; best given in the variable.", envvar="LINEAGE_BRIDGE_FEED_URL"
+        ),
+    ],
+    query: Annotated[
+        str,
+        typer.Option(help="Gives a row a run; `:since` is the last value of the watermark, null at first."),
+    ],
+    watermark: Annotated[str, typer.Option(help="The column that grows, such as the time of the last change.")],
+    technology: Of = Technology.runmgr,
+    timezone: Zone = "UTC",
+    every: Annotated[float | None, typer.Option(min=0.1, help="Ask again after so many seconds; else once.")] = None,
+    config: Config = None,
+) -> None:
+    """Ask a database for runs, and go on where it was left."""
+    import threading
+    from contextlib import closing
+
+    from bridge.bootstrap import make_legacy_reader, make_reader, make_writer, open_registry
+    from bridge.cli.events import tell_troubles
+    from bridge.intake.feeds import Feed, Poll, Poller
+    from bridge.store.watermarks import Watermarks
+    from mappers.errors import TransientError
+
+    settings = load(config)
+    with closing(make_writer(settings)) as writer, closing(open_registry(settings)) as registry:
+        one = Feed(make_legacy_reader(settings, make_reader(settings)), writer, technology.value, read_zone(timezone))
+        with closing(Poller(Poll(name, url, query, watermark), one, Watermarks(registry.db, settings.org))) as poller:
+            while True:
+                try:
+                    taken = poller.once()
+                except TransientError as error:
+                    if every is None:
+                        raise
+                    typer.echo(f"error: {error}; it is asked again in {every:g} s", err=True)
+                else:
+                    typer.echo(f"{name}: {taken.rows} runs taken")
+                    tell_troubles(taken.rejected, 0)
+                if every is None:
+                    return
+                threading.Event().wait(every)
+
+
+def read_zone(name: str) -> "ZoneInfo":
+    """Read the name of a time zone."""
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise typer.BadParameter(f"--timezone {name}: is no time zone, such as Europe/London") from error
