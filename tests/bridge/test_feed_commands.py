@@ -96,7 +96,7 @@ def test_a_row_that_is_no_run_is_kept_with_its_reason_and_the_rest_goes_on(site:
     )
     done = site.poll()
     assert (done.stdout, "1 rejected" in done.stderr) == ("rm: 1 runs taken\n", True)
-    assert "status: is missing" in site.run("rejected", "list").stdout
+    assert "is missing at status" in site.run("rejected", "list").stdout
 
 
 def test_a_query_without_its_watermark_takes_nothing(site: Site) -> None:
