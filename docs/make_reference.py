@@ -65,13 +65,14 @@ PRINTED = {
     "process list": "the answer of {Processes}",
     "process clean": "an object: `datasets` of `dataset`, `removed` (versions), `kept` (versions with the reasons)",
     "process plan": (
-        "an object: `process`, `namespace`, `key`, `params`, `inputs` (`as`, `namespace`, `name`, `version`, `by`, `rows`, "
-        "`paths`), `steps`, `outputs` (`dataset`, `namespace`, `name`, `from`, `format`, `mode`, `path`, "
+        "an object: `process`, `namespace`, `key`, `params`, `inputs` (`as`, `namespace`, `name`, `version`, `by`, "
+        "`rows`, `paths`), `steps`, `outputs` (`dataset`, `namespace`, `name`, `from`, `format`, `mode`, `path`, "
         "`idempotency_key`, `published`, `made_already`), `to_do`: run, publish or nothing"
     ),
     "process run": (
-        "an object: `process`, `run_id`, `key`, `ended` (published or unchanged), `publication`, `outputs` of `dataset`, "
-        "`version`, `rows`, `checksum`, `path`, and `checks` of `on`, `check`, `column`, `severity`, `passed`, `said`; "
+        "an object: `process`, `run_id`, `key`, `ended` (published or unchanged), `publication`, `outputs` of "
+        "`dataset`, `version`, `rows`, `checksum`, `path`, and `checks` of `on`, `check`, `column`, `severity`, "
+        "`passed`, `said`; "
         "with `--dry-run` `plan`, as `process plan`, and `spark`, its own plans as text"
     ),
     "process validate": "an object: `files`, `processes`, `problems`",

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from bridge.catalogue.decided import ResolvedVersion
+from bridge.catalogue.decided import Publication, ResolvedVersion
 from bridge.catalogue.registry import Publications, Resolve
 from bridge.process.address import Address, address_of
 from bridge.process.check import Check
@@ -23,6 +23,9 @@ from bridge.process.steps import Made, make_steps
 from connectors.spark.storage import Storage
 from mappers.errors import BadSql, ConfigError, Conflict, UnknownName, Unready
 from mappers.sql.tracing import trace, unmet
+
+#: How far back it is looked for whether a version was rolled back.
+_MOVES = 100
 
 
 class Wanted(NamedTuple):
@@ -81,7 +84,8 @@ class Planner:
     def _output(self, one: "Written", key: str, run_id: str) -> PlannedOutput:
         """Say where a new version will lie, upon what it is built, and whether it is there already."""
         output, address, checks, step = one
-        published = self._published(address)
+        moves = self._moves(address)
+        published = moves[0].to_version if moves else None
         now = self._resolved(address, f"version:{published}") if published else None
         base = self._finder.content_of(now.path) if now and output.format in FILES else None
         tag = f"{self._now.astimezone(UTC):%Y%m%dT%H%M%S}-{run_id[-8:]}"
@@ -96,15 +100,18 @@ class Planner:
         if found is None:
             there = self._resolved(address, f"version:{key}")
             found = there.tag if there else None
-        return PlannedOutput(output, address, key, tag, published, base if needs_base else None, found, checks, step)
+        last = next((one for one in moves if found in {one.from_version, one.to_version}), None)
+        taken_back = found is not None and last is not None and last.how == "rollback" and last.from_version == found
+        return PlannedOutput(
+            output, address, key, tag, published, base if needs_base else None, found, taken_back, checks, step
+        )
 
-    def _published(self, address: Address) -> str | None:
-        """Name what is published, whatever is said against it since."""
+    def _moves(self, address: Address) -> list[Publication]:
+        """List what was published last, the newest first, whatever is said against it since."""
         try:
-            moves = self._link.ask(Publications(namespace=address.namespace, name=address.name, limit=1)).items
+            return self._link.ask(Publications(namespace=address.namespace, name=address.name, limit=_MOVES)).items
         except UnknownName:
-            return None
-        return moves[0].to_version if moves else None
+            return []
 
     def _resolved(self, address: Address, pin: str) -> ResolvedVersion | None:
         try:
@@ -209,8 +216,8 @@ def _address(place: Place, definition: Definition, values: Mapping[str, Given], 
 
 def _is_in(base: Content, key: str, output: Output) -> bool:
     """Tell whether a version holds already what a run with a key would put there."""
-    roots = base.roots if output.mode == "append" else base.roots[-1:]
-    return any(one.key.partition("@")[0] == key for one in roots)
+    keys = [one.key for one in base.roots] if output.mode == "append" else [base.key]
+    return any(one.partition("@")[0] == key for one in keys)
 
 
 def _key(

@@ -17,7 +17,7 @@ from bridge.process.telling import Flow, Parent, Read, State, Who, Written, job_
 from bridge.process.working import Work, lineage_names
 from bridge.process.writing import Result
 from connectors.spark.storage import Storage
-from mappers.errors import JobFailed, LineageBridgeError
+from mappers.errors import Conflict, JobFailed, LineageBridgeError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -89,6 +89,10 @@ class Runner:
         if plan.done:
             self._said("nothing to do: what this would make is published already (--anew makes it again)")
             return self._ran("unchanged", None)
+        if plan.found and (back := [one for one in plan.outputs if one.taken_back]):
+            named = ", ".join(f"{one.output.dataset} {one.found}" for one in back)
+            remedy = "--anew makes another version, `dataset publish` brings it back"
+            raise Conflict(f"what this would make was published and rolled back since ({named}): {remedy}")
         register(plan, self._link, self._clock())
         if plan.found:
             self._said("what this would make is written already: it is published now")
