@@ -23,7 +23,7 @@ $(VENV)/.installed: locks/dev.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: install ## Run real Spark jobs with the real listener against a service, show their lineage; Ctrl-C ends it
+demo: install ## Run processes and a job on a real Spark against a service, show what they made of what; Ctrl-C ends it
 	$(BIN)/python -m bridge.demo
 
 test: install ## Run all tests
