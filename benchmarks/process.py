@@ -1,6 +1,6 @@
 """Measures what a process costs over the same PySpark written by hand: from the start of its process to the end.
 
-python -m benchmarks.process             12 million rows, three rounds, about ten minutes
+python -m benchmarks.process             20 million rows, three rounds, about ten minutes
 python -m benchmarks.process --quick     1 million rows, one round
 """
 
@@ -148,7 +148,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, help="How many trades are read.")
     parser.add_argument("--rounds", type=int)
     given = parser.parse_args()
-    rows = given.rows or (1_000_000 if given.quick else 12_000_000)
+    rows = given.rows or (1_000_000 if given.quick else 20_000_000)
     rounds = given.rounds or (1 if given.quick else 3)
     spark = find_spark()
     adopt_orphans()
