@@ -46,7 +46,8 @@ def read_frame(session: SparkSession, what: Reading) -> DataFrame:
     if what.roots is None:
         return reader.load(what.location)
     if not what.roots:
-        return session.createDataFrame([], ddl_of(what.columns))
+        # Rows from Python, even none, start one to read them.
+        return session.range(0).select(*(F.lit(None).cast(kind).alias(name) for name, kind in what.columns.items()))
     frame = reader.option("basePath", what.location).load(list(what.roots))
     return frame.select(*_named(what.columns)) if what.columns else frame.drop(VERSION_COLUMN)
 
