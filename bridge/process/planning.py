@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from bridge.catalogue.decided import ResolvedVersion
+from bridge.catalogue.decided import Publication, ResolvedVersion
 from bridge.catalogue.registry import Publications, Resolve
 from bridge.process.address import Address, address_of
 from bridge.process.check import Check
@@ -81,30 +81,48 @@ class Planner:
     def _output(self, one: "Written", key: str, run_id: str) -> PlannedOutput:
         """Say where a new version will lie, upon what it is built, and whether it is there already."""
         output, address, checks, step = one
-        published = self._published(address)
-        now = self._resolved(address, f"version:{published}") if published else None
-        base = self._finder.content_of(now.path) if now and output.format in FILES else None
+        move = self._published(address)
+        published = move.to_version if move else None
+        now = self._resolved(address, f"version:{move.version_id}") if move else None
         tag = f"{self._now.astimezone(UTC):%Y%m%dT%H%M%S}-{run_id[-8:]}"
-        needs_base = output.format in FILES and (
-            output.mode != "overwrite" or (bool(output.partition_by) and output.replace == "partitions")
-        )
-        found: str | None = None
-        if needs_base:
+        if output.format not in FILES:
+            key, found = self._in_table(output, address, key, now)
+            return PlannedOutput(output, address, key, tag, published, None, found, checks, step)
+        base = self._finder.content_of(now.path) if now and _builds(output) else None
+        found = None
+        if _builds(output):
             if base is not None and _is_in(base, key, output):
                 found = published
             key = f"{key}@{published or ''}"
         if found is None:
             there = self._resolved(address, f"version:{key}")
             found = there.tag if there else None
-        return PlannedOutput(output, address, key, tag, published, base if needs_base else None, found, checks, step)
+        return PlannedOutput(output, address, key, tag, published, base, found, checks, step)
 
-    def _published(self, address: Address) -> str | None:
-        """Name what is published, whatever is said against it since."""
+    def _in_table(
+        self, output: Output, address: Address, key: str, now: ResolvedVersion | None
+    ) -> tuple[str, str | None]:
+        """Give the key of a table's next version, and the version that has it already.
+
+        Rows that were appended stay in all versions after theirs. What takes the place of other rows is gone with the
+        next version: it is there already only where it is what is published, or is still to be.
+        """
+        if output.mode != "append":
+            if now is not None and (now.idempotency_key or "").partition("@")[0] == key:
+                return key, now.tag
+            key = f"{key}@{now.tag if now else ''}"
+        there = self._resolved(address, f"version:{key}")
+        if there is None:
+            return key, None
+        return key, now.tag if now is not None and there.produced_at <= now.produced_at else there.tag
+
+    def _published(self, address: Address) -> Publication | None:
+        """Find what is published, whatever is said against it since."""
         try:
             moves = self._link.ask(Publications(namespace=address.namespace, name=address.name, limit=1)).items
         except UnknownName:
             return None
-        return moves[0].to_version if moves else None
+        return moves[0] if moves else None
 
     def _resolved(self, address: Address, pin: str) -> ResolvedVersion | None:
         try:
@@ -130,7 +148,8 @@ def fill(one: Input, values: Mapping[str, Given], where: str) -> Input:
         "partition": filled(one.partition, values, where) if one.partition else None,
         "manifest": filled(one.manifest, values, where) if one.manifest else None,
         "options": {
-            key: filled(value, values, where) if isinstance(value, str) else value for key, value in one.options.items()
+            key: filled(value, values, where) if isinstance(value, str) else value
+            for key, value in one.options.items()
         },
     }
     # What is copied counts as given: a pin that nobody wrote is none.
@@ -204,6 +223,11 @@ def _address(place: Place, definition: Definition, values: Mapping[str, Given], 
     lake = definition.process.lake or lake
     filled_lake = filled(lake, values, "process.lake") if lake else None
     return address_of(place.dataset, place.namespace, place.format, str(url) if url else None, filled_lake)
+
+
+def _builds(output: Output) -> bool:
+    """Tell whether a new version holds some of what the published one holds."""
+    return output.mode != "overwrite" or (bool(output.partition_by) and output.replace == "partitions")
 
 
 def _is_in(base: Content, key: str, output: Output) -> bool:
