@@ -189,6 +189,8 @@ def clean(
     addresses = [address_of(one, None, "parquet", None, _absolute(lake or of.lake)) for one in datasets]
     with closing(open_link(settings, url, api_key)) as link, closing(plain_session()) as session:
         cleaner = Cleaner(link, Storage(session), keeping, datetime.now(UTC))
+        for one in addresses:
+            cleaner.folders(one)  # a name that is wrong is told before anything is removed
         found = [cleaner.clean(one, dry=dry_run) for one in addresses]
     lines = [line for one in found for line in _cleaned(one, dry=dry_run)]
     print_answer(found, map(escape, lines), as_json=output is Output.json)

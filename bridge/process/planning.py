@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -95,7 +96,7 @@ class Planner:
                 found = published
             key = f"{key}@{published or ''}"
         if found is None:
-            there = self._resolved(address, f"version:{key}")
+            key, there = self._made(address, key)
             found = there.tag if there else None
         return PlannedOutput(output, address, key, tag, published, base, found, checks, step)
 
@@ -111,10 +112,20 @@ class Planner:
             if now is not None and (now.idempotency_key or "").partition("@")[0] == key:
                 return key, now.tag
             key = f"{key}@{now.tag if now else ''}"
-        there = self._resolved(address, f"version:{key}")
+        key, there = self._made(address, key)
         if there is None:
             return key, None
         return key, now.tag if now is not None and there.produced_at <= now.produced_at else there.tag
+
+    def _made(self, address: Address, key: str) -> tuple[str, ResolvedVersion | None]:
+        """Find the version that has a key; one that is not to be read is made again, under a key of its own."""
+        tried = key
+        for number in count(2):
+            there = self._resolved(address, f"version:{tried}")
+            if there is None or there.invalid is None:
+                return tried, there
+            tried = f"{key}~{number}"
+        raise AssertionError
 
     def _published(self, address: Address) -> Publication | None:
         """Find what is published, whatever is said against it since."""
