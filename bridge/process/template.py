@@ -1,5 +1,9 @@
 """The process file that `lineage-bridge process init` begins with."""
 
+import json
+
+import yaml
+
 TEMPLATE = """\
 # yaml-language-server: $schema={schema}
 #
@@ -38,5 +42,13 @@ _SCHEMA = "process.schema.json"
 
 def template(name: str, file: str) -> str:
     """Write a first process file."""
-    word = name.rpartition(".")[2].replace("-", "_")
-    return TEMPLATE.format(name=name, file=file, word=word, schema=_SCHEMA)
+    word = name.strip(".").rpartition(".")[2].replace("-", "_")
+    return TEMPLATE.format(name=_text(name), file=file, word=_text(word), schema=_SCHEMA)
+
+
+def _text(word: str) -> str:
+    """Write a word so that YAML takes it for text: `on` and `1` are none."""
+    try:
+        return word if yaml.safe_load(word) == word else json.dumps(word)
+    except yaml.YAMLError:
+        return json.dumps(word)

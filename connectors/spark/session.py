@@ -28,7 +28,7 @@ def process_conf(wanted: Wanted, catalogs: Iterable[Catalog], given: Mapping[str
     tables = [make_conf(wanted._replace(catalog=one)) | _BESIDE_TABLES for one in catalogs]
     for more in (*tables, given):
         joined = {
-            key: ",".join(dict.fromkeys([*conf[key].split(","), *more[key].split(",")]))
+            key: ",".join(dict.fromkeys(one.strip() for one in f"{conf[key]},{more[key]}".split(",") if one.strip()))
             for key in _JOINED
             if key in conf and key in more
         }
