@@ -114,7 +114,7 @@ def _without_staging(payload: bytes) -> bytes | None:
         event["inputs"] = [one for one in event.get("inputs") or () if not _is_staged(one)]
         for one in written:
             (one.get("facets") or {}).pop("columnLineage", None)
-    except (msgspec.DecodeError, AttributeError):
+    except (msgspec.DecodeError, AttributeError, TypeError):
         return payload  # as above
     return msgspec.json.encode(event | {"outputs": written})
 

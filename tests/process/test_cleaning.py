@@ -1,14 +1,17 @@
 """What clean-up removes, what it keeps and why; whoever reads what is kept finds all of it."""
 
+import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from bridge.catalogue.question import Question
 from bridge.catalogue.registry import Resolve
+from bridge.cli.main import app
 from bridge.orders.order import Order
 from bridge.orders.version_orders import Discard, Invalidate, PinVersions, ToPin
 from bridge.process.address import of_path
@@ -17,6 +20,7 @@ from bridge.process.content import Root
 from bridge.process.link import Link
 from connectors.spark.storage import LocalFiles, Storage
 from mappers.errors import ConfigError
+from tests.bridge.conftest import log, url_of  # noqa: F401 - taken back after each command
 from tests.process.workshop import NOW, Workshop
 
 OLD = [f"202601{day:02d}T060000-0000000{day % 10}" for day in range(1, 7)]
@@ -264,3 +268,29 @@ def test_a_dataset_that_nobody_told_of_has_folders_of_failed_runs_only(workshop:
     folder(workshop, OLD[0])
     folder(workshop, YOUNG)
     assert clean(workshop).removed == [OLD[0]]
+
+
+@pytest.fixture
+def command(tmp_path: Path, log: None) -> Callable[..., Any]:  # noqa: F811 - the fixture of that name
+    """Clean a lake of one dataset with the folders of two failed runs, and of one that may be running."""
+    for tag in (*OLD[:2], f"{datetime.now(UTC):%Y%m%dT%H%M%S}-00000009"):
+        (tmp_path / "lake" / "d" / f"_version={tag}").mkdir(parents=True)
+    env = {"LINEAGE_BRIDGE__STORE__URL": url_of(tmp_path), "LINEAGE_BRIDGE__PROCESS__LAKE": str(tmp_path / "lake")}
+    return lambda *words: CliRunner(env=env).invoke(app, ["process", "clean", *words], catch_exceptions=False)
+
+
+def test_the_command_tells_what_became_of_every_folder(command: Callable[..., Any], tmp_path: Path) -> None:
+    dry = command("d", "--dry-run").stdout.splitlines()
+    assert dry[:3] == [f"{tmp_path}/lake/d: 2 would be removed, 1 kept"] + [
+        f"  would be removed  {one}" for one in OLD[:2]
+    ]
+    done = json.loads(command("d", "--days", "0", "--output", "json").stdout)
+    assert done[0]["removed"] == OLD[:2]
+    assert list(done[0]["kept"].values()) == ["perhaps still being written"]
+    assert len(list((tmp_path / "lake" / "d").iterdir())) == 1
+
+
+def test_a_dataset_that_is_not_there_lets_nothing_be_removed(command: Callable[..., Any], tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="there are no versions of processes"):
+        command("d", "dd")
+    assert len(list((tmp_path / "lake" / "d").iterdir())) == 3
