@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SPARK_MATRIX := 3.5.9 4.3.0
 .DEFAULT_GOAL := help
-.PHONY: help install demo standin test test-spark-matrix check audit format docs bench bench-search bench-walk bench-sync bench-governance bench-spark lock clean
+.PHONY: help install demo standin test test-spark-matrix check audit format docs bench bench-search bench-walk bench-sync bench-autosys bench-governance bench-spark bench-process lock clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,7 +23,7 @@ $(VENV)/.installed: locks/dev.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: install ## Run real Spark jobs with the real listener against a service, show their lineage; Ctrl-C ends it
+demo: install ## Run processes and a job on a real Spark against a service, show what they made of what; Ctrl-C ends it
 	$(BIN)/python -m bridge.demo
 
 test: install ## Run all tests
@@ -69,11 +69,17 @@ bench-walk: install ## Measure walks through graphs of up to 1,000,000 edges
 bench-sync: install ## Measure how fast OpenMetadata is brought to what the store says, against a stand-in
 	$(BIN)/python -m benchmarks.sync
 
+bench-autosys: install ## Measure the scan of an estate of 10,000 jobs, and hold it against the truth
+	$(BIN)/python -m benchmarks.autosys
+
 bench-governance: install ## Measure how fast 1,000 asset files are planned and pushed, against a stand-in
 	$(BIN)/python -m benchmarks.governance
 
 bench-spark: install ## Measure what the listener costs a Spark job
 	$(BIN)/python -m benchmarks.spark_overhead
+
+bench-process: install ## Measure what a process costs over the same PySpark written by hand
+	$(BIN)/python -m benchmarks.process
 
 standin: install ## Run a stand-in for an OpenMetadata server on port 8585; prints its URL and tokens, Ctrl-C ends it
 	$(BIN)/python -m tests.standins.openmetadata --port 8585

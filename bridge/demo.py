@@ -1,5 +1,6 @@
-"""The demonstration: a service of its own, real Spark jobs with the real listener, and the lineage they make."""
+"""The demonstration: a service, processes and a plain job on a real Spark, and what is known of them afterwards."""
 
+import json
 import os
 import re
 import shutil
@@ -10,6 +11,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from bridge.cli.main import EXIT_BAD_DATA
+from bridge.process.launch import check_parts
 from bridge.settings import PREFIX
 from connectors.openlineage.files import event_files, open_events, read_records
 from connectors.openlineage.http import EventClient
@@ -19,26 +22,34 @@ from connectors.spark.submit import SMALL_AND_LOCAL, Spark, find_spark, start
 from mappers.errors import MissingPart
 
 _ROOT = Path(__file__).parent.parent
-_JOBS = _ROOT / "configs" / "demo"
+_FILES = _ROOT / "configs" / "demo"
 _CAPTURED = _ROOT / "tests" / "data" / "events" / "spark-4.1.4"
 _HOME = _ROOT / ".demo"
 _START_SECONDS = 20
-_WRONG = re.compile(r"^\S*(Error|Exception)\b|UNRESOLVED|FAILED|unresolved dependency|ERROR")
+_MOST_LINES = 10
+#: Lines that say why something failed, and those by which a process says what it made and found.
+_WRONG = re.compile(r"^\S*(Error|Exception)\b|^error:|UNRESOLVED|FAILED|unresolved dependency|ERROR")
+_FOUND = re.compile(r"^error: |^  (passed|warn|fail)|^  \S+  version ")
 
 
-class Job(NamedTuple):
-    """One of the jobs, and whether it is meant to fail."""
+class Step(NamedTuple):
+    """A process that is run, and whether its gate is meant to refuse what it makes."""
 
-    name: str
+    words: tuple[str, ...]
     tells: str
-    fails: bool = False
+    code: int = 0
 
 
-_PIPELINE = (
-    Job("clean", "raw CSV files become typed, cleaned tables"),
-    Job("report", "joined, added up, addresses masked"),
-    Job("broken", "fails, as jobs do", fails=True),
+_PROCESSES = (
+    Step(("clean.yaml",), "raw CSV files become two checked datasets"),
+    Step(("report.yaml",), "both are joined, added up, addresses masked, and passed by the gate"),
 )
+_REFUSED = Step(
+    ("report.yaml", "--param", "least=50"),
+    "asked for more than is true, the gate publishes nothing",
+    EXIT_BAD_DATA,
+)
+_JOB = "top.py"
 _AFTER_CAPTURED = (
     ("lineage", "file", "/data/out/bands", "--granularity", "step", "--columns"),
     ("lineage", "file", "/data/lake/customers", "--direction", "downstream", "--depth", "3"),
@@ -46,6 +57,10 @@ _AFTER_CAPTURED = (
 )
 _NEXT = """
 Look further:
+  {command} process run {report} --lake {lake} --url {url}
+                                      once more: nothing has changed, so nothing is made
+  {command} process plan {report} --lake {lake} --url {url}
+                                      what a run would read and write
   {command} spark conf --url {url}    what your own Spark needs to report to this service
   {command} spark check --url {url}   tries that conf with a small job, and says what is wrong
   {command} lineage --help            any dataset, either direction, down to columns
@@ -99,52 +114,108 @@ def _show(client: EventClient, service: "subprocess.Popen[bytes]", url: str, hom
     for question in questions:
         print(f"\n$ lineage-bridge {' '.join(question)}", flush=True)
         subprocess.run(_command(*question), check=True)
-    store = os.environ[f"{PREFIX}STORE__URL"]
-    command = os.path.relpath(Path(sys.executable).with_name("lineage-bridge"))
-    print(_NEXT.format(command=command, variable=f"{PREFIX}STORE__URL", store=store, url=url), flush=True)
+    print(_next(url, home), flush=True)
     return service.wait()
+
+
+def _next(url: str, home: Path) -> str:
+    return _NEXT.format(
+        command=_here(Path(sys.executable).with_name("lineage-bridge")),
+        report=_here(_FILES / "report.yaml"),
+        lake=_here(home / "lake"),
+        url=url,
+        variable=f"{PREFIX}STORE__URL",
+        store=os.environ[f"{PREFIX}STORE__URL"],
+    )
+
+
+def _here(path: Path) -> str:
+    """Write a path as it is typed from here, where that is shorter."""
+    return min(os.path.relpath(path), str(path), key=len)
 
 
 def _feed(client: EventClient, url: str, home: Path) -> tuple[tuple[str, ...], ...] | None:
     """Let events come in; gives what to ask about them, or None when a job ended other than it should."""
     try:
         spark = find_spark()
+        check_parts()
     except MissingPart as missing:
         print(f"Spark cannot run here: {missing}.", flush=True)
         print("Instead, events that a real Spark sent before are taken:", flush=True)
         _replay(client)
         return _AFTER_CAPTURED
-    if not all(_run(spark, job, url, home) for job in _PIPELINE):
+    lake = home / "lake"
+    raw = lake / "raw"
+    raw.mkdir(parents=True)
+    for file in _FILES.glob("*.csv"):
+        shutil.copy(file, raw)
+    well = all(_process(step, url, home) for step in _PROCESSES)
+    if not (well and _submit(spark, url, home) and _process(_REFUSED, url, home)):
         return None
     return (
-        ("lineage", "file", f"{home / 'lake' / 'revenue'}", "--granularity", "step", "--columns"),
-        ("lineage", "file", f"{_JOBS / 'customers.csv'}", "--direction", "downstream"),
+        ("lineage", f"{lake / 'revenue'}", "--columns"),
+        ("lineage", f"{raw / 'customers.csv'}", "--direction", "downstream"),
+        ("dataset", "history", f"{lake / 'revenue'}"),
         ("runs",),
-        ("runs", "demo", "clean", "--steps"),
     )
 
 
-def _run(spark: Spark, job: Job, url: str, home: Path) -> bool:
-    """Run a job with the conf that `lineage-bridge spark conf` makes; tells whether it ended as it should."""
-    print(f"$ spark-submit {job.name}.py   # {job.tells} … ", end="", flush=True)
-    folder = home / job.name
+def _process(step: Step, url: str, home: Path) -> bool:
+    """Run a process; tells whether it ended as it should, and shows what its checks found."""
+    name, *more = step.words
+    log = home / f"{'-'.join(step.words)}.log"
+    conf = [word for key, value in SMALL_AND_LOCAL.items() for word in ("--conf", f"{key}={value}")]
+    words = ["process", "run", str(_FILES / name), *more, "--lake", str(home / "lake"), "--url", url, *conf]
+    environment = os.environ | {f"{PREFIX}PROCESS__WORK": str(home / "work")}
+    begun = _begin(f"lineage-bridge process run {' '.join(step.words)}", step.tells)
+    with log.open("wb") as said:
+        code = subprocess.run(_command(*words), stdout=said, stderr=said, env=environment, check=False).returncode
+    well = _ended(begun, code, step.code, log)
+    if well:
+        _show_lines(log, _FOUND)
+    return well
+
+
+def _submit(spark: Spark, url: str, home: Path) -> bool:
+    """Run a plain job on the published version of a dataset, with the conf that `lineage-bridge spark conf` makes."""
+    lake = home / "lake"
+    asked = ("dataset", "resolve", str(lake / "revenue"), "--output", "json")
+    path = json.loads(subprocess.run(_command(*asked), stdout=subprocess.PIPE, check=True).stdout)["path"]
+    folder = home / "top"
     folder.mkdir()
     log = folder / "spark.log"
     conf = make_conf(Wanted(find_line(spark.version), url=url, namespace="demo")) | SMALL_AND_LOCAL
-    begun = time.monotonic()
-    process = start(spark, _JOBS / f"{job.name}.py", [str(_JOBS), str(home / "lake")], conf, folder, log)
+    begun = _begin(f"spark-submit {_JOB} $(lineage-bridge dataset resolve …)", "a job without the framework reads it")
+    process = start(spark, _FILES / _JOB, [path, str(lake)], conf, folder, log)
     try:
         code = process.wait()
     finally:
         process.kill()
         process.wait()
-    ended = "failed, as it should" if code and job.fails else f"exit {code}" if code else "done"
-    print(f"{ended} ({time.monotonic() - begun:.0f} s)", flush=True)
-    if bool(code) != job.fails:
-        wrong = [line for line in log.read_text(errors="replace").splitlines() if _WRONG.search(line)]
-        print("\n".join(wrong[:10]), file=sys.stderr)
-        print(f"This job should have ended otherwise: all that it said is in {log}.", file=sys.stderr)
-    return bool(code) == job.fails
+    return _ended(begun, code, 0, log)
+
+
+def _begin(command: str, tells: str) -> float:
+    print(f"$ {command}   # {tells} … ", end="", flush=True)
+    return time.monotonic()
+
+
+def _ended(begun: float, code: int, wanted: int, log: Path) -> bool:
+    """Say how something ended, and for how long it ran; where that is not as wanted, what its log says of it."""
+    said = "done" if not code else f"exit {code}"
+    print(
+        f"{said}{', as it should' if wanted and code == wanted else ''} ({time.monotonic() - begun:.0f} s)",
+        flush=True,
+    )
+    if code != wanted:
+        _show_lines(log, _WRONG)
+        print(f"This should have ended otherwise: all that it said is in {log}.", file=sys.stderr)
+    return code == wanted
+
+
+def _show_lines(log: Path, pattern: "re.Pattern[str]") -> None:
+    found = [line for line in log.read_text(errors="replace").splitlines() if pattern.search(line)]
+    print("\n".join(found[:_MOST_LINES]), flush=True)
 
 
 def _replay(client: EventClient) -> None:

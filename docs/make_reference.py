@@ -33,6 +33,14 @@ Times are texts in UTC with microseconds, ids are UUIDs. Every field is there in
 """
 #: What `--output json` prints, by command; questions are named in braces.
 PRINTED = {
+    "autosys diff": "an object: `differences` of `job`, `what`, `attribute`, `before`, `after`",
+    "autosys history": "an object: `runs`, `rejected`, `problems`",
+    "autosys lint": "an object: `jobs`, `errors`, `problems` of `file`, `line`, `level`, `said`",
+    "autosys scan": (
+        "an object: `instance`, `jobs` (`name`, `process_key`, `type`, `boxes`, `schedule`, `sla`, `waits_for`, "
+        "`datasets`, `scripts`, `attributes`), `globals`, `problems`, and `scan`: `new`, `changed`, `retired`, "
+        "`unchanged`, `refused`"
+    ),
     "config show": "an object: `settings`, shaped as a configuration file; with `--origin` `origins`, by whole names",
     "doctor": "an object: `level`, the worst of all, and `findings` of `level`, `thing`, `found`, `remedy`",
     "dataset history": "the answer of {Publications}",
@@ -65,13 +73,14 @@ PRINTED = {
     "process list": "the answer of {Processes}",
     "process clean": "an object: `datasets` of `dataset`, `removed` (versions), `kept` (versions with the reasons)",
     "process plan": (
-        "an object: `process`, `namespace`, `key`, `params`, `inputs` (`as`, `namespace`, `name`, `version`, `by`, `rows`, "
-        "`paths`), `steps`, `outputs` (`dataset`, `namespace`, `name`, `from`, `format`, `mode`, `path`, "
+        "an object: `process`, `namespace`, `key`, `params`, `inputs` (`as`, `namespace`, `name`, `version`, `by`, "
+        "`rows`, `paths`), `steps`, `outputs` (`dataset`, `namespace`, `name`, `from`, `format`, `mode`, `path`, "
         "`idempotency_key`, `published`, `made_already`), `to_do`: run, publish or nothing"
     ),
     "process run": (
-        "an object: `process`, `run_id`, `key`, `ended` (published or unchanged), `publication`, `outputs` of `dataset`, "
-        "`version`, `rows`, `checksum`, `path`, and `checks` of `on`, `check`, `column`, `severity`, `passed`, `said`; "
+        "an object: `process`, `run_id`, `key`, `ended` (published or unchanged), `publication`, `outputs` of "
+        "`dataset`, `version`, `rows`, `checksum`, `path`, and `checks` of `on`, `check`, `column`, `severity`, "
+        "`passed`, `said`; "
         "with `--dry-run` `plan`, as `process plan`, and `spark`, its own plans as text"
     ),
     "process validate": "an object: `files`, `processes`, `problems`",

@@ -41,7 +41,8 @@ def storage_path(namespace: str, name: str) -> str | None:
         return None
     if "://" in namespace:
         return f"{namespace.rstrip('/')}/{name.lstrip('/')}"
-    return name
+    # A table of a warehouse in files, such as `db.t` in `file:/warehouse`, is called so and lies elsewhere.
+    return None if ":" in namespace and not name.startswith("/") else name
 
 
 def short_name(name: str) -> str:

@@ -80,9 +80,9 @@ def scan(
 
     from bridge.bootstrap import make_reader, make_writer, open_registry
     from bridge.cli.autosys_text import estate_lines, estate_told
-    from bridge.cli.orders import user
     from bridge.intake.definitions import read_estate
     from bridge.intake.scanning import compare, take_estate
+    from bridge.orders.signer import user
     from mappers.legacy.jil.events import Telling
 
     settings = load(config)

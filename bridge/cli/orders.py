@@ -27,6 +27,7 @@ def done(config: list[Path] | None, order: "Order[A]", by: str | None) -> A:
 
     from bridge.bootstrap import open_desk
     from bridge.orders.order import check_texts
+    from bridge.orders.signer import user
     from mappers.errors import Conflict, UnknownName
 
     try:
@@ -59,13 +60,3 @@ def of_word(word: str) -> dict[str, str]:
         return {"id": str(UUID(word))}
     except ValueError:
         return {"name": word}
-
-
-def user() -> str:
-    """Name the user of this process, as far as the system knows."""
-    import getpass
-
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "somebody"

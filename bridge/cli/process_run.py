@@ -1,5 +1,6 @@
 """The commands of `lineage-bridge process` that look at what a process needs, or run it."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -189,6 +190,8 @@ def clean(
     addresses = [address_of(one, None, "parquet", None, _absolute(lake or of.lake)) for one in datasets]
     with closing(open_link(settings, url, api_key)) as link, closing(plain_session()) as session:
         cleaner = Cleaner(link, Storage(session), keeping, datetime.now(UTC))
+        for one in addresses:
+            cleaner.folders(one)  # a name that is wrong is told before anything is removed
         found = [cleaner.clean(one, dry=dry_run) for one in addresses]
     lines = [line for one in found for line in _cleaned(one, dry=dry_run)]
     print_answer({"datasets": found}, map(escape, lines), as_json=output is Output.json)
@@ -211,7 +214,12 @@ def _launch(
     from bridge.yaml_model import read_model
 
     check_parts()
-    given = {"spark.ui.enabled": "false"} | ({"spark.master": master} if master else {}) | pairs(conf or (), "--conf")
+    shown = "true" if sys.stderr.isatty() else "false"
+    given = (
+        {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": shown}
+        | ({"spark.master": master} if master else {})
+        | pairs(conf or (), "--conf")
+    )
     wanted = Wanted(
         read_model(file, Definition),
         file,

@@ -27,7 +27,8 @@ def plan_lines(plan: "Plan") -> Iterator[str]:
         yield f"  write {out.output.dataset} <- {out.output.from_}: {out.address} ({how})"
         yield f"    {_becomes(out)}"
         for check in out.checks:
-            yield f"    check {check.check} {', '.join(check.keys)} ({check.severity})"
+            about = f" of {', '.join(check.keys)}" if check.keys else ""
+            yield f"    check {check.name or check.check}{about}, else {check.severity}"
     if plan.done:
         yield "nothing to do: this is published already"
     elif plan.found:

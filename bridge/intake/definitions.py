@@ -3,14 +3,19 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from mappers.errors import ConfigError
+from mappers.errors import ConfigError, MissingPart
 from mappers.legacy.jil.decoding import decode
 from mappers.legacy.jil.estate import Estate
 from mappers.legacy.jil.statements import Problem, read_statements
 
 
 def read_estate(files: Iterable[Path]) -> Estate:
-    """Read files, and keep all that is wrong with them in the estate's problems."""
+    """Read files, and keep all that is wrong with them in the estate's problems; raises MissingPart."""
+    try:
+        import lark  # noqa: F401, PLC0415 - an extra: whether it is there is all that is asked
+        import tree_sitter_bash  # noqa: F401, PLC0415 - as above
+    except ImportError as error:
+        raise MissingPart("JIL is read with lark and tree-sitter: pip install 'lineage-bridge[autosys]'") from error
     estate = Estate()
     for file in jil_files(files):
         try:

@@ -65,7 +65,9 @@ def address_of(dataset: str, namespace: str | None, form: str, url: str | None, 
     if form == "iceberg":
         if namespace is None:
             raise ConfigError(f"{dataset}: format iceberg needs namespace, which is that of the warehouse's tables")
-        return Address(namespace, dataset, dataset)
+        # So the listener calls a table beside its path: without the catalog, whose name is each application's own.
+        parts = dataset.split(".")
+        return Address(namespace, ".".join(parts[1:] if len(parts) > 2 else parts), dataset)
     if namespace is not None:
         return of_path(f"{namespace.rstrip('/')}/{dataset.lstrip('/')}" if "://" in namespace else dataset)
     if dataset.startswith(("/", "file:")) or "://" in dataset:

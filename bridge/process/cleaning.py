@@ -1,13 +1,13 @@
 """Removes the files of versions that nobody needs any more, and of runs that never came to an end."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 import msgspec
 
 from bridge.catalogue.version import Version, Versions
-from bridge.orders.version_orders import Discard
+from bridge.orders.version_orders import Discard, Invalidate
 from bridge.process.address import Address
 from bridge.process.content import FOLDER
 from bridge.process.finding import Finder
@@ -16,6 +16,8 @@ from connectors.spark.storage import Storage
 from mappers.errors import ConfigError, UnknownName
 
 _PAGE = 500
+#: For how long a run may write its files: what is younger, and no version yet, is kept whatever is said.
+_RUNNING = timedelta(days=1)
 
 
 class Keeping(NamedTuple):
@@ -44,43 +46,52 @@ class Cleaner:
         self._now = now
         self._finder = Finder(link, storage)
 
+    def folders(self, address: Address) -> dict[str, str]:
+        """Name the folders of versions, by these; raises ConfigError when there are none."""
+        found = {}
+        for one in self._storage.of(address.location).folders(address.location):
+            name = one.rstrip("/").rpartition("/")[2]
+            if name.startswith(FOLDER):
+                found[name.removeprefix(FOLDER)] = one
+        if not found:
+            raise ConfigError(f"{address}: there are no versions of processes at {address.location}")
+        return found
+
     def clean(self, address: Address, *, dry: bool) -> Cleaned:
         """Give up what nobody needs, then remove its files: in this order, nobody reads what is half gone."""
-        files = self._storage.of(address.location)
-        folders = {
-            one.rstrip("/").rpartition(FOLDER)[2]: one for one in files.folders(address.location) if FOLDER in one
-        }
-        if not folders:
-            raise ConfigError(f"{address}: there are no versions of processes at {address.location}")
+        folders = self.folders(address)
         known = {one.tag: one for one in self._versions(address)}
         kept = self._kept(folders, known)
         gone = sorted(set(folders) - set(kept))
         if not dry:
-            gone = self._given_up(address, gone, known, kept)
+            held = self._given_up(address, [known[tag] for tag in gone if tag in known])
+            kept |= held
+            gone = [tag for tag in gone if tag not in held]
+            files = self._storage.of(address.location)
             for tag in gone:
                 files.delete(folders[tag])
-        return Cleaned(str(address), gone, dict(sorted(kept.items())))
+        return Cleaned(str(address), gone, {tag: kept[tag] for tag in sorted(folders) if tag in kept})
 
-    def _given_up(
-        self, address: Address, tags: list[str], known: dict[str, Version], kept: dict[str, str]
-    ) -> list[str]:
-        complete = [tag for tag in tags if tag in known]
-        if not complete:
-            return tags
-        done = self._link.order(
-            Discard(
-                namespace=address.namespace,
-                name=address.name,
-                versions=complete,
-                reason=f"its files were removed on {self._now:%Y-%m-%d}",
-            )
-        )
-        kept |= {tag: ", ".join(reasons) for tag, reasons in done.held.items()}
-        needed = self._referenced(kept, {tag: known[tag].path for tag in done.held if tag in known})
-        kept |= needed
-        return [tag for tag in tags if tag not in done.held and tag not in needed]
+    def _given_up(self, address: Address, versions: list[Version]) -> dict[str, str]:
+        """Have nobody read versions any more; tells why some of them are kept after all.
 
-    def _kept(self, folders: dict[str, str], known: dict[str, Version]) -> dict[str, str]:
+        Somebody may have pinned one since it was looked at: what that is made of is given back to readers.
+        """
+        where = {"namespace": address.namespace, "name": address.name}
+        reason = f"its files were removed on {self._now:%Y-%m-%d}"
+        held: dict[str, str] = {}
+        for first in range(0, len(versions), _PAGE):
+            some = [one.id for one in versions[first : first + _PAGE]]
+            done = self._link.order(Discard(**where, versions=some, reason=reason))
+            held |= {tag: ", ".join(reasons) for tag, reasons in done.held.items()}
+        paths = {one.tag: one.path for one in versions if one.tag in held}
+        needed = self._parts(held, paths)
+        for one in versions:
+            if one.tag in needed and one.invalid is None:
+                self._link.order(Invalidate(**where, version=one.id, valid=True))
+        return held | needed
+
+    def _kept(self, folders: Mapping[str, str], known: Mapping[str, Version]) -> dict[str, str]:
         kept: dict[str, str] = {}
         newest = [one.tag for one in known.values() if one.invalid is None][: self._keeping.versions]
         for tag, one in known.items():
@@ -88,21 +99,32 @@ class Cleaner:
                 kept[tag] = "published" if one.published else f"pinned as {', '.join(one.pins)}"
             elif tag in newest:
                 kept[tag] = f"one of the newest {self._keeping.versions}"
-        young = self._now - timedelta(days=self._keeping.days)
         for tag in folders:
-            if tag not in kept and _time(tag) > young:
-                kept[tag] = f"younger than {self._keeping.days:g} days"
+            if tag not in kept and (reason := self._young(tag, complete=tag in known)) is not None:
+                kept[tag] = reason
         paths = {tag: known[tag].path if tag in known else folders[tag] for tag in kept}
-        return kept | self._referenced(kept, paths)
+        return kept | self._parts(kept, paths)
 
-    def _referenced(self, kept: dict[str, str], paths: dict[str, str | None]) -> dict[str, str]:
-        """Name the versions whose files are parts of those that are kept."""
+    def _young(self, tag: str, *, complete: bool) -> str | None:
+        """Say why a version is too young to be removed, which its name tells; None when it is old enough."""
+        try:
+            begun = datetime.strptime(tag.partition("-")[0], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+        except ValueError:
+            return "not named as processes name versions"
+        if begun > self._now - timedelta(days=self._keeping.days):
+            return f"younger than {self._keeping.days:g} days"
+        if not complete and begun > self._now - _RUNNING:
+            return "perhaps still being written"
+        return None
+
+    def _parts(self, kept: Iterable[str], paths: Mapping[str, str | None]) -> dict[str, str]:
+        """Name the versions whose files are parts of those that are kept, and are not kept themselves."""
         found: dict[str, str] = {}
         for tag, path in paths.items():
             content = self._finder.content_of(path)
             for root in content.roots if content else ():
                 if root.version not in kept:
-                    found[root.version] = f"part of {tag}"
+                    found.setdefault(root.version, f"part of {tag}")
         return found
 
     def _versions(self, address: Address) -> Iterator[Version]:
@@ -110,11 +132,3 @@ class Cleaner:
             yield from every(self._link, Versions(namespace=address.namespace, name=address.name, limit=_PAGE))
         except UnknownName:
             return
-
-
-def _time(tag: str) -> datetime:
-    """Read when a version was begun from its name; what is called otherwise is of now, and is kept."""
-    try:
-        return datetime.strptime(tag.partition("-")[0], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
-    except ValueError:
-        return datetime.max.replace(tzinfo=UTC)

@@ -13,7 +13,7 @@ def told(error: BaseException) -> str:
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     text = _root(java) if java is not None and hasattr(java, "getCause") else f"{error}"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    said = lines[0] if lines else type(error).__name__
+    said = " ".join(lines[:2]) if lines and lines[0].endswith(":") else lines[0] if lines else type(error).__name__
     said = _CLASS.sub(r"\1: ", said)
     return said if len(said) <= _MOST else f"{said[:_MOST]}…"
 

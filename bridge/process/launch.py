@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from bridge.process.link import Link
 from bridge.process.plan import Plan
 from bridge.process.planning import Planner, Wanted
-from bridge.process.spool import held, send_leftovers, send_spool, spool_file
+from bridge.process.spool import STAGING, held, send_leftovers, send_spool, spool_file
+from connectors.spark.conf import DEFAULT_WAREHOUSE, Transport
 from connectors.spark.conf import Parent as ConfParent
-from connectors.spark.conf import Transport
 from connectors.spark.conf import Wanted as WantedConf
 from connectors.spark.lines import Catalog, find_line
 from connectors.spark.session import open_session, process_conf
@@ -47,14 +47,18 @@ class Launch(NamedTuple):
         """Make the conf of Spark: the listener tells of this run's actions, into the spool."""
         definition = self.wanted.definition
         process = definition.process
+        places = [*definition.inputs, *definition.outputs]
         conf = WantedConf(
             find_line(version),
             Transport.file,
             location=str(self.spool),
             namespace=process.namespace,
             parent=ConfParent(process.namespace, process.name, self.wanted.run_id),
+            warehouse=next(
+                (one.namespace for one in places if one.format == "iceberg" and one.namespace), DEFAULT_WAREHOUSE
+            ),
         )
-        formats = {one.format for one in (*definition.inputs, *definition.outputs)}
+        formats = {one.format for one in places}
         return process_conf(conf, [_TABLES[one] for one in sorted(formats & _TABLES.keys())], self.conf)
 
 
@@ -179,7 +183,7 @@ def new_run_id() -> str:
 
 def _staging(launch: Launch) -> str:
     lake = launch.wanted.definition.process.lake or launch.wanted.lake
-    return f"{lake.rstrip('/')}/_staging" if lake and "://" in lake else str(launch.work.absolute() / "staging")
+    return f"{lake.rstrip('/')}/{STAGING}" if lake and "://" in lake else str(launch.work.absolute() / STAGING)
 
 
 def _clear(storage: Storage, staging: str, plan: Plan) -> None:

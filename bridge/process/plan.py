@@ -54,6 +54,8 @@ class PlannedOutput(NamedTuple):
     base: Content | None = None
     #: The version that has this key already, by its tag: nothing has to be made.
     found: str | None = None
+    #: Whether somebody rolled that version back: nobody but a person brings it back.
+    taken_back: bool = False
     checks: Sequence[Check] = ()
     #: Whether it is a step that is written down.
     step: bool = False

@@ -3,12 +3,13 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from bridge.catalogue.decided import ResolvedVersion
+from bridge.catalogue.decided import Publication, ResolvedVersion
 from bridge.catalogue.registry import Publications, Resolve
 from bridge.process.address import Address, address_of
 from bridge.process.check import Check
@@ -23,6 +24,9 @@ from bridge.process.steps import Made, make_steps
 from connectors.spark.storage import Storage
 from mappers.errors import BadSql, ConfigError, Conflict, UnknownName, Unready
 from mappers.sql.tracing import trace, unmet
+
+#: How far back it is looked for whether a version was rolled back.
+_MOVES = 100
 
 
 class Wanted(NamedTuple):
@@ -81,30 +85,59 @@ class Planner:
     def _output(self, one: "Written", key: str, run_id: str) -> PlannedOutput:
         """Say where a new version will lie, upon what it is built, and whether it is there already."""
         output, address, checks, step = one
-        published = self._published(address)
-        now = self._resolved(address, f"version:{published}") if published else None
-        base = self._finder.content_of(now.path) if now and output.format in FILES else None
+        moves = self._moves(address)
+        published = moves[0].to_version if moves else None
+        now = self._resolved(address, f"version:{moves[0].version_id}") if moves else None
         tag = f"{self._now.astimezone(UTC):%Y%m%dT%H%M%S}-{run_id[-8:]}"
-        needs_base = output.format in FILES and (
-            output.mode != "overwrite" or (bool(output.partition_by) and output.replace == "partitions")
-        )
-        found: str | None = None
-        if needs_base:
+        if output.format not in FILES:
+            key, found = self._in_table(output, address, key, now)
+            back = _rolled_back(found, moves)
+            return PlannedOutput(output, address, key, tag, published, None, found, back, checks, step)
+        base = self._finder.content_of(now.path) if now and _builds(output) else None
+        found = None
+        if _builds(output):
             if base is not None and _is_in(base, key, output):
                 found = published
             key = f"{key}@{published or ''}"
         if found is None:
-            there = self._resolved(address, f"version:{key}")
+            key, there = self._made(address, key)
             found = there.tag if there else None
-        return PlannedOutput(output, address, key, tag, published, base if needs_base else None, found, checks, step)
+        back = _rolled_back(found, moves)
+        return PlannedOutput(output, address, key, tag, published, base, found, back, checks, step)
 
-    def _published(self, address: Address) -> str | None:
-        """Name what is published, whatever is said against it since."""
+    def _in_table(
+        self, output: Output, address: Address, key: str, now: ResolvedVersion | None
+    ) -> tuple[str, str | None]:
+        """Give the key of a table's next version, and the version that has it already.
+
+        Rows that were appended stay in all versions after theirs. What takes the place of other rows is gone with the
+        next version: it is there already only where it is what is published, or is still to be.
+        """
+        if output.mode != "append":
+            if now is not None and (now.idempotency_key or "").partition("@")[0] == key:
+                return key, now.tag
+            key = f"{key}@{now.tag if now else ''}"
+        key, there = self._made(address, key)
+        if there is None:
+            return key, None
+        return key, now.tag if now is not None and there.produced_at <= now.produced_at else there.tag
+
+    def _made(self, address: Address, key: str) -> tuple[str, ResolvedVersion | None]:
+        """Find the version that has a key; one that is not to be read is made again, under a key of its own."""
+        tried = key
+        for number in count(2):
+            there = self._resolved(address, f"version:{tried}")
+            if there is None or there.invalid is None:
+                return tried, there
+            tried = f"{key}~{number}"
+        raise AssertionError
+
+    def _moves(self, address: Address) -> list[Publication]:
+        """List what was published last, the newest first, whatever is said against it since."""
         try:
-            moves = self._link.ask(Publications(namespace=address.namespace, name=address.name, limit=1)).items
+            return self._link.ask(Publications(namespace=address.namespace, name=address.name, limit=_MOVES)).items
         except UnknownName:
-            return None
-        return moves[0].to_version if moves else None
+            return []
 
     def _resolved(self, address: Address, pin: str) -> ResolvedVersion | None:
         try:
@@ -207,10 +240,21 @@ def _address(place: Place, definition: Definition, values: Mapping[str, Given], 
     return address_of(place.dataset, place.namespace, place.format, str(url) if url else None, filled_lake)
 
 
+def _rolled_back(version: str | None, moves: Iterable[Publication]) -> bool:
+    """Tell whether the last that was decided of a version is that it was taken back."""
+    last = next((one for one in moves if version in {one.from_version, one.to_version}), None)
+    return version is not None and last is not None and last.how == "rollback" and last.from_version == version
+
+
+def _builds(output: Output) -> bool:
+    """Tell whether a new version holds some of what the published one holds."""
+    return output.mode != "overwrite" or (bool(output.partition_by) and output.replace == "partitions")
+
+
 def _is_in(base: Content, key: str, output: Output) -> bool:
     """Tell whether a version holds already what a run with a key would put there."""
-    roots = base.roots if output.mode == "append" else base.roots[-1:]
-    return any(one.key.partition("@")[0] == key for one in roots)
+    keys = [one.key for one in base.roots] if output.mode == "append" else [base.key]
+    return any(one.partition("@")[0] == key for one in keys)
 
 
 def _key(

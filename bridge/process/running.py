@@ -1,13 +1,15 @@
 """Runs a process from its first word to the last: nothing is published, or all of it."""
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from bridge.orders.definitions import Describe, Register
 from bridge.orders.orders import Publish, ToPublish
+from bridge.orders.signer import user
 from bridge.process.failure import told
 from bridge.process.finding import check_manifest
 from bridge.process.link import Link, send_own
@@ -17,12 +19,17 @@ from bridge.process.telling import Flow, Parent, Read, State, Who, Written, job_
 from bridge.process.working import Work, lineage_names
 from bridge.process.writing import Result
 from connectors.spark.storage import Storage
-from mappers.errors import JobFailed, LineageBridgeError
+from mappers.errors import Conflict, JobFailed, LineageBridgeError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Ended = Literal["published", "unchanged"]
+
+_MASK = "***"
+_SECRET = re.compile(r"pass(word|wd|phrase)?$|secret|token|credential|accesskey|private", re.IGNORECASE)
+#: What stands between a user's name and the host, or behind a parameter of an address.
+_IN_ADDRESS = re.compile(r"(://[^\s/:@]*:)[^\s/@]+@")
 
 
 class VersionMade(msgspec.Struct, frozen=True):
@@ -89,6 +96,10 @@ class Runner:
         if plan.done:
             self._said("nothing to do: what this would make is published already (--anew makes it again)")
             return self._ran("unchanged", None)
+        if plan.found and (back := [one for one in plan.outputs if one.taken_back]):
+            named = ", ".join(f"{one.output.dataset} {one.found}" for one in back)
+            remedy = "--anew makes another version, `dataset publish` brings it back"
+            raise Conflict(f"what this would make was published and rolled back since ({named}): {remedy}")
         register(plan, self._link, self._clock())
         if plan.found:
             self._said("what this would make is written already: it is published now")
@@ -181,7 +192,8 @@ class Runner:
                 self._link.order(Describe(**where, version=one.key, metadata=more, checksum=result.content.checksum))
             version = one.found if result is None and one.found else one.key
             wanted.append(ToPublish(**where, version=version, expected=one.published))
-        made = self._link.order(Publish(datasets=wanted, why=f"run {self._plan.run_id} of {self._plan.name}"))
+        why = f"run {self._plan.run_id} of {self._plan.name}"
+        made = self._link.order(Publish(datasets=wanted, by=user(), why=why))
         ran = self._ran("published", made.publication)
         self._said("published: " + ", ".join(f"{one.dataset} {one.version}" for one in ran.outputs))
         return ran
@@ -201,10 +213,20 @@ def register(plan: Plan, link: Link, at: datetime) -> None:
     """Let the definition be in effect, and what it reads and writes be known."""
     of = plan.definition
     whole = of.model_dump(mode="json", by_alias=True, exclude_none=True)
-    link.order(Register(namespace=of.process.namespace, name=of.process.name, definition=whole))
+    safe = without_secrets(whole)
+    link.order(Register(namespace=of.process.namespace, name=of.process.name, definition=safe, by=user()))
     reads, writes = [one.address for one in plan.inputs], [one.address for one in plan.outputs]
     flows = [Flow(one.address, plan.sources_of(one)) for one in plan.outputs]
     send_own(link, job_event(who_of(plan)._replace(flows=flows), at, reads, writes))
+
+
+def without_secrets(value: Any) -> Any:
+    """Give a definition as it may be kept: without options called like secrets, and passwords in addresses."""
+    if isinstance(value, dict):
+        return {key: _MASK if _SECRET.search(key) else without_secrets(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [without_secrets(one) for one in value]
+    return _IN_ADDRESS.sub(rf"\g<1>{_MASK}@", value) if isinstance(value, str) else value
 
 
 def who_of(plan: Plan) -> Who:

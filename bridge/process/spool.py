@@ -4,7 +4,7 @@ import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -12,6 +12,8 @@ from bridge.process.link import Link
 from connectors.openlineage.files import open_events, read_records
 
 _ENDING = ".ndjson"
+#: The folder of rows on their way into tables, which are nobody's dataset.
+STAGING = "_lineage_bridge_staging"
 
 
 class _Run(msgspec.Struct, rename="camel"):
@@ -82,7 +84,8 @@ def send_spool(link: Link, file: Path) -> Sent:
 
 def _telling(payloads: list[bytes]) -> Iterator[bytes]:
     """Give the events of the application, and of actions that wrote something."""
-    events = [(payload, _read(payload)) for payload in payloads]
+    found = [one for payload in payloads if (one := _without_staging(payload)) is not None]
+    events = [(payload, _read(payload)) for payload in found]
     writing = {event.run.run_id for _, event in events if event is not None and event.outputs}
     for payload, event in events:
         if event is None or event.run.run_id in writing or _kind(event) == "APPLICATION":
@@ -94,6 +97,30 @@ def _read(payload: bytes) -> _Event | None:
         return msgspec.json.decode(payload, type=_Event)
     except msgspec.DecodeError:
         return None  # whoever keeps events says why this is none
+
+
+def _without_staging(payload: bytes) -> bytes | None:
+    """Leave out rows on their way into a table: the run itself tells what the table is made from.
+
+    Gives None for an event of nothing else.
+    """
+    if STAGING.encode() not in payload:
+        return payload
+    try:
+        event = msgspec.json.decode(payload, type=dict[str, Any])
+        written = [one for one in event.get("outputs") or () if not _is_staged(one)]
+        if event.get("outputs") and not written:
+            return None
+        event["inputs"] = [one for one in event.get("inputs") or () if not _is_staged(one)]
+        for one in written:
+            (one.get("facets") or {}).pop("columnLineage", None)
+    except (msgspec.DecodeError, AttributeError, TypeError):
+        return payload  # as above
+    return msgspec.json.encode(event | {"outputs": written})
+
+
+def _is_staged(dataset: dict[str, Any]) -> bool:
+    return f"/{STAGING}/" in str(dataset.get("name"))
 
 
 def _kind(event: _Event) -> str:

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bridge.process.launch import Launch, spark_version
+from connectors.spark.conf import PREFIX
 from connectors.spark.session import quieted, without_ivy
 from connectors.spark.submit import find_spark
 
 _DRIVER = Path(__file__).parents[1] / "cli" / "driver.py"
+#: A command may be started again and again: each run draws its id, and makes the conf of it, where it runs.
+_OF_ONE_RUN = (f"{PREFIX}parentRunId", f"{PREFIX}transport.location")
 
 
 def submit_command(launch: Launch, words: Sequence[str], extra: Sequence[str]) -> tuple[list[str], dict[str, str]]:
@@ -22,12 +25,13 @@ def submit_command(launch: Launch, words: Sequence[str], extra: Sequence[str]) -
         installed = str(spark.home / "bin" / "spark-submit")
         variables |= {"SPARK_HOME": str(spark.home), "JAVA_HOME": str(spark.java_home)}
     conf = quieted(without_ivy(launch.spark_conf(spark_version())))
+    for key in _OF_ONE_RUN:
+        conf.pop(key, None)
     master = conf.pop("spark.master", None)
     command = [installed, *(["--master", master] if master else []), *extra]
     for key, value in conf.items():
         command += ["--conf", f"{key}={value}"]
-    run = ["--run-id", launch.wanted.run_id]
-    return [*command, str(_DRIVER), str(launch.wanted.file), *words, *run], variables
+    return [*command, str(_DRIVER), str(launch.wanted.file), *words], variables
 
 
 def as_shell(command: Sequence[str], variables: dict[str, str]) -> str:

@@ -1,7 +1,11 @@
 """The process file that `lineage-bridge process init` begins with."""
 
+import json
+
+import yaml
+
 TEMPLATE = """\
-# yaml-language-server: $schema={schema}
+# `lineage-bridge process schema > process.schema.json` lets an editor check and complete this file.
 #
 # lineage-bridge process validate {file}      is it right?
 # lineage-bridge process plan {file}          what would be read and written?
@@ -33,10 +37,17 @@ quality:
   - {{on: {word}, check: unique, columns: [customer_id, day]}}
   - {{on: {word}, check: row_count, min: 1, severity: warn}}
 """
-_SCHEMA = "process.schema.json"
 
 
 def template(name: str, file: str) -> str:
     """Write a first process file."""
-    word = name.rpartition(".")[2].replace("-", "_")
-    return TEMPLATE.format(name=name, file=file, word=word, schema=_SCHEMA)
+    word = name.strip(".").rpartition(".")[2].replace("-", "_")
+    return TEMPLATE.format(name=_text(name), file=file, word=_text(word))
+
+
+def _text(word: str) -> str:
+    """Write a word so that YAML takes it for text: `on` and `1` are none."""
+    try:
+        return word if yaml.safe_load(word) == word else json.dumps(word)
+    except yaml.YAMLError:
+        return json.dumps(word)

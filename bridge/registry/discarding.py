@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from bridge.registry.registry import Registry
-from bridge.registry.versions import Version
+from bridge.registry.versions import WHOLE, Version
 
 
 class GivenUp(NamedTuple):
@@ -15,13 +15,17 @@ class GivenUp(NamedTuple):
 
 
 def discard(registry: Registry, dataset: bytes, versions: Iterable[Version], reason: str, by: str) -> GivenUp:
-    """Mark versions as not to be read, but those that are published or pinned; in a transaction that decides."""
+    """Mark versions as not to be read, but those that are published or pinned; in a transaction that decides.
+
+    Of those that are marked already the reason stays: it was somebody's.
+    """
     held = registry.held()
     given_up = GivenUp([], {})
     for version in versions:
         if version.id in held:
             given_up.held[version.tag] = held[version.id]
             continue
-        registry.invalidation.mark(dataset, version, reason, by)
+        if WHOLE not in version.invalid:
+            registry.invalidation.mark(dataset, version, reason, by)
         given_up.discarded.append(version)
     return given_up

@@ -79,11 +79,15 @@ class Registry:
         """
         found: dict[bytes, list[str]] = {}
         for dataset in self.history.datasets():
+            above: set[str] = set()
             for move in reversed(self.history.standing(dataset)):
-                found.setdefault(move.version, []).append("published")
                 version = self.versions.get(dataset, move.version)
+                if above and version is not None and version.partitions and above.issuperset(version.partitions):
+                    continue
+                found.setdefault(move.version, []).append("published")
                 if version is None or version.partitions is None:
                     break
+                above.update(version.partitions)
         for pin in self.pins.every():
             found.setdefault(pin.version, []).append(f"pinned as {pin.name}")
         return found

@@ -27,8 +27,8 @@ SELECT c.* FROM (
     LEFT JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.produced_by_run_id
     WHERE (v.produced_by_run_id IS NULL OR r.event_type = 'COMPLETE') AND {which}
       AND (r.parent_run_id IS NULL OR NOT EXISTS (
-        SELECT 1 FROM dataset_version k
-        WHERE k.org_id = v.org_id AND k.dataset_id = v.dataset_id AND k.idempotency_key IS NOT NULL
+        SELECT 1 FROM ol_dataset s JOIN dataset_version k ON k.org_id = s.org_id AND k.dataset_id = s.dataset_id
+        WHERE s.org_id = d.org_id AND s.class_id = d.class_id AND k.idempotency_key IS NOT NULL
           AND k.writer_id IN (r.parent_run_id, (
             SELECT p.parent_run_id FROM ol_run p WHERE p.org_id = r.org_id AND p.run_id = r.parent_run_id
           ))

@@ -9,6 +9,16 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls them
 #: The folder of one version is a partition to Spark; its column is no column of the data.
 VERSION_COLUMN = "_version"
 _DEFAULTS: dict[str, dict[str, Any]] = {"csv": {"header": True}}
+#: Java finds the drivers of `spark.jars.packages` by their names only.
+_DRIVERS = {
+    "postgresql": "org.postgresql.Driver",
+    "mysql": "com.mysql.cj.jdbc.Driver",
+    "mariadb": "org.mariadb.jdbc.Driver",
+    "db2": "com.ibm.db2.jcc.DB2Driver",
+    "oracle": "oracle.jdbc.OracleDriver",
+    "sqlserver": "com.microsoft.sqlserver.jdbc.SQLServerDriver",
+    "teradata": "com.teradata.jdbc.TeraDriver",
+}
 
 
 class Reading(NamedTuple):
@@ -35,18 +45,17 @@ class Writing(NamedTuple):
 def read_frame(session: SparkSession, what: Reading) -> DataFrame:
     """Read a dataset; nothing of it is looked at yet but, where nobody knows the columns, what they are."""
     reader = session.read.format(what.format).options(**_DEFAULTS.get(what.format, {}), **what.options)
-    if what.format == "delta":
+    if what.format in {"delta", "iceberg"}:
         return (reader.option("versionAsOf", what.version) if what.version else reader).load(what.location)
-    if what.format == "iceberg":
-        return (reader.option("snapshot-id", what.version) if what.version else reader).load(what.location)
     if what.format == "jdbc":
-        return reader.option("dbtable", what.location).load()
+        return reader.options(**jdbc_options(what.options)).option("dbtable", what.location).load()
     if what.columns:
         reader = reader.schema(ddl_of(what.columns))
     if what.roots is None:
         return reader.load(what.location)
     if not what.roots:
-        return session.createDataFrame([], ddl_of(what.columns))
+        # Rows from Python, even none, start one to read them.
+        return session.range(0).select(*(F.lit(None).cast(kind).alias(name) for name, kind in what.columns.items()))
     frame = reader.option("basePath", what.location).load(list(what.roots))
     return frame.select(*_named(what.columns)) if what.columns else frame.drop(VERSION_COLUMN)
 
@@ -60,6 +69,12 @@ def write_frame(frame: DataFrame, where: Writing, measures: Mapping[str, str]) -
         writer = writer.partitionBy(*where.partition_by)
     writer.mode("errorifexists").save(where.folder)
     return dict(told.get)
+
+
+def jdbc_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the options of a database, with the driver that goes with its address where none is named."""
+    system = str(options.get("url", "")).removeprefix("jdbc:").partition(":")[0].lower()
+    return ({"driver": _DRIVERS[system]} if system in _DRIVERS else {}) | dict(options)
 
 
 def columns_of(frame: DataFrame) -> dict[str, str]:
@@ -82,5 +97,10 @@ def ddl_of(columns: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in zip(_named(columns), columns.values(), strict=True))
 
 
+def quoted(name: str) -> str:
+    """Write a name for SQL."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def _named(columns: Sequence[str] | Mapping[str, str]) -> list[str]:
-    return ["`" + name.replace("`", "``") + "`" for name in columns]
+    return [quoted(name) for name in columns]

@@ -17,15 +17,18 @@ _IVY = (".ivy2.5.2/jars", ".ivy2/jars")
 _PACKAGES = "spark.jars.packages"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _QUIET = Path(__file__).parent.resolve() / "quiet.properties"
+#: Delta's parser passes over parameters, which are bound after it has parsed then.
+_BESIDE_TABLES = {"spark.sql.legacy.parameterSubstitution.constantsOnly": "true"}
 _JOINED = (_PACKAGES, "spark.extraListeners", "spark.sql.extensions")
 
 
 def process_conf(wanted: Wanted, catalogs: Iterable[Catalog], given: Mapping[str, str]) -> dict[str, str]:
     """Make the conf of a process; what is given wins, packages and listeners are added to what is given."""
     conf = make_conf(wanted)
-    for more in (*(make_conf(wanted._replace(catalog=one)) for one in catalogs), given):
+    tables = [make_conf(wanted._replace(catalog=one)) | _BESIDE_TABLES for one in catalogs]
+    for more in (*tables, given):
         joined = {
-            key: ",".join(dict.fromkeys([*conf[key].split(","), *more[key].split(",")]))
+            key: ",".join(dict.fromkeys(one.strip() for one in f"{conf[key]},{more[key]}".split(",") if one.strip()))
             for key in _JOINED
             if key in conf and key in more
         }

@@ -58,6 +58,7 @@ class LocalFiles:
     def write(self, path: str, content: bytes) -> None:
         """Let a file hold something, all at once and durably."""
         whole = _local(path)
+        whole.parent.mkdir(parents=True, exist_ok=True)
         part = whole.with_name(f".{whole.name}.part")
         with part.open("wb") as file:
             file.write(content)
@@ -173,7 +174,8 @@ class Storage:
 
 
 def _local(path: str) -> Path:
-    return Path(urlsplit(path).path if path.startswith("file:") else path)
+    plain = path.removeprefix("file:")
+    return Path(plain.removeprefix("//") if plain.startswith("///") else plain)
 
 
 def _stored(file: Path) -> StoredFile:
@@ -183,7 +185,7 @@ def _stored(file: Path) -> StoredFile:
 
 def _walk(top: Path) -> Iterator[Path]:
     """Find files as Spark finds them: hidden names are passed over, but partitions that begin with `_`."""
-    for folder, folders, names in os.walk(top):
+    for folder, folders, names in os.walk(top, followlinks=True):
         folders[:] = sorted(one for one in folders if not _hidden(one))
         yield from (Path(folder, name) for name in sorted(names) if not _hidden(name))
 

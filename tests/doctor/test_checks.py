@@ -3,6 +3,7 @@
 import os
 import tomllib
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +12,9 @@ import pytest
 from bridge.doctor import clock, config, disk, permissions, versions
 from bridge.doctor.finding import Finding
 from bridge.settings import Settings
-from tests.factories import micros, run_event
+from bridge.store.sqlite import SqliteDatabase
+from tests.api.service import store_file
+from tests.factories import facet, micros, run_event
 from tests.stores import Store
 
 ROOT = Path(__file__).parents[2]
@@ -135,3 +138,12 @@ def test_a_store_that_is_nearly_full_is_warned_of(tmp_path: Path) -> None:
         made.truncate(19 << 19)
     *_, found = disk.check(file, 10)
     assert found.level == "warning"
+
+
+def test_a_store_with_explicit_lineage_is_sound(tmp_path: Path) -> None:
+    source = {"type": "DATASET", "namespace": "db", "name": "raw"}
+    entries = [{"type": "DATASET", "namespace": "db", "name": f"t{i}", "inputs": [source]} for i in range(120)]
+    path = store_file(tmp_path)
+    with closing(SqliteDatabase.writing(path)) as db:
+        Store(db=db).apply(run_event("COMPLETE", 1, job_facets={"lineage": facet(entries=entries)}))
+        assert db.faults() == []

@@ -36,6 +36,8 @@ def test_namespaces_have_one_spelling_and_a_kind(namespace: str, canonical: str,
         ("s3://bucket", "key/x", "s3://bucket/key/x"),
         ("s3://bucket/", "/key/x", "s3://bucket/key/x"),
         ("postgres://h:1", "d.s.t", None),
+        ("file:/warehouse", "db.t", None),
+        ("file:/warehouse", "/warehouse/db/t", "/warehouse/db/t"),
     ],
 )
 def test_only_files_have_a_path(namespace: str, name: str, path: str | None) -> None:

@@ -16,7 +16,7 @@ FOUND = {
     "a table of PostgreSQL": (("public.trades", None, "jdbc", "jdbc:postgresql://db:5433/shop", LAKE), ("postgres://db:5433", "shop.public.trades", "public.trades")),
     "its port goes without saying": (("public.trades", None, "jdbc", "jdbc:postgresql://db/shop?user=x", LAKE), ("postgres://db:5432", "shop.public.trades", "public.trades")),
     "a password is not in its name": (("t", None, "jdbc", "jdbc:mysql://ann:secret@db:1/shop", LAKE), ("mysql://db:1", "shop.t", "t")),
-    "a table of Iceberg": (("lake.sales.orders", "file:/w", "iceberg", None, None), ("file:/w", "lake.sales.orders", "lake.sales.orders")),
+    "a table of Iceberg": (("lake.sales.orders", "file:/w", "iceberg", None, None), ("file:/w", "sales.orders", "lake.sales.orders")),
 }  # fmt: skip
 REFUSED = {
     "a word without a lake": (("trades", None, "parquet", None, None), "trades: nobody says where it lies"),

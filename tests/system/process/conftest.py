@@ -1,4 +1,4 @@
-"""One Spark for all tests of processes that need not start their own; its listener writes into one file."""
+"""One Spark for all tests of processes that need not start their own: with tables, and a listener that writes a file."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from connectors.spark.conf import Transport, Wanted
-from connectors.spark.lines import find_line
+from connectors.spark.lines import Catalog, find_line
 from connectors.spark.session import open_session, process_conf
 from mappers.errors import MissingPart
 from tests.stores import Store
 from tests.system.process.works import Works
-from tests.system.spark.conftest import _packages  # noqa: F401 - the listener is fetched once, for these too
+from tests.system.spark.conftest import _packages  # noqa: F401 - all packages are fetched once, for these too
+from tests.system.spark.job import POSTGRES_DRIVER
 
 
 @pytest.fixture(scope="session")
@@ -21,9 +22,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     pyspark = pytest.importorskip("pyspark")
     events = tmp_path_factory.mktemp("spool") / "events.ndjson"
     wanted = Wanted(find_line(pyspark.__version__), Transport.file, location=str(events), namespace="processes")
-    given = {"spark.master": "local[2]", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+    given = {
+        "spark.master": "local[2]",
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.databricks.delta.snapshotPartitions": "1",
+        "spark.sql.catalog.lake.warehouse": str(tmp_path_factory.mktemp("warehouse")),
+        "spark.jars.packages": POSTGRES_DRIVER,
+    }
     try:
-        session = open_session("tests.spark", process_conf(wanted, [], given))
+        session = open_session("tests.spark", process_conf(wanted, list(Catalog), given))
     except MissingPart as missing:
         pytest.skip(str(missing))
     yield session

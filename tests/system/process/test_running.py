@@ -8,6 +8,7 @@ import pytest
 from bridge.catalogue.lineage import Lineage
 from bridge.catalogue.registry import Publications, Resolve
 from bridge.catalogue.version import Versions
+from bridge.orders.orders import RollBack, ToRollBack
 from mappers.errors import BadData, Conflict, JobFailed, Unready
 from tests.system.process.works import READ, TRADES, Works, check, process
 
@@ -214,6 +215,26 @@ def test_a_run_that_was_beaten_is_published_when_it_is_run_again(works: Works) -
         works.runner(plan).run()
     ran = works.run(process())
     assert (ran.ended, works.published("positions")) == ("published", plan.outputs[0].tag)
+
+
+def test_what_somebody_rolled_back_is_not_published_again_by_itself(works: Works) -> None:
+    works.run(process())
+    works.raw("id,account,amount,day\n4,c,7,2026-02-01\n")
+    bad = works.run(process()).outputs[0].version
+    where = {"namespace": "file", "name": works.path("positions")}
+    works.link.order(RollBack(datasets=[ToRollBack(**where)]))
+    good = works.published("positions")
+    with pytest.raises(Conflict, match=f"rolled back since .positions {bad}.: --anew makes another"):
+        works.run(process())
+    assert works.published("positions") == good
+    assert works.run(process(), anew=True).ended == "published"
+
+
+def test_what_another_run_replaced_is_published_again_when_it_is_wanted(works: Works) -> None:
+    first = works.run(process()).outputs[0].version
+    works.run(process(sql="SELECT * FROM raw LIMIT 1"))
+    ran = works.run(process())
+    assert (ran.ended, works.published("positions")) == ("published", first)
 
 
 def test_appending_to_what_somebody_changed_meanwhile_is_done_anew(works: Works) -> None:

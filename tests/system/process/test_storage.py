@@ -1,0 +1,31 @@
+"""The same files through Spark: what is true of those of this machine is true of all."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connectors.spark.storage import LocalFiles, SparkFiles
+from tests.connectors.spark.storage_cases import CASES, prove
+
+pytestmark = [
+    pytest.mark.system("java", "spark"),
+    pytest.mark.timeout(300),
+    # Py4J leaves the sockets of its gateway to the garbage collector.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.mark.parametrize("scheme", ["", "file:", "file://"])
+@pytest.mark.parametrize("case", CASES)
+def test_files_through_spark(tmp_path: Path, spark: Any, case: str, scheme: str) -> None:
+    prove(SparkFiles(lambda: spark), tmp_path, CASES[case], scheme)
+
+
+def test_both_tell_the_same_of_a_file(tmp_path: Path, spark: Any) -> None:
+    (tmp_path / "day=1").mkdir()
+    (tmp_path / "day=1" / "a").write_bytes(b"123")
+    through = [
+        one._replace(path=one.path.removeprefix("file:")) for one in SparkFiles(lambda: spark).files(str(tmp_path))
+    ]
+    assert through == LocalFiles().files(str(tmp_path))
