@@ -50,15 +50,17 @@ def history(
     from bridge.cli.feed import read_zone
     from bridge.intake.definitions import read_estate
     from bridge.intake.reports import Where, take_reports
+    from mappers.legacy.jil.events import statuses_waited_for
 
     settings = load(config)
     estate = read_estate(jil or ())
     boxes = {job.name: estate.boxes_of(job) for job in estate.jobs.values()}
+    waits = {job.name: statuses_waited_for(job) for job in estate.jobs.values()}
     called = instance or settings.legacy.autosys_instance
     with closing(make_writer(settings)) as writer:
         legacy = make_legacy_reader(settings, make_reader(settings))
         taken = take_reports(
-            files, Where(called, read_zone(timezone), dates.value if dates else None, boxes), legacy, writer
+            files, Where(called, read_zone(timezone), dates.value if dates else None, boxes, waits), legacy, writer
         )
     lines = [*taken.problems, f"{taken.runs} runs taken, {taken.rejected} refused, {len(taken.problems)} remarks"]
     print_answer(taken._asdict(), map(escape, lines), as_json=output is Output.json)

@@ -1,6 +1,6 @@
 """Reports of Autosys into the store: their runs go through the door of legacy jobs, as history."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import tzinfo
 from itertools import islice
 from pathlib import Path
@@ -17,6 +17,7 @@ from mappers.legacy.autorep.history import Body, Site, tell_history
 from mappers.legacy.autorep.report import Report, read_report
 from mappers.legacy.autorep.scheduler_log import is_log, read_log
 from mappers.legacy.contracts import Contract
+from mappers.legacy.jil.conditions import StatusIs
 from mappers.legacy.jil.decoding import decode
 
 _GROUP = 500
@@ -29,6 +30,7 @@ class Where(NamedTuple):
     zone: tzinfo
     order: Order | None
     boxes: Mapping[str, tuple[str, ...]]
+    waits: Mapping[str, Sequence[StatusIs]] = {}
 
 
 class Taken(NamedTuple):
@@ -52,7 +54,7 @@ def take_reports(files: Iterable[Path], where: Where, legacy: LegacyReader, writ
                 problems.append(
                     f"{file}: warning: dates could be of either order: taken as month/day (--dates says it)"
                 )
-        told = tell_history(report, Site(where.instance, order, where.zone, where.boxes))
+        told = tell_history(report, Site(where.instance, order, where.zone, where.boxes, where.waits))
         problems += [str(one) for one in (*report.problems, *told.problems)]
         taken, refused = _write(told.bodies, legacy, writer)
         runs, rejected = runs + taken, rejected + refused

@@ -11,6 +11,7 @@ from mappers.legacy.autorep.dates import guess_order, read_time
 from mappers.legacy.autorep.history import Body, Site, tell_history
 from mappers.legacy.autorep.report import Report, read_report
 from mappers.legacy.autorep.scheduler_log import is_log, read_log
+from mappers.legacy.jil.conditions import Kind, StatusIs
 
 HEAD = """
 Job Name                                                         Last Start           Last End             ST Run/Ntry Pri/Xit
@@ -185,3 +186,27 @@ def test_a_log_is_gathered_into_runs_that_are_known_by_their_starts() -> None:
     )  # fmt: skip
     assert (second["eventType"], "runId" in first["run"]) == ("RUNNING", False)
     assert "OTHER ends with SUCCESS, and its start is not in the log" in str(found.problems[0])
+
+
+LINKS = [
+    ("success", None, "SU 12/1 0", True), ("success", 30, "SU 12/1 0", True), ("success", 9, "SU 12/1 0", False),
+    ("success", None, "FA 12/1 1", False), ("done", None, "FA 12/1 1", True), ("failure", None, "FA 12/1 1", True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "lookback", "rest", "linked"), LINKS)
+def test_a_run_is_linked_to_the_run_that_it_seems_to_have_waited_for(
+    kind: Kind, lookback: int | None, rest: str, linked: bool
+) -> None:
+    later = row("JOB", "01/31/2026 06:40:00", "01/31/2026 06:50:00", "SU 13/1 0")
+    waits = {"JOB": [StatusIs("FIRST", None, kind, lookback)]}
+    _, job = told(report(row("FIRST", rest=rest), later), waits=waits)
+    links = job["run"]["facets"].get("lineageBridge_runLinks", {}).get("upstream", [])
+    first = {"job": {"namespace": "autosys://PRD", "name": "FIRST"}, "run": {"runId": "12/1"}, "inferred": True}
+    assert links == ([first] if linked else [])
+
+
+def test_a_run_that_ended_later_was_not_waited_for() -> None:
+    waits = {"JOB": [StatusIs("FIRST", None, "success")]}
+    _, job = told(report(row("FIRST"), row("JOB", "01/31/2026 06:20:00", "01/31/2026 06:50:00")), waits=waits)
+    assert "lineageBridge_runLinks" not in job["run"]["facets"]

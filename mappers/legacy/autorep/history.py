@@ -1,11 +1,12 @@
 """Runs of a report as run events of legacy jobs, which go through the same door as those that jobs send."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Any, NamedTuple
 
 from mappers.legacy.autorep.dates import Order, read_time
 from mappers.legacy.autorep.report import Event, Report, Row
+from mappers.legacy.jil.conditions import StatusIs
 from mappers.legacy.jil.statements import Problem
 
 Body = dict[str, Any]
@@ -15,6 +16,11 @@ _Parents = Mapping[tuple[str, int], Row]
 #: What a report calls the end of a run, and what a run is that has none yet; all others are states of a job.
 _ENDED = {"SU": "SUCCESS", "FA": "FAILURE", "TE": "TERMINATED"}
 _GOING = {"ST": "STARTING", "RU": "RUNNING", "RE": "FAILURE", "AC": "RUNNING"}
+#: Which ends of a job satisfy what is waited for.
+_SATISFIES: dict[str, frozenset[str]] = {
+    "success": frozenset({"SU"}), "failure": frozenset({"FA"}), "terminated": frozenset({"TE"}),
+    "done": frozenset({"SU", "FA", "TE"}), "notrunning": frozenset(),
+}  # fmt: skip
 _LONG = {"STARTING": "ST", "RUNNING": "RU", "SUCCESS": "SU", "FAILURE": "FA", "TERMINATED": "TE", "RESTART": "RE"}
 
 
@@ -31,17 +37,22 @@ class Site(NamedTuple):
     instance: str
     order: Order
     zone: tzinfo
-    #: The boxes of each job, where definitions say it.
+    #: The boxes of each job, and what it waits for, where definitions say it.
     boxes: Mapping[str, tuple[str, ...]] = {}
+    waits: Mapping[str, Sequence[StatusIs]] = {}
 
 
 def tell_history(report: Report, site: Site) -> Told:
     """Tell the runs of a report: each end with its start, and every attempt that the events show."""
     told = Told([], [])
     parents = {(row.name, row.run): row for row in report.rows if row.run is not None}
+    by_name = {row.name: row for row in report.rows}
     for row in report.rows:
         try:
-            told.bodies.extend(_bodies(row, parents, site))
+            bodies = list(_bodies(row, parents, site))
+            if bodies and (links := _links(row, by_name, site)):
+                bodies[-1]["run"]["facets"]["lineageBridge_runLinks"] = {"upstream": links}
+            told.bodies.extend(bodies)
         except ValueError as error:
             told.problems.append(Problem(row.file, row.line, "error", f"{row.name}: {error}: not taken"))
     return told
@@ -116,6 +127,25 @@ def _body(
         "run": run,
         "job": {"namespace": f"AUTOSYS:{site.instance}", "name": "/".join((*boxes, row.name))},
     }
+
+
+def _links(row: Row, rows: Mapping[str, Row], site: Site) -> list[Body]:
+    """Link a run to those that it seems to have waited for: by what definitions say, and by time.
+
+    A condition looks at how jobs stand, not at runs: which run it was is inferred, and says so.
+    """
+    found: list[Body] = []
+    for one in site.waits.get(row.name, ()):
+        other = rows.get(one.job)
+        if one.instance is not None or other is None or other.end is None or row.start is None or other.run is None:
+            continue
+        ended, began = read_time(other.end, site.order, site.zone), read_time(row.start, site.order, site.zone)
+        late = one.lookback is not None and one.lookback and (began - ended).total_seconds() > one.lookback * 60
+        if ended > began or late or other.status not in _SATISFIES[one.kind]:
+            continue
+        job = {"namespace": f"autosys://{site.instance}", "name": one.job}
+        found.append({"job": job, "run": {"runId": run_id(other.run, other.attempt)}, "inferred": True})
+    return found
 
 
 def run_id(run: int, attempt: int | None) -> str:

@@ -51,6 +51,15 @@ def dependencies_of(job: Job, instance: str) -> list[Dependency]:
     return list(known)
 
 
+def statuses_waited_for(job: Job) -> list[StatusIs]:
+    """Give the statuses of other jobs that a job waits for, with their lookbacks."""
+    try:
+        found = atoms(read_condition(job.get("condition") or ""))
+    except BadCondition:
+        return []
+    return [one for one in found if isinstance(one, StatusIs) and one.kind != "notrunning"]
+
+
 def waits_for_globals(job: Job) -> list[str]:
     """Name the global variables that a condition looks at."""
     try:
