@@ -117,6 +117,14 @@ class LegacySettings(Section):
     hdfs_url: str | None = Field(default=None, pattern=r"^hdfs://[^/@\s]+$")
 
 
+class AutosysSettings(Section):
+    """What a scan of definitions takes for datasets."""
+
+    input_options: list[str] = Field(default=["--input", "--in", "--source", "--src", "--input-path"])
+    output_options: list[str] = Field(default=["--output", "--out", "--target", "--dest", "--output-path"])
+    least_confidence: float = Field(default=0.5, ge=0, le=1)
+
+
 class GovernanceSettings(Section):
     """Which asset files the service keeps true, and what becomes of changes that others make in OpenMetadata."""
 
@@ -161,6 +169,7 @@ class Settings(BaseSettings):
     identity: IdentitySettings = IdentitySettings()
     folding: FoldingSettings = FoldingSettings()
     legacy: LegacySettings = LegacySettings()
+    autosys: AutosysSettings = AutosysSettings()
     openmetadata: OpenMetadataSettings = OpenMetadataSettings()
     governance: GovernanceSettings = GovernanceSettings()
     process: ProcessSettings = ProcessSettings()

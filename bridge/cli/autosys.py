@@ -85,17 +85,21 @@ def scan(
     from bridge.intake.definitions import read_estate
     from bridge.intake.scanning import compare, take_estate
     from bridge.orders.signer import user
+    from mappers.legacy.jil.candidates import Conventions
     from mappers.legacy.jil.events import Telling
 
     settings = load(config)
-    how = Telling(instance or settings.legacy.autosys_instance, datetime.now(UTC).isoformat())
+    of = settings.autosys
+    conventions = Conventions(frozenset(of.input_options), frozenset(of.output_options))
+    called = instance or settings.legacy.autosys_instance
+    how = Telling(called, datetime.now(UTC).isoformat(), conventions, of.least_confidence)
     estate = read_estate(files)
     with closing(make_writer(settings)) as writer, closing(open_registry(settings)) as registry:
         if dry_run:
             scanned = compare(registry, estate, how.instance)
         else:
             scanned = take_estate(registry, make_reader(settings), writer, estate, how, user())
-    told = estate_told(estate, scanned, how.instance)
+    told = estate_told(estate, scanned, how)
     print_answer(told, map(escape, estate_lines(estate, scanned)), as_json=output is Output.json)
     if scanned.refused or any(one.level == "error" for one in estate.problems):
         raise typer.Exit(1)

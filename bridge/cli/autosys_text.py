@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from bridge.intake.scanning import Scanned
     from mappers.legacy.jil.difference import Difference
     from mappers.legacy.jil.estate import Estate, Job
+    from mappers.legacy.jil.events import Telling
 
 _MOST = 20
 
@@ -32,12 +33,13 @@ def estate_lines(estate: "Estate", scanned: "Scanned") -> Iterator[str]:
         yield f"refused: {one_refused}"
 
 
-def estate_told(estate: "Estate", scanned: "Scanned", instance: str) -> dict[str, Any]:
+def estate_told(estate: "Estate", scanned: "Scanned", how: "Telling") -> dict[str, Any]:
     """Give an estate for programs."""
     return {
-        "instance": instance,
-        "jobs": [_job(job, estate, instance) for job in estate.jobs.values()],
+        "instance": how.instance,
+        "jobs": [_job(job, estate, how) for job in estate.jobs.values()],
         "globals": estate.globals,
+        "things": {kind: sorted(named) for kind, named in sorted(estate.things.items())},
         "problems": [one._asdict() for one in estate.problems],
         "scan": scanned._asdict(),
     }
@@ -79,13 +81,13 @@ def _facts(facet: dict[str, Any], skipped: Sequence[str] = ()) -> str:
     return " ".join(f"{name} {','.join(value) if isinstance(value, list) else value}" for name, value in told)
 
 
-def _job(job: "Job", estate: "Estate", instance: str) -> dict[str, Any]:
+def _job(job: "Job", estate: "Estate", how: "Telling") -> dict[str, Any]:
     from mappers.legacy.jil.candidates import candidates_of
     from mappers.legacy.jil.events import definition_of, dependencies_of
     from mappers.legacy.jil.schedule import schedule_of, sla_of
 
     boxes = estate.boxes_of(job)
-    found = candidates_of(job)
+    found = candidates_of(job, how.conventions)
     return {
         "name": job.name,
         "process_key": "/".join(("AUTOSYS", *boxes, job.name)),
@@ -95,7 +97,7 @@ def _job(job: "Job", estate: "Estate", instance: str) -> dict[str, Any]:
         "line": job.line,
         "schedule": schedule_of(job),
         "sla": sla_of(job),
-        "waits_for": [one._asdict() for one in dependencies_of(job, instance)],
+        "waits_for": [one._asdict() for one in dependencies_of(job, how.instance)],
         "datasets": [one._asdict() for one in found.datasets],
         "scripts": found.scripts,
         "attributes": definition_of(job, boxes),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import tzinfo
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -17,8 +17,10 @@ from mappers.legacy.autorep.history import Body, Site, tell_history
 from mappers.legacy.autorep.report import Report, read_report
 from mappers.legacy.autorep.scheduler_log import is_log, read_log
 from mappers.legacy.contracts import Contract
-from mappers.legacy.jil.conditions import StatusIs
 from mappers.legacy.jil.decoding import decode
+
+if TYPE_CHECKING:
+    from mappers.legacy.jil.conditions import StatusIs
 
 _GROUP = 500
 
@@ -30,7 +32,7 @@ class Where(NamedTuple):
     zone: tzinfo
     order: Order | None
     boxes: Mapping[str, tuple[str, ...]]
-    waits: Mapping[str, Sequence[StatusIs]] = {}
+    waits: Mapping[str, "Sequence[StatusIs]"] = {}
 
 
 class Taken(NamedTuple):

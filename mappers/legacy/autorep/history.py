@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, tzinfo
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mappers.legacy.autorep.dates import Order, read_time
 from mappers.legacy.autorep.report import Event, Report, Row
-from mappers.legacy.jil.conditions import StatusIs
 from mappers.legacy.jil.statements import Problem
+
+if TYPE_CHECKING:
+    from mappers.legacy.jil.conditions import StatusIs
 
 Body = dict[str, Any]
 #: Rows by the name of their job and the number of their run.
@@ -39,7 +41,7 @@ class Site(NamedTuple):
     zone: tzinfo
     #: The boxes of each job, and what it waits for, where definitions say it.
     boxes: Mapping[str, tuple[str, ...]] = {}
-    waits: Mapping[str, Sequence[StatusIs]] = {}
+    waits: Mapping[str, "Sequence[StatusIs]"] = {}
 
 
 def tell_history(report: Report, site: Site) -> Told:

@@ -2,17 +2,19 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from mappers.legacy.jil.estate import Job
 from mappers.legacy.jil.shell import Command, read_commands
+from mappers.legacy.jil.sql import Side, tables_of
 from mappers.naming import canonical_namespace
-
-Side = Literal["input", "output"]
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://([^/]*)/?(.*)", re.DOTALL)
 _SCRIPT = re.compile(r".+\.(?:sql|btq|bteq|ddl|pls|hql|tpt)$", re.IGNORECASE)
 _LOG = re.compile(r"(?:\.(?:log|out|err|trc|lst)(?:\.[\w$-]*)?$)|(?:^|/)logs?/|\$\{?AUTO|%", re.IGNORECASE)
+#: `jdbc:db2://host:port/database`, as connections are written.
+_CONNECT = re.compile(r"jdbc:(\w+)(?::\w+)*:(?://|@)?([^/;?]*)(?:[/;]([^?;]*))?")
+_WHOLE_NAME = 2
 _NOT_FILES = ("/dev/", "/proc/")
 _SHELLS = frozenset({"sh", "bash", "ksh", "zsh", "dash"})
 _WRAPPERS = frozenset({"nohup", "time", "exec", "nice", "env", "command", "sudo"})
@@ -49,6 +51,8 @@ def candidates_of(job: Job, conventions: Conventions = Conventions()) -> Found: 
     """Find what a job speaks of; of what is named twice the surer counts."""
     variables = dict(_variables(job))
     scripts: dict[str, None] = {}
+    if procedure := job.get("sp_name"):
+        scripts[f"procedure {procedure}"] = None
     found = [*_of_attributes(job, variables)]
     if (text := job.get("command")) and job.type not in {"BOX", "FW", "FT"}:
         found += _of_commands(read_commands(text, variables), conventions, scripts)
@@ -76,6 +80,20 @@ def _of_attributes(job: Job, variables: Mapping[str, str]) -> Iterator[Candidate
         yield from _file("output", out, "std_out_file", 0.5, variables)
     for prefix in ("ftp", "scp"):
         yield from _of_transfer(job, prefix, variables)
+    yield from _of_sql(job)
+
+
+def _of_sql(job: Job) -> Iterator[Candidate]:
+    """Read the statement of a job that is SQL: the tables it writes, and those that it reads."""
+    text = job.get("sql_command")
+    if not text:
+        return
+    found = _CONNECT.match(job.get("connect_string") or "")
+    server = found[2] if found else ""
+    namespace = canonical_namespace(f"{found[1].lower()}://{server}") if found else "sql"
+    for side, table in tables_of(text):
+        name = f"{found[3]}.{table}" if found and found[3] and table.count(".") < _WHOLE_NAME else table
+        yield Candidate(side, namespace, name, "sql_command", 0.8)
 
 
 def _of_transfer(job: Job, prefix: str, variables: Mapping[str, str]) -> Iterator[Candidate]:
