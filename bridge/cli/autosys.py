@@ -128,10 +128,10 @@ def diff(
 ) -> None:
     """Say what differs between two estates: jobs, and attributes of jobs."""
     from bridge.cli.autosys_text import difference_lines
-    from bridge.intake.definitions import jil_files, read_estate
+    from bridge.intake.definitions import read_estate
     from mappers.legacy.jil.difference import differences
 
-    found = differences(read_estate(jil_files([before])), read_estate(jil_files([after])))
+    found = differences(read_estate([before]), read_estate([after]))
     answer = {"differences": [one._asdict() for one in found]}
     print_answer(answer, map(escape, difference_lines(found)), as_json=output is Output.json)
     raise typer.Exit(5 if found else 0)

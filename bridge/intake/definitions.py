@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from mappers.errors import ConfigError, MissingPart
-from mappers.legacy.jil.decoding import decode
+from connectors.autosys.files import jil_files, read_text
+from mappers.errors import MissingPart
 from mappers.legacy.jil.estate import Estate
 from mappers.legacy.jil.statements import Problem, read_statements
 
@@ -18,11 +18,7 @@ def read_estate(files: Iterable[Path]) -> Estate:
         raise MissingPart("JIL is read with lark and tree-sitter: pip install 'lineage-bridge[autosys]'") from error
     estate = Estate()
     for file in jil_files(files):
-        try:
-            raw = file.read_bytes()
-        except OSError as error:
-            raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
-        decoded = decode(raw)
+        decoded = read_text(file)
         if decoded.lossy:
             said = f"some bytes are no letters of {decoded.encoding}: they were replaced"
             estate.problems.append(Problem(str(file), 1, "warning", said))
@@ -30,11 +26,3 @@ def read_estate(files: Iterable[Path]) -> Estate:
         estate.problems += read.problems
         estate.apply(read.statements)
     return estate
-
-
-def jil_files(places: Iterable[Path]) -> list[Path]:
-    """Name the files that are meant; of a folder those that end with `.jil`, by their names."""
-    found: list[Path] = []
-    for place in places:
-        found += sorted(place.rglob("*.jil")) if place.is_dir() else [place]
-    return found

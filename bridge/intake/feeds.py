@@ -13,10 +13,10 @@ from bridge.intake.legacy import Delivery, LegacyReader
 from bridge.intake.reading import now_micros
 from bridge.store.watermarks import Watermarks
 from bridge.store.writer import Incoming, Rejected, Writer
+from connectors.autosys.files import read_text
 from mappers.errors import ConfigError, RefusedEvent, Unreachable
 from mappers.legacy.contracts import Contract
 from mappers.legacy.feed import body_of_row
-from mappers.legacy.jil.decoding import decode
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -70,10 +70,7 @@ class Feed:
 
 def rows_of(file: Path) -> Iterator[dict[str, Any]]:
     """Read the rows of a file: CSV with a header, a JSON array of objects, or an object a line."""
-    try:
-        text = decode(file.read_bytes()).text.lstrip("\ufeff")
-    except OSError as error:
-        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
+    text = read_text(file).text.lstrip("\ufeff")
     try:
         if text.lstrip().startswith("["):
             yield from msgspec.json.decode(text, type=list[dict[str, Any]])

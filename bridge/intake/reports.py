@@ -11,13 +11,12 @@ import msgspec
 from bridge.intake.legacy import Delivery, LegacyReader
 from bridge.intake.reading import now_micros
 from bridge.store.writer import Incoming, Rejected, Writer
-from mappers.errors import ConfigError
+from connectors.autosys.files import read_text
 from mappers.legacy.autorep.dates import Order, guess_order
 from mappers.legacy.autorep.history import Body, Site, tell_history
 from mappers.legacy.autorep.report import Report, read_report
 from mappers.legacy.autorep.scheduler_log import is_log, read_log
 from mappers.legacy.contracts import Contract
-from mappers.legacy.jil.decoding import decode
 
 if TYPE_CHECKING:
     from mappers.legacy.jil.conditions import StatusIs
@@ -65,11 +64,7 @@ def take_reports(files: Iterable[Path], where: Where, legacy: LegacyReader, writ
 
 def read_file(file: Path) -> Report:
     """Read a report or a log, whichever it is."""
-    try:
-        raw = file.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
-    text = decode(raw).text
+    text = read_text(file).text
     return read_log(text, str(file)) if is_log(text) else read_report(text, str(file))
 
 

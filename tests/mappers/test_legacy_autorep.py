@@ -1,17 +1,23 @@
 """Reports of Autosys: rows are read whatever their columns do, and told as the runs that jobs would tell."""
 
+import json
+from argparse import Namespace
 from datetime import UTC
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from connectors.agent import lineage_bridge_agent as agent
 from mappers.legacy.autorep.dates import guess_order, read_time
 from mappers.legacy.autorep.history import Body, Site, tell_history
 from mappers.legacy.autorep.report import Report, read_report
 from mappers.legacy.autorep.scheduler_log import is_log, read_log
+from mappers.legacy.contracts import Contract, translate
 from mappers.legacy.jil.conditions import Kind, StatusIs
+from mappers.legacy.names import LegacyNames
 
 HEAD = """
 Job Name                                                         Last Start           Last End             ST Run/Ntry Pri/Xit
@@ -210,3 +216,16 @@ def test_a_run_that_ended_later_was_not_waited_for() -> None:
     waits = {"JOB": [StatusIs("FIRST", None, "success")]}
     _, job = told(report(row("FIRST"), row("JOB", "01/31/2026 06:20:00", "01/31/2026 06:50:00")), waits=waits)
     assert "lineageBridge_runLinks" not in job["run"]["facets"]
+
+
+def test_a_run_of_a_report_and_that_of_the_agent_are_one(tmp_path: Path) -> None:
+    options = Namespace(job=None, command=["x"], run_id=None, attempt=None, log=None, input=None, output=None)
+    environment = {"AUTO_JOB_NAME": "JOB", "AUTOSERV": "PRD", "AUTORUN": "12"}
+    started = agent.Run(options, environment, agent.Spool(str(tmp_path))).body("START")
+    (reported,) = told(report(row("JOB")))
+    found = []
+    for body in (started, reported):
+        events, _ = translate(Contract.RUN_EVENT, json.dumps(body).encode(), LegacyNames(), "2026-01-31T07:00:00Z")
+        event = json.loads(events[-1])
+        found.append((event["job"]["namespace"], event["job"]["name"], event["run"]["runId"]))
+    assert found == [("autosys://PRD", "JOB", "12/1")] * 2

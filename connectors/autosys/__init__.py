@@ -1,0 +1,1 @@
+"""Files of Autosys: definitions, reports and logs."""
