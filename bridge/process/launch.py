@@ -76,6 +76,11 @@ class Session:
             self._opened = open_session(self._name, self._conf(spark_version()))
         return self._opened
 
+    @property
+    def is_open(self) -> bool:
+        """Tell whether Spark was needed."""
+        return self._opened is not None
+
     def close(self) -> None:
         """Stop Spark: only then has the listener told everything."""
         if self._opened is not None:
@@ -136,8 +141,9 @@ def run_process(launch: Launch, link: Link, said: Said) -> "Ran":
                 plan, link, storage, session, staging=staging, parent=parent_of_environment(), said=said
             ).run()
         finally:
+            if session.is_open:
+                _clear(storage, staging, plan)
             session.close()
-            _clear(storage, staging, plan)
             _send(link, spool, said)
 
 
