@@ -59,7 +59,7 @@ def take(
 @feed.command()
 def poll(
     name: Annotated[str, typer.Argument(help="What this source is called; how far it was read is kept by it.")],
-    url: Annotated[
+    database: Annotated[
         str,
         typer.Option(
             help="The database, as SQLAlchemy has it; best given in the variable.", envvar="LINEAGE_BRIDGE_FEED_URL"
@@ -88,7 +88,9 @@ def poll(
     settings = load(config)
     with closing(make_writer(settings)) as writer, closing(open_registry(settings)) as registry:
         one = Feed(make_legacy_reader(settings, make_reader(settings)), writer, technology.value, read_zone(timezone))
-        with closing(Poller(Poll(name, url, query, watermark), one, Watermarks(registry.db, settings.org))) as poller:
+        with closing(
+            Poller(Poll(name, database, query, watermark), one, Watermarks(registry.db, settings.org))
+        ) as poller:
             while True:
                 try:
                     taken = poller.once()

@@ -65,7 +65,7 @@ class Site:
         self, query: str = "SELECT * FROM r WHERE :since IS NULL OR changed > :since", mark: str = "changed"
     ) -> Result:
         return self.run(
-            "feed", "poll", "rm", "--url", f"sqlite:///{self.base}", "--query", query, "--watermark", mark
+            "feed", "poll", "rm", "--database", f"sqlite:///{self.base}", "--query", query, "--watermark", mark
         )
 
     def runs(self) -> list[tuple[str, str]]:
@@ -115,7 +115,7 @@ WRONG = [
 @pytest.mark.parametrize(("url", "error", "said"), WRONG)
 def test_a_database_that_cannot_be_asked_is_told(site: Site, url: str, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
-        site.run("feed", "poll", "rm", "--url", url, "--query", "SELECT 1", "--watermark", "x")
+        site.run("feed", "poll", "rm", "--database", url, "--query", "SELECT 1", "--watermark", "x")
 
 
 FILES = {

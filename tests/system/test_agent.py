@@ -139,9 +139,12 @@ def test_a_command_that_cannot_be_started_ends_as_in_a_shell(sent: Agent, comman
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1"])
 def test_signals_reach_the_command(sent: Agent, name: str) -> None:
     number = getattr(signal, name)
-    running = sent.start(
-        "run", "--", "sh", "-c", f"trap 'echo got; exit 7' {number}; echo ready; while :; do sleep 0.05; done"
-    )
+    script = f"trap 'echo got; exit 7' {number}; echo ready; while :; do sleep 0.05; done"
+
+    def heard() -> None:
+        signal.signal(number, signal.SIG_DFL)  # what is ignored from the start no shell can trap
+
+    running = sent.start("run", "--", "sh", "-c", script, before=heard)
     assert running.stdout is not None
     assert running.stdout.readline() == "ready\n"
     running.send_signal(number)
