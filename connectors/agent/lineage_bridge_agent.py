@@ -53,6 +53,7 @@ class Spool:
 
     def add(self, kind, body):
         """Keep an event; tells whether there was room for it."""
+        name = ""
         try:
             if not os.path.isdir(self.folder):
                 os.makedirs(self.folder, 0o700)
@@ -64,11 +65,12 @@ class Spool:
             part = os.path.join(self.folder, "." + name)
             descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "wb") as file:
-                file.write(json.dumps(body).encode("utf-8"))
+                file.write(_as_json(body))
                 file.flush()
                 os.fsync(file.fileno())
             os.rename(part, os.path.join(self.folder, name))
-        except (OSError, ValueError):
+        except Exception:  # whatever it is, it is no reason to harm a job
+            self.remove("." + name)
             return False
         return True
 
@@ -96,7 +98,7 @@ class Spool:
             pass
 
     def refuse(self, name, reason):
-        """Put an event aside that the service will never take, with its words."""
+        """Put an event aside that the service will never take, with its words; tells whether that could be done."""
         aside = os.path.join(self.folder, "refused")
         try:
             if not os.path.isdir(aside):
@@ -105,14 +107,18 @@ class Spool:
                 file.write(reason)
             os.rename(os.path.join(self.folder, name), os.path.join(aside, name))
         except OSError:
-            pass
+            return False
+        return True
 
     def lock(self):
         """Let one at a time bring what waits; gives a file that holds the lock, or None."""
         import fcntl
 
         try:
-            file = open(os.path.join(self.folder, ".lock"), "w")
+            if os.path.islink(self.folder):
+                return None
+            how = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+            file = os.fdopen(os.open(os.path.join(self.folder, ".lock"), how, 0o600), "r+")
         except OSError:
             return None
         try:
@@ -126,7 +132,7 @@ class Spool:
         """Count how often a run of a job was begun here: what Autosys calls its try."""
         import hashlib
 
-        key = hashlib.sha256(("%s\0%s" % (job, run)).encode("utf-8")).hexdigest()[:32]
+        key = hashlib.sha256(("%s\0%s" % (job, run)).encode("utf-8", "replace")).hexdigest()[:32]
         path = os.path.join(self.folder, "attempts", key)
         try:
             if not os.path.isdir(os.path.dirname(path)):
@@ -211,37 +217,46 @@ class Service:
         self._connection = kind(parts.hostname or "", parts.port, timeout=self._seconds)
 
 
+def bring(spool, service, name):
+    """Bring one event; gives what became of it, and why nothing more can be brought now."""
+    body = spool.read(name)
+    if body is None:
+        return None, None
+    kind = name.rsplit(".", 2)[-2]
+    status, said = service.send(kind, body) if kind in _ROUTES else (400, "is no event of this agent")
+    if status is not None and 200 <= status < 300:
+        spool.remove(name)
+        return "brought", None
+    if status in (400, 413, 422):
+        # It is kept there with the reason; here it would be sent again for ever.
+        if spool.refuse(name, "%d %s" % (status, said)):
+            return "refused", None
+        return None, "what was refused cannot be put aside"
+    return None, "%s %s" % ("" if status is None else status, said)
+
+
 def deliver(spool, service, until=None):
     """Bring what waits to the service; gives how many were brought, how many were refused, and why it stopped."""
     brought = refused = 0
     lock = spool.lock()
     if lock is None:
-        return 0, 0, "another courier is under way" if spool.waiting() else None
+        return 0, 0, "another courier is under way, or the spool is not ours" if spool.waiting() else None
     try:
         while True:
             names = spool.waiting()
-            if not names:
-                return brought, refused, None
+            before = brought + refused
             for name in names:
                 if until is not None and time.monotonic() > until:
                     return brought, refused, "the time is over"
-                body = spool.read(name)
-                if body is None:
-                    continue
-                kind = name.rsplit(".", 2)[-2]
-                if kind not in _ROUTES:
-                    spool.refuse(name, "is no event of this agent")
-                    continue
-                status, said = service.send(kind, body)
-                if status is not None and 200 <= status < 300:
-                    spool.remove(name)
-                    brought += 1
-                elif status in (400, 413, 422):
-                    # It is kept there with the reason; here it would be sent again for ever.
-                    spool.refuse(name, "%d %s" % (status, said))
-                    refused += 1
-                else:
-                    return brought, refused, "%s %s" % ("" if status is None else status, said)
+                became, said = bring(spool, service, name)
+                brought += became == "brought"
+                refused += became == "refused"
+                if said is not None:
+                    return brought, refused, said
+            if not spool.waiting():
+                return brought, refused, None
+            if brought + refused == before:
+                return brought, refused, "what waits cannot be read, or not removed"
     finally:
         service.close()
         lock.close()
@@ -283,16 +298,22 @@ class Run:
         return body
 
     def ended(self, state, code, killed_by):
-        """Write the event of the end, with what the manifest and the files of the outputs tell."""
+        """Write the event of the end, with what is known without looking at any file."""
         facets = {"exitCode": code} if killed_by is None else {"exitCode": code, "signal": killed_by}
-        body = self.body(state, True, **facets)
+        return self.body(state, True, **facets)
+
+    def described(self, body):
+        """Add what the manifest and the files of the outputs tell; tells whether that is anything."""
         manifest = read_manifest(self.options.manifest) if self.options.manifest else {}
+        found = False
         for side in ("inputs", "outputs"):
-            told = [one for one in manifest.get(side) or () if isinstance(one, dict)]
+            listed = manifest.get(side)
+            told = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+            found = found or bool(told)
             body[side] = merge_datasets(body.get(side) or [], told)
         for one in body["outputs"]:
-            describe(one)
-        return body
+            found = describe(one) or found
+        return found
 
     def _facets(self, facets):
         found = {"agent": {"host": _host(), "pid": os.getpid()}}
@@ -317,9 +338,11 @@ def job_name(given, environment, command):
 def dataset(text):
     """Read a dataset of the command line: a path, a URL, or NAMESPACE=NAME."""
     namespace, found, name = text.partition("=")
-    if found and namespace and "/" not in namespace.replace("://", ""):
-        return {"namespace": namespace, "name": name}
+    server = namespace.partition("://")[2]
+    if found and ((server and "/" not in server and "?" not in server) or _is_word(namespace)):
+        return {"namespace": _without_login(namespace), "name": name}
     if "://" in text:
+        text = _without_login(text)
         return {"name": text, "namespace": text.partition("://")[0].upper()}
     path = os.path.abspath(text)
     return {"namespace": "FILE", "name": path, "facets": {"path": path}}
@@ -348,7 +371,7 @@ def describe(one):
     """Add the size of a file that is an output; of a folder that of all its files."""
     path = (one.get("facets") or {}).get("path")
     if not isinstance(path, str) or "://" in path or "size" in one["facets"]:
-        return
+        return False
     try:
         if os.path.isdir(path):
             sizes = [os.path.getsize(os.path.join(at, name)) for at, _, names in os.walk(path) for name in names]
@@ -358,7 +381,8 @@ def describe(one):
         else:
             one["facets"]["missing"] = True
     except OSError:
-        pass
+        return False
+    return True
 
 
 def measure(body, count, checksum):
@@ -425,84 +449,114 @@ def _among(code, text):
 
 def run(options, environment):
     """Run a command and tell how it went; returns as the command ends, whatever becomes of what is told."""
+    command = Command(options.command)
     spool = Spool(options.spool)
-    this = courier = None
+    this = writing = None
     try:
         this = Run(options, environment, spool)
         start = this.body("START")
         kept = spool.add(_RUN_EVENT, start)
-        courier = start_courier(spool, options, this, None if kept else start)
+        writing = start_courier(spool, options, this, None if kept else start)
     except Exception:  # nothing that is told may keep the job from running
-        courier = None
-    child, failure = start_command(options.command)
-    code, killed_by = failure, None
-    if child is not None:
-        code, killed_by = wait_for(child)
+        writing = None
+    code, killed_by = command.run()
     try:
         if this is not None:
             state = "ABORT" if killed_by is not None else "COMPLETE" if succeeded(code, options) else "FAIL"
             end = this.ended(state, code, killed_by)
-            kept = spool.add(_RUN_EVENT, end)
-            tell_courier(courier, end, kept)
+            tell_courier(writing, state, code, killed_by, spool.add(_RUN_EVENT, end))
     except Exception:  # as above
         pass
     end_as(code, killed_by)
 
 
-def start_command(command):
-    """Start the command with our own streams; gives its process, or None and the exit code of a shell."""
-    reading, writing = os.pipe()
-    sys.stdout.flush()
-    child = os.fork()
-    if child == 0:
+class Command:
+    """The command: a child of ours with our own streams, to which every signal is handed on."""
+
+    def __init__(self, words):
+        self._words = words
+        self._child = None
+        self._pending = []
+        self._before = {}
+        if hasattr(signal, "SIGCHLD"):
+            self._before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for name in _FORWARDED:
+            number = getattr(signal, name, None)
+            if number is not None:
+                self._before[number] = signal.signal(number, self._hand_on)
+
+    def run(self):
+        """Run it to its end; gives its exit code, and the signal that ended it."""
+        try:
+            reading, writing = (_above_streams(one) for one in os.pipe())
+            _flush()
+            self._child = os.fork()
+        except OSError:
+            self._become()  # there is no room for two of us: the job comes first
+        if self._child == 0:
+            self._start(reading, writing)
+        os.close(writing)
+        for number in self._pending:
+            self._send(number)
+        with os.fdopen(reading, "rb") as file:
+            failed = file.read()
+        status = self._wait()
+        for number, before in self._before.items():
+            signal.signal(number, signal.SIG_DFL if before is None else before)
+        if failed:
+            _say("%s: %s" % (self._words[0], os.strerror(int(failed))))
+            return (NOT_FOUND if int(failed) == errno.ENOENT else NOT_STARTED), None
+        if os.WIFSIGNALED(status):
+            return 128 + os.WTERMSIG(status), os.WTERMSIG(status)
+        return os.WEXITSTATUS(status), None
+
+    def _start(self, reading, writing):
         try:
             os.close(reading)
-            for name in ("SIGPIPE", "SIGXFSZ"):
-                signal.signal(getattr(signal, name), signal.SIG_DFL)  # as Python found them
-            os.execvp(command[0], command)
+            self._become()
         except OSError as error:
             os.write(writing, str(error.errno).encode("ascii"))
         finally:
             os._exit(NOT_FOUND)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as file:
-        failed = file.read()
-    if not failed:
-        return child, 0
-    os.waitpid(child, 0)
-    number = int(failed)
-    sys.stderr.write("lineage-bridge-agent: %s: %s\n" % (command[0], os.strerror(number)))
-    return None, NOT_FOUND if number == errno.ENOENT else NOT_STARTED
 
-
-def wait_for(child):
-    """Wait for the command, and hand on every signal; gives its exit code, and the signal that ended it."""
-
-    def hand_on(number, _):
+    def _become(self):
+        """Be the command, as it would be without us: also one that is a script and does not say of what shell."""
+        for number, before in self._before.items():
+            signal.signal(number, signal.SIG_DFL if before is None or callable(before) else before)
+        for name in ("SIGPIPE", "SIGXFSZ"):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)  # as Python found them
         try:
-            os.kill(child, number)
+            os.execvp(self._words[0], self._words)
+        except OSError as error:
+            if error.errno != errno.ENOEXEC:
+                raise
+            os.execv("/bin/sh", ["/bin/sh", *self._words])
+
+    def _hand_on(self, number, _):
+        if self._child is None:
+            self._pending.append(number)
+        else:
+            self._send(number)
+
+    def _send(self, number):
+        try:
+            os.kill(self._child, number)
         except OSError:
             pass
 
-    for name in _FORWARDED:
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), hand_on)
-    while True:
-        try:
-            _, status = os.waitpid(child, 0)
-            break
-        except InterruptedError:
-            continue
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        return 128 + number, number
-    return os.WEXITSTATUS(status), None
+    def _wait(self):
+        while True:
+            try:
+                return os.waitpid(self._child, 0)[1]
+            except InterruptedError:
+                continue
+            except ChildProcessError:
+                return 0  # somebody else took its end, and nobody can know it
 
 
 def end_as(code, killed_by):
     """End as the command did: by its signal, or with its exit code."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    _flush()
     if killed_by is not None:
         try:
             import resource
@@ -519,16 +573,10 @@ def end_as(code, killed_by):
 
 def start_courier(spool, options, this, unkept):
     """Start what brings events while the command runs; gives the pipe by which it is told of the end."""
-    reading, writing = os.pipe()
+    reading, writing = (_above_streams(one) for one in os.pipe())
     if os.fork() == 0:
         try:
-            os.close(writing)
-            os.setsid()  # what is sent to the group of the job is not meant for it
-            nothing = os.open(os.devnull, os.O_RDWR)
-            for stream in (0, 1, 2):
-                os.dup2(nothing, stream)
-            for name in _FORWARDED:
-                signal.signal(getattr(signal, name), signal.SIG_IGN)
+            _detach(reading)
             courier(spool, Service(options.url, options.api_key), options, this, unkept, reading)
         finally:
             os._exit(0)
@@ -537,49 +585,55 @@ def start_courier(spool, options, this, unkept):
     return writing
 
 
-def tell_courier(writing, end, kept):
-    """Hand the end to the courier; when it does not listen, the spool has it."""
+def tell_courier(writing, state, code, killed_by, kept):
+    """Tell the courier how it ended; when it does not listen, the spool has it."""
     if writing is None:
         return
-    told = json.dumps({"end": end, "kept": kept}).encode("utf-8") + b"\n"
     try:
-        os.write(writing, told)
+        os.write(writing, json.dumps([state, code, killed_by, kept]).encode("utf-8"))
         os.close(writing)
     except OSError:
         pass
 
 
+def end_of(spool, this, told):
+    """Write the end as the agent told of it; tells whether it is in the spool already."""
+    try:
+        state, code, killed_by, kept = json.loads(told.decode("utf-8"))
+    except ValueError:
+        # Nobody is left who could tell of the end: the agent itself was killed.
+        said = {"message": "the agent was killed", "programmingLanguage": "SHELL"}
+        end = this.body("ABORT", True, errorMessage=said)
+        return end, spool.add(_RUN_EVENT, end)
+    return this.ended(state, code, killed_by), kept
+
+
 def courier(spool, service, options, this, unkept, reading):
-    """Bring what waits, say now and then that the command still runs, and bring the end."""
+    """Bring what waits, say now and then that the command still runs, and bring its end."""
     import select
 
     if unkept is not None:
-        service.send(_RUN_EVENT, json.dumps(unkept).encode("utf-8"))
+        service.send(_RUN_EVENT, _as_json(unkept))
     deliver(spool, service)
     told = b""
     while True:
-        ready, _, _ = select.select([reading], [], [], options.heartbeat)
+        ready, _, _ = select.select([reading], [], [], max(options.heartbeat, 0.05))
         if not ready:
-            service.send(_RUN_EVENT, json.dumps(this.body("RUNNING")).encode("utf-8"))
+            service.send(_RUN_EVENT, _as_json(this.body("RUNNING")))
             deliver(spool, service)
             continue
         piece = os.read(reading, _PIECE)
         if not piece:
             break
         told += piece
-    try:
-        message = json.loads(told.decode("utf-8"))
-    except ValueError:
-        # Nobody is left who could tell of the end: the agent itself was killed.
-        end = this.body(
-            "ABORT", True, errorMessage={"message": "the agent was killed", "programmingLanguage": "SHELL"}
-        )
-        message = {"end": end, "kept": spool.add(_RUN_EVENT, end)}
-    end = message["end"]
-    if (options.count or options.checksum) and measure(end, options.count, options.checksum):
-        message["kept"] = spool.add(_RUN_EVENT, end)
-    if not message["kept"]:
-        service.send(_RUN_EVENT, json.dumps(end).encode("utf-8"))
+    end, kept = end_of(spool, this, told)
+    more = this.described(end)
+    if options.count or options.checksum:
+        more = measure(end, options.count, options.checksum) or more
+    if more:
+        kept = spool.add(_RUN_EVENT, end)
+    if not kept:
+        service.send(_RUN_EVENT, _as_json(end))
     until, pause = time.monotonic() + PATIENCE_SECONDS, 0.5
     while spool.waiting() and time.monotonic() < until:
         if deliver(spool, service, until)[2] is None:
@@ -599,7 +653,7 @@ def flush(options):
         os.path.join(options.spool, "refused"),
         left,
     )
-    sys.stderr.write("lineage-bridge-agent: %s%s\n" % (said, ": %s" % why if why else ""))
+    _say("%s%s" % (said, ": %s" % why if why else ""))
     return UNSENT if left or refused else 0
 
 
@@ -619,14 +673,26 @@ def _register(kind, body):
     spool = Spool(environment.get("LINEAGE_BRIDGE_SPOOL") or default_spool())
     if not spool.add(kind, body):
         return False
-    options = parser().parse_args(["flush"])
-    if os.fork() == 0:
-        try:
-            os.setsid()
-            deliver(spool, Service(options.url, options.api_key))
-        finally:
-            os._exit(0)
+    bring_later(
+        spool, environment.get("LINEAGE_BRIDGE_URL") or DEFAULT_URL, environment.get("LINEAGE_BRIDGE_API_KEY")
+    )
     return True
+
+
+def bring_later(spool, url, api_key):
+    """Bring what waits in a process of its own, for which nobody waits."""
+    try:
+        child = os.fork()
+        if child == 0:
+            try:
+                _detach(None)
+                if os.fork() == 0:
+                    deliver(spool, Service(url, api_key), time.monotonic() + PATIENCE_SECONDS)
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+    except OSError:
+        pass  # the next call brings it
 
 
 def default_spool():
@@ -672,7 +738,15 @@ def parser():
 def main(arguments=None):
     """Do what the command line says."""
     words = parser()
-    options = words.parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        options = words.parse_args(given)
+    except SystemExit as error:
+        if error.code and given[:1] == ["run"] and "--" in given and given[given.index("--") + 1 :]:
+            _say("the command is run all the same, and nobody is told of it")
+            code, killed_by = Command(given[given.index("--") + 1 :]).run()
+            end_as(code, killed_by)
+        raise
     if options.what == "run":
         options.command = options.command[1:] if options.command[:1] == ["--"] else options.command
         if not options.command:
@@ -686,11 +760,89 @@ def main(arguments=None):
             body["version"] = options.version
         spool = Spool(options.spool)
         if not spool.add(options.what.split("_")[1], body):
-            sys.stderr.write("lineage-bridge-agent: %s: cannot be written, or is full\n" % options.spool)
+            _say("%s: cannot be written, or is full" % options.spool)
             return UNSENT
-        return flush(options)
+        bring_later(spool, options.url, options.api_key)
+        return 0
     words.print_help(sys.stderr)
     return USAGE
+
+
+def _as_json(body):
+    """Write what is told as JSON: what is no text of UTF-8 is made one."""
+    return json.dumps(_texts(body), default=str).encode("utf-8")
+
+
+def _texts(value):
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    if isinstance(value, dict):
+        return {_texts(str(key)): _texts(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_texts(one) for one in value]
+    return value
+
+
+def _is_word(text):
+    return text.replace("_", "").isalnum() and text.upper() == text
+
+
+def _without_login(address):
+    """Take a password, and whatever stands behind a question mark, out of an address."""
+    scheme, found, rest = address.partition("://")
+    host, slash, path = rest.partition("/")
+    if "@" in host:
+        host = host.rpartition("@")[2]
+    return scheme + found + host + slash + path.partition("?")[0].partition(";")[0]
+
+
+def _above_streams(descriptor):
+    """Move a descriptor above the standard streams, where one of these is closed."""
+    import fcntl
+
+    if descriptor > 2:
+        return descriptor
+    moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
+    os.close(descriptor)
+    return moved
+
+
+def _detach(keep):
+    """Leave the job's session, streams, signals and files: nobody shall wait for what this process holds."""
+    os.setsid()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    for name in _FORWARDED:
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+    try:
+        opened = [int(name) for name in os.listdir("/proc/self/fd")]
+    except OSError:
+        opened = list(range(3, 1024))
+    for one in opened:
+        if one > 2 and one != keep:
+            try:
+                os.close(one)
+            except OSError:
+                pass
+
+
+def _flush():
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            pass
+
+
+def _say(text):
+    try:
+        if sys.stderr is not None:
+            sys.stderr.write("lineage-bridge-agent: %s\n" % text)
+            sys.stderr.flush()
+    except (OSError, ValueError):
+        pass
 
 
 def _is_uuid(text):
