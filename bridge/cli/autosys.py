@@ -73,6 +73,9 @@ def scan(
     files: JilFiles,
     instance: Instance = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing in the store: only look.")] = False,
+    retire_most: Annotated[
+        bool, typer.Option("--retire-most", help="Retire jobs even where that is most of those that are known.")
+    ] = False,
     output: Printed = Output.text,
     config: Config = None,
 ) -> None:
@@ -85,6 +88,7 @@ def scan(
     from bridge.intake.definitions import read_estate
     from bridge.intake.scanning import compare, take_estate
     from bridge.orders.signer import user
+    from mappers.errors import Conflict
     from mappers.legacy.jil.candidates import Conventions
     from mappers.legacy.jil.events import Telling
 
@@ -95,9 +99,11 @@ def scan(
     how = Telling(called, datetime.now(UTC).isoformat(), conventions, of.least_confidence)
     estate = read_estate(files)
     with closing(make_writer(settings)) as writer, closing(open_registry(settings)) as registry:
-        if dry_run:
-            scanned = compare(registry, estate, how.instance)
-        else:
+        scanned = compare(registry, estate, how.instance)
+        if scanned.most_retired and not (retire_most or dry_run):
+            gone = f"{len(scanned.retired)} jobs of {how.instance} are not in these files, which is most of them"
+            raise Conflict(f"{gone}: were all files named, did the export end well? --retire-most retires them")
+        if not dry_run:
             scanned = take_estate(registry, make_reader(settings), writer, estate, how, user())
     told = estate_told(estate, scanned, how)
     print_answer(told, map(escape, estate_lines(estate, scanned)), as_json=output is Output.json)

@@ -64,7 +64,9 @@ class Feed:
         try:
             body = body_of_row(row, self._technology, self._zone)
         except RefusedEvent as error:
-            return self._legacy.refuse(msgspec.json.encode(dict(row), enc_hook=str), delivery, error)
+            return self._legacy.refuse(
+                msgspec.json.encode({str(key): one for key, one in row.items()}, enc_hook=str), delivery, error
+            )
         return self._legacy.read(msgspec.json.encode(body, enc_hook=str), delivery, now_micros())
 
 
@@ -111,7 +113,7 @@ class Poller:
             with engine.connect() as connected:
                 answer = connected.execute(sa.text(self._poll.query), {"since": since})
                 found = [dict(row) for row in answer.mappings()]
-        except sa.exc.NoSuchModuleError as error:
+        except (sa.exc.NoSuchModuleError, ImportError) as error:
             raise ConfigError(f"{self._poll.name}: no driver for this address is installed: {error}") from error
         except (sa.exc.OperationalError, sa.exc.InterfaceError) as error:
             raise Unreachable(f"{self._poll.name}: {_first_line(error)}") from error

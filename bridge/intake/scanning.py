@@ -22,6 +22,11 @@ class Scanned(NamedTuple):
     unchanged: int
     refused: list[str]
 
+    @property
+    def most_retired(self) -> bool:
+        """Tell whether most of the jobs that are known would go."""
+        return len(self.retired) > len(self.changed) + self.unchanged
+
 
 def compare(registry: Registry, estate: Estate, instance: str) -> Scanned:
     """Tell what a scan would change."""

@@ -48,7 +48,6 @@ class Spool:
         self.folder = folder
         self.most_files = most_files
         self.most_bytes = most_bytes
-        self._number = 0
         self._room = 0
 
     def add(self, kind, body):
@@ -60,8 +59,7 @@ class Spool:
             if self._full():
                 self._count("dropped")
                 return False
-            self._number += 1
-            name = "%020d-%d-%d.%s.json" % (int(time.time() * 1e6), os.getpid(), self._number, kind)
+            name = "%020d-%d-%s.%s.json" % (int(time.time() * 1e6), os.getpid(), os.urandom(6).hex(), kind)
             part = os.path.join(self.folder, "." + name)
             descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "wb") as file:

@@ -1,10 +1,12 @@
 """Rows of a run manager, or of any table of runs, as run events of legacy jobs: columns by their names, no code."""
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, tzinfo
 from typing import Any, Literal
 
 from mappers.errors import RefusedEvent
+from mappers.legacy.jil.secrets import is_secret
 
 Technology = Literal["AUTOSYS", "RUNMGR", "SPARK", "DB2_SP", "SHELL"]
 TECHNOLOGIES: tuple[Technology, ...] = ("AUTOSYS", "RUNMGR", "SPARK", "DB2_SP", "SHELL")
@@ -28,11 +30,13 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 }
 #: Where requests of a run manager stand: one process a type.
 RUN_MANAGEMENT = "RunMgmt"
+_WORD = re.compile(r"[A-Z][A-Z0-9_]*")
 
 
 def body_of_row(row: Mapping[str, Any], technology: str, zone: tzinfo = UTC) -> Body:
     """Write a row as a run event; raises RefusedEvent naming the column that is missing."""
-    given = {key.lower(): value for key, value in row.items() if value is not None and value != ""}
+    # What stands behind the last column of a file has no name.
+    given = {str(key).lower(): value for key, value in row.items() if key and value is not None and value != ""}
     found = {name: next((given.pop(one) for one in names if one in given), None) for name, names in COLUMNS.items()}
     kind = str(found["technology"] or technology).upper()
     if kind not in TECHNOLOGIES:
@@ -40,7 +44,8 @@ def body_of_row(row: Mapping[str, Any], technology: str, zone: tzinfo = UTC) -> 
     if found["status"] is None:
         raise RefusedEvent("is missing", "status")
     namespace, name = _job(found, kind)
-    run: Body = {"facets": {key: _plain(value, zone) for key, value in given.items()}}
+    kept = {key: value for key, value in given.items() if not is_secret(key)}
+    run: Body = {"facets": {key: _plain(value, zone) for key, value in kept.items()}}
     for column, member in (("run_id", "runId"), ("start_time", "startTime"), ("end_time", "endTime")):
         if found[column] is not None:
             run[member] = _plain(found[column], zone) if column != "run_id" else str(found[column])
@@ -81,9 +86,8 @@ def _datasets(value: Any) -> list[Body]:
             found.append(one)
         elif one:
             namespace, equals, name = str(one).partition("=")
-            found.append(
-                {"namespace": namespace, "name": name} if equals else {"namespace": "FILE", "name": str(one)}
-            )
+            both = equals and ("://" in namespace or _WORD.fullmatch(namespace))
+            found.append({"namespace": namespace, "name": name} if both else {"namespace": "FILE", "name": str(one)})
     return found
 
 

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from bridge.cli.main import app
-from mappers.errors import ConfigError
+from mappers.errors import ConfigError, Conflict
 from tests.bridge.conftest import url_of
 
 ESTATE = """\
@@ -85,7 +85,9 @@ def test_an_estate_is_taken_once_and_then_what_changed(site: Site) -> None:
         .replace(" --input /lake/a.csv", "")
         .partition("insert_job: LOAD")[0],
     )
-    last = site.answer("autosys", "scan", file, "--instance", "PRD")
+    with pytest.raises(Conflict, match="2 jobs of PRD are not in these files, which is most of them"):
+        site.run("autosys", "scan", file, "--instance", "PRD")
+    last = site.answer("autosys", "scan", file, "--instance", "PRD", "--retire-most")
     assert last["scan"] == {"new": [], "changed": [], "retired": ["LOAD", "REPORT"], "unchanged": 1, "refused": []}
     assert edges(site) == set()
     listed = site.answer("process", "list")["items"]

@@ -185,6 +185,8 @@ SECRETS = {
     "x --password hunter2 -f a": "x --password *** -f a", "curl -u ann:pw http://x": "curl -u ann:*** http://x",
     "PASSWORD='a b' ./run": "PASSWORD=*** ./run", "mysql -u r -psecret d": "mysql -u r -p*** d",
     "jdbc:db2://u:p@h/db": "jdbc:db2://u:***@h/db", "db2 connect to X user u using pw": "db2 connect to X user u using ***",
+    'curl -H "Authorization: Bearer abcdefgh123"': 'curl -H "Authorization: Bearer ***"', "sshpass -p pw ssh h": "sshpass -p *** ssh h",
+    'sqlplus -s "scott/tiger"@DB': 'sqlplus -s "scott/***"@DB', "isql -Usa -Ppw1": "isql -Usa -P***",
     "./x --token=abc": "./x --token=***", ".logon host/u,pw;": ".logon host/u,***;", "cp /a/b /c/d": "cp /a/b /c/d",
     "sftp u@h:/p": "sftp u@h:/p",
 }  # fmt: skip

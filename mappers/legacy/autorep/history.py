@@ -88,7 +88,7 @@ def _attempt(row: Row, attempt: int | None, events: list[Event], parents: _Paren
     starts = [one.time for one in events if one.status in {"STARTING", "RUNNING"}]
     ends = [one for one in events if one.status in {"SUCCESS", "FAILURE", "TERMINATED", "RESTART"}]
     start = starts[0] if starts else row.start
-    if not ends:
+    if not ends or (ends[-1].status == "RESTART" and events[-1].status != "RESTART"):
         yield _body(row, "RUNNING", attempt, start, None, parents, site)
         return
     last = ends[-1]

@@ -6,7 +6,7 @@ MASK = "***"
 _WORDS = r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)"
 #: `--password x`, `-password=x`, `PASSWORD=x`, `passwd: x`, with or without quotes.
 _NAMED = re.compile(
-    rf"((?:^|[\s;&|\"'(])(?:--?)?[\w.-]*{_WORDS}[\w.-]*(?:\s*[=:]\s*|\s+))(\"[^\"]*\"|'[^']*'|[^\s;&|\"')]+)",
+    rf"((?:^|[\s;&|\"'(])(?:--?)?(?!sshpass\b)[\w.-]*{_WORDS}[\w.-]*(?:\s*[=:]\s*|\s+))(\"[^\"]*\"|'[^']*'|[^\s;&|\"')]+)",
     re.IGNORECASE,
 )
 #: `user/password@db` of sqlplus, `user:password@host` of URLs, `-u user:password` of curl, `-pPASSWORD` of mysql.
@@ -21,10 +21,23 @@ _SQLPLUS = re.compile(r"(\bsqlplus\b[^;&|]*?\s[A-Za-z_][\w$#]*/)([^\s@\"']+)", r
 _BTEQ = re.compile(r"(\.logon\s+[^\s,;]+,)([^\s;\"']+)", re.IGNORECASE)
 
 
+_BEARER = re.compile(r"(\b(?:Bearer|Basic)\s+)([A-Za-z0-9+/_.=~-]{8,})")
+_PAIR = re.compile(rf"(name=\"?[\w.-]*(?:{_WORDS}|pwd)[\w.-]*\"?\s*,\s*value=)(\"[^\"]*\"|\S+)", re.IGNORECASE)
+_QUOTED = re.compile(r"([\"'][A-Za-z_][\w$#]*/)([^\s/@\"']+)([\"']?@)")
+_CLIENT = re.compile(r"(\b(?:isql|bcp|osql|sqlcmd)\b[^;&|]*?\s-P\s*)([^\s\"'-][^\s\"']*)")
+_SSHPASS = re.compile(r"(\bsshpass\s+-p\s*)(\S+)")
+_NAME = re.compile(rf"{_WORDS}|(?:^|_)pw$|_pwd", re.IGNORECASE)
+
+
+def is_secret(name: str) -> bool:
+    """Tell whether something is called like a secret."""
+    return _NAME.search(name) is not None
+
+
 def masked(text: str) -> str:
     """Give a command with what looks like a secret hidden."""
-    for pattern in (_URL, _LOGIN):
+    for pattern in (_URL, _LOGIN, _QUOTED):
         text = pattern.sub(rf"\g<1>{MASK}\g<3>", text)
-    for pattern in (_CURL, _MYSQL, _DB2, _SQLPLUS, _BTEQ, _NAMED):
+    for pattern in (_CURL, _MYSQL, _DB2, _SQLPLUS, _BTEQ, _BEARER, _PAIR, _CLIENT, _SSHPASS, _NAMED):
         text = pattern.sub(rf"\g<1>{MASK}", text)
     return text

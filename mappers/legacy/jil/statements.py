@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from mappers.legacy.jil.attributes import ATTRIBUTES, CONDITIONS, LISTS, TEXTS, VERB, VERBS
+from mappers.legacy.jil.secrets import masked
 
 Level = Literal["error", "warning"]
 #: What became of a line.
@@ -135,7 +136,7 @@ class _Reader:
         if last is not None and goes_on:
             last.value = f"{last.value} {_uncommented(bare)}"
             return "continuation"
-        self._report(number, "warning", f"is no attribute and goes on with none: not taken: {bare[:80]}")
+        self._report(number, "warning", f"is no attribute and goes on with none: not taken: {masked(bare)[:80]}")
         return "reported"
 
     def _begin(self, verb: str, rest: str, number: int) -> Fate:
