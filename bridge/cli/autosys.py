@@ -64,7 +64,7 @@ def history(
         )
     lines = [*taken.problems, f"{taken.runs} runs taken, {taken.rejected} refused, {len(taken.problems)} remarks"]
     print_answer(taken._asdict(), map(escape, lines), as_json=output is Output.json)
-    if taken.rejected or any(": error: " in one for one in taken.problems):
+    if taken.rejected or not taken.runs or any(": error: " in one for one in taken.problems):
         raise typer.Exit(1)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from connectors.autosys.files import jil_files, read_text
 from mappers.errors import MissingPart
 from mappers.legacy.jil.estate import Estate
+from mappers.legacy.jil.lint import unread_conditions
 from mappers.legacy.jil.statements import Problem, read_statements
 
 
@@ -25,4 +26,5 @@ def read_estate(files: Iterable[Path]) -> Estate:
         read = read_statements(decoded.text, str(file))
         estate.problems += read.problems
         estate.apply(read.statements)
+    estate.problems += unread_conditions(estate)
     return estate

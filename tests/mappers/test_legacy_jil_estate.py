@@ -8,7 +8,7 @@ from mappers.legacy.jil.candidates import Conventions, candidates_of
 from mappers.legacy.jil.difference import differences
 from mappers.legacy.jil.estate import Estate, Job
 from mappers.legacy.jil.events import Telling, dependencies_of, tell_estate, tell_gone
-from mappers.legacy.jil.lint import lint
+from mappers.legacy.jil.lint import lint, unread_conditions
 from mappers.legacy.jil.schedule import schedule_of, sla_of, success_of
 from mappers.legacy.jil.secrets import masked
 from mappers.legacy.jil.statements import read_statements
@@ -138,7 +138,6 @@ LINT = {
     "nobody is called so": ("insert_job: A\ncondition: s(GONE)\n", ["condition waits for GONE, and no job is called so", "never starts"]),
     "one of two is": ("insert_job: A\ncondition: s(GONE) | s(B)\ninsert_job: B\n", ["condition waits for GONE"]),
     "left to right": ("insert_job: A\ncondition: s(B) | s(B) & s(GONE)\ninsert_job: B\n", ["condition waits for GONE", "never starts"]),
-    "no condition": ("insert_job: A\ncondition: s(B\ninsert_job: B\n", ["condition is no condition: it ends too early"]),
     "a box that is none": ("insert_job: A\nbox_name: B\ninsert_job: B\n", ["lies in B, which is no box"]),
     "a box that there is not": ("insert_job: A\nbox_name: B\n", ["lies in the box B, which there is not"]),
     "an empty box": ("insert_job: B\njob_type: b\n", ["is a box with nothing in it"]),
@@ -160,6 +159,11 @@ def test_what_can_never_work_is_told(text: str, said: list[str]) -> None:
     found = [one.said.partition(" ")[2] for one in lint(estate(text))]
     assert len(found) == len(said), found
     assert all(any(one.startswith(each) for one in found) for each in said), found
+
+
+def test_a_condition_that_cannot_be_read_is_told_by_every_scan() -> None:
+    (one,) = unread_conditions(estate("insert_job: A\ncondition: s(B\ninsert_job: B\n"))
+    assert one.said == "A condition is no condition: it ends too early"
 
 
 def test_a_circle_of_thousands_is_found() -> None:

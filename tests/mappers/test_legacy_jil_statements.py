@@ -52,6 +52,8 @@ VALUES = {
     "a list behind a comma": ("machine: m1,\n m2", {"machine": "m1, m2"}),
     "a condition that goes on": ("condition: s(A) &\n  s(B)\n  ", {"condition": "s(A) & s(B)"}),
     "a condition in parentheses": ("condition: (s(A)\n| s(B))", {"condition": "(s(A) | s(B))"}),
+    "a condition whose next line joins": ("condition: s(A)\n  & v(G) = 1 and\n  s(B)", {"condition": "s(A) & v(G) = 1 and s(B)"}),
+    "a condition that begins later": ("condition:\n  s(A)\n  | s(B)", {"condition": "s(A) | s(B)"}),
     "nothing": ("description:", {"description": ""}),
 }  # fmt: skip
 

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, TypeVar, cast
 from lark import Lark, Token, Transformer, UnexpectedInput, v_args
 
 from mappers.errors import PermanentError
+from mappers.memory import remembered
 
 T = TypeVar("T", float, str)
 Kind = Literal["success", "failure", "done", "terminated", "notrunning"]
@@ -92,6 +93,7 @@ class JobState(NamedTuple):
     code: int | None = None
 
 
+@remembered(1 << 14)
 def read_condition(text: str) -> Condition:
     """Read a condition; raises BadCondition with the place."""
     try:

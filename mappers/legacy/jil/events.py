@@ -12,7 +12,7 @@ from mappers.openlineage.documents import Json, own_facets, write_event
 
 _STATUS = {"success": "SUCCESS", "failure": "FAILURE", "done": "DONE", "terminated": "TERMINATED"}
 #: Attributes that have a facet of their own, or hold what nobody needs beside it.
-_TOLD = frozenset({"box_name", "job_type", "owner", "description", "command", "status"})
+_TOLD = frozenset({"boxes", "override", "box_name", "job_type", "owner", "description", "command", "status"})
 
 
 class Dependency(NamedTuple):
@@ -98,6 +98,10 @@ def tell_gone(name: str, how: Telling) -> bytes:
 def definition_of(job: Job, boxes: tuple[str, ...]) -> Json:
     """Give a job's definition, with secrets hidden: what is kept of it, version by version."""
     values = {name: _safe(name, value) for name, value in sorted(job.values.items())}
+    if job.override:
+        values["override"] = ", ".join(
+            f"{name}: {_safe(name, value)}" for name, value in sorted(job.override.items())
+        )
     gathered = {name: [masked(one) for one in found] for name, found in sorted(job.gathered.items())}
     return {"job_type": job.type, "boxes": list(boxes), **values, **gathered}
 
@@ -125,7 +129,7 @@ def _facets(job: Job, boxes: tuple[str, ...], instance: str, scripts: list[str],
 
 
 def _autosys(job: Job, boxes: tuple[str, ...], scripts: list[str], found: Iterable[Candidate]) -> Json:
-    attributes = {name: value for name, value in definition_of(job, boxes).items() if name not in {*_TOLD, "boxes"}}
+    attributes = {name: value for name, value in definition_of(job, boxes).items() if name not in _TOLD}
     told: Json = {
         "processKey": "/".join(("AUTOSYS", *boxes, job.name)),
         "definedIn": f"{job.file}:{job.line}",

@@ -36,6 +36,19 @@ def lint(estate: Estate) -> list[Problem]:
     return sorted(found, key=lambda one: (one.file, one.line, one.said))
 
 
+def unread_conditions(estate: Estate) -> list[Problem]:
+    """Find the conditions that cannot be read: what they wait for is not known."""
+    found = []
+    for job in estate.jobs.values():
+        for name in _PREDICATES:
+            if text := job.get(name):
+                try:
+                    read_condition(text)
+                except BadCondition as error:
+                    found.append(_problem(job, "error", f"{name} is no condition: {error}"))
+    return found
+
+
 def _conditions(job: Job) -> Iterator[tuple[str, Condition]]:
     for name in _PREDICATES:
         text = job.get(name)
@@ -43,7 +56,7 @@ def _conditions(job: Job) -> Iterator[tuple[str, Condition]]:
             try:
                 yield name, read_condition(text)
             except BadCondition:
-                continue  # told by _of_conditions
+                continue  # told by unread_conditions
 
 
 def _of_conditions(job: Job, estate: Estate, instances: set[str]) -> Iterator[Problem]:
@@ -53,9 +66,8 @@ def _of_conditions(job: Job, estate: Estate, instances: set[str]) -> Iterator[Pr
             continue
         try:
             condition = read_condition(text)
-        except BadCondition as error:
-            yield _problem(job, "error", f"{name} is no condition: {error}")
-            continue
+        except BadCondition:
+            continue  # told by unread_conditions
         for one in atoms(condition):
             if isinstance(one, GlobalIs):
                 if one.name not in estate.globals:

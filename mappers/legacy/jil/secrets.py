@@ -26,6 +26,12 @@ _PAIR = re.compile(rf"(name=\"?[\w.-]*(?:{_WORDS}|pwd)[\w.-]*\"?\s*,\s*value=)(\
 _QUOTED = re.compile(r"([\"'][A-Za-z_][\w$#]*/)([^\s/@\"']+)([\"']?@)")
 _CLIENT = re.compile(r"(\b(?:isql|bcp|osql|sqlcmd)\b[^;&|]*?\s-P\s*)([^\s\"'-][^\s\"']*)")
 _SSHPASS = re.compile(r"(\bsshpass\s+-p\s*)(\S+)")
+#: Without any of these there is nothing to hide.
+_HINT = re.compile(
+    r"pass|pwd|secret|token|key|cred|://|@|\s-[upP]|--user|using|logon|sqlplus|bearer|basic", re.IGNORECASE
+)
+    r"pass|pwd|secret|token|key|cred|://|@|\s-[upP]|--user|using|logon|sqlplus|bearer|basic", re.IGNORECASE
+)
 _NAME = re.compile(rf"{_WORDS}|(?:^|_)pw$|_pwd", re.IGNORECASE)
 
 
@@ -36,6 +42,8 @@ def is_secret(name: str) -> bool:
 
 def masked(text: str) -> str:
     """Give a command with what looks like a secret hidden."""
+    if not _HINT.search(text):
+        return text
     for pattern in (_URL, _LOGIN, _QUOTED):
         text = pattern.sub(rf"\g<1>{MASK}\g<3>", text)
     for pattern in (_CURL, _MYSQL, _DB2, _SQLPLUS, _BTEQ, _BEARER, _PAIR, _CLIENT, _SSHPASS, _NAMED):

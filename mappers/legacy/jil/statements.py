@@ -18,6 +18,7 @@ _BEHIND_VERB = re.compile(r"[ \t]+([A-Za-z_][A-Za-z0-9_]*)[ \t]*:")
 _BEHIND = re.compile(r"[ \t]{2,}([A-Za-z_][A-Za-z0-9_]*)[ \t]*:")
 _COMMENT_INSIDE = re.compile(r"(?:(?<=[ \t])|^)/\*.*?\*/(?=[ \t]|$)")
 _QUOTE = re.compile(r'(?<!\\)"')
+_JOINS = re.compile(r"[&|]|(?:and|or)[\s(]", re.IGNORECASE)
 _TIMES = re.compile(r'"?[+\d][\d:, +"]*$')
 _UNFINISHED = re.compile(r"[&|(,]\s*$|\b(?:and|or)\s*$", re.IGNORECASE)
 
@@ -190,8 +191,9 @@ class _Reader:
 def _goes_on(last: _Open, line: str) -> bool:
     """Tell whether a value goes on in a line: one that is a list, unfinished, or in quotes that are still open."""
     if last.name in CONDITIONS:
-        inside = _UNFINISHED.search(last.value) or last.value.count("(") > last.value.count(")")
-        return bool(inside) or _unbalanced(last.value)
+        inside = bool(_UNFINISHED.search(last.value)) or last.value.count("(") > last.value.count(")")
+        begins = not last.value.strip() or bool(_JOINS.match(line))
+        return inside or begins or _unbalanced(last.value)
     if _unbalanced(last.value):
         return True
     return last.name in LISTS and (
