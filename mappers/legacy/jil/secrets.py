@@ -30,8 +30,6 @@ _SSHPASS = re.compile(r"(\bsshpass\s+-p\s*)(\S+)")
 _HINT = re.compile(
     r"pass|pwd|secret|token|key|cred|://|@|\s-[upP]|--user|using|logon|sqlplus|bearer|basic", re.IGNORECASE
 )
-    r"pass|pwd|secret|token|key|cred|://|@|\s-[upP]|--user|using|logon|sqlplus|bearer|basic", re.IGNORECASE
-)
 _NAME = re.compile(rf"{_WORDS}|(?:^|_)pw$|_pwd", re.IGNORECASE)
 
 
