@@ -11,6 +11,7 @@ import msgspec
 
 from bridge.intake.legacy import Delivery, LegacyReader
 from bridge.intake.reading import now_micros
+from bridge.intake.taking import take_bodies
 from bridge.store.watermarks import Watermarks
 from bridge.store.writer import Incoming, Rejected, Writer
 from connectors.autosys.files import read_text
@@ -20,8 +21,6 @@ from mappers.legacy.feed import body_of_row
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
-
-_GROUP = 500
 
 
 class Taken(NamedTuple):
@@ -46,19 +45,8 @@ class Feed:
 
     def take(self, rows: Iterable[Mapping[str, Any]], *, historical: bool = False) -> Taken:
         """Take rows, group by group; one that is no run is kept with the reason."""
-        taken = Taken()
-        items: list[Incoming | Rejected] = []
-        for row in rows:
-            found = self._read(row, Delivery(Contract.RUN_EVENT, historical))
-            refused = isinstance(found, Rejected)
-            items += [found] if isinstance(found, Rejected) else found
-            taken = taken.plus(Taken(0 if refused else 1, 1 if refused else 0))
-            if len(items) >= _GROUP:
-                self._writer.write(items)
-                items = []
-        if items:
-            self._writer.write(items)
-        return taken
+        delivery = Delivery(Contract.RUN_EVENT, historical)
+        return Taken(*take_bodies((self._read(row, delivery) for row in rows), self._writer))
 
     def _read(self, row: Mapping[str, Any], delivery: Delivery) -> list[Incoming] | Rejected:
         try:

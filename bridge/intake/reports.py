@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import tzinfo
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,10 +9,11 @@ import msgspec
 
 from bridge.intake.legacy import Delivery, LegacyReader
 from bridge.intake.reading import now_micros
-from bridge.store.writer import Incoming, Rejected, Writer
+from bridge.intake.taking import take_bodies
+from bridge.store.writer import Writer
 from connectors.autosys.files import read_text
 from mappers.legacy.autorep.dates import Order, guess_order
-from mappers.legacy.autorep.history import Body, Site, tell_history
+from mappers.legacy.autorep.history import Site, tell_history
 from mappers.legacy.autorep.report import Report, read_report
 from mappers.legacy.autorep.scheduler_log import is_log, read_log
 from mappers.legacy.contracts import Contract
@@ -21,7 +21,7 @@ from mappers.legacy.contracts import Contract
 if TYPE_CHECKING:
     from mappers.legacy.jil.conditions import StatusIs
 
-_GROUP = 500
+_DELIVERY = Delivery(Contract.RUN_EVENT, historical=True)
 
 
 class Where(NamedTuple):
@@ -57,7 +57,8 @@ def take_reports(files: Iterable[Path], where: Where, legacy: LegacyReader, writ
                 )
         told = tell_history(report, Site(where.instance, order, where.zone, where.boxes, where.waits))
         problems += [str(one) for one in (*report.problems, *told.problems)]
-        taken, refused = _write(told.bodies, legacy, writer)
+        found = (legacy.read(msgspec.json.encode(body), _DELIVERY, now_micros()) for body in told.bodies)
+        taken, refused = take_bodies(found, writer)
         runs, rejected = runs + taken, rejected + refused
     return Taken(runs, rejected, problems)
 
@@ -66,21 +67,3 @@ def read_file(file: Path) -> Report:
     """Read a report or a log, whichever it is."""
     text = read_text(file).text
     return read_log(text, str(file)) if is_log(text) else read_report(text, str(file))
-
-
-def _write(bodies: Iterable[Body], legacy: LegacyReader, writer: Writer) -> tuple[int, int]:
-    delivery = Delivery(Contract.RUN_EVENT, historical=True)
-    taken = refused = 0
-    left = iter(bodies)
-    while group := list(islice(left, _GROUP)):
-        items: list[Incoming | Rejected] = []
-        for body in group:
-            found = legacy.read(msgspec.json.encode(body), delivery, now_micros())
-            if isinstance(found, Rejected):
-                refused += 1
-                items.append(found)
-            else:
-                taken += 1
-                items += found
-        writer.write(items)
-    return taken, refused

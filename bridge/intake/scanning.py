@@ -1,15 +1,14 @@
 """An estate into the store: what changed is told, versioned, and retired once it is defined no more."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from bridge.intake.reading import Reader
+from bridge.intake.taking import take_events
 from bridge.registry.registry import Registry
-from bridge.store.writer import Rejected, Writer
+from bridge.store.writer import Writer
 from mappers.legacy.jil.estate import Estate
 from mappers.legacy.jil.events import Telling, definition_of, tell_gone, tell_job
 
-_GROUP = 200
 _SOURCE = "autosys scan"
 
 
@@ -48,26 +47,14 @@ def take_estate(registry: Registry, reader: Reader, writer: Writer, estate: Esta
     """Bring the store to what the estate says: events first, so that what breaks in between is done again."""
     found = compare(registry, estate, how.instance)
     namespace = f"autosys://{how.instance}"
-    told = [
-        tell_job(job, estate.boxes_of(job), how)
-        for name in (*found.new, *found.changed)
-        for job in (estate.jobs[name],)
-    ]
+    defined = [estate.jobs[name] for name in (*found.new, *found.changed)]
+    told = [tell_job(job, estate.boxes_of(job), how) for job in defined]
     told += [tell_gone(name, how) for name in found.retired]
-    refused = _write(told, reader, writer)
+    refused = take_events(told, reader, writer, _SOURCE)
     with registry.deciding():
-        for name in (*found.new, *found.changed):
-            job = estate.jobs[name]
-            registry.definitions.register("process", namespace, name, definition_of(job, estate.boxes_of(job)), by)
+        for job in defined:
+            definition = definition_of(job, estate.boxes_of(job))
+            registry.definitions.register("process", namespace, job.name, definition, by)
         for name in found.retired:
             registry.definitions.retire("process", namespace, name)
     return found._replace(refused=refused)
-
-
-def _write(events: Sequence[bytes], reader: Reader, writer: Writer) -> list[str]:
-    refused = []
-    for start in range(0, len(events), _GROUP):
-        items = [reader.read(event, _SOURCE) for event in events[start : start + _GROUP]]
-        writer.write(items)
-        refused += [item.said for item in items if isinstance(item, Rejected)]
-    return refused

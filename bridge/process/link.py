@@ -1,7 +1,6 @@
 """What a process speaks to: the store of the settings, or a service that keeps one."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -10,9 +9,10 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_r
 from bridge.catalogue.question import Catalogue, Page, Question
 from bridge.catalogue.remote import ServiceCatalogue
 from bridge.intake.reading import Reader
+from bridge.intake.taking import grouped, take_events
 from bridge.orders.order import Desk, Order
 from bridge.orders.remote import order_of_service
-from bridge.store.writer import Rejected, Writer
+from bridge.store.writer import Writer
 from connectors.openlineage.http import EventClient
 from mappers.errors import ConfigError, RefusedEvent, TransientError, Unreachable
 
@@ -60,12 +60,7 @@ class StoreLink:
 
     def send(self, events: Sequence[bytes]) -> list[str]:
         """Write events into the store."""
-        refused = []
-        for group in _groups(events, _BATCH):
-            items = [self._reader.read(payload, _SOURCE) for payload in group]
-            self._writer.write(items)
-            refused += [item.said for item in items if isinstance(item, Rejected)]
-        return refused
+        return take_events(events, self._reader, self._writer, _SOURCE)
 
     def close(self) -> None:
         """Close the connections."""
@@ -107,7 +102,7 @@ class ServiceLink:
 
     def send(self, events: Sequence[bytes]) -> list[str]:
         """Send events; twice does no harm."""
-        return [said for group in _groups(events, _BATCH) for said in self._again(self._batch, group)]
+        return [said for group in grouped(events, _BATCH) for said in self._again(self._batch, group)]
 
     def _batch(self, events: list[bytes]) -> list[str]:
         answer = self._client.post("/api/v1/lineage/batch", b"[" + b",".join(events) + b"]")
@@ -138,9 +133,3 @@ def send_own(link: Link, event: bytes) -> None:
     """Send an event that this code made itself: it is taken, or something is wrong with the code."""
     for said in link.send([event]):
         raise RefusedEvent(said)
-
-
-def _groups(items: Sequence[T], size: int) -> Iterator[list[T]]:
-    left = iter(items)
-    while group := list(islice(left, size)):
-        yield group

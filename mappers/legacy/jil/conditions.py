@@ -1,7 +1,7 @@
 """Starting conditions of Autosys: read by their grammar, and told true or false as the scheduler would."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Literal, NamedTuple, TypeVar, cast
 
@@ -82,7 +82,8 @@ class Both(NamedTuple):
     right: "Condition"
 
 
-Condition = StatusIs | ExitCodeIs | GlobalIs | Both
+Atom = StatusIs | ExitCodeIs | GlobalIs
+Condition = Atom | Both
 
 
 class JobState(NamedTuple):
@@ -112,7 +113,7 @@ def _told(error: UnexpectedInput, text: str) -> str:
     return f"character {place + 1}: {text[place : place + 20]!r} was not expected"
 
 
-def atoms(condition: Condition) -> Iterator[StatusIs | ExitCodeIs | GlobalIs]:
+def atoms(condition: Condition) -> Iterator[Atom]:
     """Give what a condition is made of, from left to right."""
     waiting = [condition]
     while waiting:
@@ -123,13 +124,17 @@ def atoms(condition: Condition) -> Iterator[StatusIs | ExitCodeIs | GlobalIs]:
             yield one
 
 
-def spine(condition: Condition) -> tuple[Condition, list[tuple[Literal["&", "|"], Condition]]]:
-    """Take a condition apart from left to right, as far as no parentheses hold it together."""
-    others: list[tuple[Literal["&", "|"], Condition]] = []
+def decided(condition: Condition, true: Callable[[Atom], bool]) -> bool:
+    """Tell whether a condition holds when its parts do as they are said to: from left to right, as it is written."""
+    others: list[Both] = []
     while isinstance(condition, Both):
-        others.append((condition.join, condition.right))
+        others.append(condition)
         condition = condition.left
-    return condition, others[::-1]
+    found = true(condition)
+    for one in reversed(others):
+        also = decided(one.right, true)
+        found = (found and also) if one.join == "&" else (found or also)
+    return found
 
 
 def holds(
@@ -143,20 +148,15 @@ def holds(
 
     A job that nobody defined makes its part false; one that is on ice makes it true, however long ago.
     """
-    first, others = spine(condition)
-    if others:
-        found = holds(first, jobs, variables, now, own_end)
-        for join, one in others:
-            also = holds(one, jobs, variables, now, own_end)
-            found = (found and also) if join == "&" else (found or also)
-        return found
-    if isinstance(condition, GlobalIs):
-        given = variables.get(condition.name)
-        return given is not None and _compares(given, condition.operator, condition.value)
-    if isinstance(condition, Both):
-        return False  # its spine was walked above
-    state = jobs.get((condition.job, condition.instance))
-    return state is not None and (state.status == "ON_ICE" or _stands(condition, state, now, own_end))
+
+    def true(atom: Atom) -> bool:
+        if isinstance(atom, GlobalIs):
+            given = variables.get(atom.name)
+            return given is not None and _compares(given, atom.operator, atom.value)
+        state = jobs.get((atom.job, atom.instance))
+        return state is not None and (state.status == "ON_ICE" or _stands(atom, state, now, own_end))
+
+    return decided(condition, true)
 
 
 def _stands(condition: StatusIs | ExitCodeIs, state: JobState, now: float, own_end: float | None) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from mappers.legacy.jil.candidates import Candidate, Conventions, candidates_of
-from mappers.legacy.jil.conditions import BadCondition, ExitCodeIs, GlobalIs, StatusIs, atoms, read_condition
+from mappers.legacy.jil.conditions import BadCondition, ExitCodeIs, StatusIs, atoms, read_condition
 from mappers.legacy.jil.estate import Estate, Job
 from mappers.legacy.jil.schedule import schedule_of, sla_of, success_of
 from mappers.legacy.jil.secrets import MASK, is_secret, masked
@@ -34,38 +34,28 @@ class Telling(NamedTuple):
 
 def dependencies_of(job: Job, instance: str) -> list[Dependency]:
     """Give what a job waits for; not running is no dependency, and a condition that is none has none."""
-    text = job.get("condition")
-    if not text:
-        return []
-    try:
-        found = read_condition(text)
-    except BadCondition:
-        return []  # `lint` says so
     known: dict[Dependency, None] = {}
-    for one in atoms(found):
-        if isinstance(one, StatusIs) and one.kind != "notrunning":
-            known[Dependency(one.instance or instance, one.job, _STATUS[one.kind])] = None
-        elif isinstance(one, ExitCodeIs):
-            known[Dependency(one.instance or instance, one.job, f"EXITCODE {one.operator} {one.code}")] = None
+    for one in _waited_for(job):
+        rule = _STATUS[one.kind] if isinstance(one, StatusIs) else f"EXITCODE {one.operator} {one.code}"
+        known[Dependency(one.instance or instance, one.job, rule)] = None
     return list(known)
 
 
 def statuses_waited_for(job: Job) -> list[StatusIs]:
     """Give the statuses of other jobs that a job waits for, with their lookbacks."""
-    try:
-        found = atoms(read_condition(job.get("condition") or ""))
-    except BadCondition:
-        return []
-    return [one for one in found if isinstance(one, StatusIs) and one.kind != "notrunning"]
+    return [one for one in _waited_for(job) if isinstance(one, StatusIs)]
 
 
-def waits_for_globals(job: Job) -> list[str]:
-    """Name the global variables that a condition looks at."""
+def _waited_for(job: Job) -> list[StatusIs | ExitCodeIs]:
     try:
-        found = atoms(read_condition(job.get("condition") or ""))
+        found = list(atoms(read_condition(job.get("condition") or "")))
     except BadCondition:
-        return []
-    return [one.name for one in found if isinstance(one, GlobalIs)]
+        return []  # every scan says so
+    return [
+        one
+        for one in found
+        if isinstance(one, ExitCodeIs) or (isinstance(one, StatusIs) and one.kind != "notrunning")
+    ]
 
 
 def tell_estate(estate: Estate, how: Telling) -> Iterator[bytes]:

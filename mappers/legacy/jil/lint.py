@@ -1,17 +1,18 @@
 """What is wrong with an estate though every line of it can be read: jobs that never start, boxes that never end."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from mappers.legacy.jil.conditions import (
+    Atom,
     BadCondition,
-    Both,
     Condition,
     ExitCodeIs,
     GlobalIs,
     StatusIs,
     atoms,
+    decided,
     read_condition,
-    spine,
 )
 from mappers.legacy.jil.estate import Estate, Job
 from mappers.legacy.jil.schedule import TIMES
@@ -24,13 +25,14 @@ def lint(estate: Estate) -> list[Problem]:
     """Find all that is wrong, in the order of the definitions."""
     conditions = {job.name: dict(_conditions(job)) for job in estate.jobs.values()}
     instances = set(estate.things.get("xinst", {}))
+    members = estate.members()
     found: list[Problem] = []
     for job in estate.jobs.values():
-        found += _of_conditions(job, estate, instances)
-        found += _of_box(job, estate, conditions[job.name])
+        own = conditions[job.name]
+        found += _of_conditions(job, estate, instances, own)
+        found += _of_box(job, estate, set(members.get(job.name, ())), own)
         found += _of_times(job)
-        starting = conditions[job.name].get("condition")
-        if starting is not None and not _can_hold(starting, estate, instances):
+        if "condition" in own and not decided(own["condition"], partial(_can_hold, estate)):
             found.append(_problem(job, "error", "never starts: its condition can never hold"))
     found += _cycles(estate, conditions)
     return sorted(found, key=lambda one: (one.file, one.line, one.said))
@@ -59,15 +61,10 @@ def _conditions(job: Job) -> Iterator[tuple[str, Condition]]:
                 continue  # told by unread_conditions
 
 
-def _of_conditions(job: Job, estate: Estate, instances: set[str]) -> Iterator[Problem]:
-    for name in _PREDICATES:
-        text = job.get(name)
-        if not text:
-            continue
-        try:
-            condition = read_condition(text)
-        except BadCondition:
-            continue  # told by unread_conditions
+def _of_conditions(
+    job: Job, estate: Estate, instances: set[str], conditions: Mapping[str, Condition]
+) -> Iterator[Problem]:
+    for name, condition in conditions.items():
         for one in atoms(condition):
             if isinstance(one, GlobalIs):
                 if one.name not in estate.globals:
@@ -83,7 +80,7 @@ def _of_conditions(job: Job, estate: Estate, instances: set[str]) -> Iterator[Pr
                 )
 
 
-def _of_box(job: Job, estate: Estate, conditions: Mapping[str, Condition]) -> Iterator[Problem]:
+def _of_box(job: Job, estate: Estate, members: set[str], conditions: Mapping[str, Condition]) -> Iterator[Problem]:
     box = job.box
     if box is not None:
         around = estate.jobs.get(box)
@@ -93,7 +90,6 @@ def _of_box(job: Job, estate: Estate, conditions: Mapping[str, Condition]) -> It
             yield _problem(job, "error", f"lies in {box}, which is no box")
         if job.name in estate.boxes_of(job) or box == job.name:
             yield _problem(job, "error", "lies in itself")
-    members = {one.name for one in estate.jobs.values() if one.box == job.name}
     if job.type == "BOX" and not members:
         yield _problem(job, "warning", "is a box with nothing in it: it ends as soon as it starts")
     for name in ("box_success", "box_failure"):
@@ -120,18 +116,9 @@ def _of_times(job: Job) -> Iterator[Problem]:
         yield _problem(job, "warning", "date_conditions is on, and neither days_of_week nor run_calendar says when")
 
 
-def _can_hold(condition: Condition, estate: Estate, instances: set[str]) -> bool:
-    """Tell whether a condition could ever hold: what is defined may have any status, what is not has none."""
-    first, others = spine(condition)
-    if others:
-        found = _can_hold(first, estate, instances)
-        for join, one in others:
-            also = _can_hold(one, estate, instances)
-            found = (found and also) if join == "&" else (found or also)
-        return found
-    if isinstance(condition, GlobalIs | Both):
-        return True
-    return condition.instance is not None or condition.job in estate.jobs
+def _can_hold(estate: Estate, atom: Atom) -> bool:
+    """Tell whether a part could ever hold: what is defined may have any status, what is not has none."""
+    return isinstance(atom, GlobalIs) or atom.instance is not None or atom.job in estate.jobs
 
 
 def _cycles(estate: Estate, conditions: Mapping[str, Mapping[str, Condition]]) -> Iterator[Problem]:
