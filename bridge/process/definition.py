@@ -123,6 +123,11 @@ class Output(Place):
             raise PydanticCustomError("merge", "a jdbc table is not merged: use overwrite, append, or another format")
         return self
 
+    @property
+    def replaces_partitions(self) -> bool:
+        """Tell whether only the partitions are replaced that are written."""
+        return self.mode == "overwrite" and bool(self.partition_by) and self.replace == "partitions"
+
 
 class Definition(Section):
     """A process file."""

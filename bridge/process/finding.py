@@ -67,6 +67,7 @@ class Finder:
 
     def _versioned(self, wanted: Input, address: Address, found: ResolvedVersion, where: str) -> PlannedInput:
         """Say where a version lies; one that was written over where it lies is not there any more."""
+        fingerprint = found.tag
         content = self.content_of(found.path) if wanted.format in FILES else None
         if content is None and wanted.format in FILES:
             newest = self._link.ask(Versions(namespace=address.namespace, name=address.name, limit=1)).items
@@ -75,14 +76,13 @@ class Finder:
                     f"{where}: version {found.tag!r} was written over in place by {newest[0].tag!r}: publish that, "
                     "or say pin: live to read what lies there now"
                 )
-            if not self._storage.of(address.location).files(address.location):
+            files = self._print(address)
+            if files is None:
                 raise Unready(
                     f"{where}: version {found.tag!r} is in the registry, and there are no files at {address.location}"
                 )
+            fingerprint = f"{found.tag} {files}"
         columns = dict(content.columns) if content else self._columns(address)
-        fingerprint = (
-            f"{found.tag} {self._print(address)}" if content is None and wanted.format in FILES else found.tag
-        )
         return PlannedInput(wanted, address, found.tag, found.by, fingerprint, columns, found.rows, content)
 
     def _live(self, wanted: Input, address: Address, where: str) -> PlannedInput:
@@ -90,10 +90,11 @@ class Finder:
             raise Unready(f"{where}: is changed where it lies, so that no version of it can be read: say pin: live")
         if wanted.format not in FILES:
             return PlannedInput(wanted, address, None, LIVE, None, self._columns(address))
-        if not self._storage.of(address.location).files(address.location):
+        fingerprint = self._print(address)
+        if fingerprint is None:
             raise Unready(f"{where}: there are no files")
         declared = dict(wanted.columns) or self._columns(address)
-        return PlannedInput(wanted, address, None, LIVE, self._print(address), declared)
+        return PlannedInput(wanted, address, None, LIVE, fingerprint, declared)
 
     def _brought(self, wanted: Input, address: Address, where: str) -> PlannedInput:
         """Read a manifest and see that all its files are there as it says: before that there is no version."""
@@ -108,10 +109,13 @@ class Finder:
             wanted, address, version, "manifest", version, dict(manifest.columns), manifest.rows, None, manifest
         )
 
-    def _print(self, address: Address) -> str:
-        """Tell the files that lie there now from others."""
+    def _print(self, address: Address) -> str | None:
+        """Tell the files that lie there now from others; None when there are none."""
+        files = self._storage.of(address.location).files(address.location)
+        if not files:
+            return None
         digest = hashlib.sha256()
-        for one in self._storage.of(address.location).files(address.location):
+        for one in files:
             digest.update(msgspec.json.encode(tuple(one)))
         return digest.hexdigest()[:16]
 

@@ -248,7 +248,7 @@ def _rolled_back(version: str | None, moves: Iterable[Publication]) -> bool:
 
 def _builds(output: Output) -> bool:
     """Tell whether a new version holds some of what the published one holds."""
-    return output.mode != "overwrite" or (bool(output.partition_by) and output.replace == "partitions")
+    return output.mode != "overwrite" or output.replaces_partitions
 
 
 def _is_in(base: Content, key: str, output: Output) -> bool:

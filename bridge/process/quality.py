@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 
 from bridge.process.check import Check, minutes_of
+from connectors.spark.names import quoted
 
 #: What is counted of everything that is written: how many rows, and what they hold, in any order.
 ROWS, CHECKSUM = "rows", ("hash_xor", "hash_sum")
@@ -137,11 +138,6 @@ def profile_of(found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         if bar and value is not None:
             columns.setdefault(name, {})[metric] = float(value) if metric in {"min", "max", "sum"} else value
     return columns
-
-
-def quoted(name: str) -> str:
-    """Write the name of a column for SQL."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def literal(value: Any) -> str:

@@ -146,13 +146,13 @@ class Runner:
     def _tell(self, state: State, error: str | None = None) -> None:
         plan = self._plan
         reads = [_read(one) for one in plan.inputs]
-        writes = [self._written(one) for one in plan.outputs]
-        steps = self._work.making.steps() if self._work else ()
         flows = [self._flow(one) for one in plan.outputs]
+        writes = [self._written(one, flow) for one, flow in zip(plan.outputs, flows, strict=True)]
+        steps = self._work.making.steps() if self._work else ()
         who = who_of(plan)._replace(parent=self._parent, steps=steps, flows=flows)
         send_own(self._link, run_event(state, who, self._clock(), reads, writes, error))
 
-    def _written(self, planned: PlannedOutput) -> Written:
+    def _written(self, planned: PlannedOutput, flow: Flow) -> Written:
         result = self._work.results.get(planned.output.dataset) if self._work else None
         if result is None or self._work is None:
             return Written(planned.address, None, planned.key, None)
@@ -166,7 +166,7 @@ class Runner:
             result.rows,
             result.bytes,
             result.files,
-            self._flow(planned),
+            flow,
             result.outcomes,
             result.profile,
         )

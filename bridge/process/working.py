@@ -116,7 +116,7 @@ class Work:
                 planned.key,
                 output.keys,
                 output.partition_by,
-                output.mode == "overwrite" and bool(output.partition_by) and output.replace == "partitions",
+                output.replaces_partitions,
                 output.options,
             )
             version = load_table(self._session, self._writer.back(result), how)

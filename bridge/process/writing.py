@@ -171,11 +171,9 @@ def _inside(path: str, folder: str) -> str:
 
 
 def _own_roots(planned: PlannedOutput, folder: str, partitions: Sequence[str]) -> list[Root]:
-    output = planned.output
-    if partitions and output.mode == "overwrite" and output.replace == "partitions":
+    """Name the folders of what was written: where nothing was, no partition is replaced."""
+    if planned.output.replaces_partitions:
         return [Root(f"{folder}/{one}", planned.tag, planned.key, one) for one in partitions]
-    if output.partition_by and output.mode == "overwrite" and output.replace == "partitions":
-        return []  # nothing was written, and so no partition is replaced
     return [Root(folder, planned.tag, planned.key)]
 
 

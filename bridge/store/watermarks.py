@@ -29,13 +29,9 @@ class Watermarks:
     def put(self, source: str, value: Any) -> None:
         """Remember how far a source was read."""
         kind = type(value).__name__
-        plain = (
-            value.isoformat()
-            if isinstance(value, date)
-            else value
-            if isinstance(value, int | float | str)
-            else str(value)
-        )
+        if isinstance(value, date):
+            value = value.isoformat()
+        plain = value if isinstance(value, int | float | str) else str(value)
         with self._db.transaction():
             self._db.run(_SET, self._name(source), json.dumps([kind, plain]))
 

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls them
 
+from connectors.spark.names import quoted
+
 #: The folder of one version is a partition to Spark; its column is no column of the data.
 VERSION_COLUMN = "_version"
 _DEFAULTS: dict[str, dict[str, Any]] = {"csv": {"header": True}}
@@ -95,11 +97,6 @@ def merged(base: DataFrame, new: DataFrame, keys: Sequence[str]) -> DataFrame:
 def ddl_of(columns: Mapping[str, str]) -> str:
     """Write columns as Spark declares them."""
     return ", ".join(f"{name} {kind}" for name, kind in zip(_named(columns), columns.values(), strict=True))
-
-
-def quoted(name: str) -> str:
-    """Write a name for SQL."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _named(columns: Sequence[str] | Mapping[str, str]) -> list[str]:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls them
 
-from connectors.spark.frames import columns_of, jdbc_options, quoted
+from connectors.spark.frames import columns_of, jdbc_options
+from connectors.spark.names import quoted
 from mappers.errors import BadData
 
 _KEY = "lineage-bridge-key"

@@ -18,8 +18,8 @@ from bridge.process.quality import (
     observed,
     profile_of,
     profiled,
-    quoted,
 )
+from connectors.spark.names import quoted
 
 NOW = datetime(2026, 2, 1, 6, tzinfo=UTC)
 

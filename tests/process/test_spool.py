@@ -10,7 +10,7 @@ from tests import factories as make
 from tests.factories import run_event
 from tests.process.workshop import Workshop
 
-STAGED = make.dataset(f"/work/{STAGING}/20260101T000000-1/d")
+STAGED = make.dataset(f"/lake/{STAGING}/20260101T000000-1/d")
 
 
 def spool(folder: Path, *events: Any) -> Path:
