@@ -43,8 +43,8 @@ from connectors.http import HttpSession, Timeouts
 from connectors.openlineage.http import EventClient
 from connectors.openmetadata import models
 from connectors.openmetadata.client import OpenMetadata
-from connectors.openmetadata.pace import Pace
 from connectors.openmetadata.token import FixedToken, Token, client_token, file_token, login_token
+from connectors.pace import Pace
 from mappers.errors import ConfigError
 from mappers.folding import FoldingRule
 from mappers.legacy.names import LegacyNames

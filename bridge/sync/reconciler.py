@@ -82,7 +82,7 @@ class Reconciler:
         self._items = items
         self._clock = clock
         self._backoff = backoff
-        self._spreader = Spreader(db, org, target.name, items, target.folding)
+        self._spreader = Spreader(db, org, target.name, items, target.meaning)
         self._states = EdgeStates(db, org, target.name)
         self.breaker = Breaker(backoff, clock)
         self._told: str | None = None
@@ -99,6 +99,7 @@ class Reconciler:
         """Let marks be made for the target; tells whether everything is looked at: it is new, or kept otherwise."""
         bound = (self._db, self._org, self._target.name)
         write_trouble(*bound, None, self._clock())
+        self._target.prepare()
         new = enable_target(*bound, self._clock())
         known = read_settings(*bound)
         if known == self._target.settings:

@@ -1,12 +1,12 @@
 """What the reconciler needs of a target, whichever system it is."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from bridge.sync.edge_states import EdgeState
 from bridge.sync.item import Failed, Item, Remote, Settled
-from mappers.folding import FoldingRule
 
 #: An item by its kind and key.
 Wanted = tuple[str, bytes]
@@ -66,6 +66,20 @@ class TargetSettings(NamedTuple):
     rules: str
 
 
+class Meant(NamedTuple):
+    """Which items marks mean, and where jobs are shown that were shown elsewhere, in a hash each."""
+
+    items: set[Wanted]
+    folds: Mapping[bytes, bytes] = MappingProxyType({})
+
+
+class Meaning(Protocol):
+    """What marks mean for a target."""
+
+    def of(self, marks: Mapping[str, set[bytes]]) -> Meant:
+        """Say which items marks mean, given by their kinds."""
+
+
 class Target(Protocol):
     """A system that is kept like the store."""
 
@@ -77,8 +91,11 @@ class Target(Protocol):
     slow: AbstractSet[str]
     #: The kinds of what a comparison reads.
     compared: AbstractSet[str]
-    #: How runs fold: marks of runs are turned into items of those that they are told as.
-    folding: FoldingRule
+    #: What marks of changes mean for it.
+    meaning: Meaning
+
+    def prepare(self) -> None:
+        """Make ready in the store what pushing needs there."""
 
     def probe(self) -> None:
         """Ask whether the target answers; raises a TransientError when it does not."""

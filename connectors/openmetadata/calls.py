@@ -9,10 +9,10 @@ import msgspec
 
 from connectors.http import HttpAnswer, HttpSession
 from connectors.openmetadata.features import Features, features
-from connectors.openmetadata.pace import Pace
 from connectors.openmetadata.refusal import refusal
 from connectors.openmetadata.token import Token
-from connectors.openmetadata.tries import tries
+from connectors.pace import Pace
+from connectors.tries import tries
 from mappers.errors import LineageBridgeError, TargetLocked, TargetRefused, Unreachable
 
 Entity = dict[str, Any]

@@ -8,9 +8,9 @@ from urllib.parse import quote
 from connectors.http import HttpSession
 from connectors.openmetadata.calls import Calls, Entity, decoded
 from connectors.openmetadata.features import Features
-from connectors.openmetadata.pace import Pace
 from connectors.openmetadata.statuses import plain, with_tasks
 from connectors.openmetadata.token import Token
+from connectors.pace import Pace
 from mappers.errors import TargetRefused
 
 _PATCH = "application/json-patch+json"

@@ -12,8 +12,8 @@ import pytest
 from connectors.http import HttpSession
 from connectors.openmetadata.client import OpenMetadata as Client
 from connectors.openmetadata.features import Features, features
-from connectors.openmetadata.pace import Pace
 from connectors.openmetadata.token import FixedToken, Token, login_token
+from connectors.pace import Pace
 from mappers.errors import LineageBridgeError, NoAnswer, TargetBusy, TargetLocked, TargetRefused, Unreachable
 from tests.standins.openmetadata import Fault, OpenMetadata, error, html, reset
 

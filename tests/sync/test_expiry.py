@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from bridge.sync.item import Outcome
 from bridge.sync.items import Items
 from bridge.sync.lineage import read_consumption, read_lineage
+from bridge.sync.openmetadata.meaning import FoldedMeaning
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.spread import Spreader
 from mappers.folding import FoldingRule
@@ -25,7 +26,8 @@ class Watcher:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._items = Items(store.db, "default", "somewhere", lambda: 1)
-        self._spreader = Spreader(store.db, "default", "somewhere", self._items, RULE)
+        meaning = FoldedMeaning(store.db, "default", "somewhere", self._items, RULE)
+        self._spreader = Spreader(store.db, "default", "somewhere", self._items, meaning)
         self.seen: dict[bytes, object] = {}
 
     def look(self) -> None:

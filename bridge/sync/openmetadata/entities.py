@@ -11,8 +11,8 @@ from bridge.sync.openmetadata.resolution import Resolved, Resolver, known
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.update import Update, read, update
 from bridge.sync.openmetadata.wanted import Wanted, fingerprint
-from bridge.sync.openmetadata.workers import Workers
 from bridge.sync.target import Step
+from bridge.sync.workers import Workers
 from connectors.openmetadata.calls import Entity
 from connectors.openmetadata.client import OpenMetadata
 from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused

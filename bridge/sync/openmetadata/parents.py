@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from bridge.sync.openmetadata.workers import Workers
+from bridge.sync.workers import Workers
 from connectors.openmetadata.client import OpenMetadata
 from mappers.errors import LineageBridgeError
 from mappers.openmetadata.requests import Request

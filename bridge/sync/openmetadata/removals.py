@@ -7,7 +7,7 @@ from bridge.sync.item import REMOVAL, Failed, Item, Outcome, Remote, Settled
 from bridge.sync.items import Items
 from bridge.sync.openmetadata.directory import COLLECTIONS
 from bridge.sync.openmetadata.revenants import RemovedEntity
-from bridge.sync.openmetadata.workers import Workers
+from bridge.sync.workers import Workers
 from connectors.openmetadata.client import OpenMetadata
 from mappers.errors import TargetBusy
 

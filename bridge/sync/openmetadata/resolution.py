@@ -8,7 +8,7 @@ from bridge.sync.items import Items
 from bridge.sync.openmetadata.directory import Directory
 from bridge.sync.openmetadata.parents import Parents
 from bridge.sync.openmetadata.wanted import Choice, Wanted
-from bridge.sync.openmetadata.workers import Workers
+from bridge.sync.workers import Workers
 from mappers.errors import LineageBridgeError
 
 

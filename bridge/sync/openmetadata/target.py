@@ -22,6 +22,7 @@ from bridge.sync.openmetadata.entities import Entities
 from bridge.sync.openmetadata.governance import Governance
 from bridge.sync.openmetadata.jobs import want_jobs
 from bridge.sync.openmetadata.lineage import Lineages
+from bridge.sync.openmetadata.meaning import FoldedMeaning
 from bridge.sync.openmetadata.profiles import Profiles
 from bridge.sync.openmetadata.removals import Removals, remote_of
 from bridge.sync.openmetadata.results import Results
@@ -29,8 +30,8 @@ from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.runs import Runs
 from bridge.sync.openmetadata.wanted import Wanted, fingerprint
 from bridge.sync.openmetadata.workbench import Workbench
-from bridge.sync.openmetadata.workers import Workers
-from bridge.sync.target import Compared, Owed, Pushed, Step, TargetSettings
+from bridge.sync.target import Compared, Meaning, Owed, Pushed, Step, TargetSettings
+from bridge.sync.workers import Workers
 from connectors.openmetadata.client import OpenMetadata
 
 NAME = "openmetadata"
@@ -90,7 +91,7 @@ class OpenMetadataTarget:
         self._rules = rules
         self._pool = ThreadPoolExecutor(rules.concurrency, thread_name_prefix="openmetadata")
         self._states = EdgeStates(db, org, NAME)
-        self.folding = rules.folding
+        self.meaning: Meaning = FoldedMeaning(db, org, NAME, items, rules.folding)
         self._workers = Workers(self._pool, client.probe)
         asked = rules._replace(batch_size=0, concurrency=0, most_deletions=0)
         self.settings = TargetSettings(client.url, fingerprint(repr(asked)).hex())
@@ -115,6 +116,9 @@ class OpenMetadataTarget:
         self._comparison = Comparison(at, NAME, directory, self._states, said, self._pool)
         self._items = items
         self._removals = Removals(client, items, self._states, self._workers, rules.most_deletions)
+
+    def prepare(self) -> None:
+        """Make nothing ready: all that is asked of the store lies ready."""
 
     def probe(self) -> None:
         """Ask whether the server answers, and takes the token."""

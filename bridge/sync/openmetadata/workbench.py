@@ -7,7 +7,7 @@ from bridge.store.database import Database
 from bridge.sync.item import Failed, Item, Remote, Settled
 from bridge.sync.items import Items
 from bridge.sync.openmetadata.rules import Rules
-from bridge.sync.openmetadata.workers import Workers
+from bridge.sync.workers import Workers
 from connectors.openmetadata.client import OpenMetadata
 from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
 

@@ -1,0 +1,73 @@
+"""Events as Marquez takes them, whatever their producers left out."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from mappers.openlineage.parts import without_nulls
+from mappers.when import iso
+
+PRODUCER = "https://github.com/lineage-bridge/lineage-bridge"
+_SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/"
+_ANY_FACET = f"{_SPEC}BaseFacet"
+_NUL = re.compile("\0")
+
+
+def run_event(body: bytes, micros: int, run_uuid: str) -> dict[str, Any]:
+    """Give an event of a run with all that Marquez insists on, which reads its kind from the address of its schema."""
+    event = _event(body, micros, "RunEvent")
+    event["run"] = {**event["run"], "runId": run_uuid}
+    return event
+
+
+def job_event(job: Mapping[str, Any], inputs: list[Any], outputs: list[Any], micros: int) -> dict[str, Any]:
+    """Give what is declared of a job."""
+    return _told({"job": dict(job), "inputs": inputs, "outputs": outputs}, micros, "JobEvent")
+
+
+def dataset_event(dataset: Mapping[str, Any], micros: int) -> dict[str, Any]:
+    """Give what is said of a dataset beside its runs."""
+    return _told({"dataset": dict(dataset)}, micros, "DatasetEvent")
+
+
+def _event(body: bytes, micros: int, kind: str) -> dict[str, Any]:
+    return _told(_plain(msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"))), micros, kind)
+
+
+def _told(event: dict[str, Any], micros: int, kind: str) -> dict[str, Any]:
+    told: dict[str, Any] = without_nulls(event)
+    url = str(told.get("schemaURL") or "")
+    told["schemaURL"] = url if url.endswith(f"/{kind}") else f"{_SPEC}{kind}"
+    told["producer"] = told.get("producer") or PRODUCER
+    told["eventTime"] = iso(micros)
+    for owner in (told.get("run"), told.get("job"), told.get("dataset")):
+        if owner is not None:
+            _complete(owner)
+    for side in ("inputs", "outputs"):
+        if kind != "DatasetEvent":
+            told[side] = told.get(side) or []
+        for dataset in told.get(side) or ():
+            _complete(dataset)
+    return told
+
+
+def _complete(owner: dict[str, Any]) -> None:
+    """Give each facet its producer and the address of its schema, without which Marquez refuses the whole event."""
+    for key in ("facets", "inputFacets", "outputFacets"):
+        if key in owner:
+            owner[key] = {
+                name: {"_producer": PRODUCER, "_schemaURL": _ANY_FACET, **facet}
+                for name, facet in owner[key].items()
+                if isinstance(facet, dict)
+            }
+
+
+def _plain(value: Any) -> Any:
+    """Replace what no text of PostgreSQL holds."""
+    if isinstance(value, str):
+        return _NUL.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_plain(key): _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list) else value
