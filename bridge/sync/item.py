@@ -5,6 +5,9 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import msgspec
+
+from mappers.canonical.identity import digest
 from mappers.errors import LineageBridgeError
 
 #: The kind of items that are to be taken back; all others are of the store's own kinds.
@@ -118,3 +121,18 @@ class Failed(NamedTuple):
     request: Any = None
     #: What it was that was refused: the same is not tried again by itself.
     fingerprint: bytes | None = None
+
+
+def fingerprint(said: Any) -> bytes:
+    """Hash what is to be pushed."""
+    return digest(msgspec.json.encode(said, order="deterministic"))
+
+
+def is_known(item: Item, mark: bytes) -> bool:
+    """Tell whether this is what was last pushed, or refused."""
+    return item.fingerprint == mark and bool(item.remote or item.outcome in GIVEN_UP)
+
+
+def as_it_was(item: Item) -> Settled:
+    """Settle what has not changed."""
+    return item.linked(Outcome.UNCHANGED if item.remote else Outcome(item.outcome or ""), item.reason)

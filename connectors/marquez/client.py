@@ -63,7 +63,7 @@ class Marquez:
         self._once("send", "POST", "/lineage", body=event)
 
     def logged(self, after: str, before: str, limit: int, offset: int = 0) -> list[Entity]:
-        """List events of runs of a time, the first of it included and the last not; nothing orders those of one time."""
+        """List events of runs of a time, whose end is not part of it; nothing orders those of one moment."""
         asked = {"after": after, "before": before, "sortDirection": "asc", "limit": str(limit), "offset": str(offset)}
         found = self._decoded(self._ask("log", "GET", "/events/lineage", asked=asked)).get("events")
         return list(found or ())

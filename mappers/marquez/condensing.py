@@ -12,7 +12,8 @@ from mappers.openlineage.parts import canonical_json
 
 #: Facets whose older words count, too: each makes rows of its own. Of all others the newest word is what is known.
 _EVERY_WORD = frozenset({
-    "parent", "parentRun", "jobDependencies", "lineageBridge_jobDependencies", "test", "lineage", "schema", "symlinks",
+    "parent", "parentRun", "jobDependencies", "lineageBridge_jobDependencies", "test", "lineage", "schema",
+    "symlinks",
     "lifecycleStateChange", "version", "columnLineage", "dataQualityAssertions", "lineageBridge_boxes",
     "lineageBridge_registration", "lineageBridge_expectations",
 })  # fmt: skip

@@ -16,7 +16,7 @@ _NUL = re.compile("\0")
 
 
 def run_event(body: bytes, micros: int, run_uuid: str) -> dict[str, Any]:
-    """Give an event of a run with all that Marquez insists on, which reads its kind from the address of its schema."""
+    """Give an event of a run with all that Marquez insists on; its kind is in the address of its schema."""
     event = _event(body, micros, "RunEvent")
     event["run"] = {**event["run"], "runId": run_uuid}
     return event
@@ -30,6 +30,15 @@ def job_event(job: Mapping[str, Any], inputs: list[Any], outputs: list[Any], mic
 def dataset_event(dataset: Mapping[str, Any], micros: int) -> dict[str, Any]:
     """Give what is said of a dataset beside its runs."""
     return _told({"dataset": dict(dataset)}, micros, "DatasetEvent")
+
+
+def complete(facets: Mapping[str, Any]) -> dict[str, Any]:
+    """Give each facet its producer and the address of its schema, without which Marquez refuses the whole event."""
+    return {
+        name: {"_producer": PRODUCER, "_schemaURL": _ANY_FACET, **facet}
+        for name, facet in facets.items()
+        if isinstance(facet, dict)
+    }
 
 
 def _event(body: bytes, micros: int, kind: str) -> dict[str, Any]:
@@ -54,14 +63,9 @@ def _told(event: dict[str, Any], micros: int, kind: str) -> dict[str, Any]:
 
 
 def _complete(owner: dict[str, Any]) -> None:
-    """Give each facet its producer and the address of its schema, without which Marquez refuses the whole event."""
     for key in ("facets", "inputFacets", "outputFacets"):
         if key in owner:
-            owner[key] = {
-                name: {"_producer": PRODUCER, "_schemaURL": _ANY_FACET, **facet}
-                for name, facet in owner[key].items()
-                if isinstance(facet, dict)
-            }
+            owner[key] = complete(owner[key])
 
 
 def _plain(value: Any) -> Any:

@@ -7,8 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from bridge.sync.governance import read_all_access
-from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
-from bridge.sync.openmetadata.wanted import fingerprint
+from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled, fingerprint
 from bridge.sync.openmetadata.workbench import Workbench
 from bridge.sync.target import Pushed
 from connectors.openmetadata.calls import Entity

@@ -5,9 +5,8 @@ from threading import Lock
 from typing import NamedTuple
 
 from bridge.sync.checks import StoredCheck, read_checks, results_of
-from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
+from bridge.sync.item import Failed, Item, Outcome, Remote, Settled, as_it_was, fingerprint, is_known
 from bridge.sync.openmetadata.ends import Ends
-from bridge.sync.openmetadata.wanted import fingerprint
 from bridge.sync.openmetadata.workbench import Workbench, missing
 from bridge.sync.target import Pushed
 from connectors.openmetadata.calls import Entity
@@ -75,8 +74,8 @@ class Checks:
             Check(stored.name, stored.assertion, stored.column, stored.expected), Checked(remote.name, column)
         )
         mark = fingerprint([remote.id, told])
-        if item.fingerprint == mark and (item.remote or item.outcome in GIVEN_UP):
-            return item.linked(Outcome.UNCHANGED if item.remote else Outcome(item.outcome or ""), item.reason)
+        if is_known(item, mark):
+            return as_it_was(item)
         return _Wanted(item, stored.dataset, told, mark)
 
     def _put(self, wanted: _Wanted) -> Settled | Failed:

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from bridge.store.database import Database
 from bridge.sync.datasets import StoredDataset, read_datasets, read_unfinished, read_unseen
-from bridge.sync.item import Item, Outcome, Settled
+from bridge.sync.item import Item, Outcome, Settled, fingerprint
 from bridge.sync.openmetadata.rules import Rules
-from bridge.sync.openmetadata.wanted import Choice, Wanted, fingerprint
+from bridge.sync.openmetadata.wanted import Choice, Wanted
 from mappers.naming import storage_path
 from mappers.openmetadata.columns import ColumnRow, Columns
 from mappers.openmetadata.places import Layout, caseless, find_mapping, place

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from bridge.sync.item import Failed, Outcome, Remote, Settled
+from bridge.sync.item import Failed, Outcome, Remote, Settled, fingerprint
 from bridge.sync.items import Items
 from bridge.sync.openmetadata.directory import Directory, column_paths
 from bridge.sync.openmetadata.parents import Parents, key_of
 from bridge.sync.openmetadata.resolution import Resolved, Resolver, known
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.update import Update, read, update
-from bridge.sync.openmetadata.wanted import Wanted, fingerprint
+from bridge.sync.openmetadata.wanted import Wanted
 from bridge.sync.target import Step
 from bridge.sync.workers import Workers
 from connectors.openmetadata.calls import Entity

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from bridge.sync.governance import StoredGovernance, read_governance
-from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
+from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled, fingerprint
 from bridge.sync.openmetadata.access import OFF
 from bridge.sync.openmetadata.directory import COLLECTIONS
 from bridge.sync.openmetadata.ends import Ends
@@ -18,7 +18,6 @@ from bridge.sync.openmetadata.governance_change import Change, Work, of_its_colu
 from bridge.sync.openmetadata.governance_look import Look, not_taken, say_conflict, say_theirs
 from bridge.sync.openmetadata.labels import Labels, known
 from bridge.sync.openmetadata.possible import Possible
-from bridge.sync.openmetadata.wanted import fingerprint
 from bridge.sync.openmetadata.workbench import NOT_FOUND, Workbench, missing
 from bridge.sync.target import Pushed
 from connectors.openmetadata.calls import Entity

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from bridge.store.database import Database
 from bridge.store.graph import Graph
-from bridge.sync.item import Item, Outcome, Settled
+from bridge.sync.item import Item, Outcome, Settled, fingerprint
 from bridge.sync.jobs import StoredJob, read_jobs
 from bridge.sync.openmetadata.rules import Rules
-from bridge.sync.openmetadata.wanted import Choice, Wanted, fingerprint
+from bridge.sync.openmetadata.wanted import Choice, Wanted
 from mappers.openmetadata.pipelines import DescribedJob, Task, job_place, pipeline_requests
 from mappers.openmetadata.places import find_mapping
 

@@ -6,12 +6,11 @@ from typing import NamedTuple
 from bridge.store.database import Database
 from bridge.store.graph import Graph
 from bridge.sync.edge_states import EdgeState, EdgeStates
-from bridge.sync.item import NOT_WANTED, Failed, Item, Outcome, Settled
+from bridge.sync.item import NOT_WANTED, Failed, Item, Outcome, Settled, fingerprint
 from bridge.sync.lineage import StoredEdge, read_consumption, read_lineage
 from bridge.sync.openmetadata.edges import WantedEdge, details, remove_edge, write_edge
 from bridge.sync.openmetadata.ends import Ends
 from bridge.sync.openmetadata.revenants import RemovedEdge, edges_kept
-from bridge.sync.openmetadata.wanted import fingerprint
 from bridge.sync.openmetadata.workbench import Workbench
 from bridge.sync.target import Owed, Pushed, Step
 from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused

@@ -7,9 +7,8 @@ known is looked for before it is told again.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
+from bridge.sync.item import Failed, Item, Outcome, Remote, Settled, as_it_was, fingerprint, is_known
 from bridge.sync.openmetadata.ends import Ends
-from bridge.sync.openmetadata.wanted import fingerprint
 from bridge.sync.openmetadata.workbench import Workbench, is_said, missing
 from bridge.sync.profiles import StoredProfile, read_profiles
 from bridge.sync.target import Pushed
@@ -99,8 +98,8 @@ class Profiles:
         names = {name: ".".join(path) for name, path in ends.end(stored.dataset).columns.items()}
         figures = Figures(stored.rows, stored.bytes, stored.change, stored.wrote, stored.columns, stored.measured)
         mark = fingerprint([remote.id, figures._replace(column_count=0)])
-        if item.fingerprint == mark and (item.remote or item.outcome in GIVEN_UP):
-            return item.linked(Outcome.UNCHANGED if item.remote else Outcome(item.outcome or ""), item.reason)
+        if is_known(item, mark):
+            return as_it_was(item)
         time, perhaps = self._time(item, remote, stored.at // 1_000, taken)
         return _Wanted(item, stored.dataset, remote, figures, names, mark, time, perhaps)
 

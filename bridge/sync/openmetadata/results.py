@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bridge.sync.checks import StoredResult, read_newest, read_results
-from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
+from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled, fingerprint
 from bridge.sync.openmetadata.checks import OFF
-from bridge.sync.openmetadata.wanted import fingerprint
 from bridge.sync.openmetadata.workbench import (
     Moment,
     Workbench,

@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled
+from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled, fingerprint
 from bridge.sync.openmetadata.described_runs import Described, DescribedRuns
-from bridge.sync.openmetadata.wanted import fingerprint
 from bridge.sync.openmetadata.workbench import (
     NOT_FOUND,
     Moment,

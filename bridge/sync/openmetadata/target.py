@@ -10,7 +10,7 @@ from bridge.store.folds import fold_jobs
 from bridge.store.graph import Graph
 from bridge.sync.checks import checks_of, results_of
 from bridge.sync.edge_states import EdgeStates
-from bridge.sync.item import REMOVAL, Failed, Item, Outcome, Remote, Settled
+from bridge.sync.item import REMOVAL, Failed, Item, Outcome, Remote, Settled, fingerprint
 from bridge.sync.items import Items
 from bridge.sync.lineage import read_leaves
 from bridge.sync.openmetadata.access import Access
@@ -28,7 +28,7 @@ from bridge.sync.openmetadata.removals import Removals, remote_of
 from bridge.sync.openmetadata.results import Results
 from bridge.sync.openmetadata.rules import Rules
 from bridge.sync.openmetadata.runs import Runs
-from bridge.sync.openmetadata.wanted import Wanted, fingerprint
+from bridge.sync.openmetadata.wanted import Wanted
 from bridge.sync.openmetadata.workbench import Workbench
 from bridge.sync.target import Compared, Meaning, Owed, Pushed, Step, TargetSettings
 from bridge.sync.workers import Workers

@@ -1,11 +1,8 @@
 """What entities shall be, before it is known what there is."""
 
-from typing import Any, NamedTuple
-
-import msgspec
+from typing import NamedTuple
 
 from bridge.sync.item import Item, Outcome, Settled
-from mappers.canonical.identity import digest
 from mappers.openmetadata.requests import Request
 
 
@@ -44,8 +41,3 @@ class Wanted(NamedTuple):
     def unresolved(self, reason: str) -> Settled:
         """Settle it as one that has no place, or several."""
         return self.item.linked(Outcome.UNRESOLVED, reason, fingerprint=self.fingerprint)
-
-
-def fingerprint(said: Any) -> bytes:
-    """Hash what is to be pushed."""
-    return digest(msgspec.json.encode(said, order="deterministic"))

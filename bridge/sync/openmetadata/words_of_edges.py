@@ -1,6 +1,6 @@
 """What an edge says, as far as it is compared: times and names of who wrote it are the server's."""
 
-from bridge.sync.openmetadata.wanted import fingerprint
+from bridge.sync.item import fingerprint
 from connectors.openmetadata.calls import Entity
 
 SAID = ("columnsLineage", "sqlQuery", "description", "pipeline", "source")
