@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import SecretStr
 
@@ -33,18 +34,25 @@ from bridge.store.marks import disable_target, is_enabled
 from bridge.store.writer import Writer
 from bridge.sync.calls import Calls
 from bridge.sync.items import Items
+from bridge.sync.marquez.target import MarquezTarget
 from bridge.sync.openmetadata.events import Events
 from bridge.sync.openmetadata.rules import Rules as SyncRules
 from bridge.sync.openmetadata.target import OpenMetadataTarget
 from bridge.sync.queue import Queue
 from bridge.sync.reconciler import Reconciler
+from bridge.sync.target import Target
+from bridge.sync.webhook.target import WebhookTarget
 from bridge.sync.worker import Heartbeat, Worker
+from bridge.target_names import TargetName
+from bridge.target_settings import MarquezSettings
 from connectors.http import HttpSession, Timeouts
+from connectors.marquez.client import Marquez
 from connectors.openlineage.http import EventClient
 from connectors.openmetadata import models
 from connectors.openmetadata.client import OpenMetadata
 from connectors.openmetadata.token import FixedToken, Token, client_token, file_token, login_token
 from connectors.pace import Pace
+from connectors.webhook.client import Webhook
 from mappers.errors import ConfigError
 from mappers.folding import FoldingRule
 from mappers.legacy.names import LegacyNames
@@ -163,32 +171,96 @@ def _secret(value: SecretStr | None) -> str:
 
 def make_reconciler(
     settings: Settings,
+    name: TargetName = TargetName.openmetadata,
     counted: Callable[[str], None] = lambda _: None,
     failed: Callable[[str], None] = lambda _: None,
     took: Callable[[float], None] = lambda _: None,
 ) -> Reconciler:
-    """Open a connection of its own to the store, and make the part that keeps OpenMetadata what the store says."""
-    return _make_server(settings, counted, failed, took).reconciler
+    """Open a connection of its own to the store, and make the part that keeps a target what the store says."""
+    if name is TargetName.openmetadata:
+        return _make_server(settings, counted, failed, took).reconciler
+    watched = _watched(settings, name, counted, failed, took)
+    items = Items(watched.db, settings.org, name, now_micros)
+    make = _make_marquez_target if name is TargetName.marquez else _make_webhook_target
+    return watched.reconciler(make(settings, watched, items), items)
+
+
+class _Watched(NamedTuple):
+    """What a reconciler needs beside its target: its store, and who counts what it does."""
+
+    settings: Settings
+    name: TargetName
+    db: Database
+    calls: Calls
+    counted: Callable[[str], None]
+    failed: Callable[[str], None]
+    took: Callable[[float], None]
+
+    def reconciler(self, target: Target, items: Items) -> Reconciler:
+        """Make the reconciler of a target, which says that it lives over a connection of its own."""
+        settings = getattr(self.settings, self.name)
+        beside, org = _open_beside(self.settings), self.settings.org
+        heartbeat = Heartbeat(beside, Worker(beside, org, self.name, now_micros, items.worker.id))
+        every = settings.sync.seconds if self.name is TargetName.openmetadata else settings.seconds
+        return Reconciler(
+            self.db, org, target, items, now_micros, backoff=settings.retry_config.backoff_seconds,
+            compare_seconds=every, heartbeat=heartbeat, calls=self.calls, took=self.took,
+        )  # fmt: skip
+
+
+def _watched(
+    settings: Settings,
+    name: TargetName,
+    counted: Callable[[str], None],
+    failed: Callable[[str], None],
+    took: Callable[[float], None],
+) -> _Watched:
+    calls = Calls(settings.org, name, now_micros)
+    told = _both(calls.counted, counted), _both(calls.failed, failed)
+    return _Watched(settings, name, _open_beside(settings), calls, *told, took)
 
 
 def _make_server(
     settings: Settings, counted: Callable[[str], None], failed: Callable[[str], None], took: Callable[[float], None]
 ) -> Server:
-    name, org = OpenMetadataTarget.name, settings.org
-    calls = Calls(org, name, now_micros)
-    client = make_openmetadata(settings.openmetadata, _both(calls.counted, counted), _both(calls.failed, failed))
-    db = _open_beside(settings)
-    items = Items(db, org, name, now_micros)
-    target = OpenMetadataTarget(db, org, client, rules_of(settings), items, now_micros)
-    beside = _open_beside(settings)
-    heartbeat = Heartbeat(beside, Worker(beside, org, name, now_micros, items.worker.id))
-    backoff = settings.openmetadata.retry_config.backoff_seconds
-    every = settings.openmetadata.sync.seconds
-    reconciler = Reconciler(
-        db, org, target, items, now_micros,
-        backoff=backoff, compare_seconds=every, heartbeat=heartbeat, calls=calls, took=took,
-    )  # fmt: skip
-    return Server(target, reconciler, items)
+    watched = _watched(settings, TargetName.openmetadata, counted, failed, took)
+    client = make_openmetadata(settings.openmetadata, watched.counted, watched.failed)
+    items = Items(watched.db, settings.org, OpenMetadataTarget.name, now_micros)
+    target = OpenMetadataTarget(watched.db, settings.org, client, rules_of(settings), items, now_micros)
+    return Server(target, watched.reconciler(target, items), items)
+
+
+def _make_marquez_target(settings: Settings, watched: _Watched, items: Items) -> MarquezTarget:
+    of = settings.marquez
+    client = make_marquez(of, of.url, watched.counted, watched.failed)
+    return MarquezTarget(watched.db, settings.org, client, items, of.concurrency)
+
+
+def _make_webhook_target(settings: Settings, watched: _Watched, items: Items) -> WebhookTarget:
+    of = settings.webhook
+    session = HttpSession(of.url or "", timeouts=_TARGET_TIMEOUTS, connections=4)
+    client = Webhook(session, watched.counted, watched.failed, api_key=_secret(of.api_key), pace=Pace(of.rate))
+    return WebhookTarget(watched.db, settings.org, client, items, folding_rule(settings), of.states)
+
+
+def make_marquez(
+    settings: MarquezSettings,
+    url: str | None,
+    counted: Callable[[str], None] = lambda _: None,
+    failed: Callable[[str], None] = lambda _: None,
+) -> Marquez:
+    """Make the client of a Marquez server."""
+    if url is None:
+        raise ConfigError("marquez.url is not set: name the server, such as http://127.0.0.1:5000")
+    return Marquez(
+        HttpSession(url, timeouts=_TARGET_TIMEOUTS, connections=settings.concurrency),
+        counted,
+        failed,
+        api_key=_secret(settings.api_key),
+        attempts=settings.retry_config.max_attempts,
+        concurrency=settings.concurrency,
+        pace=Pace(settings.rate),
+    )
 
 
 def _both(first: Callable[[str], None], second: Callable[[str], None]) -> Callable[[str], None]:
@@ -255,18 +327,18 @@ def open_link(settings: Settings, url: str | None, api_key: str | None) -> Link:
     return StoreLink(open_catalogue(settings), open_desk(settings), make_reader(settings), writer)
 
 
-def forget_openmetadata(settings: Settings) -> bool:
-    """Make no more marks for OpenMetadata; tells whether any were made until now."""
+def forget_target(settings: Settings, name: TargetName) -> bool:
+    """Make no more marks for a target; tells whether any were made until now."""
     with closing(_open_beside(settings)) as db:
-        enabled = is_enabled(db, settings.org, OpenMetadataTarget.name)
+        enabled = is_enabled(db, settings.org, name)
         if enabled:
-            disable_target(db, settings.org, OpenMetadataTarget.name)
+            disable_target(db, settings.org, name)
         return enabled
 
 
-def open_queue(settings: Settings) -> Queue:
-    """Open what is to be pushed to OpenMetadata, for a person to change."""
-    return Queue(_open_beside(settings), settings.org, OpenMetadataTarget.name, now_micros)
+def open_queue(settings: Settings, name: TargetName) -> Queue:
+    """Open what is to be pushed to a target, for a person to change."""
+    return Queue(_open_beside(settings), settings.org, name, now_micros)
 
 
 def _open_beside(settings: Settings) -> Database:

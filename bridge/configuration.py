@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, get_origin
 from pydantic import ValidationError
 
 from bridge.config_file import ConfigFiles, read_config_files
-from bridge.openmetadata_settings import CREDENTIALS, INCOMPLETE
 from bridge.settings import EXPOSED, NOWHERE, PREFIX, Settings
+from bridge.target_settings import CREDENTIALS, INCOMPLETE, UNSET
 from bridge.unknown_key import keys_at, tell_unknown_key
 from bridge.yaml_tree import KeyPath, Mistake
 from mappers.errors import ConfigError
@@ -20,9 +20,9 @@ _FILE_SUFFIX = "_FILE"
 #: What may hold a secret is not repeated in messages.
 _UNSPOKEN = frozenset({
     "sha256", "url", "db2_url", "teradata_url", "hdfs_url",
-    "jwt_token", "password", "client_secret", "auth", "openmetadata",
+    "jwt_token", "password", "client_secret", "auth", "openmetadata", "api_key", "marquez", "webhook",
 })  # fmt: skip
-_UNSPOKEN_TYPES = frozenset({"missing", CREDENTIALS, INCOMPLETE})
+_UNSPOKEN_TYPES = frozenset({"missing", CREDENTIALS, INCOMPLETE, UNSET})
 #: Mistakes that are no mistakes of their own where a key was left out because of another.
 _FOLLOWING = frozenset({"missing", EXPOSED, INCOMPLETE})
 

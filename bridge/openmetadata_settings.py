@@ -2,54 +2,16 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
-from urllib.parse import urlsplit
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, PlainSerializer, SecretStr, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from bridge.section import Section
+from bridge.target_settings import API_PATH, INCOMPLETE, Address, Frequency, Gap, RetrySettings, Secret, seconds_of
 
-#: The types of mistakes whose context names a key inside what was looked at, and of addresses that hold a secret.
-INCOMPLETE, CREDENTIALS = "incomplete", "credentials"
-_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
-_FREQUENCIES = {"hourly": 3_600.0, "daily": 86_400.0, "weekly": 604_800.0, "never": None}
-_DURATION = re.compile(r"([1-9]\d{0,8})([smhd])")
-#: What stands behind the address of a server in many a guide.
-_API = re.compile(r"(/api(/v1)?)?/*$")
 _WORDS = ("namespace", "database", "schema", "folder")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-
-
-class Gap(NamedTuple):
-    """A key without which the settings are of no use, and what to do about it."""
-
-    key: str
-    said: str
-
-
-def _address(url: str | None) -> str | None:
-    """Refuse what is no address of a server; nothing in the place of one means that there is none."""
-    if not url:
-        return None
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
-    except ValueError:
-        parts, good = None, False
-    if parts is not None and "@" in parts.netloc:
-        raise PydanticCustomError(CREDENTIALS, "an address holds no user or password: give them in openmetadata.auth")
-    if not good or "?" in url or "#" in url or any(letter.isspace() for letter in url):
-        raise PydanticCustomError("address", "must be an http or https URL, such as https://openmetadata.example.com")
-    return url
-
-
-def _frequency(words: str) -> str:
-    if words not in _FREQUENCIES and not _DURATION.fullmatch(words):
-        raise PydanticCustomError(
-            "frequency", "must be hourly, daily, weekly, never, or a duration such as 90s, 15m, 6h or 2d"
-        )
-    return words
 
 
 def _template(template: str) -> str:
@@ -61,10 +23,7 @@ def _template(template: str) -> str:
     return template
 
 
-Address = Annotated[str | None, AfterValidator(_address)]
 Template = Annotated[str, Field(min_length=1), AfterValidator(_template)] | None
-#: A value that is shown nowhere.
-Secret = Annotated[SecretStr, PlainSerializer(lambda _: "***", when_used="json")]
 
 
 class TargetServer(Section):
@@ -76,7 +35,7 @@ class TargetServer(Section):
     @field_validator("host")
     @classmethod
     def _without_path_of_the_api(cls, host: str | None) -> str | None:
-        return host and _API.sub("", host)
+        return host and API_PATH.sub("", host)
 
     def gap(self) -> Gap | None:
         """Tell what is missing."""
@@ -141,20 +100,12 @@ class SyncSettings(Section):
     publish_quality_results: bool = True
     publish_profiling_metrics: bool = True
     sync_governance_metadata: bool = True
-    sync_frequency: Annotated[str, AfterValidator(_frequency)] = "hourly"
+    sync_frequency: Frequency = "hourly"
 
     @property
     def seconds(self) -> float | None:
         """Give the time from one comparison of everything to the next; None where there is none."""
-        duration = _DURATION.fullmatch(self.sync_frequency)
-        return float(duration[1]) * _SECONDS[duration[2]] if duration else _FREQUENCIES[self.sync_frequency]
-
-
-class RetrySettings(Section):
-    """How often a call is tried, and how long what failed waits before it is its turn again."""
-
-    max_attempts: int = Field(default=3, ge=1, le=10)
-    backoff_seconds: float = Field(default=5, gt=0, allow_inf_nan=False)
+        return seconds_of(self.sync_frequency)
 
 
 class NamespaceMapping(Section):

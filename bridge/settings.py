@@ -10,6 +10,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from bridge.openmetadata_settings import OpenMetadataSettings
 from bridge.section import Section
 from bridge.store.location import StoreLocation
+from bridge.target_settings import MarquezSettings, WebhookSettings
 from mappers.errors import ConfigError
 from mappers.openlineage.statements import DEFAULT_NOISE
 
@@ -171,6 +172,8 @@ class Settings(BaseSettings):
     legacy: LegacySettings = LegacySettings()
     autosys: AutosysSettings = AutosysSettings()
     openmetadata: OpenMetadataSettings = OpenMetadataSettings()
+    marquez: MarquezSettings = MarquezSettings()
+    webhook: WebhookSettings = WebhookSettings()
     governance: GovernanceSettings = GovernanceSettings()
     process: ProcessSettings = ProcessSettings()
     log: LogSettings = LogSettings()

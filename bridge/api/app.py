@@ -35,6 +35,7 @@ from bridge.intake.reading import Reader
 from bridge.settings import Settings
 from bridge.store.location import StoreLocation
 from bridge.store.writer import Writer
+from bridge.target_names import TargetName
 
 #: The scope that each route asks for; a test holds the list complete.
 ROUTE_SCOPES: dict[str, Literal["ingest", "read", "operate"] | None] = {
@@ -94,14 +95,14 @@ class Service:
         self.reading = Reading(self._open_catalogue)
         self.ordering = Ordering(lambda: open_desk(self._settings))
         indexing = Indexing(self._settings)
-        syncing = Syncing(self._settings, self.metrics)
-        stewarding = Stewarding(self._settings, self.metrics, syncing.watch)
+        syncing = {name: Syncing(self._settings, self.metrics, name) for name in TargetName}
+        stewarding = Stewarding(self._settings, self.metrics, syncing[TargetName.openmetadata].watch)
         yield
         self.reading.close()
         await asyncio.to_thread(self.ordering.close)
         await self.tailing.stop()
         await indexing.stop()
-        await syncing.stop()
+        await asyncio.gather(*(one.stop() for one in syncing.values()))
         await stewarding.stop()
         await gate.close()
 

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Info
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from bridge import __version__
-from bridge.api.sync_metrics import SyncWatch, show
+from bridge.api.sync_metrics import SyncMetrics, SyncWatch
 from bridge.intake.gate import Gate
 from bridge.store.writer import Incoming, Rejected
 
@@ -62,13 +62,14 @@ class Metrics:
                 "Room left on the disk of a SQLite store",
                 lambda: _free_bytes(disk),
             )
+        self._sync = SyncMetrics(self._registry)
         Info("lineage_bridge_build", "What runs here", registry=self._registry).info(
             {"version": __version__, "python": platform.python_version(), "store": store}
         )
 
-    def watch_sync(self, sync: SyncWatch) -> None:
-        """Show how far OpenMetadata is kept like the store; nothing is shown while it is not."""
-        show(sync, self._registry)
+    def watch_sync(self, target: str, sync: SyncWatch) -> None:
+        """Show how far a target is kept like the store; nothing is shown of one that is not."""
+        self._sync.watch(target, sync)
 
     def _gauge(self, name: str, text: str, value: Callable[[], float]) -> None:
         Gauge(name, text, registry=self._registry).set_function(value)

@@ -1,7 +1,7 @@
-"""What is counted of bringing OpenMetadata to what the store says, in Prometheus' words."""
+"""What is counted of bringing targets to what the store says, in Prometheus' words."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -11,10 +11,17 @@ from bridge.sync.figures import LastComparison
 
 #: Seconds: what is healthy, what is late, what waited for a server that was away.
 _BUCKETS = (0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 300, 900, 3_600, 21_600)
+_GAUGES = {
+    "running": "0 once it cannot go on, until it can",
+    "waiting": "Changes that have not reached the target",
+    "oldest_waiting_age_seconds": "How long the oldest change waits that has not reached it, 0 when none does",
+    "troubled": "What the target refused or has no place for",
+    "left_alone": "1 while the target is left alone: it does not answer",
+}
 
 
 class SyncWatch:
-    """What the part that keeps OpenMetadata tells of itself."""
+    """What the part that keeps a target tells of itself."""
 
     def __init__(self) -> None:
         self.running = True
@@ -33,63 +40,78 @@ class SyncWatch:
 
 
 class Comparisons(Collector):
-    """What the last comparison found: nothing before there was one, and no kind of which nothing shall be there."""
+    """What the last comparisons found: nothing before there was one, and no kind of which nothing shall be there."""
 
-    def __init__(self, sync: SyncWatch) -> None:
-        self._sync = sync
+    def __init__(self, watches: Mapping[str, SyncWatch]) -> None:
+        self._watches = watches
 
     def collect(self) -> Iterable[Metric]:
         """Give what is known now."""
-        found = self._sync.comparison
         parts = GaugeMetricFamily(
-            "lineage_bridge_sync_completeness_ratio", "Found as it shall be, of what shall be there", labels=["kind"]
+            "lineage_bridge_sync_completeness_ratio",
+            "Found as it shall be, of what shall be there",
+            labels=["target", "kind"],
         )
         age = GaugeMetricFamily(
-            "lineage_bridge_sync_compared_age_seconds", "How long ago the last comparison came to its end"
+            "lineage_bridge_sync_compared_age_seconds",
+            "How long ago the last comparison came to its end",
+            labels=["target"],
         )
-        if found is not None:
-            age.add_metric([], _age(found.ended_at))
-            for kind, one in found.kinds.items():
-                if one.wanted:
-                    parts.add_metric([kind], one.found / one.wanted)
+        for target, watch in self._watches.items():
+            if (found := watch.comparison) is not None:
+                age.add_metric([target], _age(found.ended_at))
+                for kind, one in found.kinds.items():
+                    if one.wanted:
+                        parts.add_metric([target, kind], one.found / one.wanted)
         return [parts, age]
 
 
-def show(sync: SyncWatch, registry: CollectorRegistry) -> None:
-    """Show how far OpenMetadata is kept like the store."""
-    gauges: dict[str, tuple[str, Callable[[], float]]] = {
-        "running": ("0 once it cannot go on, until it can", lambda: sync.running),
-        "waiting": ("Changes that have not reached OpenMetadata", lambda: sync.waiting),
-        "oldest_waiting_age_seconds": (
-            "How long the oldest change waits that has not reached OpenMetadata, 0 when none does",
-            sync.oldest_age,
-        ),
-        "troubled": ("What OpenMetadata refused or has no place for", lambda: sync.troubled),
-        "left_alone": ("1 while OpenMetadata is left alone: it does not answer", lambda: sync.left_alone),
-    }
-    for name, (text, value) in gauges.items():
-        Gauge(f"lineage_bridge_sync_{name}", text, registry=registry).set_function(value)
-    registry.register(Comparisons(sync))
-    _count(sync, registry)
+class SyncMetrics:
+    """How far targets are kept like the store; one that is not kept is not shown."""
 
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._watches: dict[str, SyncWatch] = {}
+        self._gauges = {
+            name: Gauge(f"lineage_bridge_sync_{name}", text, ["target"], registry=registry)
+            for name, text in _GAUGES.items()
+        }
+        labels = ["target", "kind"]
+        self._calls = Counter(
+            "lineage_bridge_sync_calls", "Calls of a target, tries included", labels, registry=registry
+        )
+        self._failed = Counter(
+            "lineage_bridge_sync_calls_failed", "Those that were refused or not answered", labels, registry=registry
+        )
+        self._took = Histogram(
+            "lineage_bridge_sync_latency_seconds",
+            "How long changes took to reach a target",
+            ["target"],
+            buckets=_BUCKETS,
+            registry=registry,
+        )
+        registry.register(Comparisons(self._watches))
 
-def _count(sync: SyncWatch, registry: CollectorRegistry) -> None:
-    calls = Counter("lineage_bridge_sync_calls", "Calls of OpenMetadata, tries included", ["kind"], registry=registry)
-    failed = Counter(
-        "lineage_bridge_sync_calls_failed", "Those that were refused or not answered", ["kind"], registry=registry
-    )
-    took = Histogram(
-        "lineage_bridge_sync_latency_seconds",
-        "How long changes took to reach OpenMetadata",
-        buckets=_BUCKETS,
-        registry=registry,
-    )
+    def watch(self, target: str, sync: SyncWatch) -> None:
+        """Show how far a target is, and count what is done to it."""
+        self._watches[target] = sync
+        values: dict[str, Callable[[], float]] = {
+            "running": lambda: sync.running,
+            "waiting": lambda: sync.waiting,
+            "oldest_waiting_age_seconds": sync.oldest_age,
+            "troubled": lambda: sync.troubled,
+            "left_alone": lambda: sync.left_alone,
+        }
+        for name, value in values.items():
+            self._gauges[name].labels(target=target).set_function(value)
 
-    def counted(kind: str) -> None:
-        failed.labels(kind=kind)  # from 0: a counter that begins at 1 shows no rise
-        calls.labels(kind=kind).inc()
+        def counted(kind: str) -> None:
+            self._failed.labels(target=target, kind=kind)  # from 0: a counter that begins at 1 shows no rise
+            self._calls.labels(target=target, kind=kind).inc()
 
-    sync.counted, sync.failed, sync.took = counted, lambda kind: failed.labels(kind=kind).inc(), took.observe
+        def failed(kind: str) -> None:
+            self._failed.labels(target=target, kind=kind).inc()
+
+        sync.counted, sync.failed, sync.took = counted, failed, self._took.labels(target=target).observe
 
 
 def _age(micros: int) -> float:

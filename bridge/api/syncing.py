@@ -9,9 +9,10 @@ import structlog
 
 from bridge.api.metrics import Metrics
 from bridge.api.sync_metrics import SyncWatch
-from bridge.bootstrap import forget_openmetadata, make_reconciler
+from bridge.bootstrap import forget_target, make_reconciler
 from bridge.settings import Settings
 from bridge.sync.reconciler import Reconciler
+from bridge.target_names import TargetName, enabled_targets
 from mappers.errors import LineageBridgeError
 
 _log = structlog.get_logger()
@@ -27,17 +28,19 @@ _TELL_SECONDS, _TELL_PART = 2.0, 0.05
 class Syncing:
     """Runs a reconciler from start to stop, in a thread beside the loop; its failures are logged and tried again."""
 
-    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+    def __init__(self, settings: Settings, metrics: Metrics, target: TargetName) -> None:
         self._settings = settings
+        self._target = target
         self.watch = SyncWatch()
-        if settings.openmetadata.enabled:
-            metrics.watch_sync(self.watch)
+        enabled = target in enabled_targets(settings)
+        if enabled:
+            metrics.watch_sync(target, self.watch)
         self._stopping = asyncio.Event()
         self._stopped = threading.Event()
         self._reconciler: Reconciler | None = None
         self._trouble: str | None = None
         self._tell_at = 0.0
-        self._task = asyncio.create_task(self._run() if settings.openmetadata.enabled else self._forget())
+        self._task = asyncio.create_task(self._run() if enabled else self._forget())
 
     async def stop(self) -> None:
         """End after the batch under way."""
@@ -48,8 +51,8 @@ class Syncing:
     async def _forget(self) -> None:
         """Keep no marks for a target that is not to be kept: they would be without number."""
         try:
-            if await asyncio.to_thread(forget_openmetadata, self._settings):
-                _log.info("nothing is sent any more: openmetadata.enabled is false", target="openmetadata")
+            if await asyncio.to_thread(forget_target, self._settings, self._target):
+                _log.info(f"nothing is sent any more: {self._target}.enabled is false", target=self._target)
         except LineageBridgeError as error:
             _log.warning("marks go on being made for a target that is not enabled", reason=str(error))
 
@@ -70,21 +73,20 @@ class Syncing:
     def _round(self) -> bool:
         """Do what is due; tells whether there was nothing."""
         if self._reconciler is None:
-            self._reconciler = make_reconciler(self._settings, self.watch.counted, self.watch.failed, self.watch.took)
-            _log.info("kept like the store", target="openmetadata", url=self._settings.openmetadata.server.host)
+            watch = self.watch
+            self._reconciler = make_reconciler(self._settings, self._target, watch.counted, watch.failed, watch.took)
+            _log.info("kept like the store", target=self._target, url=self._reconciler.url)
             if self._reconciler.enable():
-                _log.info("everything is to be sent", target="openmetadata")
+                _log.info("everything is to be sent", target=self._target)
         done = self._reconciler.round(self._told_and_stopped)
         trouble = self._reconciler.breaker.reason
         if trouble != self._trouble:
             self._trouble = trouble
             said = _log.warning if trouble else _log.info
-            said(
-                "the target is left alone" if trouble else "the target answers", target="openmetadata", reason=trouble
-            )
+            said("the target is left alone" if trouble else "the target answers", target=self._target, reason=trouble)
         self._tell()
         if not done.idle:
-            _log.debug("synced", target="openmetadata", **done.outcomes)
+            _log.debug("synced", target=self._target, **done.outcomes)
         return done.idle
 
     def _told_and_stopped(self) -> bool:

@@ -5,14 +5,13 @@ import time
 import msgspec
 
 from bridge.catalogue.question import Question, View
+from bridge.catalogue.syncing import OfTarget
 from bridge.catalogue.things import iso_or_none
 from bridge.sync.calls import read_calls
 from bridge.sync.figures import LastComparison, read_figures
 from bridge.sync.status import read_latency, read_status
 from bridge.sync.worker import count_workers
 from mappers.when import iso
-
-_TARGET = "openmetadata"
 
 
 class ComparedKind(msgspec.Struct, frozen=True):
@@ -77,20 +76,21 @@ class TargetStatus(msgspec.Struct, frozen=True):
 
 
 class Sync(Question[TargetStatus], frozen=True, kw_only=True):
-    """How far OpenMetadata is what the store says."""
+    """How far a target is what the store says."""
 
     path = "/sync"
     answer = TargetStatus
+    target: OfTarget = "openmetadata"
 
     def answered(self, view: View) -> TargetStatus:
         """Count."""
-        found = read_status(view.db, view.org, _TARGET)
-        half, most = read_latency(view.db, view.org, _TARGET)
+        found = read_status(view.db, view.org, self.target)
+        half, most = read_latency(view.db, view.org, self.target)
         now = time.time_ns() // 1_000
-        calls = read_calls(view.db, view.org, _TARGET, now)
-        compared = _comparison(read_figures(view.db, view.org, _TARGET))
+        calls = read_calls(view.db, view.org, self.target, now)
+        compared = _comparison(read_figures(view.db, view.org, self.target))
         return TargetStatus(
-            target=_TARGET,
+            target=self.target,
             converged=found.converged,
             enabled_at=iso_or_none(found.enabled_at),
             trouble=found.trouble,
@@ -99,7 +99,7 @@ class Sync(Question[TargetStatus], frozen=True, kw_only=True):
             comparison=compared,
             lineage_completeness=_percent(compared, "lineage"),
             quality_published=_percent(compared, "result"),
-            workers=count_workers(view.db, view.org, _TARGET, now),
+            workers=count_workers(view.db, view.org, self.target, now),
             marks=found.marks,
             pending=found.pending,
             failing=found.failing,

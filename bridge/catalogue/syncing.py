@@ -13,7 +13,6 @@ from bridge.sync.item import REMOVAL, Outcome
 from bridge.sync.status import read_status
 from mappers.errors import BadQuestion
 
-_TARGET = "openmetadata"
 #: How many digits the key in an id has at most.
 _DIGITS = 64
 _COLUMNS = """
@@ -39,6 +38,10 @@ WHERE e.org_id = ?1 AND e.target = ?2 AND e.into_key = ?3 ORDER BY e.from_key
 _OWN_MARK = "SELECT count(*) FROM dirty_mark WHERE org_id = ?1 AND target = ?2 AND key {among}"
 _MEMBERS = "SELECT dataset_id FROM ol_dataset WHERE org_id = ?1 AND class_id = ?2"
 
+#: Which system is asked about.
+OfTarget = Annotated[
+    Literal["openmetadata", "marquez", "webhook"], msgspec.Meta(description="Which of the systems that are kept.")
+]
 Which = Literal[
     "troubled", "pending", "pushed", "unchanged", "waiting", "unresolved", "dead", "dropped", "unwanted", "off"
 ]
@@ -88,6 +91,7 @@ class SyncEdge(msgspec.Struct, frozen=True):
 class SyncExplanation(msgspec.Struct, frozen=True):
     """All that is known of a thing in a target."""
 
+    target: str
     about: Thing
     #: Why the target is left alone now, if it is.
     trouble: str | None
@@ -98,12 +102,13 @@ class SyncExplanation(msgspec.Struct, frozen=True):
 
 
 class SyncItems(Question[Page[SyncItem]], frozen=True, kw_only=True):
-    """What OpenMetadata shall have, by what became of it: what a person must look at, unless another is asked for."""
+    """What a target shall have, by what became of it: what a person must look at, unless another is asked for."""
 
     path = "/sync/items"
     answer = Page[SyncItem]
     which: Annotated[Which, msgspec.Meta(description="`troubled` is `dead` and `unresolved`.")] = "troubled"
     id: Annotated[str, msgspec.Meta(description="Only those whose ids begin so, whatever `which` is.")] | None = None
+    target: OfTarget = "openmetadata"
     limit: Limit = 100
     after: After = None
 
@@ -112,34 +117,36 @@ class SyncItems(Question[Page[SyncItem]], frozen=True, kw_only=True):
         kind, key = after(self.after, tuple[str, bytes]) or ("", b"")
         which, bound = (_WHICH[self.which], ()) if self.id is None else (_BEGINNING, _bounds(self.id))
         sql = _LISTED.format(which=which)
-        rows = view.db.rows(sql, view.org, _TARGET, kind, key, self.limit + 1, *bound)
+        rows = view.db.rows(sql, view.org, self.target, kind, key, self.limit + 1, *bound)
         shown, following = page(rows, self.limit, lambda row: (row[0], bytes(row[1])))
         return Page(_items(view, shown), following)
 
 
 class DatasetSync(AboutDataset[SyncExplanation], frozen=True, kw_only=True):
-    """What a dataset is in OpenMetadata, or why it is not there."""
+    """What a dataset is in a target, or why it is not there."""
 
     path = "/sync"
     answer = SyncExplanation
+    target: OfTarget = "openmetadata"
 
     def answered(self, view: View) -> SyncExplanation:
         """Look it up."""
         dataset = self.dataset(view)
         members = [member for (member,) in view.db.rows(_MEMBERS, view.org, dataset)]
-        return _explained(view, dataset, view.graph().dataset(dataset), members)
+        return _explained(view, self.target, dataset, view.graph().dataset(dataset), members)
 
 
 class ProcessSync(AboutProcess[SyncExplanation], frozen=True, kw_only=True):
-    """What a job is in OpenMetadata, or why it is not there."""
+    """What a job is in a target, or why it is not there."""
 
     path = "/sync"
     answer = SyncExplanation
+    target: OfTarget = "openmetadata"
 
     def answered(self, view: View) -> SyncExplanation:
         """Look it up."""
         job = self.job(view)
-        return _explained(view, job, view.graph().job(job), [job])
+        return _explained(view, self.target, job, view.graph().job(job), [job])
 
 
 def _bounds(beginning: str) -> tuple[str, bytes, bytes]:
@@ -151,9 +158,9 @@ def _bounds(beginning: str) -> tuple[str, bytes, bytes]:
         raise BadQuestion("not the beginning of an id such as dataset-3f2a", "id") from error
 
 
-def _explained(view: View, key: bytes, named: Named, members: Sequence[bytes]) -> SyncExplanation:
+def _explained(view: View, target: str, key: bytes, named: Named, members: Sequence[bytes]) -> SyncExplanation:
     graph = view.graph()
-    rows = view.db.rows(_EDGES, view.org, _TARGET, key)
+    rows = view.db.rows(_EDGES, view.org, target, key)
     ids = {one for source, job, *_ in rows for one in (source, job) if one}
     names = {**graph.jobs(ids), **graph.datasets(ids)}
     edges = [
@@ -166,10 +173,10 @@ def _explained(view: View, key: bytes, named: Named, members: Sequence[bytes]) -
         )
         for source, job, ours, said, known in rows
     ]
-    ((marks,),) = view.db.among(_OWN_MARK, sorted(members), view.org, _TARGET)
-    items = _items(view, view.db.rows(_OF, view.org, _TARGET, key))
-    trouble = read_status(view.db, view.org, _TARGET).trouble
-    return SyncExplanation(thing(key, named), trouble, bool(marks), items, edges)
+    ((marks,),) = view.db.among(_OWN_MARK, sorted(members), view.org, target)
+    items = _items(view, view.db.rows(_OF, view.org, target, key))
+    trouble = read_status(view.db, view.org, target).trouble
+    return SyncExplanation(target, thing(key, named), trouble, bool(marks), items, edges)
 
 
 def _items(view: View, rows: Sequence[tuple[Any, ...]]) -> list[SyncItem]:

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.escape import escape
-from bridge.cli.options import ApiKey, Asked, Config, Output, Url, print_answer
+from bridge.cli.options import ApiKey, Asked, Config, Output, Target, Url, chosen, print_answer
 from bridge.cli.queue import give_up, key_of, push_anew
+from bridge.target_names import TargetName
 
 if TYPE_CHECKING:
     from bridge.catalogue.syncing import SyncItem
 
 dead = typer.Typer(
     name="dead",
-    help="What OpenMetadata refused, or has no place for: list it, show it, try it again, give it up.",
+    help="What a target refused, or has no place for: list it, show it, try it again, give it up.",
     no_args_is_help=True,
 )
 _SHOWN_CHARACTERS = 12
@@ -42,6 +43,7 @@ def list_dead(
         Which, typer.Option(help="By what became of them; `troubled` are those refused or without a place.")
     ] = Which.troubled,
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many at most.")] = 100,
+    target: Target = None,
     output: Annotated[Output, typer.Option(help="For people, or one JSON object.")] = Output.text,
     config: Config = None,
     url: Url = None,
@@ -50,16 +52,18 @@ def list_dead(
     """List what a person must look at, with the reason."""
     from bridge.catalogue.syncing import SyncItems
 
-    found = Asked(config, url, api_key).ask(SyncItems(which=which.value, limit=limit))
+    found = Asked(config, url, api_key).ask(
+        SyncItems(which=which.value, limit=limit, target=chosen(target, config).value)
+    )
     print_answer(found, map(escape, map(_line, found.items)), as_json=output is Output.json)
     if found.next is not None:
         typer.echo(f"there are more than {limit}: see --limit", err=True)
 
 
 @dead.command("show")
-def show_dead(id_: Id, config: Config = None, url: Url = None, api_key: ApiKey = None) -> None:
+def show_dead(id_: Id, target: Target = None, config: Config = None, url: Url = None, api_key: ApiKey = None) -> None:
     """Print one of them with all that is known, and what was sent."""
-    for line in _lines(_one(Asked(config, url, api_key), id_)):
+    for line in _lines(_one(Asked(config, url, api_key), id_, chosen(target, config))):
         typer.echo(escape(line))
 
 
@@ -79,21 +83,24 @@ def retry_dead(
     id_: Annotated[
         str | None, typer.Argument(metavar="ID", help="The id, or its beginning; all that failed without.")
     ] = None,
+    target: Target = None,
     config: Config = None,
 ) -> None:
     """Let it be pushed anew at once."""
-    push_anew(config, [key_of(_one(Asked(config, None, None), id_).id)] if id_ else None)
+    of = chosen(target, config)
+    push_anew(config, of, [key_of(_one(Asked(config, None, None), id_, of).id)] if id_ else None)
 
 
 @dead.command("drop")
-def drop_dead(id_: Id, config: Config = None) -> None:
+def drop_dead(id_: Id, target: Target = None, config: Config = None) -> None:
     """Give it up: it is not tried again before it changes."""
-    item = _one(Asked(config, None, None), id_)
+    of = chosen(target, config)
+    item = _one(Asked(config, None, None), id_, of)
     if item.outcome != "dead":
         raise typer.BadParameter(
             f"{item.id} is {item.outcome}, not dead: it finds its place by itself, or by a mapping"
         )
-    give_up(config, key_of(item.id))
+    give_up(config, of, key_of(item.id))
     typer.echo(f"{item.id} is given up until it changes")
 
 
@@ -103,10 +110,10 @@ def _line(item: "SyncItem") -> str:
     return f"{short}  {item.outcome or 'pending'}  {about}  {item.reason or ''}".rstrip()
 
 
-def _one(asked: Asked, beginning: str) -> "SyncItem":
+def _one(asked: Asked, beginning: str, target: TargetName) -> "SyncItem":
     from bridge.catalogue.syncing import SyncItems
 
-    found = asked.ask(SyncItems(id=beginning, limit=2)).items
+    found = asked.ask(SyncItems(id=beginning, limit=2, target=target.value)).items
     if len(found) != 1:
         many = "no item has" if not found else "several items have"
         raise typer.BadParameter(f"{many} an id that begins with {beginning}: see `dead list`")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 import typer
 
 from bridge.cli.escape import escape
+from bridge.target_names import TargetName, enabled_targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -45,6 +46,10 @@ DatasetNamespace = Annotated[
     str, typer.Argument(help="The dataset's namespace, such as `file`; or namespace and name in one.")
 ]
 DatasetName = Annotated[str | None, typer.Argument(help="The dataset's name, such as `/data/out/bands`.")]
+Target = Annotated[
+    TargetName | None,
+    typer.Option("--target", help="Which of the systems that are kept; the first that is enabled, unless named."),
+]
 
 
 class Asked(NamedTuple):
@@ -90,6 +95,11 @@ def load(config: list[Path] | None) -> "Settings":
     from bridge.configuration import load_settings
 
     return load_settings(config or [])
+
+
+def chosen(target: TargetName | None, config: list[Path] | None) -> TargetName:
+    """Give the target that was named, or the first that is enabled."""
+    return target or next(iter(enabled_targets(load(config))), TargetName.openmetadata)
 
 
 def print_answer(answer: object, lines: "Iterable[str]", *, as_json: bool) -> None:

@@ -13,21 +13,31 @@ from bridge.cli.options import (
     DatasetName,
     DatasetNamespace,
     Output,
+    Target,
     Url,
+    chosen,
     load,
-    named,
     print_answer,
     print_json,
 )
 from bridge.cli.queue import key_of, push_anew
 from bridge.cli.sync_text import counted, explanation_lines, plan_lines, status_lines, tell_left
+from bridge.target_names import TargetName, enabled_targets
 
 if TYPE_CHECKING:
     from bridge.catalogue.syncing import SyncExplanation
     from bridge.sync.reconciler import Reconciler
 
+_EXAMPLES = {
+    TargetName.openmetadata: "as configs/openmetadata.yaml does",
+    TargetName.marquez: "as configs/marquez.yaml does",
+    TargetName.webhook: "beside webhook.url",
+}
+
 sync = typer.Typer(
-    name="sync", help="Brings OpenMetadata to what the store says, and tells how far it is.", no_args_is_help=True
+    name="sync",
+    help="Brings targets to what the store says, and tells how far they are.",
+    no_args_is_help=True,
 )
 
 
@@ -36,22 +46,24 @@ def push(
     context: typer.Context,
     once: Annotated[
         bool,
-        typer.Option("--once", help="Push all that is due, and end: 0 when OpenMetadata is what the store says."),
+        typer.Option("--once", help="Push all that is due, and end: 0 when the target is what the store says."),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and do nothing.")] = False,
     allow_delete: Annotated[
         int | None, typer.Option(min=1, help="With --once: delete so many things, even if the settings allow fewer.")
     ] = None,
+    target: Target = None,
     output: Annotated[Output, typer.Option(help="For people, or one JSON object.")] = Output.text,
     config: Config = None,
 ) -> None:
-    """Bring OpenMetadata to what the store says; `serve` does so all the time."""
+    """Bring a target to what the store says; `serve` does so with all of them, all the time."""
     if context.invoked_subcommand is not None:
         return
     if once is dry_run:
         raise typer.BadParameter("say what to do: --once or --dry-run")
     calls: Counter[str] = Counter()
-    reconciler = open_reconciler(config, calls, allow_delete)
+    of = chosen(target, config)
+    reconciler = open_reconciler(config, of, calls, allow_delete)
     try:
         if dry_run:
             reconciler.probe()
@@ -60,22 +72,23 @@ def push(
             told = {"counts": dict(sorted(counts.items())), "steps": [step._asdict() for step in steps]}
             print_answer(told, map(escape, plan_lines(steps, counts)), as_json=output is Output.json)
         else:
-            _push(reconciler, calls, as_json=output is Output.json)
+            _push(reconciler, of, calls, as_json=output is Output.json)
     finally:
         reconciler.close()
 
 
 @sync.command()
 def status(
+    target: Target = None,
     output: Annotated[Output, typer.Option(help="For people, or one JSON object.")] = Output.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
-    """Tell how far OpenMetadata is what the store says; asks the store only."""
+    """Tell how far a target is what the store says; asks the store only."""
     from bridge.catalogue.sync_status import Sync
 
-    Asked(config, url, api_key).show(Sync(), status_lines, output)
+    Asked(config, url, api_key).show(Sync(target=chosen(target, config).value), status_lines, output)
 
 
 @sync.command()
@@ -83,13 +96,14 @@ def explain(
     namespace: DatasetNamespace,
     name: DatasetName = None,
     job: Annotated[bool, typer.Option("--job", help="It is a job, not a dataset.")] = False,
+    target: Target = None,
     output: Annotated[Output, typer.Option(help="For people, or one JSON object.")] = Output.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
-    """Tell what a dataset or job is in OpenMetadata, or why it is not there; asks the store only."""
-    found = _explained(Asked(config, url, api_key), namespace, name, job=job)
+    """Tell what a dataset or job is in a target, or why it is not there; asks the store only."""
+    found = _explained(Asked(config, url, api_key), chosen(target, config), namespace, name, job=job)
     print_answer(found, map(escape, explanation_lines(found)), as_json=output is Output.json)
 
 
@@ -101,25 +115,35 @@ def retry(
     ] = None,
     name: DatasetName = None,
     job: Annotated[bool, typer.Option("--job", help="It is a job, not a dataset.")] = False,
+    target: Target = None,
     config: Config = None,
 ) -> None:
     """Let a dataset or job be pushed anew at once, whatever is known of it; without a name, all that failed."""
-    found = _explained(Asked(config, None, None), namespace, name, job=job) if namespace else None
-    push_anew(config, None if found is None else [key_of(item.id) for item in found.items])
+    of = chosen(target, config)
+    found = _explained(Asked(config, None, None), of, namespace, name, job=job) if namespace else None
+    push_anew(config, of, None if found is None else [key_of(item.id) for item in found.items])
 
 
-def _explained(asked: Asked, namespace: str, name: str | None, *, job: bool) -> "SyncExplanation":
+def _explained(asked: Asked, target: TargetName, namespace: str, name: str | None, *, job: bool) -> "SyncExplanation":
     from bridge.catalogue.syncing import DatasetSync, ProcessSync
 
     if not job:
-        return asked.ask(DatasetSync(**named(namespace, name)))
+        return asked.ask(
+            DatasetSync(
+                target=target.value,
+                namespace=None if name is None else namespace,
+                name=namespace if name is None else name,
+            )
+        )
     if name is None:
         raise typer.BadParameter("a job is named by its namespace and name")
-    return asked.ask(ProcessSync(namespace=namespace, name=name))
+    return asked.ask(ProcessSync(target=target.value, namespace=namespace, name=name))
 
 
-def open_reconciler(config: Config, calls: Counter[str], allow_delete: int | None = None) -> "Reconciler":
-    """Open the way to OpenMetadata, if it is enabled."""
+def open_reconciler(
+    config: Config, target: TargetName, calls: Counter[str], allow_delete: int | None = None
+) -> "Reconciler":
+    """Open the way to a target, if it is enabled."""
     settings = load(config)
     from contextlib import closing
 
@@ -127,20 +151,18 @@ def open_reconciler(config: Config, calls: Counter[str], allow_delete: int | Non
     from bridge.log import configure_log
     from mappers.errors import ConfigError
 
-    if not settings.openmetadata.enabled:
-        raise ConfigError(
-            "openmetadata.enabled is false: set it to true, as configs/openmetadata.yaml does, and name --config"
-        )
+    if target not in enabled_targets(settings):
+        raise ConfigError(f"{target}.enabled is false: set it to true, {_EXAMPLES[target]}, and name --config")
     configure_log(settings.log)
     if allow_delete is not None:
-        target = settings.openmetadata.model_copy(update={"most_deletions": allow_delete})
-        settings = settings.model_copy(update={"openmetadata": target})
-        with closing(open_queue(settings)) as queue:
+        kept = settings.openmetadata.model_copy(update={"most_deletions": allow_delete})
+        settings = settings.model_copy(update={"openmetadata": kept})
+        with closing(open_queue(settings, target)) as queue:
             queue.retry_removals()
-    return make_reconciler(settings, lambda kind: calls.update([kind]))
+    return make_reconciler(settings, target, lambda kind: calls.update([kind]))
 
 
-def _push(reconciler: "Reconciler", calls: Counter[str], *, as_json: bool) -> None:
+def _push(reconciler: "Reconciler", target: TargetName, calls: Counter[str], *, as_json: bool) -> None:
     from bridge.sync.once import push_all_due
 
     reconciler.enable()
@@ -161,9 +183,10 @@ def _push(reconciler: "Reconciler", calls: Counter[str], *, as_json: bool) -> No
     else:
         typer.echo(f"items: {counted(outcomes)}")
         typer.echo(f"calls: {counted(calls)}")
-        tell_left(found)
+        tell_left(found, target)
     if found.trouble:
-        typer.echo(escape(f"error: {found.trouble}: see `lineage-bridge openmetadata check`"), err=True)
+        see = ": see `lineage-bridge openmetadata check`" if target is TargetName.openmetadata else ""
+        typer.echo(escape(f"error: {found.trouble}{see}"), err=True)
         raise typer.Exit(3)
     if not found.converged:
         raise typer.Exit(1)

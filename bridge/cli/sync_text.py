@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from bridge.target_names import TargetName
+
 if TYPE_CHECKING:
     from bridge.catalogue.sync_status import Comparison, TargetStatus
     from bridge.catalogue.syncing import SyncEdge, SyncExplanation, SyncItem
@@ -23,10 +25,10 @@ def counted(counts: Counter[str]) -> str:
     return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
 
 
-def tell_left(found: "SyncStatus") -> None:
+def tell_left(found: "SyncStatus", target: TargetName) -> None:
     """Say whether anything is left to do, and where it is listed."""
     if found.converged:
-        typer.echo("OpenMetadata is what the store says")
+        typer.echo(f"{target.called} is what the store says")
     if found.pending:
         typer.echo(
             f"{found.pending} wait, {found.failing} of them failed: see `lineage-bridge sync status`", err=True
@@ -49,7 +51,7 @@ def plan_lines(steps: "Sequence[Step]", counts: Counter[str]) -> Iterator[str]:
 def status_lines(found: "TargetStatus") -> Iterator[str]:
     """Tell how far a target is."""
     if found.enabled_at is None:
-        yield f"{found.target}: nothing is sent: set openmetadata.enabled, and `serve` or `sync --once`"
+        yield f"{found.target}: nothing is sent: set {found.target}.enabled, and `serve` or `sync --once`"
         return
     state = f"left alone since {found.trouble_at}: {found.trouble}" if found.trouble else "is asked"
     yield f"{found.target} {state}"
@@ -86,7 +88,7 @@ def _call_lines(found: "TargetStatus") -> Iterator[str]:
 
 
 def _comparison_lines(found: "Comparison | None") -> Iterator[str]:
-    """Tell what was found when OpenMetadata was read."""
+    """Tell what was found when the target was read."""
     if found is None:
         yield "  what is there was never read to its end: completeness is not known yet"
         return
@@ -100,11 +102,11 @@ def explanation_lines(found: "SyncExplanation") -> Iterator[str]:
     """Tell what a thing is in the target, or why it is not there."""
     yield f"{found.about.namespace} {found.about.name}"
     if found.trouble:
-        yield f"  OpenMetadata is left alone: {found.trouble}"
+        yield f"  {TargetName(found.target).called} is left alone: {found.trouble}"
     if found.marked:
         yield "  changes of it are still to be looked at"
     if not found.items:
-        yield "  it was never looked at: is openmetadata.enabled true, and does the service or `sync --once` run?"
+        yield f"  it was never looked at: is {found.target}.enabled true, and does the service or `sync --once` run?"
     for item in found.items:
         yield from _item_lines(item)
     for edge in found.edges:

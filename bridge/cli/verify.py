@@ -1,50 +1,115 @@
 """`lineage-bridge verify`."""
 
 from collections import Counter
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from bridge.cli.escape import escape
-from bridge.cli.options import Config, Output, print_json
+from bridge.cli.options import Config, Output, load, print_json
 from bridge.cli.sync import open_reconciler
 from bridge.cli.sync_text import counted
+from bridge.target_names import TargetName, enabled_targets
 
-verify = typer.Typer(
-    name="verify", help="Compares a target with what the store left there, and changes nothing.", no_args_is_help=True
-)
+if TYPE_CHECKING:
+    from bridge.sync.status import NotThere, SyncStatus
+    from bridge.sync.target import Difference
+
+verify = typer.Typer(name="verify", help="Compares targets with what the store left there, and changes nothing.")
+Answer = Annotated[Output, typer.Option(help="A line for each difference, or one JSON object.")]
+_MOST_REASONS = 100
+
+
+class _Verified(NamedTuple):
+    """What a target was found to be."""
+
+    looked_at: int
+    differences: "list[Difference]"
+    #: What is not there by intent, or because it was refused: kind, name, and why.
+    reasons: "list[NotThere]"
+    calls: Counter[str]
+    status: "SyncStatus"
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing differs, and nothing is to be pushed."""
+        return not self.differences and not self.status.left
+
+
+@verify.callback(invoke_without_command=True)
+def verify_all(context: typer.Context, output: Answer = Output.text, config: Config = None) -> None:
+    """Compare each target that is enabled with the store, and print what differs and why."""
+    if context.invoked_subcommand is not None:
+        return
+    names = enabled_targets(load(config))
+    if not names:
+        from mappers.errors import ConfigError
+
+        raise ConfigError("no target is enabled: set openmetadata.enabled or marquez.enabled, and name --config")
+    found = {name: _verified(config, name) for name in names}
+    if output is Output.json:
+        print_json({name: _told(one) for name, one in found.items()})
+    else:
+        for name, one in found.items():
+            typer.echo(f"{name.called}:")
+            _print(one, indent="  ")
+    if not all(one.is_good for one in found.values()):
+        raise typer.Exit(1)
 
 
 @verify.command("openmetadata")
-def verify_openmetadata(
-    output: Annotated[Output, typer.Option(help="A line for each difference, or one JSON object.")] = Output.text,
-    config: Config = None,
-) -> None:
+def verify_openmetadata(output: Answer = Output.text, config: Config = None) -> None:
     """Print what in OpenMetadata is not as it was left: 0 when nothing differs and nothing is to be pushed."""
+    _verify_one(config, TargetName.openmetadata, output)
+
+
+@verify.command("marquez")
+def verify_marquez(output: Answer = Output.text, config: Config = None) -> None:
+    """Print what in Marquez is not as it was left: the newest run of each job, and the graph that it made."""
+    _verify_one(config, TargetName.marquez, output)
+
+
+def _verify_one(config: Config, name: TargetName, output: Output) -> None:
+    found = _verified(config, name)
+    if output is Output.json:
+        print_json(_told(found))
+    else:
+        _print(found)
+    if not found.is_good:
+        raise typer.Exit(1)
+
+
+def _verified(config: Config, name: TargetName) -> _Verified:
     calls: Counter[str] = Counter()
-    reconciler = open_reconciler(config, calls)
-    differences = []
-    looked_at = 0
+    reconciler = open_reconciler(config, name, calls)
     try:
-        for compared in reconciler.compare():
-            looked_at += compared.looked_at
-            differences += [(one.kind, one.name, one.what) for one in compared.differences]
-            if output is Output.text:
-                for one in compared.differences:
-                    typer.echo(escape(f"{one.kind}  {one.name}  {one.what}"))
-        found = reconciler.status()
+        compared = list(reconciler.compare())
+        differences = [one for bit in compared for one in bit.differences]
+        looked_at = sum(bit.looked_at for bit in compared)
+        return _Verified(looked_at, differences, reconciler.reasons(_MOST_REASONS), calls, reconciler.status())
     finally:
         reconciler.close()
-    if output is Output.json:
-        told = [dict(zip(("kind", "name", "what"), one, strict=True)) for one in differences]
-        print_json(
-            {"looked_at": looked_at, "differences": told, "left": found.left, "calls": dict(sorted(calls.items()))}
-        )
-    else:
-        typer.echo(f"{looked_at} looked at, {len(differences)} differ; calls: {counted(calls)}")
-        if found.left:
-            typer.echo(f"{found.left} to be pushed still, or refused: see `lineage-bridge sync status`", err=True)
-        if found.enabled_at is None:
-            typer.echo("nothing was ever sent: start the service, or `lineage-bridge sync --once`", err=True)
-    if differences or found.left:
-        raise typer.Exit(1)
+
+
+def _told(found: _Verified) -> dict[str, object]:
+    return {
+        "looked_at": found.looked_at,
+        "differences": [{"kind": one.kind, "name": one.name, "what": one.what} for one in found.differences],
+        "not_there": [one._asdict() for one in found.reasons],
+        "left": found.status.left,
+        "calls": dict(sorted(found.calls.items())),
+    }
+
+
+def _print(found: _Verified, indent: str = "") -> None:
+    for one in found.differences:
+        typer.echo(escape(f"{indent}{one.kind}  {one.name}  {one.what}"))
+    for kind, name, why in found.reasons:
+        typer.echo(escape(f"{indent}{kind}  {name}  is not there: {why}"))
+    said = f"{found.looked_at} looked at, {len(found.differences)} differ; calls: {counted(found.calls)}"
+    typer.echo(f"{indent}{said}")
+    if found.status.left:
+        left = f"{found.status.left} to be pushed still, or refused: see `lineage-bridge sync status`"
+        typer.echo(f"{indent}{left}", err=True)
+    if found.status.enabled_at is None:
+        typer.echo(f"{indent}nothing was ever sent: start the service, or `lineage-bridge sync --once`", err=True)

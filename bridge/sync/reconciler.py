@@ -15,9 +15,11 @@ from bridge.sync.items import AT_ONCE, Items
 from bridge.sync.repair import Repair
 from bridge.sync.spread import Spreader
 from bridge.sync.status import (
+    NotThere,
     Progress,
     SyncStatus,
     read_progress,
+    read_reasons,
     read_settings,
     read_status,
     write_settings,
@@ -119,6 +121,11 @@ class Reconciler:
             self._states.doubt_all()
             forget_figures(self._db, self._org, self._target.name)
 
+    @property
+    def url(self) -> str:
+        """Say which system it is."""
+        return self._target.settings.url
+
     def probe(self) -> None:
         """Ask whether the target is there; raises what is wrong."""
         self._target.probe()
@@ -126,6 +133,10 @@ class Reconciler:
     def status(self) -> SyncStatus:
         """Say how far the target is."""
         return read_status(self._db, self._org, self._target.name)
+
+    def reasons(self, most: int) -> list[NotThere]:
+        """Say what the target has not as it shall be, and why, as far as that is known without asking it."""
+        return read_reasons(self._db, self._org, self._target.name, most)
 
     def last_comparison(self) -> LastComparison | None:
         """Say what the last comparison found that came to its end."""

@@ -1,12 +1,13 @@
 """How far a target is: what waits, what is settled and how, what a person must look at."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from bridge.store.database import Database
+from bridge.store.graph import Graph
 from bridge.store.sync_tables import TROUBLED_SQL
-from bridge.sync.item import REMOVAL, TROUBLED
+from bridge.sync.item import REMOVAL, TROUBLED, Outcome
 from bridge.sync.target import TargetSettings
 
 _TARGET = "SELECT enabled_at, trouble, trouble_at, compared_at FROM sync_target WHERE org_id = ?1 AND target = ?2"
@@ -27,6 +28,13 @@ _COUNTS = """
 SELECT kind, outcome, count(*) FROM sync_item WHERE org_id = ?1 AND target = ?2 AND settled >= marked
 GROUP BY kind, outcome ORDER BY kind, outcome
 """
+_REASONS = f"""
+SELECT kind, key, remote_name, reason FROM sync_item
+WHERE org_id = ?1 AND target = ?2 AND reason IS NOT NULL
+  AND ({TROUBLED_SQL} OR outcome IN ('{Outcome.DROPPED}', '{Outcome.WAITING}') OR settled < marked AND attempts > 0)
+ORDER BY kind, key LIMIT ?3
+"""
+_RUNS = "SELECT run_id, job_id FROM ol_run WHERE org_id = ?1 AND run_id {among}"
 _WAITING = """
 SELECT count(*), min(since), min(due_at), coalesce(sum(CASE WHEN attempts > 0 THEN 1 ELSE 0 END), 0) FROM sync_item
 WHERE org_id = ?1 AND target = ?2 AND settled < marked
@@ -92,6 +100,27 @@ def read_status(db: Database, org: str, target: str) -> SyncStatus:
     return SyncStatus(
         target, enabled_at, trouble, trouble_at, compared_at, marks, pending, int(failing), oldest, due_at, outcomes
     )  # fmt: skip
+
+
+class NotThere(NamedTuple):
+    """Something that a target has not as it shall be, and why."""
+
+    kind: str
+    name: str
+    why: str
+
+
+def read_reasons(db: Database, org: str, target: str, most: int) -> list[NotThere]:
+    """Say what was refused, has no place, was given up, or waits for something else, and why."""
+    rows = db.rows(_REASONS, org, target, most)
+    graph, keys = Graph(db, org), {bytes(row[1]) for row in rows}
+    jobs = {bytes(run): bytes(job) for run, job in db.among(_RUNS, sorted(keys), org)} if keys else {}
+    names = {**graph.datasets(keys), **graph.jobs({*keys, *jobs.values()})}
+    found = []
+    for kind, key, name, why in rows:
+        named = names.get(bytes(key)) or names.get(jobs.get(bytes(key), b""))
+        found.append(NotThere(kind, " ".join(named) if named else name or bytes(key).hex(), why))
+    return found
 
 
 def read_progress(db: Database, org: str, target: str) -> Progress:

@@ -1,0 +1,1 @@
+"""An address as a target: it is told how runs end."""

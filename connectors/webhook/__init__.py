@@ -1,0 +1,1 @@
+"""Conversation with whoever wants to be told."""
