@@ -62,13 +62,14 @@ class Metrics:
                 "Room left on the disk of a SQLite store",
                 lambda: _free_bytes(disk),
             )
-        self._sync = SyncMetrics(self._registry)
+        self._sync: SyncMetrics | None = None
         Info("lineage_bridge_build", "What runs here", registry=self._registry).info(
             {"version": __version__, "python": platform.python_version(), "store": store}
         )
 
     def watch_sync(self, target: str, sync: SyncWatch) -> None:
         """Show how far a target is kept like the store; nothing is shown of one that is not."""
+        self._sync = self._sync or SyncMetrics(self._registry)
         self._sync.watch(target, sync)
 
     def _gauge(self, name: str, text: str, value: Callable[[], float]) -> None:

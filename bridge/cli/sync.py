@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from bridge.catalogue.syncing import SyncExplanation
     from bridge.sync.reconciler import Reconciler
 
-_EXAMPLES = {
-    TargetName.openmetadata: "as configs/openmetadata.yaml does",
-    TargetName.marquez: "as configs/marquez.yaml does",
-    TargetName.webhook: "beside webhook.url",
+_EXAMPLE = {
+    TargetName.openmetadata: "configs/openmetadata.yaml does",
+    TargetName.marquez: "docs/marquez.md says",
+    TargetName.webhook: "docs/connectors.md says",
 }
 
 sync = typer.Typer(
@@ -152,7 +152,7 @@ def open_reconciler(
     from mappers.errors import ConfigError
 
     if target not in enabled_targets(settings):
-        raise ConfigError(f"{target}.enabled is false: set it to true, {_EXAMPLES[target]}, and name --config")
+        raise ConfigError(f"{target}.enabled is false: set it to true, as {_EXAMPLE[target]}, and name --config")
     configure_log(settings.log)
     if allow_delete is not None:
         kept = settings.openmetadata.model_copy(update={"most_deletions": allow_delete})

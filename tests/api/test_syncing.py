@@ -124,14 +124,14 @@ def test_how_far_it_is_is_measured(tmp_path: Path, standin: OpenMetadata, monkey
         def text() -> str:
             return api.service.metrics.text().decode()  # type: ignore[union-attr]
 
-        api.run(until(lambda: "lineage_bridge_sync_waiting 0.0" in text()))
-        assert 'lineage_bridge_sync_calls_total{kind="bulk"} ' in text()
-        assert 'lineage_bridge_sync_calls_failed_total{kind="bulk"} 1.0' in text()
-        assert "lineage_bridge_sync_left_alone 0.0" in text()
-        assert "lineage_bridge_sync_troubled 0.0" in text()
-        assert "lineage_bridge_sync_running 1.0" in text()
-        assert 'lineage_bridge_sync_calls_failed_total{kind="put"} 0.0' in text()
-        assert 'lineage_bridge_sync_latency_seconds_bucket{le="+Inf"} 0.0' not in text()
+        api.run(until(lambda: 'lineage_bridge_sync_waiting{target="openmetadata"} 0.0' in text()))
+        assert 'lineage_bridge_sync_calls_total{kind="bulk",target="openmetadata"} ' in text()
+        assert 'lineage_bridge_sync_calls_failed_total{kind="bulk",target="openmetadata"} 1.0' in text()
+        assert 'lineage_bridge_sync_left_alone{target="openmetadata"} 0.0' in text()
+        assert 'lineage_bridge_sync_troubled{target="openmetadata"} 0.0' in text()
+        assert 'lineage_bridge_sync_running{target="openmetadata"} 1.0' in text()
+        assert 'lineage_bridge_sync_calls_failed_total{kind="put",target="openmetadata"} 0.0' in text()
+        assert 'lineage_bridge_sync_latency_seconds_bucket{le="+Inf",target="openmetadata"} 0.0' not in text()
         assert "lineage_bridge_sync_completeness_ratio{" not in text()  # nothing was read yet
 
 
@@ -142,10 +142,10 @@ def test_completeness_is_measured_once_it_was_read(tmp_path: Path, standin: Open
         api.post(run_event("START", run=2, job="later", inputs=[dataset("a")], outputs=[dataset("u")]))
 
         def told(kind: str, part: float) -> bool:
-            return f'lineage_bridge_sync_completeness_ratio{{kind="{kind}"}} {part}' in metrics(api)
+            return f'lineage_bridge_sync_completeness_ratio{{kind="{kind}",target="openmetadata"}} {part}' in metrics(api)
 
         api.run(until(lambda: told("lineage", 0.5) and told("job", 1.0)))
-        assert "lineage_bridge_sync_compared_age_seconds " in api.get("/metrics").text
+        assert "lineage_bridge_sync_compared_age_seconds{" in api.get("/metrics").text
         assert api.get("/api/v1/sync").json()["lineage_completeness"] == 50.0
 
 
@@ -164,7 +164,7 @@ def test_how_far_it_is_is_told_while_it_is_under_way(
         api.post(run_event(inputs=[dataset("a")], outputs=[dataset("t")]))
 
         def waiting() -> float:
-            (value,) = re.findall(r"^lineage_bridge_sync_waiting (\S+)$", metrics(api), re.MULTILINE)
+            (value,) = re.findall(r'^lineage_bridge_sync_waiting\{target="openmetadata"\} (\S+)$', metrics(api), re.MULTILINE)
             return float(value)
 
         api.run(until(lambda: waiting() > 0))
@@ -189,12 +189,12 @@ def test_one_that_cannot_go_on_is_told_even_if_it_cannot_end_either(
     with monkeypatch.context() as full, Running(settings_with(tmp_path, standin)) as api:
         full.setattr(Reconciler, "round", fail)
         full.setattr(Reconciler, "close", closed_and_fail)
-        api.run(until(lambda: "lineage_bridge_sync_running 0.0" in metrics(api)))
+        api.run(until(lambda: 'lineage_bridge_sync_running{target="openmetadata"} 0.0' in metrics(api)))
         api.run(until(closed.is_set))  # it tells that it cannot go on before it tries to end
         full.undo()
         api.post(run_event(outputs=[dataset("made")]))
         api.run(until(lambda: is_there(standin, "made")))
-        api.run(until(lambda: "lineage_bridge_sync_running 1.0" in metrics(api)))
+        api.run(until(lambda: 'lineage_bridge_sync_running{target="openmetadata"} 1.0' in metrics(api)))
     assert "no room for the last word" in capsys.readouterr().out
 
 

@@ -89,7 +89,9 @@ ANSWERED = {
     ("dataset", "pin"): ["p", "db/clean", "latest"],
     ("dataset", "unpin"): ["january"],
     ("dataset", "invalidate"): ["db/clean", run_uuid(1), "--reason", "x"],
+    ("verify",): [],
     ("verify", "openmetadata"): [],
+    ("verify", "marquez"): [],
 }
 
 

@@ -17,7 +17,7 @@ from tests.system.test_sync_kill import settings_of
 
 RULES = ROOT / "configs" / "prometheus" / "alerts.yaml"
 PAGE = "docs/operate.md"
-COMPLETE = 'lineage_bridge_sync_completeness_ratio{kind="dataset"}'
+COMPLETE = 'lineage_bridge_sync_completeness_ratio{kind="dataset",target="openmetadata"}'
 #: What an expression holds beside names of metrics: labels in braces or after words, times in brackets, texts,
 #: functions, words between metrics.
 _NO_METRIC = re.compile(
@@ -85,14 +85,14 @@ SOUND = {
     'lineage_bridge_events_accepted_total{merged="false"}': "0x600",
     'lineage_bridge_contract_checks_total{result="broken"}': "2x600",
     "lineage_bridge_store_free_bytes": "50e9-1e6x600",
-    "lineage_bridge_sync_running": "1x600",
-    "lineage_bridge_sync_left_alone": "0x540 1x5 0x60",
-    "lineage_bridge_sync_oldest_waiting_age_seconds": "0 800 0 5x600",
-    "lineage_bridge_sync_troubled": "0x600",
-    'lineage_bridge_sync_calls_total{kind="get"}': CALLS,
-    'lineage_bridge_sync_calls_total{kind="bulk"}': CALLS,
-    'lineage_bridge_sync_calls_failed_total{kind="get"}': "0x600",
-    'lineage_bridge_sync_calls_failed_total{kind="bulk"}': "0x540 3x600",
+    'lineage_bridge_sync_running{target="openmetadata"}': "1x600",
+    'lineage_bridge_sync_left_alone{target="openmetadata"}': "0x540 1x5 0x60",
+    'lineage_bridge_sync_oldest_waiting_age_seconds{target="openmetadata"}': "0 800 0 5x600",
+    'lineage_bridge_sync_troubled{target="openmetadata"}': "0x600",
+    'lineage_bridge_sync_calls_total{kind="get",target="openmetadata"}': CALLS,
+    'lineage_bridge_sync_calls_total{kind="bulk",target="openmetadata"}': CALLS,
+    'lineage_bridge_sync_calls_failed_total{kind="get",target="openmetadata"}': "0x600",
+    'lineage_bridge_sync_calls_failed_total{kind="bulk",target="openmetadata"}': "0x540 3x600",
     COMPLETE: "1x600",
 }
 
@@ -121,23 +121,23 @@ def test_prometheus_accepts_the_rules() -> None:
         ({'lineage_bridge_contract_checks_total{result="broken"}': "0x590 1x10"}, ["LineageBridgeContractBroken"]),
         ({"lineage_bridge_store_free_bytes": "50e9-5e7x600"}, ["LineageBridgeDiskFillsUp"]),
         ({"lineage_bridge_store_free_bytes": "9e8x600"}, ["LineageBridgeDiskNearlyFull"]),
-        ({"lineage_bridge_sync_running": "0x600"}, ["LineageBridgeSyncStopped"]),
-        ({"lineage_bridge_sync_left_alone": "1x600"}, ["LineageBridgeSyncLeftAlone"]),
-        ({"lineage_bridge_sync_oldest_waiting_age_seconds": "0+60x600"}, ["LineageBridgeSyncPendingTooLong"]),
+        ({'lineage_bridge_sync_running{target="openmetadata"}': "0x600"}, ["LineageBridgeSyncStopped"]),
+        ({'lineage_bridge_sync_left_alone{target="openmetadata"}': "1x600"}, ["LineageBridgeSyncLeftAlone"]),
+        ({'lineage_bridge_sync_oldest_waiting_age_seconds{target="openmetadata"}': "0+60x600"}, ["LineageBridgeSyncPendingTooLong"]),
         (
             {
-                "lineage_bridge_sync_oldest_waiting_age_seconds": "0+60x600",
-                "lineage_bridge_sync_left_alone": "1x600",
+                'lineage_bridge_sync_oldest_waiting_age_seconds{target="openmetadata"}': "0+60x600",
+                'lineage_bridge_sync_left_alone{target="openmetadata"}': "1x600",
             },
             ["LineageBridgeSyncLeftAlone"],  # what waits follows from it
         ),
-        ({"lineage_bridge_sync_troubled": "1x600"}, ["LineageBridgeSyncRefused"]),
-        ({'lineage_bridge_sync_calls_failed_total{kind="bulk"}': "0+1x600"}, ["LineageBridgeSyncCallsFail"]),
+        ({'lineage_bridge_sync_troubled{target="openmetadata"}': "1x600"}, ["LineageBridgeSyncRefused"]),
+        ({'lineage_bridge_sync_calls_failed_total{kind="bulk",target="openmetadata"}': "0+1x600"}, ["LineageBridgeSyncCallsFail"]),
         (
             {
-                'lineage_bridge_sync_calls_total{kind="get"}': "0x600",
-                'lineage_bridge_sync_calls_total{kind="bulk"}': FEW_CALLS,
-                'lineage_bridge_sync_calls_failed_total{kind="bulk"}': "0x570 1x600",
+                'lineage_bridge_sync_calls_total{kind="get",target="openmetadata"}': "0x600",
+                'lineage_bridge_sync_calls_total{kind="bulk",target="openmetadata"}': FEW_CALLS,
+                'lineage_bridge_sync_calls_failed_total{kind="bulk",target="openmetadata"}': "0x570 1x600",
             },
             [],
         ),
