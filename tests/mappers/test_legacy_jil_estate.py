@@ -113,6 +113,9 @@ SPEAKS = {
     "brought": ("job_type: FTP\nftp_local_name: /in/a\nftp_remote_name: /r/a\nftp_server_name: h\nftp_transfer_direction: UPLOAD", {("input", "file", "/in/a"), ("output", "sftp://h", "/r/a")}),
     "fetched": ("job_type: SCP\nscp_local_name: /in/a\nscp_remote_dir: /r\nscp_remote_name: a\nscp_server_name: h\nscp_transfer_direction: DOWNLOAD", {("output", "file", "/in/a"), ("input", "sftp://h", "/r/a")}),
     "SQL": ("job_type: SQL\nconnect_string: jdbc:db2://h:50000/DB\nsql_command: INSERT INTO S.LEFT_OVER SELECT * FROM S.A JOIN B ON A.x = B.x", {("output", "db2://h:50000", "DB.S.LEFT_OVER"), ("input", "db2://h:50000", "DB.S.A"), ("input", "db2://h:50000", "DB.B")}),
+    "SQL of Oracle": ("job_type: SQL\nconnect_string: jdbc\\:oracle\\:thin\\:@//h\\:1521/service\nsql_command: INSERT INTO S.A SELECT * FROM B", {("output", "oracle://h:1521", "service.S.A"), ("input", "oracle://h:1521", "service.B")}),
+    "SQL of Oracle, by its old name": ('job_type: SQL\nconnect_string: "jdbc:oracle:thin:@h:1521:sid"\nsql_command: DELETE FROM S.A', {("output", "oracle://h:1521", "sid.S.A")}),
+    "SQL of SQL Server": ("job_type: SQL\nconnect_string: jdbc:sqlserver://h:1433;databaseName=x\nsql_command: INSERT INTO dbo.a SELECT * FROM dbo.b", {("output", "mssql://h:1433", "x.dbo.a"), ("input", "mssql://h:1433", "x.dbo.b")}),
     "SQL that cannot be read": ("job_type: SQL\nsql_command: ((((", set()),
 }  # fmt: skip
 
