@@ -35,12 +35,12 @@ def estate_lines(estate: "Estate", scanned: "Scanned") -> Iterator[str]:
 
 def estate_told(estate: "Estate", scanned: "Scanned", how: "Telling") -> dict[str, Any]:
     """Give an estate for programs."""
-    from mappers.legacy.jil.secrets import MASK, is_secret
+    from mappers.secrets import masked_value
 
     return {
         "instance": how.instance,
         "jobs": [_job(job, estate, how) for job in estate.jobs.values()],
-        "globals": {name: MASK if is_secret(name) else value for name, value in estate.globals.items()},
+        "globals": {name: masked_value(name, value) for name, value in estate.globals.items()},
         "things": {kind: sorted(named) for kind, named in sorted(estate.things.items())},
         "problems": [one._asdict() for one in estate.problems],
         "scan": scanned._asdict(),

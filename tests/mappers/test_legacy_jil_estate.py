@@ -10,7 +10,6 @@ from mappers.legacy.jil.estate import Estate, Job
 from mappers.legacy.jil.events import Telling, dependencies_of, tell_estate, tell_gone
 from mappers.legacy.jil.lint import lint, unread_conditions
 from mappers.legacy.jil.schedule import schedule_of, sla_of, success_of
-from mappers.legacy.jil.secrets import masked
 from mappers.legacy.jil.statements import read_statements
 
 
@@ -185,23 +184,6 @@ def test_times_and_promises() -> None:
     assert sla_of(found) == {"must_complete_times": ["+30"], "timezone": "Europe/London", "max_duration": "45m"}
     assert success_of(found) == {"fail_codes": "9"}
     assert sla_of(job("must_complete_times: 10:00")) is None, "without date_conditions nothing is promised"
-
-
-SECRETS = {
-    "sqlplus scott/tiger@orcl @x": "sqlplus scott/***@orcl @x", "sqlplus -s scott/tiger": "sqlplus -s scott/***",
-    "x --password hunter2 -f a": "x --password *** -f a", "curl -u ann:pw http://x": "curl -u ann:*** http://x",
-    "PASSWORD='a b' ./run": "PASSWORD=*** ./run", "mysql -u r -psecret d": "mysql -u r -p*** d",
-    "jdbc:db2://u:p@h/db": "jdbc:db2://u:***@h/db", "db2 connect to X user u using pw": "db2 connect to X user u using ***",
-    'curl -H "Authorization: Bearer abcdefgh123"': 'curl -H "Authorization: Bearer ***"', "sshpass -p pw ssh h": "sshpass -p *** ssh h",
-    'sqlplus -s "scott/tiger"@DB': 'sqlplus -s "scott/***"@DB', "isql -Usa -Ppw1": "isql -Usa -P***",
-    "./x --token=abc": "./x --token=***", ".logon host/u,pw;": ".logon host/u,***;", "cp /a/b /c/d": "cp /a/b /c/d",
-    "sftp u@h:/p": "sftp u@h:/p",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "safe"), SECRETS.items())
-def test_what_looks_like_a_secret_is_hidden(text: str, safe: str) -> None:
-    assert masked(text) == safe
 
 
 def test_a_job_is_told_with_all_of_it_and_without_its_secrets() -> None:

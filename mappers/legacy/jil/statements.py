@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from mappers.legacy.jil.attributes import ATTRIBUTES, CONDITIONS, LISTS, TEXTS, VERB, VERBS
-from mappers.legacy.jil.secrets import masked
+from mappers.secrets import masked
 
 Level = Literal["error", "warning"]
 #: What became of a line.
