@@ -103,6 +103,7 @@ SPEAKS = {
     "standard output that is a log": ("std_out_file: /var/log/a.log\ncommand: x", set()),
     "copied": ("command: cp -p /in/a /in/b /out/", {("input", "file", "/in/a"), ("input", "file", "/in/b"), ("output", "file", "/out")}),
     "redirected": ("command: /x.sh < /in/a > /out/b 2> /out/err", {("input", "file", "/in/a"), ("output", "file", "/out/b")}),
+    "cut at a backslash": ("command: cp /in/a /in/b \\", set()),
     "thrown away": ("command: /x.sh > /dev/null 2>&1", set()),
     "by options": ("command: spark-submit j.py --input s3a://b/in --output=hdfs://nn/out", {("input", "s3://b", "in"), ("output", "hdfs://nn", "/out")}),
     "within a shell": ("command: ksh -c 'cp /in/a /out/b'", {("input", "file", "/in/a"), ("output", "file", "/out/b")}),

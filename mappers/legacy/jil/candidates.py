@@ -52,7 +52,8 @@ def candidates_of(job: Job, conventions: Conventions = Conventions()) -> Found: 
     if procedure := job.get("sp_name"):
         scripts[f"procedure {procedure}"] = None
     found = [*_of_attributes(job, variables)]
-    if (text := job.get("command")) and job.type not in {"BOX", "FW", "FT"}:
+    # Behind a backslash at the end of a command there was more, which says what its words are.
+    if (text := job.get("command")) and job.type not in {"BOX", "FW", "FT"} and not text.endswith("\\"):
         found += _of_commands(read_commands(text, variables), conventions, scripts)
     best: dict[tuple[Side, str, str], Candidate] = {}
     for one in found:
