@@ -79,6 +79,9 @@ def test_an_estate_is_taken_once_and_then_what_changed(site: Site) -> None:
     assert edges(site) == {("LOAD", "REPORT")}
     again = site.answer("autosys", "scan", file, "--instance", "PRD")
     assert again["scan"] == {"new": [], "changed": [], "retired": [], "unchanged": 3, "refused": []}
+    site.file("a.jil", ESTATE.replace("job_type: c", "job_type: CMD").replace("ns: 1", "ns: y"))
+    spelled = site.answer("autosys", "scan", file, "--instance", "PRD")
+    assert spelled["scan"] == again["scan"], "as autorep prints it"
     site.file(
         "a.jil",
         ESTATE.replace("condition: s(LOAD)\n", "")

@@ -216,3 +216,35 @@ def test_what_differs_between_estates_is_told_by_job_and_attribute() -> None:
         ("A", "changed", "machine", "m", "n"), ("A", "changed", "owner", None, "o"), ("B", "removed", None, None, None),
         ("C", "added", None, None, None),
     ]  # fmt: skip
+
+
+SAME = [
+    ("job_type: c", "job_type: CMD"), ("job_type: b", "job_type: BOX"), ("job_type: f", "job_type: fw"),
+    ("job_type: box", "job_type: B"), ("owner: o", "job_type: c\nowner: o"),
+    ("date_conditions: 1", "date_conditions: y"), ("alarm_if_fail: 0", "alarm_if_fail: NO"),
+    ("box_terminator: true", "box_terminator: yes"), ("description: x", 'description: "x"'),
+    ('start_times: "10:00,11:00"', 'start_times: "10:00", "11:00"'), ("start_mins: 5,10", "start_mins: 5, 10"),
+    ("days_of_week: mo,tu", "days_of_week: MO, TU"), ("machine: m1,m2", "machine: m1, m2"),
+    ("condition: success(A) AND s(B)", "condition: s(A)&s(B)"), ("condition: (s(A) | s(B)) & d(C)", "condition: s(A) or s(B) and done(C)"),
+    ("condition: s(A,9999)", "condition: s(A)"), ("condition: s(A, 2)", "condition: s(A,02.00)"),
+    ('condition: v(G) = "x" & e(A)>=4', "condition: value(G)=x and exitcode(A) >= 4"),
+    ("condition: f(A^PRD,00\\:30)", "condition: failure(A^PRD, 00.30)"),
+]  # fmt: skip
+OTHER = [
+    ("auto_delete: 1", "auto_delete: y"), ("command: x  y", "command: x y"), ("send_notification: y", "send_notification: f"),
+    ("condition: s(A) | s(B) & d(C)", "condition: s(A) | (s(B) & d(C))"), ("condition: s(A, 0)", "condition: s(A)"),
+    ("condition: s(A", "condition: s( A"), ("start_times: 10:00,11:00", "start_times: 11:00,10:00"),
+    ('condition: v(G) = "x y"', "condition: v(G) = x"), ("job_type: f", "job_type: FT"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_what_means_the_same_is_no_difference_however_it_is_spelled(one: str, other: str) -> None:
+    before, after = estate(f"insert_job: J\n{one}\n"), estate(f"insert_job: J\n{other}\n")
+    assert differences(before, after) == []
+
+
+@pytest.mark.parametrize(("one", "other"), OTHER)
+def test_what_means_something_else_is_a_difference(one: str, other: str) -> None:
+    before, after = estate(f"insert_job: J\n{one}\n"), estate(f"insert_job: J\n{other}\n")
+    assert len(differences(before, after)) == 1

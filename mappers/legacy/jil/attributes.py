@@ -102,4 +102,5 @@ ATTRIBUTES = frozenset(word.lower() for word in _KNOWN.split()).union(*_THINGS.v
 def is_known(attribute: str, verb: str) -> bool:
     """Tell whether an attribute is one of what a statement is about; where nobody knows them, any is."""
     _, _, thing = verb.partition("_")
-    return attribute in (ATTRIBUTES if thing in {"job", "box"} else _THINGS.get(thing, {attribute}))
+    known = ATTRIBUTES if thing in {"job", "box"} else _THINGS.get(thing)
+    return known is None or attribute in known
