@@ -31,6 +31,8 @@ def estate_lines(estate: "Estate", scanned: "Scanned") -> Iterator[str]:
     yield f"{scanned.unchanged} as before"
     for one_refused in scanned.refused:
         yield f"refused: {one_refused}"
+    if scanned.refused:
+        yield f"{len(scanned.refused)} refused: they are as they were, and the next scan tells them again"
 
 
 def estate_told(estate: "Estate", scanned: "Scanned", how: "Telling") -> dict[str, Any]:

@@ -45,8 +45,8 @@ class Site:
         path.write_text(text, encoding="utf-8")
         return str(path)
 
-    def run(self, *words: str) -> Result:
-        return CliRunner(env=self._environment).invoke(app, list(words), catch_exceptions=False)
+    def run(self, *words: str, **more: str) -> Result:
+        return CliRunner(env=self._environment | more).invoke(app, list(words), catch_exceptions=False)
 
     def answer(self, *words: str, code: int = 0) -> dict[str, object]:
         done = self.run(*words, "--output", "json")
@@ -101,6 +101,29 @@ def test_a_look_changes_nothing(site: Site) -> None:
     file = site.file("a.jil", ESTATE)
     assert site.answer("autosys", "scan", file, "--dry-run")["scan"]["new"] == ["BOX1", "LOAD", "REPORT"]  # type: ignore[index]
     assert site.answer("process", "list")["items"] == []
+
+
+def test_a_job_whose_event_is_refused_is_as_it_was_and_comes_again(site: Site) -> None:
+    file = site.file("a.jil", ESTATE + "owner: ann\ndescription: d\n")
+    limit = {"LINEAGE_BRIDGE__INTAKE__MAX_FACETS": "5"}
+    for _ in range(2):
+        done = site.run("autosys", "scan", file, "--instance", "PRD", **limit)
+        assert (done.exit_code, done.stdout.splitlines()[-2:]) == (
+            1,
+            [
+                "refused: REPORT: 7 facets on one entity; the limit is 5",
+                "1 refused: they are as they were, and the next scan tells them again",
+            ],
+        )
+        assert edges(site) == set()
+        assert [one["name"] for one in site.answer("process", "list")["items"]] == ["BOX1", "LOAD"]  # type: ignore[attr-defined]
+    last = site.answer("autosys", "scan", file, "--instance", "PRD")
+    assert last["scan"] == {"new": ["REPORT"], "changed": [], "retired": [], "unchanged": 2, "refused": []}
+    assert edges(site) == {("LOAD", "REPORT")}
+    site.file("a.jil", ESTATE.partition("insert_job: REPORT")[0])
+    gone = site.run("autosys", "scan", file, "--instance", "PRD", LINEAGE_BRIDGE__INTAKE__MAX_FACETS="2")
+    assert (gone.exit_code, "refused: REPORT: " in gone.stdout, "1 retired" in gone.stdout) == (1, True, False)
+    assert site.answer("autosys", "scan", file, "--instance", "PRD")["scan"]["retired"] == ["REPORT"]  # type: ignore[index]
 
 
 def test_an_estate_is_shown_as_a_tree(site: Site) -> None:
