@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bridge.intake.reports import Taken
     from bridge.intake.scanning import Scanned
     from mappers.legacy.jil.difference import Difference
     from mappers.legacy.jil.estate import Estate, Job
@@ -47,6 +48,15 @@ def estate_told(estate: "Estate", scanned: "Scanned", how: "Telling") -> dict[st
         "problems": [one._asdict() for one in estate.problems],
         "scan": scanned._asdict(),
     }
+
+
+def history_lines(taken: "Taken") -> Iterator[str]:
+    """Write what became of reports."""
+    yield from taken.problems
+    if taken.others:
+        listed = ", ".join(f"{count} {kind}" for kind, count in sorted(taken.others.items()))
+        yield f"{sum(taken.others.values())} lines tell of no run: {listed}"
+    yield f"{taken.runs} runs taken, {taken.rejected} refused, {len(taken.problems)} remarks"
 
 
 def difference_lines(found: "Sequence[Difference]") -> Iterator[str]:

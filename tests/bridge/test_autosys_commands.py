@@ -153,6 +153,37 @@ def test_history_comes_without_touching_a_job_and_again_does_no_harm(site: Site)
     assert {one["start_ts"][:16] for one in runs} == {"2026-01-31T06:00", "2026-01-31T06:10"}
 
 
+LOG = """\
+[01/31/2026 06:00:00]  CAUAJM_I_40245 EVENT: STARTJOB         JOB: LOAD
+[01/31/2026 06:00:01]  CAUAJM_I_40245 EVENT: CHANGE_STATUS    STATUS: STARTING        JOB: LOAD MACHINE: h
+[01/31/2026 06:10:00]  CAUAJM_I_40245 EVENT: CHANGE_STATUS    STATUS: FAILURE         JOB: LOAD MACHINE: h EXITCODE:  3
+[01/31/2026 06:10:01]  CAUAJM_I_40245 EVENT: ALARM            ALARM: JOBFAILURE       JOB: LOAD EXITCODE:  3
+[01/31/2026 06:10:02]  the scheduler rests
+"""
+
+
+def test_lines_of_a_log_that_tell_of_no_run_are_counted(site: Site) -> None:
+    file = site.file("event_demon.PRD", LOG)
+    told = ["2 lines tell of no run: 1 STARTJOB, 1 another line", "1 runs taken, 0 refused, 0 remarks"]
+    assert site.run("autosys", "history", file).stdout.splitlines() == told
+    assert site.answer("autosys", "history", file) == {
+        "runs": 1,
+        "rejected": 0,
+        "problems": [],
+        "others": {"STARTJOB": 1, "another line": 1},
+    }
+
+
+def test_the_last_run_of_a_job_on_ice_has_its_end_where_its_definition_tells_which(site: Site) -> None:
+    report = site.file("autorep.txt", REPORT.replace("FA 12/2     8", "OI 12/2     8"))
+    doubt = f"{report}:6: warning: REPORT: is ON_ICE, and how its last run ended is not told: shown as begun"
+    assert site.run("autosys", "history", report).stdout.splitlines()[0] == doubt
+    jil = site.file("a.jil", ESTATE + "max_exit_success: 8\n")
+    assert site.run("autosys", "history", report, "--jil", jil).stdout == "3 runs taken, 0 refused, 0 remarks\n"
+    runs = [json.loads(line) for line in site.run("runs", "--output", "json").stdout.splitlines()]
+    assert {(one["job"], one["status"]) for one in runs if one["job"] == "REPORT"} == {("REPORT", "SUCCESS")}
+
+
 def test_a_time_zone_that_there_is_not_is_told(site: Site) -> None:
     done = site.run("autosys", "history", site.file("a.txt", REPORT), "--timezone", "London")
     assert (done.exit_code, "is no time zone" in done.stderr) == (2, True)
