@@ -34,7 +34,9 @@ Times are texts in UTC with microseconds, ids are UUIDs. Every field is there in
 #: What `--output json` prints, by command; questions are named in braces.
 PRINTED = {
     "autosys diff": "an object: `differences` of `job`, `what`, `attribute`, `before`, `after`",
-    "autosys history": "an object: `runs`, `rejected`, `problems`",
+    "autosys history": (
+        "an object: `runs`, `rejected`, `problems`, and `others`: lines that tell of no run, by what they tell of"
+    ),
     "autosys lint": "an object: `jobs`, `errors`, `problems` of `file`, `line`, `level`, `said`",
     "autosys scan": (
         "an object: `instance`, `jobs` (`name`, `process_key`, `type`, `boxes`, `schedule`, `sla`, `waits_for`, "

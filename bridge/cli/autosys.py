@@ -47,23 +47,24 @@ def history(
     from contextlib import closing
 
     from bridge.bootstrap import make_legacy_reader, make_reader, make_writer
+    from bridge.cli.autosys_text import history_lines
     from bridge.cli.feed import read_zone
     from bridge.intake.definitions import read_estate
     from bridge.intake.reports import Where, take_reports
     from mappers.legacy.jil.events import statuses_waited_for
+    from mappers.legacy.jil.schedule import success_of
 
     settings = load(config)
     estate = read_estate(jil or ())
     boxes = {job.name: estate.boxes_of(job) for job in estate.jobs.values()}
     waits = {job.name: statuses_waited_for(job) for job in estate.jobs.values()}
+    successes = {job.name: success_of(job) or {} for job in estate.jobs.values()}
     called = instance or settings.legacy.autosys_instance
     with closing(make_writer(settings)) as writer:
         legacy = make_legacy_reader(settings, make_reader(settings))
-        taken = take_reports(
-            files, Where(called, read_zone(timezone), dates.value if dates else None, boxes, waits), legacy, writer
-        )
-    lines = [*taken.problems, f"{taken.runs} runs taken, {taken.rejected} refused, {len(taken.problems)} remarks"]
-    print_answer(taken._asdict(), map(escape, lines), as_json=output is Output.json)
+        where = Where(called, read_zone(timezone), dates.value if dates else None, boxes, waits, successes)
+        taken = take_reports(files, where, legacy, writer)
+    print_answer(taken._asdict(), map(escape, history_lines(taken)), as_json=output is Output.json)
     if taken.rejected or not taken.runs or any(": error: " in one for one in taken.problems):
         raise typer.Exit(1)
 

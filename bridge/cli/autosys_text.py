@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bridge.intake.reports import Taken
     from bridge.intake.scanning import Scanned
     from mappers.legacy.jil.difference import Difference
     from mappers.legacy.jil.estate import Estate, Job
@@ -31,20 +32,31 @@ def estate_lines(estate: "Estate", scanned: "Scanned") -> Iterator[str]:
     yield f"{scanned.unchanged} as before"
     for one_refused in scanned.refused:
         yield f"refused: {one_refused}"
+    if scanned.refused:
+        yield f"{len(scanned.refused)} refused: they are as they were, and the next scan tells them again"
 
 
 def estate_told(estate: "Estate", scanned: "Scanned", how: "Telling") -> dict[str, Any]:
     """Give an estate for programs."""
-    from mappers.legacy.jil.secrets import MASK, is_secret
+    from mappers.secrets import masked_value
 
     return {
         "instance": how.instance,
         "jobs": [_job(job, estate, how) for job in estate.jobs.values()],
-        "globals": {name: MASK if is_secret(name) else value for name, value in estate.globals.items()},
+        "globals": {name: masked_value(name, value) for name, value in estate.globals.items()},
         "things": {kind: sorted(named) for kind, named in sorted(estate.things.items())},
         "problems": [one._asdict() for one in estate.problems],
         "scan": scanned._asdict(),
     }
+
+
+def history_lines(taken: "Taken") -> Iterator[str]:
+    """Write what became of reports."""
+    yield from taken.problems
+    if taken.others:
+        listed = ", ".join(f"{count} {kind}" for kind, count in sorted(taken.others.items()))
+        yield f"{sum(taken.others.values())} lines tell of no run: {listed}"
+    yield f"{taken.runs} runs taken, {taken.rejected} refused, {len(taken.problems)} remarks"
 
 
 def difference_lines(found: "Sequence[Difference]") -> Iterator[str]:

@@ -1,28 +1,17 @@
 """`lineage-bridge feed`: tables of runs, as files or asked of a database."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bridge.cli.options import Config, load
+from mappers.legacy.technologies import Technology
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
 feed = typer.Typer(name="feed", help="Runs out of tables: of a run manager, or any other.", no_args_is_help=True)
-
-
-class Technology(StrEnum):
-    """What the runs are of, where rows do not say it."""
-
-    autosys = "AUTOSYS"
-    runmgr = "RUNMGR"
-    spark = "SPARK"
-    db2_sp = "DB2_SP"
-    shell = "SHELL"
-
 
 Of = Annotated[Technology, typer.Option(help="What the runs are of, where rows do not say it.")]
 Zone = Annotated[str, typer.Option("--timezone", help="Of times that have none, such as Europe/London.")]

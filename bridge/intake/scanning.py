@@ -13,7 +13,7 @@ _SOURCE = "autosys scan"
 
 
 class Scanned(NamedTuple):
-    """What became of the jobs of an estate, by name, and what could not be taken."""
+    """What became of the jobs of an estate, by name, and which were refused, and why."""
 
     new: list[str]
     changed: list[str]
@@ -44,17 +44,29 @@ def compare(registry: Registry, estate: Estate, instance: str) -> Scanned:
 
 
 def take_estate(registry: Registry, reader: Reader, writer: Writer, estate: Estate, how: Telling, by: str) -> Scanned:
-    """Bring the store to what the estate says: events first, so that what breaks in between is done again."""
+    """Bring the store to what the estate says: events first, so that what breaks in between is done again.
+
+    A job whose event is refused is not registered: the next scan tells it again.
+    """
     found = compare(registry, estate, how.instance)
+    names = [*found.new, *found.changed, *found.retired]
+    told = (_event(estate, name, how) for name in names)
+    refused = {names[place]: why for place, why in take_events(told, reader, writer, _SOURCE).items()}
+    new, changed, retired = (
+        [name for name in each if name not in refused] for each in (found.new, found.changed, found.retired)
+    )
+    taken = Scanned(new, changed, retired, found.unchanged, [f"{name}: {why}" for name, why in refused.items()])
     namespace = f"autosys://{how.instance}"
-    defined = [estate.jobs[name] for name in (*found.new, *found.changed)]
-    told = [tell_job(job, estate.boxes_of(job), how) for job in defined]
-    told += [tell_gone(name, how) for name in found.retired]
-    refused = take_events(told, reader, writer, _SOURCE)
     with registry.deciding():
-        for job in defined:
+        for name in (*new, *changed):
+            job = estate.jobs[name]
             definition = definition_of(job, estate.boxes_of(job))
-            registry.definitions.register("process", namespace, job.name, definition, by)
-        for name in found.retired:
+            registry.definitions.register("process", namespace, name, definition, by)
+        for name in retired:
             registry.definitions.retire("process", namespace, name)
-    return found._replace(refused=refused)
+    return taken
+
+
+def _event(estate: Estate, name: str, how: Telling) -> bytes:
+    job = estate.jobs.get(name)
+    return tell_job(job, estate.boxes_of(job), how) if job else tell_gone(name, how)

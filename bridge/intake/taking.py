@@ -12,13 +12,13 @@ T = TypeVar("T")
 _GROUP = 500
 
 
-def take_events(events: Iterable[bytes], reader: Reader, writer: Writer, source: str) -> list[str]:
-    """Take events, and say of each that is none why."""
-    refused = []
-    for group in grouped(events, _GROUP):
-        items = [reader.read(payload, source) for payload in group]
-        writer.write(items)
-        refused += [item.said for item in items if isinstance(item, Rejected)]
+def take_events(events: Iterable[bytes], reader: Reader, writer: Writer, source: str) -> dict[int, str]:
+    """Take events, and say of each that is none why: by its place among them."""
+    refused: dict[int, str] = {}
+    for group in grouped(enumerate(events), _GROUP):
+        items = [(place, reader.read(payload, source)) for place, payload in group]
+        writer.write([item for _, item in items])
+        refused |= {place: item.said for place, item in items if isinstance(item, Rejected)}
     return refused
 
 

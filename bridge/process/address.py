@@ -1,17 +1,13 @@
 """Where a dataset of a process file lies: for Spark, and by the name under which the listener tells of it."""
 
-import re
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from mappers.errors import ConfigError
+from mappers.jdbc import read_jdbc
 from mappers.naming import is_live
 
 _OBJECT_STORES = {"s3", "s3a", "s3n", "gs", "wasb", "wasbs", "abfs", "abfss"}
-_JDBC = re.compile(r"jdbc:(\w+):(?://)?([^/;?]*)(?:[/;]([^?;]*))?")
-_JDBC_PORTS = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306, "db2": 50000}
-#: How OpenLineage calls what JDBC calls otherwise.
-_SYSTEMS = {"postgresql": "postgres"}
 
 
 class Address(NamedTuple):
@@ -45,14 +41,10 @@ def of_path(path: str) -> Address:
 
 def of_jdbc(url: str, table: str) -> Address:
     """Address a table of a database as the listener does; a password in the URL has no place in it."""
-    found = _JDBC.match(url)
+    found = read_jdbc(url)
     if found is None:
         raise ConfigError(f"options.url: {url.split('?', maxsplit=1)[0][:80]} is no JDBC address")
-    system, host, database = found[1].lower(), found[2].rpartition("@")[2], found[3] or ""
-    if host and ":" not in host and system in _JDBC_PORTS:
-        host = f"{host}:{_JDBC_PORTS[system]}"
-    name = f"{database}.{table}" if database and table.count(".") < 2 else table
-    return Address(f"{_SYSTEMS.get(system, system)}://{host}" if host else f"{system}:{database}", name, table)
+    return Address(found.namespace, found.table(table), table)
 
 
 def address_of(dataset: str, namespace: str | None, form: str, url: str | None, lake: str | None) -> Address:

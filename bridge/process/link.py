@@ -60,7 +60,7 @@ class StoreLink:
 
     def send(self, events: Sequence[bytes]) -> list[str]:
         """Write events into the store."""
-        return take_events(events, self._reader, self._writer, _SOURCE)
+        return list(take_events(events, self._reader, self._writer, _SOURCE).values())
 
     def close(self) -> None:
         """Close the connections."""

@@ -1,9 +1,8 @@
 """Runs a process from its first word to the last: nothing is published, or all of it."""
 
-import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -20,16 +19,12 @@ from bridge.process.working import Work, lineage_names
 from bridge.process.writing import Result
 from connectors.spark.storage import Storage
 from mappers.errors import Conflict, JobFailed, LineageBridgeError
+from mappers.secrets import without_secrets
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Ended = Literal["published", "unchanged"]
-
-_MASK = "***"
-_SECRET = re.compile(r"pass(word|wd|phrase)?$|secret|token|credential|accesskey|private", re.IGNORECASE)
-#: What stands between a user's name and the host, or behind a parameter of an address.
-_IN_ADDRESS = re.compile(r"(://[^\s/:@]*:)[^\s/@]+@")
 
 
 class VersionMade(msgspec.Struct, frozen=True):
@@ -218,15 +213,6 @@ def register(plan: Plan, link: Link, at: datetime) -> None:
     reads, writes = [one.address for one in plan.inputs], [one.address for one in plan.outputs]
     flows = [Flow(one.address, plan.sources_of(one)) for one in plan.outputs]
     send_own(link, job_event(who_of(plan)._replace(flows=flows), at, reads, writes))
-
-
-def without_secrets(value: Any) -> Any:
-    """Give a definition as it may be kept: without options called like secrets, and passwords in addresses."""
-    if isinstance(value, dict):
-        return {key: _MASK if _SECRET.search(key) else without_secrets(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [without_secrets(one) for one in value]
-    return _IN_ADDRESS.sub(rf"\g<1>{_MASK}@", value) if isinstance(value, str) else value
 
 
 def who_of(plan: Plan) -> Who:

@@ -3,13 +3,12 @@
 import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, tzinfo
-from typing import Any, Literal
+from typing import Any
 
 from mappers.errors import RefusedEvent
-from mappers.legacy.jil.secrets import is_secret
+from mappers.legacy.technologies import Technology
+from mappers.secrets import is_secret
 
-Technology = Literal["AUTOSYS", "RUNMGR", "SPARK", "DB2_SP", "SHELL"]
-TECHNOLOGIES: tuple[Technology, ...] = ("AUTOSYS", "RUNMGR", "SPARK", "DB2_SP", "SHELL")
 Body = dict[str, Any]
 
 #: What a column may be called, the first that is there counts.
@@ -39,8 +38,8 @@ def body_of_row(row: Mapping[str, Any], technology: str, zone: tzinfo = UTC) -> 
     given = {str(key).lower(): value for key, value in row.items() if key and value is not None and value != ""}
     found = {name: next((given.pop(one) for one in names if one in given), None) for name, names in COLUMNS.items()}
     kind = str(found["technology"] or technology).upper()
-    if kind not in TECHNOLOGIES:
-        raise RefusedEvent(f"is none of {', '.join(TECHNOLOGIES)}: {kind[:32]!r}", "technology")
+    if kind not in set(Technology):
+        raise RefusedEvent(f"is none of {', '.join(Technology)}: {kind[:32]!r}", "technology")
     if found["status"] is None:
         raise RefusedEvent("is missing", "status")
     namespace, name = _job(found, kind)

@@ -45,8 +45,8 @@ class Site:
         path.write_text(text, encoding="utf-8")
         return str(path)
 
-    def run(self, *words: str) -> Result:
-        return CliRunner(env=self._environment).invoke(app, list(words), catch_exceptions=False)
+    def run(self, *words: str, **more: str) -> Result:
+        return CliRunner(env=self._environment | more).invoke(app, list(words), catch_exceptions=False)
 
     def answer(self, *words: str, code: int = 0) -> dict[str, object]:
         done = self.run(*words, "--output", "json")
@@ -79,6 +79,9 @@ def test_an_estate_is_taken_once_and_then_what_changed(site: Site) -> None:
     assert edges(site) == {("LOAD", "REPORT")}
     again = site.answer("autosys", "scan", file, "--instance", "PRD")
     assert again["scan"] == {"new": [], "changed": [], "retired": [], "unchanged": 3, "refused": []}
+    site.file("a.jil", ESTATE.replace("job_type: c", "job_type: CMD").replace("ns: 1", "ns: y"))
+    spelled = site.answer("autosys", "scan", file, "--instance", "PRD")
+    assert spelled["scan"] == again["scan"], "as autorep prints it"
     site.file(
         "a.jil",
         ESTATE.replace("condition: s(LOAD)\n", "")
@@ -98,6 +101,29 @@ def test_a_look_changes_nothing(site: Site) -> None:
     file = site.file("a.jil", ESTATE)
     assert site.answer("autosys", "scan", file, "--dry-run")["scan"]["new"] == ["BOX1", "LOAD", "REPORT"]  # type: ignore[index]
     assert site.answer("process", "list")["items"] == []
+
+
+def test_a_job_whose_event_is_refused_is_as_it_was_and_comes_again(site: Site) -> None:
+    file = site.file("a.jil", ESTATE + "owner: ann\ndescription: d\n")
+    limit = {"LINEAGE_BRIDGE__INTAKE__MAX_FACETS": "5"}
+    for _ in range(2):
+        done = site.run("autosys", "scan", file, "--instance", "PRD", **limit)
+        assert (done.exit_code, done.stdout.splitlines()[-2:]) == (
+            1,
+            [
+                "refused: REPORT: 7 facets on one entity; the limit is 5",
+                "1 refused: they are as they were, and the next scan tells them again",
+            ],
+        )
+        assert edges(site) == set()
+        assert [one["name"] for one in site.answer("process", "list")["items"]] == ["BOX1", "LOAD"]  # type: ignore[attr-defined]
+    last = site.answer("autosys", "scan", file, "--instance", "PRD")
+    assert last["scan"] == {"new": ["REPORT"], "changed": [], "retired": [], "unchanged": 2, "refused": []}
+    assert edges(site) == {("LOAD", "REPORT")}
+    site.file("a.jil", ESTATE.partition("insert_job: REPORT")[0])
+    gone = site.run("autosys", "scan", file, "--instance", "PRD", LINEAGE_BRIDGE__INTAKE__MAX_FACETS="2")
+    assert (gone.exit_code, "refused: REPORT: " in gone.stdout, "1 retired" in gone.stdout) == (1, True, False)
+    assert site.answer("autosys", "scan", file, "--instance", "PRD")["scan"]["retired"] == ["REPORT"]  # type: ignore[index]
 
 
 def test_an_estate_is_shown_as_a_tree(site: Site) -> None:
@@ -125,6 +151,37 @@ def test_history_comes_without_touching_a_job_and_again_does_no_harm(site: Site)
         ("BOX1", "SUCCESS"),
     }
     assert {one["start_ts"][:16] for one in runs} == {"2026-01-31T06:00", "2026-01-31T06:10"}
+
+
+LOG = """\
+[01/31/2026 06:00:00]  CAUAJM_I_40245 EVENT: STARTJOB         JOB: LOAD
+[01/31/2026 06:00:01]  CAUAJM_I_40245 EVENT: CHANGE_STATUS    STATUS: STARTING        JOB: LOAD MACHINE: h
+[01/31/2026 06:10:00]  CAUAJM_I_40245 EVENT: CHANGE_STATUS    STATUS: FAILURE         JOB: LOAD MACHINE: h EXITCODE:  3
+[01/31/2026 06:10:01]  CAUAJM_I_40245 EVENT: ALARM            ALARM: JOBFAILURE       JOB: LOAD EXITCODE:  3
+[01/31/2026 06:10:02]  the scheduler rests
+"""
+
+
+def test_lines_of_a_log_that_tell_of_no_run_are_counted(site: Site) -> None:
+    file = site.file("event_demon.PRD", LOG)
+    told = ["2 lines tell of no run: 1 STARTJOB, 1 another line", "1 runs taken, 0 refused, 0 remarks"]
+    assert site.run("autosys", "history", file).stdout.splitlines() == told
+    assert site.answer("autosys", "history", file) == {
+        "runs": 1,
+        "rejected": 0,
+        "problems": [],
+        "others": {"STARTJOB": 1, "another line": 1},
+    }
+
+
+def test_the_last_run_of_a_job_on_ice_has_its_end_where_its_definition_tells_which(site: Site) -> None:
+    report = site.file("autorep.txt", REPORT.replace("FA 12/2     8", "OI 12/2     8"))
+    doubt = f"{report}:6: warning: REPORT: is ON_ICE, and how its last run ended is not told: shown as begun"
+    assert site.run("autosys", "history", report).stdout.splitlines()[0] == doubt
+    jil = site.file("a.jil", ESTATE + "max_exit_success: 8\n")
+    assert site.run("autosys", "history", report, "--jil", jil).stdout == "3 runs taken, 0 refused, 0 remarks\n"
+    runs = [json.loads(line) for line in site.run("runs", "--output", "json").stdout.splitlines()]
+    assert {(one["job"], one["status"]) for one in runs if one["job"] == "REPORT"} == {("REPORT", "SUCCESS")}
 
 
 def test_a_time_zone_that_there_is_not_is_told(site: Site) -> None:

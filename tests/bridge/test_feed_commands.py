@@ -14,6 +14,7 @@ from bridge.cli.main import app
 from bridge.store.watermarks import Watermarks
 from mappers.errors import ConfigError, RefusedEvent, Unreachable
 from mappers.legacy.feed import body_of_row
+from mappers.legacy.technologies import Technology
 from tests.bridge.conftest import url_of
 from tests.stores import Store
 
@@ -42,6 +43,16 @@ REFUSED = [
 def test_a_row_that_is_no_run_is_refused_by_its_column(row: dict[str, object], said: str) -> None:
     with pytest.raises(RefusedEvent, match=said):
         body_of_row(row, "RUNMGR")
+
+
+@pytest.mark.parametrize("technology", Technology)
+def test_what_the_option_takes_is_what_a_row_may_be_of(technology: Technology) -> None:
+    row = {"status": "OK", "name": "x", "request_type": "x"}
+    assert body_of_row(row, technology)["job"]["namespace"] == technology.value
+    assert (
+        body_of_row({**row, "technology": technology.value.lower()}, Technology.shell)["job"]["namespace"]
+        == technology
+    )
 
 
 class Site:

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from connectors.agent import lineage_bridge_agent as agent
 from mappers.legacy.autorep.dates import guess_order, read_time
-from mappers.legacy.autorep.history import Body, Site, tell_history
+from mappers.legacy.autorep.history import Body, tell_history
 from mappers.legacy.autorep.report import Report, read_report
 from mappers.legacy.autorep.scheduler_log import is_log, read_log
+from mappers.legacy.autorep.site import Site
 from mappers.legacy.contracts import Contract, translate
 from mappers.legacy.jil.conditions import Kind, StatusIs
 from mappers.legacy.names import LegacyNames
@@ -84,7 +85,9 @@ def test_any_text_is_read_and_every_line_of_it_is_a_row_or_told(lines: list[str]
 
 STATES = [
     ("SU 12/1 0", "SUCCESS"), ("FA 12/1 3", "FAILURE"), ("TE 12/1 -1", "TERMINATED"), ("RU 12/1", "RUNNING"),
-    ("ST 12/1", "STARTING"), ("AC 12/1", "RUNNING"), ("OI 12/1 0", "OTHER"), ("OH 12/1", "OTHER"), ("IN 12/1", "OTHER"),
+    ("ST 12/1", "STARTING"), ("AC 12/1", "OTHER"), ("AC 12/1 0", "OTHER"), ("QU 12/1 0", "OTHER"),
+    ("OI 12/1 0", "SUCCESS"), ("OH 12/1 0", "SUCCESS"), ("IN 12/1 0", "SUCCESS"), ("NO 12/1 0", "SUCCESS"),
+    ("OI 12/1 4", "OTHER"), ("OI 12/1 -656", "OTHER"), ("OI 12/1", "OTHER"), ("OH 12/1", "OTHER"), ("IN 12/1", "OTHER"),
 ]  # fmt: skip
 
 
@@ -92,6 +95,44 @@ STATES = [
 def test_a_status_is_told_in_the_words_of_the_run_event(rest: str, state: str) -> None:
     (body,) = told(report(row("JOB", rest=rest)))
     assert (body["eventType"], body["run"]["runId"]) == (state, "12/1")
+
+
+STANDING = [
+    ("OI 12/1 4", {"max_exit_success": "4"}, "SUCCESS"), ("OI 12/1 4", {}, "FAILURE"),
+    ("IN 12/1 0", {"fail_codes": "0"}, "FAILURE"), ("OH 12/1 7", {"success_codes": "0,5-9"}, "SUCCESS"),
+    ("OH 12/1 4", {"success_codes": "0,5-9"}, "FAILURE"), ("OI 12/1 -656", {}, "OTHER"), ("QU 12/1 100", {}, "OTHER"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rest", "rule", "state"), STANDING)
+def test_how_the_last_run_of_a_job_that_stands_still_ended_is_decided_by_its_definition(
+    rest: str, rule: dict[str, str], state: str
+) -> None:
+    (body,) = told(report(row("JOB", rest=rest)), successes={"JOB": rule})
+    assert body["eventType"] == state
+
+
+def test_a_job_on_ice_is_told_with_the_end_of_its_last_run_and_how_that_is_known() -> None:
+    (body,) = told(report(row("JOB", rest="OI 12/1 0")))
+    assert body["run"] == {
+        "runId": "12/1",
+        "startTime": "2026-01-31T06:00:00+00:00",
+        "endTime": "2026-01-31T06:30:00+00:00",
+        "facets": {
+            "exitCode": 0,
+            "jobState": {"status": "ON_ICE", "lastEnd": "2026-01-31T06:30:00+00:00"},
+            "outcome": {"by": "its exit code", "inferred": True},
+        },
+    }
+
+
+def test_an_end_that_nobody_can_name_is_kept_and_told() -> None:
+    found = tell_history(report(row("JOB", rest="OH 12/1")), Site("PRD", "mdy", UTC))
+    (body,) = found.bodies
+    assert body["run"]["facets"] == {"jobState": {"status": "ON_HOLD", "lastEnd": "2026-01-31T06:30:00+00:00"}}
+    assert [str(one) for one in found.problems] == [
+        "a.txt:4: warning: JOB: is ON_HOLD, and how its last run ended is not told: shown as begun"
+    ]
 
 
 def test_a_job_that_never_ran_tells_nothing() -> None:
@@ -134,13 +175,51 @@ DETAIL = (
 def test_every_try_is_a_run_with_its_own_end_and_machine() -> None:
     first, second = told(report(DETAIL))
     assert [(one["eventType"], one["run"]["runId"], one["run"]["facets"]) for one in (first, second)] == [
-        ("FAILURE", "12/1", {"machine": {"name": "host1"}}),
+        ("FAILURE", "12/1", {"alarms": {"alarms": [{"alarm": "ALARM"}]}, "machine": {"name": "host1"}}),
         ("SUCCESS", "12/2", {"exitCode": 0, "machine": {"name": "host2"}}),
     ]
     assert (first["run"]["startTime"], first["run"]["endTime"]) == (
         "2026-01-31T06:00:00+00:00",
         "2026-01-31T06:01:00+00:00",
     )
+
+
+_FAILED = (
+    row("JOB", rest="FA 12/1 1")
+    + """\
+  STARTING        01/31/2026 06:00:00    1  PD  01/31/2026 06:00:02   host1
+  FAILURE         01/31/2026 06:01:00    1  PD  01/31/2026 06:10:01   host1
+"""
+)
+_AT = "01/31/2026 06:01:01"
+ALARMS = {
+    "beneath its announcement": (f"  [*** ALARM ***]\n    JOBFAILURE    {_AT}    1  PD  {_AT}\n", {"alarm": "JOBFAILURE", "time": "2026-01-31T06:01:01+00:00"}),
+    "behind it": (f"  [*** ALARM ***]  JOBFAILURE    {_AT}    0  PD  {_AT}\n", {"alarm": "JOBFAILURE", "time": "2026-01-31T06:01:01+00:00"}),
+    "with a time alone": (f"  [*** ALARM ***]  {_AT}    0  PD  {_AT}\n", {"alarm": "ALARM", "time": "2026-01-31T06:01:01+00:00"}),
+    "with a name alone": ("  [*** ALARM ***] MAXRUNALARM\n", {"alarm": "MAXRUNALARM"}),
+    "without anything, at the end": ("  [*** ALARM ***]\n", {"alarm": "ALARM"}),
+    "without anything, before another row": ("  [*** ALARM ***]\n" + row("NEXT"), {"alarm": "ALARM"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("lines", "alarm"), ALARMS.values(), ids=ALARMS)
+def test_an_alarm_is_told_of_the_try_that_it_was_raised_of(lines: str, alarm: Body) -> None:
+    found = report(_FAILED + lines)
+    body = told(found)[0]
+    assert (body["run"]["facets"]["alarms"], found.problems) == ({"alarms": [alarm]}, [])
+
+
+def test_an_alarm_of_a_job_that_never_ran_is_told_as_a_remark() -> None:
+    found = report(row("JOB", "-----", "-----", "IN 0/0"), "  [*** ALARM ***] MUST_START_ALARM\n")
+    told_ = tell_history(found, Site("PRD", "mdy", UTC))
+    assert (told_.bodies, [one.said for one in told_.problems]) == (
+        [],
+        ["JOB: MUST_START_ALARM: an alarm of no run that is told"],
+    )
+
+
+def test_events_that_are_no_part_of_a_run_are_counted() -> None:
+    assert report(DETAIL + "  <a remark>\n").others == {"STARTJOB": 1, "a remark": 1}
 
 
 def test_what_somebody_changed_by_hand_says_so() -> None:
@@ -152,13 +231,51 @@ def test_what_somebody_changed_by_hand_says_so() -> None:
 ORDERS = [
     (["01/31/2026 06:00:00"], ("mdy", True)), (["31/01/2026 06:00:00"], ("dmy", True)),
     (["2026-01-31 06:00:00"], ("ymd", True)), (["01/02/2026 06:00:00", "13/02/2026 06:00:00"], ("dmy", True)),
-    (["01/02/2026 06:00:00"], ("mdy", False)), ([], ("mdy", False)),
+    (["01/02/2026 06:00:00"], ("mdy", False)), ([], ("mdy", False)), (["18-nov-2026 01:02:03"], ("mdy", True)),
+    (["18-nov-2026", "01/02/2026 06:00:00 PM"], ("mdy", False)), (["18-NOV-2026", "13/02/2026"], ("dmy", True)),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("texts", "found"), ORDERS)
 def test_the_order_of_dates_is_guessed_from_all_of_them(texts: list[str], found: tuple[str, bool]) -> None:
     assert tuple(guess_order(texts)) == found
+
+
+TIMES = {
+    "18-nov-2026 01:02:03": "2026-11-18T01:02:03", "18-NOV-2026 01:02": "2026-11-18T01:02:00",
+    "18-Nov-26 01:02:03": "2026-11-18T01:02:03", "18/nov/2026 13:02:03": "2026-11-18T13:02:03",
+    "2026-NOV-18 01:02:03": "2026-11-18T01:02:03", "18-NOV-2026": "2026-11-18T00:00:00",
+    "11/18/2026 01:02:03 PM": "2026-11-18T13:02:03", "11/18/2026 01:02:03 am": "2026-11-18T01:02:03",
+    "11/18/2026 12:00 AM": "2026-11-18T00:00:00", "11/18/2026 12:00:00PM": "2026-11-18T12:00:00",
+    "18-nov-2026 01:02:03 PM": "2026-11-18T13:02:03", "11/18/2026": "2026-11-18T00:00:00",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "found"), TIMES.items())
+def test_a_time_is_read_as_sites_write_it_in_rows_events_and_logs(text: str, found: str) -> None:
+    assert read_time(text, "mdy", UTC).isoformat() == f"{found}+00:00"
+    (one,) = report(row("JOB", text, text) + f"  SUCCESS  {text}  1  PD  {text}  host1\n").rows
+    assert (one.start, one.end, one.status, one.run, one.events[0].time, one.events[0].machine) == (
+        text, text, "SU", 12, text, "host1",
+    )  # fmt: skip
+    log = f"[{text}]  CAUAJM_I_40245 EVENT: CHANGE_STATUS  STATUS: STARTING  JOB: JOB\n"
+    assert [one.start for one in read_log(log, "x").rows] == [text]
+
+
+@pytest.mark.parametrize(
+    "text", ["18-foo-2026 01:02:03", "11/18/2026 13:02:03 PM", "11/18/2026 00:02:03 AM", "31-feb-2026"]
+)
+def test_a_time_that_cannot_be_is_none(text: str) -> None:
+    with pytest.raises(ValueError, match=r"is no month|is no hour|day is out of range"):
+        read_time(text, "mdy", UTC)
+
+
+def test_a_date_without_a_time_of_day_is_taken_and_told() -> None:
+    found = tell_history(report(row("JOB", "18-NOV-2026", "18-NOV-2026 01:00:00")), Site("PRD", "mdy", UTC))
+    assert found.bodies[0]["run"]["startTime"] == "2026-11-18T00:00:00+00:00"
+    assert [one.said for one in found.problems] == [
+        "JOB: a date without a time of day: taken as the beginning of that day"
+    ]
 
 
 def test_a_time_is_of_the_site() -> None:
@@ -192,6 +309,41 @@ def test_a_log_is_gathered_into_runs_that_are_known_by_their_starts() -> None:
     )  # fmt: skip
     assert (second["eventType"], "runId" in first["run"]) == ("RUNNING", False)
     assert "OTHER ends with SUCCESS, and its start is not in the log" in str(found.problems[0])
+
+
+LOG_ALARMS = {
+    "as an event": "[01/31/2026 06:10:01]      CAUAJM_I_40245 EVENT: ALARM            ALARM: JOBFAILURE      JOB: JOB MACHINE: host1 EXITCODE:  3",
+    "marked": "[01/31/2026 06:10:01]      [*** ALARM ***]  JOBFAILURE  JOB: JOB",
+}
+
+
+@pytest.mark.parametrize("line", LOG_ALARMS.values(), ids=LOG_ALARMS)
+def test_an_alarm_of_a_log_is_told_of_the_newest_run_of_its_job(line: str) -> None:
+    before, mark, after = LOG.partition("[01/31/2026 06:20:00]")
+    first, second = told(read_log(f"{before}{line}\n{mark}{after}", "x"))
+    alarm = {"alarm": "JOBFAILURE", "time": "2026-01-31T06:10:01+00:00"}
+    assert first["run"]["facets"]["alarms"] == {"alarms": [alarm]}
+    assert "alarms" not in second["run"]["facets"]
+
+
+def test_lines_of_a_log_that_tell_of_no_run_are_counted_by_what_they_tell() -> None:
+    more = """
+[01/31/2026 06:30:01]      CAUAJM_I_10082 [host1 connected for JOB 1.2.3]
+[01/31/2026 06:30:02]      CAUAJM_I_40245 EVENT: CHANGE_STATUS    STATUS: ON_ICE          JOB: JOB
+[01/31/2026 06:30:03]      CAUAJM_I_40245 EVENT: ALARM            ALARM: EP_ROLLOVER
+[01/31/2026 06:30:04]      [*** ALARM ***]
+----------------------------------------
+"""
+    assert read_log(LOG + more, "x").others == {
+        "STARTJOB": 1, "CAUAJM_I_10082": 1, "CHANGE_STATUS ON_ICE": 1, "ALARM": 1, "another line": 2,
+    }  # fmt: skip
+
+
+@given(st.lists(st.sampled_from([*LOG.splitlines(), *LOG_ALARMS.values(), "x", "", "[*** ALARM ***]"]), max_size=12))
+def test_every_line_of_a_log_has_a_fate(lines: list[str]) -> None:
+    found = read_log("\n".join(lines), "x")
+    told_of = sum(len(one.events) + len(one.alarms) for one in found.rows)
+    assert told_of + len(found.problems) + found.others.total() == sum(bool(line) for line in lines)
 
 
 LINKS = [

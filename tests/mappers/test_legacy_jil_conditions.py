@@ -18,6 +18,7 @@ from mappers.legacy.jil.conditions import (
     holds,
     read_condition,
 )
+from mappers.legacy.jil.spellings import spelled
 
 
 def s(job: str, lookback: int | None = None) -> StatusIs:
@@ -69,6 +70,30 @@ def test_what_is_no_condition_is_told_with_the_place(text: str, said: str) -> No
     with pytest.raises(BadCondition) as caught:
         read_condition(text)
     assert str(caught.value).startswith(said)
+
+
+PARTS = st.sampled_from(
+    [
+        "s(A)",
+        "failure(B^PRD, 00.30)",
+        "d(C,0)",
+        "n(A,9999)",
+        "e(A,5) >= 4",
+        'v(G) != "a b"',
+        "value(G)=x",
+        "T(A:B,1440.01)",
+    ]
+)
+CONDITIONS = st.recursive(
+    PARTS, lambda inner: st.builds("({}) {} ({})".format, inner, st.sampled_from(["&", "|", "and", "OR"]), inner), max_leaves=8
+)  # fmt: skip
+
+
+@given(st.lists(CONDITIONS, min_size=1, max_size=4), st.sampled_from([" & ", " or "]))
+def test_a_condition_that_is_spelled_in_one_way_means_what_it_meant(parts: list[str], join: str) -> None:
+    text = join.join(parts)
+    once = spelled("condition", text)
+    assert (read_condition(once), spelled("condition", once)) == (read_condition(text), once)
 
 
 @given(st.text(alphabet='sdftnev()&|,. :0129AB^=<>!"\\', max_size=40))

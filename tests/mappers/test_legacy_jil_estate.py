@@ -10,7 +10,6 @@ from mappers.legacy.jil.estate import Estate, Job
 from mappers.legacy.jil.events import Telling, dependencies_of, tell_estate, tell_gone
 from mappers.legacy.jil.lint import lint, unread_conditions
 from mappers.legacy.jil.schedule import schedule_of, sla_of, success_of
-from mappers.legacy.jil.secrets import masked
 from mappers.legacy.jil.statements import read_statements
 
 
@@ -104,6 +103,7 @@ SPEAKS = {
     "standard output that is a log": ("std_out_file: /var/log/a.log\ncommand: x", set()),
     "copied": ("command: cp -p /in/a /in/b /out/", {("input", "file", "/in/a"), ("input", "file", "/in/b"), ("output", "file", "/out")}),
     "redirected": ("command: /x.sh < /in/a > /out/b 2> /out/err", {("input", "file", "/in/a"), ("output", "file", "/out/b")}),
+    "cut at a backslash": ("command: cp /in/a /in/b \\", set()),
     "thrown away": ("command: /x.sh > /dev/null 2>&1", set()),
     "by options": ("command: spark-submit j.py --input s3a://b/in --output=hdfs://nn/out", {("input", "s3://b", "in"), ("output", "hdfs://nn", "/out")}),
     "within a shell": ("command: ksh -c 'cp /in/a /out/b'", {("input", "file", "/in/a"), ("output", "file", "/out/b")}),
@@ -113,6 +113,9 @@ SPEAKS = {
     "brought": ("job_type: FTP\nftp_local_name: /in/a\nftp_remote_name: /r/a\nftp_server_name: h\nftp_transfer_direction: UPLOAD", {("input", "file", "/in/a"), ("output", "sftp://h", "/r/a")}),
     "fetched": ("job_type: SCP\nscp_local_name: /in/a\nscp_remote_dir: /r\nscp_remote_name: a\nscp_server_name: h\nscp_transfer_direction: DOWNLOAD", {("output", "file", "/in/a"), ("input", "sftp://h", "/r/a")}),
     "SQL": ("job_type: SQL\nconnect_string: jdbc:db2://h:50000/DB\nsql_command: INSERT INTO S.LEFT_OVER SELECT * FROM S.A JOIN B ON A.x = B.x", {("output", "db2://h:50000", "DB.S.LEFT_OVER"), ("input", "db2://h:50000", "DB.S.A"), ("input", "db2://h:50000", "DB.B")}),
+    "SQL of Oracle": ("job_type: SQL\nconnect_string: jdbc\\:oracle\\:thin\\:@//h\\:1521/service\nsql_command: INSERT INTO S.A SELECT * FROM B", {("output", "oracle://h:1521", "service.S.A"), ("input", "oracle://h:1521", "service.B")}),
+    "SQL of Oracle, by its old name": ('job_type: SQL\nconnect_string: "jdbc:oracle:thin:@h:1521:sid"\nsql_command: DELETE FROM S.A', {("output", "oracle://h:1521", "sid.S.A")}),
+    "SQL of SQL Server": ("job_type: SQL\nconnect_string: jdbc:sqlserver://h:1433;databaseName=x\nsql_command: INSERT INTO dbo.a SELECT * FROM dbo.b", {("output", "mssql://h:1433", "x.dbo.a"), ("input", "mssql://h:1433", "x.dbo.b")}),
     "SQL that cannot be read": ("job_type: SQL\nsql_command: ((((", set()),
 }  # fmt: skip
 
@@ -184,23 +187,6 @@ def test_times_and_promises() -> None:
     assert sla_of(job("must_complete_times: 10:00")) is None, "without date_conditions nothing is promised"
 
 
-SECRETS = {
-    "sqlplus scott/tiger@orcl @x": "sqlplus scott/***@orcl @x", "sqlplus -s scott/tiger": "sqlplus -s scott/***",
-    "x --password hunter2 -f a": "x --password *** -f a", "curl -u ann:pw http://x": "curl -u ann:*** http://x",
-    "PASSWORD='a b' ./run": "PASSWORD=*** ./run", "mysql -u r -psecret d": "mysql -u r -p*** d",
-    "jdbc:db2://u:p@h/db": "jdbc:db2://u:***@h/db", "db2 connect to X user u using pw": "db2 connect to X user u using ***",
-    'curl -H "Authorization: Bearer abcdefgh123"': 'curl -H "Authorization: Bearer ***"', "sshpass -p pw ssh h": "sshpass -p *** ssh h",
-    'sqlplus -s "scott/tiger"@DB': 'sqlplus -s "scott/***"@DB', "isql -Usa -Ppw1": "isql -Usa -P***",
-    "./x --token=abc": "./x --token=***", ".logon host/u,pw;": ".logon host/u,***;", "cp /a/b /c/d": "cp /a/b /c/d",
-    "sftp u@h:/p": "sftp u@h:/p",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "safe"), SECRETS.items())
-def test_what_looks_like_a_secret_is_hidden(text: str, safe: str) -> None:
-    assert masked(text) == safe
-
-
 def test_a_job_is_told_with_all_of_it_and_without_its_secrets() -> None:
     found = estate(
         "insert_job: B\njob_type: b\n",
@@ -230,3 +216,35 @@ def test_what_differs_between_estates_is_told_by_job_and_attribute() -> None:
         ("A", "changed", "machine", "m", "n"), ("A", "changed", "owner", None, "o"), ("B", "removed", None, None, None),
         ("C", "added", None, None, None),
     ]  # fmt: skip
+
+
+SAME = [
+    ("job_type: c", "job_type: CMD"), ("job_type: b", "job_type: BOX"), ("job_type: f", "job_type: fw"),
+    ("job_type: box", "job_type: B"), ("owner: o", "job_type: c\nowner: o"),
+    ("date_conditions: 1", "date_conditions: y"), ("alarm_if_fail: 0", "alarm_if_fail: NO"),
+    ("box_terminator: true", "box_terminator: yes"), ("description: x", 'description: "x"'),
+    ('start_times: "10:00,11:00"', 'start_times: "10:00", "11:00"'), ("start_mins: 5,10", "start_mins: 5, 10"),
+    ("days_of_week: mo,tu", "days_of_week: MO, TU"), ("machine: m1,m2", "machine: m1, m2"),
+    ("condition: success(A) AND s(B)", "condition: s(A)&s(B)"), ("condition: (s(A) | s(B)) & d(C)", "condition: s(A) or s(B) and done(C)"),
+    ("condition: s(A,9999)", "condition: s(A)"), ("condition: s(A, 2)", "condition: s(A,02.00)"),
+    ('condition: v(G) = "x" & e(A)>=4', "condition: value(G)=x and exitcode(A) >= 4"),
+    ("condition: f(A^PRD,00\\:30)", "condition: failure(A^PRD, 00.30)"),
+]  # fmt: skip
+OTHER = [
+    ("auto_delete: 1", "auto_delete: y"), ("command: x  y", "command: x y"), ("send_notification: y", "send_notification: f"),
+    ("condition: s(A) | s(B) & d(C)", "condition: s(A) | (s(B) & d(C))"), ("condition: s(A, 0)", "condition: s(A)"),
+    ("condition: s(A", "condition: s( A"), ("start_times: 10:00,11:00", "start_times: 11:00,10:00"),
+    ('condition: v(G) = "x y"', "condition: v(G) = x"), ("job_type: f", "job_type: FT"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_what_means_the_same_is_no_difference_however_it_is_spelled(one: str, other: str) -> None:
+    before, after = estate(f"insert_job: J\n{one}\n"), estate(f"insert_job: J\n{other}\n")
+    assert differences(before, after) == []
+
+
+@pytest.mark.parametrize(("one", "other"), OTHER)
+def test_what_means_something_else_is_a_difference(one: str, other: str) -> None:
+    before, after = estate(f"insert_job: J\n{one}\n"), estate(f"insert_job: J\n{other}\n")
+    assert len(differences(before, after)) == 1

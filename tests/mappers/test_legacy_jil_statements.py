@@ -76,9 +76,41 @@ def test_an_attribute_behind_another_is_taken_and_told() -> None:
     ]
 
 
+ALLOWED = {
+    "a machine": "insert_machine: m\ntype: a\nagent_name: WA\nnode_name: h\nport: 7520\nmax_load: 5\nfactor: 1.0\nopsys: aix\ncharacter_code: ASCII\nencryption_type: NONE\n",
+    "a virtual machine": "insert_machine: v\ntype: v\nmachine: m1\nmax_load: 5\nfactor: 1\nmachine: m2\n",
+    "another instance": "insert_xinst: P\nxtype: e\nxmachine: h\nxport: 7500\nxmanager: M\nxcrypt_type: AES\nxkey_to_manager: 0x1\n",
+    "a resource": "update_resource: R\nres_type: R\namount: 3\nmachine: m\ndescription: d\n",
+    "a type of jobs": "insert_job_type: 9\ncommand: x\ndescription: d\n",
+    "a blob": "insert_blob: A\nblob_type: input\nblob_file: /x\n",
+    "a monitor, whose attributes are not known": "insert_monbro: M\nanything: y\n",
+    "a connection profile, as well": "insert_connectionprofile: C\nanything: y\n",
+    "a backslash that ends a folder": "insert_job: A\ncommand: dir C:\\tmp\\\nmachine: m\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ALLOWED.values(), ids=ALLOWED)
+def test_what_is_right_or_not_known_is_not_called_wrong(text: str) -> None:
+    assert read(text).problems == []
+
+
+def test_no_line_behind_a_backslash_becomes_a_part_of_a_command_or_an_attribute() -> None:
+    found = attributes("insert_job: A\ncommand: x \\\n  http://h/x \\\n  y: z\nmachine: m\n")
+    assert found == {"command": "x \\", "machine": "m"}
+
+
 TOLD = {
     "a line that is none": ("insert_job: A\nsendevent -E STARTJOB -J x\n", (2, "warning", "is no attribute and goes on with none")),
-    "an attribute that is unknown": ("insert_job: A\nfoo: 1\n", (2, "warning", "foo is no attribute that is known: kept as it is")),
+    "an attribute that is unknown": ("insert_job: A\nfoo: 1\n", (2, "warning", "foo is no attribute of a job that is known: kept as it is")),
+    "one on the line of its sub-command": ("insert_machine: m  command: x\n", (1, "warning", "command is no attribute of a machine that is known")),
+    "one of a machine": ("insert_machine: m\nmax_laod: 5\n", (2, "warning", "max_laod is no attribute of a machine that is known")),
+    "one of a global": ("insert_global: G\nvalue: 3\ntype: a\n", (3, "warning", "type is no attribute of a global that is known")),
+    "one of another instance": ("insert_xinst: PRD\nxtype: a\nxhost: h\n", (3, "warning", "xhost is no attribute of a xinst that is known")),
+    "one of a resource": ("insert_resource: R\nres_type: R\namuont: 1\n", (3, "warning", "amuont is no attribute of a resource that is known")),
+    "one of a type of jobs": ("insert_job_type: 9\ncommand: x\nmachine: m\n", (3, "warning", "machine is no attribute of a job type that is known")),
+    "one of a blob": ("insert_blob: A\nblob_size: 1\n", (2, "warning", "blob_size is no attribute of a blob that is known")),
+    "a line behind a backslash": ("insert_job: A\ncommand: cp /a \\\n  /b\nmachine: m\n", (3, "warning", "stands behind a backslash, which in JIL lets no line go on: not taken: /b")),
+    "an address behind a backslash": ("insert_job: A\ncommand: curl \\\n  http://h/x\nmachine: m\n", (3, "warning", "stands behind a backslash")),
     "an attribute of nothing": ("machine: m\n", (1, "error", "machine stands before any sub-command")),
     "a sub-command that is unknown": ("insert_frob: A\ncommand: x\n", (1, "error", "insert_frob is no sub-command that is known")),
     "a name that is missing": ("insert_job:\n", (1, "error", "insert_job names nothing")),

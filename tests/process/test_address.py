@@ -16,6 +16,8 @@ FOUND = {
     "a table of PostgreSQL": (("public.trades", None, "jdbc", "jdbc:postgresql://db:5433/shop", LAKE), ("postgres://db:5433", "shop.public.trades", "public.trades")),
     "its port goes without saying": (("public.trades", None, "jdbc", "jdbc:postgresql://db/shop?user=x", LAKE), ("postgres://db:5432", "shop.public.trades", "public.trades")),
     "a password is not in its name": (("t", None, "jdbc", "jdbc:mysql://ann:secret@db:1/shop", LAKE), ("mysql://db:1", "shop.t", "t")),
+    "a table of Oracle": (("S.T", None, "jdbc", "jdbc:oracle:thin:@//db:1521/shop", LAKE), ("oracle://db:1521", "shop.S.T", "S.T")),
+    "a table of SQL Server": (("dbo.t", None, "jdbc", "jdbc:sqlserver://db:1433;databaseName=shop", LAKE), ("mssql://db:1433", "shop.dbo.t", "dbo.t")),
     "a table of Iceberg": (("lake.sales.orders", "file:/w", "iceberg", None, None), ("file:/w", "sales.orders", "lake.sales.orders")),
 }  # fmt: skip
 REFUSED = {

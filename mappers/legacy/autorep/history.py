@@ -1,29 +1,18 @@
 """Runs of a report as run events of legacy jobs, which go through the same door as those that jobs send."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, tzinfo
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
-from mappers.legacy.autorep.dates import Order, read_time
-from mappers.legacy.autorep.report import Event, Report, Row
+from mappers.legacy.autorep.dates import has_hour
+from mappers.legacy.autorep.links import links_of
+from mappers.legacy.autorep.report import Alarm, Event, Report, Row
+from mappers.legacy.autorep.site import Site, run_id
+from mappers.legacy.autorep.states import BEGINS, ENDED, ENDS, GOING, STANDING, outcome_of
 from mappers.legacy.jil.statements import Problem
-
-if TYPE_CHECKING:
-    from mappers.legacy.jil.conditions import StatusIs
 
 Body = dict[str, Any]
 #: Rows by the name of their job and the number of their run.
 _Parents = Mapping[tuple[str, int], Row]
-
-#: What a report calls the end of a run, and what a run is that has none yet; all others are states of a job.
-_ENDED = {"SU": "SUCCESS", "FA": "FAILURE", "TE": "TERMINATED"}
-_GOING = {"ST": "STARTING", "RU": "RUNNING", "RE": "FAILURE", "AC": "RUNNING"}
-#: Which ends of a job satisfy what is waited for.
-_SATISFIES: dict[str, frozenset[str]] = {
-    "success": frozenset({"SU"}), "failure": frozenset({"FA"}), "terminated": frozenset({"TE"}),
-    "done": frozenset({"SU", "FA", "TE"}), "notrunning": frozenset(),
-}  # fmt: skip
-_LONG = {"STARTING": "ST", "RUNNING": "RU", "SUCCESS": "SU", "FAILURE": "FA", "TERMINATED": "TE", "RESTART": "RE"}
 
 
 class Told(NamedTuple):
@@ -31,17 +20,6 @@ class Told(NamedTuple):
 
     bodies: list[Body]
     problems: list[Problem]
-
-
-class Site(NamedTuple):
-    """What a report does not say of itself: the instance, the order of its dates, the time zone."""
-
-    instance: str
-    order: Order
-    zone: tzinfo
-    #: The boxes of each job, and what it waits for, where definitions say it.
-    boxes: Mapping[str, tuple[str, ...]] = {}
-    waits: Mapping[str, "Sequence[StatusIs]"] = {}
 
 
 def tell_history(report: Report, site: Site) -> Told:
@@ -52,12 +30,28 @@ def tell_history(report: Report, site: Site) -> Told:
     for row in report.rows:
         try:
             bodies = list(_bodies(row, parents, site))
-            if bodies and (links := _links(row, by_name, site)):
+            if bodies and (links := links_of(row, by_name, site)):
                 bodies[-1]["run"]["facets"]["lineageBridge_runLinks"] = {"upstream": links}
-            told.bodies.extend(bodies)
         except ValueError as error:
             told.problems.append(Problem(row.file, row.line, "error", f"{row.name}: {error}: not taken"))
+        else:
+            told.bodies.extend(bodies)
+            told.problems.extend(_doubts(row, bodies))
     return told
+
+
+def _doubts(row: Row, bodies: list[Body]) -> Iterator[Problem]:
+    """Say what of a row is not as sure as it looks."""
+    if any(time and not has_hour(time) for time in (row.start, row.end, *(one.time for one in row.events))):
+        said = f"{row.name}: a date without a time of day: taken as the beginning of that day"
+        yield Problem(row.file, row.line, "warning", said)
+    if row.alarms and not any("alarms" in body["run"]["facets"] for body in bodies):
+        names = ", ".join(one.name for one in row.alarms)
+        yield Problem(row.file, row.line, "warning", f"{row.name}: {names}: an alarm of no run that is told")
+    if row.end is not None and [body["eventType"] for body in bodies] == ["OTHER"]:
+        stands = STANDING.get(row.status, row.status)
+        said = f"{row.name}: is {stands}, and how its last run ended is not told: shown as begun"
+        yield Problem(row.file, row.line, "warning", said)
 
 
 def _bodies(row: Row, parents: _Parents, site: Site) -> Iterator[Body]:
@@ -65,32 +59,40 @@ def _bodies(row: Row, parents: _Parents, site: Site) -> Iterator[Body]:
     if not attempts and row.start is None:
         return  # it never ran
     for attempt, events in attempts.items():
-        yield from _attempt(row, attempt, events, parents, site)
-    if not attempts:
-        word = _ENDED.get(row.status) or _GOING.get(row.status)
-        if word is None:
-            # On ice, on hold, inactive: how its last run ended is not told, only that it ran.
-            word = "OTHER"
-        yield _body(row, word, row.attempt, row.start, row.end, parents, site)
+        yield _attempt(row, attempt, events, parents, site)
+    if attempts:
+        return
+    word = ENDED.get(row.status) or GOING.get(row.status)
+    inferred = outcome_of(row.status, row.exit_code, site.successes.get(row.name)) if row.end and not word else None
+    body = _body(row, word or inferred or "OTHER", row.attempt, row.start, row.end, parents, site)
+    if word is None:
+        body["run"]["facets"]["jobState"] = _standing(row, site)
+    if inferred:
+        body["run"]["facets"]["outcome"] = {"by": "its exit code", "inferred": True}
+    yield body
+
+
+def _standing(row: Row, site: Site) -> Body:
+    """Tell how a job stands that is not running, and when it ended last."""
+    ended = {"lastEnd": site.time(row.end)} if row.end else {}
+    return {"status": STANDING.get(row.status, row.status), **ended}
 
 
 def _attempts(row: Row) -> dict[int | None, list[Event]]:
     """Gather the events of each attempt; what was changed by hand has attempt 0 and is no run."""
     found: dict[int | None, list[Event]] = {}
     for event in row.events:
-        if event.status in _LONG:
+        if event.status in BEGINS | ENDS:
             attempt = event.attempt if event.attempt is not None else row.attempt
             found.setdefault(attempt, []).append(event)
     return found
 
 
-def _attempt(row: Row, attempt: int | None, events: list[Event], parents: _Parents, site: Site) -> Iterator[Body]:
-    starts = [one.time for one in events if one.status in {"STARTING", "RUNNING"}]
-    ends = [one for one in events if one.status in {"SUCCESS", "FAILURE", "TERMINATED", "RESTART"}]
-    start = starts[0] if starts else row.start
+def _attempt(row: Row, attempt: int | None, events: list[Event], parents: _Parents, site: Site) -> Body:
+    start = next((one.time for one in events if one.status in BEGINS), row.start)
+    ends = [one for one in events if one.status in ENDS]
     if not ends or (ends[-1].status == "RESTART" and events[-1].status != "RESTART"):
-        yield _body(row, "RUNNING", attempt, start, None, parents, site)
-        return
+        return _body(row, "RUNNING", attempt, start, None, parents, site)
     last = ends[-1]
     word = "FAILURE" if last.status == "RESTART" else last.status
     body = _body(row, word, attempt, start, last.time, parents, site)
@@ -98,7 +100,11 @@ def _attempt(row: Row, attempt: int | None, events: list[Event], parents: _Paren
         body["run"]["facets"]["manual"] = {"by": "a change of status by hand"}
     if machine := next((one.machine for one in events if one.machine), None):
         body["run"]["facets"]["machine"] = {"name": machine}
-    yield body
+    return body
+
+
+def _alarm(alarm: Alarm, site: Site) -> Body:
+    return {"alarm": alarm.name, **({"time": site.time(alarm.time)} if alarm.time else {})}
 
 
 def _body(
@@ -115,11 +121,13 @@ def _body(
     if row.run is not None:
         run["runId"] = run_id(row.run, attempt)
     if start is not None:
-        run["startTime"] = _iso(start, site)
+        run["startTime"] = site.time(start)
     if end is not None and word != "OTHER":
-        run["endTime"] = _iso(end, site)
+        run["endTime"] = site.time(end)
     if row.exit_code is not None and end is not None and attempt == row.attempt:  # that of the last try
         run["facets"]["exitCode"] = row.exit_code
+    if alarms := [_alarm(one, site) for one in row.alarms if one.attempt == attempt]:
+        run["facets"]["alarms"] = {"alarms": alarms}
     box = parents.get((boxes[-1], row.run)) if boxes and row.run is not None else None
     if box is not None:
         job = {"namespace": f"AUTOSYS:{site.instance}", "name": "/".join((*box.boxes, box.name))}
@@ -129,32 +137,3 @@ def _body(
         "run": run,
         "job": {"namespace": f"AUTOSYS:{site.instance}", "name": "/".join((*boxes, row.name))},
     }
-
-
-def _links(row: Row, rows: Mapping[str, Row], site: Site) -> list[Body]:
-    """Link a run to those that it seems to have waited for: by what definitions say, and by time.
-
-    A condition looks at how jobs stand, not at runs: which run it was is inferred, and says so.
-    """
-    found: list[Body] = []
-    for one in site.waits.get(row.name, ()):
-        other = rows.get(one.job)
-        if one.instance is not None or other is None or other.end is None or row.start is None or other.run is None:
-            continue
-        ended, began = read_time(other.end, site.order, site.zone), read_time(row.start, site.order, site.zone)
-        late = one.lookback is not None and one.lookback and (began - ended).total_seconds() > one.lookback * 60
-        if ended > began or late or other.status not in _SATISFIES[one.kind]:
-            continue
-        job = {"namespace": f"autosys://{site.instance}", "name": one.job}
-        found.append({"job": job, "run": {"runId": run_id(other.run, other.attempt)}, "inferred": True})
-    return found
-
-
-def run_id(run: int, attempt: int | None) -> str:
-    """Name a run as the agent does: by its number and its attempt."""
-    return f"{run}/{1 if attempt is None else attempt}"
-
-
-def _iso(text: str, site: Site) -> str:
-    moment: datetime = read_time(text, site.order, site.zone)
-    return moment.isoformat()

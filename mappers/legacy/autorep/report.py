@@ -1,9 +1,11 @@
 """Rows of `autorep -J … -s` and `-d`, read from the right: long names push the columns of a report about."""
 
 import re
+from collections import Counter
 from typing import NamedTuple
 
 from mappers.legacy.autorep.dates import DATE
+from mappers.legacy.autorep.states import BEGINS, ENDS, STANDING
 from mappers.legacy.jil.statements import Problem
 
 _NONE = r"-{3,}"
@@ -16,6 +18,10 @@ _EVENT = re.compile(
     rf"[ \t]+(?P<what>[A-Z_]+|\[[^\]]+\])[ \t]+(?P<time>{DATE})(?:[ \t]+(?P<attempt>\d+))?"
     rf"(?:[ \t]+(?P<processed>[A-Z]{{2}}))?(?:[ \t]+(?P<at>{DATE}))?(?:[ \t]+(?P<machine>\S+))?[ \t]*"
 )
+#: Stands above the alarm that it announces, or before it.
+_ALARM = re.compile(r"[ \t]*\[\*+ *ALARM *\*+\](?P<alarm>.*)")
+_TIME = re.compile(rf"({DATE})\b.*")
+_STATUSES = BEGINS | ENDS | frozenset(STANDING.values())
 _HEADS = re.compile(r"\s*(?:Job Name\s|Status/\[Event\]|[_\-][_\- ]*$)")
 
 
@@ -26,6 +32,14 @@ class Event(NamedTuple):
     time: str
     attempt: int | None
     machine: str | None
+
+
+class Alarm(NamedTuple):
+    """An alarm that was raised of a job, in which try, and when where that is told."""
+
+    name: str
+    time: str | None
+    attempt: int | None
 
 
 class Row(NamedTuple):
@@ -42,41 +56,99 @@ class Row(NamedTuple):
     attempt: int | None
     exit_code: int | None
     events: tuple[Event, ...] = ()
+    alarms: tuple[Alarm, ...] = ()
+
+    def alarmed(self, name: str, time: str | None) -> "Row":
+        """Give the row with an alarm of its newest try."""
+        attempts = [one.attempt for one in self.events if one.status in BEGINS | ENDS and one.attempt is not None]
+        alarm = Alarm(name, time, attempts[-1] if attempts else self.attempt)
+        return self._replace(alarms=(*self.alarms, alarm))
 
 
 class Report(NamedTuple):
-    """The rows of a report, and every line of it that is none."""
+    """The rows of a report, the lines that cannot be read, and how many tell of no run, by what they tell of."""
 
     rows: list[Row]
     problems: list[Problem]
+    others: Counter[str]
 
     def times(self) -> list[str]:
         """Give all times that it tells."""
         found = [time for row in self.rows for time in (row.start, row.end) if time]
-        return found + [event.time for row in self.rows for event in row.events]
+        found += [event.time for row in self.rows for event in row.events]
+        return found + [alarm.time for row in self.rows for alarm in row.alarms if alarm.time]
 
 
 def read_report(text: str, file: str) -> Report:
-    """Read a report; a line that is neither head, row nor event is told."""
-    rows: list[Row] = []
-    problems: list[Problem] = []
-    boxes: list[tuple[int, str]] = []
+    """Read a report; a line that is neither head, row, event nor alarm is told."""
+    reader = _Reader(file)
     for number, line in enumerate(text.splitlines(), 1):
         bare = line.rstrip().lstrip("\ufeff\f")
-        if not bare or _HEADS.match(bare):
-            continue
-        if found := _ROW.fullmatch(bare):
+        if bare and not _HEADS.match(bare):
+            reader.read(bare, number)
+    reader.settle()
+    return reader.report
+
+
+class _Reader:
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._boxes: list[tuple[int, str]] = []
+        #: Whether an alarm was announced that has no name yet.
+        self._announced = False
+        self.report = Report([], [], Counter())
+
+    def read(self, line: str, number: int) -> None:
+        rows = self.report.rows
+        if found := _ROW.fullmatch(line):
+            self.settle()
             depth = len(found["indent"])
-            boxes = [one for one in boxes if one[0] < depth]
-            rows.append(_row(found, file, number, tuple(name for _, name in boxes)))
-            boxes.append((depth, rows[-1].name))
-        elif rows and (event := _EVENT.fullmatch(bare)):
-            rows[-1] = rows[-1]._replace(events=(*rows[-1].events, _event(event)))
-        elif not (rows and bare.lstrip().startswith("<")):  # a remark on the event before
-            problems.append(
-                Problem(file, number, "warning", f"is no row of a report: not taken: {bare.strip()[:80]}")
-            )
-    return Report(rows, problems)
+            self._boxes = [one for one in self._boxes if one[0] < depth]
+            rows.append(_row(found, self._file, number, tuple(name for _, name in self._boxes)))
+            self._boxes.append((depth, rows[-1].name))
+        elif rows and (announced := _ALARM.fullmatch(line)):
+            self.settle()
+            self._announce(announced["alarm"])
+        elif rows and (found := _EVENT.fullmatch(line)):
+            self._event(found)
+        elif rows and line.lstrip().startswith("<"):
+            self.report.others["a remark"] += 1
+        else:
+            said = f"is no row of a report: not taken: {line.strip()[:80]}"
+            self.report.problems.append(Problem(self._file, number, "warning", said))
+
+    def settle(self) -> None:
+        """Keep an alarm that was announced, and of which nothing more is said."""
+        if self._announced:
+            self._announced = False
+            self._alarm("ALARM", None)
+
+    def _announce(self, text: str) -> None:
+        if not text.strip():
+            self._announced = True
+        elif found := _EVENT.fullmatch(f" {text}"):
+            self._alarm(found["what"], found["time"])
+        elif found := _TIME.fullmatch(text.strip()):
+            self._alarm("ALARM", found[1])
+        else:
+            self._alarm(text.strip()[:80], None)
+
+    def _event(self, found: "re.Match[str]") -> None:
+        what = found["what"]
+        if self._announced and not what.startswith("[") and what not in _STATUSES:
+            self._announced = False
+            self._alarm(what, found["time"])
+            return
+        self.settle()
+        rows = self.report.rows
+        event = Event(what.strip("[]"), found["time"], _number(found["attempt"]), found["machine"])
+        rows[-1] = rows[-1]._replace(events=(*rows[-1].events, event))
+        if event.status not in BEGINS | ENDS:
+            self.report.others[event.status] += 1
+
+    def _alarm(self, name: str, time: str | None) -> None:
+        rows = self.report.rows
+        rows[-1] = rows[-1].alarmed(name, time)
 
 
 def _row(found: "re.Match[str]", file: str, number: int, boxes: tuple[str, ...]) -> Row:
@@ -93,10 +165,6 @@ def _row(found: "re.Match[str]", file: str, number: int, boxes: tuple[str, ...])
         _number(found["attempt"]),
         _number(code),
     )
-
-
-def _event(found: "re.Match[str]") -> Event:
-    return Event(found["what"].strip("[]"), found["time"], _number(found["attempt"]), found["machine"])
 
 
 def _time(text: str) -> str | None:

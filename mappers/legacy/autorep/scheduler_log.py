@@ -1,18 +1,24 @@
-"""The log of the scheduler: changes of status, one a line, which know no number of the run."""
+"""The log of the scheduler: changes of status and alarms, one a line, which know no number of the run."""
 
 import re
+from collections import Counter
 
 from mappers.legacy.autorep.dates import DATE
 from mappers.legacy.autorep.report import Event, Report, Row
+from mappers.legacy.autorep.states import BEGINS, ENDED, GOING
 from mappers.legacy.jil.statements import Problem
 
+_AT = rf"\[(?P<time>{DATE})(?:\.\d+)?\]\s+"
 _CHANGE = re.compile(
-    rf"\[(?P<time>{DATE})(?:\.\d+)?\]\s+(?:CAUAJM_I_40245\s+)?EVENT:\s+CHANGE_STATUS\s+STATUS:\s+(?P<status>[A-Z_]+)"
+    rf"{_AT}(?:CAUAJM_I_40245\s+)?EVENT:\s+CHANGE_STATUS\s+STATUS:\s+(?P<status>[A-Z_]+)"
     r"\s+JOB:\s+(?P<job>\S+)(?:\s+MACHINE:\s+(?P<machine>\S+))?(?:\s+EXITCODE:\s+(?P<code>-?\d+))?.*"
 )
-_BEGINS = frozenset({"STARTING", "RUNNING"})
-_ENDS = frozenset({"SUCCESS", "FAILURE", "TERMINATED"})
-_CODES = {"SUCCESS": "SU", "FAILURE": "FA", "TERMINATED": "TE", "RUNNING": "RU", "STARTING": "ST"}
+_ALARM = re.compile(
+    rf"{_AT}.*?(?:EVENT:\s+ALARM\s+ALARM:|\[\*+ *ALARM *\*+\])\s*(?P<alarm>[A-Z_]+)\s+JOB:\s+(?P<job>\S+).*"
+)
+#: What any other line tells of: an event, else the message that it is.
+_OTHERS = (re.compile(r"EVENT:\s+([A-Z_]+)(?:\s+STATUS:\s+([A-Z_]+))?"), re.compile(r"(CAUAJM_\w+)"))
+_CODES = {word: letters for letters, word in (ENDED | GOING).items() if letters != "RE"}
 
 
 def is_log(text: str) -> bool:
@@ -21,29 +27,55 @@ def is_log(text: str) -> bool:
 
 
 def read_log(text: str, file: str) -> Report:
-    """Gather the changes of each job into runs: from a start to the end that follows it."""
-    rows: list[Row] = []
-    problems: list[Problem] = []
-    going: dict[str, Row] = {}
+    """Gather the changes of each job into runs, from a start to the end that follows it; other lines are counted."""
+    reader = _Reader(file)
     for number, line in enumerate(text.splitlines(), 1):
-        found = _CHANGE.fullmatch(line.strip())
-        if found is None or found["status"] not in _BEGINS | _ENDS:
-            continue  # whatever else the scheduler does
-        job, status, time = found["job"], found["status"], found["time"]
-        row = going.get(job)
+        if line.strip():
+            reader.read(line.strip(), number)
+    return reader.report
+
+
+class _Reader:
+    def __init__(self, file: str) -> None:
+        self._file = file
+        #: Where among the rows the newest run of a job is, and which of these have not ended.
+        self._newest: dict[str, int] = {}
+        self._going: set[str] = set()
+        self.report = Report([], [], Counter())
+
+    def read(self, line: str, number: int) -> None:
+        changed, alarmed = _CHANGE.fullmatch(line), _ALARM.fullmatch(line)
+        if changed and changed["status"] in _CODES:
+            self._change(changed, number)
+        elif alarmed and alarmed["job"] in self._newest:
+            place = self._newest[alarmed["job"]]
+            self.report.rows[place] = self.report.rows[place].alarmed(alarmed["alarm"], alarmed["time"])
+        else:
+            self.report.others[_kind(line)] += 1
+
+    def _change(self, found: "re.Match[str]", number: int) -> None:
+        rows, job, status, time = self.report.rows, found["job"], found["status"], found["time"]
+        again = (
+            status == "STARTING" and job in self._going and rows[self._newest[job]].events[-1].status != "STARTING"
+        )
+        if status in BEGINS and (job not in self._going or again):
+            self._newest[job] = len(rows)
+            self._going.add(job)
+            rows.append(Row(self._file, number, job, (), time, None, "ST", None, None, None))
+        elif job not in self._going:
+            said = f"{job} ends with {status}, and its start is not in the log: not taken"
+            self.report.problems.append(Problem(self._file, number, "warning", said))
+            return
+        place = self._newest[job]
         event = Event(status, time, None, found["machine"])
-        if row is None or (status == "STARTING" and row.events and row.events[-1].status != "STARTING"):
-            if row is not None:
-                rows.append(row)
-            if status in _ENDS:
-                said = f"{job} ends with {status}, and its start is not in the log: not taken"
-                problems.append(Problem(file, number, "warning", said))
-                continue
-            row = Row(file, number, job, (), time, None, "ST", None, None, None)
-        row = row._replace(status=_CODES[status], events=(*row.events, event))
-        going[job] = row
-        if status in _ENDS:
+        rows[place] = rows[place]._replace(status=_CODES[status], events=(*rows[place].events, event))
+        if status not in BEGINS:
             code = None if found["code"] is None else int(found["code"])
-            rows.append(row._replace(end=time, exit_code=code))
-            del going[job]
-    return Report([*rows, *going.values()], problems)
+            rows[place] = rows[place]._replace(end=time, exit_code=code)
+            self._going.remove(job)
+
+
+def _kind(line: str) -> str:
+    """Say what a line tells of that is no run."""
+    found = next(filter(None, (pattern.search(line) for pattern in _OTHERS)), None)
+    return " ".join(filter(None, found.groups())) if found else "another line"

@@ -82,4 +82,25 @@ win_event_datetime win_event_description win_event_id win_event_op win_event_sou
 win_log_name wsdl_operation wsdl_url xcrypt_type xinst xkey_to_manager xmachine xport xtype zos_dataset
 zos_dsn_renamed zos_dsn_updated zos_explicit_dsn zos_jobname zos_trigger_by zos_trigger_on zos_trigger_type
 """
-ATTRIBUTES = frozenset(word.lower() for word in _KNOWN.split())
+#: What is said of things that are no jobs; of monitors and connection profiles it is not known what may be.
+_OF_THINGS = {
+    "machine": (
+        "agent_name character_code description encryption_type factor force heartbeat_attempts heartbeat_freq "
+        "key_to_agent machine max_load node_name opsys port remove_references type"
+    ),
+    "global": "value",
+    "xinst": "xtype xmachine xport xmanager xcrypt_type xkey_to_manager",
+    "resource": "res_type amount description machine",
+    "job_type": "command description",
+    "blob": "blob_file blob_input blob_mode blob_type",
+    "glob": "blob_file blob_input blob_mode blob_type",
+}
+_THINGS = {thing: frozenset(words.split()) for thing, words in _OF_THINGS.items()}
+ATTRIBUTES = frozenset(word.lower() for word in _KNOWN.split()).union(*_THINGS.values())
+
+
+def is_known(attribute: str, verb: str) -> bool:
+    """Tell whether an attribute is one of what a statement is about; where nobody knows them, any is."""
+    _, _, thing = verb.partition("_")
+    known = ATTRIBUTES if thing in {"job", "box"} else _THINGS.get(thing)
+    return known is None or attribute in known

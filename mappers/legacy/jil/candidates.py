@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from mappers.jdbc import Database, read_jdbc
 from mappers.legacy.jil.estate import Job
 from mappers.legacy.jil.shell import Command, read_commands
 from mappers.legacy.jil.sql import Side, tables_of
@@ -12,9 +13,6 @@ from mappers.naming import canonical_namespace
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://([^/]*)/?(.*)", re.DOTALL)
 _SCRIPT = re.compile(r".+\.(?:sql|btq|bteq|ddl|pls|hql|tpt)$", re.IGNORECASE)
 _LOG = re.compile(r"(?:\.(?:log|out|err|trc|lst)(?:\.[\w$-]*)?$)|(?:^|/)logs?/|\$\{?AUTO|%", re.IGNORECASE)
-#: `jdbc:db2://host:port/database`, as connections are written.
-_CONNECT = re.compile(r"jdbc:(\w+)(?::\w+)*:(?://|@)?([^/;?]*)(?:[/;]([^?;]*))?")
-_WHOLE_NAME = 2
 _NOT_FILES = ("/dev/", "/proc/")
 _SHELLS = frozenset({"sh", "bash", "ksh", "zsh", "dash"})
 _WRAPPERS = frozenset({"nohup", "time", "exec", "nice", "env", "command", "sudo"})
@@ -54,7 +52,8 @@ def candidates_of(job: Job, conventions: Conventions = Conventions()) -> Found: 
     if procedure := job.get("sp_name"):
         scripts[f"procedure {procedure}"] = None
     found = [*_of_attributes(job, variables)]
-    if (text := job.get("command")) and job.type not in {"BOX", "FW", "FT"}:
+    # Behind a backslash at the end of a command there was more, which says what its words are.
+    if (text := job.get("command")) and job.type not in {"BOX", "FW", "FT"} and not text.endswith("\\"):
         found += _of_commands(read_commands(text, variables), conventions, scripts)
     best: dict[tuple[Side, str, str], Candidate] = {}
     for one in found:
@@ -88,12 +87,9 @@ def _of_sql(job: Job) -> Iterator[Candidate]:
     text = job.get("sql_command")
     if not text:
         return
-    found = _CONNECT.match(job.get("connect_string") or "")
-    server = found[2] if found else ""
-    namespace = canonical_namespace(f"{found[1].lower()}://{server}") if found else "sql"
+    database = read_jdbc(job.get("connect_string") or "") or Database("sql", "")
     for side, table in tables_of(text):
-        name = f"{found[3]}.{table}" if found and found[3] and table.count(".") < _WHOLE_NAME else table
-        yield Candidate(side, namespace, name, "sql_command", 0.8)
+        yield Candidate(side, database.namespace, database.table(table), "sql_command", 0.8)
 
 
 def _of_transfer(job: Job, prefix: str, variables: Mapping[str, str]) -> Iterator[Candidate]:

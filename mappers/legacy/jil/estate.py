@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from mappers.legacy.jil.spellings import is_on, type_of
 from mappers.legacy.jil.statements import Attribute, Level, Problem, Statement
 
-#: Job types by their short names.
-TYPES = {"b": "BOX", "c": "CMD", "f": "FW"}
 #: Attributes that are gathered, where all others are replaced.
 _GATHERED = frozenset({"envvars"})
 #: What takes an attribute away.
@@ -28,8 +27,7 @@ class Job:
     @property
     def type(self) -> str:
         """Give its type in capitals: BOX, CMD, FW, or one of an agent's or a user's."""
-        sent = self.values.get("job_type", "c").strip()
-        return TYPES.get(sent.lower(), sent.upper())
+        return type_of(self.values.get("job_type", "c"))
 
     @property
     def box(self) -> str | None:
@@ -42,7 +40,7 @@ class Job:
 
     def is_on(self, name: str) -> bool:
         """Tell whether a switch is on."""
-        return self.values.get(name, "").strip().lower() in {"1", "y", "yes", "true"}
+        return is_on(self.values.get(name, ""))
 
     def put(self, attributes: Iterable[Attribute]) -> Iterator[Attribute]:
         """Take attributes; gives those that say otherwise what was said before in the same statement."""

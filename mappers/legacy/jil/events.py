@@ -1,14 +1,15 @@
 """An estate as events: what each job is, what it waits for, what is promised of it, and what it speaks of."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from mappers.legacy.jil.candidates import Candidate, Conventions, candidates_of
 from mappers.legacy.jil.conditions import BadCondition, ExitCodeIs, StatusIs, atoms, read_condition
 from mappers.legacy.jil.estate import Estate, Job
 from mappers.legacy.jil.schedule import schedule_of, sla_of, success_of
-from mappers.legacy.jil.secrets import MASK, is_secret, masked
+from mappers.legacy.jil.spellings import spelled_all
 from mappers.openlineage.documents import Json, own_facets, write_event
+from mappers.secrets import masked, masked_value
 
 _STATUS = {"success": "SUCCESS", "failure": "FAILURE", "done": "DONE", "terminated": "TERMINATED"}
 #: Attributes that have a facet of their own, or hold what nobody needs beside it.
@@ -86,19 +87,16 @@ def tell_gone(name: str, how: Telling) -> bytes:
 
 
 def definition_of(job: Job, boxes: tuple[str, ...]) -> Json:
-    """Give a job's definition, with secrets hidden: what is kept of it, version by version."""
-    values = {name: _safe(name, value) for name, value in sorted(job.values.items())}
+    """Give a job's definition, spelled in one way and with secrets hidden: what is kept of it, version by version."""
+    values = _kept(job.values)
     if job.override:
-        values["override"] = ", ".join(
-            f"{name}: {_safe(name, value)}" for name, value in sorted(job.override.items())
-        )
+        values["override"] = ", ".join(f"{name}: {value}" for name, value in _kept(job.override).items())
     gathered = {name: [masked(one) for one in found] for name, found in sorted(job.gathered.items())}
-    return {"job_type": job.type, "boxes": list(boxes), **values, **gathered}
+    return {**values, **gathered, "job_type": job.type, "boxes": list(boxes)}
 
 
-def _safe(name: str, value: str) -> str:
-    """Give a value as it may be kept: nothing of one that is called like a secret, and no secret of any other."""
-    return MASK if is_secret(name) else masked(value)
+def _kept(values: Mapping[str, str]) -> dict[str, str]:
+    return {name: masked_value(name, value) for name, value in sorted(spelled_all(values).items())}
 
 
 def _facets(job: Job, boxes: tuple[str, ...], instance: str, scripts: list[str], found: Iterable[Candidate]) -> Json:
@@ -126,7 +124,7 @@ def _autosys(job: Job, boxes: tuple[str, ...], scripts: list[str], found: Iterab
         "attributes": attributes,
         "schedule": schedule_of(job),
         "success": success_of(job),
-        "override": {name: _safe(name, value) for name, value in job.override.items()} or None,
+        "override": _kept(job.override) or None,
         "command": masked(command) if (command := job.get("command")) else None,
         "scripts": scripts or None,
         "speaksOf": [one._asdict() for one in found] or None,

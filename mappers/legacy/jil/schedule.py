@@ -1,9 +1,9 @@
 """When a job runs, and by when it is promised: schedules and SLAs as JIL says them."""
 
-import re
 from typing import Any
 
 from mappers.legacy.jil.estate import Job
+from mappers.legacy.jil.spellings import parts_of
 
 Facet = dict[str, Any]
 
@@ -48,6 +48,4 @@ def success_of(job: Job) -> Facet | None:
 
 
 def _listed(name: str, value: str) -> Any:
-    if name not in _LISTED:
-        return value
-    return [part for part in re.split(r"[\s,]+", value.replace('"', "")) if part]
+    return parts_of(value) if name in _LISTED else value

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from mappers.legacy.jil.attributes import ATTRIBUTES, CONDITIONS, LISTS, TEXTS, VERB, VERBS
-from mappers.legacy.jil.secrets import masked
+from mappers.legacy.jil.attributes import ATTRIBUTES, CONDITIONS, LISTS, TEXTS, VERB, VERBS, is_known
+from mappers.secrets import masked
 
 Level = Literal["error", "warning"]
 #: What became of a line.
@@ -88,6 +88,8 @@ class _Reader:
         self._began = 0
         self._subject = ""
         self._taken = True
+        #: Whether the line before ended with a backslash.
+        self._cut = False
         self._attributes: list[_Open] = []
 
     def read(self) -> None:
@@ -128,12 +130,18 @@ class _Reader:
     def _line(self, bare: str, number: int) -> Fate:
         found = _KEY.fullmatch(bare)
         name = found[1].lower() if found else ""
+        cut, self._cut = self._cut, bare.endswith("\\")
         if found and VERB.fullmatch(name):
             return self._begin(name, found[2], number)
         last = self._attributes[-1] if self._attributes else None
         goes_on = last is not None and _goes_on(last, bare)
+        if cut and name not in ATTRIBUTES and not goes_on:
+            # JIL has no such mark: what the scheduler makes of it, nobody can tell.
+            said = f"stands behind a backslash, which in JIL lets no line go on: not taken: {masked(bare)[:80]}"
+            self._report(number, "warning", said)
+            return "reported"
         if found and (name in ATTRIBUTES or not goes_on):
-            return self._attribute(name, found[2], number, known=name in ATTRIBUTES)
+            return self._attribute(name, found[2], number)
         if last is not None and goes_on:
             last.value = f"{last.value} {_uncommented(bare)}"
             return "continuation"
@@ -155,7 +163,7 @@ class _Reader:
         self._attributes = [_Open(name, value, number) for name, value in others]
         return "statement"
 
-    def _attribute(self, name: str, rest: str, number: int, *, known: bool) -> Fate:
+    def _attribute(self, name: str, rest: str, number: int) -> Fate:
         if self._verb is None:
             self._report(number, "error", f"{name} stands before any sub-command: not taken")
             return "reported"
@@ -163,8 +171,6 @@ class _Reader:
             return "reported"
         text = rest if name in TEXTS else _uncommented(rest)
         (_, value), *others = _split(text, _BEHIND, name)
-        if not known and self._verb.endswith("_job"):
-            self._report(number, "warning", f"{name} is no attribute that is known: kept as it is")
         if others:
             names = ", ".join(other for other, _ in others)
             self._report(number, "warning", f"{names} behind {name} on one line: taken for an attribute of its own")
@@ -176,6 +182,10 @@ class _Reader:
             self._verb = None
             return
         for one in self._attributes:
+            if not is_known(one.name, self._verb):
+                thing = self._verb.partition("_")[2].replace("_", " ")
+                said = f"{one.name} is no attribute of a {thing} that is known: kept as it is"
+                self._report(one.line, "warning", said)
             if _unbalanced(one.value):
                 self._report(one.line, "warning", f"the quotes of {one.name} are not closed: taken as it stands")
         taken = tuple(Attribute(one.name, _meant(one.value), one.line) for one in self._attributes)

@@ -1,0 +1,64 @@
+"""What is kept of commands, definitions and rows: nothing that somebody could log in with."""
+
+from typing import Any
+
+import pytest
+
+from mappers.secrets import is_secret, masked, masked_value, without_secrets
+
+SECRETS = {
+    "sqlplus scott/tiger@orcl @x": "sqlplus scott/***@orcl @x", "sqlplus -s scott/tiger": "sqlplus -s scott/***",
+    "x --password hunter2 -f a": "x --password *** -f a", "curl -u ann:pw http://x": "curl -u ann:*** http://x",
+    "PASSWORD='a b' ./run": "PASSWORD=*** ./run", "mysql -u r -psecret d": "mysql -u r -p*** d",
+    "jdbc:db2://u:p@h/db": "jdbc:db2://u:***@h/db", "db2 connect to X user u using pw": "db2 connect to X user u using ***",
+    'curl -H "Authorization: Bearer abcdefgh123"': 'curl -H "Authorization: Bearer ***"', "sshpass -p pw ssh h": "sshpass -p *** ssh h",
+    'sqlplus -s "scott/tiger"@DB': 'sqlplus -s "scott/***"@DB', "isql -Usa -Ppw1": "isql -Usa -P***",
+    "./x --token=abc": "./x --token=***", ".logon host/u,pw;": ".logon host/u,***;", "cp /a/b /c/d": "cp /a/b /c/d",
+    "sftp u@h:/p": "sftp u@h:/p", "curl http://h/x?password=pw": "curl http://h/x?password=***",
+    "./x --dbpass pw --passport p": "./x --dbpass *** --passport p", "cp passengers.csv /x": "cp passengers.csv /x",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "safe"), SECRETS.items())
+def test_what_looks_like_a_secret_in_a_command_is_hidden(text: str, safe: str) -> None:
+    assert masked(text) == safe
+
+
+NAMES = {
+    "password": True, "DB_PASSWD": True, "passphrase": True, "db_pass": True, "ftp_pwd": True, "user_pw": True,
+    "client_secret": True, "apiToken": True, "api-key": True, "accessKey": True, "fs.s3a.access.key": True,
+    "private": True, "private_key": True, "credential": True, "passport": False, "passed": False, "passengers": False,
+    "key": False, "keys": False, "owner": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "secret"), NAMES.items())
+def test_a_secret_is_known_by_its_name(name: str, secret: bool) -> None:
+    assert is_secret(name) is secret
+
+
+def test_a_value_is_hidden_by_its_name_or_by_what_it_is() -> None:
+    values = {"db_password": "x", "connect": "u/x@db", "owner": "ann"}
+    assert [masked_value(*one) for one in values.items()] == ["***", "u/***@db", "ann"]
+
+
+KEPT: list[tuple[Any, Any]] = [
+    ({"options": {"user": "ann", "password": "x"}}, {"options": {"user": "ann", "password": "***"}}),
+    (
+        {"options": {"fs.s3a.secret.key": "x", "apiToken": "y"}},
+        {"options": {"fs.s3a.secret.key": "***", "apiToken": "***"}},
+    ),
+    ({"url": "jdbc:mysql://ann:x@db/shop"}, {"url": "jdbc:mysql://ann:***@db/shop"}),
+    ({"url": "jdbc:oracle:thin:scott/x@//db:1521/shop"}, {"url": "jdbc:oracle:thin:scott/***@//db:1521/shop"}),
+    ({"url": "jdbc:sqlserver://db;user=ann;password=x;"}, {"url": "jdbc:sqlserver://db;user=ann;password=***;"}),
+    ({"url": "https://h/x?token=y&z=1"}, {"url": "https://h/x?token=***&z=1"}),
+    ([{"sql": "SELECT token FROM t WHERE password = 'x'"}], [{"sql": "SELECT token FROM t WHERE password = 'x'"}]),
+    ({"dataset": "sales/daily@v1"}, {"dataset": "sales/daily@v1"}),
+    ([{"sql": "SELECT passport FROM t"}, 1, None], [{"sql": "SELECT passport FROM t"}, 1, None]),
+    ({"passport": "kept", "keys": ["id"]}, {"passport": "kept", "keys": ["id"]}),
+]
+
+
+@pytest.mark.parametrize(("given", "kept"), KEPT)
+def test_secrets_of_a_document_are_hidden_and_nothing_else(given: Any, kept: Any) -> None:
+    assert without_secrets(given) == kept
