@@ -18,6 +18,9 @@ def export(
     canonical: Annotated[
         bool, typer.Option("--canonical", help="The canonical state, equal for equal events.")
     ] = False,
+    without_times: Annotated[
+        bool, typer.Option("--without-times", help="With --canonical: leave out when anything was said or happened.")
+    ] = False,
     events: Annotated[
         bool, typer.Option("--events", help="All events as they were sent, and refused inputs, for `import`.")
     ] = False,
@@ -36,21 +39,23 @@ def export(
         raise typer.BadParameter(
             "--dialect, --openlineage and --openlineage-only belong to --sql, which needs --dialect"
         )
+    if without_times and not canonical:
+        raise typer.BadParameter("--without-times belongs to --canonical")
     settings = load(config)
     if dialect is not None:
         lines = _statements(settings, dialect, openlineage=openlineage, openlineage_only=openlineage_only)
     else:
-        lines = _events(settings) if events else _canonical(settings)
+        lines = _events(settings) if events else _canonical(settings, without_times=without_times)
     for line in lines:
         sys.stdout.buffer.write(line)
     sys.stdout.buffer.flush()
 
 
-def _canonical(settings: "Settings") -> Iterator[bytes]:
+def _canonical(settings: "Settings", *, without_times: bool) -> Iterator[bytes]:
     from bridge.bootstrap import open_store
     from bridge.store.export import export_canonical
 
-    return export_canonical(open_store(settings), settings.org)
+    return export_canonical(open_store(settings), settings.org, without_times=without_times)
 
 
 def _events(settings: "Settings") -> Iterator[bytes]:

@@ -1,5 +1,6 @@
 """The canonical export: what the events assert and what follows from it, the same bytes for the same events."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,17 +17,27 @@ _VIEWS = {
     "run_outcome": ("run_id",),
     "dataset_version_read": ("class_id", "version_id"),
 }
+#: Columns that hold when something was said or happened, and the orders of statements, which begin with it.
+_TIME = re.compile(r"(_at|_seen|_order|^event_time|^declared_io|^declared_lineage)$")
 
 
-def export_canonical(db: Database, org: str) -> Iterator[bytes]:
-    """Write one JSON line a row, tables and rows in a fixed order. Reads one state of the store."""
+def export_canonical(db: Database, org: str, *, without_times: bool = False) -> Iterator[bytes]:
+    """Write one JSON line a row, tables and rows in a fixed order. Reads one state of the store.
+
+    Without times, stores are compared that heard the same at other times.
+    """
     with db.snapshot():
         for table, row_class in TABLES.items():
             plan = plan_of(row_class)
             columns = (*plan.names[1:], *_FOLLOWS.get(table, ()))
-            yield from _rows(db, org, table, columns, plan.names[1 : plan.keys])
+            yield from _rows(db, org, table, _chosen(columns, without_times), plan.names[1 : plan.keys])
         for view, order in _VIEWS.items():
-            yield from _rows(db, org, view, tuple(c for c in db.columns(view) if c != "org_id"), order)
+            columns = tuple(column for column in db.columns(view) if column != "org_id")
+            yield from _rows(db, org, view, _chosen(columns, without_times), order)
+
+
+def _chosen(columns: tuple[str, ...], without_times: bool) -> tuple[str, ...]:
+    return tuple(column for column in columns if not _TIME.search(column)) if without_times else columns
 
 
 def _rows(db: Database, org: str, table: str, columns: tuple[str, ...], order: tuple[str, ...]) -> Iterator[bytes]:
