@@ -18,6 +18,8 @@ from bridge.governance.steward import Server, Steward
 from bridge.governance.watching import Watching
 from bridge.intake.gate import Gate
 from bridge.intake.legacy import LegacyReader
+from bridge.intake.marquez import MarquezLog
+from bridge.intake.marquez_model import MarquezModel
 from bridge.intake.reading import Reader
 from bridge.intake.tail import Item, Tailer
 from bridge.intake.transfer import Import
@@ -43,7 +45,7 @@ from bridge.sync.reconciler import Reconciler
 from bridge.sync.target import Target
 from bridge.sync.webhook.target import WebhookTarget
 from bridge.sync.worker import Heartbeat, Worker
-from bridge.target_names import TargetName
+from bridge.target_names import TargetName, settings_of
 from bridge.target_settings import MarquezSettings
 from connectors.http import HttpSession, Timeouts
 from connectors.marquez.client import Marquez
@@ -198,13 +200,12 @@ class _Watched(NamedTuple):
 
     def reconciler(self, target: Target, items: Items) -> Reconciler:
         """Make the reconciler of a target, which says that it lives over a connection of its own."""
-        settings = getattr(self.settings, self.name)
+        settings = settings_of(self.settings, self.name)
         beside, org = _open_beside(self.settings), self.settings.org
         heartbeat = Heartbeat(beside, Worker(beside, org, self.name, now_micros, items.worker.id))
-        every = settings.sync.seconds if self.name is TargetName.openmetadata else settings.seconds
         return Reconciler(
             self.db, org, target, items, now_micros, backoff=settings.retry_config.backoff_seconds,
-            compare_seconds=every, heartbeat=heartbeat, calls=self.calls, took=self.took,
+            compare_seconds=settings.seconds, heartbeat=heartbeat, calls=self.calls, took=self.took,
         )  # fmt: skip
 
 
@@ -232,7 +233,7 @@ def _make_server(
 
 def _make_marquez_target(settings: Settings, watched: _Watched, items: Items) -> MarquezTarget:
     of = settings.marquez
-    client = make_marquez(of, of.url, watched.counted, watched.failed)
+    client = make_marquez(of, watched.counted, watched.failed)
     return MarquezTarget(watched.db, settings.org, client, items, of.concurrency)
 
 
@@ -243,13 +244,28 @@ def _make_webhook_target(settings: Settings, watched: _Watched, items: Items) ->
     return WebhookTarget(watched.db, settings.org, client, items, folding_rule(settings), of.states)
 
 
+def make_marquez_log(
+    settings: Settings, of: MarquezSettings, writer: Writer, since: int | None, lookback_seconds: float
+) -> MarquezLog:
+    """Make what takes the log of a Marquez server."""
+    client = make_marquez(of)
+    return MarquezLog(
+        client, make_reader(settings), writer, now_micros, since=since, lookback_seconds=lookback_seconds
+    )
+
+
+def make_marquez_model(settings: Settings, of: MarquezSettings, writer: Writer) -> MarquezModel:
+    """Make what takes from the lists of a Marquez server what its log lacks."""
+    return MarquezModel(make_marquez(of), make_reader(settings), writer, _open_beside(settings), settings.org)
+
+
 def make_marquez(
     settings: MarquezSettings,
-    url: str | None,
     counted: Callable[[str], None] = lambda _: None,
     failed: Callable[[str], None] = lambda _: None,
 ) -> Marquez:
     """Make the client of a Marquez server."""
+    url = settings.url
     if url is None:
         raise ConfigError("marquez.url is not set: name the server, such as http://127.0.0.1:5000")
     return Marquez(

@@ -161,6 +161,16 @@ class OpenMetadataSettings(Section):
     most_deletions: int = Field(default=50, ge=0)
     unresolved: Literal["report", "own_service"] = "report"
 
+    @property
+    def sync_frequency(self) -> str:
+        """Say how often everything is compared."""
+        return self.sync.sync_frequency
+
+    @property
+    def seconds(self) -> float | None:
+        """Give the time from one comparison of everything to the next; None where there is none."""
+        return self.sync.seconds
+
     @field_validator("server", "auth")
     @classmethod
     def _complete(cls, section: TargetServer | TargetAuth, others: ValidationInfo) -> TargetServer | TargetAuth:

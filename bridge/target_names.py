@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bridge.settings import Settings
+    from bridge.target_settings import KeptSettings
 
 
 class TargetName(StrEnum):
@@ -20,6 +21,16 @@ class TargetName(StrEnum):
         return {"openmetadata": "OpenMetadata", "marquez": "Marquez", "webhook": "the webhook"}[self]
 
 
+def settings_of(settings: "Settings", name: TargetName) -> "KeptSettings":
+    """Give what a system is set by."""
+    of: dict[TargetName, KeptSettings] = {
+        TargetName.openmetadata: settings.openmetadata,
+        TargetName.marquez: settings.marquez,
+        TargetName.webhook: settings.webhook,
+    }
+    return of[name]
+
+
 def enabled_targets(settings: "Settings") -> list[TargetName]:
     """List the systems that are to be kept."""
-    return [name for name in TargetName if getattr(settings, name).enabled]
+    return [name for name in TargetName if settings_of(settings, name).enabled]

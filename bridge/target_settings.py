@@ -1,7 +1,7 @@
 """What all targets are set by, and every setting of those that need little."""
 
 import re
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, PlainSerializer, SecretStr, ValidationInfo, field_validator
@@ -71,6 +71,26 @@ class RetrySettings(Section):
     backoff_seconds: float = Field(default=5, gt=0, allow_inf_nan=False)
 
 
+class KeptSettings(Protocol):
+    """What every target is set by."""
+
+    @property
+    def enabled(self) -> bool:
+        """Tell whether it is to be kept."""
+
+    @property
+    def sync_frequency(self) -> str:
+        """Say how often everything is compared."""
+
+    @property
+    def seconds(self) -> float | None:
+        """Give the time from one comparison of everything to the next; None where there is none."""
+
+    @property
+    def retry_config(self) -> RetrySettings:
+        """Say how often a call is tried, and how long what failed waits."""
+
+
 class MarquezSettings(Section):
     """The way into Marquez."""
 
@@ -102,7 +122,8 @@ class WebhookSettings(Section):
     url: Address = Field(default=None, validate_default=True)
     api_key: Secret | None = None
     #: What was told cannot be read, and so nothing is compared.
-    seconds: ClassVar[None] = None
+    sync_frequency: ClassVar[str] = "never"
+    seconds: ClassVar[float | None] = None
 
     states: list[Literal["COMPLETE", "FAIL", "ABORT"]] = Field(default=["COMPLETE", "FAIL", "ABORT"], min_length=1)
     retry_config: RetrySettings = RetrySettings()

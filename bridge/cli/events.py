@@ -11,7 +11,8 @@ import typer
 from bridge.cli.options import Config, load
 
 if TYPE_CHECKING:
-    from bridge.intake.ingest import Progress, Report
+    from bridge.intake.ingest import Progress
+    from bridge.intake.source import Report
     from bridge.settings import Settings
     from bridge.store.database import Database
     from bridge.store.rejected import Trouble
@@ -35,7 +36,8 @@ def ingest(
 
     configure_log(settings.log)
     from bridge.bootstrap import calm_collector, make_reader, make_writer
-    from bridge.intake.ingest import Ingestion, Report
+    from bridge.intake.ingest import Ingestion
+    from bridge.intake.source import Report
     from connectors.openlineage.files import event_files
 
     files = event_files([path for path in paths if str(path) != "-"])

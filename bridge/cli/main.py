@@ -20,6 +20,7 @@ from bridge.cli import (
     graph,
     keys,
     log,
+    marquez,
     openmetadata,
     process,
     process_run,
@@ -91,6 +92,7 @@ process.process.command()(dag.dag)
 app.add_typer(process.process, name="process")
 app.add_typer(autosys.autosys, name="autosys")
 app.add_typer(feed.feed, name="feed")
+app.add_typer(marquez.marquez, name="marquez")
 app.add_typer(sync.sync, name="sync")
 app.add_typer(dead.dead, name="dead")
 app.add_typer(verify.verify, name="verify")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from bridge.configuration import read_configuration
@@ -10,6 +11,7 @@ from bridge.doctor.finding import Finding, Level, checked, skipped
 from bridge.settings import Settings
 from bridge.store.database import Database
 from bridge.store.location import StoreLocation
+from bridge.target_names import TargetName, settings_of
 from mappers.errors import ConfigError, LineageBridgeError
 
 _OF_ROWS = ("clock", "sync", "conservation")
@@ -58,5 +60,6 @@ def _examine_store(settings: Settings, location: StoreLocation, db: Database) ->
     yield from checked("clock", lambda: clock.of_events(db, settings.org))
     if not db.embedded:
         yield from checked("partitions", lambda: partitions.check(db))
-    yield from checked("sync", lambda: syncing.check(db, settings.org, settings.openmetadata))
+    for target in TargetName:
+        yield from checked("sync", partial(syncing.check, db, settings.org, target, settings_of(settings, target)))
     yield from checked("conservation", lambda: conservation.check(db, settings.org))

@@ -1,110 +1,119 @@
-"""Whether OpenMetadata is brought to what the store says: as the store tells it, without a call."""
+"""Whether targets are brought to what the store says: as the store tells it, without a call."""
 
 import time
 from collections.abc import Callable, Iterator
 
 from bridge.doctor.finding import Finding, Level
-from bridge.openmetadata_settings import OpenMetadataSettings
 from bridge.store.database import Database
 from bridge.sync.figures import LastComparison, read_figures
 from bridge.sync.item import Outcome
 from bridge.sync.status import SyncStatus, read_status
 from bridge.sync.worker import count_workers
+from bridge.target_names import TargetName
+from bridge.target_settings import KeptSettings
 
-_TARGET, _THING = "openmetadata", "sync"
+_THING = "sync"
 _SECOND = 1_000_000
 #: Retries lie up to ten minutes apart: what waits longer than this was tried in vain, or not at all.
 _LONGEST_WAIT = 15 * 60.0
 #: How many periods may pass before a comparison is missed: it begins once a period, and takes a while.
 _PERIODS = 2
-_CHECK = "`lineage-bridge openmetadata check` says what is wrong; nothing is lost, and it goes on by itself"
+_GOES_ON = "nothing is lost, and it goes on by itself once it answers"
+_OPENMETADATA = "`lineage-bridge openmetadata check` says what is wrong; nothing is lost, and it goes on by itself"
 
 
 def check(
-    db: Database, org: str, settings: OpenMetadataSettings, now: Callable[[], float] = time.time
+    db: Database, org: str, target: TargetName, settings: KeptSettings, now: Callable[[], float] = time.time
 ) -> Iterator[Finding]:
     """Look at who works, what stands in the way, what waits and what was refused, and what was found there."""
-    found, micros = read_status(db, org, _TARGET), int(now() * _SECOND)
+    found, micros = read_status(db, org, target), int(now() * _SECOND)
     if found.enabled_at is None:
-        yield _not_begun(enabled=settings.enabled)
+        if not settings.enabled and target is not TargetName.openmetadata:
+            return  # nobody who does not use it wants to read of it
+        yield _not_begun(target, enabled=settings.enabled)
         return
-    yield _of_workers(count_workers(db, org, _TARGET, micros))
+    yield _of_workers(target, count_workers(db, org, target, micros))
     if found.trouble:
-        yield _warning(f"OpenMetadata is left alone for {_age(found.trouble_at, micros)}: {found.trouble}", _CHECK)
-    yield _of_pending(found, micros)
-    yield from _of_refused(found)
-    yield from _of_comparison(found, read_figures(db, org, _TARGET), settings, micros)
+        said = f"{target.called} is left alone for {_age(found.trouble_at, micros)}: {found.trouble}"
+        yield _warning(said, _OPENMETADATA if target is TargetName.openmetadata else _GOES_ON)
+    yield _of_pending(target, found, micros)
+    yield from _of_refused(target, found)
+    yield from _of_comparison(target, found, read_figures(db, org, target), settings, micros)
 
 
-def _not_begun(*, enabled: bool) -> Finding:
+def _not_begun(target: TargetName, *, enabled: bool) -> Finding:
     if enabled:
-        said = "openmetadata.enabled is true, and nothing was ever sent"
+        said = f"{target}.enabled is true, and nothing was ever sent"
         return _warning(
             said, "start `lineage-bridge serve`, or `lineage-bridge sync --once`, with this configuration"
         )
-    return _ok("nothing is sent to OpenMetadata: openmetadata.enabled is false")
+    return _ok(f"nothing is sent to {target.called}: {target}.enabled is false")
 
 
-def _of_workers(count: int) -> Finding:
+def _of_workers(target: TargetName, count: int) -> Finding:
     if count:
-        return _ok(f"{count} at work on OpenMetadata")
+        return _ok(f"{count} at work on {target.called}")
     remedy = (
-        "start `lineage-bridge serve` with openmetadata.enabled; if it runs, its log says `syncing stopped` and why; "
+        f"start `lineage-bridge serve` with {target}.enabled; if it runs, its log says `syncing stopped` and why; "
         "one that has just begun is seen within ten seconds"
     )
-    return _warning("nobody is at work on OpenMetadata", remedy)
+    return _warning(f"nobody is at work on {target.called}", remedy)
 
 
-def _of_pending(found: SyncStatus, micros: int) -> Finding:
+def _of_pending(target: TargetName, found: SyncStatus, micros: int) -> Finding:
     waiting = found.marks + found.pending
     if found.oldest_pending_at is None or micros - found.oldest_pending_at <= _LONGEST_WAIT * _SECOND:
-        return _ok(f"{waiting} changes wait for OpenMetadata, none of them long" if waiting else "no change waits")
+        return _ok(
+            f"{waiting} changes wait for {target.called}, none of them long"
+            if waiting
+            else f"no change waits for {target.called}"
+        )
     said = (
         f"of {waiting} changes the oldest waits for {_age(found.oldest_pending_at, micros)}, {found.failing} failed"
     )
     return _warning(said, "`lineage-bridge dead list --which pending` says why of each")
 
 
-def _of_refused(found: SyncStatus) -> Iterator[Finding]:
+def _of_refused(target: TargetName, found: SyncStatus) -> Iterator[Finding]:
     dead, unresolved = (
         sum(of.get(outcome, 0) for of in found.outcomes.values()) for outcome in (Outcome.DEAD, Outcome.UNRESOLVED)
     )
     if dead:
         remedy = "`lineage-bridge dead list` says why: put it right and `dead retry`, or `dead drop` it"
-        yield _warning(f"OpenMetadata refused {dead} things", remedy)
+        yield _warning(f"{target.called} refused {dead} things", remedy)
     if unresolved:
         remedy = (
             "`lineage-bridge dead list --which unresolved` says why: a mapping, or an entity over there, is missing"
         )
-        yield _warning(f"{unresolved} things have no place in OpenMetadata, or several", remedy)
+        yield _warning(f"{unresolved} things have no place in {target.called}, or several", remedy)
     if not dead and not unresolved:
-        yield _ok("OpenMetadata refused nothing")
+        yield _ok(f"{target.called} refused nothing")
 
 
 def _of_comparison(
-    found: SyncStatus, last: LastComparison | None, settings: OpenMetadataSettings, micros: int
+    target: TargetName, found: SyncStatus, last: LastComparison | None, settings: KeptSettings, micros: int
 ) -> Iterator[Finding]:
-    """Look at when OpenMetadata was read, as far as these settings are those of the service, and what was missing."""
-    every = settings.sync.seconds
+    """Look at when the target was read, as far as these settings are those of the service, and what was missing."""
+    every = settings.seconds
     since = last.ended_at if last else found.enabled_at
     late = every is not None and since is not None and micros - since > _PERIODS * every * _SECOND
     if settings.enabled and late:
         said = f"ended {_age(since, micros)} ago" if last else "never came to its end"
         remedy = "is the service running, and its log without `the comparison is given up`?"
-        frequency = settings.sync.sync_frequency
-        yield _warning(f"the comparison with OpenMetadata {said}; sync.sync_frequency is {frequency}", remedy)
-    elif last is None:
-        yield _ok("OpenMetadata was not read yet: how complete it is will be known after the first comparison")
+        frequency = settings.sync_frequency
+        yield _warning(f"the comparison with {target.called} {said}; sync_frequency is {frequency}", remedy)
+    elif last is None and every is not None:
+        yield _ok(f"{target.called} was not read yet: how complete it is will be known after the first comparison")
     if last is not None:
-        yield _of_completeness(last)
+        yield _of_completeness(target, last)
 
 
-def _of_completeness(last: LastComparison) -> Finding:
+def _of_completeness(target: TargetName, last: LastComparison) -> Finding:
     parts = [f"{kind} {one.found} of {one.wanted}" for kind, one in sorted(last.kinds.items()) if one.wanted]
-    said = f"when OpenMetadata was read it had {', '.join(parts) or 'nothing to have'}"
+    said = f"when {target.called} was read it had {', '.join(parts) or 'nothing to have'}"
     if all(one.found == one.wanted for one in last.kinds.values()):
         return _ok(said)
-    remedy = "`lineage-bridge verify openmetadata` and `dead list` name what is missing, `sync explain` says why"
+    remedy = "`lineage-bridge verify` and `dead list` name what is missing, `sync explain` says why"
     return _warning(said, remedy)
 
 

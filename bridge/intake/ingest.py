@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from bridge.intake.position import as_text, fingerprint, source_name, stored_name
 from bridge.intake.reading import Reader
+from bridge.intake.source import Report
 from bridge.store.writer import Incoming, Position, Rejected, Staged, Writer
 from connectors.openlineage.files import Record, open_events, read_records
 from connectors.openlineage.tail import BEGINNING_BYTES
@@ -19,26 +20,6 @@ _GROUP = 500
 _READ_ERRORS = (OSError, EOFError, zlib.error)
 
 Progress = Callable[[int], None]
-
-
-class Report(NamedTuple):
-    """How an ingestion went, how many bytes an earlier one had taken, and what could not be read to its end."""
-
-    accepted: int = 0
-    rejected: int = 0
-    unmerged: int = 0
-    resumed_at: int = 0
-    unreadable: tuple[str, ...] = ()
-
-    def plus(self, other: "Report") -> "Report":
-        """Add two reports up."""
-        return Report(
-            self.accepted + other.accepted,
-            self.rejected + other.rejected,
-            self.unmerged + other.unmerged,
-            self.resumed_at + other.resumed_at,
-            self.unreadable + other.unreadable,
-        )
 
 
 class Ingestion:

@@ -142,7 +142,9 @@ def test_completeness_is_measured_once_it_was_read(tmp_path: Path, standin: Open
         api.post(run_event("START", run=2, job="later", inputs=[dataset("a")], outputs=[dataset("u")]))
 
         def told(kind: str, part: float) -> bool:
-            return f'lineage_bridge_sync_completeness_ratio{{kind="{kind}",target="openmetadata"}} {part}' in metrics(api)
+            return f'lineage_bridge_sync_completeness_ratio{{kind="{kind}",target="openmetadata"}} {part}' in metrics(
+                api
+            )
 
         api.run(until(lambda: told("lineage", 0.5) and told("job", 1.0)))
         assert "lineage_bridge_sync_compared_age_seconds{" in api.get("/metrics").text
@@ -164,7 +166,9 @@ def test_how_far_it_is_is_told_while_it_is_under_way(
         api.post(run_event(inputs=[dataset("a")], outputs=[dataset("t")]))
 
         def waiting() -> float:
-            (value,) = re.findall(r'^lineage_bridge_sync_waiting\{target="openmetadata"\} (\S+)$', metrics(api), re.MULTILINE)
+            (value,) = re.findall(
+                r'^lineage_bridge_sync_waiting\{target="openmetadata"\} (\S+)$', metrics(api), re.MULTILINE
+            )
             return float(value)
 
         api.run(until(lambda: waiting() > 0))

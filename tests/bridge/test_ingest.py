@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from bridge.intake.ingest import Ingestion, Report
+from bridge.intake.ingest import Ingestion
+from bridge.intake.source import Report
 from bridge.store.writer import Incoming, Rejected, Staged
 from mappers.errors import StoreFull
 from tests.factories import run_event

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bridge.intake.handles import Handles
-from bridge.intake.ingest import Ingestion, Report
+from bridge.intake.ingest import Ingestion
+from bridge.intake.source import Report
 from mappers.errors import StoreFull
 from tests.bridge.following import LIMIT, MINUTES, Following, add, line, lines, once_each
 from tests.factories import run_event

@@ -8,6 +8,7 @@ from bridge.doctor import syncing
 from bridge.doctor.finding import Finding, Level
 from bridge.openmetadata_settings import OpenMetadataSettings
 from bridge.sync.openmetadata.rules import Rules
+from bridge.target_names import TargetName
 from tests.factories import dataset, run_event
 from tests.standins.openmetadata import error, failing_rows
 from tests.sync.person import Person
@@ -39,7 +40,9 @@ def at_work(synced: Synced) -> None:
 
 
 def findings(synced: Synced, given: OpenMetadataSettings) -> list[Finding]:
-    return list(syncing.check(synced.store.db, "default", given, lambda: synced.clock() / 1_000_000))
+    return list(
+        syncing.check(synced.store.db, "default", TargetName.openmetadata, given, lambda: synced.clock() / 1_000_000)
+    )
 
 
 def warnings(synced: Synced, given: OpenMetadataSettings | None = None) -> list[str]:
@@ -53,7 +56,7 @@ def test_one_that_is_well_is_told_so(synced: Synced) -> None:
     *others, read = map(str, findings(synced, settings()))
     assert others == [
         "ok: sync: 1 at work on OpenMetadata",
-        "ok: sync: no change waits",
+        "ok: sync: no change waits for OpenMetadata",
         "ok: sync: OpenMetadata refused nothing",
     ]
     assert read.startswith("ok: sync: when OpenMetadata was read it had dataset 2 of 2, job 1 of 1, lineage 1 of 1")
@@ -111,7 +114,7 @@ def something_was_missing(synced: Synced) -> None:
         (something_waits, " the oldest waits for 16 min, 2 failed"),
         (something_is_refused, "OpenMetadata refused 1 things"),
         (something_has_no_place, "1 things have no place in OpenMetadata, or several"),
-        (nobody_compares, "the comparison with OpenMetadata ended 3 h ago; sync.sync_frequency is hourly"),
+        (nobody_compares, "the comparison with OpenMetadata ended 3 h ago; sync_frequency is hourly"),
         (something_was_missing, "when OpenMetadata was read it had dataset 1 of 2, job 1 of 1, lineage 1 of 1"),
     ],
 )
@@ -132,7 +135,7 @@ def test_one_that_never_began_is_no_trouble_unless_it_should_have() -> None:
     ("frequency", "hours", "said"),
     [
         ("hourly", 1.5, []),
-        ("hourly", 3, ["the comparison with OpenMetadata never came to its end; sync.sync_frequency is hourly"]),
+        ("hourly", 3, ["the comparison with OpenMetadata never came to its end; sync_frequency is hourly"]),
         ("daily", 3, []),
         ("never", 999, []),
     ],

@@ -123,7 +123,10 @@ def test_prometheus_accepts_the_rules() -> None:
         ({"lineage_bridge_store_free_bytes": "9e8x600"}, ["LineageBridgeDiskNearlyFull"]),
         ({'lineage_bridge_sync_running{target="openmetadata"}': "0x600"}, ["LineageBridgeSyncStopped"]),
         ({'lineage_bridge_sync_left_alone{target="openmetadata"}': "1x600"}, ["LineageBridgeSyncLeftAlone"]),
-        ({'lineage_bridge_sync_oldest_waiting_age_seconds{target="openmetadata"}': "0+60x600"}, ["LineageBridgeSyncPendingTooLong"]),
+        (
+            {'lineage_bridge_sync_oldest_waiting_age_seconds{target="openmetadata"}': "0+60x600"},
+            ["LineageBridgeSyncPendingTooLong"],
+        ),
         (
             {
                 'lineage_bridge_sync_oldest_waiting_age_seconds{target="openmetadata"}': "0+60x600",
@@ -132,7 +135,10 @@ def test_prometheus_accepts_the_rules() -> None:
             ["LineageBridgeSyncLeftAlone"],  # what waits follows from it
         ),
         ({'lineage_bridge_sync_troubled{target="openmetadata"}': "1x600"}, ["LineageBridgeSyncRefused"]),
-        ({'lineage_bridge_sync_calls_failed_total{kind="bulk",target="openmetadata"}': "0+1x600"}, ["LineageBridgeSyncCallsFail"]),
+        (
+            {'lineage_bridge_sync_calls_failed_total{kind="bulk",target="openmetadata"}': "0+1x600"},
+            ["LineageBridgeSyncCallsFail"],
+        ),
         (
             {
                 'lineage_bridge_sync_calls_total{kind="get",target="openmetadata"}': "0x600",

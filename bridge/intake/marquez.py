@@ -1,0 +1,90 @@
+"""The event log of a Marquez server into the store: each time what is new, and what came late."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from bridge.intake.reading import Reader
+from bridge.intake.source import Report
+from bridge.store.writer import Incoming, Position, Rejected, Writer
+from connectors.marquez.client import Entity, Marquez
+from connectors.marquez.log import Window, windows
+from mappers.canonical.identity import NOBODY
+from mappers.openlineage.parts import without_nulls
+from mappers.when import LAST_MICROS
+
+_SECOND = 1_000_000
+#: How many events of the time that is read again and again are remembered, so that they are not written again.
+_REMEMBERED = 100_000
+
+
+class MarquezLog:
+    """Takes the log of a server; how far it was read is kept in the store.
+
+    The log is ordered by the times of events, not of arrival: what comes late lies before what was read. So the last
+    hour, or more, is read again each time.
+    """
+
+    def __init__(
+        self,
+        client: Marquez,
+        reader: Reader,
+        writer: Writer,
+        clock: Callable[[], int],
+        *,
+        since: int | None = None,
+        lookback_seconds: float = 3_600.0,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        self._client = client
+        self._reader = reader
+        self._writer = writer
+        self._clock = clock
+        self._since = since
+        self._lookback = int(lookback_seconds * _SECOND)
+        self._progress = progress
+        self._seen: OrderedDict[bytes, None] = OrderedDict()
+        #: What events are from that came from this server.
+        self.name = f"marquez:{client.url}"
+
+    def once(self) -> Report:
+        """Take what is new."""
+        known = self._writer.position(self.name)
+        begin = known.end - self._lookback if known else 0
+        if self._since is not None:
+            begin, self._since = self._since, None
+        now = self._clock()
+        report = Report()
+        for window in self._windows(max(begin, 0), now):
+            report = report.plus(self._take(window, now))
+            self._progress(min(window.end, now))
+        return report
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _windows(self, begin: int, now: int) -> Iterator[Window]:
+        """Read all until now, and then what says that it happens later: there are clocks that are wrong."""
+        yield from windows(self._client, begin, now)
+        yield from windows(self._client, max(begin, now), LAST_MICROS, span=LAST_MICROS)
+
+    def _take(self, window: Window, now: int) -> Report:
+        items = self._new(window.events)
+        self._writer.write(items, [Position(self.name, NOBODY, min(window.end, now))])
+        for item in items:
+            if isinstance(item, Incoming):
+                self._remember(item.event.event_hash)
+        rejected = sum(isinstance(item, Rejected) for item in items)
+        unmerged = sum(isinstance(item, Incoming) and item.failure is not None for item in items)
+        return Report(len(items) - rejected, rejected, unmerged)
+
+    def _new(self, events: Sequence[Entity]) -> list[Incoming | Rejected]:
+        items = [self._reader.read(msgspec.json.encode(without_nulls(one)), self.name) for one in events]
+        return [item for item in items if isinstance(item, Rejected) or item.event.event_hash not in self._seen]
+
+    def _remember(self, hash_: bytes) -> None:
+        self._seen[hash_] = None
+        if len(self._seen) > _REMEMBERED:
+            self._seen.popitem(last=False)
