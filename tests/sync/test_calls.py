@@ -5,7 +5,7 @@ import pytest
 from bridge.sync.calls import CallCounts, Calls, read_calls
 from mappers.errors import StoreFull
 from tests.stores import Store
-from tests.sync.synced import Clock
+from tests.sync.kept import Clock
 
 HOUR = 3_600
 
