@@ -121,6 +121,9 @@ class Kept:
     def items_by(self, outcome: Outcome) -> list[Item]:
         return self.items.with_outcome(outcome)
 
+    def items_by_kind(self, kind: str) -> list[Item]:
+        return [item for found in self.items.everything(kind, 100) for item in found]
+
     def counted(self, kind: str) -> None:
         """Count a call."""
         self.calls.update([kind])

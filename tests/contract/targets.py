@@ -1,0 +1,123 @@
+"""Every target, as the contract tries it: what it is told, and how it can be made to fail."""
+
+from abc import abstractmethod
+from typing import Any, Self
+
+from bridge.store.database import Database
+from bridge.sync.marquez.target import MarquezTarget
+from bridge.sync.webhook.target import WebhookTarget
+from connectors.http import HttpSession
+from connectors.marquez.client import Marquez
+from connectors.webhook.client import Webhook
+from mappers.folding import FoldingRule
+from tests.standins.faults import Fault, error, reset
+from tests.standins.marquez import Marquez as MarquezStandIn
+from tests.standins.webhook import Webhook as WebhookStandIn
+from tests.sync.kept import Kept
+from tests.sync.synced import Synced
+
+
+class Case(Kept):
+    """A store and a target that the contract is tried on."""
+
+    #: How a call that writes begins, for faults.
+    method = "POST"
+    #: How the target refuses something for good.
+    refusal: Fault = error(422, "no such thing")
+    standin: Any
+
+    @abstractmethod
+    def there(self) -> Any:
+        """Give all that the target has of us, in a form that can be compared."""
+
+    def writes(self) -> int:
+        """Count the calls that write."""
+        return sum(count for (method, _), count in self.standin.calls().items() if method in {"POST", "PUT", "PATCH"})
+
+    def refuse(self, times: int = 1) -> None:
+        """Let the next calls that write be refused for good."""
+        self.standin.faults.next(self.refusal, method=self.method, times=times)
+
+    def lose_answer(self) -> None:
+        """Let the next call that writes be done, and not answered."""
+        self.standin.faults.next(reset(applied=True), method=self.method)
+
+    def go_away(self) -> None:
+        """Let nothing be answered."""
+        self.standin.faults.plan = lambda *_: error(503, "away")
+
+    def come_back(self) -> None:
+        self.standin.faults.clear()
+
+
+class OpenMetadataCase(Synced, Case):
+    """OpenMetadata."""
+
+    method = "PUT"
+    refusal = error(400, "no such thing")
+
+    def there(self) -> Any:
+        state = self.standin.state()
+        entities = {key for key in state["entities"] if key[0] in {"table", "pipeline"}}
+        return entities, set(self.edges()), _statuses(state)
+
+
+class MarquezCase(Case):
+    """Marquez."""
+
+    name = "marquez"
+
+    def __enter__(self) -> Self:
+        self.standin = MarquezStandIn()
+        self.standin.__enter__()
+        return super().__enter__()
+
+    def __exit__(self, *failed: object) -> None:
+        super().__exit__(*failed)
+        self.standin.__exit__(*failed)
+
+    @property
+    def url(self) -> str:
+        return self.standin.url
+
+    def make_target(self, db: Database, session: HttpSession) -> MarquezTarget:
+        return MarquezTarget(db, "default", Marquez(session, self.counted, sleep=lambda _: None), self.items)
+
+    def there(self) -> Any:
+        return self.standin.state()
+
+
+class WebhookCase(Case):
+    """An address that is told."""
+
+    name = "webhook"
+
+    def __enter__(self) -> Self:
+        self.standin = WebhookStandIn()
+        self.standin.__enter__()
+        self.clock.now = 0  # whatever ends from now on is told
+        return super().__enter__()
+
+    def __exit__(self, *failed: object) -> None:
+        super().__exit__(*failed)
+        self.standin.__exit__(*failed)
+
+    @property
+    def url(self) -> str:
+        return self.standin.url
+
+    def make_target(self, db: Database, session: HttpSession) -> WebhookTarget:
+        states = ("COMPLETE", "FAIL", "ABORT")
+        return WebhookTarget(
+            db, "default", Webhook(session, self.counted), self.items, FoldingRule(), states
+        )
+
+    def there(self) -> Any:
+        return sorted((told["run"], told["state"]) for told in self.standin.heard.values())
+
+
+def _statuses(state: Any) -> set[Any]:
+    return {key for key in state.get("statuses", ())}
+
+
+TARGETS = (OpenMetadataCase, MarquezCase, WebhookCase)
