@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from tests.standins.client import client_of, put, table
+from tests.standins.faults import failing
 from tests.standins.openmetadata import (
     Fault,
     OpenMetadata,
@@ -24,7 +25,6 @@ from tests.standins.openmetadata import (
     reset,
     stall,
 )
-from tests.standins.openmetadata.faults import failing
 
 ROOT = Path(__file__).parent.parent.parent
 TABLES = ("PUT", "/api/v1/tables")

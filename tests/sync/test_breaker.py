@@ -9,8 +9,8 @@ import pytest
 from bridge.sync.item import Outcome
 from connectors.openmetadata.token import file_token
 from tests.factories import columns, dataset, done, facet, field, run_event, schema
+from tests.standins.journal import Seen
 from tests.standins.openmetadata import Fault, error, expired_token, html, reset
-from tests.standins.openmetadata.journal import Seen
 from tests.sync import model
 from tests.sync.synced import Synced
 

@@ -4,8 +4,8 @@ import argparse
 import signal
 import sys
 
+from tests.standins.faults import failing
 from tests.standins.openmetadata import OpenMetadata
-from tests.standins.openmetadata.faults import failing
 
 
 def main() -> None:

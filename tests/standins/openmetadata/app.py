@@ -3,26 +3,25 @@
 import asyncio
 import posixpath
 import zlib
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-import httpx
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from tests.standins.faults import Fault, Faults
+from tests.standins.journal import Journal, Seen
 from tests.standins.openmetadata.access import ADMIN, Access, Principal, check_method
 from tests.standins.openmetadata.disagreements import Check, Disagreement, disagreements
 from tests.standins.openmetadata.errors import Refused, no_route, unhandled
 from tests.standins.openmetadata.exchange import Answer, BrokenJson, Call
-from tests.standins.openmetadata.faults import Fault, Faults
-from tests.standins.openmetadata.journal import Journal, Seen
 from tests.standins.openmetadata.races import Races
 from tests.standins.openmetadata.routes import WrongMethod, find
 from tests.standins.openmetadata.state import Store
 from tests.standins.openmetadata.tagging import strong_tag
+from tests.standins.trouble import close, faulty, wait
 
 _LONGEST_TARGET = 8192
 _PATCH_TYPE = "application/json-patch+json"
@@ -70,16 +69,16 @@ class App:
         seen = self.journal.begin(scope["method"], raw_path, query)
         seen.body = await request.body()
         fault = self.faults.of(seen.number, seen.method, raw_path)
-        await _wait(fault)
+        await wait(fault)
         response = None
         if fault.applied or not (fault.reset or fault.status):
             response = await self._raced(seen, dict(request.headers), fault)
         if fault.reset:
             seen.status = 0
-            await _close(scope, receive)
+            await close(scope, receive)
             return
         if fault.status is not None:
-            response = _faulty(fault)
+            response = faulty(fault)
         assert response is not None
         seen.status = response.status_code
         await response(scope, receive, send)
@@ -201,27 +200,3 @@ def _written(answer: Answer, headers: dict[str, str], head: bool) -> Response:
 def _json(status: int, body: Any, headers: dict[str, str]) -> Response:
     raw = body if isinstance(body, bytes) else msgspec.json.encode(body)
     return Response(raw, status, headers=headers, media_type="application/json")
-
-
-def _faulty(fault: Fault) -> Response:
-    assert fault.status is not None
-    if isinstance(fault.body, str):
-        return Response(fault.body, fault.status, headers=fault.headers, media_type="text/html")
-    return _json(fault.status, fault.body, fault.headers)
-
-
-async def _wait(fault: Fault) -> None:
-    if fault.seconds:
-        await asyncio.sleep(fault.seconds)
-    while fault.until is not None and not fault.until.is_set():  # noqa: ASYNC110 - a thread of the test sets it
-        await asyncio.sleep(0.005)
-
-
-async def _close(scope: Scope, receive: Receive) -> None:
-    """Close the connection without an answer; without a connection, fail as a client would see it."""
-    abort: Callable[[], None] | None = scope.get("extensions", {}).get("abort", {}).get("now")
-    if abort is None:
-        raise httpx.ReadError("connection closed without an answer")
-    abort()
-    while (await receive())["type"] != "http.disconnect":
-        pass

@@ -4,18 +4,18 @@ import copy
 from collections import Counter
 from typing import Any, ClassVar, Self
 
+from tests.standins.faults import Faults
+from tests.standins.journal import Journal, Seen
 from tests.standins.openmetadata import stock, types
 from tests.standins.openmetadata.access import Access, Principal
 from tests.standins.openmetadata.app import App
 from tests.standins.openmetadata.disagreements import Check, Disagreement
-from tests.standins.openmetadata.faults import Faults
 from tests.standins.openmetadata.governance import Governance
-from tests.standins.openmetadata.journal import Journal, Seen
 from tests.standins.openmetadata.lineage import shown
-from tests.standins.openmetadata.server import Server
 from tests.standins.openmetadata.state import Data, Store
 from tests.standins.openmetadata.system import VERSION
 from tests.standins.openmetadata.views import REFERENCES
+from tests.standins.server import Server
 
 BOT_TOKEN = "bot.standin.token"
 ADMIN_TOKEN = "admin.standin.token"
@@ -67,7 +67,7 @@ class OpenMetadata:
         self._server: Server | None = None
 
     def __enter__(self) -> Self:
-        self._server = Server(self.app, self._port)
+        self._server = Server(self.app, self._port, "openmetadata stand-in")
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""The stand-in behind a port: uvicorn in a thread."""
+"""A stand-in behind a port: uvicorn in a thread."""
 
 import asyncio
 import threading
@@ -6,9 +6,8 @@ import time
 from contextlib import suppress
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-
-from tests.standins.openmetadata.app import App
 
 _START_SECONDS = 10
 
@@ -40,7 +39,7 @@ class _Uvicorn(uvicorn.Server):
 class Server:
     """A running server; port 0 takes a free one."""
 
-    def __init__(self, app: App, port: int = 0) -> None:
+    def __init__(self, app: ASGIApp, port: int = 0, name: str = "stand-in") -> None:
         config = uvicorn.Config(
             app,
             host="127.0.0.1",
@@ -52,7 +51,7 @@ class Server:
             timeout_keep_alive=60,
         )
         self._server = _Uvicorn(config)
-        self._thread = threading.Thread(target=self._server.run, daemon=True, name="openmetadata stand-in")
+        self._thread = threading.Thread(target=self._server.run, daemon=True, name=name)
         self._thread.start()
         deadline = time.monotonic() + _START_SECONDS
         while not self._server.started:

@@ -1,0 +1,104 @@
+"""Jobs as events write them, and the parents that they name."""
+
+from tests.standins.marquez import names
+from tests.standins.marquez.run_rows import begin, state_of
+from tests.standins.marquez.tables import Job, Json, Name, Run, Store, new_uuid
+
+
+def write(
+    store: Store, told: Json, at: int, event_type: str | None, inputs: list[Name], parent: Job | None, run: str | None
+) -> Job:
+    """Take over what an event tells of a job; a parent's name goes before its own."""
+    facets = told["facets"] or {}
+    simple = told["name"]
+    if parent is not None:
+        simple = simple.removeprefix(f"{parent.name}.")
+    name = simple if parent is None else f"{parent.name}.{simple}"
+    job = upsert(
+        store,
+        (names.replaced(told["namespace"]), name),
+        simple,
+        parent,
+        job_type(told),
+        at,
+        (facets.get("documentation") or {}).get("description"),
+        (facets.get("sourceCodeLocation") or {}).get("url"),
+        run if parent is None else parent.run,
+    )
+    job.inputs = inputs
+    return job
+
+
+def upsert(
+    store: Store,
+    key: Name,
+    simple: str,
+    parent: Job | None,
+    type_: str,
+    at: int,
+    description: str | None,
+    location: str | None,
+    run: str | None,
+) -> Job:
+    """Make a job, or bring it up to date, and back if it was deleted."""
+    job = store.jobs.get(key)
+    if job is None:
+        job = Job(new_uuid(), *key, simple, parent, type_, at, at, description, location, run)
+        store.jobs[key] = job
+        return job
+    if parent is not None:
+        job.parent, job.simple = parent, simple
+    job.type, job.description, job.location, job.run = type_, description, location, run
+    job.updated, job.hidden = store.now(), False
+    return job
+
+
+def job_type(told: Json) -> str:
+    return "STREAM" if is_streaming(told) else "BATCH"
+
+
+def is_streaming(told: Json) -> bool:
+    kind = ((told["facets"] or {}).get("jobType") or {}).get("processingType")
+    return str(kind).upper() == "STREAMING"
+
+
+def parent_of(store: Store, event: Json, namespace: str, at: int) -> Job | None:
+    """Give the job of the run that a run names as its parent; both are made if they are unknown."""
+    facets = event["run"]["facets"] or {}
+    parent = facets.get("parent")
+    if parent is None:
+        return None
+    run_id = names.parent_run_uuid(parent["job"]["name"], parent["run"]["runId"])
+    name = parent["job"]["name"]
+    if name == event["job"]["name"]:
+        name = names.parent_name(name)
+    found = store.runs.get(run_id)
+    if found is not None:
+        if (found.job.namespace, found.job.name) == (parent["job"]["namespace"], name):
+            return found.job
+        run_id = names.name_uuid(parent["job"]["namespace"], name, run_id)
+    return _made(store, event, (namespace, name), run_id, at)
+
+
+def _made(store: Store, event: Json, key: Name, run_id: str, at: int) -> Job:
+    facets = event["job"]["facets"] or {}
+    location = (facets.get("sourceCodeLocation") or {}).get("url")
+    job = upsert(store, key, key[1], None, job_type(event["job"]), at, None, location, run_id)
+    nominal = (event["run"]["facets"] or {}).get("nominalTime") or {}
+    state = None if event["eventType"] is None else state_of(event["eventType"])
+    run = begin(store, run_id, job, at, {}, state)
+    run.nominal_start = _micros(nominal.get("nominalStartTime"))
+    run.nominal_end = _micros(nominal.get("nominalEndTime"))
+    _move(run, state, at)
+    return job
+
+
+def _move(run: Run, state: str | None, at: int) -> None:
+    if state in ("COMPLETED", "ABORTED", "FAILED"):
+        run.ended = at
+    elif state is not None:
+        run.started = at
+
+
+def _micros(moment: object) -> int | None:
+    return getattr(moment, "micros", None)

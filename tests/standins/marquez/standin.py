@@ -1,0 +1,64 @@
+"""A stand-in for a Marquez 0.51 server: as strict and as loose as the real one was seen to be."""
+
+import copy
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Self
+
+from tests.standins.faults import Faults
+from tests.standins.journal import Journal, Seen
+from tests.standins.marquez.app import App
+from tests.standins.marquez.state import state
+from tests.standins.marquez.tables import Store
+from tests.standins.server import Server
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000
+
+
+class Marquez:
+    """A server of its own for each test: over a port inside `with`, or in-process as the ASGI application `app`.
+
+    with Marquez() as standin:
+        standin.faults.next(error(503), method="POST", times=2)
+        push(standin.url)
+        assert standin.state()["runs"][run_id]["state"] == "COMPLETED"
+        assert standin.calls()["POST", "/api/v1/lineage"] == 3
+    """
+
+    def __init__(self, *, port: int = 0, now: Callable[[], int] = _now) -> None:
+        self.store = Store(now)
+        self.faults = Faults()
+        self.journal = Journal()
+        self.app = App(self.store, self.faults, self.journal)
+        self._port = port
+        self._server: Server | None = None
+
+    def __enter__(self) -> Self:
+        self._server = Server(self.app, self._port, "marquez stand-in")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.close()
+
+    @property
+    def url(self) -> str:
+        """Where the server listens, without `/api/v1`."""
+        assert self._server is not None, "the stand-in listens inside `with` only"
+        return f"http://127.0.0.1:{self._server.port}"
+
+    @property
+    def requests(self) -> list[Seen]:
+        return self.journal.requests
+
+    def calls(self) -> Counter[tuple[str, str]]:
+        """Count the calls by method and route, as ("POST", "/api/v1/lineage")."""
+        return self.journal.calls()
+
+    def state(self) -> dict[str, Any]:
+        """Give all there is, without the ids and times that the server makes up: see `state.py`."""
+        with self.store.lock:
+            return copy.deepcopy(state(self.store))

@@ -1,0 +1,245 @@
+"""What the server keeps: rows as its database has them, so that what follows from them follows here too."""
+
+import threading
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = dict[str, Any]
+#: A namespace and a name.
+Name = tuple[str, str]
+INPUT = "INPUT"
+OUTPUT = "OUTPUT"
+DEFAULT_NAMESPACE = (
+    "The default global namespace for dataset, job, and run metadata not belonging to a user-specified namespace."
+)
+
+
+def new_uuid() -> str:
+    return str(uuid.uuid4())
+
+
+@dataclass
+class Namespace:
+    name: str
+    created: int
+    updated: int
+    owner: str = "anonymous"
+    description: str | None = None
+    hidden: bool = False
+
+
+@dataclass
+class Source:
+    name: str
+    type: str
+    created: int
+    updated: int
+    url: str | None
+    description: str | None = None
+
+
+@dataclass(eq=False)
+class Field:
+    """A column of a dataset, in all its versions."""
+
+    name: str
+    type: str | None
+    description: str | None
+    dataset: "Dataset"
+    tags: dict[str, None] = field(default_factory=dict)
+
+
+@dataclass
+class Facet:
+    """A facet of a version of a dataset, as an event told it."""
+
+    time: int
+    kind: str
+    name: str
+    value: Any
+    run: "Run | None" = None
+
+
+@dataclass(eq=False)
+class Version:
+    """A version of a dataset."""
+
+    uuid: str
+    hash: str
+    dataset: "Dataset"
+    #: The name that the version was written under.
+    name: Name
+    created: int
+    schema: list[Json] | None
+    schema_hash: str
+    lifecycle: str | None
+    run: "Run | None"
+    fields: dict[int, Field] = field(default_factory=dict)
+    facets: list[Facet] = field(default_factory=list)
+    description: str | None = None
+    location: str | None = None
+
+
+@dataclass(eq=False)
+class Dataset:
+    uuid: str
+    #: Every name it is known under; the first is its own.
+    names: list[Name]
+    #: The namespace its row has, which is not always that of its name.
+    namespace: str
+    name: str
+    type: str
+    physical: str
+    created: int
+    updated: int
+    source: str
+    description: str | None = None
+    deleted: bool = False
+    hidden: bool = False
+    modified: int | None = None
+    current: Version | None = None
+    versions: list[Version] = field(default_factory=list)
+    fields: dict[tuple[str, str | None], Field] = field(default_factory=dict)
+    tags: dict[str, None] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class JobVersion:
+    uuid: str
+    hash: str
+    job: "Job"
+    created: int
+    updated: int
+    location: str | None
+    latest_run: "Run | None" = None
+    inputs: list[Dataset] = field(default_factory=list)
+    outputs: list[Dataset] = field(default_factory=list)
+
+
+@dataclass
+class JobFacet:
+    """A facet of a job, as an event told it."""
+
+    time: int
+    name: str
+    value: Any
+    run: "Run | None"
+    version: JobVersion | None
+
+
+@dataclass
+class Io:
+    """A dataset that a version of a job reads or writes, and whether the job does so now."""
+
+    version: JobVersion
+    dataset: Dataset
+    type: str
+    current: bool
+
+
+@dataclass(eq=False)
+class Job:
+    uuid: str
+    namespace: str
+    name: str
+    simple: str
+    parent: "Job | None"
+    type: str
+    created: int
+    updated: int
+    description: str | None
+    location: str | None
+    #: The id of its run, or of its parent's.
+    run: str | None
+    #: What its last event read.
+    inputs: list[Name] = field(default_factory=list)
+    hidden: bool = False
+    current: JobVersion | None = None
+    versions: list[JobVersion] = field(default_factory=list)
+    io: list[Io] = field(default_factory=list)
+    facets: list[JobFacet] = field(default_factory=list)
+    runs: list["Run"] = field(default_factory=list)
+    tags: dict[str, None] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Run:
+    uuid: str
+    job: Job
+    namespace: str
+    job_name: str
+    created: int
+    updated: int
+    args: Json
+    nominal_start: int | None = None
+    nominal_end: int | None = None
+    state: str | None = None
+    transitioned: int | None = None
+    started: int | None = None
+    ended: int | None = None
+    version: JobVersion | None = None
+    inputs: dict[str, Version] = field(default_factory=dict)
+    outputs: list[Version] = field(default_factory=list)
+    facets: list[tuple[int, str, Any]] = field(default_factory=list)
+
+
+@dataclass
+class Row:
+    """An event in the log; only those of runs are ever listed."""
+
+    number: int
+    time: int
+    kind: str
+    event: Json
+
+
+@dataclass(eq=False)
+class ColumnEdge:
+    """A column that another is made of."""
+
+    to_version: Version
+    to: Field
+    version: Version
+    source: Field
+    description: str | None
+    type: str | None
+
+
+class Store:
+    """All rows of a server."""
+
+    def __init__(self, now: Callable[[], int]) -> None:
+        self.lock = threading.Lock()
+        self.now = now
+        begin = now()
+        self.namespaces = {"default": Namespace("default", begin, begin, description=DEFAULT_NAMESPACE)}
+        self.sources: dict[str, Source] = {}
+        self.tags: dict[str, str | None] = {
+            "PII": "Personally identifiable information",
+            "SENSITIVE": "Contains sensitive information",
+        }
+        self.symlinks: dict[Name, Dataset] = {}
+        self.datasets: list[Dataset] = []
+        self.versions: dict[str, Version] = {}
+        self.jobs: dict[Name, Job] = {}
+        self.job_versions: dict[str, JobVersion] = {}
+        self.runs: dict[str, Run] = {}
+        self.columns: list[ColumnEdge] = []
+        self.log: list[Row] = []
+
+    def namespace(self, name: str, at: int) -> Namespace:
+        """Give a namespace; makes it, or brings it back."""
+        found = self.namespaces.setdefault(name, Namespace(name, at, at))
+        found.hidden = False
+        return found
+
+    def dataset(self, namespace: str, name: str) -> Dataset | None:
+        """Find a dataset by any of its names."""
+        found = self.symlinks.get((namespace, name))
+        return None if found is None or found.hidden else found
+
+    def job(self, namespace: str, name: str) -> Job | None:
+        found = self.jobs.get((namespace, name))
+        return None if found is None or found.hidden else found
