@@ -125,7 +125,7 @@ class WebhookSettings(Section):
     sync_frequency: ClassVar[str] = "never"
     seconds: ClassVar[float | None] = None
 
-    states: list[Literal["COMPLETE", "FAIL", "ABORT"]] = Field(default=["COMPLETE", "FAIL", "ABORT"], min_length=1)
+    states: list[Literal["SUCCESS", "FAILED", "CANCELLED"]] = Field(default=["SUCCESS", "FAILED", "CANCELLED"], min_length=1)
     retry_config: RetrySettings = RetrySettings()
     rate: float | None = Field(default=None, gt=0, allow_inf_nan=False)
 

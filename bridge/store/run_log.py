@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from typing import NamedTuple
 
+import zstandard
+
 from bridge.store.database import Database
 
 #: Made when somebody needs it: each event costs a page of it.
@@ -39,5 +41,5 @@ def read_run_events(db: Database, org: str, runs: Collection[bytes]) -> dict[byt
     """Read the events of runs, those of each in the order of their times."""
     found: dict[bytes, list[LoggedEvent]] = {}
     for run, micros, hash_, source, payload in db.among(_EVENTS, sorted(runs), org):
-        found.setdefault(bytes(run), []).append(LoggedEvent(micros, bytes(hash_), source, bytes(payload)))
+        found.setdefault(bytes(run), []).append(LoggedEvent(micros, bytes(hash_), source, zstandard.decompress(payload)))
     return found

@@ -24,7 +24,7 @@ class Webhook:
         self.heard: dict[str, Any] = {}
 
     def __enter__(self) -> Self:
-        self._server = Server(self._app, name="webhook stand-in")
+        self._server = Server(self, name="webhook stand-in")
         self.url = f"http://127.0.0.1:{self._server.port}"
         return self
 
@@ -34,7 +34,7 @@ class Webhook:
     def calls(self) -> Counter[tuple[str, str]]:
         return self.journal.calls()
 
-    async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         seen = self.journal.begin(scope["method"], scope["path"], "")
         seen.body = await request.body()

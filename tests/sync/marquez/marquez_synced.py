@@ -1,6 +1,6 @@
 """A store and a stand-in for Marquez that a reconciler keeps alike, and what can be read there."""
 
-from typing import Any
+from typing import Any, Self
 
 from connectors.http import HttpSession
 from connectors.marquez.client import Marquez
@@ -12,10 +12,19 @@ from tests.factories import run_uuid
 class MarquezSynced(MarquezCase):
     """A store, a stand-in and what keeps them alike; rounds run when a test says so."""
 
-    @property
-    def client(self) -> Marquez:
-        """Ask the server as anybody could."""
-        return Marquez(HttpSession(self.standin.url))
+    def __enter__(self) -> Self:
+        super().__enter__()
+        #: Asks the server as anybody could.
+        self.client = Marquez(HttpSession(self.standin.url))
+        return self
+
+    def __exit__(self, *failed: object) -> None:
+        self.client.close()
+        super().__exit__(*failed)
+
+    def forget(self) -> None:
+        """Let the server be one that nothing was ever told."""
+        self.standin.store.__init__(self.standin.store.now)
 
     def log(self) -> list[dict[str, Any]]:
         """Give the events of runs in the order in which they arrived."""

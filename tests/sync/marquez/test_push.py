@@ -10,13 +10,13 @@ from tests.sync.marquez.marquez_synced import MarquezSynced
 
 
 def run(number: int, kind: str = "COMPLETE", second: float | None = None, out: str = "out", job: str = "job") -> Json:
-    at = number * 10 + (0 if kind == "START" else 5) if second is None else second
+    at = number + (0 if kind == "START" else 0.5) if second is None else second
     outputs = [] if kind == "START" else [dataset(out)]
     return run_event(kind, at, run=number, job=job, inputs=[dataset("in")], outputs=outputs)
 
 
 def test_a_run_is_told_by_the_event_that_begins_it_and_the_one_that_ends_it(synced: MarquezSynced) -> None:
-    synced.apply(run(1, "START"), *(run_event("RUNNING", 11 + n / 10, run=1) for n in range(9)), run(1)).converge()
+    synced.apply(run(1, "START"), *(run_event("RUNNING", 1 + n / 20, run=1) for n in range(1, 9)), run(1)).converge()
     assert synced.arrived() == [(1, "START"), (1, "COMPLETE")]
     assert (synced.state_of(1), synced.graph()) == ("COMPLETED", (["in"], ["out"]))
 
@@ -116,7 +116,7 @@ def test_an_hour_away_is_made_up_for_in_order(synced: MarquezSynced) -> None:
 
 def test_what_a_backup_brought_back_is_told_again(synced: MarquezSynced) -> None:
     synced.apply(run(1), run(2), run(3)).converge()
-    synced.standin.forget()
+    synced.forget()
     synced.compare()
     assert [synced.state_of(number) for number in (1, 2, 3)] == ["COMPLETED"] * 3
 

@@ -1,5 +1,7 @@
 """What one bridge tells Marquez tells another bridge all that the first one knows."""
 
+from contextlib import closing
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,7 +26,8 @@ def known(store: Store) -> list[bytes]:
 
 def pulled(url: str, store: Store) -> list[bytes]:
     """Take all that a server has heard; gives what is known then."""
-    MarquezLog(Marquez(HttpSession(url)), store.reader, store.writer, lambda: _NOW).once()
+    with closing(MarquezLog(Marquez(HttpSession(url)), store.reader, store.writer, lambda: _NOW)) as log:
+        log.once()
     return known(store)
 
 

@@ -13,7 +13,9 @@ def described(text: str) -> Json:
 
 
 def test_a_job_that_never_ran_is_there_with_its_datasets(synced: MarquezSynced) -> None:
-    synced.apply(job_event(1, job="nightly", inputs=[dataset("in")], outputs=[dataset("out")], documentation=described("x")))
+    synced.apply(
+        job_event(1, job="nightly", inputs=[dataset("in")], outputs=[dataset("out")], documentation=described("x"))
+    )
     synced.converge()
     assert synced.graph("nightly") == (["in"], ["out"])
     assert (synced.client.job("jobs", "nightly") or {})["description"] == "x"
