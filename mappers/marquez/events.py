@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from mappers.marquez.known_facets import bearable
 from mappers.openlineage.parts import without_nulls
 from mappers.when import iso
 
@@ -17,7 +18,7 @@ _NUL = re.compile("\0")
 
 def run_event(body: bytes, micros: int, run_uuid: str) -> dict[str, Any]:
     """Give an event of a run with all that Marquez insists on; its kind is in the address of its schema."""
-    event = _event(body, micros, "RunEvent")
+    event = _told(_plain(msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"))), micros, "RunEvent")
     event["run"] = {**event["run"], "runId": run_uuid}
     return event
 
@@ -34,15 +35,7 @@ def dataset_event(dataset: Mapping[str, Any], micros: int) -> dict[str, Any]:
 
 def complete(facets: Mapping[str, Any]) -> dict[str, Any]:
     """Give each facet its producer and the address of its schema, without which Marquez refuses the whole event."""
-    return {
-        name: {"_producer": PRODUCER, "_schemaURL": _ANY_FACET, **facet}
-        for name, facet in facets.items()
-        if isinstance(facet, dict)
-    }
-
-
-def _event(body: bytes, micros: int, kind: str) -> dict[str, Any]:
-    return _told(_plain(msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"))), micros, kind)
+    return {name: {"_producer": PRODUCER, "_schemaURL": _ANY_FACET, **facet} for name, facet in facets.items()}
 
 
 def _told(event: dict[str, Any], micros: int, kind: str) -> dict[str, Any]:
@@ -51,21 +44,18 @@ def _told(event: dict[str, Any], micros: int, kind: str) -> dict[str, Any]:
     told["schemaURL"] = url if url.endswith(f"/{kind}") else f"{_SPEC}{kind}"
     told["producer"] = told.get("producer") or PRODUCER
     told["eventTime"] = iso(micros)
-    for owner in (told.get("run"), told.get("job"), told.get("dataset")):
-        if owner is not None:
-            _complete(owner)
-    for side in ("inputs", "outputs"):
-        if kind != "DatasetEvent":
-            told[side] = told.get(side) or []
-        for dataset in told.get(side) or ():
-            _complete(dataset)
+    for owner in ("run", "job", "dataset"):
+        if owner in told:
+            told[owner] = _borne(told[owner], owner)
+    for side in ("inputs", "outputs") if kind != "DatasetEvent" else ():
+        told[side] = [_borne(one, "dataset") for one in told.get(side) or ()]
     return told
 
 
-def _complete(owner: dict[str, Any]) -> None:
-    for key in ("facets", "inputFacets", "outputFacets"):
-        if key in owner:
-            owner[key] = complete(owner[key])
+def _borne(thing: Mapping[str, Any], owner: str) -> dict[str, Any]:
+    """Give a thing with its facets as Marquez takes them."""
+    kinds = {"facets": owner, "inputFacets": "own", "outputFacets": "own"}
+    return {**thing, **{key: complete(bearable(thing[key], of)) for key, of in kinds.items() if key in thing}}
 
 
 def _plain(value: Any) -> Any:
