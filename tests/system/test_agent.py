@@ -1,19 +1,24 @@
 """The agent as jobs run it: they end as they would without it, and what happened is told, now or later."""
 
 import ast
+import fcntl
 import json
 import os
 import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import termios
 import threading
 import time
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -75,16 +80,21 @@ class Agent:
     """The command, with a spool of its own."""
 
     def __init__(self, folder: Path) -> None:
-        self.spool = folder / "spool"
+        self.place = folder / "spool"
         self.url = DEAD
+        self.within: tuple[str, ...] = ()
+
+    @property
+    def spool(self) -> Path:
+        return self.place / f"lineage-bridge-spool-{os.geteuid()}"
 
     def start(
         self, *words: str, before: Callable[[], None] | None = None, **variables: str
     ) -> "subprocess.Popen[str]":
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("AUTO", "LINEAGE"))}
         return subprocess.Popen(
-            [sys.executable, "-I", "-S", str(AGENT), *words],
-            env=clean | {"LINEAGE_BRIDGE_URL": self.url, "LINEAGE_BRIDGE_SPOOL": str(self.spool)} | variables,
+            [*self.within, sys.executable, "-I", "-S", str(AGENT), *words],
+            env=clean | {"LINEAGE_BRIDGE_URL": self.url, "LINEAGE_BRIDGE_SPOOL": str(self.place)} | variables,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             preexec_fn=before,  # noqa: PLW1509 - the limits of one child
         )  # fmt: skip
@@ -98,7 +108,9 @@ class Agent:
         return self.done("run", *options, "--", "sh", "-c", script, **given)
 
     def waiting(self) -> list[dict[str, Any]]:
-        return [json.loads(one.read_bytes()) for one in sorted(self.spool.glob("[0-9]*.json"))]
+        spool = agent.Spool(str(self.place))
+        found = [spool.read(name) for name in spool.waiting()]
+        return [json.loads(one) for one in found if one is not None]  # a courier may take one meanwhile
 
 
 @pytest.fixture
@@ -136,20 +148,73 @@ def test_a_command_that_cannot_be_started_ends_as_in_a_shell(sent: Agent, comman
     assert [one["eventType"] for one in sent.waiting()] == ["START", "FAIL"]
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1"])
-def test_signals_reach_the_command(sent: Agent, name: str) -> None:
+def traps(name: str) -> tuple[str, Callable[[], None]]:
+    """A script that says whenever it gets a signal and ends by SIGWINCH, and what hears both in a session of its own."""
     number = getattr(signal, name)
-    script = f"trap 'echo got; exit 7' {number}; echo ready; while :; do sleep 0.05; done"
 
     def heard() -> None:
-        signal.signal(number, signal.SIG_DFL)  # what is ignored from the start no shell can trap
+        os.setsid()
+        for one in (number, signal.SIGWINCH):
+            signal.signal(one, signal.SIG_DFL)  # what is ignored from the start no shell can trap
 
+    script = (
+        f"trap 'echo got' {number}; trap 'exit 7' {int(signal.SIGWINCH)}; echo ready $$; while :; do read line; done"
+    )
+    return script, heard
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGCONT"])
+@pytest.mark.parametrize("tell", [os.kill, os.killpg])
+def test_a_signal_reaches_the_command_once(sent: Agent, name: str, tell: Callable[[int, int], None]) -> None:
+    script, heard = traps(name)
     running = sent.start("run", "--", "sh", "-c", script, before=heard)
     assert running.stdout is not None
-    assert running.stdout.readline() == "ready\n"
-    running.send_signal(number)
-    out, _ = running.communicate(timeout=30)
-    assert (running.returncode, out) == (7, "got\n")
+    assert running.stdout.readline().startswith("ready")
+    for _ in range(20):
+        tell(running.pid, getattr(signal, name))
+        assert running.stdout.readline() == "got\n"
+    os.kill(running.pid, signal.SIGWINCH)  # passed on behind all others, as its number is the greatest
+    assert running.communicate(timeout=30)[0] == ""
+    assert running.returncode == 7
+
+
+def test_a_key_that_a_terminal_makes_a_signal_reaches_the_command_once(sent: Agent) -> None:
+    script, heard = traps("SIGINT")
+    ours, theirs = os.openpty()
+
+    def at_terminal() -> None:
+        heard()
+        fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
+
+    running = sent.start("run", "--", "sh", "-c", script, before=at_terminal)
+    assert running.stdout is not None
+    assert running.stdout.readline().startswith("ready")
+    os.write(ours, b"\x03")
+    assert running.stdout.readline() == "got\n"
+    os.kill(running.pid, signal.SIGWINCH)
+    assert running.communicate(timeout=30)[0] == ""
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_without_its_witness_no_signal_is_lost(sent: Agent) -> None:
+    script, heard = traps("SIGTERM")
+    running = sent.start("run", "--", "sh", "-c", script, before=heard)
+    assert running.stdout is not None
+    command = running.stdout.readline().split()[1]
+    children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+
+    def witnesses() -> list[int]:
+        found = [int(one) for one in children.read_text().split() if one != command]
+        return [one for one in found if os.getpgid(one) == running.pid]
+
+    until(lambda: len(children.read_text().split()) == 3 and len(witnesses()) == 1, "the courier to be detached")
+    os.kill(witnesses()[0], signal.SIGSTOP)
+    running.terminate()
+    assert running.stdout.readline() == "got\n"
+    assert witnesses() == []
+    os.kill(running.pid, signal.SIGWINCH)
+    assert running.communicate(timeout=30)[0] == ""
 
 
 def test_what_happened_is_told_once_the_service_answers(sent: Agent, taker: Taker, tmp_path: Path) -> None:
@@ -177,6 +242,27 @@ def test_a_second_try_of_a_run_is_another_attempt(sent: Agent) -> None:
     for _ in range(2):
         sent.run("exit 1", AUTO_JOB_NAME="JobA", AUTORUN="7")
     assert [one["run"]["runId"] for one in sent.waiting()] == ["7/1", "7/1", "7/2", "7/2"]
+
+
+def test_a_run_within_a_run_is_no_try_of_it(sent: Agent) -> None:
+    inner = f"{sys.executable} -I -S {AGENT} run"
+    sent.run(f"{inner} --job BOX/STEP -- {inner} -- true", AUTO_JOB_NAME="JobA", AUTORUN="7")
+    sent.run("exit 1", AUTO_JOB_NAME="JobA", AUTORUN="7")
+    began = [one for one in sent.waiting() if one["eventType"] == "START"]
+    outer, step, innermost, again = began
+    assert [one["run"]["runId"] for one in (outer, again)] == ["7/1", "7/2"]
+    assert [one["job"]["name"] for one in began] == ["JobA", "BOX/STEP", "true", "JobA"]
+    assert "parent" not in outer["run"]["facets"]
+    for one, parent in ((step, outer), (innermost, step)):
+        assert one["run"]["facets"]["parent"] == {"run": {"runId": parent["run"]["runId"]}, "job": parent["job"]}
+
+
+def test_a_job_of_autosys_that_got_the_variable_of_another_is_its_own(sent: Agent) -> None:
+    stale = '{"autosys": ["JobA", null, "7"], "parent": {"run": {"runId": "7/1"}, "job": {}}}'
+    for given in (stale, "{broken", "[1]"):
+        sent.run("exit 0", AUTO_JOB_NAME="JobB", AUTORUN="9", LINEAGE_BRIDGE_PARENT_RUN=given)
+    assert {one["run"]["runId"] for one in sent.waiting()} == {"9/1", "9/2", "9/3"}
+    assert all("parent" not in one["run"]["facets"] for one in sent.waiting())
 
 
 CODES = [
@@ -240,7 +326,7 @@ def test_a_spool_that_cannot_be_written_harms_nothing_and_the_service_is_told_al
     sent: Agent, taker: Taker
 ) -> None:
     sent.url = taker.url
-    sent.spool = Path("/proc/none")
+    sent.place = Path("/proc/none")
     assert sent.run("exit 3")[0] == 3
     until(lambda: taker.states() == ["START", "FAIL"], "both events")
 
@@ -276,9 +362,9 @@ def test_a_long_job_says_that_it_runs(sent: Agent, taker: Taker) -> None:
 
 
 def test_ten_thousand_that_wait_are_all_brought_by_whoever_comes(sent: Agent, taker: Taker) -> None:
-    spool = agent.Spool(str(sent.spool))
+    spool = agent.Spool(str(sent.place))
     threads = [
-        threading.Thread(target=lambda at: [agent.Spool(str(sent.spool)).add("run_event", {"eventType": "START", "n": [at, i]}) for i in range(1250)], args=(at,))
+        threading.Thread(target=lambda at: [agent.Spool(str(sent.place)).add("run_event", {"eventType": "START", "n": [at, i]}) for i in range(1250)], args=(at,))
         for at in range(8)
     ]  # fmt: skip
     for one in threads:
@@ -295,7 +381,7 @@ def test_ten_thousand_that_wait_are_all_brought_by_whoever_comes(sent: Agent, ta
 
 
 def test_a_spool_has_an_end_and_what_was_in_it_stays(sent: Agent) -> None:
-    spool = agent.Spool(str(sent.spool), most_files=3)
+    spool = agent.Spool(str(sent.place), most_files=3)
     assert [spool.add("run_event", {"n": i}) for i in range(5)] == [True, True, True, False, False]
     assert [one["n"] for one in sent.waiting()] == [0, 1, 2]
     assert (sent.spool / ".dropped").read_bytes() == b".."
@@ -310,7 +396,7 @@ def test_it_speaks_to_a_real_service_and_old_scripts_register(sent: Agent, tmp_p
         assert sent.done("register_dataset", "s3://bucket/out/v1", "2026-01-31", "SUCCESS")[0] == 0
         assert sent.done("register_process", "BOX/JobB", "SUCCESS")[0] == 0
         script = "import sys; sys.path.insert(0, sys.argv[1]); import lineage_bridge_agent as a; sys.exit(not a.register_process('BOX/JobC', 'FAILURE'))"
-        clean = {"LINEAGE_BRIDGE_URL": sent.url, "LINEAGE_BRIDGE_SPOOL": str(sent.spool)}
+        clean = {"LINEAGE_BRIDGE_URL": sent.url, "LINEAGE_BRIDGE_SPOOL": str(sent.place)}
         subprocess.run(
             [sys.executable, "-c", script, str(AGENT.parent)], env=os.environ | clean, check=True, timeout=60
         )
@@ -327,7 +413,7 @@ def test_closed_streams_are_no_reason_not_to_run(sent: Agent) -> None:
     for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
         done = subprocess.run(
             ["sh", "-c", f"{words} {closed}"],
-            env=os.environ | {"LINEAGE_BRIDGE_SPOOL": str(sent.spool), "LINEAGE_BRIDGE_URL": DEAD},
+            env=os.environ | {"LINEAGE_BRIDGE_SPOOL": str(sent.place), "LINEAGE_BRIDGE_URL": DEAD},
             check=False,
             timeout=60,
         )
@@ -346,7 +432,7 @@ def test_ignored_children_and_scripts_without_a_shell_are_run_as_they_would_be(s
 def test_nobody_waits_for_what_the_courier_holds(sent: Agent, tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     words = f"exec 9>{lock}; flock -n 9; {sys.executable} -I -S {AGENT} run -- true; exec 9>&-; flock -n {lock} true"
-    given = os.environ | {"LINEAGE_BRIDGE_SPOOL": str(sent.spool), "LINEAGE_BRIDGE_URL": DEAD}
+    given = os.environ | {"LINEAGE_BRIDGE_SPOOL": str(sent.place), "LINEAGE_BRIDGE_URL": DEAD}
     assert subprocess.run(["sh", "-c", words], env=given, check=False, timeout=60).returncode == 0
 
 
@@ -361,12 +447,106 @@ def test_a_manifest_that_cannot_be_read_to_its_end_delays_nothing(sent: Agent, t
     assert [one["eventType"] for one in sent.waiting()] == ["START", "COMPLETE"]
 
 
+def link_away(folder: Path) -> None:
+    folder.rename(folder.with_name("away"))
+    folder.symlink_to(folder.with_name("away"))
+
+
+FOREIGN: list[Callable[[Path], None]] = [
+    link_away,
+    lambda folder: folder.chmod(0o777),
+    lambda folder: folder.chmod(0o720),
+]
+if os.geteuid() == 0:
+    FOREIGN.append(lambda folder: os.chown(folder, 12345, 12345))
+
+
+@pytest.mark.parametrize("open_it", FOREIGN)
+def test_a_spool_into_which_others_can_write_is_not_used(
+    sent: Agent, taker: Taker, open_it: Callable[[Path], None]
+) -> None:
+    sent.spool.mkdir(0o700, parents=True)
+    (sent.spool / "1-1-1.run_event.json").write_text('{"eventType": "INJECTED"}')
+    open_it(sent.spool)
+    sent.url = taker.url
+    assert sent.run("exit 3", AUTO_JOB_NAME="J", AUTORUN="7")[0] == 3
+    until(lambda: taker.states() == ["START", "FAIL"], "what is told without a spool")
+    code, _, said = sent.done("flush")
+    assert (code, "others may write there" in said) == (1, True)
+    assert taker.states() == ["START", "FAIL"]
+    assert sorted(one.name for one in sent.spool.iterdir()) == ["1-1-1.run_event.json"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be several users")
+def test_users_who_share_a_place_do_not_stand_in_each_others_way(taker: Taker) -> None:
+    with TemporaryDirectory() as place:
+        Path(place).chmod(0o1777)
+        users = [(12345, 12345), (12346, 12345)]
+
+        def leave(number: int) -> int:
+            agent.Spool(place).refuse(f"{number}.run_event.json", "")
+            return 0 if agent.Spool(place).add("run_event", {"eventType": "START", "n": number}) else 1
+
+        for number, one in enumerate(users):
+            assert agent.as_user(one, lambda number=number: leave(number)) == 0
+        assert leave(2) == 0
+        given = Namespace(spool=place, url=taker.url, api_key=None)
+        assert agent.as_user(users[0], lambda: agent.flush(given)) == 0
+        assert [body["n"] for _, body in taker.taken] == [0]
+        assert agent.flush(given) == 0
+        assert [body["n"] for _, body in taker.taken] == [0, 2, 1]
+
+
+def test_the_tries_of_runs_long_ago_are_forgotten_by_the_courier(sent: Agent) -> None:
+    attempts = sent.spool / "attempts"
+    sent.spool.mkdir(0o700, parents=True)
+    attempts.mkdir()
+    (attempts / "old").write_text(".")
+    os.utime(attempts / "old", (0, 0))
+    sent.run("exit 0", AUTO_JOB_NAME="J", AUTORUN="7")
+    until(lambda: not (attempts / "old").exists(), "it to be forgotten")
+    assert len(list(attempts.glob("[0-9a-f]*"))) == 1
+
+
+def test_who_waits_for_the_end_to_be_sent_finds_it_sent(sent: Agent, taker: Taker) -> None:
+    sent.url = taker.url
+    assert sent.run("exit 3", "--linger", "60")[0] == 3
+    assert (taker.states(), sent.waiting()) == (["START", "FAIL"], [])
+
+
+def first_process(sent: Agent) -> None:
+    sent.within = ("unshare", "--pid", "--fork", "--kill-child")
+    if shutil.which("unshare") is None or sent.done("--help")[0] != 0:
+        pytest.skip("this machine gives nobody a first process")
+
+
+def test_the_first_process_of_a_container_sends_the_end_before_it_leaves(sent: Agent, taker: Taker) -> None:
+    first_process(sent)
+    sent.url = taker.url
+    assert sent.run("exit 3")[0] == 3
+    assert taker.states() == ["START", "FAIL"]
+    assert sent.run("kill -15 $$")[0] == 128 + 15
+    assert taker.states() == ["START", "FAIL", "START", "ABORT"]
+
+
+def test_the_first_process_waits_for_no_service_that_does_not_answer(sent: Agent, taker: Taker) -> None:
+    first_process(sent)
+    sent.url, taker.delay = taker.url, 60.0
+    began = time.monotonic()
+    assert sent.run("exit 3")[0] == 3
+    assert time.monotonic() - began < 20
+    assert [one["eventType"] for one in sent.waiting()] == ["START", "FAIL"]
+
+
 def test_what_cannot_be_read_is_not_tried_for_ever(sent: Agent, taker: Taker) -> None:
     sent.url = taker.url
-    sent.spool.mkdir()
+    sent.spool.mkdir(0o700, parents=True)
     (sent.spool / "1-1-1.run_event.json").symlink_to("/nowhere")
+    os.mkfifo(sent.spool / "1-1-2.run_event.json")
+    assert agent.Spool(str(sent.place)).add("run_event", {"eventType": "START"})
     code, _, said = sent.done("flush")
-    assert (code, "cannot be read" in said) == (1, True)
+    assert (code, "1 brought, 0 refused" in said, "2 cannot be read" in said) == (1, True, True)
+    assert taker.states() == ["START"]
 
 
 def test_passwords_and_odd_letters_do_not_get_into_what_is_told(sent: Agent) -> None:
