@@ -37,8 +37,8 @@ PATIENCE_SECONDS = 60.0
 LINGER_SECONDS = 2.0
 #: For how long the tries of a run are remembered, of how many runs, and how often that is looked after.
 ATTEMPT_SECONDS, MOST_ATTEMPTS, SWEEP_SECONDS = 7 * 86400.0, 20000, 3600.0
-#: How long a witness may take to answer, and how long the signals of one call may lie apart in a group.
-WITNESS_SECONDS, APART_SECONDS = 1.0, 0.002
+#: How long a process of ours may take to answer, and how long the signals of one call may lie apart in a group.
+NEAR_SECONDS, APART_SECONDS = 1.0, 0.002
 NOT_FOUND, NOT_STARTED, USAGE, UNSENT = 127, 126, 2, 1
 _FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGWINCH", "SIGALRM")
 _PIECE = 1 << 20
@@ -672,7 +672,7 @@ class Witness:
             return False
         try:
             os.write(self._question, bytes([number]))
-            if select_one(self._answer, WITNESS_SECONDS):
+            if select_one(self._answer, NEAR_SECONDS):
                 return os.read(self._answer, 1) == b"y"
         except OSError:
             pass
@@ -716,6 +716,7 @@ def start_courier(spool, options, this, unkept):
     if os.fork() == 0:
         try:
             _detach(reading, doing)
+            os.write(doing, b"detached")
             courier(spool, Service(options.url, options.api_key), options, this, unkept, (reading, doing))
         finally:
             os._exit(0)
@@ -730,6 +731,8 @@ def tell_courier(pipes, end, seconds):
     if pipes is None:
         return
     writing, done = pipes
+    if select_one(done, NEAR_SECONDS):
+        os.read(done, _PIECE)  # by now it holds nothing of the job's, for which somebody might wait
     try:
         os.write(writing, json.dumps(end).encode("utf-8"))
         os.close(writing)
