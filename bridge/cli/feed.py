@@ -39,17 +39,18 @@ def take(
     """Take the runs of files, a row each; again does no harm."""
     from contextlib import closing
 
-    from bridge.bootstrap import make_legacy_reader, make_reader, make_writer
+    from bridge.bootstrap import make_row_reader, make_writer
     from bridge.cli.events import tell_troubles
     from bridge.intake.feeds import Feed, Taken, rows_of
+    from bridge.intake.rows import RowDelivery
 
     settings = load(config)
-    zone = read_zone(timezone)
+    delivery = RowDelivery(technology.value, read_zone(timezone).key, historical)
     taken = Taken()
     with closing(make_writer(settings)) as writer:
-        one = Feed(make_legacy_reader(settings, make_reader(settings)), writer, technology.value, zone)
+        one = Feed(make_row_reader(settings), writer, delivery)
         for file in files:
-            taken = taken.plus(one.take(rows_of(file), historical=historical))
+            taken = taken.plus(one.take(rows_of(file)))
     typer.echo(f"{taken.rows} runs taken from {len(files)} file(s)")
     tell_troubles(taken.rejected, 0)
     if taken.rejected:
@@ -79,18 +80,16 @@ def poll(
     import threading
     from contextlib import closing
 
-    from bridge.bootstrap import make_legacy_reader, make_reader, make_writer, open_registry
+    from bridge.bootstrap import make_row_reader, make_writer, open_registry
     from bridge.cli.events import tell_troubles
     from bridge.intake.feeds import Feed, Poll, Poller
-    from bridge.store.watermarks import Watermarks
+    from bridge.intake.rows import RowDelivery
     from mappers.errors import TransientError
 
     settings = load(config)
     with closing(make_writer(settings)) as writer, closing(open_registry(settings)) as registry:
-        one = Feed(make_legacy_reader(settings, make_reader(settings)), writer, technology.value, read_zone(timezone))
-        with closing(
-            Poller(Poll(name, database, query, watermark), one, Watermarks(registry.db, settings.org))
-        ) as poller:
+        one = Feed(make_row_reader(settings), writer, RowDelivery(technology.value, read_zone(timezone).key))
+        with closing(Poller(Poll(name, database, query, watermark), one, registry.db, settings.org)) as poller:
             while True:
                 try:
                     taken = poller.once()
