@@ -662,10 +662,13 @@ class Witness:
 
     def leave(self):
         """End it."""
-        if self._child:
-            os.kill(self._child, signal.SIGKILL)
-            os.waitpid(self._child, 0)
-            self._child = None
+        child, self._child = self._child, None
+        try:
+            if child:
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+        except OSError:
+            pass  # somebody else took its end
 
     def _ask(self, number):
         if self._child is None:

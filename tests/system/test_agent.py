@@ -197,7 +197,8 @@ def test_a_key_that_a_terminal_makes_a_signal_reaches_the_command_once(sent: Age
     os.close(theirs)
 
 
-def test_without_its_witness_no_signal_is_lost(sent: Agent) -> None:
+@pytest.mark.parametrize("name", ["SIGSTOP", "SIGKILL"])
+def test_without_its_witness_no_signal_is_lost(sent: Agent, name: str) -> None:
     script, heard = traps("SIGTERM")
     running = sent.start("run", "--", "sh", "-c", script, before=heard)
     assert running.stdout is not None
@@ -209,7 +210,7 @@ def test_without_its_witness_no_signal_is_lost(sent: Agent) -> None:
         return [one for one in found if os.getpgid(one) == running.pid]
 
     until(lambda: len(children.read_text().split()) == 3 and len(witnesses()) == 1, "the courier to be detached")
-    os.kill(witnesses()[0], signal.SIGSTOP)
+    os.kill(witnesses()[0], getattr(signal, name))
     running.terminate()
     assert running.stdout.readline() == "got\n"
     assert witnesses() == []
