@@ -148,74 +148,91 @@ def test_a_command_that_cannot_be_started_ends_as_in_a_shell(sent: Agent, comman
     assert [one["eventType"] for one in sent.waiting()] == ["START", "FAIL"]
 
 
-def traps(name: str) -> tuple[str, Callable[[], None]]:
-    """A script that says whenever it gets a signal and ends by SIGWINCH, and what hears both in a session of its own."""
-    number = getattr(signal, name)
+#: Says who it is, and then the number of each signal that it gets, as soon as it gets it; SIGALRM ends it.
+HEARS = """
+import os, signal
+os.set_blocking(1, False)
+signal.set_wakeup_fd(1)
+for name in ("TERM", "INT", "HUP", "QUIT", "USR1", "CONT", "WINCH"):
+    signal.signal(getattr(signal, "SIG" + name), lambda *_: None)
+signal.signal(signal.SIGALRM, lambda *_: os._exit(7))
+os.write(1, b"%d\\n" % os.getpid())
+while True:
+    signal.pause()
+"""
 
-    def heard() -> None:
-        os.setsid()
-        for one in (number, signal.SIGWINCH):
-            signal.signal(one, signal.SIG_DFL)  # what is ignored from the start no shell can trap
 
-    script = (
-        f"trap 'echo got' {number}; trap 'exit 7' {int(signal.SIGWINCH)}; echo ready $$; while :; do read line; done"
-    )
-    return script, heard
+class Hearing:
+    """A command behind the agent, in a session of its own, that says what it gets."""
+
+    def __init__(self, sent: Agent, before: Callable[[], object] = lambda: None) -> None:
+        def start() -> None:
+            os.setsid()
+            before()
+
+        self.agent = sent.start("run", "--", sys.executable, "-I", "-S", "-c", HEARS, before=start)
+        assert self.agent.stdout is not None
+        self._stdout = self.agent.stdout.buffer.raw  # type: ignore[attr-defined] - a pipe that is read byte by byte
+        self.command = int(line_of(self._stdout))
+
+    def heard(self) -> int:
+        return int(self._stdout.read(1)[0])
+
+    def is_all(self) -> bool:
+        """Tell whether nothing else is on its way: the agent takes the greatest number last."""
+        os.kill(self.agent.pid, signal.SIGWINCH)
+        return self.heard() == signal.SIGWINCH
+
+    def ends(self) -> bool:
+        os.kill(self.agent.pid, signal.SIGALRM)
+        return self.heard() == signal.SIGALRM and self.agent.communicate(timeout=30)[0] == ""
+
+
+def line_of(pipe: Any) -> bytes:
+    return b"".join(iter(lambda: pipe.read(1), b"\n"))
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGCONT"])
 @pytest.mark.parametrize("tell", [os.kill, os.killpg])
 def test_a_signal_reaches_the_command_once(sent: Agent, name: str, tell: Callable[[int, int], None]) -> None:
-    script, heard = traps(name)
-    running = sent.start("run", "--", "sh", "-c", script, before=heard)
-    assert running.stdout is not None
-    assert running.stdout.readline().startswith("ready")
-    for _ in range(20):
-        tell(running.pid, getattr(signal, name))
-        assert running.stdout.readline() == "got\n"
-    os.kill(running.pid, signal.SIGWINCH)  # passed on behind all others, as its number is the greatest
-    assert running.communicate(timeout=30)[0] == ""
-    assert running.returncode == 7
+    number = getattr(signal, name)
+    hearing = Hearing(sent)
+    for times in (1, 1, 20):
+        for _ in range(times):
+            tell(hearing.agent.pid, number)
+            assert hearing.heard() == number
+        assert hearing.is_all()
+    assert hearing.ends()
+    assert hearing.agent.returncode == 7
 
 
 def test_a_key_that_a_terminal_makes_a_signal_reaches_the_command_once(sent: Agent) -> None:
-    script, heard = traps("SIGINT")
     ours, theirs = os.openpty()
-
-    def at_terminal() -> None:
-        heard()
-        fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
-
-    running = sent.start("run", "--", "sh", "-c", script, before=at_terminal)
-    assert running.stdout is not None
-    assert running.stdout.readline().startswith("ready")
+    hearing = Hearing(sent, lambda: fcntl.ioctl(theirs, termios.TIOCSCTTY, 0))
     os.write(ours, b"\x03")
-    assert running.stdout.readline() == "got\n"
-    os.kill(running.pid, signal.SIGWINCH)
-    assert running.communicate(timeout=30)[0] == ""
+    assert hearing.heard() == signal.SIGINT
+    assert hearing.is_all()
+    assert hearing.ends()
     os.close(ours)
     os.close(theirs)
 
 
 @pytest.mark.parametrize("name", ["SIGSTOP", "SIGKILL"])
 def test_without_its_witness_no_signal_is_lost(sent: Agent, name: str) -> None:
-    script, heard = traps("SIGTERM")
-    running = sent.start("run", "--", "sh", "-c", script, before=heard)
-    assert running.stdout is not None
-    command = running.stdout.readline().split()[1]
-    children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+    hearing = Hearing(sent)
+    children = Path(f"/proc/{hearing.agent.pid}/task/{hearing.agent.pid}/children")
 
     def witnesses() -> list[int]:
-        found = [int(one) for one in children.read_text().split() if one != command]
-        return [one for one in found if os.getpgid(one) == running.pid]
+        found = [int(one) for one in children.read_text().split()]
+        return [one for one in found if one != hearing.command and os.getpgid(one) == hearing.agent.pid]
 
     until(lambda: len(children.read_text().split()) == 3 and len(witnesses()) == 1, "the courier to be detached")
     os.kill(witnesses()[0], getattr(signal, name))
-    running.terminate()
-    assert running.stdout.readline() == "got\n"
+    hearing.agent.terminate()
+    assert hearing.heard() == signal.SIGTERM
     assert witnesses() == []
-    os.kill(running.pid, signal.SIGWINCH)
-    assert running.communicate(timeout=30)[0] == ""
+    assert hearing.is_all()
+    assert hearing.ends()
 
 
 def test_what_happened_is_told_once_the_service_answers(sent: Agent, taker: Taker, tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """Parts of the agent: names, datasets, success, time that somebody sets back."""
 
 import os
+import signal
+import threading
 import time
 from argparse import Namespace
 from collections.abc import Callable
@@ -138,3 +140,25 @@ def test_a_counter_that_is_counted_on_while_it_is_to_be_removed_stays(
     meanwhile(monkeypatch, lambda: counter.write_text(".."))
     spool.sweep()
     assert counter.read_text() == ".."
+
+
+@pytest.mark.parametrize(("to_group", "to_us", "heard", "left"), [(1, 1, True, 0), (2, 2, True, 0), (0, 2, False, 1)])
+def test_the_witness_tells_what_the_group_got_though_it_keeps_two_as_one(
+    to_group: int, to_us: int, heard: bool, left: int
+) -> None:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    witness = agent.Witness()
+    try:
+        for _ in range(to_group):
+            os.kill(witness._child, signal.SIGUSR1)
+        for number in range(to_us):
+            signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
+            if not number:
+                signal.sigwait([signal.SIGUSR1])
+        assert witness.heard(signal.SIGUSR1) == heard
+        assert len(signal.sigpending() & {signal.SIGUSR1}) == left
+    finally:
+        witness.leave()
+        if signal.SIGUSR1 in signal.sigpending():
+            signal.sigwait([signal.SIGUSR1])
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
