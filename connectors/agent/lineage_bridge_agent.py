@@ -504,6 +504,8 @@ def measure(body, count, checksum):
 def read_manifest(path):
     """Read what the job says of its datasets; what is no manifest says nothing."""
     try:
+        if not os.path.isfile(path):
+            return {}  # a pipe would be waited for as long as nobody writes
         with open(path, "rb") as file:
             found = json.loads(file.read().decode("utf-8"))
     except (OSError, ValueError):

@@ -83,6 +83,7 @@ class Agent:
         self.place = folder / "spool"
         self.url = DEAD
         self.within: tuple[str, ...] = ()
+        self._started: list[subprocess.Popen[str]] = []
 
     @property
     def spool(self) -> Path:
@@ -92,12 +93,21 @@ class Agent:
         self, *words: str, before: Callable[[], None] | None = None, **variables: str
     ) -> "subprocess.Popen[str]":
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("AUTO", "LINEAGE"))}
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*self.within, sys.executable, "-I", "-S", str(AGENT), *words],
             env=clean | {"LINEAGE_BRIDGE_URL": self.url, "LINEAGE_BRIDGE_SPOOL": str(self.place)} | variables,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             preexec_fn=before,  # noqa: PLW1509 - the limits of one child
         )  # fmt: skip
+        self._started.append(process)
+        return process
+
+    def close(self) -> None:
+        """End what a test that failed left behind, with its command where both are in a group of their own."""
+        for one in self._started:
+            if one.returncode is None and one.poll() is None:
+                (os.killpg if os.getpgid(one.pid) == one.pid else os.kill)(one.pid, signal.SIGKILL)
+                one.communicate(timeout=30)
 
     def done(self, *words: str, text: str = "", **given: Any) -> tuple[int, str, str]:
         process = self.start(*words, **given)
@@ -114,8 +124,10 @@ class Agent:
 
 
 @pytest.fixture
-def sent(tmp_path: Path) -> Agent:
-    return Agent(tmp_path)
+def sent(tmp_path: Path) -> Iterator[Agent]:
+    one = Agent(tmp_path)
+    yield one
+    one.close()
 
 
 def test_it_runs_on_old_pythons_and_needs_nothing() -> None:
@@ -461,8 +473,10 @@ def test_a_mistake_in_the_options_runs_the_command_all_the_same(sent: Agent) -> 
 
 def test_a_manifest_that_cannot_be_read_to_its_end_delays_nothing(sent: Agent, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
-    assert sent.run("exit 0", "--manifest", str(tmp_path / "fifo"))[0] == 0
+    began = time.monotonic()
+    assert sent.run("exit 0", "--manifest", str(tmp_path / "fifo"), "--linger", "60")[0] == 0
     assert [one["eventType"] for one in sent.waiting()] == ["START", "COMPLETE"]
+    assert time.monotonic() - began < 30
 
 
 def link_away(folder: Path) -> None:
