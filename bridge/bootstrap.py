@@ -21,6 +21,7 @@ from bridge.intake.legacy import LegacyReader
 from bridge.intake.marquez import MarquezLog
 from bridge.intake.marquez_model import MarquezModel
 from bridge.intake.reading import Reader
+from bridge.intake.rows import RowReader
 from bridge.intake.tail import Item, Tailer
 from bridge.intake.transfer import Import
 from bridge.openmetadata_settings import OpenMetadataSettings, TargetAuth, TargetGovernance
@@ -85,6 +86,12 @@ def make_reader(settings: Settings) -> Reader:
 def make_legacy_reader(settings: Settings, reader: Reader) -> LegacyReader:
     """Make the reader of legacy bodies that the settings ask for."""
     return LegacyReader(reader, LegacyNames(**settings.legacy.model_dump()))
+
+
+def make_row_reader(settings: Settings) -> RowReader:
+    """Make the reader of rows that the settings ask for."""
+    reader = make_reader(settings)
+    return RowReader(reader, make_legacy_reader(settings, reader))
 
 
 def make_tailer(

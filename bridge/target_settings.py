@@ -115,6 +115,9 @@ class MarquezSettings(Section):
         return url and API_PATH.sub("", url)
 
 
+Ended = Literal["SUCCESS", "FAILED", "CANCELLED"]
+
+
 class WebhookSettings(Section):
     """The way to whoever wants to hear how runs end."""
 
@@ -125,7 +128,7 @@ class WebhookSettings(Section):
     sync_frequency: ClassVar[str] = "never"
     seconds: ClassVar[float | None] = None
 
-    states: list[Literal["SUCCESS", "FAILED", "CANCELLED"]] = Field(default=["SUCCESS", "FAILED", "CANCELLED"], min_length=1)
+    states: list[Ended] = Field(default=["SUCCESS", "FAILED", "CANCELLED"], min_length=1)
     retry_config: RetrySettings = RetrySettings()
     rate: float | None = Field(default=None, gt=0, allow_inf_nan=False)
 

@@ -99,8 +99,8 @@ PRINTED = {
     "verify": "an object: for each target that is enabled what `verify openmetadata` prints of it",
     "verify marquez": "the same as of `verify openmetadata`",
     "verify openmetadata": (
-        "an object: `looked_at`, `differences` of `kind`, `name`, `what`, `not_there` of `kind`, `name`, `why` (as the "
-        "store knows), `left` (to be pushed), `calls` by kind"
+        "an object: `looked_at`, `differences` of `kind`, `name`, `what`, `not_there` of `kind`, `name`, `why` (as "
+        "the store knows), `left` (to be pushed), `calls` by kind"
     ),
     "version": "an object: `version`, `python`, `store` (schema of the stores it makes), `spec` (of OpenLineage)",
 }

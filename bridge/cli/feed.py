@@ -28,18 +28,20 @@ def take(
     """Take the runs of files, a row each; again does no harm."""
     from contextlib import closing
 
-    from bridge.bootstrap import make_legacy_reader, make_reader, make_writer
+    from bridge.bootstrap import make_row_reader, make_writer
     from bridge.cli.events import tell_troubles
-    from bridge.intake.feeds import Feed, Taken, rows_of
+    from bridge.intake.feeds import Feed, rows_of
+    from bridge.intake.rows import RowDelivery
+    from bridge.intake.source import Report
 
     settings = load(config)
-    zone = read_zone(timezone)
-    taken = Taken()
+    delivery = RowDelivery(technology.value, read_zone(timezone).key, historical)
+    taken = Report()
     with closing(make_writer(settings)) as writer:
-        one = Feed(make_legacy_reader(settings, make_reader(settings)), writer, technology.value, zone)
+        one = Feed(make_row_reader(settings), writer, delivery)
         for file in files:
-            taken = taken.plus(one.take(rows_of(file), historical=historical))
-    typer.echo(f"{taken.rows} runs taken from {len(files)} file(s)")
+            taken = taken.plus(one.take(rows_of(file)))
+    typer.echo(f"{taken.accepted} runs taken from {len(files)} file(s)")
     tell_troubles(taken.rejected, 0)
     if taken.rejected:
         raise typer.Exit(1)
@@ -68,31 +70,21 @@ def poll(
     import threading
     from contextlib import closing
 
-    from bridge.bootstrap import make_legacy_reader, make_reader, make_writer, open_registry
-    from bridge.cli.events import tell_troubles
+    from bridge.bootstrap import make_row_reader, make_writer, open_registry
+    from bridge.cli.following import Told
     from bridge.intake.feeds import Feed, Poll, Poller
-    from bridge.store.watermarks import Watermarks
-    from mappers.errors import TransientError
+    from bridge.intake.following import follow
+    from bridge.intake.rows import RowDelivery
 
     settings = load(config)
+    told = Told("runs", f"{name}: ")
     with closing(make_writer(settings)) as writer, closing(open_registry(settings)) as registry:
-        one = Feed(make_legacy_reader(settings, make_reader(settings)), writer, technology.value, read_zone(timezone))
-        with closing(
-            Poller(Poll(name, database, query, watermark), one, Watermarks(registry.db, settings.org))
-        ) as poller:
-            while True:
-                try:
-                    taken = poller.once()
-                except TransientError as error:
-                    if every is None:
-                        raise
-                    typer.echo(f"error: {error}; it is asked again in {every:g} s", err=True)
-                else:
-                    typer.echo(f"{name}: {taken.rows} runs taken")
-                    tell_troubles(taken.rejected, 0)
-                if every is None:
-                    return
-                threading.Event().wait(every)
+        one = Feed(make_row_reader(settings), writer, RowDelivery(technology.value, read_zone(timezone).key))
+        with closing(Poller(Poll(name, database, query, watermark), one, registry.db, settings.org)) as poller:
+            if every is None:
+                told.of(poller.once())
+            else:
+                follow(poller, every, told.of, told.failed, threading.Event())
 
 
 def read_zone(name: str) -> "ZoneInfo":

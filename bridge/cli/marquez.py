@@ -1,14 +1,10 @@
 """`lineage-bridge marquez`."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from bridge.cli.options import Config, load
-
-if TYPE_CHECKING:
-    from bridge.intake.source import Report
-    from mappers.errors import TransientError
 
 marquez = typer.Typer(name="marquez", help="What a Marquez server knows, taken into the store.", no_args_is_help=True)
 
@@ -38,6 +34,7 @@ def pull(
 
     from bridge.bootstrap import make_marquez_log, make_marquez_model, make_writer
     from bridge.cli.events import tell_troubles
+    from bridge.cli.following import Told
     from bridge.intake.following import follow as go_on
     from bridge.log import configure_log
 
@@ -58,21 +55,10 @@ def pull(
             found = found.plus(made)
         tell_troubles(found.rejected, found.unmerged)
         if follow:
-            go_on(log, every, _tell, _tell_failure, threading.Event())
+            told = Told("events")
+            go_on(log, every, told.of, told.failed, threading.Event())
         elif found.rejected or found.unmerged:
             raise typer.Exit(1)
-
-
-def _tell(report: "Report") -> None:
-    from bridge.cli.events import tell_troubles
-
-    if report.accepted or report.rejected:
-        typer.echo(f"{report.accepted} events taken")
-        tell_troubles(report.rejected, report.unmerged)
-
-
-def _tell_failure(error: "TransientError") -> None:
-    typer.echo(f"error: {error}; it is asked again", err=True)
 
 
 def _micros(since: str | None) -> int | None:

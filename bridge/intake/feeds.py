@@ -2,60 +2,49 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import tzinfo
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 import msgspec
 
-from bridge.intake.legacy import Delivery, LegacyReader
 from bridge.intake.reading import now_micros
+from bridge.intake.rows import RowDelivery, RowReader
+from bridge.intake.source import Report
 from bridge.intake.taking import take_bodies
-from bridge.store.watermarks import Watermarks
+from bridge.store.database import Database
+from bridge.store.rejected import is_rejected
+from bridge.store.watermarks import KINDS, Watermarks
 from bridge.store.writer import Incoming, Rejected, Writer
 from connectors.autosys.files import read_text
-from mappers.errors import ConfigError, RefusedEvent, Unreachable
-from mappers.legacy.contracts import Contract
-from mappers.legacy.feed import body_of_row
+from mappers.errors import ConfigError, Unreachable
+from mappers.legacy.feed import plain_row
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
 
-class Taken(NamedTuple):
-    """What became of rows: how many were taken, and how many are kept as refused, with the reasons."""
-
-    rows: int = 0
-    rejected: int = 0
-
-    def plus(self, other: "Taken") -> "Taken":
-        """Add two up."""
-        return Taken(self.rows + other.rows, self.rejected + other.rejected)
-
-
 class Feed:
-    """Takes rows through the door of legacy jobs."""
+    """Takes the rows of a table through the door of legacy jobs."""
 
-    def __init__(self, legacy: LegacyReader, writer: Writer, technology: str, zone: tzinfo) -> None:
-        self._legacy = legacy
+    def __init__(self, rows: RowReader, writer: Writer, delivery: RowDelivery) -> None:
+        self._rows = rows
         self._writer = writer
-        self._technology = technology
-        self._zone = zone
+        self._delivery = delivery
 
-    def take(self, rows: Iterable[Mapping[str, Any]], *, historical: bool = False) -> Taken:
-        """Take rows, group by group; one that is no run is kept with the reason."""
-        delivery = Delivery(Contract.RUN_EVENT, historical)
-        return Taken(*take_bodies((self._read(row, delivery) for row in rows), self._writer))
+    def take(
+        self, rows: Iterable[Mapping[str, Any]], is_known: Callable[[Rejected], bool] = lambda _: False
+    ) -> Report:
+        """Take rows, group by group; one that is no run is kept with the reason, unless it is known as such."""
+        found = (self._read(row) for row in rows)
+        news = (one for one in found if not (isinstance(one, Rejected) and is_known(one)))
+        return Report(*take_bodies(news, self._writer))
 
-    def _read(self, row: Mapping[str, Any], delivery: Delivery) -> list[Incoming] | Rejected:
-        try:
-            body = body_of_row(row, self._technology, self._zone)
-        except RefusedEvent as error:
-            return self._legacy.refuse(
-                msgspec.json.encode({str(key): one for key, one in row.items()}, enc_hook=str), delivery, error
-            )
-        return self._legacy.read(msgspec.json.encode(body, enc_hook=str), delivery, now_micros())
+    def _read(self, row: Mapping[str, Any]) -> list[Incoming] | Rejected:
+        plain = plain_row(row, ZoneInfo(self._delivery.timezone))
+        return self._rows.read(msgspec.json.encode(plain, enc_hook=str), self._delivery, now_micros())
 
 
 def rows_of(file: Path) -> Iterator[dict[str, Any]]:
@@ -85,34 +74,61 @@ class Poll(NamedTuple):
 class Poller:
     """Asks a query for what is new since it was last asked; what is asked twice does no harm."""
 
-    def __init__(self, poll: Poll, feed: Feed, watermarks: Watermarks) -> None:
+    def __init__(self, poll: Poll, feed: Feed, db: Database, org: str) -> None:
         self._poll = poll
         self._feed = feed
-        self._watermarks = watermarks
+        self._db = db
+        self._org = org
+        self._watermarks = Watermarks(db, org)
         self._engine: Engine | None = None
 
-    def once(self) -> Taken:
+    def once(self) -> Report:
         """Ask once; raises Unreachable when the database does not answer, ConfigError when the query is none."""
+        since = self._watermarks.get(self._poll.name)
+        found = self._ask(since)
+        newest = self._newest(found, since)
+        # What overlaps comes again: a row that is listed as refused is the same row, as often as it is read.
+        taken = self._feed.take(found, lambda one: is_rejected(self._db, self._org, one.payload_hash))
+        if newest is not None:
+            self._watermarks.put(self._poll.name, newest)
+        return taken
+
+    def _ask(self, since: Any) -> list[dict[str, Any]]:
         import sqlalchemy as sa  # noqa: PLC0415 - only who polls needs it
 
-        since = self._watermarks.get(self._poll.name)
         try:
             engine = self._engine = self._engine or sa.create_engine(self._poll.url)
             with engine.connect() as connected:
                 answer = connected.execute(sa.text(self._poll.query), {"since": since})
-                found = [dict(row) for row in answer.mappings()]
+                return [dict(row) for row in answer.mappings()]
         except (sa.exc.NoSuchModuleError, ImportError) as error:
             raise ConfigError(f"{self._poll.name}: no driver for this address is installed: {error}") from error
         except (sa.exc.OperationalError, sa.exc.InterfaceError) as error:
             raise Unreachable(f"{self._poll.name}: {_first_line(error)}") from error
         except sa.exc.SQLAlchemyError as error:
             raise ConfigError(f"{self._poll.name}: {_first_line(error)}") from error
-        marks = [self._mark(row) for row in found]
-        taken = self._feed.take(found)
-        newest = max((mark for mark in marks if mark is not None), default=None)
-        if newest is not None:
-            self._watermarks.put(self._poll.name, newest)
-        return taken
+
+    def _newest(self, found: list[dict[str, Any]], since: Any) -> Any:
+        """Give the greatest value of the watermark; raises ConfigError where there is none, or it cannot be kept."""
+        marks = [mark for mark in map(self._mark, found) if mark is not None]
+        every = marks if since is None else [since, *marks]
+        try:
+            max(every, default=None)
+        except TypeError as error:
+            raise self._unusable("has values that cannot be compared", every) from error
+        newest = max(marks, default=None)
+        if newest is not None and not isinstance(newest, KINDS):
+            raise self._unusable("has values that cannot be kept", marks)
+        return newest
+
+    def _unusable(self, why: str, marks: list[Any]) -> ConfigError:
+        name, column = self._poll.name, self._poll.watermark
+        kinds = ", ".join(sorted({_kind_of(one) for one in marks}))
+        return ConfigError(
+            f"{name}: the watermark {column} {why}: {kinds}. Nothing was taken, and it is asked from where it was."
+            f" Let the query give one type, such as CAST({column} AS TIMESTAMP) AS {column};"
+            f" where the column has another type than it had, poll under another name than {name}"
+        )
 
     def _mark(self, row: Mapping[str, Any]) -> Any:
         wanted = self._poll.watermark.lower()
@@ -129,3 +145,8 @@ class Poller:
 
 def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0]
+
+
+def _kind_of(mark: Any) -> str:
+    name = type(mark).__name__
+    return f"{name} with a time zone" if isinstance(mark, datetime) and mark.tzinfo else name

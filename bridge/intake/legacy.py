@@ -58,8 +58,7 @@ class LegacyReader:
         items = [self._reader.read(event, source, historical=delivery.historical) for event in events]
         refused = next((item for item in items if isinstance(item, Rejected)), None)
         if refused is not None:
-            reason = TooLarge(refused.reason) if refused.too_large else RefusedEvent(refused.reason, refused.path)
-            return self.refuse(body, delivery, reason)
+            return self._reader.refuse_as(refused, body, delivery.source())
         return _with_notes([item for item in items if isinstance(item, Incoming)], notes)
 
     def refuse(self, body: bytes, delivery: Delivery, error: RefusedEvent | TooLarge) -> Rejected:

@@ -49,6 +49,11 @@ class Reader:
             return Incoming(payload, event, (), event.notes, received_at, source, historical, reason)
         return Incoming(payload, event, rows, notes, received_at, source, historical)
 
+    def refuse_as(self, found: Rejected, payload: bytes, source: str) -> Rejected:
+        """Keep what became a refused event, as it was sent."""
+        reason = TooLarge(found.reason) if found.too_large else RefusedEvent(found.reason, found.path)
+        return self.refuse(payload, source, reason)
+
     def refuse(self, payload: bytes, source: str, error: RefusedEvent | TooLarge) -> Rejected:
         """Keep bytes that are no event, with the reason.
 

@@ -20,6 +20,8 @@ _PAYLOAD = {
     "unmerged": "SELECT payload FROM run_event WHERE org_id = ?1 AND failure IS NOT NULL AND event_hash = ?2",
 }
 
+_IS_REJECTED = "SELECT 1 FROM rejected_event WHERE org_id = ?1 AND payload_hash = ?2"
+
 
 class Trouble(NamedTuple):
     """An input that did not become part of the canonical state, and why."""
@@ -38,6 +40,11 @@ def list_troubles(db: Database, org: str) -> Iterator[Trouble]:
     """List everything that was refused or could not be merged, oldest first."""
     for *row, evicted in db.stream(_ALL, org):
         yield Trouble._make((*row, bool(evicted)))
+
+
+def is_rejected(db: Database, org: str, payload_hash: bytes) -> bool:
+    """Tell whether an input is listed as refused."""
+    return bool(db.rows(_IS_REJECTED, org, payload_hash))
 
 
 def payload_of(db: Database, org: str, trouble: Trouble) -> bytes | None:

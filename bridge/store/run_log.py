@@ -41,5 +41,6 @@ def read_run_events(db: Database, org: str, runs: Collection[bytes]) -> dict[byt
     """Read the events of runs, those of each in the order of their times."""
     found: dict[bytes, list[LoggedEvent]] = {}
     for run, micros, hash_, source, payload in db.among(_EVENTS, sorted(runs), org):
-        found.setdefault(bytes(run), []).append(LoggedEvent(micros, bytes(hash_), source, zstandard.decompress(payload)))
+        event = LoggedEvent(micros, bytes(hash_), source, zstandard.decompress(payload))
+        found.setdefault(bytes(run), []).append(event)
     return found

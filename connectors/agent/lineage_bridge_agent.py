@@ -13,26 +13,37 @@ the service, and what it cannot bring stays for the next call or `flush`. The co
 streams, and the agent ends as the command does: with its exit code, or by its signal.
 
 Variables: LINEAGE_BRIDGE_URL, LINEAGE_BRIDGE_API_KEY, LINEAGE_BRIDGE_SPOOL; of Autosys AUTO_JOB_NAME, AUTOSERV and
-AUTORUN.
+AUTORUN. The command gets LINEAGE_BRIDGE_PARENT_RUN, by which an agent within it knows its own run from this one.
 """
 
 import errno
 import json
 import os
 import signal
+import stat
 import sys
 import time
 
 DEFAULT_URL = "http://127.0.0.1:8090"
+#: Where the spools of users lie, each in a folder of its own: on this machine's own disk.
+DEFAULT_PLACE, _FOLDER = "/var/tmp", "lineage-bridge-spool-"
 #: How much may wait in the spool; what comes then is counted, and not kept.
 MOST_FILES, MOST_BYTES = 20000, 200 << 20
 #: How long the service may take for an answer, and how often a long job says that it still runs.
 ANSWER_SECONDS, HEARTBEAT_SECONDS = 5.0, 300.0
 #: For how long the courier tries to bring what is there once the job has ended.
 PATIENCE_SECONDS = 60.0
+#: For how long the first process of a container waits for its courier, which ends when it ends.
+LINGER_SECONDS = 2.0
+#: For how long the tries of a run are remembered, of how many runs, and how often that is looked after.
+ATTEMPT_SECONDS, MOST_ATTEMPTS, SWEEP_SECONDS = 7 * 86400.0, 20000, 3600.0
+#: How long a process of ours may take to answer, and how long the signals of one call may lie apart in a group.
+NEAR_SECONDS, APART_SECONDS = 1.0, 0.002
 NOT_FOUND, NOT_STARTED, USAGE, UNSENT = 127, 126, 2, 1
 _FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGWINCH", "SIGALRM")
 _PIECE = 1 << 20
+_PARENT = "LINEAGE_BRIDGE_PARENT_RUN"
+_AUTOSYS = ("AUTO_JOB_NAME", "AUTOSERV", "AUTORUN")
 _RUN_EVENT = "run_event"
 _ROUTES = {
     _RUN_EVENT: "/api/v1/run_event",
@@ -42,20 +53,27 @@ _ROUTES = {
 
 
 class Spool:
-    """A folder of events that wait for the service: each in a file of its own, complete or not there."""
+    """A user's events that wait for the service: each in a file of its own, complete or not there."""
 
-    def __init__(self, folder, most_files=MOST_FILES, most_bytes=MOST_BYTES):
-        self.folder = folder
+    def __init__(self, place, most_files=MOST_FILES, most_bytes=MOST_BYTES):
+        self.folder = os.path.join(place, _FOLDER + str(os.geteuid()))
         self.most_files = most_files
         self.most_bytes = most_bytes
         self._room = 0
+
+    def is_ours(self):
+        """Tell whether nobody else can put anything into the folder: what lies there is sent with our key."""
+        try:
+            found = os.lstat(self.folder)
+        except OSError:
+            return False
+        return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022
 
     def add(self, kind, body):
         """Keep an event; tells whether there was room for it."""
         name = ""
         try:
-            if not os.path.isdir(self.folder):
-                os.makedirs(self.folder, 0o700)
+            self._make()
             if self._full():
                 self._count("dropped")
                 return False
@@ -75,16 +93,17 @@ class Spool:
     def waiting(self):
         """Name what waits, the oldest first."""
         try:
-            names = os.listdir(self.folder)
+            names = os.listdir(self.folder) if self.is_ours() else []
         except OSError:
             return []
-        return sorted(name for name in names if name.endswith(".json") and not name.startswith("."))
+        return sorted(name for name in names if _kind(name) in _ROUTES and not name.startswith("."))
 
     def read(self, name):
-        """Give what an event says; None when somebody else has brought it meanwhile."""
+        """Give what an event says; None when it is none, or somebody else has brought it meanwhile."""
         try:
-            with open(os.path.join(self.folder, name), "rb") as file:
-                return file.read()
+            how = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # what is no file keeps nobody waiting
+            with os.fdopen(os.open(os.path.join(self.folder, name), how), "rb") as file:
+                return file.read() if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
         except OSError:
             return None
 
@@ -97,10 +116,8 @@ class Spool:
 
     def refuse(self, name, reason):
         """Put an event aside that the service will never take, with its words; tells whether that could be done."""
-        aside = os.path.join(self.folder, "refused")
         try:
-            if not os.path.isdir(aside):
-                os.makedirs(aside, 0o700)
+            aside = self._make("refused")
             with open(os.path.join(aside, name + ".reason"), "w") as file:
                 file.write(reason)
             os.rename(os.path.join(self.folder, name), os.path.join(aside, name))
@@ -110,37 +127,82 @@ class Spool:
 
     def lock(self):
         """Let one at a time bring what waits; gives a file that holds the lock, or None."""
-        import fcntl
-
         try:
-            if os.path.islink(self.folder):
+            if not self.is_ours():
                 return None
             how = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
             file = os.fdopen(os.open(os.path.join(self.folder, ".lock"), how, 0o600), "r+")
         except OSError:
             return None
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.close()
-            return None
-        return file
+        if _locked(file.fileno(), shared=False):
+            return file
+        file.close()
+        return None
+
+    def closed(self):
+        """Say why nothing can be brought; None when there is nothing."""
+        if os.path.lexists(self.folder) and not self.is_ours():
+            return "%s belongs to somebody else, or others may write there" % self.folder
+        return "another courier is under way" if self.waiting() else None
 
     def attempt(self, job, run):
         """Count how often a run of a job was begun here: what Autosys calls its try."""
         import hashlib
 
         key = hashlib.sha256(("%s\0%s" % (job, run)).encode("utf-8", "replace")).hexdigest()[:32]
-        path = os.path.join(self.folder, "attempts", key)
         try:
-            if not os.path.isdir(os.path.dirname(path)):
-                os.makedirs(os.path.dirname(path), 0o700)
-            with open(path, "ab") as file:
-                file.write(b".")
-                file.flush()
-                return max(1, file.tell())
+            path = os.path.join(self._make("attempts"), key)
+            for _ in range(100):
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+                try:
+                    # Who removes a counter locks it alone: what counts here is still there, or is made anew.
+                    if _locked(descriptor, shared=True) and os.fstat(descriptor).st_nlink:
+                        os.write(descriptor, b".")
+                        return max(1, os.lseek(descriptor, 0, os.SEEK_CUR))
+                finally:
+                    os.close(descriptor)
         except OSError:
-            return 1
+            pass
+        return 1
+
+    def sweep(self):
+        """Forget the tries of runs that were long ago, and the oldest where there are too many; now and then only."""
+        folder = os.path.join(self.folder, "attempts")
+        swept = os.path.join(folder, ".swept")
+        now = time.time()
+        try:
+            if not self.is_ours() or (os.path.exists(swept) and now - os.stat(swept).st_mtime < SWEEP_SECONDS):
+                return
+            with open(swept, "ab"):
+                os.utime(swept, None)
+            found = sorted((one.stat().st_mtime, one.path) for one in os.scandir(folder) if one.path != swept)
+        except OSError:
+            return
+        for at, (counted, path) in enumerate(found):
+            if at >= len(found) - MOST_ATTEMPTS and now - counted < ATTEMPT_SECONDS:
+                return
+            self._forget(path, counted)
+
+    def _forget(self, path, counted):
+        """Remove a counter on which nobody has counted meanwhile."""
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+            try:
+                if _locked(descriptor, shared=False) and os.fstat(descriptor).st_mtime == counted:
+                    os.unlink(path)
+            finally:
+                os.close(descriptor)
+        except OSError:
+            pass
+
+    def _make(self, *below):
+        """Make the folder, or one below it; raises PermissionError where it is not ours alone."""
+        os.makedirs(self.folder, 0o700, exist_ok=True)
+        if not self.is_ours():
+            raise PermissionError(self.folder)
+        folder = os.path.join(self.folder, *below)
+        os.makedirs(folder, 0o700, exist_ok=True)
+        return folder
 
     def _full(self):
         """Tell whether there is no room; who writes much looks at the folder now and then only."""
@@ -220,44 +282,49 @@ def bring(spool, service, name):
     body = spool.read(name)
     if body is None:
         return None, None
-    kind = name.rsplit(".", 2)[-2]
-    status, said = service.send(kind, body) if kind in _ROUTES else (400, "is no event of this agent")
+    status, said = service.send(_kind(name), body)
     if status is not None and 200 <= status < 300:
         spool.remove(name)
         return "brought", None
     if status in (400, 413, 422):
         # It is kept there with the reason; here it would be sent again for ever.
-        if spool.refuse(name, "%d %s" % (status, said)):
-            return "refused", None
-        return None, "what was refused cannot be put aside"
+        return "refused" if spool.refuse(name, "%d %s" % (status, said)) else None, None
     return None, "%s %s" % ("" if status is None else status, said)
 
 
 def deliver(spool, service, until=None):
     """Bring what waits to the service; gives how many were brought, how many were refused, and why it stopped."""
-    brought = refused = 0
     lock = spool.lock()
     if lock is None:
-        return 0, 0, "another courier is under way, or the spool is not ours" if spool.waiting() else None
+        return 0, 0, spool.closed()
+    became, tried = [], set()
+    why = None
     try:
-        while True:
-            names = spool.waiting()
-            before = brought + refused
-            for name in names:
-                if until is not None and time.monotonic() > until:
-                    return brought, refused, "the time is over"
-                became, said = bring(spool, service, name)
-                brought += became == "brought"
-                refused += became == "refused"
-                if said is not None:
-                    return brought, refused, said
-            if not spool.waiting():
-                return brought, refused, None
-            if brought + refused == before:
-                return brought, refused, "what waits cannot be read, or not removed"
+        while why is None:
+            names = [name for name in spool.waiting() if name not in tried]
+            if not names:
+                break
+            tried.update(names)
+            why = bring_each(spool, service, names, became, until)
     finally:
         service.close()
         lock.close()
+    stuck = len(tried.intersection(spool.waiting()))
+    if why is None and stuck:
+        why = "%d cannot be read, removed or put aside" % stuck
+    return became.count("brought"), became.count("refused"), why
+
+
+def bring_each(spool, service, names, became, until):
+    """Bring events, and note what became of each; gives why nothing more can be brought now."""
+    for name in names:
+        if until is not None and time.monotonic() > until:
+            return "the time is over"
+        one, why = bring(spool, service, name)
+        became.append(one)
+        if why is not None:
+            return why
+    return None
 
 
 class Run:
@@ -265,6 +332,10 @@ class Run:
 
     def __init__(self, options, environment, spool):
         self.options = options
+        self.parent = parent_of(environment)
+        self._autosys = [environment.get(name) for name in _AUTOSYS]
+        if self.parent:
+            environment = {}  # what Autosys says is said of the parent
         self.namespace, self.name = job_name(options.job, environment, options.command)
         number = options.run_id or environment.get("AUTORUN") or ""
         self.run_id = number
@@ -313,13 +384,30 @@ class Run:
             found = describe(one) or found
         return found
 
+    def as_parent(self):
+        """Write what an agent within the command has to know."""
+        job = {"namespace": self.namespace, "name": self.name}
+        return json.dumps({"autosys": self._autosys, "parent": {"run": {"runId": self.run_id}, "job": job}})
+
     def _facets(self, facets):
         found = {"agent": {"host": _host(), "pid": os.getpid()}}
+        if self.parent:
+            found["parent"] = self.parent
         if self.options.log:
             found["log"] = {"path": os.path.abspath(self.options.log)}
         for name, value in facets.items():
             found[name] = value
         return found
+
+
+def parent_of(environment):
+    """Read the run within which we are; None where Autosys started us since: that is a job of its own."""
+    try:
+        told = json.loads(environment.get(_PARENT) or "{}")
+        same = told.get("autosys") == [environment.get(name) for name in _AUTOSYS]
+        return told.get("parent") if same else None
+    except (ValueError, AttributeError):
+        return None
 
 
 def job_name(given, environment, command):
@@ -416,6 +504,8 @@ def measure(body, count, checksum):
 def read_manifest(path):
     """Read what the job says of its datasets; what is no manifest says nothing."""
     try:
+        if not os.path.isfile(path):
+            return {}  # a pipe would be waited for as long as nobody writes
         with open(path, "rb") as file:
             found = json.loads(file.read().decode("utf-8"))
     except (OSError, ValueError):
@@ -449,58 +539,52 @@ def run(options, environment):
     """Run a command and tell how it went; returns as the command ends, whatever becomes of what is told."""
     command = Command(options.command)
     spool = Spool(options.spool)
-    this = writing = None
+    this = pipes = None
     try:
         this = Run(options, environment, spool)
         start = this.body("START")
         kept = spool.add(_RUN_EVENT, start)
-        writing = start_courier(spool, options, this, None if kept else start)
+        pipes = start_courier(spool, options, this, None if kept else start)
+        environment[_PARENT] = this.as_parent()
     except Exception:  # nothing that is told may keep the job from running
-        writing = None
+        pass
     code, killed_by = command.run()
     try:
         if this is not None:
             state = "ABORT" if killed_by is not None else "COMPLETE" if succeeded(code, options) else "FAIL"
             end = this.ended(state, code, killed_by)
-            tell_courier(writing, state, code, killed_by, spool.add(_RUN_EVENT, end))
+            tell_courier(pipes, [state, code, killed_by, spool.add(_RUN_EVENT, end)], options.linger)
     except Exception:  # as above
         pass
     end_as(code, killed_by)
 
 
 class Command:
-    """The command: a child of ours with our own streams, to which every signal is handed on."""
+    """The command: a child of ours with our own streams, to which every signal is handed on that it has not got."""
 
     def __init__(self, words):
         self._words = words
-        self._child = None
-        self._pending = []
-        self._before = {}
-        if hasattr(signal, "SIGCHLD"):
-            self._before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        for name in _FORWARDED:
-            number = getattr(signal, name, None)
-            if number is not None:
-                self._before[number] = signal.signal(number, self._hand_on)
+        self._signals = {getattr(signal, name) for name in (*_FORWARDED, "SIGCHLD") if hasattr(signal, name)}
+        # They are waited for, so that none is missed before the command is there, and none ends us before it.
+        self._mask = signal.pthread_sigmask(signal.SIG_BLOCK, self._signals)
+        self._before = {number: signal.signal(number, lambda *_: None) for number in self._signals}
 
     def run(self):
         """Run it to its end; gives its exit code, and the signal that ended it."""
         try:
             reading, writing = (_above_streams(one) for one in os.pipe())
             _flush()
-            self._child = os.fork()
+            child = os.fork()
         except OSError:
             self._become()  # there is no room for two of us: the job comes first
-        if self._child == 0:
+        if child == 0:
             self._start(reading, writing)
         os.close(writing)
-        for number in self._pending:
-            self._send(number)
+        witness = Witness()  # behind the command: what came between comes twice, and is not lost
+        status = self._wait(child, witness)
+        witness.leave()
         with os.fdopen(reading, "rb") as file:
             failed = file.read()
-        status = self._wait()
-        for number, before in self._before.items():
-            signal.signal(number, signal.SIG_DFL if before is None else before)
         if failed:
             _say("%s: %s" % (self._words[0], os.strerror(int(failed))))
             return (NOT_FOUND if int(failed) == errno.ENOENT else NOT_STARTED), None
@@ -523,6 +607,7 @@ class Command:
             signal.signal(number, signal.SIG_DFL if before is None or callable(before) else before)
         for name in ("SIGPIPE", "SIGXFSZ"):
             signal.signal(getattr(signal, name), signal.SIG_DFL)  # as Python found them
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
         try:
             os.execvp(self._words[0], self._words)
         except OSError as error:
@@ -530,32 +615,91 @@ class Command:
                 raise
             os.execv("/bin/sh", ["/bin/sh", *self._words])
 
-    def _hand_on(self, number, _):
-        if self._child is None:
-            self._pending.append(number)
-        else:
-            self._send(number)
-
-    def _send(self, number):
-        try:
-            os.kill(self._child, number)
-        except OSError:
-            pass
-
-    def _wait(self):
+    def _wait(self, child, witness):
         while True:
             try:
-                return os.waitpid(self._child, 0)[1]
-            except InterruptedError:
-                continue
+                ended, status = os.waitpid(child, os.WNOHANG)
             except ChildProcessError:
                 return 0  # somebody else took its end, and nobody can know it
+            if ended:
+                return status
+            number = signal.sigwait(self._signals)
+            if number != signal.SIGCHLD and not witness.heard(number):
+                try:
+                    os.kill(child, number)
+                except OSError:
+                    pass
+
+
+class Witness:
+    """A child that stays in our process group and gets what the whole group is sent, as the command does."""
+
+    def __init__(self):
+        self._child = self._question = self._answer = None
+        try:
+            asked, self._question = (_above_streams(one) for one in os.pipe())
+            self._answer, answered = (_above_streams(one) for one in os.pipe())
+            self._child = os.fork()
+        except OSError:
+            return  # nobody can tell us: what comes twice is not lost
+        if self._child == 0:
+            try:
+                _let_go(asked, answered)
+                self._listen(asked, answered)
+            finally:
+                os._exit(0)
+        os.close(asked)
+        os.close(answered)
+
+    def heard(self, number):
+        """Tell whether a signal that we got was sent to the whole group."""
+        if not self._ask(number):
+            select_one(None, APART_SECONDS)  # not every system tells a whole group at one moment
+            if not self._ask(number):
+                return False
+        while number in signal.sigpending():
+            signal.sigwait([number])  # came while we asked: the witness may hold both as one
+            self._ask(number)
+        return True
+
+    def leave(self):
+        """End it."""
+        child, self._child = self._child, None
+        try:
+            if child:
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+        except OSError:
+            pass  # somebody else took its end
+
+    def _ask(self, number):
+        if self._child is None:
+            return False
+        try:
+            os.write(self._question, bytes([number]))
+            if select_one(self._answer, NEAR_SECONDS):
+                return os.read(self._answer, 1) == b"y"
+        except OSError:
+            pass
+        self.leave()  # somebody has stopped or ended it: its answers would be late
+        return False
+
+    def _listen(self, asked, answered):
+        """Say of each signal that is asked for whether it is there, and take it; till nobody is left to ask."""
+        while True:
+            number = os.read(asked, 1)
+            if not number:
+                return
+            there = number[0] in signal.sigpending()
+            if there:
+                signal.sigwait([number[0]])
+            os.write(answered, b"y" if there else b"n")
 
 
 def end_as(code, killed_by):
     """End as the command did: by its signal, or with its exit code."""
     _flush()
-    if killed_by is not None:
+    if killed_by is not None and os.getpid() != 1:  # whom no signal of its own ends
         try:
             import resource
 
@@ -563,6 +707,7 @@ def end_as(code, killed_by):
             if killed_by not in (signal.SIGKILL, signal.SIGSTOP):
                 signal.signal(killed_by, signal.SIG_DFL)
             os.kill(os.getpid(), killed_by)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [killed_by])
             time.sleep(1)  # until the signal is there
         except (OSError, ValueError):
             pass
@@ -570,28 +715,43 @@ def end_as(code, killed_by):
 
 
 def start_courier(spool, options, this, unkept):
-    """Start what brings events while the command runs; gives the pipe by which it is told of the end."""
+    """Start what brings events while the command runs; gives the pipes to tell it of the end, and for its word."""
     reading, writing = (_above_streams(one) for one in os.pipe())
+    done, doing = (_above_streams(one) for one in os.pipe())
     if os.fork() == 0:
         try:
-            _detach(reading)
-            courier(spool, Service(options.url, options.api_key), options, this, unkept, reading)
+            _detach(reading, doing)
+            os.write(doing, b"detached")
+            courier(spool, Service(options.url, options.api_key), options, this, unkept, (reading, doing))
         finally:
             os._exit(0)
     os.close(reading)
+    os.close(doing)
     os.set_blocking(writing, False)
-    return writing
+    return writing, done
 
 
-def tell_courier(writing, state, code, killed_by, kept):
-    """Tell the courier how it ended; when it does not listen, the spool has it."""
-    if writing is None:
+def tell_courier(pipes, end, seconds):
+    """Tell the courier how it ended, and wait for it as long as told; when it does not listen, the spool has it."""
+    if pipes is None:
         return
+    writing, done = pipes
+    if select_one(done, NEAR_SECONDS):
+        os.read(done, _PIECE)  # by now it holds nothing of the job's, for which somebody might wait
     try:
-        os.write(writing, json.dumps([state, code, killed_by, kept]).encode("utf-8"))
+        os.write(writing, json.dumps(end).encode("utf-8"))
         os.close(writing)
     except OSError:
-        pass
+        return
+    if seconds > 0:
+        select_one(done, seconds)
+
+
+def select_one(descriptor, seconds):
+    """Wait until there is something to read, for so many seconds at most; tells whether there is."""
+    import select
+
+    return bool(select.select([] if descriptor is None else [descriptor], [], [], seconds)[0])
 
 
 def end_of(spool, this, told):
@@ -606,17 +766,16 @@ def end_of(spool, this, told):
     return this.ended(state, code, killed_by), kept
 
 
-def courier(spool, service, options, this, unkept, reading):
+def courier(spool, service, options, this, unkept, pipes):
     """Bring what waits, say now and then that the command still runs, and bring its end."""
-    import select
-
+    reading, doing = pipes
     if unkept is not None:
         service.send(_RUN_EVENT, _as_json(unkept))
     deliver(spool, service)
+    spool.sweep()
     told = b""
     while True:
-        ready, _, _ = select.select([reading], [], [], max(options.heartbeat, 0.05))
-        if not ready:
+        if not select_one(reading, max(options.heartbeat, 0.05)):
             service.send(_RUN_EVENT, _as_json(this.body("RUNNING")))
             deliver(spool, service)
             continue
@@ -625,6 +784,8 @@ def courier(spool, service, options, this, unkept, reading):
             break
         told += piece
     end, kept = end_of(spool, this, told)
+    if options.linger:
+        deliver(spool, service)  # what is known by now: files may take longer to read than anybody waits
     more = this.described(end)
     if options.count or options.checksum:
         more = measure(end, options.count, options.checksum) or more
@@ -632,27 +793,75 @@ def courier(spool, service, options, this, unkept, reading):
         kept = spool.add(_RUN_EVENT, end)
     if not kept:
         service.send(_RUN_EVENT, _as_json(end))
+    bring_patiently(spool, service, doing)
+
+
+def bring_patiently(spool, service, doing):
+    """Bring what waits, for a time again and again; whoever waits for us waits for the first time only."""
     until, pause = time.monotonic() + PATIENCE_SECONDS, 0.5
-    while spool.waiting() and time.monotonic() < until:
-        if deliver(spool, service, until)[2] is None:
-            break
+    why = deliver(spool, service, until)[2]
+    os.close(doing)
+    while why is not None and spool.waiting() and time.monotonic() < until:
         time.sleep(pause)
         pause = min(pause * 2, 10)
+        why = deliver(spool, service, until)[2]
 
 
 def flush(options):
-    """Bring all that waits, and say how that went."""
+    """Bring all that waits: our own, and for root what others left, in the name of each; says how that went."""
+    if os.geteuid() != 0:
+        return flush_own(options)
+    import encodings.idna  # noqa: F401 - what sending needs: others may not read where root's Python lies
+    import http.client  # noqa: F401 - as above
+
+    return max([flush_own(options), *(as_user(one, lambda: flush_own(options)) for one in others(options.spool))])
+
+
+def flush_own(options):
+    """Bring all that waits of one user, and say how that went."""
     spool = Spool(options.spool)
     brought, refused, why = deliver(spool, Service(options.url, options.api_key))
     left = len(spool.waiting())
     said = "%d brought, %d refused (in %s), %d left" % (
         brought,
         refused,
-        os.path.join(options.spool, "refused"),
+        os.path.join(spool.folder, "refused"),
         left,
     )
     _say("%s%s" % (said, ": %s" % why if why else ""))
-    return UNSENT if left or refused else 0
+    return UNSENT if left or refused or why else 0
+
+
+def others(place):
+    """Find whose spools lie in a place besides ours, each with the group of its folder."""
+    found = []
+    for name in sorted(os.listdir(place) if os.path.isdir(place) else ()):
+        digits = name[len(_FOLDER) :]
+        if not name.startswith(_FOLDER) or not digits.isdigit():
+            continue
+        try:
+            folder = os.lstat(os.path.join(place, name))
+        except OSError:
+            continue
+        if str(folder.st_uid) == digits and folder.st_uid != os.geteuid():
+            found.append((folder.st_uid, folder.st_gid))
+    return found
+
+
+def as_user(user, work):
+    """Work with the rights of a user and a group alone, so that no link leads root anywhere; gives the code."""
+    child = os.fork()
+    if child == 0:
+        code = UNSENT
+        try:
+            os.setgroups([])
+            os.setgid(user[1])
+            os.setuid(user[0])
+            code = work()
+        finally:
+            os._exit(code)
+    status = os.waitpid(child, 0)[1]
+    return os.WEXITSTATUS(status) if os.WIFEXITED(status) else UNSENT
 
 
 def register_dataset(name, version, status="SUCCESS", **more):
@@ -668,7 +877,7 @@ def register_process(name, status, **more):
 def _register(kind, body):
     environment = os.environ
     body.setdefault("time", _iso(time.time()))
-    spool = Spool(environment.get("LINEAGE_BRIDGE_SPOOL") or default_spool())
+    spool = Spool(environment.get("LINEAGE_BRIDGE_SPOOL") or DEFAULT_PLACE)
     if not spool.add(kind, body):
         return False
     bring_later(
@@ -683,7 +892,7 @@ def bring_later(spool, url, api_key):
         child = os.fork()
         if child == 0:
             try:
-                _detach(None)
+                _detach()
                 if os.fork() == 0:
                     deliver(spool, Service(url, api_key), time.monotonic() + PATIENCE_SECONDS)
             finally:
@@ -691,11 +900,6 @@ def bring_later(spool, url, api_key):
         os.waitpid(child, 0)
     except OSError:
         pass  # the next call brings it
-
-
-def default_spool():
-    """Name the folder in which events wait unless somebody names another: on this machine's own disk."""
-    return "/var/tmp/lineage-bridge-spool-%d" % os.getuid()
 
 
 def parser():
@@ -706,8 +910,8 @@ def parser():
     both = argparse.ArgumentParser(add_help=False)
     both.add_argument("--url", default=environment.get("LINEAGE_BRIDGE_URL") or DEFAULT_URL, help="the service")
     both.add_argument("--api-key", default=environment.get("LINEAGE_BRIDGE_API_KEY"), help="its key, scope ingest")
-    spool = environment.get("LINEAGE_BRIDGE_SPOOL") or default_spool()
-    both.add_argument("--spool", default=spool, help="where events wait until they are sent (%(default)s)")
+    place = environment.get("LINEAGE_BRIDGE_SPOOL") or DEFAULT_PLACE
+    both.add_argument("--spool", default=place, help="where each user's events wait in a folder (%(default)s)")
     words = argparse.ArgumentParser(prog="lineage-bridge-agent", description=__doc__.split("\n\n")[0])
     commands = words.add_subparsers(dest="what", metavar="COMMAND")
     one = commands.add_parser("run", parents=[both], help="run a command, and tell how it went")
@@ -724,6 +928,10 @@ def parser():
     one.add_argument("--success-codes", help="exit codes that are successes, such as 0,4-8")
     one.add_argument("--fail-codes", help="exit codes that are failures: all others are successes")
     one.add_argument("--heartbeat", type=float, default=HEARTBEAT_SECONDS, help="seconds between signs of life")
+    linger = LINGER_SECONDS if os.getpid() == 1 else 0.0
+    one.add_argument(
+        "--linger", type=float, default=linger, help="seconds to wait for the end to be sent (%(default)s)"
+    )
     one.add_argument("command", nargs=argparse.REMAINDER, help="-- and the command with its words")
     commands.add_parser("flush", parents=[both], help="bring all that waits")
     for kind, given in (("dataset", ("name", "version", "status")), ("process", ("name", "status"))):
@@ -758,7 +966,7 @@ def main(arguments=None):
             body["version"] = options.version
         spool = Spool(options.spool)
         if not spool.add(options.what.split("_")[1], body):
-            _say("%s: cannot be written, or is full" % options.spool)
+            _say("%s: cannot be written, is not ours alone, or is full" % spool.folder)
             return UNSENT
         bring_later(spool, options.url, options.api_key)
         return 0
@@ -805,20 +1013,41 @@ def _above_streams(descriptor):
     return moved
 
 
-def _detach(keep):
-    """Leave the job's session, streams, signals and files: nobody shall wait for what this process holds."""
+def _kind(name):
+    parts = name.rsplit(".", 2)
+    return parts[1] if len(parts) == 3 and parts[2] == "json" else ""
+
+
+def _locked(descriptor, shared):
+    """Lock a file, alone or with others; only when somebody else has it, it is not."""
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in (errno.EAGAIN, errno.EACCES)
+    return True
+
+
+def _detach(*keep):
+    """Leave the job's session, signals, streams and files: nobody shall wait for what this process holds."""
     os.setsid()
+    for name in _FORWARDED:
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+    _let_go(*keep)
+
+
+def _let_go(*keep):
+    """Leave all streams and files but these."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
-    for name in _FORWARDED:
-        signal.signal(getattr(signal, name), signal.SIG_IGN)
     try:
         opened = [int(name) for name in os.listdir("/proc/self/fd")]
     except OSError:
         opened = list(range(3, 1024))
     for one in opened:
-        if one > 2 and one != keep:
+        if one > 2 and one not in keep:
             try:
                 os.close(one)
             except OSError:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, tzinfo
+from datetime import date, datetime, tzinfo
 from typing import Any
 
 from mappers.errors import RefusedEvent
@@ -32,9 +32,14 @@ RUN_MANAGEMENT = "RunMgmt"
 _WORD = re.compile(r"[A-Z][A-Z0-9_]*")
 
 
-def body_of_row(row: Mapping[str, Any], technology: str, zone: tzinfo = UTC) -> Body:
-    """Write a row as a run event; raises RefusedEvent naming the column that is missing."""
+def plain_row(row: Mapping[str, Any], zone: tzinfo) -> Body:
+    """Write a row as JSON has it, with a zone for times that have none; so it is known again."""
     # What stands behind the last column of a file has no name.
+    return {str(key or ""): _plain(value, zone) for key, value in row.items()}
+
+
+def body_of_row(row: Mapping[str, Any], technology: str, zone: tzinfo) -> Body:
+    """Write a plain row as a run event; raises RefusedEvent naming the column that is missing."""
     given = {str(key).lower(): value for key, value in row.items() if key and value is not None and value != ""}
     found = {name: next((given.pop(one) for one in names if one in given), None) for name, names in COLUMNS.items()}
     kind = str(found["technology"] or technology).upper()
@@ -44,10 +49,10 @@ def body_of_row(row: Mapping[str, Any], technology: str, zone: tzinfo = UTC) -> 
         raise RefusedEvent("is missing", "status")
     namespace, name = _job(found, kind)
     kept = {key: value for key, value in given.items() if not is_secret(key)}
-    run: Body = {"facets": {key: _plain(value, zone) for key, value in kept.items()}}
+    run: Body = {"facets": kept}
     for column, member in (("run_id", "runId"), ("start_time", "startTime"), ("end_time", "endTime")):
         if found[column] is not None:
-            run[member] = _plain(found[column], zone) if column != "run_id" else str(found[column])
+            run[member] = _time(found[column], zone) if column != "run_id" else str(found[column])
     if found["exit_code"] is not None:
         run["facets"]["exitCode"] = found["exit_code"]
     if found["error"] is not None:
@@ -90,11 +95,20 @@ def _datasets(value: Any) -> list[Body]:
     return found
 
 
+def _time(value: Any, zone: tzinfo) -> Any:
+    """Give a time that has no zone this one; what is no time is refused where times are read."""
+    try:
+        moment = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return value
+    return value if moment.tzinfo else moment.replace(tzinfo=zone).isoformat()
+
+
 def _plain(value: Any, zone: tzinfo) -> Any:
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=zone)).isoformat()
     if isinstance(value, date):
         return value.isoformat()
-    if isinstance(value, str | int | float | bool | list | dict):
+    if value is None or isinstance(value, str | int | float | bool | list | dict):
         return value
     return str(value)

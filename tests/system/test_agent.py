@@ -1,19 +1,24 @@
 """The agent as jobs run it: they end as they would without it, and what happened is told, now or later."""
 
 import ast
+import fcntl
 import json
 import os
 import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import termios
 import threading
 import time
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -75,19 +80,34 @@ class Agent:
     """The command, with a spool of its own."""
 
     def __init__(self, folder: Path) -> None:
-        self.spool = folder / "spool"
+        self.place = folder / "spool"
         self.url = DEAD
+        self.within: tuple[str, ...] = ()
+        self._started: list[subprocess.Popen[str]] = []
+
+    @property
+    def spool(self) -> Path:
+        return self.place / f"lineage-bridge-spool-{os.geteuid()}"
 
     def start(
         self, *words: str, before: Callable[[], None] | None = None, **variables: str
     ) -> "subprocess.Popen[str]":
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("AUTO", "LINEAGE"))}
-        return subprocess.Popen(
-            [sys.executable, "-I", "-S", str(AGENT), *words],
-            env=clean | {"LINEAGE_BRIDGE_URL": self.url, "LINEAGE_BRIDGE_SPOOL": str(self.spool)} | variables,
+        process = subprocess.Popen(
+            [*self.within, sys.executable, "-I", "-S", str(AGENT), *words],
+            env=clean | {"LINEAGE_BRIDGE_URL": self.url, "LINEAGE_BRIDGE_SPOOL": str(self.place)} | variables,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             preexec_fn=before,  # noqa: PLW1509 - the limits of one child
         )  # fmt: skip
+        self._started.append(process)
+        return process
+
+    def close(self) -> None:
+        """End what a test that failed left behind, with its command where both are in a group of their own."""
+        for one in self._started:
+            if one.returncode is None and one.poll() is None:
+                (os.killpg if os.getpgid(one.pid) == one.pid else os.kill)(one.pid, signal.SIGKILL)
+                one.communicate(timeout=30)
 
     def done(self, *words: str, text: str = "", **given: Any) -> tuple[int, str, str]:
         process = self.start(*words, **given)
@@ -98,12 +118,16 @@ class Agent:
         return self.done("run", *options, "--", "sh", "-c", script, **given)
 
     def waiting(self) -> list[dict[str, Any]]:
-        return [json.loads(one.read_bytes()) for one in sorted(self.spool.glob("[0-9]*.json"))]
+        spool = agent.Spool(str(self.place))
+        found = [spool.read(name) for name in spool.waiting()]
+        return [json.loads(one) for one in found if one is not None]  # a courier may take one meanwhile
 
 
 @pytest.fixture
-def sent(tmp_path: Path) -> Agent:
-    return Agent(tmp_path)
+def sent(tmp_path: Path) -> Iterator[Agent]:
+    one = Agent(tmp_path)
+    yield one
+    one.close()
 
 
 def test_it_runs_on_old_pythons_and_needs_nothing() -> None:
@@ -136,20 +160,91 @@ def test_a_command_that_cannot_be_started_ends_as_in_a_shell(sent: Agent, comman
     assert [one["eventType"] for one in sent.waiting()] == ["START", "FAIL"]
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1"])
-def test_signals_reach_the_command(sent: Agent, name: str) -> None:
+#: Says who it is, and then the number of each signal that it gets, as soon as it gets it; SIGALRM ends it.
+HEARS = """
+import os, signal
+os.set_blocking(1, False)
+signal.set_wakeup_fd(1)
+for name in ("TERM", "INT", "HUP", "QUIT", "USR1", "CONT", "WINCH"):
+    signal.signal(getattr(signal, "SIG" + name), lambda *_: None)
+signal.signal(signal.SIGALRM, lambda *_: os._exit(7))
+os.write(1, b"%d\\n" % os.getpid())
+while True:
+    signal.pause()
+"""
+
+
+class Hearing:
+    """A command behind the agent, in a session of its own, that says what it gets."""
+
+    def __init__(self, sent: Agent, before: Callable[[], object] = lambda: None) -> None:
+        def start() -> None:
+            os.setsid()
+            before()
+
+        self.agent = sent.start("run", "--", sys.executable, "-I", "-S", "-c", HEARS, before=start)
+        assert self.agent.stdout is not None
+        self._stdout = self.agent.stdout.buffer.raw  # type: ignore[attr-defined] - a pipe that is read byte by byte
+        self.command = int(line_of(self._stdout))
+
+    def heard(self) -> int:
+        return int(self._stdout.read(1)[0])
+
+    def is_all(self) -> bool:
+        """Tell whether nothing else is on its way: the agent takes the greatest number last."""
+        os.kill(self.agent.pid, signal.SIGWINCH)
+        return self.heard() == signal.SIGWINCH
+
+    def ends(self) -> bool:
+        os.kill(self.agent.pid, signal.SIGALRM)
+        return self.heard() == signal.SIGALRM and self.agent.communicate(timeout=30)[0] == ""
+
+
+def line_of(pipe: Any) -> bytes:
+    return b"".join(iter(lambda: pipe.read(1), b"\n"))
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGCONT"])
+@pytest.mark.parametrize("tell", [os.kill, os.killpg])
+def test_a_signal_reaches_the_command_once(sent: Agent, name: str, tell: Callable[[int, int], None]) -> None:
     number = getattr(signal, name)
-    script = f"trap 'echo got; exit 7' {number}; echo ready; while :; do sleep 0.05; done"
+    hearing = Hearing(sent)
+    for times in (1, 1, 20):
+        for _ in range(times):
+            tell(hearing.agent.pid, number)
+            assert hearing.heard() == number
+        assert hearing.is_all()
+    assert hearing.ends()
+    assert hearing.agent.returncode == 7
 
-    def heard() -> None:
-        signal.signal(number, signal.SIG_DFL)  # what is ignored from the start no shell can trap
 
-    running = sent.start("run", "--", "sh", "-c", script, before=heard)
-    assert running.stdout is not None
-    assert running.stdout.readline() == "ready\n"
-    running.send_signal(number)
-    out, _ = running.communicate(timeout=30)
-    assert (running.returncode, out) == (7, "got\n")
+def test_a_key_that_a_terminal_makes_a_signal_reaches_the_command_once(sent: Agent) -> None:
+    ours, theirs = os.openpty()
+    hearing = Hearing(sent, lambda: fcntl.ioctl(theirs, termios.TIOCSCTTY, 0))
+    os.write(ours, b"\x03")
+    assert hearing.heard() == signal.SIGINT
+    assert hearing.is_all()
+    assert hearing.ends()
+    os.close(ours)
+    os.close(theirs)
+
+
+@pytest.mark.parametrize("name", ["SIGSTOP", "SIGKILL"])
+def test_without_its_witness_no_signal_is_lost(sent: Agent, name: str) -> None:
+    hearing = Hearing(sent)
+    children = Path(f"/proc/{hearing.agent.pid}/task/{hearing.agent.pid}/children")
+
+    def witnesses() -> list[int]:
+        found = [int(one) for one in children.read_text().split()]
+        return [one for one in found if one != hearing.command and os.getpgid(one) == hearing.agent.pid]
+
+    until(lambda: len(children.read_text().split()) == 3 and len(witnesses()) == 1, "the courier to be detached")
+    os.kill(witnesses()[0], getattr(signal, name))
+    hearing.agent.terminate()
+    assert hearing.heard() == signal.SIGTERM
+    assert witnesses() == []
+    assert hearing.is_all()
+    assert hearing.ends()
 
 
 def test_what_happened_is_told_once_the_service_answers(sent: Agent, taker: Taker, tmp_path: Path) -> None:
@@ -177,6 +272,27 @@ def test_a_second_try_of_a_run_is_another_attempt(sent: Agent) -> None:
     for _ in range(2):
         sent.run("exit 1", AUTO_JOB_NAME="JobA", AUTORUN="7")
     assert [one["run"]["runId"] for one in sent.waiting()] == ["7/1", "7/1", "7/2", "7/2"]
+
+
+def test_a_run_within_a_run_is_no_try_of_it(sent: Agent) -> None:
+    inner = f"{sys.executable} -I -S {AGENT} run"
+    sent.run(f"{inner} --job BOX/STEP -- {inner} -- true", AUTO_JOB_NAME="JobA", AUTORUN="7")
+    sent.run("exit 1", AUTO_JOB_NAME="JobA", AUTORUN="7")
+    began = [one for one in sent.waiting() if one["eventType"] == "START"]
+    outer, step, innermost, again = began
+    assert [one["run"]["runId"] for one in (outer, again)] == ["7/1", "7/2"]
+    assert [one["job"]["name"] for one in began] == ["JobA", "BOX/STEP", "true", "JobA"]
+    assert "parent" not in outer["run"]["facets"]
+    for one, parent in ((step, outer), (innermost, step)):
+        assert one["run"]["facets"]["parent"] == {"run": {"runId": parent["run"]["runId"]}, "job": parent["job"]}
+
+
+def test_a_job_of_autosys_that_got_the_variable_of_another_is_its_own(sent: Agent) -> None:
+    stale = '{"autosys": ["JobA", null, "7"], "parent": {"run": {"runId": "7/1"}, "job": {}}}'
+    for given in (stale, "{broken", "[1]"):
+        sent.run("exit 0", AUTO_JOB_NAME="JobB", AUTORUN="9", LINEAGE_BRIDGE_PARENT_RUN=given)
+    assert {one["run"]["runId"] for one in sent.waiting()} == {"9/1", "9/2", "9/3"}
+    assert all("parent" not in one["run"]["facets"] for one in sent.waiting())
 
 
 CODES = [
@@ -240,7 +356,7 @@ def test_a_spool_that_cannot_be_written_harms_nothing_and_the_service_is_told_al
     sent: Agent, taker: Taker
 ) -> None:
     sent.url = taker.url
-    sent.spool = Path("/proc/none")
+    sent.place = Path("/proc/none")
     assert sent.run("exit 3")[0] == 3
     until(lambda: taker.states() == ["START", "FAIL"], "both events")
 
@@ -276,9 +392,9 @@ def test_a_long_job_says_that_it_runs(sent: Agent, taker: Taker) -> None:
 
 
 def test_ten_thousand_that_wait_are_all_brought_by_whoever_comes(sent: Agent, taker: Taker) -> None:
-    spool = agent.Spool(str(sent.spool))
+    spool = agent.Spool(str(sent.place))
     threads = [
-        threading.Thread(target=lambda at: [agent.Spool(str(sent.spool)).add("run_event", {"eventType": "START", "n": [at, i]}) for i in range(1250)], args=(at,))
+        threading.Thread(target=lambda at: [agent.Spool(str(sent.place)).add("run_event", {"eventType": "START", "n": [at, i]}) for i in range(1250)], args=(at,))
         for at in range(8)
     ]  # fmt: skip
     for one in threads:
@@ -295,7 +411,7 @@ def test_ten_thousand_that_wait_are_all_brought_by_whoever_comes(sent: Agent, ta
 
 
 def test_a_spool_has_an_end_and_what_was_in_it_stays(sent: Agent) -> None:
-    spool = agent.Spool(str(sent.spool), most_files=3)
+    spool = agent.Spool(str(sent.place), most_files=3)
     assert [spool.add("run_event", {"n": i}) for i in range(5)] == [True, True, True, False, False]
     assert [one["n"] for one in sent.waiting()] == [0, 1, 2]
     assert (sent.spool / ".dropped").read_bytes() == b".."
@@ -310,7 +426,7 @@ def test_it_speaks_to_a_real_service_and_old_scripts_register(sent: Agent, tmp_p
         assert sent.done("register_dataset", "s3://bucket/out/v1", "2026-01-31", "SUCCESS")[0] == 0
         assert sent.done("register_process", "BOX/JobB", "SUCCESS")[0] == 0
         script = "import sys; sys.path.insert(0, sys.argv[1]); import lineage_bridge_agent as a; sys.exit(not a.register_process('BOX/JobC', 'FAILURE'))"
-        clean = {"LINEAGE_BRIDGE_URL": sent.url, "LINEAGE_BRIDGE_SPOOL": str(sent.spool)}
+        clean = {"LINEAGE_BRIDGE_URL": sent.url, "LINEAGE_BRIDGE_SPOOL": str(sent.place)}
         subprocess.run(
             [sys.executable, "-c", script, str(AGENT.parent)], env=os.environ | clean, check=True, timeout=60
         )
@@ -327,7 +443,7 @@ def test_closed_streams_are_no_reason_not_to_run(sent: Agent) -> None:
     for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
         done = subprocess.run(
             ["sh", "-c", f"{words} {closed}"],
-            env=os.environ | {"LINEAGE_BRIDGE_SPOOL": str(sent.spool), "LINEAGE_BRIDGE_URL": DEAD},
+            env=os.environ | {"LINEAGE_BRIDGE_SPOOL": str(sent.place), "LINEAGE_BRIDGE_URL": DEAD},
             check=False,
             timeout=60,
         )
@@ -346,7 +462,7 @@ def test_ignored_children_and_scripts_without_a_shell_are_run_as_they_would_be(s
 def test_nobody_waits_for_what_the_courier_holds(sent: Agent, tmp_path: Path) -> None:
     lock = tmp_path / "lock"
     words = f"exec 9>{lock}; flock -n 9; {sys.executable} -I -S {AGENT} run -- true; exec 9>&-; flock -n {lock} true"
-    given = os.environ | {"LINEAGE_BRIDGE_SPOOL": str(sent.spool), "LINEAGE_BRIDGE_URL": DEAD}
+    given = os.environ | {"LINEAGE_BRIDGE_SPOOL": str(sent.place), "LINEAGE_BRIDGE_URL": DEAD}
     assert subprocess.run(["sh", "-c", words], env=given, check=False, timeout=60).returncode == 0
 
 
@@ -357,16 +473,112 @@ def test_a_mistake_in_the_options_runs_the_command_all_the_same(sent: Agent) -> 
 
 def test_a_manifest_that_cannot_be_read_to_its_end_delays_nothing(sent: Agent, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
-    assert sent.run("exit 0", "--manifest", str(tmp_path / "fifo"))[0] == 0
+    began = time.monotonic()
+    assert sent.run("exit 0", "--manifest", str(tmp_path / "fifo"), "--linger", "60")[0] == 0
     assert [one["eventType"] for one in sent.waiting()] == ["START", "COMPLETE"]
+    assert time.monotonic() - began < 30
+
+
+def link_away(folder: Path) -> None:
+    folder.rename(folder.with_name("away"))
+    folder.symlink_to(folder.with_name("away"))
+
+
+FOREIGN: list[Callable[[Path], None]] = [
+    link_away,
+    lambda folder: folder.chmod(0o777),
+    lambda folder: folder.chmod(0o720),
+]
+if os.geteuid() == 0:
+    FOREIGN.append(lambda folder: os.chown(folder, 12345, 12345))
+
+
+@pytest.mark.parametrize("open_it", FOREIGN)
+def test_a_spool_into_which_others_can_write_is_not_used(
+    sent: Agent, taker: Taker, open_it: Callable[[Path], None]
+) -> None:
+    sent.spool.mkdir(0o700, parents=True)
+    (sent.spool / "1-1-1.run_event.json").write_text('{"eventType": "INJECTED"}')
+    open_it(sent.spool)
+    sent.url = taker.url
+    assert sent.run("exit 3", AUTO_JOB_NAME="J", AUTORUN="7")[0] == 3
+    until(lambda: taker.states() == ["START", "FAIL"], "what is told without a spool")
+    code, _, said = sent.done("flush")
+    assert (code, "others may write there" in said) == (1, True)
+    assert taker.states() == ["START", "FAIL"]
+    assert sorted(one.name for one in sent.spool.iterdir()) == ["1-1-1.run_event.json"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be several users")
+def test_users_who_share_a_place_do_not_stand_in_each_others_way(taker: Taker) -> None:
+    with TemporaryDirectory() as place:
+        Path(place).chmod(0o1777)
+        users = [(12345, 12345), (12346, 12345)]
+
+        def leave(number: int) -> int:
+            agent.Spool(place).refuse(f"{number}.run_event.json", "")
+            return 0 if agent.Spool(place).add("run_event", {"eventType": "START", "n": number}) else 1
+
+        for number, one in enumerate(users):
+            assert agent.as_user(one, lambda number=number: leave(number)) == 0
+        assert leave(2) == 0
+        given = Namespace(spool=place, url=taker.url, api_key=None)
+        assert agent.as_user(users[0], lambda: agent.flush(given)) == 0
+        assert [body["n"] for _, body in taker.taken] == [0]
+        assert agent.flush(given) == 0
+        assert [body["n"] for _, body in taker.taken] == [0, 2, 1]
+
+
+def test_the_tries_of_runs_long_ago_are_forgotten_by_the_courier(sent: Agent) -> None:
+    attempts = sent.spool / "attempts"
+    sent.spool.mkdir(0o700, parents=True)
+    attempts.mkdir()
+    (attempts / "old").write_text(".")
+    os.utime(attempts / "old", (0, 0))
+    sent.run("exit 0", AUTO_JOB_NAME="J", AUTORUN="7")
+    until(lambda: not (attempts / "old").exists(), "it to be forgotten")
+    assert len(list(attempts.glob("[0-9a-f]*"))) == 1
+
+
+def test_who_waits_for_the_end_to_be_sent_finds_it_sent(sent: Agent, taker: Taker) -> None:
+    sent.url = taker.url
+    assert sent.run("exit 3", "--linger", "60")[0] == 3
+    assert (taker.states(), sent.waiting()) == (["START", "FAIL"], [])
+
+
+def first_process(sent: Agent) -> None:
+    sent.within = ("unshare", "--pid", "--fork", "--kill-child")
+    if shutil.which("unshare") is None or sent.done("--help")[0] != 0:
+        pytest.skip("this machine gives nobody a first process")
+
+
+def test_the_first_process_of_a_container_sends_the_end_before_it_leaves(sent: Agent, taker: Taker) -> None:
+    first_process(sent)
+    sent.url = taker.url
+    assert sent.run("exit 3")[0] == 3
+    assert taker.states() == ["START", "FAIL"]
+    assert sent.run("kill -15 $$")[0] == 128 + 15
+    assert taker.states() == ["START", "FAIL", "START", "ABORT"]
+
+
+def test_the_first_process_waits_for_no_service_that_does_not_answer(sent: Agent, taker: Taker) -> None:
+    first_process(sent)
+    sent.url, taker.delay = taker.url, 60.0
+    began = time.monotonic()
+    assert sent.run("exit 3")[0] == 3
+    assert time.monotonic() - began < 20
+    assert [one["eventType"] for one in sent.waiting()] == ["START", "FAIL"]
 
 
 def test_what_cannot_be_read_is_not_tried_for_ever(sent: Agent, taker: Taker) -> None:
     sent.url = taker.url
-    sent.spool.mkdir()
+    sent.spool.mkdir(0o700, parents=True)
     (sent.spool / "1-1-1.run_event.json").symlink_to("/nowhere")
+    os.mkfifo(sent.spool / "1-1-2.run_event.json")
+    assert agent.Spool(str(sent.place)).add("run_event", {"eventType": "START"})
     code, _, said = sent.done("flush")
-    assert (code, "cannot be read" in said) == (1, True)
+    assert (code, "1 brought, 0 refused" in said, "2 cannot be read" in said) == (1, True, True)
+    assert taker.states() == ["START"]
 
 
 def test_passwords_and_odd_letters_do_not_get_into_what_is_told(sent: Agent) -> None:

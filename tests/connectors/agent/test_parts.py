@@ -1,6 +1,11 @@
 """Parts of the agent: names, datasets, success, time that somebody sets back."""
 
+import os
+import signal
+import threading
+import time
 from argparse import Namespace
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -67,3 +72,93 @@ def test_a_run_without_a_number_has_an_id_of_its_own(tmp_path: Path) -> None:
     assert agent.Run(options(), {}, spool).run_id != agent.Run(options(), {}, spool).run_id
     assert agent.Run(options(run_id="12/3"), {"AUTORUN": "9"}, spool).run_id == "12/3"
     assert agent.Run(options(attempt=4), {"AUTORUN": "9"}, spool).run_id == "9/4"
+
+
+DAY = 86400
+#: How many days ago each was counted on, how many may be, which are left.
+SWEPT = [
+    ([1, 8, 3], 10, [1, 3]),
+    ([1, 4, 3, 2], 2, [1, 2]),
+    ([8, 9], 10, []),
+    ([], 10, []),
+]
+
+
+def counters(spool: agent.Spool, days: list[int]) -> Path:
+    folder = Path(spool.folder) / "attempts"
+    spool.attempt("J", "7")
+    for one in folder.iterdir():
+        one.unlink()
+    for day in days:
+        (folder / str(day)).write_text(".")
+        os.utime(folder / str(day), (time.time() - day * DAY,) * 2)
+    return folder
+
+
+@pytest.mark.parametrize(("days", "most", "left"), SWEPT)
+def test_counters_of_tries_have_an_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, days: list[int], most: int, left: list[int]
+) -> None:
+    monkeypatch.setattr(agent, "MOST_ATTEMPTS", most)
+    spool = agent.Spool(str(tmp_path))
+    folder = counters(spool, days)
+    spool.sweep()
+    assert sorted(int(one.name) for one in folder.glob("[0-9]*")) == left
+    (folder / "9").write_text(".")
+    os.utime(folder / "9", (0, 0))
+    spool.sweep()  # so soon again nobody looks
+    assert (folder / "9").exists()
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
+    """Let something happen once, just before a counter is locked."""
+    locked, left = agent._locked, [happens]
+
+    def first(descriptor: int, *, shared: bool) -> bool:
+        if left:
+            left.pop()()
+        return bool(locked(descriptor, shared))
+
+    monkeypatch.setattr(agent, "_locked", first)
+
+
+def test_a_counter_that_is_removed_while_it_is_counted_on_loses_no_try(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = agent.Spool(str(tmp_path))
+    assert [spool.attempt("J", "7") for _ in range(2)] == [1, 2]
+    (counter,) = (Path(spool.folder) / "attempts").iterdir()
+    meanwhile(monkeypatch, counter.unlink)
+    assert [spool.attempt("J", "7") for _ in range(2)] == [1, 2]
+
+
+def test_a_counter_that_is_counted_on_while_it_is_to_be_removed_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = agent.Spool(str(tmp_path))
+    counter = counters(spool, [9]) / "9"
+    meanwhile(monkeypatch, lambda: counter.write_text(".."))
+    spool.sweep()
+    assert counter.read_text() == ".."
+
+
+@pytest.mark.parametrize(("to_group", "to_us", "heard", "left"), [(1, 1, True, 0), (2, 2, True, 0), (0, 2, False, 1)])
+def test_the_witness_tells_what_the_group_got_though_it_keeps_two_as_one(
+    to_group: int, to_us: int, heard: bool, left: int
+) -> None:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    witness = agent.Witness()
+    try:
+        for _ in range(to_group):
+            os.kill(witness._child, signal.SIGUSR1)
+        for number in range(to_us):
+            signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
+            if not number:
+                signal.sigwait([signal.SIGUSR1])
+        assert witness.heard(signal.SIGUSR1) == heard
+        assert len(signal.sigpending() & {signal.SIGUSR1}) == left
+    finally:
+        witness.leave()
+        if signal.SIGUSR1 in signal.sigpending():
+            signal.sigwait([signal.SIGUSR1])
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
