@@ -36,7 +36,7 @@ def ingest(
 
     configure_log(settings.log)
     from bridge.bootstrap import calm_collector, make_reader, make_writer
-    from bridge.intake.ingest import Ingestion
+    from bridge.intake.ingest import EventFile, Ingestion
     from bridge.intake.source import Report
     from connectors.openlineage.files import event_files
 
@@ -49,7 +49,7 @@ def ingest(
     total = Report()
     for path in files:
         with show_progress(path) as progress:
-            total = total.plus(ingestion.file(path, progress))
+            total = total.plus(EventFile(ingestion, path, progress).once())
     if any(str(path) == "-" for path in paths):
         total = total.plus(ingestion.stream(sys.stdin.buffer, "stdin"))
     _print_report(total, len(files))

@@ -1,10 +1,13 @@
 """`lineage-bridge marquez`."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bridge.cli.options import Config, load
+
+if TYPE_CHECKING:
+    from bridge.intake.source import Source
 
 marquez = typer.Typer(name="marquez", help="What a Marquez server knows, taken into the store.", no_args_is_help=True)
 
@@ -17,7 +20,7 @@ def pull(
     since: Annotated[
         str | None, typer.Option(help="Read from this time on, such as 2026-11-01T00:00:00Z, whatever was read.")
     ] = None,
-    follow: Annotated[bool, typer.Option("--follow", help="Go on, until it is stopped.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on with its log, until it is stopped.")] = False,
     every: Annotated[float, typer.Option(min=0.1, help="With --follow: ask again after so many seconds.")] = 10.0,
     lookback: Annotated[
         float, typer.Option(min=0, help="So many seconds before the place where it was left are read again.")
@@ -29,13 +32,9 @@ def pull(
     config: Config = None,
 ) -> None:
     """Take the events of a server's log, then what only its lists say; goes on where it was left."""
-    import threading
     from contextlib import ExitStack, closing
 
     from bridge.bootstrap import make_marquez_log, make_marquez_model, make_writer
-    from bridge.cli.events import tell_troubles
-    from bridge.cli.following import Told
-    from bridge.intake.following import follow as go_on
     from bridge.log import configure_log
 
     settings = load(config)
@@ -44,21 +43,51 @@ def pull(
     given = settings.marquez.model_copy(update=asked)
     with ExitStack() as opened:
         writer = opened.enter_context(closing(make_writer(settings)))
-        log = make_marquez_log(settings, given, writer, _micros(since), lookback)
+        log: Source = make_marquez_log(settings, given, writer, _micros(since), lookback)
         opened.enter_context(closing(log))
-        found = log.once()
-        typer.echo(f"{found.accepted} events taken from the log of {given.url}")
+        sources = {"events of its log": log}
         if lists:
             model = opened.enter_context(closing(make_marquez_model(settings, given, writer)))
-            made = model.once()
-            typer.echo(f"{made.accepted} datasets and jobs taken from its lists, which no event of a run tells of")
-            found = found.plus(made)
-        tell_troubles(found.rejected, found.unmerged)
+            sources["datasets and jobs that only its lists tell of"] = model
+        is_whole = _take(sources, every if follow else None)
         if follow:
-            told = Told("events")
-            go_on(log, every, told.of, told.failed, threading.Event())
-        elif found.rejected or found.unmerged:
+            _follow(log, every)
+        elif not is_whole:
             raise typer.Exit(1)
+
+
+def _take(sources: "dict[str, Source]", patience: float | None) -> bool:
+    """Take from sources, one after the other; with patience one that does not answer is waited for."""
+    import threading
+
+    from bridge.cli.following import Told
+    from mappers.errors import TransientError
+
+    is_whole = True
+    for what, source in sources.items():
+        told = Told(what)
+        while True:
+            try:
+                report = source.once()
+                break
+            except TransientError as error:
+                if patience is None:
+                    raise
+                told.failed(error)
+                threading.Event().wait(patience)
+        told.of(report)
+        is_whole = is_whole and not (report.rejected or report.unmerged)
+    return is_whole
+
+
+def _follow(log: "Source", every: float) -> None:
+    import threading
+
+    from bridge.cli.following import Told
+    from bridge.intake.following import follow
+
+    told = Told("new events")
+    follow(log, every, lambda report: told.of(report) if any(report[:3]) else None, told.failed, threading.Event())
 
 
 def _micros(since: str | None) -> int | None:

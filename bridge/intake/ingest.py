@@ -94,6 +94,22 @@ class Ingestion:
             progress(end)
 
 
+class EventFile:
+    """A file as a source: what was appended since it was last taken."""
+
+    def __init__(self, ingestion: Ingestion, path: Path, progress: Progress = lambda _: None) -> None:
+        self._ingestion = ingestion
+        self._path = path
+        self._progress = progress
+
+    def once(self) -> Report:
+        """Take what is new."""
+        return self._ingestion.file(self._path, self._progress)
+
+    def close(self) -> None:
+        """Let nothing go: it is open only while it is read."""
+
+
 def _next_group(records: Iterator[Record]) -> tuple[list[Record], Exception | None]:
     """Read on; what was read before an error is as good as any."""
     group: list[Record] = []
