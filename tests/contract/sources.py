@@ -116,13 +116,12 @@ class FeedCase(Case):
         super().__init__(folder)
         self._place = folder / "runs.db"
         self._moved = folder / "away.db"
-        self._sequence = 0
-        self._run("CREATE TABLE runs (seq INTEGER, run_id TEXT, name TEXT, status TEXT, start_time TEXT, end_time TEXT)")
+        self._run("CREATE TABLE runs (run_id TEXT, name TEXT, status TEXT, start_time TEXT, end_time TEXT)")
 
     def open(self, db: Database, writer: Writer) -> Source:
         rows = RowReader(self.store.reader, make_legacy_reader(Settings(), self.store.reader))
-        query = "SELECT * FROM runs WHERE :since IS NULL OR seq >= :since ORDER BY seq"
-        poll = Poll("runs", f"sqlite:///file:{self._place}?mode=ro&uri=true", query, "seq")
+        query = "SELECT * FROM runs WHERE :since IS NULL OR coalesce(end_time, :since) >= :since"
+        poll = Poll("runs", f"sqlite:///file:{self._place}?mode=ro&uri=true", query, "end_time")
         return Poller(poll, Feed(rows, writer, RowDelivery("RUNMGR")), db, "default")
 
     def put(self, numbers: Sequence[int]) -> None:
@@ -140,8 +139,7 @@ class FeedCase(Case):
         self._moved.rename(self._place)
 
     def _put(self, run: str, status: str | None, end: str | None) -> None:
-        self._sequence += 1
-        self._run("INSERT INTO runs VALUES (?, ?, 'job', ?, ?, ?)", self._sequence, run, status, end, end)
+        self._run("INSERT INTO runs VALUES (?, 'job', ?, ?, ?)", run, status, end, end)
 
     def _run(self, sql: str, *values: object) -> None:
         with closing(sqlite3.connect(self._place)) as db, db:
