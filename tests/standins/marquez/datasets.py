@@ -1,9 +1,9 @@
 """Calls about datasets."""
 
-from tests.standins.marquez import dataset_views, names, namespaces
+from tests.standins.marquez import dataset_views, namespaces
 from tests.standins.marquez.errors import failed, not_found, plain
 from tests.standins.marquez.exchange import Answer, Call
-from tests.standins.marquez.tables import Dataset, Name, Store
+from tests.standins.marquez.tables import ColumnEdge, Dataset, Json, Name, Store
 
 #: How much of a name the server looks at when it finds a dataset by any of its names.
 _COMPARED = 255
@@ -22,10 +22,10 @@ def asked(call: Call) -> tuple[Dataset, Name]:
 
 def get(call: Call) -> Answer:
     dataset, name = asked(call)
-    return Answer(body=shown(call.store, dataset, name))
+    return Answer(body=shown(call.store, dataset, name, call.store.columns))
 
 
-def shown(store: Store, dataset: Dataset, name: Name) -> dict[str, object]:
+def shown(store: Store, dataset: Dataset, name: Name, edges: list[ColumnEdge] | None = None) -> Json:
     """Show one dataset; fails if another has the same beginning."""
     alike = {
         id(other)
@@ -34,7 +34,7 @@ def shown(store: Store, dataset: Dataset, name: Name) -> dict[str, object]:
     }
     if len(alike) > 1:
         raise failed()
-    return dataset_views.shown(store, dataset, name)
+    return dataset_views.shown(dataset, name, edges)
 
 
 def listed(call: Call) -> Answer:
@@ -43,7 +43,8 @@ def listed(call: Call) -> Answer:
         name for name, dataset in call.store.symlinks.items() if name[0] == namespace and not dataset.hidden
     )
     page = [
-        dataset_views.shown(call.store, call.store.symlinks[name], name, alone=False) for name in call.page(ordered)
+        dataset_views.shown(call.store.symlinks[name], name, call.store.columns, alone=False)
+        for name in call.page(ordered)
     ]
     return Answer(body={"totalCount": len(ordered), "datasets": page})
 
@@ -55,7 +56,3 @@ def delete(call: Call) -> Answer:
     if (dataset.namespace, dataset.name) == name:
         dataset.hidden = True
     return Answer(body=body)
-
-
-def namespace_of(dataset: Dataset) -> str:
-    return names.namespace(dataset.names[0][0])

@@ -67,7 +67,8 @@ def violated(faults: list[str]) -> Refused:
 
 def unreadable(message: str) -> Refused:
     """Refuse a body that is not what the server's classes can hold: a 500 that says 400."""
-    return Refused(500, {"code": 400, "message": message})
+    where = "\n at [Source: REDACTED (`StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION` disabled)]"
+    return Refused(500, {"code": 400, "message": message + where})
 
 
 def failed() -> Refused:

@@ -49,7 +49,7 @@ def _read(told: Any) -> tuple[str, Json]:
     try:
         event: Json = shapes.read(told, shape)
     except shapes.Unreadable as bad:
-        raise unreadable(f"{bad}\n at [Source: REDACTED]") from None
+        raise unreadable(str(bad)) from None
     if faults := shapes.faults(event, shape):
         raise violated(faults)
     return kind, event
