@@ -80,5 +80,5 @@ def database(message: str) -> Refused:
     return Refused(500, {"code": 500, "message": f"org.postgresql.util.PSQLException: ERROR: {message}"})
 
 
-def page(status: int, path: str = "/api/v1/lineage") -> Refused:
-    return Refused(status, _PAGE.format(status=status, reason=_REASONS[status], path=path))
+def page(status: int, path: str = "/api/v1/lineage", reason: str = "") -> Refused:
+    return Refused(status, _PAGE.format(status=status, reason=reason or _REASONS[status], path=path))

@@ -31,8 +31,7 @@ def lineage(call: Call) -> Answer:
     start = _job_of(store, dataset)
     if start is None:
         return Answer(body={"graph": [_dataset_node(dataset, [], [])]})
-    jobs = around(store, start, depth)
-    return Answer(body={"graph": _graph(store, jobs) if jobs else [_dataset_node(dataset, [], [])]})
+    return Answer(body={"graph": _graph(store, around(store, start, depth))})
 
 
 def around(store: Store, start: Job, depth: int) -> list[Job]:
@@ -57,16 +56,23 @@ def now(job: Job, type_: str) -> list[Dataset]:
     return list({id(io.dataset): io.dataset for io in job.io if io.current and io.type == type_}.values())
 
 
+def _seen(job: Job, type_: str) -> list[Dataset]:
+    return [dataset for dataset in now(job, type_) if not dataset.hidden]
+
+
 def _job_of(store: Store, dataset: Dataset) -> Job | None:
     """Give the job that wrote a dataset last, else one that reads it."""
     found = [
-        (io.type, io.version.created, job) for job in store.jobs.values() for io in job.io if io.dataset is dataset
+        (io.type, io.version.created, job)
+        for job in store.jobs.values()
+        for io in job.io
+        if io.dataset is dataset and not job.hidden
     ]
     return max(found, key=lambda one: one[:2])[2] if found else None
 
 
 def _graph(store: Store, jobs: list[Job]) -> list[Json]:
-    datasets = {id(one): one for job in jobs for type_ in (INPUT, OUTPUT) for one in now(job, type_)}
+    datasets = {id(one): one for job in jobs for type_ in (INPUT, OUTPUT) for one in _seen(job, type_)}
     nodes = [
         _dataset_node(
             dataset,
@@ -102,7 +108,7 @@ def _dataset_node(dataset: Dataset, writers: list[Job], readers: list[Job]) -> J
 def _job_node(store: Store, job: Job) -> Json:
     shown = job_views.bare(job)
     latest = None if job.run is None else store.runs.get(job.run)
-    inputs, outputs = now(job, INPUT), now(job, OUTPUT)
+    inputs, outputs = _seen(job, INPUT), _seen(job, OUTPUT)
     kept = ("id", "type", "name", "simpleName", "parentJobName", "parentJobUuid")
     data = {name: shown[name] for name in kept}
     data |= {"currentRunUuid": job.run}

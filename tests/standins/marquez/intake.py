@@ -68,9 +68,9 @@ def _run_event(store: Store, event: Json, at: int) -> None:
     state = "RUNNING" if event_type is None else run_rows.state_of(event_type)
     if job_rows.is_streaming(told):
         if not _ends_bare(event, state):
-            job_versions.finish_streaming(store, job, run, at)
+            job_versions.finish_streaming(store, job, run, at, state)
     elif state in run_rows.DONE:
-        job_versions.finish(store, job, run, at)
+        job_versions.finish(store, job, run, at, state)
 
 
 def _datasets(store: Store, event: Json, job: Job, run: Run, at: int) -> None:

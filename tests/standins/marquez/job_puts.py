@@ -52,7 +52,7 @@ def move(call: Call) -> Answer:
     run.state, run.transitioned, run.updated = state, at, at
     if state in run_rows.DONE:
         run.ended = at
-        job_versions.finish(call.store, run.job, run, at)
+        job_versions.finish(call.store, run.job, run, at, state)
     else:
         run.started = at
     return Answer(body=run_views.shown(run))

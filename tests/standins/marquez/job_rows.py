@@ -76,7 +76,7 @@ def parent_of(store: Store, event: Json, namespace: str, at: int) -> Job | None:
     if found is not None:
         if (found.job.namespace, found.job.name) == (parent["job"]["namespace"], name):
             return found.job
-        run_id = names.name_uuid(parent["job"]["namespace"], name, run_id)
+        run_id = names.invented_uuid(parent["job"]["namespace"], name, run_id)
     return _made(store, event, (namespace, name), run_id, at)
 
 

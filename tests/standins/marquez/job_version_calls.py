@@ -3,7 +3,7 @@
 from tests.standins.marquez import job_views, jobs, names, run_views, times
 from tests.standins.marquez.errors import not_found
 from tests.standins.marquez.exchange import Answer, Call
-from tests.standins.marquez.tables import JobVersion, Json
+from tests.standins.marquez.tables import JobVersion, Json, Run
 
 
 def listed(call: Call) -> Answer:
@@ -33,5 +33,14 @@ def _shown(version: JobVersion) -> Json:
         "location": version.location,
         "inputs": job_views.ids(job_views.visible(version.inputs)),
         "outputs": job_views.ids(job_views.visible(version.outputs)),
-        "latestRun": None if version.latest_run is None else run_views.shown(version.latest_run),
+        "latestRun": None if version.latest_run is None else _run(version, version.latest_run),
     }
+
+
+def _run(version: JobVersion, run: Run) -> Json:
+    """Show a run as versions do: with the facets of its job for its own, and none of datasets."""
+    out = run_views.shown(run)
+    for name in ("inputDatasetVersions", "outputDatasetVersions"):
+        out[name] = [{**one, "facets": {}} for one in out[name]]
+    told = [(one.time, one.name, one.value) for one in version.job.facets if one.version is version]
+    return out | {"facets": run_views.merged(told)}

@@ -11,12 +11,12 @@ def forget(job: Job, type_: str) -> None:
             io.current = False
 
 
-def finish(store: Store, job: Job, run: Run, at: int) -> None:
+def finish(store: Store, job: Job, run: Run, at: int, state: str) -> None:
     """Make the version of a job that follows from all its run has read and written, and let it be the current one."""
     inputs, outputs = list(run.inputs.values()), list(run.outputs)
     version = _version(store, job, inputs, outputs, at)
     _link(job, version, inputs, outputs)
-    for written in outputs:
+    for written in outputs if state not in ("FAILED", "ABORTED") else ():
         written.dataset.current, written.dataset.updated = written, store.now()
     run.version = version
     for facet in job.facets:
@@ -26,10 +26,10 @@ def finish(store: Store, job: Job, run: Run, at: int) -> None:
     job.current, job.updated = version, at
 
 
-def finish_streaming(store: Store, job: Job, run: Run, at: int) -> None:
+def finish_streaming(store: Store, job: Job, run: Run, at: int, state: str) -> None:
     """Make a version of a job that never ends, if it reads or writes something new."""
     if version_key(job, list(run.inputs.values()), list(run.outputs)) not in store.job_versions:
-        finish(store, job, run, at)
+        finish(store, job, run, at, state)
 
 
 def declare(store: Store, job: Job, inputs: list[Version], outputs: list[Version], at: int) -> JobVersion:

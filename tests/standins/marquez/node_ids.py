@@ -8,6 +8,7 @@ from tests.standins.marquez.exchange import Call
 
 #: A colon before two slashes or a digit belongs to the name: it is read as a part of an address.
 _DELIMITER = re.compile(r":(?!//|\d)")
+_VERSION = re.compile(r"#([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$")
 _KINDS = ("job", "dataset", "datasetField", "run")
 
 
@@ -34,13 +35,15 @@ def asked(call: Call) -> Node:
     kind, _, rest = text.partition(":")
     if kind not in _KINDS or not rest or "\n" in text:
         raise plain(404)
-    rest, _, version = rest.partition("#")
-    fields = 1 if kind == "datasetField" else 0
-    parts = _DELIMITER.split(rest, maxsplit=1)
-    if fields and len(parts) > 1:
-        name, _, field = parts[1].rpartition(":")
-        parts = [parts[0], name, field]
-    return Node(text, kind, parts, version or None)
+    found = _VERSION.search(rest)
+    version = None if found is None else found[1]
+    rest = _VERSION.sub("", rest)
+    return Node(text, kind, _split(rest, 3 if kind == "datasetField" else 2), version)
+
+
+def _split(names: str, count: int) -> list[str]:
+    parts = names.split(":")
+    return parts if len(parts) <= count else _DELIMITER.split(names, maxsplit=count - 1)
 
 
 def depth(call: Call) -> int:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from tests.standins.marquez import (
+    column_graph,
     dataset_puts,
     dataset_versions,
     datasets,
@@ -46,6 +47,7 @@ def _route(template: str, **handlers: Handler) -> Route:
 
 ROUTES = (
     _route("/lineage", POST=intake.post, GET=graph.lineage),
+    _route("/column-lineage", GET=column_graph.lineage),
     _route("/events/lineage", GET=event_log.listed),
     _route("/namespaces", GET=namespaces.listed),
     _route("/namespaces/{namespace}", GET=namespaces.get, PUT=namespaces.put, DELETE=namespaces.delete),
