@@ -17,6 +17,7 @@ _SETS = {
     "tags", "labels", "graph", "inEdges", "outEdges",
 }  # fmt: skip
 _CLOCK = re.compile(r"2026-11-18T[0-9:.]+Z")
+_VERSION = re.compile(r"#[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _LOGGED = re.compile(r"\(ID [0-9a-f]{16}\)")
 
 
@@ -47,7 +48,7 @@ def normal(value: Any, key: str = "") -> Any:
     if key in _IDS and value is not None:
         return "*"
     if isinstance(value, str):
-        return _LOGGED.sub("(ID *)", _CLOCK.sub("now", value)).partition("\n")[0]
+        return _VERSION.sub("#*", _LOGGED.sub("(ID *)", _CLOCK.sub("now", value))).partition("\n")[0]
     return value
 
 

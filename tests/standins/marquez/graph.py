@@ -7,6 +7,9 @@ from tests.standins.marquez.errors import Refused, database, failed, not_found
 from tests.standins.marquez.exchange import Answer, Call
 from tests.standins.marquez.tables import INPUT, OUTPUT, Dataset, Job, Json, Store
 
+#: A column as the version has it that was written: without what came later.
+_COLUMN = {"name": None, "type": None, "tags": [], "description": None}
+
 
 def lineage(call: Call) -> Answer:
     """Show the graph around a job or a dataset."""
@@ -88,9 +91,9 @@ def _graph(store: Store, jobs: list[Job]) -> list[Json]:
 def _dataset_node(dataset: Dataset, writers: list[Job], readers: list[Job]) -> Json:
     current = dataset.current
     data = dataset_views.base(dataset, dataset.names[0])
-    for column in data["fields"]:
-        column["tags"] = []
+    columns = [] if current is None else current.schema or []
     data |= {
+        "fields": [{**_COLUMN, **column, "tags": []} for column in columns],
         "tags": [],
         "lastModifiedAt": None,
         "description": dataset.description,
