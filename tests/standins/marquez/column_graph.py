@@ -7,7 +7,8 @@ from tests.standins.marquez.errors import Refused, failed, page
 from tests.standins.marquez.exchange import Answer, Call
 from tests.standins.marquez.graph import now
 from tests.standins.marquez.node_ids import Node
-from tests.standins.marquez.tables import OUTPUT, ColumnEdge, Dataset, Field, Json, Store, Version
+from tests.standins.marquez.store import Store
+from tests.standins.marquez.tables import OUTPUT, ColumnEdge, Dataset, Field, Json, Version
 
 _PATH = "/api/v1/column-lineage"
 _NO_VERSION = "Node version cannot be specified when withDownstream is true"
@@ -22,7 +23,7 @@ def lineage(call: Call) -> Answer:
     if node.version is not None and downstream:
         raise page(400, _PATH, _NO_VERSION)
     start = _start(call.store, node)
-    edges = [edge for edge in call.store.columns if _current(edge, node.version) and not edge.source.dataset.hidden]
+    edges = [edge for edge in _edges_of(call.store, node.version) if not edge.source.dataset.hidden]
     return Answer(body={"graph": _graph(_around(edges, start, depth, downstream), node.version is not None)})
 
 
@@ -44,8 +45,15 @@ def _fields(dataset: Dataset | None) -> list[Field]:
     return [] if dataset is None else list(dataset.fields.values())
 
 
-def _current(edge: ColumnEdge, version: str | None) -> bool:
-    return edge.to_version is edge.to.dataset.current or edge.to_version.uuid == version
+def _edges_of(store: Store, version: str | None) -> list[ColumnEdge]:
+    """Give the edges of the current version of each dataset, and of the one that was asked for."""
+    return [
+        edge
+        for dataset in store.rows.values()
+        for one in dataset.versions
+        if one is dataset.current or one.uuid == version
+        for edge in one.columns.values()
+    ]
 
 
 def _around(edges: list[ColumnEdge], start: list[Field], depth: int, downstream: bool) -> list[ColumnEdge]:
@@ -70,13 +78,13 @@ def _graph(edges: list[ColumnEdge], versions: bool) -> list[Json]:
 def _node(field: Field, version: Version, edges: list[ColumnEdge], versions: bool) -> Json:
     made = [edge for edge in edges if edge.to is field]
     used = [edge for edge in edges if edge.source is field]
-    how = {
+    how: Json = {
         "transformationDescription": made[0].description if made else None,
         "transformationType": made[0].type if made else None,
     }
     namespace, name = version.name
     own = _id(field, version, versions)
-    data = {"namespace": namespace, "dataset": name, "datasetVersion": version.uuid, "field": field.name}
+    data: Json = {"namespace": namespace, "dataset": name, "datasetVersion": version.uuid, "field": field.name}
     data |= {"fieldType": field.type if made else "", **how, "inputFields": [_input(edge) for edge in made]}
     return {
         "id": own,

@@ -4,7 +4,8 @@ from tests.standins.marquez import names, namespaces
 from tests.standins.marquez.datasets import shown
 from tests.standins.marquez.errors import not_found, unreadable
 from tests.standins.marquez.exchange import Answer, Call
-from tests.standins.marquez.tables import Dataset, Field, Json, Store, Version, new_uuid
+from tests.standins.marquez.store import Store
+from tests.standins.marquez.tables import Dataset, Field, Json, Version, new_uuid
 
 _TYPES = ("DB_TABLE", "STREAM")
 
@@ -24,8 +25,8 @@ def put(call: Call) -> Answer:
         physical, source = told.get("physicalName") or name[1], told["sourceName"]
         stored = names.replaced(namespace)
         dataset = Dataset(new_uuid(), [name], stored, name[1], told["type"], physical, now, now, source)
-        call.store.symlinks[name] = dataset
-        call.store.datasets.append(dataset)
+        call.store.call(dataset, name)
+        call.store.rows[stored, name[1]] = dataset
     dataset.updated, dataset.hidden = now, False
     dataset.description = told.get("description") or dataset.description
     for tag in told.get("tags") or ():

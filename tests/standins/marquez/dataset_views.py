@@ -2,12 +2,12 @@
 
 from tests.standins.marquez import names, times
 from tests.standins.marquez.run_views import merged
-from tests.standins.marquez.tables import ColumnEdge, Dataset, Field, Json, Name, Version
+from tests.standins.marquez.tables import Dataset, Field, Json, Name, Version
 
 _SHOWN = ("dataset", "input")
 
 
-def shown(dataset: Dataset, name: Name, edges: list[ColumnEdge] | None = None, alone: bool = True) -> Json:
+def shown(dataset: Dataset, name: Name, *, columns: bool = False, alone: bool = True) -> Json:
     """Show a dataset under one of its names; alone or in a list, with or without what its columns are made of."""
     own = (dataset.namespace, dataset.name) == name
     out = base(dataset, name)
@@ -16,7 +16,7 @@ def shown(dataset: Dataset, name: Name, edges: list[ColumnEdge] | None = None, a
         "lastLifecycleState": None if dataset.current is None else dataset.current.lifecycle,
         "description": dataset.description,
         "currentVersion": None if dataset.current is None else dataset.current.uuid,
-        "columnLineage": _columns(dataset, name, edges or []),
+        "columnLineage": _columns(dataset.current) if columns and name == dataset.names[0] else None,
         "facets": facets(dataset.current) if own or not alone else {},
     }
     if dataset.type == "STREAM":
@@ -57,13 +57,9 @@ def version_facets(version: Version) -> Json:
     return merged((one.time, one.name, one.value) for one in version.facets if one.kind == "dataset")
 
 
-def _columns(dataset: Dataset, name: Name, edges: list[ColumnEdge]) -> list[Json] | None:
-    if name != dataset.names[0]:
-        return None
+def _columns(version: Version | None) -> list[Json] | None:
     out: dict[str, Json] = {}
-    for edge in edges:
-        if edge.to_version is not dataset.current:
-            continue
+    for edge in () if version is None else version.columns.values():
         how = {"transformationDescription": edge.description, "transformationType": edge.type}
         entry = out.setdefault(edge.to.name, {"name": edge.to.name, "inputFields": [], **how})
         namespace, dataset_name = edge.version.name

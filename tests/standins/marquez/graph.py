@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from tests.standins.marquez import dataset_views, job_views, node_ids, run_views
 from tests.standins.marquez.errors import Refused, database, failed, not_found
 from tests.standins.marquez.exchange import Answer, Call
-from tests.standins.marquez.tables import INPUT, OUTPUT, Dataset, Job, Json, Store
+from tests.standins.marquez.store import Store
+from tests.standins.marquez.tables import INPUT, OUTPUT, Dataset, Job, Json
 
 #: A column as the version has it that was written: without what came later.
-_COLUMN = {"name": None, "type": None, "tags": [], "description": None}
+_COLUMN: Json = {"name": None, "type": None, "tags": [], "description": None}
 
 
 def lineage(call: Call) -> Answer:

@@ -8,7 +8,11 @@ import msgspec
 from tests.standins.marquez import dataset_rows, job_rows, job_versions, names, run_rows, shapes
 from tests.standins.marquez.errors import Conflict, Illegal, page, unreadable, violated
 from tests.standins.marquez.exchange import Answer, Call
-from tests.standins.marquez.tables import INPUT, OUTPUT, Job, JobFacet, Json, Row, Run, Store
+from tests.standins.marquez.store import Store
+from tests.standins.marquez.tables import INPUT, OUTPUT, Job, JobFacet, Json, Row, Run
+
+#: How many characters a text may have.
+_LONGEST = 20_000_000
 
 
 def post(call: Call) -> Answer:
@@ -35,9 +39,21 @@ def _parsed(raw: bytes) -> Any:
     if not raw.strip():
         return None
     try:
-        return msgspec.json.decode(raw)
+        told = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as broken:
         raise unreadable(str(broken)) from None
+    if len(raw) > _LONGEST and _longest(told) > _LONGEST:
+        raise unreadable(f"String value length exceeds the maximum allowed ({_LONGEST})")
+    return told
+
+
+def _longest(value: Any) -> int:
+    """Measure the longest text in a value."""
+    if isinstance(value, dict):
+        return max(map(_longest, value.values()), default=0)
+    if isinstance(value, list):
+        return max(map(_longest, value), default=0)
+    return len(value) if isinstance(value, str) else 0
 
 
 def _read(told: Any) -> tuple[str, Json]:
@@ -61,7 +77,7 @@ def _run_event(store: Store, event: Json, at: int) -> None:
     run_id = names.run_uuid(event["run"]["runId"])
     parent = job_rows.parent_of(store, event, namespace, at)
     inputs = dataset_rows.ids(event["inputs"])
-    job = job_rows.write(store, told, at, event_type, inputs, parent, run_id)
+    job = job_rows.write(store, told, at, inputs, parent, run_id)
     run = run_rows.write(store, event, run_id, job, at)
     _job_facets(job, told, at, run)
     _datasets(store, event, job, run, at)
@@ -90,7 +106,7 @@ def _ends_bare(event: Json, state: str) -> bool:
 def _job_event(store: Store, event: Json, at: int) -> None:
     told = event["job"]
     store.namespace(names.replaced(told["namespace"]), at)
-    job = job_rows.write(store, told, at, None, [], None, None)
+    job = job_rows.write(store, told, at, [], None, None)
     read = [dataset_rows.write(store, dataset, at, None, True) for dataset in event["inputs"] or ()]
     written = [dataset_rows.write(store, dataset, at, None, False) for dataset in event["outputs"] or ()]
     version = job_versions.declare(store, job, read, written, at)

@@ -2,12 +2,11 @@
 
 from tests.standins.marquez import names
 from tests.standins.marquez.run_rows import begin, state_of
-from tests.standins.marquez.tables import Job, Json, Name, Run, Store, new_uuid
+from tests.standins.marquez.store import Store
+from tests.standins.marquez.tables import Job, Json, Name, Run, new_uuid
 
 
-def write(
-    store: Store, told: Json, at: int, event_type: str | None, inputs: list[Name], parent: Job | None, run: str | None
-) -> Job:
+def write(store: Store, told: Json, at: int, inputs: list[Name], parent: Job | None, run: str | None) -> Job:
     """Take over what an event tells of a job; a parent's name goes before its own."""
     facets = told["facets"] or {}
     simple = told["name"]

@@ -1,7 +1,8 @@
 """Versions of jobs: what a job reads and writes now is what its current version does."""
 
 from tests.standins.marquez import names
-from tests.standins.marquez.tables import INPUT, OUTPUT, Dataset, Io, Job, JobVersion, Run, Store, Version, new_uuid
+from tests.standins.marquez.store import Store
+from tests.standins.marquez.tables import INPUT, OUTPUT, Dataset, Io, Job, JobVersion, Run, Version, new_uuid
 
 
 def forget(job: Job, type_: str) -> None:

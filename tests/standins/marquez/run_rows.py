@@ -1,7 +1,8 @@
 """Runs as events write them: the last event that arrives decides."""
 
 from tests.standins.marquez.shapes import shown, without_nulls
-from tests.standins.marquez.tables import Job, Json, Run, Store
+from tests.standins.marquez.store import Store
+from tests.standins.marquez.tables import Job, Json, Run
 
 DONE = ("COMPLETED", "ABORTED", "FAILED")
 _STATES = {"complete": "COMPLETED", "abort": "ABORTED", "fail": "FAILED"}
