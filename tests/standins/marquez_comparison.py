@@ -10,7 +10,7 @@ from tests.standins.replay_comparison import compare
 Json = dict[str, Any]
 
 #: Ids that the server makes up.
-_IDS = {"version", "currentVersion", "currentSchemaVersion", "parentJobUuid", "datasetVersion"}
+IDS = {"version", "currentVersion", "currentSchemaVersion", "parentJobUuid", "datasetVersion"}
 #: Lists of which the server gives the parts in any order.
 _SETS = {
     "errors", "inputs", "outputs", "inputDatasetVersions", "outputDatasetVersions", "columnLineage", "inputFields",
@@ -45,7 +45,7 @@ def normal(value: Any, key: str = "") -> Any:
     if isinstance(value, list):
         items = [normal(item) for item in value]
         return sorted(items, key=lambda item: json.dumps(item, sort_keys=True)) if key in _SETS else items
-    if key in _IDS and value is not None:
+    if key in IDS and value is not None:
         return "*"
     if isinstance(value, str):
         return _VERSION.sub("#*", _LOGGED.sub("(ID *)", _CLOCK.sub("now", value))).partition("\n")[0]

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from tests.standins.marquez import Marquez
 from tests.standins.marquez_comparison import differences
+from tests.standins.marquez_versions import Versions
 
 Json = dict[str, Any]
 
@@ -34,6 +35,7 @@ class Replay:
         clock = count(_NOW)
         self.standin = Marquez(now=lambda: next(clock))
         self.ids: dict[str, str] = {}
+        self.versions = Versions()
 
     def send(self, request: Json) -> tuple[int, str, Any]:
         """Send a request; gives the status, the kind and the body of the answer."""
@@ -76,7 +78,7 @@ class Replay:
         if _media(kind) != _media(wanted.get("type", "")) and (kind or wanted.get("type")):
             out.append(f"type {kind!r} instead of {wanted.get('type')!r}")
         at = Counter(row.event["eventTime"] for row in self.standin.store.log if row.kind == "RunEvent")
-        return out or differences(wanted, body, at)
+        return out or differences(wanted, body, at) or self.versions.differences(wanted.get("body"), body)
 
     def _learn(self, recorded: Any, ours: Any) -> None:
         """Take note of which version of ours stands for which recorded one."""
