@@ -1,11 +1,9 @@
 """Datasets as events write them: names, fields, versions, facets."""
 
-from typing import Any
-
 from tests.standins.marquez import names
 from tests.standins.marquez.column_rows import column_edges
 from tests.standins.marquez.errors import Conflict
-from tests.standins.marquez.shapes import shown, without_nulls
+from tests.standins.marquez.shapes import kept
 from tests.standins.marquez.store import Store
 from tests.standins.marquez.tables import Dataset, Facet, Field, Json, Name, Run, Source, Version, new_uuid
 
@@ -99,12 +97,7 @@ def _version(
 
 
 def _facets(version: Version, told: Json, at: int, run: Run | None, reading: bool) -> None:
-    kinds = {"facets": "dataset", "inputFacets" if reading else "outputFacets": "input" if reading else "output"}
-    for member, kind in kinds.items():
+    for member, kind in (("facets", "dataset"), ("inputFacets", "input") if reading else ("outputFacets", "output")):
         for name, value in (told[member] or {}).items():
             if value is not None:
-                version.facets.append(Facet(at, kind, name, _kept(value), run))
-
-
-def _kept(value: Any) -> Any:
-    return without_nulls(shown(value))
+                version.facets.append(Facet(at, kind, name, kept(value), run))

@@ -1,6 +1,6 @@
 """POST /lineage: an event is read, kept in the log, and then told to the model; the two do not know of each other."""
 
-import json
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -9,7 +9,7 @@ from tests.standins.marquez import dataset_rows, job_rows, job_versions, names, 
 from tests.standins.marquez.errors import Conflict, Illegal, page, unreadable, violated
 from tests.standins.marquez.exchange import Answer, Call
 from tests.standins.marquez.store import Store
-from tests.standins.marquez.tables import INPUT, OUTPUT, Job, JobFacet, Json, Row, Run
+from tests.standins.marquez.tables import INPUT, OUTPUT, Job, JobFacet, JobVersion, Json, Row, Run
 
 #: How many characters a text may have.
 _LONGEST = 20_000_000
@@ -19,10 +19,10 @@ def post(call: Call) -> Answer:
     """Take an event."""
     told = _parsed(call.raw)
     kind, event = _read(told)
-    if "\\u0000" in json.dumps(told):
+    if b"\\u0000" in call.raw and any("\0" in text for text in _texts(told)):  # no database takes it
         raise page(500)
     store = call.store
-    at = (event["eventTime"]).micros
+    at = event["eventTime"].micros
     store.log.append(Row(len(store.log), at, kind, shapes.shown(event)))
     if call.log_only:
         raise page(500)
@@ -42,18 +42,22 @@ def _parsed(raw: bytes) -> Any:
         told = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as broken:
         raise unreadable(str(broken)) from None
-    if len(raw) > _LONGEST and _longest(told) > _LONGEST:
+    if len(raw) > _LONGEST and any(len(text) > _LONGEST for text in _texts(told)):
         raise unreadable(f"String value length exceeds the maximum allowed ({_LONGEST})")
     return told
 
 
-def _longest(value: Any) -> int:
-    """Measure the longest text in a value."""
-    if isinstance(value, dict):
-        return max(map(_longest, value.values()), default=0)
-    if isinstance(value, list):
-        return max(map(_longest, value), default=0)
-    return len(value) if isinstance(value, str) else 0
+def _texts(value: Any) -> Iterator[str]:
+    """Give all texts in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield name
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
 
 
 def _read(told: Any) -> tuple[str, Json]:
@@ -72,7 +76,7 @@ def _read(told: Any) -> tuple[str, Json]:
 
 
 def _run_event(store: Store, event: Json, at: int) -> None:
-    told, event_type = event["job"], event["eventType"]
+    told = event["job"]
     namespace = store.namespace(names.replaced(told["namespace"]), at).name
     run_id = names.run_uuid(event["run"]["runId"])
     parent = job_rows.parent_of(store, event, namespace, at)
@@ -81,17 +85,16 @@ def _run_event(store: Store, event: Json, at: int) -> None:
     run = run_rows.write(store, event, run_id, job, at)
     _job_facets(job, told, at, run)
     _datasets(store, event, job, run, at)
-    state = "RUNNING" if event_type is None else run_rows.state_of(event_type)
+    state = run_rows.state_of(event["eventType"])
     if job_rows.is_streaming(told):
-        if not _ends_bare(event, state):
+        if not _ends_bare(event):
             job_versions.finish_streaming(store, job, run, at, state)
     elif state in run_rows.DONE:
         job_versions.finish(store, job, run, at, state)
 
 
 def _datasets(store: Store, event: Json, job: Job, run: Run, at: int) -> None:
-    state = "" if event["eventType"] is None else run_rows.state_of(event["eventType"])
-    bare = job_rows.is_streaming(event["job"]) and _ends_bare(event, state)
+    bare = job_rows.is_streaming(event["job"]) and _ends_bare(event)
     for member, type_ in (("inputs", INPUT), ("outputs", OUTPUT)):
         for told in event[member] or ():
             dataset_rows.write(store, told, at, run, type_ == INPUT)
@@ -99,8 +102,9 @@ def _datasets(store: Store, event: Json, job: Job, run: Run, at: int) -> None:
             job_versions.forget(job, type_)
 
 
-def _ends_bare(event: Json, state: str) -> bool:
-    return state in run_rows.DONE and not event["inputs"] and not event["outputs"]
+def _ends_bare(event: Json) -> bool:
+    """Whether a run ends without naming a dataset."""
+    return run_rows.state_of(event["eventType"]) in run_rows.DONE and not event["inputs"] and not event["outputs"]
 
 
 def _job_event(store: Store, event: Json, at: int) -> None:
@@ -109,11 +113,7 @@ def _job_event(store: Store, event: Json, at: int) -> None:
     job = job_rows.write(store, told, at, [], None, None)
     read = [dataset_rows.write(store, dataset, at, None, True) for dataset in event["inputs"] or ()]
     written = [dataset_rows.write(store, dataset, at, None, False) for dataset in event["outputs"] or ()]
-    version = job_versions.declare(store, job, read, written, at)
-    _job_facets(job, told, at, None)
-    for facet in job.facets:
-        if facet.run is None and facet.version is None:
-            facet.version = version
+    _job_facets(job, told, at, None, job_versions.declare(store, job, read, written, at))
 
 
 def _dataset_event(store: Store, event: Json, at: int) -> None:
@@ -122,8 +122,7 @@ def _dataset_event(store: Store, event: Json, at: int) -> None:
     version.dataset.current, version.dataset.updated = version, store.now()
 
 
-def _job_facets(job: Job, told: Json, at: int, run: Run | None) -> None:
+def _job_facets(job: Job, told: Json, at: int, run: Run | None, version: JobVersion | None = None) -> None:
     for name, value in (told["facets"] or {}).items():
         if value is not None:
-            kept = shapes.without_nulls(shapes.shown(value))
-            job.facets.append(JobFacet(at, name, kept, run, None))
+            job.facets.append(JobFacet(at, name, shapes.kept(value), run, version))

@@ -1,7 +1,7 @@
 """Jobs and runs told by a person, not by an event."""
 
 from tests.standins.marquez import job_rows, job_versions, job_views, jobs, namespaces, run_rows, run_views, times
-from tests.standins.marquez.errors import bad_request, not_found, unreadable
+from tests.standins.marquez.errors import bad_request, not_found, plain, unreadable
 from tests.standins.marquez.exchange import Answer, Call
 from tests.standins.marquez.runs import asked
 from tests.standins.marquez.tables import Name, new_uuid
@@ -34,7 +34,7 @@ def post_run(call: Call) -> Answer:
     if run_id in call.store.runs:
         where = f"'{job.name}' under namespace '{job.namespace}'"
         raise bad_request(f"Run '{run_id}' already exists for {where}.")
-    run = run_rows.begin(call.store, run_id, job, call.store.now(), told.get("args") or {}, "NEW")
+    run = run_rows.touch(call.store, run_id, job, call.store.now(), told.get("args") or {}, None)
     run.nominal_start = _time(told.get("nominalStartTime"))
     run.nominal_end = _time(told.get("nominalEndTime"))
     for key in job.inputs:
@@ -47,16 +47,18 @@ def post_run(call: Call) -> Answer:
 
 def move(call: Call) -> Answer:
     """Let a run begin or end."""
+    if call.args["move"] not in _MOVES:
+        raise plain(404)
     run, state = asked(call), _MOVES[call.args["move"]]
     at = _time(call.query.get("at")) or call.store.now()
-    run.state, run.transitioned, run.updated = state, at, at
+    run_rows.move(run, state, at)
     if state in run_rows.DONE:
-        run.ended = at
         job_versions.finish(call.store, run.job, run, at, state)
-    else:
-        run.started = at
     return Answer(body=run_views.shown(run))
 
 
 def _time(given: str | None) -> int | None:
-    return None if not given else times.instant(given)
+    try:
+        return None if not given else times.instant(given)
+    except times.BadTime as bad:
+        raise bad_request(str(bad)) from None

@@ -1,9 +1,10 @@
 """Jobs as events write them, and the parents that they name."""
 
 from tests.standins.marquez import names
-from tests.standins.marquez.run_rows import begin, state_of
+from tests.standins.marquez.run_rows import touch
 from tests.standins.marquez.store import Store
-from tests.standins.marquez.tables import Job, Json, Name, Run, new_uuid
+from tests.standins.marquez.tables import Job, Json, Name, new_uuid
+from tests.standins.marquez.times import Moment
 
 
 def write(store: Store, told: Json, at: int, inputs: list[Name], parent: Job | None, run: str | None) -> Job:
@@ -84,20 +85,11 @@ def _made(store: Store, event: Json, key: Name, run_id: str, at: int) -> Job:
     location = (facets.get("sourceCodeLocation") or {}).get("url")
     job = upsert(store, key, key[1], None, job_type(event["job"]), at, None, location, run_id)
     nominal = (event["run"]["facets"] or {}).get("nominalTime") or {}
-    state = None if event["eventType"] is None else state_of(event["eventType"])
-    run = begin(store, run_id, job, at, {}, state)
+    run = touch(store, run_id, job, at, {}, event["eventType"])
     run.nominal_start = _micros(nominal.get("nominalStartTime"))
     run.nominal_end = _micros(nominal.get("nominalEndTime"))
-    _move(run, state, at)
     return job
 
 
-def _move(run: Run, state: str | None, at: int) -> None:
-    if state in ("COMPLETED", "ABORTED", "FAILED"):
-        run.ended = at
-    elif state is not None:
-        run.started = at
-
-
-def _micros(moment: object) -> int | None:
-    return getattr(moment, "micros", None)
+def _micros(moment: Moment | None) -> int | None:
+    return None if moment is None else moment.micros
