@@ -52,9 +52,9 @@ def error(status: int, message: str = "", applied: bool = False, retry_after: in
     return Fault(status=status, headers=headers, body=body, applied=applied)
 
 
-def html(status: int = 200) -> Fault:
+def html(status: int = 200, applied: bool = False) -> Fault:
     """Answer a page of a proxy instead of JSON."""
-    return Fault(status=status, body=HTML)
+    return Fault(status=status, body=HTML, applied=applied)
 
 
 #: Decides what goes wrong, by the number of the request (from 1), its method and its path.

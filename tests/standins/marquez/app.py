@@ -12,7 +12,7 @@ from tests.standins.journal import Journal, Seen
 from tests.standins.marquez.errors import Illegal, Refused, failed, page, plain
 from tests.standins.marquez.exchange import Answer, Call
 from tests.standins.marquez.routes import find
-from tests.standins.marquez.tables import Store
+from tests.standins.marquez.store import Store
 from tests.standins.trouble import close, faulty, wait
 
 _READING = ("GET", "HEAD")

@@ -1,10 +1,10 @@
 """Columns that columns are made of, as events tell it."""
 
 from tests.standins.marquez.errors import Conflict
-from tests.standins.marquez.tables import ColumnEdge, Field, Json, Run, Store, Version
+from tests.standins.marquez.tables import ColumnEdge, Field, Json, Run, Version
 
 
-def column_edges(store: Store, facets: Json, fields: list[Field], version: Version, run: Run | None) -> None:
+def column_edges(facets: Json, fields: list[Field], version: Version, run: Run | None) -> None:
     """Keep from what the columns of a written dataset are made: of those columns that the run has read."""
     told = (facets.get("columnLineage") or {}).get("fields") or {}
     known = {column.name: column for column in fields}
@@ -12,7 +12,7 @@ def column_edges(store: Store, facets: Json, fields: list[Field], version: Versi
         if name not in known or made is None:
             continue
         for edge in _edges(known[name], made, version, run):
-            _keep(store, edge)
+            version.columns[id(edge.to), edge.version.uuid, id(edge.source)] = edge
 
 
 def _edges(to: Field, made: Json, version: Version, run: Run | None) -> list[ColumnEdge]:
@@ -26,16 +26,3 @@ def _edges(to: Field, made: Json, version: Version, run: Run | None) -> list[Col
         for source_version, source in read
         if (*source_version.name, source.name) in told
     ]
-
-
-def _keep(store: Store, edge: ColumnEdge) -> None:
-    for known in store.columns:
-        if (known.to_version, known.to, known.version, known.source) == (
-            edge.to_version,
-            edge.to,
-            edge.version,
-            edge.source,
-        ):
-            known.description, known.type = edge.description, edge.type
-            return
-    store.columns.append(edge)

@@ -1,12 +1,11 @@
 """Datasets as events write them: names, fields, versions, facets."""
 
-from typing import Any
-
 from tests.standins.marquez import names
 from tests.standins.marquez.column_rows import column_edges
 from tests.standins.marquez.errors import Conflict
-from tests.standins.marquez.shapes import shown, without_nulls
-from tests.standins.marquez.tables import Dataset, Facet, Field, Json, Name, Run, Source, Store, Version, new_uuid
+from tests.standins.marquez.shapes import kept
+from tests.standins.marquez.store import Store
+from tests.standins.marquez.tables import Dataset, Facet, Field, Json, Name, Run, Source, Version, new_uuid
 
 _NO_SCHEMA = "no fields"
 
@@ -34,7 +33,7 @@ def write(store: Store, told: Json, at: int, run: Run | None, reading: bool) -> 
         if dataset.current is None:
             dataset.current, dataset.updated = version, at
     if not reading:
-        column_edges(store, facets, fields, version, run)
+        column_edges(facets, fields, version, run)
     _facets(version, told, at, run, reading)
     return version
 
@@ -52,16 +51,14 @@ def _row(store: Store, told: Json, facets: Json, source: str, at: int) -> Datase
     stored = names.replaced(told["namespace"])
     found = store.symlinks.get(own)
     if found is None:
-        if any((other.namespace, other.name) == (stored, told["name"]) for other in store.datasets):
+        if (stored, told["name"]) in store.rows:
             raise Conflict("datasets_namespace_uuid_name_key")
         found = Dataset(new_uuid(), [own], stored, told["name"], "DB_TABLE", told["name"], at, at, source)
-        store.symlinks[own] = found
-        store.datasets.append(found)
+        store.call(found, own)
+        store.rows[stored, told["name"]] = found
     for other in (facets.get("symlinks") or {}).get("identifiers") or ():
         store.namespace(other["namespace"], at)
-        name = (other["namespace"], other["name"])
-        if store.symlinks.setdefault(name, found) is found and name not in found.names:
-            found.names.append(name)
+        store.call(found, (other["namespace"], other["name"]))
     found.type, found.physical, found.updated, found.hidden = "DB_TABLE", told["name"], at, False
     found.description = (facets.get("documentation") or {}).get("description")
     found.deleted = _lifecycle(facets).upper() == "DROP"
@@ -100,12 +97,7 @@ def _version(
 
 
 def _facets(version: Version, told: Json, at: int, run: Run | None, reading: bool) -> None:
-    kinds = {"facets": "dataset", "inputFacets" if reading else "outputFacets": "input" if reading else "output"}
-    for member, kind in kinds.items():
+    for member, kind in (("facets", "dataset"), ("inputFacets", "input") if reading else ("outputFacets", "output")):
         for name, value in (told[member] or {}).items():
             if value is not None:
-                version.facets.append(Facet(at, kind, name, _kept(value), run))
-
-
-def _kept(value: Any) -> Any:
-    return without_nulls(shown(value))
+                version.facets.append(Facet(at, kind, name, kept(value), run))

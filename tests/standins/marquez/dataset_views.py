@@ -2,13 +2,13 @@
 
 from tests.standins.marquez import names, times
 from tests.standins.marquez.run_views import merged
-from tests.standins.marquez.tables import Dataset, Field, Json, Name, Store, Version
+from tests.standins.marquez.tables import Dataset, Field, Json, Name, Version
 
 _SHOWN = ("dataset", "input")
 
 
-def shown(store: Store, dataset: Dataset, name: Name, alone: bool = True) -> Json:
-    """Show a dataset under one of its names; alone or in a list."""
+def shown(dataset: Dataset, name: Name, *, columns: bool = False, alone: bool = True) -> Json:
+    """Show a dataset under one of its names; alone or in a list, with or without what its columns are made of."""
     own = (dataset.namespace, dataset.name) == name
     out = base(dataset, name)
     out |= {
@@ -16,7 +16,7 @@ def shown(store: Store, dataset: Dataset, name: Name, alone: bool = True) -> Jso
         "lastLifecycleState": None if dataset.current is None else dataset.current.lifecycle,
         "description": dataset.description,
         "currentVersion": None if dataset.current is None else dataset.current.uuid,
-        "columnLineage": _columns(store, dataset, name),
+        "columnLineage": _columns(dataset.current) if columns and name == dataset.names[0] else None,
         "facets": facets(dataset.current) if own or not alone else {},
     }
     if dataset.type == "STREAM":
@@ -52,12 +52,14 @@ def facets(version: Version | None) -> Json:
     return merged((one.time, one.name, one.value) for one in version.facets if one.kind in _SHOWN)
 
 
-def _columns(store: Store, dataset: Dataset, name: Name) -> list[Json] | None:
-    if name != dataset.names[0]:
-        return None
-    edges = [edge for edge in store.columns if edge.to_version is dataset.current]
+def version_facets(version: Version) -> Json:
+    """Put those facets of a version together that are not of one reading or writing."""
+    return merged((one.time, one.name, one.value) for one in version.facets if one.kind == "dataset")
+
+
+def _columns(version: Version | None) -> list[Json] | None:
     out: dict[str, Json] = {}
-    for edge in edges:
+    for edge in () if version is None else version.columns.values():
         how = {"transformationDescription": edge.description, "transformationType": edge.type}
         entry = out.setdefault(edge.to.name, {"name": edge.to.name, "inputFields": [], **how})
         namespace, dataset_name = edge.version.name

@@ -1,12 +1,10 @@
 """Calls about datasets."""
 
-from tests.standins.marquez import dataset_views, names, namespaces
+from tests.standins.marquez import dataset_views, namespaces
 from tests.standins.marquez.errors import failed, not_found, plain
 from tests.standins.marquez.exchange import Answer, Call
-from tests.standins.marquez.tables import Dataset, Name, Store
-
-#: How much of a name the server looks at when it finds a dataset by any of its names.
-_COMPARED = 255
+from tests.standins.marquez.store import COMPARED, Store
+from tests.standins.marquez.tables import Dataset, Json, Name
 
 
 def asked(call: Call) -> tuple[Dataset, Name]:
@@ -22,19 +20,15 @@ def asked(call: Call) -> tuple[Dataset, Name]:
 
 def get(call: Call) -> Answer:
     dataset, name = asked(call)
-    return Answer(body=shown(call.store, dataset, name))
+    return Answer(body=shown(call.store, dataset, name, columns=True))
 
 
-def shown(store: Store, dataset: Dataset, name: Name) -> dict[str, object]:
+def shown(store: Store, dataset: Dataset, name: Name, columns: bool = False) -> Json:
     """Show one dataset; fails if another has the same beginning."""
-    alike = {
-        id(other)
-        for (namespace, own), other in store.symlinks.items()
-        if namespace == name[0] and own[:_COMPARED] == name[1][:_COMPARED] and not other.hidden
-    }
-    if len(alike) > 1:
+    alike = store.alike.get((name[0], name[1][:COMPARED]), ())
+    if len({other.uuid for other in alike if not other.hidden}) > 1:
         raise failed()
-    return dataset_views.shown(store, dataset, name)
+    return dataset_views.shown(dataset, name, columns=columns)
 
 
 def listed(call: Call) -> Answer:
@@ -43,7 +37,7 @@ def listed(call: Call) -> Answer:
         name for name, dataset in call.store.symlinks.items() if name[0] == namespace and not dataset.hidden
     )
     page = [
-        dataset_views.shown(call.store, call.store.symlinks[name], name, alone=False) for name in call.page(ordered)
+        dataset_views.shown(call.store.symlinks[name], name, columns=True, alone=False) for name in call.page(ordered)
     ]
     return Answer(body={"totalCount": len(ordered), "datasets": page})
 
@@ -55,7 +49,3 @@ def delete(call: Call) -> Answer:
     if (dataset.namespace, dataset.name) == name:
         dataset.hidden = True
     return Answer(body=body)
-
-
-def namespace_of(dataset: Dataset) -> str:
-    return names.namespace(dataset.names[0][0])

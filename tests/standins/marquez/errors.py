@@ -67,7 +67,8 @@ def violated(faults: list[str]) -> Refused:
 
 def unreadable(message: str) -> Refused:
     """Refuse a body that is not what the server's classes can hold: a 500 that says 400."""
-    return Refused(500, {"code": 400, "message": message})
+    where = "\n at [Source: REDACTED (`StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION` disabled)]"
+    return Refused(500, {"code": 400, "message": message + where})
 
 
 def failed() -> Refused:
@@ -79,5 +80,5 @@ def database(message: str) -> Refused:
     return Refused(500, {"code": 500, "message": f"org.postgresql.util.PSQLException: ERROR: {message}"})
 
 
-def page(status: int, path: str = "/api/v1/lineage") -> Refused:
-    return Refused(status, _PAGE.format(status=status, reason=_REASONS[status], path=path))
+def page(status: int, path: str = "/api/v1/lineage", reason: str = "") -> Refused:
+    return Refused(status, _PAGE.format(status=status, reason=reason or _REASONS[status], path=path))

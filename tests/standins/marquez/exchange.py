@@ -7,7 +7,7 @@ from urllib.parse import parse_qs
 import msgspec
 
 from tests.standins.marquez.errors import bad_parameter, plain, unreadable
-from tests.standins.marquez.tables import Store
+from tests.standins.marquez.store import Store
 
 _LARGEST = (1 << 31) - 1
 

@@ -1,13 +1,13 @@
 """Jobs as events write them, and the parents that they name."""
 
 from tests.standins.marquez import names
-from tests.standins.marquez.run_rows import begin, state_of
-from tests.standins.marquez.tables import Job, Json, Name, Run, Store, new_uuid
+from tests.standins.marquez.run_rows import touch
+from tests.standins.marquez.store import Store
+from tests.standins.marquez.tables import Job, Json, Name, new_uuid
+from tests.standins.marquez.times import Moment
 
 
-def write(
-    store: Store, told: Json, at: int, event_type: str | None, inputs: list[Name], parent: Job | None, run: str | None
-) -> Job:
+def write(store: Store, told: Json, at: int, inputs: list[Name], parent: Job | None, run: str | None) -> Job:
     """Take over what an event tells of a job; a parent's name goes before its own."""
     facets = told["facets"] or {}
     simple = told["name"]
@@ -76,7 +76,7 @@ def parent_of(store: Store, event: Json, namespace: str, at: int) -> Job | None:
     if found is not None:
         if (found.job.namespace, found.job.name) == (parent["job"]["namespace"], name):
             return found.job
-        run_id = names.name_uuid(parent["job"]["namespace"], name, run_id)
+        run_id = names.invented_uuid(parent["job"]["namespace"], name, run_id)
     return _made(store, event, (namespace, name), run_id, at)
 
 
@@ -85,20 +85,11 @@ def _made(store: Store, event: Json, key: Name, run_id: str, at: int) -> Job:
     location = (facets.get("sourceCodeLocation") or {}).get("url")
     job = upsert(store, key, key[1], None, job_type(event["job"]), at, None, location, run_id)
     nominal = (event["run"]["facets"] or {}).get("nominalTime") or {}
-    state = None if event["eventType"] is None else state_of(event["eventType"])
-    run = begin(store, run_id, job, at, {}, state)
+    run = touch(store, run_id, job, at, {}, event["eventType"])
     run.nominal_start = _micros(nominal.get("nominalStartTime"))
     run.nominal_end = _micros(nominal.get("nominalEndTime"))
-    _move(run, state, at)
     return job
 
 
-def _move(run: Run, state: str | None, at: int) -> None:
-    if state in ("COMPLETED", "ABORTED", "FAILED"):
-        run.ended = at
-    elif state is not None:
-        run.started = at
-
-
-def _micros(moment: object) -> int | None:
-    return getattr(moment, "micros", None)
+def _micros(moment: Moment | None) -> int | None:
+    return None if moment is None else moment.micros

@@ -1,7 +1,8 @@
 """Versions of jobs: what a job reads and writes now is what its current version does."""
 
 from tests.standins.marquez import names
-from tests.standins.marquez.tables import INPUT, OUTPUT, Dataset, Io, Job, JobVersion, Run, Store, Version, new_uuid
+from tests.standins.marquez.store import Store
+from tests.standins.marquez.tables import INPUT, OUTPUT, Dataset, Io, Job, JobVersion, Run, Version, new_uuid
 
 
 def forget(job: Job, type_: str) -> None:
@@ -11,12 +12,12 @@ def forget(job: Job, type_: str) -> None:
             io.current = False
 
 
-def finish(store: Store, job: Job, run: Run, at: int) -> None:
+def finish(store: Store, job: Job, run: Run, at: int, state: str) -> None:
     """Make the version of a job that follows from all its run has read and written, and let it be the current one."""
     inputs, outputs = list(run.inputs.values()), list(run.outputs)
     version = _version(store, job, inputs, outputs, at)
     _link(job, version, inputs, outputs)
-    for written in outputs:
+    for written in outputs if state not in ("FAILED", "ABORTED") else ():
         written.dataset.current, written.dataset.updated = written, store.now()
     run.version = version
     for facet in job.facets:
@@ -26,10 +27,10 @@ def finish(store: Store, job: Job, run: Run, at: int) -> None:
     job.current, job.updated = version, at
 
 
-def finish_streaming(store: Store, job: Job, run: Run, at: int) -> None:
+def finish_streaming(store: Store, job: Job, run: Run, at: int, state: str) -> None:
     """Make a version of a job that never ends, if it reads or writes something new."""
     if version_key(job, list(run.inputs.values()), list(run.outputs)) not in store.job_versions:
-        finish(store, job, run, at)
+        finish(store, job, run, at, state)
 
 
 def declare(store: Store, job: Job, inputs: list[Version], outputs: list[Version], at: int) -> JobVersion:

@@ -1,7 +1,7 @@
 """Jobs as the server shows them."""
 
 from tests.standins.marquez import names, run_views, times
-from tests.standins.marquez.tables import INPUT, OUTPUT, Job, Json, Name
+from tests.standins.marquez.tables import Dataset, Job, Json, Name
 
 
 def bare(job: Job) -> Json:
@@ -44,12 +44,18 @@ def listed(job: Job) -> Json:
 
 
 def whole(job: Job) -> Json:
-    """Show a job with what it reads and writes now, under every name."""
+    """Show a job with what its current version reads and writes, under every name."""
     out = listed(job)
-    for member, type_ in (("inputs", INPUT), ("outputs", OUTPUT)):
-        if now := [name for io in job.io if io.current and io.type == type_ for name in io.dataset.names]:
-            out[member] = ids(now)
+    if job.current is not None:
+        for member, datasets in (("inputs", job.current.inputs), ("outputs", job.current.outputs)):
+            if known := visible(datasets):
+                out[member] = ids(known)
     return out
+
+
+def visible(datasets: list[Dataset]) -> list[Name]:
+    """Give every name of datasets that are not deleted."""
+    return [name for dataset in datasets if not dataset.hidden for name in dataset.names]
 
 
 def ids(told: list[Name]) -> list[Json]:

@@ -52,11 +52,16 @@ def run_uuid(run_id: str) -> str:
 
 def parent_run_uuid(job: str, run_id: str) -> str:
     """Give the id that a run is kept under which a child names."""
-    return _uuid(run_id) if _UUID.fullmatch(run_id) else name_uuid(parent_name(job), run_id)
+    return _uuid(run_id) if _UUID.fullmatch(run_id) else invented_uuid(parent_name(job), run_id)
 
 
 def parent_name(job: str) -> str:
     return job.rpartition(".")[0] or job
+
+
+def invented_uuid(*parts: str) -> str:
+    """Make an id for a run that is known by names only."""
+    return str(uuid.uuid3(uuid.NAMESPACE_URL, ".".join(parts)))
 
 
 def name_uuid(*parts: str) -> str:

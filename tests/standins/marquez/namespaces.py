@@ -3,7 +3,8 @@
 from tests.standins.marquez import names, times
 from tests.standins.marquez.errors import not_found, unreadable
 from tests.standins.marquez.exchange import Answer, Call
-from tests.standins.marquez.tables import Json, Namespace, Store
+from tests.standins.marquez.store import Store
+from tests.standins.marquez.tables import Json, Namespace
 
 
 def checked(call: Call) -> Namespace:
@@ -52,7 +53,7 @@ def hide(store: Store, namespace: Namespace) -> None:
     for job in store.jobs.values():
         if job.namespace == namespace.name:
             job.hidden = True
-    for dataset in store.datasets:
+    for dataset in store.rows.values():
         if dataset.namespace == namespace.name:
             dataset.hidden = True
 

@@ -4,7 +4,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from tests.standins.marquez import datasets, event_log, intake, jobs, namespaces, runs, tags
+from tests.standins.marquez import (
+    column_graph,
+    dataset_puts,
+    dataset_versions,
+    datasets,
+    event_log,
+    graph,
+    intake,
+    job_puts,
+    job_version_calls,
+    jobs,
+    namespaces,
+    runs,
+    sources,
+    tags,
+)
 from tests.standins.marquez.errors import plain
 from tests.standins.marquez.exchange import Answer, Call
 
@@ -31,21 +46,29 @@ def _route(template: str, **handlers: Handler) -> Route:
 
 
 ROUTES = (
-    _route("/lineage", POST=intake.post),
+    _route("/lineage", POST=intake.post, GET=graph.lineage),
+    _route("/column-lineage", GET=column_graph.lineage),
     _route("/events/lineage", GET=event_log.listed),
     _route("/namespaces", GET=namespaces.listed),
     _route("/namespaces/{namespace}", GET=namespaces.get, PUT=namespaces.put, DELETE=namespaces.delete),
     _route("/namespaces/{namespace}/datasets", GET=datasets.listed),
-    _route(_DATASET, GET=datasets.get, DELETE=datasets.delete),
+    _route(_DATASET, GET=datasets.get, PUT=dataset_puts.put, DELETE=datasets.delete),
+    _route(_DATASET + "/versions", GET=dataset_versions.listed),
+    _route(_DATASET + "/versions/{version}", GET=dataset_versions.get),
     _route(_DATASET + "/tags/{tag}", POST=tags.tag_dataset, DELETE=tags.untag_dataset),
     _route(_DATASET + "/fields/{field}/tags/{tag}", POST=tags.tag_field, DELETE=tags.untag_field),
     _route("/jobs", GET=jobs.listed_all),
     _route("/jobs/runs/{run}", GET=runs.get),
     _route("/jobs/runs/{run}/facets", GET=runs.facets),
+    _route("/jobs/runs/{run}/{move}", POST=job_puts.move),
     _route("/namespaces/{namespace}/jobs", GET=jobs.listed),
-    _route(_JOB, GET=jobs.get, DELETE=jobs.delete),
-    _route(_JOB + "/runs", GET=runs.listed),
+    _route(_JOB, GET=jobs.get, PUT=job_puts.put, DELETE=jobs.delete),
+    _route(_JOB + "/versions", GET=job_version_calls.listed),
+    _route(_JOB + "/versions/{version}", GET=job_version_calls.get),
+    _route(_JOB + "/runs", GET=runs.listed, POST=job_puts.post_run),
     _route(_JOB + "/tags/{tag}", POST=tags.tag_job, DELETE=tags.untag_job),
+    _route("/sources", GET=sources.listed),
+    _route("/sources/{source}", GET=sources.get, PUT=sources.put),
     _route("/tags", GET=tags.listed),
     _route("/tags/{tag}", PUT=tags.put),
 )

@@ -1,18 +1,28 @@
 """Runs as events write them: the last event that arrives decides."""
 
-from tests.standins.marquez.shapes import shown, without_nulls
-from tests.standins.marquez.tables import Job, Json, Run, Store
+from tests.standins.marquez.shapes import kept
+from tests.standins.marquez.store import Store
+from tests.standins.marquez.tables import Job, Json, Run
 
 DONE = ("COMPLETED", "ABORTED", "FAILED")
 _STATES = {"complete": "COMPLETED", "abort": "ABORTED", "fail": "FAILED"}
 
 
-def state_of(event_type: str) -> str:
-    return _STATES.get(event_type.lower(), "RUNNING")
+def state_of(event_type: str | None) -> str:
+    return _STATES.get((event_type or "").lower(), "RUNNING")
 
 
-def begin(store: Store, run_id: str, job: Job, at: int, args: Json, state: str | None) -> Run:
-    """Make a run, or bring its state up to date; it stays with the job that had it first."""
+def move(run: Run, state: str, at: int) -> None:
+    """Let a run begin or end."""
+    run.state, run.transitioned, run.updated = state, at, at
+    if state in DONE:
+        run.ended = at
+    else:
+        run.started = at
+
+
+def touch(store: Store, run_id: str, job: Job, at: int, args: Json, event_type: str | None) -> Run:
+    """Make a run, or bring it up to date; it stays with the job that had it first."""
     run = store.runs.get(run_id)
     if run is None:
         run = Run(run_id, job, job.namespace, job.name, at, at, args)
@@ -20,22 +30,17 @@ def begin(store: Store, run_id: str, job: Job, at: int, args: Json, state: str |
         job.runs.append(run)
     run.updated = at
     run.nominal_start = run.nominal_end = None
-    if state is not None:
-        run.state, run.transitioned = state, at
+    if event_type is not None:
+        move(run, state_of(event_type), at)
     return run
 
 
 def write(store: Store, event: Json, run_id: str, job: Job, at: int) -> Run:
     """Take over what an event tells of a run."""
-    state = None if event["eventType"] is None else state_of(event["eventType"])
-    run = begin(store, run_id, job, at, _args(event), state)
+    run = touch(store, run_id, job, at, _args(event), event["eventType"])
     for name, value in (event["run"]["facets"] or {}).items():
         if value is not None:
-            run.facets.append((at, name, without_nulls(shown(value))))
-    if state in DONE:
-        run.ended = at
-    elif state is not None:
-        run.started = at
+            run.facets.append((at, name, kept(value)))
     return run
 
 

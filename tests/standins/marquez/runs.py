@@ -22,7 +22,7 @@ def get(call: Call) -> Answer:
 def listed(call: Call) -> Answer:
     """List the runs of a job, those that began last first."""
     job = jobs.asked(call)
-    ordered = sorted(job.runs, key=lambda run: (run.started is None, -(run.started or 0)))
+    ordered = sorted(job.runs, key=lambda run: (run.started is None, -(run.started or 0), -run.created))
     page = [run_views.shown(run) for run in call.page(ordered)]
     return Answer(body={"runs": page, "totalCount": len(ordered)})
 

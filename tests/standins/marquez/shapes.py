@@ -112,6 +112,8 @@ def read(value: Any, shape: Any) -> Any:
     if isinstance(shape, list):
         if not isinstance(value, list):
             raise Unreadable(f"Cannot deserialize value of type `java.util.ArrayList` from {_token(value)}")
+        if None in value:
+            raise Unreadable("null in a list")
         return [read(item, shape[0]) for item in value]
     if shape == "time":
         return _time(value)
@@ -143,6 +145,11 @@ def without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: without_nulls(item) for name, item in value.items() if item is not None}
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def kept(value: Any) -> Any:
+    """Write a facet as the tables have it."""
+    return without_nulls(shown(value))
 
 
 def _object(value: Any, shape: Shape) -> dict[str, Any]:

@@ -3,14 +3,15 @@
 import copy
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 from tests.standins.faults import Faults
 from tests.standins.journal import Journal, Seen
 from tests.standins.marquez.app import App
 from tests.standins.marquez.state import state
-from tests.standins.marquez.tables import Store
+from tests.standins.marquez.store import Store
 from tests.standins.server import Server
 
 
@@ -49,6 +50,17 @@ class Marquez:
         """Where the server listens, without `/api/v1`."""
         assert self._server is not None, "the stand-in listens inside `with` only"
         return f"http://127.0.0.1:{self._server.port}"
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """Refuse every connection for a while; what is kept stays."""
+        assert self._server is not None
+        port = self._server.port
+        self._server.close()
+        try:
+            yield
+        finally:
+            self._server = Server(self.app, port, "marquez stand-in")
 
     @property
     def requests(self) -> list[Seen]:

@@ -5,7 +5,8 @@ from typing import Any
 from tests.standins.marquez import times
 from tests.standins.marquez.dataset_views import facets
 from tests.standins.marquez.run_views import merged
-from tests.standins.marquez.tables import INPUT, OUTPUT, Dataset, Job, Json, Run, Store, Version
+from tests.standins.marquez.store import Store
+from tests.standins.marquez.tables import INPUT, OUTPUT, Dataset, Job, Json, Run, Version
 
 
 def state(store: Store) -> dict[str, Any]:
@@ -14,7 +15,7 @@ def state(store: Store) -> dict[str, Any]:
         "namespaces": {one.name: one.hidden for one in store.namespaces.values()},
         "runs": {run.uuid: _run(run) for run in store.runs.values()},
         "jobs": {key: _job(job) for key, job in store.jobs.items() if not job.hidden},
-        "datasets": {one.names[0]: _dataset(one) for one in store.datasets if not one.hidden},
+        "datasets": {one.names[0]: _dataset(one) for one in store.rows.values() if not one.hidden},
         "tags": dict(store.tags),
         "log": [row.event for row in store.log],
     }

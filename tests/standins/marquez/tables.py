@@ -1,8 +1,6 @@
 """What the server keeps: rows as its database has them, so that what follows from them follows here too."""
 
-import threading
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +9,6 @@ Json = dict[str, Any]
 Name = tuple[str, str]
 INPUT = "INPUT"
 OUTPUT = "OUTPUT"
-DEFAULT_NAMESPACE = (
-    "The default global namespace for dataset, job, and run metadata not belonging to a user-specified namespace."
-)
 
 
 def new_uuid() -> str:
@@ -78,8 +73,10 @@ class Version:
     run: "Run | None"
     fields: dict[int, Field] = field(default_factory=dict)
     facets: list[Facet] = field(default_factory=list)
-    description: str | None = None
+    #: Where the schema of a stream lies.
     location: str | None = None
+    #: What its columns are made of, by the column, and the version and the column it was read from.
+    columns: dict[tuple[int, str, int], "ColumnEdge"] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -195,7 +192,7 @@ class Row:
     event: Json
 
 
-@dataclass(eq=False)
+@dataclass
 class ColumnEdge:
     """A column that another is made of."""
 
@@ -205,41 +202,3 @@ class ColumnEdge:
     source: Field
     description: str | None
     type: str | None
-
-
-class Store:
-    """All rows of a server."""
-
-    def __init__(self, now: Callable[[], int]) -> None:
-        self.lock = threading.Lock()
-        self.now = now
-        begin = now()
-        self.namespaces = {"default": Namespace("default", begin, begin, description=DEFAULT_NAMESPACE)}
-        self.sources: dict[str, Source] = {}
-        self.tags: dict[str, str | None] = {
-            "PII": "Personally identifiable information",
-            "SENSITIVE": "Contains sensitive information",
-        }
-        self.symlinks: dict[Name, Dataset] = {}
-        self.datasets: list[Dataset] = []
-        self.versions: dict[str, Version] = {}
-        self.jobs: dict[Name, Job] = {}
-        self.job_versions: dict[str, JobVersion] = {}
-        self.runs: dict[str, Run] = {}
-        self.columns: list[ColumnEdge] = []
-        self.log: list[Row] = []
-
-    def namespace(self, name: str, at: int) -> Namespace:
-        """Give a namespace; makes it, or brings it back."""
-        found = self.namespaces.setdefault(name, Namespace(name, at, at))
-        found.hidden = False
-        return found
-
-    def dataset(self, namespace: str, name: str) -> Dataset | None:
-        """Find a dataset by any of its names."""
-        found = self.symlinks.get((namespace, name))
-        return None if found is None or found.hidden else found
-
-    def job(self, namespace: str, name: str) -> Job | None:
-        found = self.jobs.get((namespace, name))
-        return None if found is None or found.hidden else found

@@ -12,6 +12,8 @@ def listed(call: Call) -> Answer:
 
 
 def put(call: Call) -> Answer:
+    if not call.raw:
+        raise failed()
     name, text = call.args["tag"], call.object().get("description")
     call.store.tags[name] = text
     return Answer(body={"name": name, "description": text})
@@ -31,7 +33,10 @@ def untag_dataset(call: Call) -> Answer:
 
 def tag_field(call: Call) -> Answer:
     dataset, name = datasets.asked(call)
-    for field in _fields(call):
+    fields = _fields(call)
+    if len(dataset.names) > 1:  # cannot be told from itself
+        raise failed()
+    for field in fields:
         field.tags[_known(call)] = None
     return Answer(body=datasets.shown(call.store, dataset, name))
 
@@ -45,10 +50,9 @@ def untag_field(call: Call) -> Answer:
 
 def tag_job(call: Call) -> Answer:
     job = jobs.asked(call)
-    tag = _known(call)
     if job.simple != job.name:
         raise database('null value in column "job_uuid" of relation "jobs_tag_mapping" violates not-null constraint')
-    job.tags[tag] = None
+    job.tags[_known(call)] = None
     return Answer(body=job_views.bare(job))
 
 
@@ -65,12 +69,9 @@ def _known(call: Call) -> str:
 
 
 def _fields(call: Call) -> list[Field]:
-    """Give the columns of a name; a dataset with a second name cannot be told from itself."""
     dataset, name = datasets.asked(call)
     wanted = call.args["field"]
     found = [field for field in dataset.fields.values() if field.name == wanted]
     if not found:
         raise not_found("Field", wanted, f" for dataset '{name[1]}'")
-    if len(dataset.names) > 1:
-        raise failed()
     return found

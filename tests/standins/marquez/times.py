@@ -30,12 +30,12 @@ class Moment(NamedTuple):
 
     @property
     def text(self) -> str:
-        return _shown(self.seconds, self.nanos)
+        return _shown(self.seconds, self.nanos, 1)
 
     @property
     def short(self) -> str:
         """Write the time as Java does in passing: without seconds where there are none."""
-        text = self.text
+        text = _shown(self.seconds, self.nanos, 3)
         return text[:-4] + "Z" if text.endswith(":00Z") else text
 
 
@@ -63,7 +63,7 @@ def written(micros: int | None) -> str | None:
     """Write a time of the database."""
     if micros is None:
         return None
-    return _shown(micros // _MILLION, micros % _MILLION * 1_000)
+    return _shown(micros // _MILLION, micros % _MILLION * 1_000, 3)
 
 
 def _moment(given: str, found: re.Match[str]) -> Moment:
@@ -120,14 +120,15 @@ def _date(days: int) -> tuple[int, int, int]:
     return year + era * 400 + (month <= 2), month, day
 
 
-def _shown(seconds: int, nanos: int) -> str:
+def _shown(seconds: int, nanos: int, group: int) -> str:
+    """Write a time; zeros at its end fall away in groups."""
     year, month, day = _date(seconds // _DAY)
     clock = seconds % _DAY
     sign = "+" if year > 9_999 else ""
     text = f"{sign}{year:04}-{month:02}-{day:02}T{clock // 3_600:02}:{clock // 60 % 60:02}:{clock % 60:02}"
     if nanos:
         digits = f"{nanos:09}"
-        while digits.endswith("000"):
-            digits = digits[:-3]
+        while digits.endswith("0" * group):
+            digits = digits[:-group]
         text += f".{digits}"
     return text + "Z"
