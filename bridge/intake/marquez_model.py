@@ -1,6 +1,6 @@
 """What a Marquez server's lists say and its log lacks: datasets and jobs without runs, tags, descriptions, owners."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -11,16 +11,25 @@ from bridge.store.database import Database
 from bridge.store.writer import Writer
 from connectors.marquez.client import Entity, Marquez
 from mappers.canonical.identity import NOBODY
-from mappers.marquez.model import Known, dataset_said, job_said, own_name
+from mappers.marquez.model import Known, dataset_said, job_said, names_of
 from mappers.openlineage.statements import name_dataset, name_job
 
 _AT_ONCE = 100
 _FACETS = "SELECT owner_id, name FROM facet WHERE org_id = ?1 AND owner_id {among} AND about_id = ?2"
+#: Under any of its names: the server lists a dataset under each.
 _TOUCHED = """
-SELECT DISTINCT dataset_id FROM ol_run_input WHERE org_id = ?1 AND dataset_id {among}
+SELECT DISTINCT d.dataset_id FROM ol_dataset d
+JOIN ol_dataset m ON m.org_id = d.org_id AND m.class_id = d.class_id
+JOIN {table} x ON x.org_id = m.org_id AND x.dataset_id = m.dataset_id
+WHERE d.org_id = ?1 AND d.dataset_id {{among}}
 """
-_WRITTEN = "SELECT DISTINCT dataset_id FROM ol_run_output WHERE org_id = ?1 AND dataset_id {among}"
-_RAN = "SELECT DISTINCT job_id FROM ol_run WHERE org_id = ?1 AND job_id {among}"
+_READ, _WRITTEN = _TOUCHED.format(table="ol_run_input"), _TOUCHED.format(table="ol_run_output")
+_OF_OTHER_NAMES = """
+SELECT d.dataset_id, m.dataset_id FROM ol_dataset d
+JOIN ol_dataset m ON m.org_id = d.org_id AND m.class_id = d.class_id
+WHERE d.org_id = ?1 AND d.dataset_id {among}
+"""
+_JOBS = "SELECT job_id FROM ol_job WHERE org_id = ?1 AND job_id {among}"
 _DESCRIBED = """
 SELECT {id}, CASE WHEN description IS NULL THEN 0 ELSE 1 END,
   CASE WHEN coalesce(owner_team, owner_email) IS NULL THEN 0 ELSE 1 END
@@ -65,29 +74,44 @@ class MarquezModel:
     def _datasets(self, namespace: str) -> Iterator[Entity]:
         for some in grouped(self._client.datasets(namespace), _AT_ONCE):
             ids = [name_dataset(self._org, one["namespace"], one["name"]).id for one in some]
-            touched = self._among(_TOUCHED, ids) | self._among(_WRITTEN, ids)
-            known = self._known(ids, touched, "ol_dataset", "dataset_id")
+            touched = self._among(_READ, ids) | self._among(_WRITTEN, ids)
+            of = {id_: {id_} for id_ in ids}
+            for id_, member in self._db.among(_OF_OTHER_NAMES, sorted(set(ids)), self._org):
+                of[bytes(id_)].add(bytes(member))
+            known = self._known(of, touched, "ol_dataset", "dataset_id")
             for one, id_ in zip(some, ids, strict=True):
                 if event := dataset_said(one, known[id_]):
                     yield event
 
     def _jobs(self, namespace: str, owner: str | None) -> Iterator[Entity]:
         for some in grouped(self._client.jobs(namespace), _AT_ONCE):
-            ids = [name_job(self._org, one["namespace"], own_name(one)).id for one in some]
-            known = self._known(ids, self._among(_RAN, ids), "ol_job", "job_id")
-            for one, id_ in zip(some, ids, strict=True):
-                if event := job_said(one, owner, known[id_]):
+            named = [
+                [(name, name_job(self._org, one["namespace"], name).id) for name in names_of(one)] for one in some
+            ]
+            ids = {id_ for names in named for _, id_ in names}
+            told = self._among(_JOBS, ids)
+            known = self._known({id_: {id_} for id_ in ids}, told, "ol_job", "job_id")
+            for one, names in zip(some, named, strict=True):
+                name, id_ = next(((name, id_) for name, id_ in names if id_ in told), names[0])
+                # A list shows what the newest run read and wrote; what is declared is shown of one job alone.
+                job = one if id_ in told else self._client.job(namespace, str(one["name"])) or one
+                if event := job_said(job, name, owner, known[id_]):
                     yield event
 
-    def _known(self, ids: Sequence[bytes], with_runs: set[bytes], table: str, key: str) -> dict[bytes, Known]:
-        facets: dict[bytes, set[str]] = {id_: set() for id_ in ids}
-        for owner, name in self._db.among(_FACETS, sorted(set(ids)), self._org, NOBODY):
+    def _known(self, of: Mapping[bytes, set[bytes]], told: set[bytes], table: str, key: str) -> dict[bytes, Known]:
+        """Say what is known of things, each given with all that it is known as."""
+        everybody = sorted(set().union(*of.values()))
+        facets: dict[bytes, set[str]] = {id_: set() for id_ in everybody}
+        for owner, name in self._db.among(_FACETS, everybody, self._org, NOBODY):
             facets[bytes(owner)].add(name)
         said = _DESCRIBED.format(table=table, id=key)
-        for id_, described, owned in self._db.among(said, sorted(set(ids)), self._org):
+        for id_, described, owned in self._db.among(said, everybody, self._org):
             facets[bytes(id_)] |= {"documentation"} if described else set()
             facets[bytes(id_)] |= {"ownership"} if owned else set()
-        return {id_: Known(id_ in with_runs, frozenset(found)) for id_, found in facets.items()}
+        return {
+            id_: Known(id_ in told, frozenset().union(*(facets[member] for member in members)))
+            for id_, members in of.items()
+        }
 
-    def _among(self, sql: str, ids: Sequence[bytes]) -> set[bytes]:
+    def _among(self, sql: str, ids: Collection[bytes]) -> set[bytes]:
         return {bytes(one) for (one,) in self._db.among(sql, sorted(set(ids)), self._org)}

@@ -42,7 +42,7 @@ def windows(client: Marquez, begin: int, end: int, span: int = _HOUR, page: int 
         found = client.logged(iso(at), iso(until), page)
         if len(found) < page:
             yield Window(at, until, found)
-            span = span * 2 if len(found) < page // 4 else span
+            span = span * 2 if len(found) * 2 <= page else span
             at = until
         elif until - at > 1:
             span = max(1, (until - at) // 2)

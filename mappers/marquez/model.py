@@ -1,6 +1,6 @@
 """What a Marquez server's lists say beside its log, as events: of what no event of a run tells of."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mappers.marquez.events import PRODUCER, complete, dataset_event, job_event
@@ -9,55 +9,60 @@ from mappers.openlineage.clock_time import parse_time
 #: Who says what was read from lists, and not from an event.
 RECONSTRUCTED = f"{PRODUCER}#reconstructed"
 _ANONYMOUS = "anonymous"
+#: Facets that people write, whoever else tells of a thing: all others are known from where it was told.
+_OF_PEOPLE = frozenset({"documentation", "ownership", "tags"})
 
 
 class Known(NamedTuple):
-    """What the store knows of a dataset or job: whether runs tell of it, and which facets it has."""
+    """What the store knows of a dataset or job: whether anything tells of it, and which facets it has."""
 
-    has_runs: bool = False
+    is_told: bool = False
     facets: frozenset[str] = frozenset()
 
 
 def dataset_said(dataset: Mapping[str, Any], known: Known) -> dict[str, Any] | None:
-    """Give what is said of a dataset and not known; of one that runs told of, their facets are known."""
+    """Give what is said of a dataset and not known; of one that is told of, only what people say."""
+    if _is_other_name(dataset):
+        return None  # it is told under its own
     facets = _unknown(dataset, known)
     fields = dataset.get("fields") or []
-    if fields and not known.has_runs and "schema" not in facets:
-        facets["schema"] = {"fields": [_field(one) for one in fields]}
-    tags = [{"key": tag, "value": "true", "source": "MARQUEZ"} for tag in sorted(dataset.get("tags") or ())]
-    tags += [
-        {"key": tag, "value": "true", "source": "MARQUEZ", "field": one["name"]}
-        for one in fields
-        for tag in sorted(one.get("tags") or ())
-    ]
-    if tags and "tags" not in known.facets:
-        facets["tags"] = {"tags": tags}
-    if not facets and known.has_runs:
+    if fields and not known.is_told:
+        facets.setdefault("schema", {"fields": [_field(one) for one in fields]})
+    labels = [(tag, None) for tag in sorted(dataset.get("tags") or ())]
+    labels += [(tag, one["name"]) for one in fields for tag in sorted(one.get("tags") or ())]
+    facets |= _tags(labels, known)
+    if not facets and known.is_told:
         return None
     body = {"namespace": dataset["namespace"], "name": dataset["name"], "facets": complete(facets)}
     return {**dataset_event(body, _time(dataset)), "producer": RECONSTRUCTED}
 
 
-def job_said(job: Mapping[str, Any], owner: str | None, known: Known) -> dict[str, Any] | None:
-    """Give what is said of a job and not known; one without runs has its datasets from an event of a job."""
+def job_said(job: Mapping[str, Any], name: str, owner: str | None, known: Known) -> dict[str, Any] | None:
+    """Give what is said of a job and not known; one that nothing tells of has its datasets from an event of a job."""
     facets = _unknown(job, known)
-    if owner and owner != _ANONYMOUS and "ownership" not in facets and "ownership" not in known.facets:
-        facets["ownership"] = {"owners": [{"name": owner}]}
-    tags = [{"key": tag, "value": "true", "source": "MARQUEZ"} for tag in sorted(job.get("tags") or ())]
-    if tags and "tags" not in known.facets:
-        facets["tags"] = {"tags": tags}
-    if not facets and known.has_runs:
+    if owner and owner != _ANONYMOUS and "ownership" not in known.facets:
+        facets.setdefault("ownership", {"owners": [{"name": owner}]})
+    facets |= _tags([(tag, None) for tag in sorted(job.get("tags") or ())], known)
+    inputs, outputs = ([], []) if known.is_told else (_ids(job.get("inputs")), _ids(job.get("outputs")))
+    is_made_up = job.get("latestRun") and not (inputs or outputs)  # a parent that it knows under another name
+    if not facets and (known.is_told or is_made_up):
         return None
-    body = {"namespace": job["namespace"], "name": own_name(job), "facets": complete(facets)}
-    inputs, outputs = ([], []) if known.has_runs else (_ids(job.get("inputs")), _ids(job.get("outputs")))
+    body = {"namespace": job["namespace"], "name": name, "facets": complete(facets)}
     return {**job_event(body, inputs, outputs, _time(job)), "producer": RECONSTRUCTED}
 
 
-def own_name(job: Mapping[str, Any]) -> str:
-    """Give the name that events have for a job: the server puts that of its parent before it."""
+def names_of(job: Mapping[str, Any]) -> list[str]:
+    """Give the names that events may have for a job: that of its parent may be put before it, or be part of it."""
     name, parent = str(job["name"]), job.get("parentJobName")
     simple = str(job.get("simpleName") or name)
-    return simple if parent and name == f"{parent}.{simple}" else name
+    return [name, simple] if parent and name == f"{parent}.{simple}" else [name]
+
+
+def _is_other_name(dataset: Mapping[str, Any]) -> bool:
+    """Tell whether a dataset is listed once more, under a name that a symlink gives it."""
+    symlinks = (dataset.get("facets") or {}).get("symlinks") or {}
+    identifiers = symlinks.get("identifiers") or ()
+    return any((one["namespace"], one["name"]) == (dataset["namespace"], dataset["name"]) for one in identifiers)
 
 
 def _unknown(thing: Mapping[str, Any], known: Known) -> dict[str, Any]:
@@ -65,18 +70,19 @@ def _unknown(thing: Mapping[str, Any], known: Known) -> dict[str, Any]:
     facets = {name: body for name, body in (thing.get("facets") or {}).items() if isinstance(body, dict)}
     if description := thing.get("description"):
         facets.setdefault("documentation", {"description": description})
-    return {name: body for name, body in facets.items() if _is_new(name, known)}
+    return {
+        name: body
+        for name, body in facets.items()
+        if name not in known.facets and (name in _OF_PEOPLE or not known.is_told)
+    }
 
 
-def _is_new(name: str, known: Known) -> bool:
-    return name not in known.facets and not (known.has_runs and name in _OF_RUNS)
-
-
-#: Facets of runs' datasets and jobs that are kept otherwise than as they were sent.
-_OF_RUNS: Collection[str] = frozenset({
-    "schema", "symlinks", "columnLineage", "lineage", "version", "lifecycleStateChange", "dataSource", "storage",
-    "jobType",
-})  # fmt: skip
+def _tags(labels: Sequence[tuple[str, str | None]], known: Known) -> dict[str, Any]:
+    tags = [
+        {"key": tag, "value": "true", "source": "MARQUEZ", **({"field": field} if field else {})}
+        for tag, field in labels
+    ]
+    return {"tags": {"tags": tags}} if tags and "tags" not in known.facets else {}
 
 
 def _field(field: Mapping[str, Any]) -> dict[str, Any]:

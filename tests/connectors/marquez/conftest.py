@@ -1,0 +1,22 @@
+"""A server, and a client that asks it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from connectors.http import HttpSession
+from connectors.marquez.client import Marquez
+from tests.standins.marquez import Marquez as StandIn
+
+
+@pytest.fixture
+def standin() -> Iterator[StandIn]:
+    with StandIn() as running:
+        yield running
+
+
+@pytest.fixture
+def client(standin: StandIn) -> Iterator[Marquez]:
+    made = Marquez(HttpSession(standin.url), attempts=3, sleep=lambda _: None)
+    yield made
+    made.close()
