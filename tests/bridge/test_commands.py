@@ -17,6 +17,7 @@ from tests.catalogue.decisions import decide
 from tests.catalogue.questions import ESTATE
 from tests.commands import COMMANDS
 from tests.factories import run_uuid
+from tests.standins.marquez import Marquez
 from tests.standins.openmetadata import OpenMetadata
 
 ROOT = Path(__file__).parents[2]
@@ -97,8 +98,10 @@ ANSWERED = {
 
 @pytest.fixture
 def target(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let there be an OpenMetadata that the settings name."""
-    with OpenMetadata() as standin:
+    """Let there be an OpenMetadata and a Marquez that the settings name."""
+    with OpenMetadata() as standin, Marquez() as marquez:
+        monkeypatch.setenv("LINEAGE_BRIDGE__MARQUEZ__ENABLED", "true")
+        monkeypatch.setenv("LINEAGE_BRIDGE__MARQUEZ__URL", marquez.url)
         monkeypatch.setenv("LINEAGE_BRIDGE__OPENMETADATA__ENABLED", "true")
         monkeypatch.setenv("LINEAGE_BRIDGE__OPENMETADATA__SERVER__HOST", standin.url)
         monkeypatch.setenv("LINEAGE_BRIDGE__OPENMETADATA__AUTH__JWT_TOKEN", standin.bot_token)
