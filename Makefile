@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SPARK_MATRIX := 3.5.9 4.3.0
 .DEFAULT_GOAL := help
-.PHONY: help install demo standin test test-spark-matrix check audit format docs bench bench-search bench-walk bench-sync bench-autosys bench-agent bench-governance bench-spark bench-process lock clean
+.PHONY: help install demo standin test test-spark-matrix check audit format docs bench bench-search bench-walk bench-sync bench-autosys bench-agent bench-marquez bench-governance bench-spark bench-process lock clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ bench-autosys: install ## Measure the scan of an estate of 10,000 jobs, and hold
 
 bench-agent: install ## Measure what the agent adds to a command that does nothing
 	$(BIN)/python -m benchmarks.agent
+
+bench-marquez: install ## Measure how the log of a Marquez is taken, and whether memory stays flat
+	$(BIN)/python -m benchmarks.marquez
 
 bench-governance: install ## Measure how fast 1,000 asset files are planned and pushed, against a stand-in
 	$(BIN)/python -m benchmarks.governance

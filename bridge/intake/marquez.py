@@ -74,7 +74,7 @@ class MarquezLog:
         items = self._new(window.events)
         self._writer.write(items, [Position(self.name, NOBODY, min(window.end, now))])
         for item in items:
-            if isinstance(item, Incoming):
+            if isinstance(item, Incoming) and item.event.micros >= now - self._lookback:
                 self._remember(item.event.event_hash)
         rejected = sum(isinstance(item, Rejected) for item in items)
         unmerged = sum(isinstance(item, Incoming) and item.failure is not None for item in items)
