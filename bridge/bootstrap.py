@@ -34,6 +34,7 @@ from bridge.store.database import Database
 from bridge.store.indexing import Indexer
 from bridge.store.location import StoreLocation
 from bridge.store.marks import disable_target, is_enabled
+from bridge.store.run_log import forget_index
 from bridge.store.writer import Writer
 from bridge.sync.calls import Calls
 from bridge.sync.items import Items
@@ -47,7 +48,8 @@ from bridge.sync.target import Target
 from bridge.sync.webhook.target import WebhookTarget
 from bridge.sync.worker import Heartbeat, Worker
 from bridge.target_names import TargetName, settings_of
-from bridge.target_settings import MarquezSettings
+from bridge.target_settings import MarquezSettings, WebhookSettings
+from connectors.caller import Caller
 from connectors.http import HttpSession, Timeouts
 from connectors.marquez.client import Marquez
 from connectors.openlineage.http import EventClient
@@ -246,9 +248,16 @@ def _make_marquez_target(settings: Settings, watched: _Watched, items: Items) ->
 
 def _make_webhook_target(settings: Settings, watched: _Watched, items: Items) -> WebhookTarget:
     of = settings.webhook
-    session = HttpSession(of.url or "", timeouts=_TARGET_TIMEOUTS, connections=4)
-    client = Webhook(session, watched.counted, watched.failed, api_key=_secret(of.api_key), pace=Pace(of.rate))
+    client = Webhook(_caller(of, of.url or "", watched.counted, watched.failed))
     return WebhookTarget(watched.db, settings.org, client, items, folding_rule(settings), of.states)
+
+
+def _caller(
+    of: MarquezSettings | WebhookSettings, url: str, counted: Callable[[str], None], failed: Callable[[str], None]
+) -> Caller:
+    session = HttpSession(url, timeouts=_TARGET_TIMEOUTS, connections=of.concurrency)
+    key = _secret(of.api_key)
+    return Caller(session, counted, failed, api_key=key, concurrency=of.concurrency, pace=Pace(of.rate))
 
 
 def make_marquez_log(
@@ -275,15 +284,7 @@ def make_marquez(
     url = settings.url
     if url is None:
         raise ConfigError("marquez.url is not set: name the server, such as http://127.0.0.1:5000")
-    return Marquez(
-        HttpSession(url, timeouts=_TARGET_TIMEOUTS, connections=settings.concurrency),
-        counted,
-        failed,
-        api_key=_secret(settings.api_key),
-        attempts=settings.retry_config.max_attempts,
-        concurrency=settings.concurrency,
-        pace=Pace(settings.rate),
-    )
+    return Marquez(_caller(settings, url, counted, failed), attempts=settings.retry_config.max_attempts)
 
 
 def _both(first: Callable[[str], None], second: Callable[[str], None]) -> Callable[[str], None]:
@@ -356,6 +357,8 @@ def forget_target(settings: Settings, name: TargetName) -> bool:
         enabled = is_enabled(db, settings.org, name)
         if enabled:
             disable_target(db, settings.org, name)
+            if name is TargetName.marquez:
+                forget_index(db)
         return enabled
 
 

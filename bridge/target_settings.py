@@ -130,6 +130,7 @@ class WebhookSettings(Section):
 
     states: list[Ended] = Field(default=["SUCCESS", "FAILED", "CANCELLED"], min_length=1)
     retry_config: RetrySettings = RetrySettings()
+    concurrency: int = Field(default=4, ge=1, le=8)
     rate: float | None = Field(default=None, gt=0, allow_inf_nan=False)
 
     @field_validator("url")

@@ -2,24 +2,22 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from threading import BoundedSemaphore
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
-from connectors.http import HttpAnswer, HttpSession
+from connectors.caller import Caller
+from connectors.http import HttpAnswer
 from connectors.marquez.refusal import refusal
-from connectors.pace import Pace
 from connectors.tries import tries
-from mappers.errors import LineageBridgeError, TargetLocked
+from mappers.errors import LineageBridgeError, TargetBusy, TargetLocked
 
 Entity = dict[str, Any]
 
-_JSON = {"Content-Type": "application/json"}
 #: Writing an event with thousands of columns takes seconds, and a graph of a large server takes longer.
 _READ_SECONDS = 60.0
-_NOT_FOUND = 404
+_NOT_FOUND, _FAILED = 404, 500
 #: How many things are listed in one answer.
 _PAGE = 100
 
@@ -27,30 +25,14 @@ _PAGE = 100
 class Marquez:
     """One server. Several threads may share it."""
 
-    def __init__(
-        self,
-        session: HttpSession,
-        counted: Callable[[str], None] = lambda _: None,
-        failed: Callable[[str], None] = lambda _: None,
-        *,
-        api_key: str | None = None,
-        attempts: int = 1,
-        concurrency: int = 4,
-        pace: Pace | None = None,
-        sleep: Callable[[float], None] = time.sleep,
-    ) -> None:
-        self.url = session.url
-        self._session = session
-        self._counted = counted
-        self._failed = failed
-        self._proof = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._pace = pace or Pace()
-        self._free = BoundedSemaphore(concurrency)
+    def __init__(self, caller: Caller, *, attempts: int = 1, sleep: Callable[[float], None] = time.sleep) -> None:
+        self.url = caller.url
+        self._caller = caller
         self._tries = tries(attempts, sleep)
 
     def close(self) -> None:
         """Close the connections."""
-        self._session.close()
+        self._caller.close()
 
     def probe(self) -> None:
         """Ask once whether the server answers; raises what is wrong."""
@@ -59,8 +41,16 @@ class Marquez:
             raise TargetLocked(f"{self.url} knows no namespace `default`: is it Marquez?")
 
     def send(self, event: Entity) -> None:
-        """Tell the server of an event, once: it keeps each that it is sent, again and again."""
-        self._once("send", "POST", "/lineage", body=event)
+        """Tell the server of an event: it keeps each that it is sent, again and again.
+
+        Once more only where another one may have stood in its way: who comes first of several makes what they share.
+        """
+        try:
+            self._once("send", "POST", "/lineage", body=event)
+        except TargetBusy as error:
+            if error.status != _FAILED:
+                raise
+            self._once("send", "POST", "/lineage", body=event)
 
     def logged(self, after: str, before: str, limit: int, offset: int = 0) -> list[Entity]:
         """List events of runs of a time, whose end is not part of it; nothing orders those of one moment."""
@@ -140,24 +130,13 @@ class Marquez:
         asked: Mapping[str, str] | None = None,
         absent: bool = False,
     ) -> HttpAnswer:
-        self._pace.take()
-        with self._free:
-            self._counted(kind)
-            try:
-                answer = self._session.request(
-                    method,
-                    f"/api/v1{path}",
-                    body=None if body is None else msgspec.json.encode(body),
-                    parameters=asked,
-                    headers=self._proof if body is None else {**_JSON, **self._proof},
-                    read_seconds=_READ_SECONDS,
-                )
-                if answer.success or (absent and answer.status == _NOT_FOUND and answer.body[:1] == b"{"):
-                    return answer
-                raise refusal(answer, f"{self.url}: {method} /{path.split('/')[1]}")
-            except LineageBridgeError:
-                self._failed(kind)
-                raise
+        def judge(answer: HttpAnswer) -> LineageBridgeError | None:
+            if answer.success or (absent and answer.status == _NOT_FOUND and answer.body[:1] == b"{"):
+                return None
+            return refusal(answer, f"{self.url}: {method} /{path.split('/')[3]}")
+
+        path = f"/api/v1{path}"
+        return self._caller.ask(kind, method, path, judge, body=body, asked=asked, read_seconds=_READ_SECONDS)
 
     def _decoded(self, answer: HttpAnswer) -> Entity:
         try:

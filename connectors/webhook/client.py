@@ -1,12 +1,9 @@
 """An address that takes JSON."""
 
-from collections.abc import Callable
 from typing import Any
 
-import msgspec
-
-from connectors.http import HttpAnswer, HttpSession
-from connectors.pace import Pace
+from connectors.caller import Caller
+from connectors.http import HttpAnswer
 from mappers.errors import LineageBridgeError, TargetBusy, TargetLocked, TargetRefused
 
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -18,46 +15,25 @@ _MOST_CHARACTERS = 200
 class Webhook:
     """One address. Several threads may share it."""
 
-    def __init__(
-        self,
-        session: HttpSession,
-        counted: Callable[[str], None] = lambda _: None,
-        failed: Callable[[str], None] = lambda _: None,
-        *,
-        api_key: str | None = None,
-        pace: Pace | None = None,
-    ) -> None:
-        self.url = session.url
-        self._session = session
-        self._counted = counted
-        self._failed = failed
-        self._proof = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._pace = pace or Pace()
+    def __init__(self, caller: Caller) -> None:
+        self.url = caller.url
+        self._caller = caller
 
     def close(self) -> None:
         """Close the connections."""
-        self._session.close()
+        self._caller.close()
 
     def probe(self) -> None:
         """Ask whether anybody is there: whatever is answered, somebody is."""
-        answer = self._session.request("HEAD", "", headers=self._proof)
-        if answer.status in _UNAVAILABLE:
-            raise self._refusal(answer)
+        self._caller.ask("probe", "HEAD", "", lambda one: self._refusal(one) if one.status in _UNAVAILABLE else None)
 
     def send(self, body: Any, key: str) -> None:
         """Tell something once; who hears the same key again has heard it before."""
-        headers = {"Content-Type": "application/json", "Idempotency-Key": key, **self._proof}
-        self._pace.take()
-        self._counted("send")
-        try:
-            answer = self._session.request("POST", "", body=msgspec.json.encode(body), headers=headers)
-            if not answer.success:
-                raise self._refusal(answer)
-        except LineageBridgeError:
-            self._failed("send")
-            raise
+        self._caller.ask("send", "POST", "", self._refusal, body=body, headers={"Idempotency-Key": key})
 
-    def _refusal(self, answer: HttpAnswer) -> LineageBridgeError:
+    def _refusal(self, answer: HttpAnswer) -> LineageBridgeError | None:
+        if answer.success:
+            return None
         said = f"{self.url}: {answer.status} {' '.join(answer.text.split())[:_MOST_CHARACTERS]}".rstrip()
         if answer.status in _LOCKED:
             return TargetLocked(said)

@@ -15,6 +15,10 @@ class Tags(NamedTuple):
     own: frozenset[str]
     of_columns: frozenset[tuple[str, str]]
 
+    def without(self, others: "Tags") -> "Tags":
+        """Give those that are not among others."""
+        return Tags(self.own - others.own, self.of_columns - others.of_columns)
+
 
 def facets_of(said: Mapping[str, Any]) -> dict[str, Any]:
     """Give the facets that say what a steward says."""

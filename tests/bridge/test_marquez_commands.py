@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from bridge.cli.main import app as command
+from connectors.caller import Caller
 from connectors.http import HttpSession
 from connectors.marquez.client import Marquez
 from tests.bridge.conftest import url_of
@@ -54,7 +55,7 @@ def test_what_is_there_is_sent_and_compared(shell: Shell) -> None:
 
 def test_what_others_did_there_is_told(shell: Shell, standin: StandIn) -> None:
     shell("sync", "--once", events=(RUN,))
-    client = Marquez(HttpSession(standin.url))
+    client = Marquez(Caller(HttpSession(standin.url)))
     client.send(run_event(second=9, run=9, outputs=[dataset("theirs")]))
     client.close()
     verified = shell("verify", "marquez")
@@ -90,7 +91,7 @@ def test_one_that_is_away_is_told(shell: Shell, standin: StandIn) -> None:
 
 
 def test_what_it_has_heard_is_pulled(shell: Shell, standin: StandIn) -> None:
-    client = Marquez(HttpSession(standin.url))
+    client = Marquez(Caller(HttpSession(standin.url)))
     client.send(RUN)
     client.tag("db", "out", "PII")
     client.close()

@@ -10,6 +10,7 @@ import pytest
 from bridge.intake.marquez import MarquezLog
 from bridge.intake.marquez_model import MarquezModel
 from bridge.store.export import export_canonical
+from connectors.caller import Caller
 from connectors.http import HttpSession
 from connectors.marquez.client import Marquez
 from tests.factories import (
@@ -41,7 +42,7 @@ class Site:
 
     def __enter__(self) -> Self:
         self.standin.__enter__()
-        self.teller = Marquez(HttpSession(self.standin.url))
+        self.teller = Marquez(Caller(HttpSession(self.standin.url)))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -54,7 +55,7 @@ class Site:
             self.teller.send(event)
 
     def log(self, since: int | None = None, lookback: float = 600.0) -> MarquezLog:
-        client = Marquez(HttpSession(self.standin.url), sleep=lambda _: None)
+        client = Marquez(Caller(HttpSession(self.standin.url)), sleep=lambda _: None)
         return MarquezLog(
             client, self.store.reader, self.store.writer, lambda: self.now, since=since, lookback_seconds=lookback
         )
@@ -65,7 +66,7 @@ class Site:
             return log.once().accepted
 
     def lists(self) -> int:
-        client = Marquez(HttpSession(self.standin.url))
+        client = Marquez(Caller(HttpSession(self.standin.url)))
         model = MarquezModel(client, self.store.reader, self.store.writer, self.store.db, "default")
         try:
             return model.once().accepted

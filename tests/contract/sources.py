@@ -18,6 +18,7 @@ from bridge.intake.source import Source
 from bridge.settings import Settings
 from bridge.store.database import Database
 from bridge.store.writer import Writer
+from connectors.caller import Caller
 from connectors.http import HttpSession
 from connectors.marquez.client import Marquez
 from tests.factories import at, run_event, run_uuid
@@ -154,7 +155,7 @@ class MarquezCase(Case):
     def __enter__(self) -> Self:
         self.standin = MarquezStandIn()
         self.standin.__enter__()
-        self._teller = Marquez(HttpSession(self.standin.url))
+        self._teller = Marquez(Caller(HttpSession(self.standin.url)))
         return super().__enter__()
 
     def __exit__(self, *failed: object) -> None:
@@ -163,7 +164,7 @@ class MarquezCase(Case):
         self.standin.__exit__(*failed)
 
     def open(self, db: Database, writer: Writer) -> Source:
-        client = Marquez(HttpSession(self.standin.url), sleep=lambda _: None)
+        client = Marquez(Caller(HttpSession(self.standin.url)), sleep=lambda _: None)
         return MarquezLog(client, self.store.reader, writer, lambda: 1_800_000_000_000_000, lookback_seconds=1e9)
 
     def put(self, numbers: Sequence[int]) -> None:

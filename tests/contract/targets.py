@@ -1,11 +1,13 @@
 """Every target, as the contract tries it: what it is told, and how it can be made to fail."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, Self
 
 from bridge.store.database import Database
 from bridge.sync.marquez.target import MarquezTarget
 from bridge.sync.webhook.target import WebhookTarget
+from connectors.caller import Caller
 from connectors.http import HttpSession
 from connectors.marquez.client import Marquez
 from connectors.webhook.client import Webhook
@@ -62,13 +64,13 @@ class OpenMetadataCase(Synced, Case):
         return entities, set(self.edges()), set(state.get("statuses", ()))
 
 
-class MarquezCase(Case):
-    """Marquez."""
+class StandInCase(Case):
+    """A target whose stand-in is begun with it."""
 
-    name = "marquez"
+    begin: Callable[[], Any]
 
     def __enter__(self) -> Self:
-        self.standin = MarquezStandIn()
+        self.standin = type(self).begin()
         self.standin.__enter__()
         return super().__enter__()
 
@@ -80,36 +82,36 @@ class MarquezCase(Case):
     def url(self) -> str:
         return self.standin.url
 
+
+class MarquezCase(StandInCase):
+    """Marquez."""
+
+    name = "marquez"
+    begin = MarquezStandIn
+
     def make_target(self, db: Database, session: HttpSession) -> MarquezTarget:
-        return MarquezTarget(db, "default", Marquez(session, self.counted, sleep=lambda _: None), self.items)
+        client = Marquez(Caller(session, self.counted), sleep=lambda _: None)
+        return MarquezTarget(db, "default", client, self.items)
 
     def there(self) -> Any:
         state = self.standin.state()
         return state | {"log": set(map(repr, state["log"]))}  # ends are repeated where an older run came after
 
 
-class WebhookCase(Case):
+class WebhookCase(StandInCase):
     """An address that is told."""
 
     name = "webhook"
+    begin = WebhookStandIn
 
     def __enter__(self) -> Self:
-        self.standin = WebhookStandIn()
-        self.standin.__enter__()
         self.clock.now = 0  # whatever ends from now on is told
         return super().__enter__()
 
-    def __exit__(self, *failed: object) -> None:
-        super().__exit__(*failed)
-        self.standin.__exit__(*failed)
-
-    @property
-    def url(self) -> str:
-        return self.standin.url
-
     def make_target(self, db: Database, session: HttpSession) -> WebhookTarget:
+        client = Webhook(Caller(session, self.counted))
         states = ("SUCCESS", "FAILED", "CANCELLED")
-        return WebhookTarget(db, "default", Webhook(session, self.counted), self.items, FoldingRule(), states)
+        return WebhookTarget(db, "default", client, self.items, FoldingRule(), states)
 
     def there(self) -> Any:
         return sorted((told["run"], told["state"]) for told in self.standin.heard.values())

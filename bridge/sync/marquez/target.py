@@ -10,7 +10,8 @@ from bridge.sync.item import Failed, Item, Outcome, Settled
 from bridge.sync.items import Items
 from bridge.sync.marquez.bench import NAME, Bench
 from bridge.sync.marquez.comparison import Comparison
-from bridge.sync.marquez.declared import Datasets, Jobs
+from bridge.sync.marquez.datasets import Datasets
+from bridge.sync.marquez.jobs import Jobs
 from bridge.sync.marquez.meaning import PlainMeaning
 from bridge.sync.marquez.runs import Runs
 from bridge.sync.marquez.telling import Telling, tellings

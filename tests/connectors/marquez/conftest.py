@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from connectors.caller import Caller
 from connectors.http import HttpSession
 from connectors.marquez.client import Marquez
 from tests.standins.marquez import Marquez as StandIn
@@ -17,6 +18,6 @@ def standin() -> Iterator[StandIn]:
 
 @pytest.fixture
 def client(standin: StandIn) -> Iterator[Marquez]:
-    made = Marquez(HttpSession(standin.url), attempts=3, sleep=lambda _: None)
+    made = Marquez(Caller(HttpSession(standin.url)), attempts=3, sleep=lambda _: None)
     yield made
     made.close()

@@ -6,6 +6,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from connectors.caller import Caller
 from connectors.http import HttpSession
 from connectors.marquez.client import Marquez
 from connectors.marquez.log import at_one_time, windows
@@ -28,7 +29,7 @@ def told(client: Marquez, moments: list[int]) -> Counter[str]:
 @given(_moments, st.sampled_from([2, 5, 20]), st.sampled_from([1, 1_000, 10**9, LAST_MICROS]))
 def test_every_event_is_listed_once(moments: list[int], page: int, span: int) -> None:
     with StandIn() as standin:
-        client = Marquez(HttpSession(standin.url))
+        client = Marquez(Caller(HttpSession(standin.url)))
         wanted = told(client, moments)
         begin, end = micros(0) - 10, micros(0) + 86_400_000_000 + 10
         found = [event for window in windows(client, begin, end, max(span, 10**6), page) for event in window.events]

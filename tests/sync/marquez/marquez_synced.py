@@ -2,6 +2,7 @@
 
 from typing import Any, Self
 
+from connectors.caller import Caller
 from connectors.http import HttpSession
 from connectors.marquez.client import Marquez
 from mappers.when import iso
@@ -15,7 +16,7 @@ class MarquezSynced(MarquezCase):
     def __enter__(self) -> Self:
         super().__enter__()
         #: Asks the server as anybody could.
-        self.client = Marquez(HttpSession(self.standin.url))
+        self.client = Marquez(Caller(HttpSession(self.standin.url)))
         return self
 
     def __exit__(self, *failed: object) -> None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from bridge.intake.marquez import MarquezLog
 from bridge.store.export import export_canonical
+from connectors.caller import Caller
 from connectors.http import HttpSession
 from connectors.marquez.client import Marquez
 from tests.factories import Json
@@ -26,7 +27,7 @@ def known(store: Store) -> list[bytes]:
 
 def pulled(url: str, store: Store) -> list[bytes]:
     """Take all that a server has heard; gives what is known then."""
-    with closing(MarquezLog(Marquez(HttpSession(url)), store.reader, store.writer, lambda: _NOW)) as log:
+    with closing(MarquezLog(Marquez(Caller(HttpSession(url))), store.reader, store.writer, lambda: _NOW)) as log:
         log.once()
     return known(store)
 
