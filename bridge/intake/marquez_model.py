@@ -11,7 +11,7 @@ from bridge.store.database import Database
 from bridge.store.writer import Writer
 from connectors.marquez.client import Entity, Marquez
 from mappers.canonical.identity import NOBODY
-from mappers.marquez.model import Known, dataset_said, job_said, names_of
+from mappers.marquez.model import Known, dataset_said, is_other_name, job_said, names_of
 from mappers.openlineage.statements import name_dataset, name_job
 
 _AT_ONCE = 100
@@ -80,8 +80,14 @@ class MarquezModel:
                 of[bytes(id_)].add(bytes(member))
             known = self._known(of, touched, "ol_dataset", "dataset_id")
             for one, id_ in zip(some, ids, strict=True):
-                if event := dataset_said(one, known[id_]):
+                if not self._is_shown_twice(one, known[id_]) and (event := dataset_said(one, known[id_])):
                     yield event
+
+    def _is_shown_twice(self, dataset: Entity, known: Known) -> bool:
+        """Tell whether a dataset is listed under its own name, too: a symlink of a run gave it this one."""
+        if known.is_told or not is_other_name(dataset):
+            return False
+        return self._client.is_of_run(str(dataset["namespace"]), str(dataset["name"]))
 
     def _jobs(self, namespace: str, owner: str | None) -> Iterator[Entity]:
         for some in grouped(self._client.jobs(namespace), _AT_ONCE):

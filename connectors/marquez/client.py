@@ -70,6 +70,14 @@ class Marquez:
         """Give a dataset with its facets and tags."""
         return self._found("dataset", _dataset(namespace, name))
 
+    def is_of_run(self, namespace: str, name: str) -> bool:
+        """Tell whether a run made the newest version of a dataset."""
+        answer = self._ask(
+            "dataset", "GET", f"{_dataset(namespace, name)}/versions", asked={"limit": "1"}, absent=True
+        )
+        versions = self._decoded(answer).get("versions") or ()
+        return any(one.get("createdByRun") for one in versions)
+
     def tag(self, namespace: str, name: str, tag: str) -> None:
         """Give a dataset a tag; an unknown one is made."""
         self._ask("tag", "POST", f"{_dataset(namespace, name)}/tags/{_quoted(tag)}")

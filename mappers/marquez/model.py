@@ -22,8 +22,6 @@ class Known(NamedTuple):
 
 def dataset_said(dataset: Mapping[str, Any], known: Known) -> dict[str, Any] | None:
     """Give what is said of a dataset and not known; of one that is told of, only what people say."""
-    if _is_other_name(dataset):
-        return None  # it is told under its own
     facets = _unknown(dataset, known)
     fields = dataset.get("fields") or []
     if fields and not known.is_told:
@@ -58,11 +56,12 @@ def names_of(job: Mapping[str, Any]) -> list[str]:
     return [name, simple] if parent and name == f"{parent}.{simple}" else [name]
 
 
-def _is_other_name(dataset: Mapping[str, Any]) -> bool:
-    """Tell whether a dataset is listed once more, under a name that a symlink gives it."""
-    symlinks = (dataset.get("facets") or {}).get("symlinks") or {}
-    identifiers = symlinks.get("identifiers") or ()
-    return any((one["namespace"], one["name"]) == (dataset["namespace"], dataset["name"]) for one in identifiers)
+def is_other_name(dataset: Mapping[str, Any]) -> bool:
+    """Tell whether a dataset is shown under a name that is not that of what lies there.
+
+    So is one under the name that a symlink gives it, and one that was made by hand and called so.
+    """
+    return dataset.get("physicalName") not in (None, dataset.get("name"))
 
 
 def _unknown(thing: Mapping[str, Any], known: Known) -> dict[str, Any]:

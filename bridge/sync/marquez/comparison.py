@@ -8,16 +8,21 @@ from bridge.sync.marquez.stored import read_runs
 from bridge.sync.marquez.telling import chosen_of
 from bridge.sync.target import Compared, Difference
 from connectors.marquez.client import Entity
+from mappers.marquez.model import is_other_name
 
 _AT_ONCE = 100
 #: The states that runs are left in by their last events; those that are over make the graph.
 _STATES = {"COMPLETE": "COMPLETED", "FAIL": "FAILED", "ABORT": "ABORTED"}
 _RUNNING = "RUNNING"
+_GONE = "is not there"
 _TOLD = """
-SELECT r.job_id, i.key FROM sync_item i JOIN ol_run r ON r.org_id = i.org_id AND r.run_id = i.key
+SELECT i.key, r.job_id, row_number() OVER (
+  PARTITION BY r.job_id ORDER BY coalesce(r.started_at, r.created_at) DESC, r.run_id DESC) AS place
+FROM sync_item i JOIN ol_run r ON r.org_id = i.org_id AND r.run_id = i.key
 WHERE i.org_id = ?1 AND i.target = ?2 AND i.kind = 'run' AND i.remote_id IS NOT NULL AND i.settled >= i.marked
-ORDER BY r.job_id, coalesce(r.started_at, r.created_at) DESC, r.run_id DESC
 """
+_NEWEST = f"SELECT job_id, key FROM ({_TOLD}) n WHERE n.place = 1 ORDER BY job_id"
+_OLDER = f"SELECT key FROM ({_TOLD} AND r.job_id = ?3) n WHERE n.place > ?4 ORDER BY n.place LIMIT ?5"
 
 
 class Comparison:
@@ -28,26 +33,24 @@ class Comparison:
 
     def slices(self) -> Iterator[Compared]:
         """Compare the newest run of each job; where it is gone, the others too: a backup may be back."""
-        of_jobs: dict[bytes, list[bytes]] = {}
-        for job, run in self._at.db.rows(_TOLD, self._at.org, NAME):
-            of_jobs.setdefault(bytes(job), []).append(bytes(run))
-        left = list(of_jobs.values())
-        while left:
-            now, left = left[:_AT_ONCE], left[_AT_ONCE:]
-            found = self._compared([runs[0] for runs in now], newest=True)
-            yield Compared("run", len(now), found)
-            gone = {one.key for one in found if one.what == _GONE}
-            for runs in now:
-                if runs[0] in gone:
-                    yield from self._older(runs[1:])
+        newest = self._at.db.rows(_NEWEST, self._at.org, NAME)
+        for i in range(0, len(newest), _AT_ONCE):
+            jobs = {bytes(run): bytes(job) for job, run in newest[i : i + _AT_ONCE]}
+            found = self._compared(list(jobs), newest=True)
+            yield Compared("run", len(jobs), found)
+            for one in found:
+                if one.what == _GONE:
+                    yield from self._older(jobs[one.key])
 
-    def _older(self, runs: Sequence[bytes]) -> Iterator[Compared]:
+    def _older(self, job: bytes) -> Iterator[Compared]:
         """Look for older runs of a job until some are there."""
-        for i in range(0, len(runs), _AT_ONCE):
-            found = self._compared(runs[i : i + _AT_ONCE], newest=False)
-            yield Compared("run", len(runs[i : i + _AT_ONCE]), found)
-            if len(found) < len(runs[i : i + _AT_ONCE]):
+        place = 1
+        while rows := self._at.db.rows(_OLDER, self._at.org, NAME, job, place, _AT_ONCE):
+            found = self._compared([bytes(run) for (run,) in rows], newest=False)
+            yield Compared("run", len(rows), found)
+            if len(found) < len(rows):
                 return
+            place += len(rows)
 
     def _compared(self, runs: Sequence[bytes], *, newest: bool) -> list[Difference]:
         stored = read_runs(self._at.db, self._at.org, runs)
@@ -72,29 +75,17 @@ class Comparison:
         version = there.get("jobVersion")
         if not newest or wanted == _RUNNING or not version:
             return None
-        job = self._at.client.job(version["namespace"], version["name"])
-        return _lacking(job or {}, events)
+        job = self._at.client.job(version["namespace"], version["name"]) or {}
+        return self._differing(job, events)
 
-
-_GONE = "is not there"
-
-
-def _lacking(job: Entity, events: Sequence[Entity]) -> str | None:
-    """Say which datasets the graph of a job lacks, or has too many; other names of them are shown as well."""
-    for side, word in (("inputs", "input"), ("outputs", "output")):
-        used = [one for event in events for one in event[side]]
-        wanted = {(one["namespace"], one["name"]) for one in used}
-        there = {(one["namespace"], one["name"]) for one in job.get(side) or ()}
-        if lacking := sorted(wanted - there):
-            return f"its job lacks the {word} {' '.join(lacking[0])}"
-        if others := sorted(there - wanted - _other_names(used)):
-            return f"its job has another {word}, {' '.join(others[0])}"
-    return None
-
-
-def _other_names(used: Sequence[Entity]) -> set[tuple[str, str]]:
-    return {
-        (one["namespace"], one["name"])
-        for dataset in used
-        for one in ((dataset.get("facets") or {}).get("symlinks") or {}).get("identifiers") or ()
-    }
+    def _differing(self, job: Entity, events: Sequence[Entity]) -> str | None:
+        """Say which datasets the graph of a job lacks, or has too many; other names of them are shown as well."""
+        for side, word in (("inputs", "input"), ("outputs", "output")):
+            wanted = {(one["namespace"], one["name"]) for event in events for one in event[side]}
+            there = {(one["namespace"], one["name"]) for one in job.get(side) or ()}
+            if lacking := sorted(wanted - there):
+                return f"its job lacks the {word} {' '.join(lacking[0])}"
+            for name in sorted(there - wanted):
+                if not is_other_name(self._at.client.dataset(*name) or {}):
+                    return f"its job has another {word}, {' '.join(name)}"
+        return None

@@ -37,6 +37,7 @@ def test_of_real_runs(name: str) -> None:
     with MarquezSynced() as first, Store() as second:
         first.apply(*captured(name)).converge()
         assert pulled(first.url, second) == known(first.store)
+        assert [one for bit in first.reconciler.compare() for one in bit.differences] == []
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,0 +1,26 @@
+"""Marquez kept like a store in PostgreSQL."""
+
+import pytest
+
+from bridge.store.run_log import forget_index
+from tests.factories import dataset, dataset_event, facet, job_event, run_event
+from tests.stores import empty_postgres
+from tests.sync.marquez.marquez_synced import MarquezSynced
+
+
+@pytest.mark.system("postgres")
+def test_runs_jobs_and_words_are_told_and_compared() -> None:
+    with MarquezSynced(empty_postgres()) as synced:
+        synced.apply(
+            job_event(1, job="declared", inputs=[dataset("in")]),
+            run_event("START", 1, run=1),
+            run_event("COMPLETE", 2, run=1, outputs=[dataset("out")]),
+            dataset_event(3, dataset("out", lineageBridge_governance=facet(description="all", tags=["GOLD"]))),
+        ).converge()
+        synced.apply(run_event("FAIL", 4, run=2, outputs=[dataset("out")])).converge()
+        assert (synced.state_of(1), synced.state_of(2)) == ("COMPLETED", "FAILED")
+        assert (synced.client.dataset("db", "out") or {})["tags"] == ["GOLD"]
+        assert synced.graph("declared") == (["in"], [])
+        assert [one for bit in synced.reconciler.compare() for one in bit.differences] == []
+        assert synced.reconciler.reasons(10) == []
+        forget_index(synced.store.db)
