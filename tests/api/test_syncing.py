@@ -13,10 +13,13 @@ from bridge.bootstrap import open_store
 from bridge.settings import Settings
 from bridge.sync.reconciler import Reconciler
 from bridge.sync.status import SyncStatus, read_status
+from bridge.target_settings import MarquezSettings, WebhookSettings
 from mappers.errors import StoreFull
 from tests.api.service import Running, settings_for, until
 from tests.factories import dataset, run_event
+from tests.standins.marquez import Marquez
 from tests.standins.openmetadata import OpenMetadata, error
+from tests.standins.webhook import Webhook
 
 
 @pytest.fixture
@@ -41,9 +44,9 @@ def settings_with(folder: Path, standin: OpenMetadata, *, enabled: bool = True, 
     )
 
 
-def status(settings: Settings) -> SyncStatus:
+def status(settings: Settings, target: str = "openmetadata") -> SyncStatus:
     with closing(open_store(settings)) as db:
-        return read_status(db, settings.org, "openmetadata")
+        return read_status(db, settings.org, target)
 
 
 def metrics(api: Running) -> str:
@@ -205,3 +208,35 @@ def test_one_that_cannot_go_on_is_told_even_if_it_cannot_end_either(
 def test_nothing_is_measured_of_what_is_not_kept(tmp_path: Path, standin: OpenMetadata) -> None:
     with Running(settings_with(tmp_path, standin, enabled=False)) as api:
         assert "lineage_bridge_sync" not in api.get("/metrics").text
+
+
+def test_several_targets_are_kept_beside_each_other(tmp_path: Path, standin: OpenMetadata) -> None:
+    with Marquez() as marquez, Webhook() as webhook:
+        settings = settings_with(tmp_path, standin).model_copy(
+            update={
+                "marquez": MarquezSettings(enabled=True, url=marquez.url),
+                "webhook": WebhookSettings(enabled=True, url=webhook.url),
+            }
+        )
+        with Running(settings) as api:
+            api.post({**run_event(outputs=[dataset("made")]), "eventTime": "2099-01-01T00:00:00Z"})
+            api.run(until(lambda: is_there(standin, "made")))
+            api.run(until(lambda: marquez.state()["log"] != []))
+            api.run(until(lambda: webhook.heard != {}))
+            api.run(until(lambda: 'lineage_bridge_sync_waiting{target="marquez"} 0.0' in metrics(api)))
+            api.run(until(lambda: status(api.settings, "marquez").converged))
+            assert api.get("/api/v1/sync?target=marquez").json()["target"] == "marquez"
+
+
+def test_one_that_is_not_kept_any_more_costs_no_index(tmp_path: Path, standin: OpenMetadata) -> None:
+    with Marquez() as marquez:
+        settings = settings_for(tmp_path, marquez={"enabled": True, "url": marquez.url})
+        with Running(settings) as api:
+            api.run(until(lambda: "ix_run_event__run_id" in indexes(api.settings)))
+        with Running(settings.model_copy(update={"marquez": type(settings.marquez)()})) as api:
+            api.run(until(lambda: "ix_run_event__run_id" not in indexes(api.settings)))
+
+
+def indexes(settings: Settings) -> set[str]:
+    with closing(open_store(settings)) as db:
+        return {name for (name,) in db.rows("SELECT name FROM sqlite_master WHERE type = 'index'")}
