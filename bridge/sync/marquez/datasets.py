@@ -18,8 +18,11 @@ _OWN, _OF_COLUMNS = "tags", "column_tags"
 _UNTAGGED = "not tagged, for they are not there, or Marquez cannot, for the dataset has several names"
 
 
-class _Governed(NamedTuple):
+class Governed(NamedTuple):
+    """A dataset of which a steward says something, or did."""
+
     item: Item
+    name: str
     stored: StoredDataset
     event: Entity
     #: The tags that it shall have, and of those of ours the ones that it shall have no more.
@@ -36,14 +39,18 @@ class Datasets:
 
     def push(self, items: Sequence[Item]) -> Pushed:
         """Let the server know what governs datasets."""
-        stored = read_datasets(self._at.db, self._at.org, [item.key for item in items])
-        found = [self._one(item, stored.get(item.key)) for item in items]
-        wanted = [one for one in found if isinstance(one, _Governed)]
+        found = self.found(items)
+        wanted = [one for one in found if isinstance(one, Governed)]
         self._at.items.begin((one.item, _kept(one.tags, one.gone)) for one in wanted)
         done = self._at.workers.map(self._put, wanted, _failed)
-        return Pushed([*(one for one in found if not isinstance(one, _Governed)), *done])
+        return Pushed([*(one for one in found if not isinstance(one, Governed)), *done])
 
-    def _one(self, item: Item, stored: StoredDataset | None) -> _Governed | Settled | Failed:
+    def found(self, items: Sequence[Item]) -> list[Governed | Settled | Failed]:
+        """Say what is to be told of datasets."""
+        stored = read_datasets(self._at.db, self._at.org, [item.key for item in items])
+        return [self._one(item, stored.get(item.key)) for item in items]
+
+    def _one(self, item: Item, stored: StoredDataset | None) -> Governed | Settled | Failed:
         if stored is None or (not stored.said and item.remote is None and not item.detail):
             return item.linked(Outcome.UNWANTED, "no steward says anything of it")
         facets = facets_of(stored.said)
@@ -58,9 +65,11 @@ class Datasets:
         if wrong := unbearable(event):
             return Failed(item, TargetRefused(wrong, 0), event, mark)
         tags = _possible(stored)
-        return _Governed(item, stored, event, tags, _given(item).without(tags), mark)
+        return Governed(
+            item, f"{stored.namespace} {stored.name}", stored, event, tags, _given(item).without(tags), mark
+        )
 
-    def _put(self, dataset: _Governed) -> Settled | Failed:
+    def _put(self, dataset: Governed) -> Settled | Failed:
         """Tell of a dataset, and then change its tags: it must be there for that."""
         name, client = (dataset.stored.namespace, dataset.stored.name), self._at.client
         client.send(dataset.event)
@@ -99,5 +108,5 @@ def _kept(*tags: Tags) -> dict[str, Any]:
     return {_OWN: sorted(own), _OF_COLUMNS: sorted(list(pair) for one in tags for pair in one.of_columns)}
 
 
-def _failed(dataset: _Governed, error: LineageBridgeError) -> Settled | Failed:
+def _failed(dataset: Governed, error: LineageBridgeError) -> Settled | Failed:
     return Failed(dataset.item, error, dataset.event, dataset.mark)

@@ -16,7 +16,9 @@ _NOBODY_SAYS = "no event of a job says anything of it: its runs tell it"
 _WITH_RUN = "it is told with the end of its newest run"
 
 
-class _Declared(NamedTuple):
+class Declared(NamedTuple):
+    """A job that is to be told by an event of a job."""
+
     item: Item
     name: str
     event: Entity
@@ -31,15 +33,19 @@ class Jobs:
 
     def push(self, items: Sequence[Item]) -> Pushed:
         """Let the server know jobs."""
+        found, doubtful = self.found(items)
+        done = self._at.workers.map(self._put, [one for one in found if isinstance(one, Declared)], _failed)
+        return Pushed([*(one for one in found if not isinstance(one, Declared)), *done], doubtful=doubtful)
+
+    def found(self, items: Sequence[Item]) -> tuple[list[Declared | Settled | Failed], set[Wanted]]:
+        """Say what is to be told of jobs, and which runs are to be told again because of it."""
         stored = read_jobs(self._at.db, self._at.org, [item.key for item in items])
         doubtful: set[Wanted] = set()
-        found = [self._one(item, stored, doubtful) for item in items]
-        done = self._at.workers.map(self._put, [one for one in found if isinstance(one, _Declared)], _failed)
-        return Pushed([*(one for one in found if not isinstance(one, _Declared)), *done], doubtful=doubtful)
+        return [self._one(item, stored, doubtful) for item in items], doubtful
 
     def _one(
         self, item: Item, stored: Mapping[bytes, StoredJob], doubtful: set[Wanted]
-    ) -> _Declared | Settled | Failed:
+    ) -> Declared | Settled | Failed:
         """Say what is to be told of a job; where its newest run tells it, that is to be told again."""
         job = stored.get(item.key)
         if job is None or not (job.beside_runs or job.inputs or job.outputs):
@@ -55,12 +61,12 @@ class Jobs:
         event = job_event(described, job.inputs, job.outputs, job.said_at)
         if wrong := unbearable(event):
             return Failed(item, TargetRefused(wrong, 0), event, mark)
-        return _Declared(item, name, event, mark)
+        return Declared(item, name, event, mark)
 
-    def _put(self, job: _Declared) -> Settled | Failed:
+    def _put(self, job: Declared) -> Settled | Failed:
         self._at.client.send(job.event)
         return Settled(job.item, Outcome.PUSHED, None, job.mark, Remote("job", job.name, job.name), ours=True)
 
 
-def _failed(job: _Declared, error: LineageBridgeError) -> Settled | Failed:
+def _failed(job: Declared, error: LineageBridgeError) -> Settled | Failed:
     return Failed(job.item, error, job.event, job.mark)

@@ -10,8 +10,8 @@ from bridge.sync.item import Failed, Item, Outcome, Settled
 from bridge.sync.items import Items
 from bridge.sync.marquez.bench import NAME, Bench
 from bridge.sync.marquez.comparison import Comparison
-from bridge.sync.marquez.datasets import Datasets
-from bridge.sync.marquez.jobs import Jobs
+from bridge.sync.marquez.datasets import Datasets, Governed
+from bridge.sync.marquez.jobs import Declared, Jobs
 from bridge.sync.marquez.meaning import PlainMeaning
 from bridge.sync.marquez.runs import Runs
 from bridge.sync.marquez.telling import Telling, tellings
@@ -38,7 +38,8 @@ class MarquezTarget:
         self._pool = ThreadPoolExecutor(concurrency, thread_name_prefix=NAME)
         self._workers = Workers(self._pool, client.probe)
         self._at = Bench(db, org, client, items, self._workers, self._pool)
-        self._pushers = {"job": Jobs(self._at).push, "run": Runs(self._at).push, "dataset": Datasets(self._at).push}
+        self._jobs, self._datasets = Jobs(self._at), Datasets(self._at)
+        self._pushers = {"job": self._jobs.push, "run": Runs(self._at).push, "dataset": self._datasets.push}
         self._comparison = Comparison(self._at)
         self.settings = TargetSettings(client.url, "")
         self.meaning: Meaning = PlainMeaning(db, org, items)
@@ -58,18 +59,13 @@ class MarquezTarget:
 
     def plan(self, items: Sequence[Item]) -> list[Step]:
         """Say what a push would do."""
-        steps = [self._step(one) for one in tellings(self._at, [item for item in items if item.kind == "run"])]
-        for kind in ("job", "dataset"):
-            steps += [Step("look", kind, _name(item)) for item in items if item.kind == kind]
-        return steps
-
-    def _step(self, one: Telling | Settled | Failed) -> Step:
-        if isinstance(one, Telling):
-            return Step("change" if one.item.remote else "create", "run", one.name, f"{len(one.events)} events")
-        name = _name(one.item)
-        if isinstance(one, Failed):
-            return Step("failed", "run", name, str(one.error))
-        return Step("leave" if one.outcome is Outcome.UNCHANGED else one.outcome.value, "run", name, one.reason)
+        of = {kind: [item for item in items if item.kind == kind] for kind in self.kinds}
+        found = [
+            *tellings(self._at, of["run"]),
+            *self._jobs.found(of["job"])[0],
+            *self._datasets.found(of["dataset"]),
+        ]
+        return [_step(one) for one in found]
 
     def owed(self) -> Iterator[Owed]:
         """Count what shall be there."""
@@ -85,5 +81,14 @@ class MarquezTarget:
         self._client.close()
 
 
-def _name(item: Item) -> str:
-    return item.remote.name if item.remote else item.key.hex()
+def _step(one: Telling | Declared | Governed | Settled | Failed) -> Step:
+    item = one.item
+    if not isinstance(one, Settled | Failed):
+        why = f"{len(one.events)} events" if isinstance(one, Telling) else None
+        return Step("change" if item.remote else "create", item.kind, one.name, why)
+    name = item.remote.name if item.remote else item.key.hex()
+    if isinstance(one, Failed):
+        return Step("failed", item.kind, name, str(one.error))
+    is_told = one.outcome is Outcome.PUSHED
+    action = "change" if is_told else "leave" if one.outcome is Outcome.UNCHANGED else one.outcome.value
+    return Step(action, item.kind, one.remote.name if is_told and one.remote else name, one.reason)

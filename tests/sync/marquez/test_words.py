@@ -65,3 +65,17 @@ def test_where_it_cannot_tag_columns_that_is_told(synced: MarquezSynced) -> None
     reasons = [one.reason for one in synced.items_by_kind("dataset")]
     assert reasons == ["not tagged, for they are not there, or Marquez cannot, for the dataset has several names: a"]
     assert (synced.client.dataset("db", "out") or {})["tags"] == ["GOLD"]
+
+
+def test_a_plan_names_what_would_be_told(synced: MarquezSynced) -> None:
+    synced.apply(
+        job_event(1, job="nightly", inputs=[dataset("in")]), run_event(second=1, run=1, outputs=[dataset("out")])
+    )
+    synced.apply(said(2, description="all"), job_event(2, job="job", documentation=described("x")))
+    steps = sorted(
+        (step.action, step.kind, step.name) for step in synced.reconciler.plan() if step.action != "unwanted"
+    )
+    assert steps == [("create", "dataset", "db out"), ("create", "job", "jobs job"), ("create", "job", "jobs nightly"),
+                     ("create", "run", "jobs job")]  # fmt: skip
+    synced.converge()
+    assert synced.reconciler.plan() == []
