@@ -14,6 +14,8 @@ PRODUCER = "https://github.com/lineage-bridge/lineage-bridge"
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/"
 _ANY_FACET = f"{_SPEC}BaseFacet"
 _NUL = re.compile("\0")
+RUNNING = "RUNNING"
+_STATES = {"COMPLETE": "COMPLETED", "FAIL": "FAILED", "ABORT": "ABORTED"}
 
 
 def run_event(body: bytes, micros: int, run_uuid: str) -> dict[str, Any]:
@@ -36,6 +38,11 @@ def dataset_event(dataset: Mapping[str, Any], micros: int) -> dict[str, Any]:
 def complete(facets: Mapping[str, Any]) -> dict[str, Any]:
     """Give each facet its producer and the address of its schema, without which Marquez refuses the whole event."""
     return {name: {"_producer": PRODUCER, "_schemaURL": _ANY_FACET, **facet} for name, facet in facets.items()}
+
+
+def state_of(event: Mapping[str, Any]) -> str:
+    """Give the state in which an event leaves a run."""
+    return _STATES.get(str(event.get("eventType") or "").upper(), RUNNING)
 
 
 def _told(event: dict[str, Any], micros: int, kind: str) -> dict[str, Any]:

@@ -8,12 +8,12 @@ from bridge.sync.marquez.stored import read_runs
 from bridge.sync.marquez.telling import chosen_of
 from bridge.sync.target import Compared, Difference
 from connectors.marquez.client import Entity
+from mappers.marquez.events import RUNNING, state_of
 from mappers.marquez.model import is_other_name
 
 _AT_ONCE = 100
-#: The states that runs are left in by their last events; those that are over make the graph.
-_STATES = {"COMPLETE": "COMPLETED", "FAIL": "FAILED", "ABORT": "ABORTED"}
-_RUNNING = "RUNNING"
+#: The state of a run that was told of, and not begun.
+_NEW = "NEW"
 _GONE = "is not there"
 _TOLD = """
 SELECT i.key, r.job_id, row_number() OVER (
@@ -69,11 +69,11 @@ class Comparison:
         there = self._at.client.run(item.remote.id) if item.remote else None
         if there is None:
             return _GONE
-        wanted = _STATES.get(str(events[-1].get("eventType", "")).upper(), _RUNNING)
-        if there.get("state") != wanted and (wanted != _RUNNING or there.get("state") in _STATES.values()):
-            return f"is {there.get('state')}, not {wanted}"
+        wanted, state = state_of(events[-1]), there.get("state")
+        if state != wanted and not (wanted == RUNNING and state == _NEW):
+            return f"is {state}, not {wanted}"
         version = there.get("jobVersion")
-        if not newest or wanted == _RUNNING or not version:
+        if not newest or wanted == RUNNING or not version:
             return None
         job = self._at.client.job(version["namespace"], version["name"]) or {}
         return self._differing(job, events)

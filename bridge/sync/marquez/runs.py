@@ -9,6 +9,7 @@ from bridge.sync.marquez.telling import Telling, tellings
 from bridge.sync.target import Pushed, Wanted
 from connectors.marquez.arrival import arrived
 from mappers.errors import LineageBridgeError
+from mappers.marquez.events import state_of
 
 RUN = "run"
 #: What is remembered of a run: which events were sent, and that some were about to be.
@@ -65,10 +66,13 @@ class Runs:
         item, sent = telling.item, set(_sent(telling.item)) | telling.theirs
         if _BEGUN not in item.detail and (item.remote is None or item.fingerprint is not None):
             return sent
-        if self._at.client.run(telling.run.uuid) is None:
+        run = self._at.client.run(telling.run.uuid)
+        if run is None:
             return set()
         unsure = {hash_: event for hash_, event in telling.events.items() if hash_ not in sent}
-        return sent | arrived(self._at.client, unsure)
+        there = sent | arrived(self._at.client, unsure)
+        # What the log has may have been refused by what makes runs of it: the state tells.
+        return there if run.get("state") == state_of(telling.events[telling.closing]) else there - {telling.closing}
 
     def _overtaken(self, told: Iterable[StoredRun]) -> set[Wanted]:
         """Find the newest runs of jobs, where an older one was told after them: their ends are to be told again."""

@@ -5,6 +5,7 @@ import pytest
 from bridge.sync.item import Outcome
 from bridge.sync.marquez.bench import source_of
 from tests.factories import Json, dataset, facet, parent, run_event
+from tests.standins.marquez import half_written
 from tests.stores import as_bytes
 from tests.sync.marquez.marquez_synced import MarquezSynced
 
@@ -89,6 +90,25 @@ def test_an_event_that_nobody_answered_is_in_the_log_once(synced: MarquezSynced)
     synced.apply(run(1, "START"), run(1)).converge()
     assert sorted(event["eventType"] for event in synced.listed()) == ["COMPLETE", "START"]
     assert synced.state_of(1) == "COMPLETED"
+
+
+def test_an_event_that_reached_the_log_alone_is_told_again(synced: MarquezSynced) -> None:
+    synced.standin.faults.script([None, half_written(), half_written()])
+    synced.apply(run(1, "START"), run(1)).converge()
+    assert (synced.state_of(1), synced.graph()) == ("COMPLETED", (["in"], ["out"]))
+
+
+def test_a_race_that_was_lost_is_run_again_at_once(synced: MarquezSynced) -> None:
+    synced.standin.faults.script([half_written()])
+    synced.apply(run(1)).round()
+    assert synced.state_of(1) == "COMPLETED"
+
+
+def test_what_it_never_takes_is_a_dead_letter(synced: MarquezSynced) -> None:
+    synced.standin.faults.next(half_written(), method="POST", times=100)
+    synced.apply(run(1)).converge()
+    (reason,) = synced.standing(Outcome.DEAD).values()
+    assert "500" in (reason or "")
 
 
 def test_what_came_from_it_is_not_sent_back(synced: MarquezSynced) -> None:
