@@ -3,6 +3,7 @@
 
 One file, Python 3.6 or newer, nothing but the standard library: copy it to where jobs run.
 
+  lineage-bridge-agent install /usr/local/bin/lineage-bridge-agent
   lineage-bridge-agent run --output /data/out.csv -- ./load.sh 2026-01-31
   lineage-bridge-agent flush
   lineage-bridge-agent register_dataset s3://bucket/out/v1 2026-01-31 SUCCESS
@@ -43,6 +44,15 @@ NOT_FOUND, NOT_STARTED, USAGE, UNSENT = 127, 126, 2, 1
 _FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGWINCH", "SIGALRM")
 _PIECE = 1 << 20
 _PARENT = "LINEAGE_BRIDGE_PARENT_RUN"
+#: What stands before `=` is a namespace where it is in capitals, an address, or one of these.
+NAMESPACE_WORDS = frozenset(
+    "abfs abfss adl bigquery cassandra db2 dbfs file gcs gs hdfs hive iceberg impala kafka local mariadb mongodb mssql"
+    " mysql nfs oracle postgres postgresql redshift s3 s3a s3n sftp snowflake sqlite sqlserver teradata unix vertica wasb"
+    " wasbs".split()
+)
+_FILE_WORDS = frozenset(("file", "local", "nfs", "unix"))
+#: Schemes in whose addresses a container stands where others have a login.
+_CONTAINERS = frozenset(("abfs", "abfss", "wasb", "wasbs"))
 _AUTOSYS = ("AUTO_JOB_NAME", "AUTOSERV", "AUTORUN")
 _RUN_EVENT = "run_event"
 _ROUTES = {
@@ -56,7 +66,8 @@ class Spool:
     """A user's events that wait for the service: each in a file of its own, complete or not there."""
 
     def __init__(self, place, most_files=MOST_FILES, most_bytes=MOST_BYTES):
-        self.folder = os.path.join(place, _FOLDER + str(os.geteuid()))
+        # Whoever brings what lies there leaves the folder of the job.
+        self.folder = os.path.join(_absolute(place, _here()), _FOLDER + str(os.geteuid()))
         self.most_files = most_files
         self.most_bytes = most_bytes
         self._room = 0
@@ -332,6 +343,9 @@ class Run:
 
     def __init__(self, options, environment, spool):
         self.options = options
+        # Paths are those of the job: the courier stands in another folder.
+        self._folder = _here()
+        self._named = {side: self._datasets(side) for side in ("inputs", "outputs")}
         self.parent = parent_of(environment)
         self._autosys = [environment.get(name) for name in _AUTOSYS]
         if self.parent:
@@ -360,10 +374,9 @@ class Run:
             "run": run,
             "job": {"namespace": self.namespace, "name": self.name},
         }
-        for side in ("inputs", "outputs"):
-            datasets = [dataset(text) for text in getattr(self.options, side[:-1]) or ()]
+        for side, datasets in self._named.items():
             if datasets:
-                body[side] = datasets
+                body[side] = [dict(one, facets=dict(one.get("facets") or {})) for one in datasets]
         return body
 
     def ended(self, state, code, killed_by):
@@ -373,13 +386,13 @@ class Run:
 
     def described(self, body):
         """Add what the manifest and the files of the outputs tell; tells whether that is anything."""
-        manifest = read_manifest(self.options.manifest) if self.options.manifest else {}
+        manifest = read_manifest(_absolute(self.options.manifest, self._folder)) if self.options.manifest else {}
         found = False
         for side in ("inputs", "outputs"):
             listed = manifest.get(side)
             told = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
             found = found or bool(told)
-            body[side] = merge_datasets(body.get(side) or [], told)
+            body[side] = merge_datasets(body.get(side) or [], told, self._folder)
         for one in body["outputs"]:
             found = describe(one) or found
         return found
@@ -394,10 +407,13 @@ class Run:
         if self.parent:
             found["parent"] = self.parent
         if self.options.log:
-            found["log"] = {"path": os.path.abspath(self.options.log)}
+            found["log"] = {"path": _absolute(self.options.log, self._folder)}
         for name, value in facets.items():
             found[name] = value
         return found
+
+    def _datasets(self, side):
+        return [dataset(text, self._folder) for text in getattr(self.options, side[:-1]) or ()]
 
 
 def parent_of(environment):
@@ -421,36 +437,55 @@ def job_name(given, environment, command):
     return "SHELL:%s" % _host(), os.path.basename(command[0]) if command else "unknown"
 
 
-def dataset(text):
-    """Read a dataset of the command line: a path, a URL, or NAMESPACE=NAME."""
+def dataset(text, folder):
+    """Read a dataset of the command line: a path from a folder, a URL, or NAMESPACE=NAME."""
     namespace, found, name = text.partition("=")
     server = namespace.partition("://")[2]
     if found and ((server and "/" not in server and "?" not in server) or _is_word(namespace)):
-        return {"namespace": _without_login(namespace), "name": name}
+        return named_dataset(namespace, name, folder)
     if "://" in text:
         text = _without_login(text)
         return {"name": text, "namespace": text.partition("://")[0].upper()}
-    path = os.path.abspath(text)
-    return {"namespace": "FILE", "name": path, "facets": {"path": path}}
+    return named_dataset("FILE", text, folder)
 
 
-def merge_datasets(listed, told):
+def named_dataset(namespace, name, folder):
+    """Write a dataset of which both names are told: it is called so, and a file is looked for from a folder."""
+    if "://" in name:
+        return {"namespace": _without_login(namespace), "name": _without_login(name)}
+    if namespace.lower() in _FILE_WORDS:
+        path = _absolute(name, folder)
+        return {"namespace": namespace, "name": path, "facets": {"path": path}}
+    return {"namespace": _without_login(namespace), "name": name}
+
+
+def merge_datasets(listed, told, folder):
     """Put what a manifest tells of datasets to those that were named, and add those that were not."""
     found = list(listed)
     for one in told:
-        name = one.get("name") or one.get("path")
+        name, namespace = one.get("name") or one.get("path"), one.get("namespace")
         if not isinstance(name, str):
             continue
-        known = dataset("%s=%s" % (one["namespace"], name) if one.get("namespace") else name)
-        same = next((each for each in found if each["name"] == known["name"]), None)
+        known = named_dataset(namespace, name, folder) if isinstance(namespace, str) else dataset(name, folder)
+        same = next((each for each in found if _is_same(each, known, bool(namespace))), None)
         if same is None:
             found.append(known)
             same = known
         facets = same.setdefault("facets", {})
         for key, value in one.items():
-            if key not in ("name", "namespace"):
+            if key == "path" and isinstance(value, str):
+                facets[key] = _without_login(value) if "://" in value else _absolute(value, folder)
+            elif key not in ("name", "namespace"):
                 facets[key] = value
     return found
+
+
+def _is_same(one, other, both):
+    """Tell whether two are one dataset: of the same name, and of the same namespace where both say theirs."""
+    spaces = [each["namespace"].lower() for each in (one, other)]
+    return one["name"] == other["name"] and (
+        not both or spaces[0] == spaces[1] or all(each in _FILE_WORDS for each in spaces)
+    )
 
 
 def describe(one):
@@ -876,14 +911,31 @@ def register_process(name, status, **more):
 
 def _register(kind, body):
     environment = os.environ
+    place = environment.get("LINEAGE_BRIDGE_SPOOL") or DEFAULT_PLACE
+    url = environment.get("LINEAGE_BRIDGE_URL") or DEFAULT_URL
+    return registered(kind, body, Spool(place), url, environment.get("LINEAGE_BRIDGE_API_KEY"))
+
+
+def registered(kind, body, spool, url, api_key):
+    """Keep a registration and let it be brought; tells whether there was room for it."""
     body.setdefault("time", _iso(time.time()))
-    spool = Spool(environment.get("LINEAGE_BRIDGE_SPOOL") or DEFAULT_PLACE)
+    if kind == "dataset":
+        body = registered_dataset(body)
     if not spool.add(kind, body):
         return False
-    bring_later(
-        spool, environment.get("LINEAGE_BRIDGE_URL") or DEFAULT_URL, environment.get("LINEAGE_BRIDGE_API_KEY")
-    )
+    bring_later(spool, url, api_key)
     return True
+
+
+def registered_dataset(body):
+    """Name the dataset that is registered as `run` names those of its options."""
+    name, namespace = str(body["name"]), body.get("namespace")
+    known = named_dataset(namespace, name, _here()) if isinstance(namespace, str) else dataset(name, _here())
+    found = dict(known.pop("facets", {}), **body)
+    found.update(known)
+    if isinstance(found.get("path"), str):
+        found["path"] = _without_login(found["path"]) if "://" in found["path"] else _absolute(found["path"], _here())
+    return found
 
 
 def bring_later(spool, url, api_key):
@@ -934,6 +986,8 @@ def parser():
     )
     one.add_argument("command", nargs=argparse.REMAINDER, help="-- and the command with its words")
     commands.add_parser("flush", parents=[both], help="bring all that waits")
+    installed = commands.add_parser("install", help="copy this file to where jobs find it")
+    installed.add_argument("path", help="such as /usr/local/bin/lineage-bridge-agent")
     for kind, given in (("dataset", ("name", "version", "status")), ("process", ("name", "status"))):
         registered = commands.add_parser("register_" + kind, parents=[both], help="tell of a %s" % kind)
         for name in given:
@@ -960,18 +1014,41 @@ def main(arguments=None):
         return run(options, os.environ)
     if options.what == "flush":
         return flush(options)
+    if options.what == "install":
+        return install(options.path)
     if options.what in ("register_dataset", "register_process"):
-        body = {"name": options.name, "status": options.status or "SUCCESS", "time": _iso(time.time())}
-        if options.what == "register_dataset":
-            body["version"] = options.version
-        spool = Spool(options.spool)
-        if not spool.add(options.what.split("_")[1], body):
-            _say("%s: cannot be written, is not ours alone, or is full" % spool.folder)
-            return UNSENT
-        bring_later(spool, options.url, options.api_key)
-        return 0
+        return register(options)
     words.print_help(sys.stderr)
     return USAGE
+
+
+def register(options):
+    """Register what the command line says; gives the code."""
+    body = {"name": options.name, "status": options.status or "SUCCESS"}
+    if options.what == "register_dataset":
+        body["version"] = options.version
+    spool = Spool(options.spool)
+    if registered(options.what.split("_")[1], body, spool, options.url, options.api_key):
+        return 0
+    _say("%s: cannot be written, is not ours alone, or is full" % spool.folder)
+    return UNSENT
+
+
+def install(path):
+    """Copy this file to where jobs find it, for everybody to run; whoever runs the old one meanwhile is not hurt."""
+    if os.path.isdir(path):
+        path = os.path.join(path, "lineage-bridge-agent")
+    part = "%s.%d" % (path, os.getpid())
+    try:
+        with open(os.path.realpath(__file__), "rb") as ours, open(part, "wb") as file:
+            file.write(ours.read())
+        os.chmod(part, 0o755)
+        os.rename(part, path)
+    except OSError as error:
+        _say("%s: %s" % (path, error.strerror))
+        return UNSENT
+    _say("installed as %s" % path)
+    return 0
 
 
 def _as_json(body):
@@ -990,16 +1067,38 @@ def _texts(value):
 
 
 def _is_word(text):
-    return text.replace("_", "").isalnum() and text.upper() == text
+    return text.lower() in NAMESPACE_WORDS or (
+        text[:1].isalpha() and text.replace("_", "").isalnum() and text.upper() == text
+    )
+
+
+def _here():
+    """Name the folder in which we are; what was removed meanwhile has no name."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return "/"
+
+
+def _absolute(path, folder):
+    return os.path.normpath(os.path.join(folder, path))
 
 
 def _without_login(address):
     """Take a password, and whatever stands behind a question mark, out of an address."""
     scheme, found, rest = address.partition("://")
+    if scheme.lower() not in _CONTAINERS:
+        rest = _without_user(rest)
+    return scheme + found + rest.partition("?")[0].partition(";")[0]
+
+
+def _without_user(rest):
+    """Take `user:password@` off; a password may have a slash, and what is no number behind the host is no port."""
     host, slash, path = rest.partition("/")
     if "@" in host:
-        host = host.rpartition("@")[2]
-    return scheme + found + host + slash + path.partition("?")[0].partition(";")[0]
+        return host.rpartition("@")[2] + slash + path
+    said = host.partition(":")[2]
+    return path.partition("@")[2] if said and not said.isdigit() and "@" in path else rest
 
 
 def _above_streams(descriptor):
@@ -1030,8 +1129,9 @@ def _locked(descriptor, shared):
 
 
 def _detach(*keep):
-    """Leave the job's session, signals, streams and files: nobody shall wait for what this process holds."""
+    """Leave the job's session, folder, signals, streams and files: nobody shall wait for what this process holds."""
     os.setsid()
+    os.chdir("/")
     for name in _FORWARDED:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     _let_go(*keep)
