@@ -30,7 +30,8 @@ def take(
 
     from bridge.bootstrap import make_row_reader, make_writer
     from bridge.cli.events import tell_troubles
-    from bridge.intake.feeds import Feed, rows_of
+    from bridge.intake.feeds import Feed
+    from bridge.intake.row_files import rows_of
     from bridge.intake.rows import RowDelivery
     from bridge.intake.source import Report
 
@@ -82,7 +83,10 @@ def poll(
         one = Feed(make_row_reader(settings), writer, RowDelivery(technology.value, read_zone(timezone).key))
         with closing(Poller(Poll(name, database, query, watermark), one, registry.db, settings.org)) as poller:
             if every is None:
-                told.of(poller.once())
+                report = poller.once()
+                told.of(report)
+                if report.rejected:
+                    raise typer.Exit(1)
             else:
                 follow(poller, every, told.of, told.failed, threading.Event())
 

@@ -1,8 +1,6 @@
 """Tables of runs into the store: files of rows, and queries that are asked again for what is new."""
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,6 +9,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from bridge.intake.reading import now_micros
+from bridge.intake.row_files import Row
 from bridge.intake.rows import RowDelivery, RowReader
 from bridge.intake.source import Report
 from bridge.intake.taking import take_bodies
@@ -18,12 +17,11 @@ from bridge.store.database import Database
 from bridge.store.rejected import is_rejected
 from bridge.store.watermarks import KINDS, Watermarks
 from bridge.store.writer import Incoming, Rejected, Writer
-from connectors.autosys.files import read_text
-from mappers.errors import ConfigError, Unreachable
+from mappers.errors import ConfigError, RefusedEvent, Unreachable
 from mappers.legacy.feed import plain_row
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine
+    from sqlalchemy import URL, Engine
 
 
 class Feed:
@@ -34,32 +32,21 @@ class Feed:
         self._writer = writer
         self._delivery = delivery
 
-    def take(
-        self, rows: Iterable[Mapping[str, Any]], is_known: Callable[[Rejected], bool] = lambda _: False
-    ) -> Report:
+    def take(self, rows: Iterable[Row], is_known: Callable[[Rejected], bool] = lambda _: False) -> Report:
         """Take rows, group by group; one that is no run is kept with the reason, unless it is known as such."""
         found = (self._read(row) for row in rows)
         news = (one for one in found if not (isinstance(one, Rejected) and is_known(one)))
         return Report(*take_bodies(news, self._writer))
 
-    def _read(self, row: Mapping[str, Any]) -> list[Incoming] | Rejected:
-        plain = plain_row(row, ZoneInfo(self._delivery.timezone))
-        return self._rows.read(msgspec.json.encode(plain, enc_hook=str), self._delivery, now_micros())
-
-
-def rows_of(file: Path) -> Iterator[dict[str, Any]]:
-    """Read the rows of a file: CSV with a header, a JSON array of objects, or an object a line."""
-    text = read_text(file).text.lstrip("\ufeff")
-    try:
-        if text.lstrip().startswith("["):
-            yield from msgspec.json.decode(text, type=list[dict[str, Any]])
-        elif text.lstrip().startswith("{"):
-            for line in filter(str.strip, text.splitlines()):
-                yield msgspec.json.decode(line, type=dict[str, Any])
+    def _read(self, row: Row) -> list[Incoming] | Rejected:
+        if isinstance(row.values, bytes):
+            found: list[Incoming] | Rejected = self._rows.refuse(
+                row.values, self._delivery, RefusedEvent(row.problem)
+            )
         else:
-            yield from csv.DictReader(io.StringIO(text))
-    except (msgspec.DecodeError, csv.Error) as error:
-        raise ConfigError(f"{file}: {error}") from error
+            plain = plain_row(row.values, ZoneInfo(self._delivery.timezone))
+            found = self._rows.read(msgspec.json.encode(plain, enc_hook=str), self._delivery, now_micros())
+        return found._replace(reason=f"{row.place}: {found.reason}") if isinstance(found, Rejected) else found
 
 
 class Poll(NamedTuple):
@@ -88,7 +75,8 @@ class Poller:
         found = self._ask(since)
         newest = self._newest(found, since)
         # What overlaps comes again: a row that is listed as refused is the same row, as often as it is read.
-        taken = self._feed.take(found, lambda one: is_rejected(self._db, self._org, one.payload_hash))
+        rows = (Row(self._poll.name, values) for values in found)
+        taken = self._feed.take(rows, lambda one: is_rejected(self._db, self._org, one.payload_hash))
         if newest is not None:
             self._watermarks.put(self._poll.name, newest)
         return taken
@@ -98,6 +86,7 @@ class Poller:
 
         try:
             engine = self._engine = self._engine or sa.create_engine(self._poll.url)
+            self._miss_no_file(engine.url)
             with engine.connect() as connected:
                 answer = connected.execute(sa.text(self._poll.query), {"since": since})
                 return [dict(row) for row in answer.mappings()]
@@ -107,6 +96,14 @@ class Poller:
             raise Unreachable(f"{self._poll.name}: {_first_line(error)}") from error
         except sa.exc.SQLAlchemyError as error:
             raise ConfigError(f"{self._poll.name}: {_first_line(error)}") from error
+
+    def _miss_no_file(self, url: "URL") -> None:
+        """Raise Unreachable where a file is named that is not there: SQLite would make an empty database of it."""
+        file = url.database or ""
+        if url.get_backend_name() != "sqlite" or file in {"", ":memory:"} or file.startswith("file:"):
+            return
+        if not Path(file).exists():
+            raise Unreachable(f"{self._poll.name}: unable to open database file {file}: it is not there")
 
     def _newest(self, found: list[dict[str, Any]], since: Any) -> Any:
         """Give the greatest value of the watermark; raises ConfigError where there is none, or it cannot be kept."""

@@ -44,7 +44,9 @@ class LegacyReader:
         self._reader = reader
         self._names = names
 
-    def read(self, body: bytes, delivery: Delivery, received_at: int) -> list[Incoming] | Rejected:
+    def read(
+        self, body: bytes, delivery: Delivery, received_at: int, noted: Sequence[str] = ()
+    ) -> list[Incoming] | Rejected:
         """Read the events a body stands for; what cannot be translated comes back as it was sent, with the reason."""
         received = (_EPOCH + timedelta(microseconds=received_at)).isoformat()
         try:
@@ -59,7 +61,7 @@ class LegacyReader:
         refused = next((item for item in items if isinstance(item, Rejected)), None)
         if refused is not None:
             return self._reader.refuse_as(refused, body, delivery.source())
-        return _with_notes([item for item in items if isinstance(item, Incoming)], notes)
+        return _with_notes([item for item in items if isinstance(item, Incoming)], (*noted, *notes))
 
     def refuse(self, body: bytes, delivery: Delivery, error: RefusedEvent | TooLarge) -> Rejected:
         """Keep a body that was refused, as it was sent."""

@@ -46,18 +46,23 @@ class RowReader:
 
     def read(self, row: bytes, delivery: RowDelivery, received_at: int) -> list[Incoming] | Rejected:
         """Read the events a row stands for; one that is no run comes back as it was, with the reason."""
+        notes: list[str] = []
         try:
-            body = _body(row, delivery)
+            body = _body(row, delivery, notes)
         except RefusedEvent as error:
-            return self._reader.refuse(row, delivery.source(), error)
+            return self.refuse(row, delivery, error)
         run_event = Delivery(Contract.RUN_EVENT, delivery.historical)
-        found = self._legacy.read(msgspec.json.encode(body), run_event, received_at)
+        found = self._legacy.read(msgspec.json.encode(body), run_event, received_at, notes)
         return self._reader.refuse_as(found, row, delivery.source()) if isinstance(found, Rejected) else found
 
+    def refuse(self, row: bytes, delivery: RowDelivery, error: RefusedEvent) -> Rejected:
+        """Keep what is no row as it was, with the reason."""
+        return self._reader.refuse(row, delivery.source(), error)
 
-def _body(row: bytes, delivery: RowDelivery) -> Body:
+
+def _body(row: bytes, delivery: RowDelivery, notes: list[str]) -> Body:
     try:
-        return body_of_row(_decoder.decode(row), delivery.technology, ZoneInfo(delivery.timezone))
+        return body_of_row(_decoder.decode(row), delivery.technology, ZoneInfo(delivery.timezone), notes)
     except msgspec.DecodeError as error:
         raise RefusedEvent(str(error)) from error
     except (ZoneInfoNotFoundError, ValueError) as error:

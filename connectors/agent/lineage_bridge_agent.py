@@ -3,6 +3,7 @@
 
 One file, Python 3.6 or newer, nothing but the standard library: copy it to where jobs run.
 
+  lineage-bridge-agent install /usr/local/bin/lineage-bridge-agent
   lineage-bridge-agent run --output /data/out.csv -- ./load.sh 2026-01-31
   lineage-bridge-agent flush
   lineage-bridge-agent register_dataset s3://bucket/out/v1 2026-01-31 SUCCESS
@@ -39,12 +40,25 @@ LINGER_SECONDS = 2.0
 ATTEMPT_SECONDS, MOST_ATTEMPTS, SWEEP_SECONDS = 7 * 86400.0, 20000, 3600.0
 #: How long a process of ours may take to answer, and how long the signals of one call may lie apart in a group.
 NEAR_SECONDS, APART_SECONDS = 1.0, 0.002
+#: How much of what is wrong with a manifest is told.
+MOST_PROBLEMS = 10
 NOT_FOUND, NOT_STARTED, USAGE, UNSENT = 127, 126, 2, 1
 _FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCONT", "SIGWINCH", "SIGALRM")
 _PIECE = 1 << 20
 _PARENT = "LINEAGE_BRIDGE_PARENT_RUN"
+#: What stands before `=` is a namespace where it is in capitals, an address, or one of these.
+NAMESPACE_WORDS = frozenset(
+    "abfs abfss adl bigquery cassandra db2 dbfs file gcs gs hdfs hive iceberg impala kafka local mariadb mongodb"
+    " mssql mysql nfs oracle postgres postgresql redshift s3 s3a s3n sftp snowflake sqlite sqlserver teradata unix"
+    " vertica wasb wasbs".split()
+)
+_FILE_WORDS = frozenset(("file", "local", "nfs", "unix"))
+#: Schemes in whose addresses a container stands where others have a login.
+_CONTAINERS = frozenset(("abfs", "abfss", "wasb", "wasbs"))
 _AUTOSYS = ("AUTO_JOB_NAME", "AUTOSERV", "AUTORUN")
 _RUN_EVENT = "run_event"
+#: Who tells how many events were lost, each once: the next run, and `flush`.
+_BY_RUN, _BY_FLUSH = ".dropped-by-run", ".dropped"
 _ROUTES = {
     _RUN_EVENT: "/api/v1/run_event",
     "dataset": "/api/v1/legacy/register_dataset",
@@ -56,7 +70,8 @@ class Spool:
     """A user's events that wait for the service: each in a file of its own, complete or not there."""
 
     def __init__(self, place, most_files=MOST_FILES, most_bytes=MOST_BYTES):
-        self.folder = os.path.join(place, _FOLDER + str(os.geteuid()))
+        # Whoever brings what lies there leaves the folder of the job.
+        self.folder = os.path.join(_absolute(place, _here()), _FOLDER + str(os.geteuid()))
         self.most_files = most_files
         self.most_bytes = most_bytes
         self._room = 0
@@ -75,7 +90,6 @@ class Spool:
         try:
             self._make()
             if self._full():
-                self._count("dropped")
                 return False
             name = "%020d-%d-%s.%s.json" % (int(time.time() * 1e6), os.getpid(), os.urandom(6).hex(), kind)
             part = os.path.join(self.folder, "." + name)
@@ -89,6 +103,27 @@ class Spool:
             self.remove("." + name)
             return False
         return True
+
+    def lose(self):
+        """Count an event that found no room and was not taken at once either."""
+        for told_by in (_BY_RUN, _BY_FLUSH):
+            try:
+                with open(os.path.join(self._make(), told_by), "ab") as file:
+                    file.write(b".")
+            except OSError:
+                pass
+
+    def lost(self, told_by):
+        """Tell how many events were lost of which somebody has not told."""
+        return self._size(told_by) if self.is_ours() else 0
+
+    def told_lost(self, told_by, count):
+        """Count anew: of so many that were lost somebody has told."""
+        try:
+            if count:
+                os.truncate(os.path.join(self.folder, told_by), max(0, self._size(told_by) - count))
+        except OSError:
+            pass
 
     def waiting(self):
         """Name what waits, the oldest first."""
@@ -118,8 +153,8 @@ class Spool:
         """Put an event aside that the service will never take, with its words; tells whether that could be done."""
         try:
             aside = self._make("refused")
-            with open(os.path.join(aside, name + ".reason"), "w") as file:
-                file.write(reason)
+            with open(os.path.join(aside, name + ".reason"), "wb") as file:
+                file.write(reason.encode("utf-8", "replace"))
             os.rename(os.path.join(self.folder, name), os.path.join(aside, name))
         except OSError:
             return False
@@ -223,13 +258,6 @@ class Spool:
         except OSError:
             return 0
 
-    def _count(self, what):
-        try:
-            with open(os.path.join(self.folder, "." + what), "ab") as file:
-                file.write(b".")
-        except OSError:
-            pass
-
 
 class Service:
     """The service over one connection that is kept."""
@@ -332,6 +360,10 @@ class Run:
 
     def __init__(self, options, environment, spool):
         self.options = options
+        # Paths are those of the job: the courier stands in another folder.
+        self._folder = _here()
+        self.manifest = _absolute(options.manifest, self._folder) if options.manifest else None
+        self._named = {side: self._datasets(side) for side in ("inputs", "outputs")}
         self.parent = parent_of(environment)
         self._autosys = [environment.get(name) for name in _AUTOSYS]
         if self.parent:
@@ -360,10 +392,9 @@ class Run:
             "run": run,
             "job": {"namespace": self.namespace, "name": self.name},
         }
-        for side in ("inputs", "outputs"):
-            datasets = [dataset(text) for text in getattr(self.options, side[:-1]) or ()]
+        for side, datasets in self._named.items():
             if datasets:
-                body[side] = datasets
+                body[side] = [dict(one, facets=dict(one.get("facets") or {})) for one in datasets]
         return body
 
     def ended(self, state, code, killed_by):
@@ -373,13 +404,12 @@ class Run:
 
     def described(self, body):
         """Add what the manifest and the files of the outputs tell; tells whether that is anything."""
-        manifest = read_manifest(self.options.manifest) if self.options.manifest else {}
-        found = False
+        told, wrong = read_manifest(self.manifest) if self.manifest else ({}, [])
+        if wrong:
+            body["run"]["facets"]["manifest"] = {"path": self.manifest, "problems": wrong}
         for side in ("inputs", "outputs"):
-            listed = manifest.get(side)
-            told = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-            found = found or bool(told)
-            body[side] = merge_datasets(body.get(side) or [], told)
+            body[side] = merge_datasets(body.get(side) or [], told.get(side) or [], self._folder)
+        found = bool(wrong or any(told.values()))
         for one in body["outputs"]:
             found = describe(one) or found
         return found
@@ -394,10 +424,13 @@ class Run:
         if self.parent:
             found["parent"] = self.parent
         if self.options.log:
-            found["log"] = {"path": os.path.abspath(self.options.log)}
+            found["log"] = {"path": _absolute(self.options.log, self._folder)}
         for name, value in facets.items():
             found[name] = value
         return found
+
+    def _datasets(self, side):
+        return [dataset(text, self._folder) for text in getattr(self.options, side[:-1]) or ()]
 
 
 def parent_of(environment):
@@ -421,36 +454,53 @@ def job_name(given, environment, command):
     return "SHELL:%s" % _host(), os.path.basename(command[0]) if command else "unknown"
 
 
-def dataset(text):
-    """Read a dataset of the command line: a path, a URL, or NAMESPACE=NAME."""
+def dataset(text, folder):
+    """Read a dataset of the command line: a path from a folder, a URL, or NAMESPACE=NAME."""
     namespace, found, name = text.partition("=")
     server = namespace.partition("://")[2]
     if found and ((server and "/" not in server and "?" not in server) or _is_word(namespace)):
-        return {"namespace": _without_login(namespace), "name": name}
+        return named_dataset(namespace, name, folder)
     if "://" in text:
         text = _without_login(text)
         return {"name": text, "namespace": text.partition("://")[0].upper()}
-    path = os.path.abspath(text)
-    return {"namespace": "FILE", "name": path, "facets": {"path": path}}
+    return named_dataset("FILE", text, folder)
 
 
-def merge_datasets(listed, told):
+def named_dataset(namespace, name, folder):
+    """Write a dataset of which both names are told: it is called so, and a file is looked for from a folder."""
+    if "://" in name:
+        return {"namespace": _without_login(namespace), "name": _without_login(name)}
+    if namespace.lower() in _FILE_WORDS:
+        path = _absolute(name, folder)
+        return {"namespace": namespace, "name": path, "facets": {"path": path}}
+    return {"namespace": _without_login(namespace), "name": name}
+
+
+def merge_datasets(listed, told, folder):
     """Put what a manifest tells of datasets to those that were named, and add those that were not."""
     found = list(listed)
     for one in told:
-        name = one.get("name") or one.get("path")
-        if not isinstance(name, str):
-            continue
-        known = dataset("%s=%s" % (one["namespace"], name) if one.get("namespace") else name)
-        same = next((each for each in found if each["name"] == known["name"]), None)
+        name, namespace = one.get("name") or one.get("path"), one.get("namespace")
+        known = named_dataset(namespace, name, folder) if namespace else dataset(name, folder)
+        same = next((each for each in found if _is_same(each, known, bool(namespace))), None)
         if same is None:
             found.append(known)
             same = known
         facets = same.setdefault("facets", {})
         for key, value in one.items():
-            if key not in ("name", "namespace"):
+            if key == "path" and isinstance(value, str):
+                facets[key] = _without_login(value) if "://" in value else _absolute(value, folder)
+            elif key not in ("name", "namespace"):
                 facets[key] = value
     return found
+
+
+def _is_same(one, other, both):
+    """Tell whether two are one dataset: of the same name, and of the same namespace where both say theirs."""
+    spaces = [each["namespace"].lower() for each in (one, other)]
+    return one["name"] == other["name"] and (
+        not both or spaces[0] == spaces[1] or all(each in _FILE_WORDS for each in spaces)
+    )
 
 
 def describe(one):
@@ -502,17 +552,54 @@ def measure(body, count, checksum):
 
 
 def read_manifest(path):
-    """Read what the job says of its datasets; what is no manifest says nothing."""
+    """Read what the job says of its inputs and outputs; gives that, and what of it cannot be read."""
     try:
         if not os.path.isfile(path):
-            return {}  # a pipe would be waited for as long as nobody writes
+            # A pipe would be waited for as long as nobody writes.
+            return {}, ["is no file" if os.path.exists(path) else "is not there"]
         with open(path, "rb") as file:
-            found = json.loads(file.read().decode("utf-8"))
-    except (OSError, ValueError):
-        return {}
+            found = json.loads(file.read().decode("utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
+        return {}, ["cannot be read: %s" % (getattr(error, "strerror", None) or error)]
     if isinstance(found, list):
-        return {"outputs": found}
-    return found if isinstance(found, dict) else {}
+        found = {"outputs": found}
+    if not isinstance(found, dict) or not ("inputs" in found or "outputs" in found):
+        return {}, ["names neither inputs nor outputs"]
+    told, wrong = {}, []
+    for side in ("inputs", "outputs"):
+        told[side] = told_datasets(side, found.get(side) or [], wrong)
+    return told, wrong[:MOST_PROBLEMS]
+
+
+def told_datasets(side, listed, wrong):
+    """Read the datasets of one side of a manifest: objects, or texts as options have them; notes what is neither."""
+    if not isinstance(listed, list):
+        wrong.append("%s is no list" % side)
+        return []
+    found = []
+    for at, said in enumerate(listed):
+        one = {"name": said} if isinstance(said, str) else said
+        name = (one.get("name") or one.get("path")) if isinstance(one, dict) else None
+        if isinstance(name, str) and name and isinstance(one.get("namespace") or "", str):
+            found.append(one)
+        else:
+            wrong.append("%s[%d] names no dataset" % (side, at))
+    return found
+
+
+def tell_problems(path):
+    """Say what is wrong with a manifest; a process of its own looks, as a file may keep waiting whoever reads it."""
+    reading, writing = (_above_streams(one) for one in os.pipe())
+    if os.fork() == 0:
+        try:
+            _detach(writing)
+            os.write(writing, "; ".join(read_manifest(path)[1]).encode("utf-8", "replace"))
+        finally:
+            os._exit(0)
+    os.close(writing)
+    said = os.read(reading, _PIECE) if select_one(reading, NEAR_SECONDS) else b""
+    if said:
+        _say("%s: %s" % (path, said.decode("utf-8")))
 
 
 def succeeded(code, options):
@@ -524,15 +611,37 @@ def succeeded(code, options):
     return code <= options.max_exit_success
 
 
-def _among(code, text):
-    for part in text.replace(" ", "").split(","):
+def _among(code, ranges):
+    return any(low <= code <= high for low, high in ranges)
+
+
+def codes(text):
+    """Read exit codes such as 0,4-8; raises ValueError where they are none."""
+    found = []
+    for part in filter(None, text.replace(" ", "").split(",")):
         low, dash, high = part.partition("-")
+        found.append((int(low), int(high if dash else low)))
+        if found[-1][0] > found[-1][1]:
+            raise ValueError(part)
+    return found
+
+
+class Mistake(str):
+    """What is no value of its option, as it was given."""
+
+    __slots__ = ()
+
+
+def or_mistake(read):
+    """Read the value of an option, and never fail: the command is run whatever it is."""
+
+    def reading(text):
         try:
-            if int(low) <= code <= int(high if dash else low):
-                return True
+            return read(text)
         except ValueError:
-            continue
-    return False
+            return Mistake(text)
+
+    return reading
 
 
 def run(options, environment):
@@ -542,8 +651,7 @@ def run(options, environment):
     this = pipes = None
     try:
         this = Run(options, environment, spool)
-        start = this.body("START")
-        kept = spool.add(_RUN_EVENT, start)
+        start, kept = keep_start(this, spool)
         pipes = start_courier(spool, options, this, None if kept else start)
         environment[_PARENT] = this.as_parent()
     except Exception:  # nothing that is told may keep the job from running
@@ -552,11 +660,22 @@ def run(options, environment):
     try:
         if this is not None:
             state = "ABORT" if killed_by is not None else "COMPLETE" if succeeded(code, options) else "FAIL"
-            end = this.ended(state, code, killed_by)
-            tell_courier(pipes, [state, code, killed_by, spool.add(_RUN_EVENT, end)], options.linger)
+            kept = spool.add(_RUN_EVENT, this.ended(state, code, killed_by))
+            tell_courier(pipes, [state, code, killed_by, kept], options.linger)
+            if this.manifest:
+                tell_problems(this.manifest)
     except Exception:  # as above
         pass
     end_as(code, killed_by)
+
+
+def keep_start(this, spool):
+    """Write the start, with how many events were lost before it; gives it, and whether there was room for it."""
+    lost = spool.lost(_BY_RUN)
+    start = this.body("START", **({"droppedEvents": lost} if lost else {}))
+    kept = spool.add(_RUN_EVENT, start)
+    spool.told_lost(_BY_RUN, lost if kept else 0)
+    return start, kept
 
 
 class Command:
@@ -770,7 +889,7 @@ def courier(spool, service, options, this, unkept, pipes):
     """Bring what waits, say now and then that the command still runs, and bring its end."""
     reading, doing = pipes
     if unkept is not None:
-        service.send(_RUN_EVENT, _as_json(unkept))
+        send_now(spool, service, unkept)
     deliver(spool, service)
     spool.sweep()
     told = b""
@@ -792,8 +911,15 @@ def courier(spool, service, options, this, unkept, pipes):
     if more:
         kept = spool.add(_RUN_EVENT, end)
     if not kept:
-        service.send(_RUN_EVENT, _as_json(end))
+        send_now(spool, service, end)
     bring_patiently(spool, service, doing)
+
+
+def send_now(spool, service, body):
+    """Send an event that found no room; what is not taken at once is lost, and counted."""
+    status = service.send(_RUN_EVENT, _as_json(body))[0]
+    if status is None or not 200 <= status < 300:
+        spool.lose()
 
 
 def bring_patiently(spool, service, doing):
@@ -811,7 +937,8 @@ def flush(options):
     """Bring all that waits: our own, and for root what others left, in the name of each; says how that went."""
     if os.geteuid() != 0:
         return flush_own(options)
-    import encodings.idna  # noqa: F401 - what sending needs: others may not read where root's Python lies
+    import encodings.idna  # noqa: F401 - what bringing needs: others may not read where root's Python lies
+    import fcntl  # noqa: F401 - as above
     import http.client  # noqa: F401 - as above
 
     return max([flush_own(options), *(as_user(one, lambda: flush_own(options)) for one in others(options.spool))])
@@ -821,15 +948,14 @@ def flush_own(options):
     """Bring all that waits of one user, and say how that went."""
     spool = Spool(options.spool)
     brought, refused, why = deliver(spool, Service(options.url, options.api_key))
-    left = len(spool.waiting())
-    said = "%d brought, %d refused (in %s), %d left" % (
-        brought,
-        refused,
-        os.path.join(spool.folder, "refused"),
-        left,
-    )
+    left, lost = len(spool.waiting()), spool.lost(_BY_FLUSH)
+    aside = os.path.join(spool.folder, "refused")
+    said = "%d brought, %d refused (in %s), %d left" % (brought, refused, aside, left)
+    if lost:
+        said += ", %d lost before, as there was no room for them" % lost
     _say("%s%s" % (said, ": %s" % why if why else ""))
-    return UNSENT if left or refused or why else 0
+    spool.told_lost(_BY_FLUSH, lost)
+    return UNSENT if left or refused or why or lost else 0
 
 
 def others(place):
@@ -858,6 +984,8 @@ def as_user(user, work):
             os.setgid(user[1])
             os.setuid(user[0])
             code = work()
+        except Exception as error:
+            _say("user %d: %s: %s" % (user[0], type(error).__name__, error))
         finally:
             os._exit(code)
     status = os.waitpid(child, 0)[1]
@@ -876,14 +1004,32 @@ def register_process(name, status, **more):
 
 def _register(kind, body):
     environment = os.environ
+    place = environment.get("LINEAGE_BRIDGE_SPOOL") or DEFAULT_PLACE
+    url = environment.get("LINEAGE_BRIDGE_URL") or DEFAULT_URL
+    return registered(kind, body, Spool(place), url, environment.get("LINEAGE_BRIDGE_API_KEY"))
+
+
+def registered(kind, body, spool, url, api_key):
+    """Keep a registration and let it be brought; tells whether there was room for it."""
     body.setdefault("time", _iso(time.time()))
-    spool = Spool(environment.get("LINEAGE_BRIDGE_SPOOL") or DEFAULT_PLACE)
+    if kind == "dataset":
+        body = registered_dataset(body)
     if not spool.add(kind, body):
+        spool.lose()
         return False
-    bring_later(
-        spool, environment.get("LINEAGE_BRIDGE_URL") or DEFAULT_URL, environment.get("LINEAGE_BRIDGE_API_KEY")
-    )
+    bring_later(spool, url, api_key)
     return True
+
+
+def registered_dataset(body):
+    """Name the dataset that is registered as `run` names those of its options."""
+    name, namespace = str(body["name"]), body.get("namespace")
+    known = named_dataset(str(namespace), name, _here()) if namespace else dataset(name, _here())
+    found = dict(known.pop("facets", {}), **body)
+    found.update(known)
+    if isinstance(found.get("path"), str):
+        found["path"] = _without_login(found["path"]) if "://" in found["path"] else _absolute(found["path"], _here())
+    return found
 
 
 def bring_later(spool, url, api_key):
@@ -915,25 +1061,10 @@ def parser():
     words = argparse.ArgumentParser(prog="lineage-bridge-agent", description=__doc__.split("\n\n")[0])
     commands = words.add_subparsers(dest="what", metavar="COMMAND")
     one = commands.add_parser("run", parents=[both], help="run a command, and tell how it went")
-    one.add_argument("--job", help="its name: BOX/JOB of Autosys, or NAMESPACE=NAME; else AUTO_JOB_NAME")
-    one.add_argument("--run-id", help="the id of the run: a number of Autosys, or any other; else AUTORUN")
-    one.add_argument("--attempt", type=int, help="which try of this run it is; else they are counted here")
-    one.add_argument("--input", action="append", help="a dataset it reads: a path, a URL, or NAMESPACE=NAME")
-    one.add_argument("--output", action="append", help="a dataset it writes")
-    one.add_argument("--manifest", help="a JSON file that the command writes: outputs and inputs with rows, versions")
-    one.add_argument("--count", action="store_true", help="count the lines of outputs, once the command has ended")
-    one.add_argument("--checksum", action="store_true", help="compute the checksums of outputs, as above")
-    one.add_argument("--log", help="where its log lies")
-    one.add_argument("--max-exit-success", type=int, default=0, help="the greatest exit code that is a success")
-    one.add_argument("--success-codes", help="exit codes that are successes, such as 0,4-8")
-    one.add_argument("--fail-codes", help="exit codes that are failures: all others are successes")
-    one.add_argument("--heartbeat", type=float, default=HEARTBEAT_SECONDS, help="seconds between signs of life")
-    linger = LINGER_SECONDS if os.getpid() == 1 else 0.0
-    one.add_argument(
-        "--linger", type=float, default=linger, help="seconds to wait for the end to be sent (%(default)s)"
-    )
-    one.add_argument("command", nargs=argparse.REMAINDER, help="-- and the command with its words")
+    add_options(one)
     commands.add_parser("flush", parents=[both], help="bring all that waits")
+    installed = commands.add_parser("install", help="copy this file to where jobs find it")
+    installed.add_argument("path", help="such as /usr/local/bin/lineage-bridge-agent")
     for kind, given in (("dataset", ("name", "version", "status")), ("process", ("name", "status"))):
         registered = commands.add_parser("register_" + kind, parents=[both], help="tell of a %s" % kind)
         for name in given:
@@ -941,37 +1072,116 @@ def parser():
     return words
 
 
+def add_options(one):
+    """Add the options of `run`, and the command behind them."""
+    import argparse
+
+    one.add_argument("--job", help="its name: BOX/JOB of Autosys, or NAMESPACE=NAME; else AUTO_JOB_NAME")
+    one.add_argument("--run-id", help="the id of the run: a number of Autosys, or any other; else AUTORUN")
+    one.add_argument(
+        "--attempt", type=or_mistake(int), help="which try of this run it is; else they are counted here"
+    )
+    one.add_argument("--input", action="append", help="a dataset it reads: a path, a URL, or NAMESPACE=NAME")
+    one.add_argument("--output", action="append", help="a dataset it writes")
+    one.add_argument("--manifest", help="a JSON file that the command writes: outputs and inputs with rows, versions")
+    one.add_argument("--count", action="store_true", help="count the lines of outputs, once the command has ended")
+    one.add_argument("--checksum", action="store_true", help="compute the checksums of outputs, as above")
+    one.add_argument("--log", help="where its log lies")
+    one.add_argument(
+        "--max-exit-success", type=or_mistake(int), default=0, help="the greatest exit code that is a success"
+    )
+    one.add_argument("--success-codes", type=or_mistake(codes), help="exit codes that are successes, such as 0,4-8")
+    one.add_argument(
+        "--fail-codes", type=or_mistake(codes), help="exit codes that are failures: all others are successes"
+    )
+    one.add_argument(
+        "--heartbeat", type=or_mistake(float), default=HEARTBEAT_SECONDS, help="seconds between signs of life"
+    )
+    linger = LINGER_SECONDS if os.getpid() == 1 else 0.0
+    one.add_argument(
+        "--linger",
+        type=or_mistake(float),
+        default=linger,
+        help="seconds to wait for the end to be sent (%(default)s)",
+    )
+    one.add_argument("command", nargs=argparse.REMAINDER, help="-- and the command with its words")
+
+
 def main(arguments=None):
     """Do what the command line says."""
     words = parser()
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        options = words.parse_args(given)
+        options, unknown = words.parse_known_args(given)
     except SystemExit as error:
         if error.code and given[:1] == ["run"] and "--" in given and given[given.index("--") + 1 :]:
-            _say("the command is run all the same, and nobody is told of it")
-            code, killed_by = Command(given[given.index("--") + 1 :]).run()
-            end_as(code, killed_by)
+            run_untold(given[given.index("--") + 1 :])
         raise
     if options.what == "run":
-        options.command = options.command[1:] if options.command[:1] == ["--"] else options.command
-        if not options.command:
-            words.error("run: name the command behind --")
-        return run(options, os.environ)
+        return run_as_told(words, options, unknown)
+    if unknown:
+        words.error("unrecognized arguments: %s" % " ".join(unknown))
     if options.what == "flush":
         return flush(options)
+    if options.what == "install":
+        return install(options.path)
     if options.what in ("register_dataset", "register_process"):
-        body = {"name": options.name, "status": options.status or "SUCCESS", "time": _iso(time.time())}
-        if options.what == "register_dataset":
-            body["version"] = options.version
-        spool = Spool(options.spool)
-        if not spool.add(options.what.split("_")[1], body):
-            _say("%s: cannot be written, is not ours alone, or is full" % spool.folder)
-            return UNSENT
-        bring_later(spool, options.url, options.api_key)
-        return 0
+        return register(options)
     words.print_help(sys.stderr)
     return USAGE
+
+
+def run_as_told(words, options, unknown):
+    """Run a command with its options; where one of these is a mistake, that is said and nobody is told of the run."""
+    command = options.command
+    if "--" in (command if unknown else command[:1]):
+        command = command[command.index("--") + 1 :]  # what stands before it may be the value of what is not known
+    if not command:
+        words.error("run: name the command behind --")
+    wrong = ["%s is not known" % one for one in unknown]
+    for name, value in sorted(vars(options).items()):
+        if isinstance(value, Mistake):
+            wrong.append("--%s cannot be %r" % (name.replace("_", "-"), str(value)))
+    if wrong:
+        _say("; ".join(wrong))
+        run_untold(command)
+    options.command = command
+    return run(options, os.environ)
+
+
+def run_untold(words):
+    """Run a command though nobody can be told of it, and end as it does."""
+    _say("the command is run all the same, and nobody is told of it")
+    end_as(*Command(words).run())
+
+
+def register(options):
+    """Register what the command line says; gives the code."""
+    body = {"name": options.name, "status": options.status or "SUCCESS"}
+    if options.what == "register_dataset":
+        body["version"] = options.version
+    spool = Spool(options.spool)
+    if registered(options.what.split("_")[1], body, spool, options.url, options.api_key):
+        return 0
+    _say("%s: cannot be written, is not ours alone, or is full" % spool.folder)
+    return UNSENT
+
+
+def install(path):
+    """Copy this file to where jobs find it, for everybody to run; whoever runs the old one meanwhile is not hurt."""
+    if os.path.isdir(path):
+        path = os.path.join(path, "lineage-bridge-agent")
+    part = "%s.%d" % (path, os.getpid())
+    try:
+        with open(os.path.realpath(__file__), "rb") as ours, open(part, "wb") as file:
+            file.write(ours.read())
+        os.chmod(part, 0o755)  # noqa: S103 - everybody's jobs run it
+        os.rename(part, path)
+    except OSError as error:
+        _say("%s: %s" % (path, error.strerror))
+        return UNSENT
+    _say("installed as %s" % path)
+    return 0
 
 
 def _as_json(body):
@@ -990,16 +1200,38 @@ def _texts(value):
 
 
 def _is_word(text):
-    return text.replace("_", "").isalnum() and text.upper() == text
+    return text.lower() in NAMESPACE_WORDS or (
+        text[:1].isalpha() and text.replace("_", "").isalnum() and text.upper() == text
+    )
+
+
+def _here():
+    """Name the folder in which we are; what was removed meanwhile has no name."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return "/"
+
+
+def _absolute(path, folder):
+    return os.path.normpath(os.path.join(folder, path))
 
 
 def _without_login(address):
     """Take a password, and whatever stands behind a question mark, out of an address."""
     scheme, found, rest = address.partition("://")
+    if scheme.lower() not in _CONTAINERS:
+        rest = _without_user(rest)
+    return scheme + found + rest.partition("?")[0].partition(";")[0]
+
+
+def _without_user(rest):
+    """Take `user:password@` off; a password may have a slash, and what is no number behind the host is no port."""
     host, slash, path = rest.partition("/")
     if "@" in host:
-        host = host.rpartition("@")[2]
-    return scheme + found + host + slash + path.partition("?")[0].partition(";")[0]
+        return host.rpartition("@")[2] + slash + path
+    said = host.partition(":")[2]
+    return path.partition("@")[2] if said and not said.isdigit() and "@" in path else rest
 
 
 def _above_streams(descriptor):
@@ -1030,8 +1262,9 @@ def _locked(descriptor, shared):
 
 
 def _detach(*keep):
-    """Leave the job's session, signals, streams and files: nobody shall wait for what this process holds."""
+    """Leave the job's session, folder, signals, streams and files: nobody shall wait for what this process holds."""
     os.setsid()
+    os.chdir("/")
     for name in _FORWARDED:
         signal.signal(getattr(signal, name), signal.SIG_IGN)
     _let_go(*keep)

@@ -27,19 +27,31 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "inputs": ("inputs", "input"),
     "outputs": ("outputs", "output"),
 }
+_TIMES = frozenset((*COLUMNS["start_time"], *COLUMNS["end_time"]))
 #: Where requests of a run manager stand: one process a type.
 RUN_MANAGEMENT = "RunMgmt"
+#: What stands before `=` is a namespace where it is in capitals, an address, or one of these: as the agent reads it.
+NAMESPACE_WORDS = frozenset({
+    "abfs", "abfss", "adl", "bigquery", "cassandra", "db2", "dbfs", "file", "gcs", "gs", "hdfs", "hive",
+    "iceberg", "impala", "kafka", "local", "mariadb", "mongodb", "mssql", "mysql", "nfs", "oracle",
+    "postgres", "postgresql", "redshift", "s3", "s3a", "s3n", "sftp", "snowflake", "sqlite", "sqlserver",
+    "teradata", "unix", "vertica", "wasb", "wasbs",
+})  # fmt: skip
 _WORD = re.compile(r"[A-Z][A-Z0-9_]*")
+_WHOLE = re.compile(r"-?[0-9]{1,9}")
 
 
 def plain_row(row: Mapping[str, Any], zone: tzinfo) -> Body:
-    """Write a row as JSON has it, with a zone for times that have none; so it is known again."""
-    # What stands behind the last column of a file has no name.
-    return {str(key or ""): _plain(value, zone) for key, value in row.items()}
+    """Write a row as JSON has it, with a zone for times that have none; so it is known again.
+
+    When it began and ended is left as it is: only both together tell which hour is meant where a clock was set back.
+    """
+    return {key: _plain(value, None if key.lower() in _TIMES else zone) for key, value in row.items()}
 
 
-def body_of_row(row: Mapping[str, Any], technology: str, zone: tzinfo) -> Body:
-    """Write a plain row as a run event; raises RefusedEvent naming the column that is missing."""
+def body_of_row(row: Mapping[str, Any], technology: str, zone: tzinfo, notes: list[str]) -> Body:
+    """Write a plain row as a run event, and note what is odd; raises RefusedEvent naming the column that is wrong."""
+    _refuse_shifted(row)
     given = {str(key).lower(): value for key, value in row.items() if key and value is not None and value != ""}
     found = {name: next((given.pop(one) for one in names if one in given), None) for name, names in COLUMNS.items()}
     kind = str(found["technology"] or technology).upper()
@@ -50,11 +62,11 @@ def body_of_row(row: Mapping[str, Any], technology: str, zone: tzinfo) -> Body:
     namespace, name = _job(found, kind)
     kept = {key: value for key, value in given.items() if not is_secret(key)}
     run: Body = {"facets": kept}
-    for column, member in (("run_id", "runId"), ("start_time", "startTime"), ("end_time", "endTime")):
-        if found[column] is not None:
-            run[member] = _time(found[column], zone) if column != "run_id" else str(found[column])
+    _put_times(run, {"startTime": found["start_time"], "endTime": found["end_time"]}, zone, notes)
+    if found["run_id"] is not None:
+        run["runId"] = str(found["run_id"])
     if found["exit_code"] is not None:
-        run["facets"]["exitCode"] = found["exit_code"]
+        run["facets"]["exitCode"] = _number(found["exit_code"])
     if found["error"] is not None:
         run["facets"]["errorMessage"] = {"message": str(found["error"]), "programmingLanguage": kind}
     job: Body = {"namespace": namespace, "name": name, "facets": {"jobType": _kind(kind)}}
@@ -65,6 +77,13 @@ def body_of_row(row: Mapping[str, Any], technology: str, zone: tzinfo) -> Body:
         if found[side] is not None:
             body[side] = _datasets(found[side])
     return body
+
+
+def _refuse_shifted(row: Mapping[str, Any]) -> None:
+    """Refuse a row in which values stand behind the last column: nobody knows which of them is one too many."""
+    beyond = row.get("")
+    if isinstance(beyond, list) and any(value not in (None, "") for value in beyond):
+        raise RefusedEvent(f"the row has {len(beyond)} field(s) more than the header: is one not quoted?")
 
 
 def _job(found: Mapping[str, Any], kind: str) -> tuple[str, str]:
@@ -90,23 +109,57 @@ def _datasets(value: Any) -> list[Body]:
             found.append(one)
         elif one:
             namespace, equals, name = str(one).partition("=")
-            both = equals and ("://" in namespace or _WORD.fullmatch(namespace))
+            both = equals and (_is_server(namespace) or _is_word(namespace))
             found.append({"namespace": namespace, "name": name} if both else {"namespace": "FILE", "name": str(one)})
     return found
 
 
-def _time(value: Any, zone: tzinfo) -> Any:
-    """Give a time that has no zone this one; what is no time is refused where times are read."""
+def _is_server(namespace: str) -> bool:
+    server = namespace.partition("://")[2]
+    return bool(server) and not {"/", "?"} & set(server)
+
+
+def _is_word(namespace: str) -> bool:
+    return namespace.lower() in NAMESPACE_WORDS or _WORD.fullmatch(namespace) is not None
+
+
+def _number(value: Any) -> Any:
+    """Read a whole number, which a file of texts has as a text."""
+    return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else value
+
+
+def _put_times(run: Body, told: Body, zone: tzinfo, notes: list[str]) -> None:
+    """Put into a run when it began and ended; what is no time is refused where times are read."""
+    times = {name: _time(value, zone) for name, value in told.items() if value is not None}
+    run.update({name: time if isinstance(time, str) else time.isoformat() for name, time in times.items()})
+    start, end = (_moment(times.get(name)) for name in told)
+    if start is None or end is None or end.timestamp() >= start.timestamp():
+        return
+    later = end.replace(fold=1)
+    if not isinstance(times["endTime"], str) and later.timestamp() >= start.timestamp():
+        run["endTime"] = later.isoformat()
+        notes.append("run.endTime is before run.startTime: read as the second time that the clock showed it")
+    else:
+        run["facets"]["toldTimes"] = {"startTime": run["startTime"], "endTime": run["endTime"]}
+        notes.append("run.endTime is before run.startTime: as told they are in the facet toldTimes")
+
+
+def _time(value: Any, zone: tzinfo) -> str | datetime:
+    """Give a time that has no zone this one; what has one, or is no time, stays the text that it is."""
+    moment = _moment(value)
+    return str(value) if moment is None or moment.tzinfo else moment.replace(tzinfo=zone)
+
+
+def _moment(value: Any) -> datetime | None:
     try:
-        moment = datetime.fromisoformat(value)
+        return value if isinstance(value, datetime) else datetime.fromisoformat(value)
     except (TypeError, ValueError):
-        return value
-    return value if moment.tzinfo else moment.replace(tzinfo=zone).isoformat()
+        return None
 
 
-def _plain(value: Any, zone: tzinfo) -> Any:
+def _plain(value: Any, zone: tzinfo | None) -> Any:
     if isinstance(value, datetime):
-        return (value if value.tzinfo else value.replace(tzinfo=zone)).isoformat()
+        return (value if value.tzinfo or zone is None else value.replace(tzinfo=zone)).isoformat()
     if isinstance(value, date):
         return value.isoformat()
     if value is None or isinstance(value, str | int | float | bool | list | dict):

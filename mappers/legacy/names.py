@@ -14,6 +14,10 @@ _BUCKETS = frozenset({"s3", "gs"})
 _FOLDERS = frozenset({"hdfs", "dbfs", "abfss", "abfs", "wasbs", "wasb", "adl"})
 _BUCKET_WORDS = {"S3": "s3", "S3A": "s3", "S3N": "s3", "GS": "gs", "GCS": "gs"}
 _FILE_WORDS = frozenset({"FILE", "LOCAL", "NFS", "UNIX"})
+#: `user:password@` before the host; a password may have a slash, and what is no number behind a host is no port.
+_LOGIN = re.compile(r"(?<=://)(?:[^/]*@|[^/@:]*:(?!\d+/)[^@]*@)")
+#: Schemes in whose addresses a container stands where others have a login.
+_CONTAINERS = ("abfss://", "abfs://", "wasbs://", "wasb://")
 _SERVERS = {"DB2": "db2_url", "TERADATA": "teradata_url", "HDFS": "hdfs_url"}
 
 
@@ -62,12 +66,13 @@ def name_job(namespace: str, name: str, names: LegacyNames, path: str) -> JobNam
 
 def read_dataset_name(dataset: Fields, names: LegacyNames) -> DatasetName:
     """Read a dataset's name; a URL names its namespace by itself."""
-    name = dataset.needed("name")
+    name = _without_login(dataset.needed("name"), dataset.at("name"), dataset.notes)
     namespace = dataset.text("namespace")
     if (named := _name_url(name)) is not None:
         return named
     if namespace is None:
         raise RefusedEvent("is missing, and the name is no URL", dataset.at("namespace"))
+    namespace = _without_login(namespace, dataset.at("namespace"), dataset.notes)
     word = namespace.upper()
     if word in _BUCKET_WORDS:
         return _name_in_bucket(name, _BUCKET_WORDS[word], dataset)
@@ -78,6 +83,16 @@ def read_dataset_name(dataset: Fields, names: LegacyNames) -> DatasetName:
     if not _URL.fullmatch(namespace) and not namespace.startswith(("file", "inmemory")):
         dataset.notes.append(f"{dataset.at('namespace')} {namespace[:64]!r} is no known word: taken as it is")
     return DatasetName(canonical_namespace(namespace), name)
+
+
+def _without_login(address: str, path: str, notes: list[str]) -> str:
+    """Take user and password out of an address: names are for everybody to read."""
+    if not _URL.fullmatch(address) or address.lower().startswith(_CONTAINERS):
+        return address
+    found = _LOGIN.sub("", address, count=1)
+    if found != address:
+        notes.append(f"{path} had a login, which was left out")
+    return found
 
 
 def _name_url(name: str) -> DatasetName | None:

@@ -7,6 +7,7 @@ from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -14,8 +15,9 @@ from typer.testing import CliRunner, Result
 from bridge.cli.main import app
 from bridge.intake.feeds import Poll, Poller
 from bridge.store.watermarks import Watermarks
+from connectors.agent import lineage_bridge_agent
 from mappers.errors import ConfigError, RefusedEvent, Unreachable
-from mappers.legacy.feed import body_of_row, plain_row
+from mappers.legacy.feed import NAMESPACE_WORDS, body_of_row, plain_row
 from mappers.legacy.technologies import Technology
 from tests.bridge.conftest import url_of
 from tests.stores import Store
@@ -31,30 +33,75 @@ BODIES = [
 
 @pytest.mark.parametrize(("row", "technology", "found"), BODIES)
 def test_columns_are_known_by_their_names(row: dict[str, object], technology: str, found: tuple[str, ...]) -> None:
-    body = body_of_row(plain_row(row, UTC), technology, UTC)
+    body = body_of_row(plain_row(row, UTC), technology, UTC, [])
     assert (body["job"]["namespace"], body["job"]["name"], body["run"]["runId"], body["run"]["startTime"]) == found
 
 
 REFUSED = [
     ({"request_type": "X"}, "status: is missing"), ({"status": "OK"}, "request_type: is missing"),
     ({"status": "OK", "technology": "COBOL"}, "technology: is none of AUTOSYS"),
+    ({"status": "OK", "request_type": "X", "": ["a", ""]}, r"2 field\(s\) more than the header"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("row", "said"), REFUSED)
 def test_a_row_that_is_no_run_is_refused_by_its_column(row: dict[str, object], said: str) -> None:
     with pytest.raises(RefusedEvent, match=said):
-        body_of_row(row, "RUNMGR", UTC)
+        body_of_row(row, "RUNMGR", UTC, [])
 
 
 @pytest.mark.parametrize("technology", Technology)
 def test_what_the_option_takes_is_what_a_row_may_be_of(technology: Technology) -> None:
     row = {"status": "OK", "name": "x", "request_type": "x"}
-    assert body_of_row(row, technology, UTC)["job"]["namespace"] == technology.value
+    assert body_of_row(row, technology, UTC, [])["job"]["namespace"] == technology.value
     assert (
-        body_of_row({**row, "technology": technology.value.lower()}, Technology.shell, UTC)["job"]["namespace"]
+        body_of_row({**row, "technology": technology.value.lower()}, Technology.shell, UTC, [])["job"]["namespace"]
         == technology
     )
+
+
+LONDON = ZoneInfo("Europe/London")
+AS_TOLD = "run.endTime is before run.startTime: as told they are in the facet toldTimes"
+SECOND = "run.endTime is before run.startTime: read as the second time that the clock showed it"
+TIMES = [
+    ("2026-10-25 01:50:00", "2026-10-25 01:10:00", "2026-10-25T01:50:00+01:00", "2026-10-25T01:10:00+00:00", [SECOND]),
+    (datetime(2026, 10, 25, 1, 50), datetime(2026, 10, 25, 1, 10), "2026-10-25T01:50:00+01:00", "2026-10-25T01:10:00+00:00", [SECOND]),  # noqa: DTZ001 - as a database gives it
+    ("2026-10-25 00:50:00", "2026-10-25 01:10:00", "2026-10-25T00:50:00+01:00", "2026-10-25T01:10:00+01:00", []),
+    ("2026-10-25 02:50:00", "2026-10-25 01:10:00", "2026-10-25T02:50:00+00:00", "2026-10-25T01:10:00+01:00", [AS_TOLD]),
+    ("2026-07-01 02:50:00", "2026-07-01 01:10:00", "2026-07-01T02:50:00+01:00", "2026-07-01T01:10:00+01:00", [AS_TOLD]),
+    ("2026-10-25T01:50:00+01:00", "2026-10-25T01:10:00+01:00", "2026-10-25T01:50:00+01:00", "2026-10-25T01:10:00+01:00", [AS_TOLD]),
+    ("2026-10-25 01:50:00", None, "2026-10-25T01:50:00+01:00", None, []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("start", "end", "began", "ended", "noted"), TIMES)
+def test_an_end_in_the_hour_that_comes_twice_is_behind_its_start(
+    start: object, end: object, began: str, ended: str | None, noted: list[str]
+) -> None:
+    notes: list[str] = []
+    row = {"status": "OK", "request_type": "X", "start_time": start, "end_time": end}
+    run = body_of_row(plain_row(row, LONDON), "RUNMGR", LONDON, notes)["run"]
+    assert (run["startTime"], run.get("endTime"), notes) == (began, ended, noted)
+    assert ("toldTimes" in run["facets"]) == (noted == [AS_TOLD])
+
+
+NAMED = [
+    ("file=/lake/a.csv", "file", "/lake/a.csv"), ("hive=db.t", "hive", "db.t"), ("DB2=S.T", "DB2", "S.T"),
+    ("db2://h:1=D.S.T", "db2://h:1", "D.S.T"), ("/lake/day=1", "FILE", "/lake/day=1"), ("s3://b/day=1", "FILE", "s3://b/day=1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "namespace", "name"), NAMED)
+def test_datasets_are_named_as_the_agent_names_them(said: str, namespace: str, name: str) -> None:
+    row = {"status": "OK", "request_type": "X", "inputs": said}
+    assert body_of_row(row, "RUNMGR", UTC, [])["inputs"] == [{"namespace": namespace, "name": name}]
+    assert NAMESPACE_WORDS == lineage_bridge_agent.NAMESPACE_WORDS
+
+
+@pytest.mark.parametrize(("sent", "kept"), [("0", 0), ("-904", -904), (4, 4), ("S0C7", "S0C7"), ("1" * 40, "1" * 40)])
+def test_an_exit_code_is_a_number_where_it_is_one(sent: object, kept: object) -> None:
+    row = {"status": "OK", "request_type": "X", "exit_code": sent}
+    assert body_of_row(row, "RUNMGR", UTC, [])["run"]["facets"]["exitCode"] == kept
 
 
 class Site:
@@ -114,8 +161,8 @@ def test_a_row_that_is_no_run_is_kept_with_its_reason_and_the_rest_goes_on(site:
         (1, "Recalc", None, None, None, 1), (2, "Load", "SUCCESS", "2026-01-01T06:00:00", "2026-01-01T08:00:00", 2)
     )
     done = site.poll()
-    assert (done.stdout, "1 rejected" in done.stderr) == ("rm: 1 runs taken\n", True)
-    assert "is missing at status" in site.run("rejected", "list").stdout
+    assert (done.exit_code, done.stdout, "1 rejected" in done.stderr) == (1, "rm: 1 runs taken\n", True)
+    assert "rm: is missing at status" in site.run("rejected", "list").stdout
 
 
 def test_a_row_that_was_refused_comes_again_and_is_the_same_row(site: Site) -> None:
@@ -214,6 +261,61 @@ def test_files_are_taken_and_again_do_no_harm(site: Site, name: str, text: str) 
     for _ in range(2):
         assert site.run("feed", "take", str(site.folder / name)).stdout == "1 runs taken from 1 file(s)\n"
     assert site.runs() == [("RunMgmt/Recalc", "SUCCESS")]
+
+
+HEADER, GOOD = "request_id,request_type,status,start_time,error,region\n", "7,Load,SUCCESS,2026-01-01T06:00:00,,EU\n"
+SHIFTED = HEADER + "1,Recalc,FAILED,2026-01-01T06:00:00,boom, went off,EU\n" + GOOD
+OBJECT = '{"request_id": 7, "request_type": "Load", "status": "SUCCESS", "start_time": "2026-01-01T06:00:00"}'
+#: A file with one good row, and the places and reasons of those that are none.
+SOME = [
+    (SHIFTED, ["line 2: the row has 1 field(s) more than the header"]),
+    (HEADER + '1,"Recalc,OK,,,\n' + GOOD, ["line 2: unexpected end of data"]),
+    ("\n" + HEADER + '1,"Re"calc,OK,,,\n\n' + GOOD + "8,Load,,,,\n", ["line 3: ',' expected", "line 6: is missing at status"]),
+    (HEADER + GOOD.strip() + ",,\n", []),
+    ((HEADER + GOOD).replace(",", ";"), []),
+    ((HEADER + GOOD).replace(",", "\t"), []),
+    (f"{OBJECT}\n{{broken\n", ["line 2: JSON is malformed"]),
+    (f"{{broken\n\n{OBJECT}\n5\n", ["line 1: JSON is malformed", "line 4: Expected `object`"]),
+    (f"[1, {OBJECT}, {{}}]", ["row 1: the row is no JSON object", "row 3: is missing at status"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "said"), SOME)
+def test_a_row_that_cannot_be_read_is_one_row_that_is_refused_by_its_place(
+    site: Site, text: str, said: list[str]
+) -> None:
+    file = site.folder / "a.txt"
+    file.write_text(text, encoding="utf-8", newline="")
+    done = site.run("feed", "take", str(file))
+    assert (done.stdout, done.exit_code) == ("1 runs taken from 1 file(s)\n", int(bool(said)))
+    assert site.runs() == [("RunMgmt/Load", "SUCCESS")]
+    listed = sorted(
+        one.partition("  row:RUNMGR@UTC  ")[2] for one in site.run("rejected", "list").stdout.splitlines()
+    )
+    assert [one.startswith(f"{file} {wanted}") for one, wanted in zip(listed, said, strict=True)] == [True] * len(
+        said
+    )
+    assert site.run("rejected", "retry").stdout == f"0 taken, {len(said)} still refused\n"
+
+
+NO_FILES = [
+    ("status,request_type,STATUS\n", "the header names several columns status"), ("[{", "Input data was truncated"),
+    ('"status\n', "the header is no CSV"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "said"), NO_FILES)
+def test_a_file_that_is_no_table_is_refused_whole(site: Site, text: str, said: str) -> None:
+    (site.folder / "a.txt").write_text(text)
+    with pytest.raises(ConfigError, match=rf"a\.txt: {said}"):
+        site.run("feed", "take", str(site.folder / "a.txt"))
+
+
+def test_a_database_that_is_not_there_is_not_made(site: Site) -> None:
+    site.base = site.folder / "typo.db"
+    with pytest.raises(Unreachable, match=r"unable to open database file .*typo\.db: it is not there"):
+        site.poll()
+    assert not site.base.exists()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from mappers.legacy.names import DatasetName, JobName, LegacyNames, name_job, re
 
 NAMES = LegacyNames("PRD", "db2://db2:50000", "SALES", "teradata://td:1025", "hdfs://nn:8020")
 TAKEN_AS_IT_IS = "namespace {!r} is no known word: taken as it is"
+LEFT_OUT = "{} had a login, which was left out"
 FIRST_PART = "name is no URL: its first part was read as the bucket"
 
 
@@ -72,6 +73,10 @@ def named(namespace: str | None, name: str, names: LegacyNames = NAMES) -> tuple
         ("ORACLE", "S.T", ("ORACLE", "S.T"), TAKEN_AS_IT_IS.format("ORACLE")),
         ("S3X", "a/b", ("S3X", "a/b"), TAKEN_AS_IT_IS.format("S3X")),
         ("kafka://k:9092", "topic", ("kafka://k:9092", "topic"), None),
+        (None, "s3://AK:SK@b/y", ("s3://b", "y"), LEFT_OUT.format("name")),
+        (None, "s3a://AK:S/K@b/y", ("s3://b", "y"), LEFT_OUT.format("name")),
+        ("db2://ann:pw@h:50000", "D.S.T", ("db2://h:50000", "D.S.T"), LEFT_OUT.format("namespace")),
+        ("HDFS", "hdfs://nn:8020/a@b", ("hdfs://nn:8020", "/a@b"), None),
         ("kafka://k:9092", "http://a/b", ("kafka://k:9092", "http://a/b"), None),
     ],
 )

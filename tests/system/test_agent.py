@@ -140,6 +140,34 @@ def test_it_runs_on_old_pythons_and_needs_nothing() -> None:
     assert imported <= sys.stdlib_module_names
 
 
+@pytest.mark.parametrize("named", ["", "agent"])
+def test_it_is_installed_by_itself_for_everybody_to_run(sent: Agent, tmp_path: Path, named: str) -> None:
+    place = tmp_path / "bin"
+    place.mkdir()
+    old = place / (named or "lineage-bridge-agent")
+    old.write_text("old")
+    before = os.umask(0o077)
+    try:
+        assert sent.done("install", str(place / named))[::2] == (0, f"lineage-bridge-agent: installed as {old}\n")
+    finally:
+        os.umask(before)
+    assert (old.stat().st_mode & 0o777, list(place.iterdir())) == (0o755, [old])
+    clean = {"LINEAGE_BRIDGE_URL": DEAD, "LINEAGE_BRIDGE_SPOOL": str(sent.place)}
+    done = subprocess.run([old, "run", "--", "sh", "-c", "exit 3"], env=os.environ | clean, check=False, timeout=60)
+    assert done.returncode == 3
+    assert [one["eventType"] for one in sent.waiting()] == ["START", "FAIL"]
+
+
+def test_what_cannot_be_installed_is_told(sent: Agent) -> None:
+    assert sent.done("install", "/proc/none/x")[::2] == (
+        1, "lineage-bridge-agent: /proc/none/x: No such file or directory\n"
+    )  # fmt: skip
+
+
+def test_the_file_can_be_run_as_it_lies_here() -> None:
+    assert os.access(AGENT, os.X_OK)
+
+
 @pytest.mark.parametrize("code", [0, 1, 3, 126, 255])
 def test_a_command_ends_as_it_would_alone_and_its_streams_are_its_own(sent: Agent, code: int) -> None:
     done = sent.run(f"cat; echo out; echo err >&2; exit {code}", text="in\n")
@@ -298,7 +326,7 @@ def test_a_job_of_autosys_that_got_the_variable_of_another_is_its_own(sent: Agen
 CODES = [
     ((), 4, "FAIL"), (("--max-exit-success", "4"), 4, "COMPLETE"), (("--success-codes", "0,4-8"), 6, "COMPLETE"),
     (("--success-codes", "4-8"), 0, "FAIL"), (("--fail-codes", "9", "--success-codes", "0"), 4, "COMPLETE"),
-    (("--fail-codes", "4"), 4, "FAIL"),
+    (("--fail-codes", "4"), 4, "FAIL"), (("--success-codes", ""), 4, "FAIL"),
 ]  # fmt: skip
 
 
@@ -320,11 +348,34 @@ def test_a_manifest_tells_what_files_do_not(sent: Agent, tmp_path: Path) -> None
     assert end["inputs"][0]["name"] == "/in"
 
 
-@pytest.mark.parametrize("text", ["", "{broken", "[1]", "3", '{"outputs": 5}'])
-def test_a_manifest_that_is_none_harms_nothing(sent: Agent, tmp_path: Path, text: str) -> None:
-    (tmp_path / "manifest.json").write_text(text)
-    assert sent.run("exit 3", "--manifest", str(tmp_path / "manifest.json"))[0] == 3
-    assert sent.waiting()[-1]["eventType"] == "FAIL"
+MANIFESTS = [
+    (None, "is not there"), ("", "cannot be read: Expecting value"), ("{broken", "cannot be read: Expecting property name"),
+    ("3", "names neither inputs nor outputs"), ('{"output": []}', "names neither inputs nor outputs"),
+    ("[1]", "outputs[0] names no dataset"), ('{"outputs": 5}', "outputs is no list"),
+    ('{"outputs": ["s3://a/b", {"rows": 5}, {"name": "x", "namespace": 5}]}', "outputs[1] names no dataset; outputs[2] names no dataset"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "said"), MANIFESTS)
+def test_a_manifest_that_is_none_harms_nothing_and_is_told(
+    sent: Agent, tmp_path: Path, text: str | None, said: str
+) -> None:
+    manifest = tmp_path / "manifest.json"
+    if text is not None:
+        manifest.write_text(text)
+    code, _, words = sent.run("exit 3", "--manifest", str(manifest))
+    assert (code, words.count(f"{manifest}: {said}"), words.count("\n")) == (3, 1, 1)
+    until(lambda: len(sent.waiting()) == 3, "what is wrong with it")
+    told = sent.waiting()[-1]
+    assert told["eventType"] == "FAIL"
+    facet = told["run"]["facets"]["manifest"]
+    assert (facet["path"], "; ".join(facet["problems"]).startswith(said)) == (str(manifest), True)
+    assert [one["name"] for one in told["outputs"]] == (["s3://a/b"] if "s3" in (text or "") else [])
+
+
+def test_a_manifest_that_says_it_well_is_no_word_worth(sent: Agent, tmp_path: Path) -> None:
+    (tmp_path / "m.json").write_text('["s3://a/b", {"path": "/x", "rows": 1}]')
+    assert sent.run("exit 0", "--manifest", str(tmp_path / "m.json")) == (0, "", "")
 
 
 @pytest.mark.parametrize("status", [500, 503, 401, 404])
@@ -414,7 +465,41 @@ def test_a_spool_has_an_end_and_what_was_in_it_stays(sent: Agent) -> None:
     spool = agent.Spool(str(sent.place), most_files=3)
     assert [spool.add("run_event", {"n": i}) for i in range(5)] == [True, True, True, False, False]
     assert [one["n"] for one in sent.waiting()] == [0, 1, 2]
-    assert (sent.spool / ".dropped").read_bytes() == b".."
+
+
+@pytest.mark.parametrize(("status", "lost"), [(201, 0), (503, 2)])
+def test_what_found_no_room_and_was_not_taken_at_once_is_told_once_by_flush_and_by_the_next_run(
+    sent: Agent, taker: Taker, monkeypatch: pytest.MonkeyPatch, status: int, lost: int
+) -> None:
+    spool, service = agent.Spool(str(sent.place), most_files=0), agent.Service(taker.url, None)
+    taker.status = status
+    for _ in range(2):
+        assert not spool.add("run_event", {})
+        agent.send_now(spool, service, {"eventType": "LATE"})
+    service.close()
+    taker.status = 201
+    for wanted in (lost, 0):
+        flushed = Agent(sent.place.parent)
+        flushed.url = taker.url
+        code, _, said = flushed.done("flush")
+        assert (code, said.count(f", {wanted} lost before"), "lost" in said) == (
+            int(wanted > 0),
+            int(wanted > 0),
+            wanted > 0,
+        )
+    for _ in range(2):
+        sent.run("exit 0")
+    starts = [one for one in sent.waiting() if one["eventType"] == "START"]
+    assert [one["run"]["facets"].get("droppedEvents", 0) for one in starts] == [lost, 0]
+
+
+def test_an_old_script_that_finds_no_room_is_told_so_and_so_is_flush(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEAGE_BRIDGE_SPOOL", str(tmp_path))
+    monkeypatch.setattr(agent.Spool, "_full", lambda self: True)
+    assert not agent.register_process("BOX/J", "SUCCESS")
+    assert agent.Spool(str(tmp_path)).lost(".dropped") == 1
 
 
 def test_it_speaks_to_a_real_service_and_old_scripts_register(sent: Agent, tmp_path: Path) -> None:
@@ -424,6 +509,8 @@ def test_it_speaks_to_a_real_service_and_old_scripts_register(sent: Agent, tmp_p
         assert sent.run("exit 0", AUTO_JOB_NAME="JobA", AUTORUN="7")[0] == 0
         until(lambda: not sent.waiting(), "the run to be brought")
         assert sent.done("register_dataset", "s3://bucket/out/v1", "2026-01-31", "SUCCESS")[0] == 0
+        assert sent.done("register_dataset", "/lake/positions.csv", "v1")[0] == 0
+        assert sent.done("register_dataset", "postgres://h=db.s.t", "v1")[0] == 0
         assert sent.done("register_process", "BOX/JobB", "SUCCESS")[0] == 0
         script = "import sys; sys.path.insert(0, sys.argv[1]); import lineage_bridge_agent as a; sys.exit(not a.register_process('BOX/JobC', 'FAILURE'))"
         clean = {"LINEAGE_BRIDGE_URL": sent.url, "LINEAGE_BRIDGE_SPOOL": str(sent.place)}
@@ -435,7 +522,11 @@ def test_it_speaks_to_a_real_service_and_old_scripts_register(sent: Agent, tmp_p
         runs = db.execute(
             "SELECT j.name, r.event_type FROM ol_run r JOIN ol_job j ON j.job_id = r.job_id ORDER BY 1"
         ).fetchall()
+        datasets = db.execute(
+            "SELECT n.namespace_uri, d.name FROM ol_dataset d JOIN ol_namespace n USING (namespace_id) ORDER BY 1"
+        ).fetchall()
     assert runs == [("JobA", "COMPLETE"), ("JobB", "COMPLETE"), ("JobC", "FAIL")]
+    assert datasets == [("file", "/lake/positions.csv"), ("postgres://h", "db.s.t"), ("s3://bucket", "out/v1")]
 
 
 def test_closed_streams_are_no_reason_not_to_run(sent: Agent) -> None:
@@ -466,16 +557,63 @@ def test_nobody_waits_for_what_the_courier_holds(sent: Agent, tmp_path: Path) ->
     assert subprocess.run(["sh", "-c", words], env=given, check=False, timeout=60).returncode == 0
 
 
-def test_a_mistake_in_the_options_runs_the_command_all_the_same(sent: Agent) -> None:
-    code, out, said = sent.done("run", "--nope", "--attempt", "", "--", "sh", "-c", "echo ran; exit 4")
-    assert (code, out, "is run all the same" in said) == (4, "ran\n", True)
+def test_the_courier_stands_in_no_folder_of_the_jobs(sent: Agent, taker: Taker, tmp_path: Path) -> None:
+    sent.url = taker.url
+    inner = f"{sys.executable} -I -S {AGENT} run --output out.csv --manifest m.json --log l.txt --heartbeat 0.1"
+    script = f"""cd work; echo a > out.csv; echo '["two.csv"]' > m.json; {inner} -- sh -c 'read line'"""
+    (tmp_path / "work").mkdir()
+    clean = os.environ | {"LINEAGE_BRIDGE_URL": sent.url, "LINEAGE_BRIDGE_SPOOL": "spool"}
+    with subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, cwd=tmp_path, env=clean, text=True) as running:
+        until(lambda: taker.states()[-1:] == ["RUNNING"], "the courier to be at work")
+        job = tmp_path / "work"
+        standing = [one for one in Path("/proc").glob("[0-9]*/cwd") if folder_of(one) == str(job)]
+        commands = [(one.parent / "cmdline").read_bytes() for one in standing]
+        groups = {os.getsid(int(one.parent.name)) for one in standing}
+        assert (groups, len(commands) >= 2) == ({os.getsid(0)}, True)
+        running.communicate("\n", timeout=30)
+    until(lambda: taker.states()[-2:] == ["COMPLETE", "COMPLETE"], "what the manifest tells")
+    end = taker.taken[-1][1]
+    assert [one["name"] for one in end["outputs"]] == [str(job / "out.csv"), str(job / "two.csv")]
+    assert end["outputs"][0]["facets"] == {"path": str(job / "out.csv"), "size": 2}
+    assert end["run"]["facets"]["log"] == {"path": str(job / "l.txt")}
+
+
+def folder_of(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except OSError:
+        return ""
+
+
+SH = ("sh", "-c", "echo ran; exit 4")
+MISTAKES = [
+    (("--nope", "--", *SH), "--nope is not known"), (("--nope", "value", "--", *SH), "--nope is not known"),
+    (("--nope", *SH), "--nope is not known"), (("--success-codes", "abc", *SH), "--success-codes cannot be 'abc'"),
+    (("--fail-codes", "8-4", "--", *SH), "--fail-codes cannot be '8-4'"), (("--attempt", "", "--", *SH), "--attempt cannot be ''"),
+    (("--heartbeat", "often", *SH), "--heartbeat cannot be 'often'"), (("--count=5", "--", *SH), "ignored explicit argument"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "said"), MISTAKES)
+def test_a_mistake_in_the_options_is_said_and_runs_the_command_all_the_same(
+    sent: Agent, words: tuple[str, ...], said: str
+) -> None:
+    code, out, told = sent.done("run", *words)
+    assert (code, out, said in told, "is run all the same" in told) == (4, "ran\n", True, True)
+    assert sent.waiting() == []
+
+
+def test_a_mistake_without_a_command_is_said(sent: Agent) -> None:
+    assert [sent.done("run", *words)[0] for words in ((), ("--nope",), ("--attempt", "x"))] == [2, 2, 2]
+    assert sent.done("flush", "--nope")[0] == 2
 
 
 def test_a_manifest_that_cannot_be_read_to_its_end_delays_nothing(sent: Agent, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     began = time.monotonic()
     assert sent.run("exit 0", "--manifest", str(tmp_path / "fifo"), "--linger", "60")[0] == 0
-    assert [one["eventType"] for one in sent.waiting()] == ["START", "COMPLETE"]
+    assert [one["eventType"] for one in sent.waiting()] == ["START", "COMPLETE", "COMPLETE"]
+    assert sent.waiting()[-1]["run"]["facets"]["manifest"]["problems"] == ["is no file"]
     assert time.monotonic() - began < 30
 
 
@@ -527,6 +665,43 @@ def test_users_who_share_a_place_do_not_stand_in_each_others_way(taker: Taker) -
         assert [body["n"] for _, body in taker.taken] == [0]
         assert agent.flush(given) == 0
         assert [body["n"] for _, body in taker.taken] == [0, 2, 1]
+
+
+#: The agent as root has it, to whom nothing more of its Python is there once it is somebody else.
+UNREADABLE = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+import lineage_bridge_agent as agent
+become = os.setuid
+os.setuid = lambda user: (sys.meta_path.clear(), become(user))
+sys.exit(agent.main(["flush"]))
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be several users")
+def test_root_brings_what_others_left_though_they_cannot_read_its_python(taker: Taker) -> None:
+    with TemporaryDirectory() as place:
+        Path(place).chmod(0o1777)
+        user = (12345, 12345)
+        for number in (1, 2):
+            body = {"eventType": "START", "n": number}
+            assert agent.as_user(user, lambda body=body: int(not agent.Spool(place).add("run_event", body))) == 0
+        for status, code in ((400, 1), (201, 0)):
+            taker.status = status
+            given = os.environ | {"LINEAGE_BRIDGE_URL": taker.url, "LINEAGE_BRIDGE_SPOOL": place}
+            words = [sys.executable, "-I", "-S", "-c", UNREADABLE, str(AGENT.parent)]
+            assert subprocess.run(words, env=given, check=False, timeout=60).returncode == code
+        folder = Path(place) / "lineage-bridge-spool-12345"
+        assert (len(list(folder.glob("refused/*.json"))), list(folder.glob("*.json"))) == (2, [])
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be several users")
+def test_what_goes_wrong_in_the_name_of_another_is_told(capfd: pytest.CaptureFixture[str]) -> None:
+    def fail() -> int:
+        raise ImportError("no fcntl")
+
+    assert agent.as_user((12345, 12345), fail) == 1
+    assert "user 12345: ImportError: no fcntl" in capfd.readouterr().err
 
 
 def test_the_tries_of_runs_long_ago_are_forgotten_by_the_courier(sent: Agent) -> None:

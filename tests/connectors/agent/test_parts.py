@@ -25,6 +25,35 @@ DATASETS = [
     ("DB2=S.T", {"namespace": "DB2", "name": "S.T"}),
     ("db2://h:50000=D.S.T", {"namespace": "db2://h:50000", "name": "D.S.T"}),
     ("/data/day=1/a", {"namespace": "FILE", "name": "/data/day=1/a", "facets": {"path": "/data/day=1/a"}}),
+    ("/lake/day=2026-01-01", {"namespace": "FILE", "name": "/lake/day=2026-01-01", "facets": {"path": "/lake/day=2026-01-01"}}),
+    ("day=1/a", {"namespace": "FILE", "name": "/here/day=1/a", "facets": {"path": "/here/day=1/a"}}),
+    ("2026=a", {"namespace": "FILE", "name": "/here/2026=a", "facets": {"path": "/here/2026=a"}}),
+    ("s3://b/day=1", {"namespace": "S3", "name": "s3://b/day=1"}),
+    ("file=/lake/p.csv", {"namespace": "file", "name": "/lake/p.csv", "facets": {"path": "/lake/p.csv"}}),
+    ("NFS=p.csv", {"namespace": "NFS", "name": "/here/p.csv", "facets": {"path": "/here/p.csv"}}),
+    ("hive=db.t", {"namespace": "hive", "name": "db.t"}),
+    ("s3://AK:SK@b/y", {"namespace": "S3", "name": "s3://b/y"}),
+    ("s3://AK:S/K@b/y?sig=1", {"namespace": "S3", "name": "s3://b/y"}),
+    ("hdfs://nn:8020/a@b", {"namespace": "HDFS", "name": "hdfs://nn:8020/a@b"}),
+    ("abfss://c@a.net/x", {"namespace": "ABFSS", "name": "abfss://c@a.net/x"}),
+]  # fmt: skip
+#: What an option names, what a manifest says, which datasets there are then.
+MERGED = [
+    ([], {"namespace": "file", "name": "/m/1"}, [("file", "/m/1")]),
+    ([], {"namespace": "hive", "name": "day=1"}, [("hive", "day=1")]),
+    ([], {"namespace": "s3://AK:SK@b", "name": "y"}, [("s3://b", "y")]),
+    (["/m/1"], {"namespace": "file", "name": "/m/1"}, [("FILE", "/m/1")]),
+    (["DB2=S.T"], {"name": "S.T"}, [("DB2", "S.T"), ("FILE", "/here/S.T")]),
+    (["DB2=S.T"], {"namespace": "db2", "name": "S.T"}, [("DB2", "S.T")]),
+    (["DB2=S.T"], {"namespace": "TERADATA", "name": "S.T"}, [("DB2", "S.T"), ("TERADATA", "S.T")]),
+    (["out.csv"], {"path": "out.csv"}, [("FILE", "/here/out.csv")]),
+]
+REGISTERED = [
+    ("s3://AK:SK@b/y", {}, ("S3", "s3://b/y", None)),
+    ("/lake/p.csv", {}, ("FILE", "/lake/p.csv", "/lake/p.csv")),
+    ("DB2=S.T", {}, ("DB2", "S.T", None)),
+    ("day=1", {"namespace": "hive"}, ("hive", "day=1", None)),
+    ("DB2=S.T", {"path": "s3://AK:SK@b/y"}, ("DB2", "S.T", "s3://b/y")),
 ]
 
 
@@ -35,7 +64,26 @@ def test_a_job_is_named_as_it_is_told(given: str | None, environment: dict[str, 
 
 @pytest.mark.parametrize(("text", "found"), DATASETS)
 def test_a_dataset_is_a_path_an_address_or_both_names(text: str, found: dict[str, object]) -> None:
-    assert agent.dataset(text) == found
+    assert agent.dataset(text, "/here") == found
+
+
+@pytest.mark.parametrize(("named", "told", "found"), MERGED)
+def test_a_namespace_that_a_manifest_tells_is_taken_as_it_is(
+    named: list[str], told: dict[str, object], found: list[tuple[str, str]]
+) -> None:
+    merged = agent.merge_datasets([agent.dataset(one, "/here") for one in named], [told], "/here")
+    assert [(one["namespace"], one["name"]) for one in merged] == found
+    assert "SK" not in str(merged)
+
+
+@pytest.mark.parametrize(("name", "more", "found"), REGISTERED)
+def test_what_is_registered_is_named_as_an_option_names_it(
+    name: str, more: dict[str, str], found: tuple[str, str, str | None]
+) -> None:
+    body = agent.registered_dataset({"name": name, "version": "v1", **more})
+    assert (body["namespace"], body["name"], body.get("path")) == found
+    assert body["version"] == "v1"
+    assert "SK" not in str(body)
 
 
 def options(**more: object) -> Namespace:
