@@ -66,10 +66,11 @@ class Case:
     def put_nonsense(self) -> None:
         """Put something into it that is no event."""
 
+    @abstractmethod
     def go_away(self) -> None:
-        """Let it not answer, if it is one that can."""
-        raise NotImplementedError
+        """Let it not answer."""
 
+    @abstractmethod
     def come_back(self) -> None:
         """Let it answer again."""
 
@@ -106,6 +107,12 @@ class FileCase(Case):
     def put_nonsense(self) -> None:
         with self._path.open("ab") as file:
             file.write(b"{}\n")
+
+    def go_away(self) -> None:
+        self._path.rename(self.folder / "away")
+
+    def come_back(self) -> None:
+        (self.folder / "away").rename(self._path)
 
 
 class FeedCase(Case):
