@@ -14,7 +14,7 @@ _NAMED = re.compile(
 )
 #: `user:password@host` of URLs, `user/password@host` of Oracle, `?password=x` and `;password=x` behind either.
 _URL = re.compile(r"(://[^\s/:@\"']*:)([^\s@\"'/]+)(@)")
-_ORACLE = re.compile(r"(jdbc:oracle:\w+:[^\s/@]*/)([^\s@]+)(@)", re.IGNORECASE)
+_ORACLE = re.compile(r"(jdbc:oracle:\w+:[^\s/@]*/)([^\s@]+)(@|(?=\s|$))", re.IGNORECASE)
 _PARAMETER = re.compile(rf"([?&;:][\w.-]*{_WORDS}[\w.-]*=)([^\s&;\"']+)()", re.IGNORECASE)
 _ADDRESS = re.compile(r"://|jdbc:", re.IGNORECASE)
 #: `user/password@db` of sqlplus, `-u user:password` of curl, `-pPASSWORD` of mysql.

@@ -90,8 +90,8 @@ def scan(
     from bridge.intake.scanning import compare, take_estate
     from bridge.orders.signer import user
     from mappers.errors import Conflict
-    from mappers.legacy.jil.candidates import Conventions
     from mappers.legacy.jil.events import Telling
+    from mappers.legacy.jil.programs import Conventions
 
     settings = load(config)
     of = settings.autosys

@@ -6,17 +6,20 @@ from pathlib import Path
 from connectors.autosys.files import jil_files, read_text
 from mappers.errors import MissingPart
 from mappers.legacy.jil.estate import Estate
-from mappers.legacy.jil.lint import unread_conditions
 from mappers.legacy.jil.statements import Problem, read_statements
+from mappers.legacy.jil.unread import unread
 
 
 def read_estate(files: Iterable[Path]) -> Estate:
     """Read files, and keep all that is wrong with them in the estate's problems; raises MissingPart."""
     try:
         import lark  # noqa: F401, PLC0415 - an extra: whether it is there is all that is asked
+        import sqlglot  # noqa: F401, PLC0415 - as above
         import tree_sitter_bash  # noqa: F401, PLC0415 - as above
     except ImportError as error:
-        raise MissingPart("JIL is read with lark and tree-sitter: pip install 'lineage-bridge[autosys]'") from error
+        raise MissingPart(
+            "JIL is read with lark, sqlglot and tree-sitter: pip install 'lineage-bridge[autosys]'"
+        ) from error
     estate = Estate()
     for file in jil_files(files):
         decoded = read_text(file)
@@ -26,5 +29,5 @@ def read_estate(files: Iterable[Path]) -> Estate:
         read = read_statements(decoded.text, str(file))
         estate.problems += read.problems
         estate.apply(read.statements)
-    estate.problems += unread_conditions(estate)
+    estate.problems += unread(estate)
     return estate

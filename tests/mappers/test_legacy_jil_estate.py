@@ -4,13 +4,15 @@ import json
 
 import pytest
 
-from mappers.legacy.jil.candidates import Conventions, candidates_of
+from mappers.legacy.jil.candidates import candidates_of
 from mappers.legacy.jil.difference import differences
 from mappers.legacy.jil.estate import Estate, Job
 from mappers.legacy.jil.events import Telling, dependencies_of, tell_estate, tell_gone
-from mappers.legacy.jil.lint import lint, unread_conditions
+from mappers.legacy.jil.lint import lint
+from mappers.legacy.jil.programs import Conventions
 from mappers.legacy.jil.schedule import schedule_of, sla_of, success_of
 from mappers.legacy.jil.statements import read_statements
+from mappers.legacy.jil.unread import unread
 
 
 def estate(*texts: str) -> Estate:
@@ -101,7 +103,7 @@ SPEAKS = {
     "standard input": ("std_in_file: /in/a\ncommand: x", {("input", "file", "/in/a")}),
     "standard output that is data": ("std_out_file: >/out/a.csv\ncommand: x", {("output", "file", "/out/a.csv")}),
     "standard output that is a log": ("std_out_file: /var/log/a.log\ncommand: x", set()),
-    "copied": ("command: cp -p /in/a /in/b /out/", {("input", "file", "/in/a"), ("input", "file", "/in/b"), ("output", "file", "/out")}),
+    "copied": ("command: cp -p /in/a /in/b /out/", {("input", "file", "/in/a"), ("input", "file", "/in/b"), ("output", "file", "/out/a"), ("output", "file", "/out/b")}),
     "redirected": ("command: /x.sh < /in/a > /out/b 2> /out/err", {("input", "file", "/in/a"), ("output", "file", "/out/b")}),
     "cut at a backslash": ("command: cp /in/a /in/b \\", set()),
     "thrown away": ("command: /x.sh > /dev/null 2>&1", set()),
@@ -165,7 +167,7 @@ def test_what_can_never_work_is_told(text: str, said: list[str]) -> None:
 
 
 def test_a_condition_that_cannot_be_read_is_told_by_every_scan() -> None:
-    (one,) = unread_conditions(estate("insert_job: A\ncondition: s(B\ninsert_job: B\n"))
+    (one,) = unread(estate("insert_job: A\ncondition: s(B\ninsert_job: B\n"))
     assert one.said == "A condition is no condition: it ends too early"
 
 

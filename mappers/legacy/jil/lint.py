@@ -17,8 +17,7 @@ from mappers.legacy.jil.conditions import (
 from mappers.legacy.jil.estate import Estate, Job
 from mappers.legacy.jil.schedule import TIMES
 from mappers.legacy.jil.statements import Level, Problem
-
-_PREDICATES = ("condition", "box_success", "box_failure")
+from mappers.legacy.jil.unread import PREDICATES
 
 
 def lint(estate: Estate) -> list[Problem]:
@@ -38,27 +37,14 @@ def lint(estate: Estate) -> list[Problem]:
     return sorted(found, key=lambda one: (one.file, one.line, one.said))
 
 
-def unread_conditions(estate: Estate) -> list[Problem]:
-    """Find the conditions that cannot be read: what they wait for is not known."""
-    found = []
-    for job in estate.jobs.values():
-        for name in _PREDICATES:
-            if text := job.get(name):
-                try:
-                    read_condition(text)
-                except BadCondition as error:
-                    found.append(_problem(job, "error", f"{name} is no condition: {error}"))
-    return found
-
-
 def _conditions(job: Job) -> Iterator[tuple[str, Condition]]:
-    for name in _PREDICATES:
+    for name in PREDICATES:
         text = job.get(name)
         if text:
             try:
                 yield name, read_condition(text)
             except BadCondition:
-                continue  # told by unread_conditions
+                continue  # told by `unread`
 
 
 def _of_conditions(
