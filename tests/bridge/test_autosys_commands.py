@@ -174,6 +174,15 @@ def test_lines_of_a_log_that_tell_of_no_run_are_counted(site: Site) -> None:
     }
 
 
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
+def test_a_log_that_was_rotated_is_one_whatever_the_order_of_its_parts(site: Site, names: tuple[str, str]) -> None:
+    lines = LOG.splitlines(keepends=True)
+    parts = {"a": site.file("a.log", "".join(lines[:2])), "b": site.file("b.log", "".join(lines[2:]))}
+    assert site.answer("autosys", "history", *(parts[one] for one in names))["problems"] == []
+    (run,) = (json.loads(line) for line in site.run("runs", "--output", "json").stdout.splitlines())
+    assert (run["job"], run["status"]) == ("LOAD", "FAILED")
+
+
 def test_the_last_run_of_a_job_on_ice_has_its_end_where_its_definition_tells_which(site: Site) -> None:
     report = site.file("autorep.txt", REPORT.replace("FA 12/2     8", "OI 12/2     8"))
     doubt = f"{report}:6: warning: REPORT: is ON_ICE, and how its last run ended is not told: shown as begun"

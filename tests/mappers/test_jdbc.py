@@ -62,6 +62,8 @@ def test_a_name_that_is_whole_is_left_as_it_is(address: str, table: str, name: s
     assert database.table(table) == name
 
 
-@pytest.mark.parametrize("address", ["", "jdbc:oracle:thin:scott/tiger", "postgres://h", "jdbc:", "jdbc:x", "sqlplus u/p@h"])
+@pytest.mark.parametrize(
+    "address", ["", "jdbc:oracle:thin:scott/tiger", "postgres://h", "jdbc:", "jdbc:x", "sqlplus u/p@h"]
+)
 def test_what_is_no_address_is_none(address: str) -> None:
     assert read_jdbc(address) is None
