@@ -1,6 +1,6 @@
 """Files of JIL as one estate, applied in the order in which they are named."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from connectors.autosys.files import jil_files, read_text
@@ -8,6 +8,9 @@ from mappers.errors import MissingPart
 from mappers.legacy.jil.estate import Estate
 from mappers.legacy.jil.statements import Problem, read_statements
 from mappers.legacy.jil.unread import unread
+
+#: So many names are told.
+_MOST = 20
 
 
 def read_estate(files: Iterable[Path]) -> Estate:
@@ -21,13 +24,27 @@ def read_estate(files: Iterable[Path]) -> Estate:
             "JIL is read with lark, sqlglot and tree-sitter: pip install 'lineage-bridge[autosys]'"
         ) from error
     estate = Estate()
-    for file in jil_files(files):
+    named = jil_files(files)
+    for folder, others in named.passed_over.items():
+        estate.problems += _passed_over(folder, others)
+    for file in named.read:
         decoded = read_text(file)
         if decoded.lossy:
             said = f"some bytes are no letters of {decoded.encoding}: they were replaced"
             estate.problems.append(Problem(str(file), 1, "warning", said))
         read = read_statements(decoded.text, str(file))
         estate.problems += read.problems
+        if not read.statements:
+            # An export that failed leaves a file like this, and jobs that look as if nobody defined them.
+            estate.problems.append(Problem(str(file), 1, "error", "holds no statement of JIL"))
         estate.apply(read.statements)
     estate.problems += unread(estate)
     return estate
+
+
+def _passed_over(folder: Path, others: list[Path]) -> Iterator[Problem]:
+    if others:
+        names = ", ".join(str(one.relative_to(folder)) for one in others[:_MOST])
+        more = f", and {len(others) - _MOST} more" if len(others) > _MOST else ""
+        said = f"{len(others)} files are hidden or do not end with .jil: not read: {names}{more}"
+        yield Problem(str(folder), 0, "warning", said)

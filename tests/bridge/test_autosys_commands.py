@@ -1,6 +1,7 @@
 """`lineage-bridge autosys`: an estate and its history, as users bring them."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -151,6 +152,43 @@ def test_history_comes_without_touching_a_job_and_again_does_no_harm(site: Site)
         ("BOX1", "SUCCESS"),
     }
     assert {one["start_ts"][:16] for one in runs} == {"2026-01-31T06:00", "2026-01-31T06:10"}
+
+
+BOXES = """\
+insert_job: A   job_type: c
+insert_job: B   job_type: c
+condition: s(A) | f(A) | e(A) = 5
+insert_job: BOX   job_type: b
+condition: s(B) & d(X^DR)
+insert_job: M   job_type: c
+box_name: BOX
+insert_job: N   job_type: c
+box_name: BOX
+condition: s(M)
+insert_job: LAST   job_type: c
+condition: s(BOX)
+"""
+LEVELS = [
+    "level 1", "  autosys://DR X", "  autosys://PRD A   version 1",
+    "level 2", "  autosys://PRD B   version 1", "    waits for autosys://PRD A: SUCCESS, FAILURE, EXITCODE = 5",
+    "level 3", "  autosys://PRD BOX   version 1", "    waits for autosys://DR X: DONE", "    waits for autosys://PRD B: SUCCESS",
+    "  autosys://PRD M   version 1   in BOX",
+    "level 4", "  autosys://PRD N   version 1   in BOX", "    waits for autosys://PRD M: SUCCESS",
+    "level 5", "  autosys://PRD LAST   version 1", "    waits for autosys://PRD BOX: SUCCESS",
+]  # fmt: skip
+
+
+def test_what_lies_in_a_box_waits_as_the_box_does_and_who_waits_for_it_waits_for_all_of_it(site: Site) -> None:
+    site.run("autosys", "scan", site.file("a.jil", BOXES), "--instance", "PRD")
+    lines = site.run("process", "dag", "--namespace", "autosys://PRD").stdout.splitlines()
+    waits = [re.sub(r"declared .*status_trigger_rule=(.*?)( trigger_rule=.*)?$", r"\1", one) for one in lines]
+    assert waits == ["7 processes, 5 dependencies", *LEVELS]
+
+
+def test_a_member_that_waits_for_its_own_box_has_a_level_nevertheless(site: Site) -> None:
+    text = "insert_job: BOX   job_type: b\ninsert_job: M   job_type: c\nbox_name: BOX\ncondition: s(BOX)\n"
+    site.run("autosys", "scan", site.file("a.jil", text), "--instance", "PRD")
+    assert "level 1" in site.run("process", "dag").stdout
 
 
 LOG = """\
