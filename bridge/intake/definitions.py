@@ -6,7 +6,7 @@ from pathlib import Path
 from connectors.autosys.files import jil_files, read_text
 from mappers.errors import MissingPart
 from mappers.legacy.jil.estate import Estate
-from mappers.legacy.jil.statements import Problem, read_statements
+from mappers.legacy.jil.statements import Level, Problem, read_statements
 from mappers.legacy.jil.unread import unread
 
 #: So many names are told.
@@ -27,6 +27,8 @@ def read_estate(files: Iterable[Path]) -> Estate:
     named = jil_files(files)
     for folder, others in named.passed_over.items():
         estate.problems += _passed_over(folder, others)
+        if not any(one.is_relative_to(folder) for one in named.read):
+            estate.problems.append(Problem(str(folder), 0, "error", "holds no file that ends with .jil"))
     for file in named.read:
         decoded = read_text(file)
         if decoded.lossy:
@@ -35,8 +37,9 @@ def read_estate(files: Iterable[Path]) -> Estate:
         read = read_statements(decoded.text, str(file))
         estate.problems += read.problems
         if not read.statements:
-            # An export that failed leaves a file like this, and jobs that look as if nobody defined them.
-            estate.problems.append(Problem(str(file), 1, "error", "holds no statement of JIL"))
+            # An export that failed leaves nothing, or its error; comments alone are somebody's.
+            level: Level = "warning" if set(read.fates) <= {"blank", "comment"} and decoded.text.strip() else "error"
+            estate.problems.append(Problem(str(file), 1, level, "holds no statement of JIL"))
         estate.apply(read.statements)
     estate.problems += unread(estate)
     return estate

@@ -98,6 +98,40 @@ def test_an_estate_is_taken_once_and_then_what_changed(site: Site) -> None:
     assert [one["name"] for one in listed] == ["BOX1"]  # type: ignore[attr-defined]
 
 
+FOLDERS: dict[str, tuple[list[str], list[str], int]] = {
+    "any case": (["a.JIL", "b.jil"], [], 0),
+    "others are told": (["a.jil", "b.txt", "c/d.md"], [": warning: 2 files are hidden or do not end with .jil: not read: b.txt, c/d.md"], 0),
+    "hidden ones too": (["a.jil", ".hidden.jil", ".git/x", ".git/y.jil"], [": warning: 2 files are hidden or do not end with .jil: not read: .git/y.jil, .hidden.jil"], 0),
+    "none": ([], [": error: holds no file that ends with .jil"], 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("names", "said", "code"), FOLDERS.values(), ids=FOLDERS)
+def test_a_folder_is_read_whole_or_says_what_is_not(site: Site, names: list[str], said: list[str], code: int) -> None:
+    folder = site.folder / "estate"
+    folder.mkdir()
+    for number, name in enumerate(names):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(f"insert_job: J{number}\n", encoding="utf-8")
+    problems = site.answer("autosys", "lint", str(folder), code=code)["problems"]
+    told = [f": {one['level']}: {one['said']}" for one in problems]  # type: ignore[attr-defined]
+    assert told == said
+
+
+NOTHING = {"CAUAJM_E_18400 no connection\n": 1, "": 1, "/* later */\n": 0}
+
+
+@pytest.mark.parametrize(("text", "code"), NOTHING.items())
+def test_a_file_without_a_statement_is_told_and_what_it_says_too(site: Site, text: str, code: int) -> None:
+    file = site.file("err.txt", text)
+    done = site.run("autosys", "scan", file, "--instance", "PRD")
+    assert (done.exit_code, "holds no statement of JIL" in done.stdout) == (code, True)
+    site.run("autosys", "scan", site.file("a.jil", ESTATE), "--instance", "PRD")
+    held = CliRunner(env=site._environment).invoke(app, ["autosys", "scan", file, "--instance", "PRD"])
+    assert isinstance(held.exception, Conflict)
+    assert ("CAUAJM_E_18400" in held.stderr, "holds no statement" in held.stderr) == ("CAUAJM" in text, True)
+
+
 def test_a_look_changes_nothing(site: Site) -> None:
     file = site.file("a.jil", ESTATE)
     assert site.answer("autosys", "scan", file, "--dry-run")["scan"]["new"] == ["BOX1", "LOAD", "REPORT"]  # type: ignore[index]
