@@ -9,8 +9,10 @@ from mappers.naming import canonical_namespace
 _ADDRESS = re.compile(r"jdbc:(?:(?:jtds|microsoft):)?(?P<system>\w+)(?P<rest>[+:].*)", re.IGNORECASE | re.DOTALL)
 #: `//host:port/database`, and what goes with it: behind `?` or `;`, of Db2 behind another colon.
 _SERVER = re.compile(r"[\w+:]*?://(?P<hosts>[^/;?]*)(?:/(?P<database>[^:;?]*))?(?P<more>.*)", re.DOTALL)
-_LOGIN = re.compile(r"[;?&:](?:user(?:name)?|login|pass(?:word|wd)?|pwd)=[^;&]*", re.IGNORECASE)
+_LOGIN = re.compile(r"[;?&:,/](?:user(?:name)?|login|pass(?:word|wd)?|pwd)=[^;&]*", re.IGNORECASE)
 _PORT = re.compile(r":\d*$")
+#: Behind the `@` of Oracle alone: a host has a port or a service, or stands behind `//`.
+_ALIAS = re.compile(r"[\w.$#-]+")
 _PORTS = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306, "db2": 50000, "oracle": 1521, "teradata": 1025}
 #: Systems whose tables have no schema between the database and their own name.
 _WITHOUT_SCHEMAS = frozenset({"mysql", "mariadb", "teradata", "hive2"})
@@ -23,6 +25,8 @@ class Database(NamedTuple):
     name: str
     #: Of how many parts the name of a table is whole.
     parts: int = 3
+    #: Whether the namespace holds a name that only the client's own configuration can turn into a server.
+    by_alias: bool = False
 
     def table(self, table: str) -> str:
         """Name a table of it; a name that is whole, or that nothing stands before, is left as it is."""
@@ -34,6 +38,8 @@ class _Place(NamedTuple):
     database: str = ""
     #: SQL Server has several on one host.
     instance: str = ""
+    #: What stands where servers do, and is none.
+    alias: str = ""
 
 
 def read_jdbc(address: str) -> Database | None:
@@ -43,6 +49,10 @@ def read_jdbc(address: str) -> Database | None:
         return None
     system, rest = found["system"].lower(), found["rest"]
     place = _READERS.get(system, _plain)(rest)
+    if place is not None and place.alias:
+        return Database(canonical_namespace(f"{system}://{place.alias}"), "", by_alias=True)
+    if system == "oracle" and (place is None or not place.hosts):
+        return None  # all that is there is who logs in
     if place is None or not place.hosts:
         # It is on no server: the driver alone knows where, and the whole address names it.
         return Database(canonical_namespace(f"{system}{_LOGIN.sub('', rest)}"), "")
@@ -58,7 +68,7 @@ def _plain(rest: str) -> _Place | None:
 
 
 def _oracle(rest: str) -> _Place | None:
-    """Read `:thin:@//host:port/service`, `:thin:@host:port:sid`, or a description in parentheses."""
+    """Read `:thin:@//host:port/service`, `:thin:@host:port:sid`, a description in parentheses, or an alias."""
     _, at, target = rest.rpartition("@")
     if not at:
         return None
@@ -66,6 +76,8 @@ def _oracle(rest: str) -> _Place | None:
         told = {key.lower(): value for key, value in re.findall(r"\(\s*(\w+)\s*=\s*([^()\s]+)\s*\)", target)}
         host, port = told.get("host", ""), told.get("port", "")
         return _Place(f"{host}:{port}" if host and port else host, told.get("service_name") or told.get("sid", ""))
+    if _ALIAS.fullmatch(alias := target.partition("?")[0]):
+        return _Place("", alias=alias)
     target = re.sub(r"^(?:\w+:)?//", "", target).partition("?")[0]
     host, slash, service = target.partition("/")
     if slash:

@@ -5,34 +5,64 @@ from typing import Any
 
 MASK = "***"
 #: Words of names and options; `passport`, `passenger` and `passed` are no passwords.
-_WORDS = r"(?:pass(?!port|enger|iv|ed|age|ing)|pwd|secret|token|(?:api|access|private)[._-]?key|credentials?)"
+_KEYS = r"(?:api|access|private|account|storage|shared)[._-]?key"
+_WORDS = rf"(?:pass(?!port|enger|iv|ed|age|ing)|pwd|secret|token|{_KEYS}|credentials?)"
 _NAME = re.compile(rf"{_WORDS}|private|(?:^|_)pw$", re.IGNORECASE)
-#: `--password x`, `-password=x`, `PASSWORD=x`, `passwd: x`, with or without quotes.
-_NAMED = re.compile(
-    rf"((?:^|[\s;&|\"'(])(?:--?)?(?!sshpass\b)[\w.-]*{_WORDS}[\w.-]*(?:\s*[=:]\s*|\s+))(\"[^\"]*\"|'[^']*'|[^\s;&|\"')]+)",
-    re.IGNORECASE,
+#: What a secret may look like; quotes keep blanks together.
+_VALUE = r"(N?\"[^\"]*\"|N?'[^']*'|[^\s;&|\"')]+)"
+_NO_OPTION = r"(?![-=:])(\"[^\"]*\"|'[^']*'|[^\s;&|\"')]+)"
+_BEFORE = r"(?:^|[\s;&|\"'({])"
+#: `-password=x`, `PASSWORD=x`, `/password:x`, `"passwd": "x"`; `--password x`, `password 'x'`, but no option there.
+_NAMED = (
+    re.compile(rf"({_BEFORE}[-/]{{0,2}}[\w.-]*{_WORDS}[\w.-]*[\"']?\s*[=:]\s*){_VALUE}", re.IGNORECASE),
+    re.compile(
+        rf"({_BEFORE}(?:--?[\w.-]*{_WORDS}[\w.-]*|(?:password|passwd|passphrase))\s+){_NO_OPTION}", re.IGNORECASE
+    ),
 )
-#: `user:password@host` of URLs, `user/password@host` of Oracle, `?password=x` and `;password=x` behind either.
+#: `user:password@host` of URLs, `user/password@host` of Oracle; `?password=x`, `;password=x`, `,password=x` behind.
 _URL = re.compile(r"(://[^\s/:@\"']*:)([^\s@\"'/]+)(@)")
-_ORACLE = re.compile(r"(jdbc:oracle:\w+:[^\s/@]*/)([^\s@]+)(@)", re.IGNORECASE)
+_ORACLE = re.compile(r"(jdbc:oracle:\w+:[^\s/@]*/)([^\s@]+)(@|(?=\s|$))", re.IGNORECASE)
 _PARAMETER = re.compile(rf"([?&;:][\w.-]*{_WORDS}[\w.-]*=)([^\s&;\"']+)()", re.IGNORECASE)
+_PROPERTY = re.compile(rf"([,/][\w.-]*{_WORDS}[\w.-]*=)('[^']*'|[^\s&;,\"']+)()", re.IGNORECASE)
 _ADDRESS = re.compile(r"://|jdbc:", re.IGNORECASE)
-#: `user/password@db` of sqlplus, `-u user:password` of curl, `-pPASSWORD` of mysql.
+#: `user/password@db` of sqlplus.
 _LOGIN = re.compile(r"(?<![\w/.-])([A-Za-z_][\w$#.-]*/)([^\s/@\"']+)(@[\w.:/-]+)")
 _QUOTED = re.compile(r"([\"'][A-Za-z_][\w$#]*/)([^\s/@\"']+)([\"']?@)")
-_CURL = re.compile(r"((?:^|\s)(?:-u|--user)[ =]?[\"']?[^\s:\"']+:)([^\s\"']+)")
-_MYSQL = re.compile(r"(\bmysql\w*\b[^;&|]*?\s-p)([^\s\"'-][^\s\"']*)")
-_DB2 = re.compile(r"(\bdb2\b[^;&|]*?\busing\s+)([^\s\"';]+)", re.IGNORECASE)
-_SQLPLUS = re.compile(r"(\bsqlplus\b[^;&|]*?\s[A-Za-z_][\w$#]*/)([^\s@\"']+)", re.IGNORECASE)
-_BTEQ = re.compile(r"(\.logon\s+[^\s,;]+,)([^\s;\"']+)", re.IGNORECASE)
-_BEARER = re.compile(r"(\b(?:Bearer|Basic)\s+)([A-Za-z0-9+/_.=~-]{8,})")
-_PAIR = re.compile(rf"(name=\"?[\w.-]*{_WORDS}[\w.-]*\"?\s*,\s*value=)(\"[^\"]*\"|\S+)", re.IGNORECASE)
-_CLIENT = re.compile(r"(\b(?:isql|bcp|osql|sqlcmd)\b[^;&|]*?\s-P\s*)([^\s\"'-][^\s\"']*)")
-_SSHPASS = re.compile(r"(\bsshpass\s+-p\s*)(\S+)")
+#: The rest of a command, from its program on: what stands in quotes belongs to it.
+_REST = r"\b(?:[^;&|\"']|\"[^\"]*\"|'[^']*')*?"
+#: Options behind which, or in which, stands a secret: what they mean depends on the program.
+_OPTIONS = {
+    "mysql\\w*|mariadb\\w*|7z\\w*": r"-p(?=\S)", "isql|bcp|osql|sqlcmd|tsql": r"-P\s*", "sshpass": r"-p\s*",
+    "beeline|pmcmd|pmrep|tdload|mongo\\w*": r"-p\s+", "pmrep": r"-x\s+", "redis-cli": r"-a\s+",
+    "ldap\\w+": r"-w\s*", "nz\\w+|plink|pscp|psftp": r"-pw\s+", "unzip|zip": r"-P\s*", "openssl": r"-[kK]\s+",
+    "lftp|ncftp\\w*": r"-u\s*[^\s,]+,",
+    "smb\\w+": r"(?:-U\s*|--user[= ])[^\s%]+%",
+}  # fmt: skip
+_PROGRAMS = tuple(
+    re.compile(rf"(\b(?:{program}){_REST}\s{option}){_NO_OPTION}") for program, option in _OPTIONS.items()
+)
+_LIKE = (
+    # `-u user:password` of curl and others; an address is none.
+    re.compile(r"((?:^|\s)(?:-u|--user)[ =]?[\"']?(?!\S*://)[^\s:\"']+:)([^\s\"']+)"),
+    re.compile(r"(\b(?:db2\b[^;&|]*?|user\s+\S+\s+)\busing\s+)([^\s\"';]+)", re.IGNORECASE),
+    # `user/password` of Oracle's programs.
+    re.compile(r"(\bsqlplus\b[^;&|]*?\s[\"']?[A-Za-z_][\w$#]*/)([^\s@\"']+)", re.IGNORECASE),
+    re.compile(
+        r"(\b(?:exp|imp|expdp|impdp|sqlldr|sqlcl|rman(?:\s+(?:target|catalog|auxiliary))+)(?:\s+-\S+)*"
+        r"\s+[\"']?[A-Za-z_][\w$#]*/)([^\s@\"'/]+)(?![^\s@]*/)", re.IGNORECASE),
+    re.compile(r"(\buserid\s*=\s*[\"']?[^\s/\"'@]*/)([^\s@\"']+)", re.IGNORECASE),
+    re.compile(r"(\.logon\s+[^\s,;]+,)([^\s;\"']+)", re.IGNORECASE),
+    re.compile(r"(\b(?:Bearer|Basic)\s+)([A-Za-z0-9+/_.=~-]{8,})"),
+    re.compile(rf"(name=\"?[\w.-]*{_WORDS}[\w.-]*\"?\s*,\s*value=)(\"[^\"]*\"|\S+)", re.IGNORECASE),
+    # SQL that makes or changes a user.
+    re.compile(rf"(\bidentified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:values\s+)?){_VALUE}", re.IGNORECASE),
+    re.compile(rf"(\bidentified\s+by\s+\S+\s+replace\s+){_VALUE}", re.IGNORECASE),
+)  # fmt: skip
 #: Without any of these there is nothing to hide.
 _HINT = re.compile(
-    r"pass|pwd|secret|token|key|cred|://|@|\s-[upP]|--user|using|logon|sqlplus|bearer|basic", re.IGNORECASE
-)
+    r"pass|pwd|secret|token|key|cred|://|jdbc:|@|\s-[aAkKpPuUwx]|--user|userid|using|logon|identified|bearer|basic"
+    r"|sqlplus|sqlldr|sqlcl|rman|\b(?:exp|imp)", re.IGNORECASE
+)  # fmt: skip
 
 
 def is_secret(name: str) -> bool:
@@ -47,7 +77,7 @@ def masked(text: str) -> str:
     text = masked_address(text)
     for pattern in (_LOGIN, _QUOTED):
         text = pattern.sub(rf"\g<1>{MASK}\g<3>", text)
-    for pattern in (_CURL, _MYSQL, _DB2, _SQLPLUS, _BTEQ, _BEARER, _PAIR, _CLIENT, _SSHPASS, _NAMED):
+    for pattern in (*_PROGRAMS, *_LIKE, _PROPERTY, *_NAMED):
         text = pattern.sub(rf"\g<1>{MASK}", text)
     return text
 
@@ -61,7 +91,7 @@ def masked_address(text: str) -> str:
     """Give a text with the passwords of addresses in it hidden, and nothing else."""
     if not _ADDRESS.search(text):
         return text
-    for pattern in (_URL, _ORACLE, _PARAMETER):
+    for pattern in (_URL, _ORACLE, _PARAMETER, _PROPERTY):
         text = pattern.sub(rf"\g<1>{MASK}\g<3>", text)
     return text
 

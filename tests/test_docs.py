@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import sys
 import tomllib
 from pathlib import Path
 
@@ -42,3 +43,17 @@ def test_every_dependency_earns_its_place() -> None:
     named = {re.split(r"[\[<>=;~ ]", wanted)[0] for group in groups for wanted in group} - {"lineage-bridge"}
     page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
     assert {name for name in named if f"| {name} |" not in page} == set()
+
+
+def test_jil_is_read_with_what_its_extra_brings() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    brought = {
+        re.split(r"[\[<>=;~ ]", wanted)[0].replace("-", "_")
+        for wanted in (*project["dependencies"], *project["optional-dependencies"]["autosys"])
+    }
+    imports = {
+        found[1]
+        for file in (ROOT / "mappers" / "legacy").rglob("*.py")
+        for found in re.finditer(r"^ *(?:from|import) (\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert imports - brought - set(sys.stdlib_module_names) - {"mappers"} == set()

@@ -15,6 +15,7 @@ from bridge.store.edges import STANDS
 from bridge.store.folds import fold_jobs
 from bridge.store.graph import Named
 from bridge.store.limits import MOST_EDGES
+from mappers.canonical.identity import job_id
 
 _IO = f"""
 SELECT e.edge_role, CASE WHEN e.edge_role = 'CONSUMES' THEN e.target_id ELSE e.source_id END, d.class_id, e.evidence
@@ -54,6 +55,8 @@ class DagProcess(Thing, frozen=True):
     """A process, and the version of its definition that is in effect; null where none is registered."""
 
     version: str | None
+    #: The id of the box that it lies in, as its definition says: it starts no sooner, and the box ends no sooner.
+    box: str | None = None
 
 
 class Missing(msgspec.Struct, frozen=True):
@@ -67,7 +70,10 @@ class Missing(msgspec.Struct, frozen=True):
 
 
 class DagAnswer(msgspec.Struct, frozen=True):
-    """Processes by their ids, the dependencies between them, and whether more were found than asked for."""
+    """Processes by their ids, the dependencies between them, and whether more were found than asked for.
+
+    Of one namespace that is asked for, with those of others that its processes wait for.
+    """
 
     processes: list[DagProcess]
     dependencies: list[Dependency]
@@ -103,13 +109,17 @@ class Dag(Question[DagAnswer], frozen=True, kw_only=True):
         pairs = (
             pair
             for pair in chain(_declared(declared, folds), _inferred(sides))
-            if pair.before in shown and pair.after in shown and pair.before != pair.after
+            if pair.before in names and pair.after in shown and pair.before != pair.after
         )
         found = list(islice(pairs, self.most + 1))
+        told = shown | {pair.before: names[pair.before] for pair in found[: self.most]}
         datasets = graph.datasets({pair.dataset for pair in found if pair.dataset})
         order = sorted(shown, key=lambda job: (*shown[job], job))
         return DagAnswer(
-            [_told(job, shown[job], defined.get(job)) for job in order],
+            [
+                _told(job, told[job], defined.get(job), view.org)
+                for job in sorted(told, key=lambda job: (*told[job], job))
+            ],
             [pair.told(datasets) for pair in found[: self.most]],
             "size" if len(found) > self.most else None,
             _cycles(sides, _declared(declared, folds), order),
@@ -117,8 +127,21 @@ class Dag(Question[DagAnswer], frozen=True, kw_only=True):
         )
 
 
-def _told(job: bytes, named: Named, definition: Definition | None) -> DagProcess:
-    return DagProcess(write_id(job), named.namespace, named.name, definition.version if definition else None)
+def _told(job: bytes, named: Named, definition: Definition | None, org: str) -> DagProcess:
+    if definition is None:
+        return DagProcess(write_id(job), *named, None)
+    box = _box(definition)
+    around = write_id(job_id(org, definition.namespace, box)) if box else None
+    return DagProcess(write_id(job), *named, definition.version, around)
+
+
+def _box(definition: Definition) -> str | None:
+    """Name the innermost box of a definition that names boxes."""
+    if '"boxes"' not in definition.definition:
+        return None
+    said = msgspec.json.decode(definition.definition)
+    boxes = said.get("boxes") if isinstance(said, dict) else None
+    return boxes[-1] if isinstance(boxes, list) and boxes and isinstance(boxes[-1], str) else None
 
 
 class _Sides(NamedTuple):

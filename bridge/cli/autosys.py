@@ -90,8 +90,8 @@ def scan(
     from bridge.intake.scanning import compare, take_estate
     from bridge.orders.signer import user
     from mappers.errors import Conflict
-    from mappers.legacy.jil.candidates import Conventions
     from mappers.legacy.jil.events import Telling
+    from mappers.legacy.jil.programs import Conventions
 
     settings = load(config)
     of = settings.autosys
@@ -102,6 +102,8 @@ def scan(
     with closing(make_writer(settings)) as writer, closing(open_registry(settings)) as registry:
         scanned = compare(registry, estate, how.instance)
         if scanned.most_retired and not (retire_most or dry_run):
+            for one in estate.problems:
+                typer.echo(escape(str(one)), err=True)  # what went wrong with the files is why
             gone = f"{len(scanned.retired)} jobs of {how.instance} are not in these files, which is most of them"
             raise Conflict(f"{gone}: were all files named, did the export end well? --retire-most retires them")
         if not dry_run:
@@ -113,13 +115,19 @@ def scan(
 
 
 @autosys.command()
-def lint(files: JilFiles, output: Printed = Output.text) -> None:
+def lint(
+    files: JilFiles,
+    instance: Annotated[
+        str | None, typer.Option(help="The instance that they are of: a job of it is a job in these files.")
+    ] = None,
+    output: Printed = Output.text,
+) -> None:
     """Say what is wrong with definitions: lines, conditions, jobs that never start, boxes that never end."""
     from bridge.intake.definitions import read_estate
     from mappers.legacy.jil.lint import lint as look
 
     estate = read_estate(files)
-    problems = sorted([*estate.problems, *look(estate)], key=lambda one: (one.file, one.line))
+    problems = sorted([*estate.problems, *look(estate, instance)], key=lambda one: (one.file, one.line))
     errors = sum(one.level == "error" for one in problems)
     lines = [*map(str, problems), f"{len(estate.jobs)} jobs, {errors} errors, {len(problems) - errors} warnings"]
     answer = {"jobs": len(estate.jobs), "errors": errors, "problems": [one._asdict() for one in problems]}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bridge.cli.cut import tell_cut
 from bridge.cli.escape import escape
+from bridge.cli.levels import levels
 
 if TYPE_CHECKING:
     from bridge.catalogue.dag import DagAnswer, DagProcess, Dependency
@@ -25,10 +26,11 @@ def dag_lines(found: "DagAnswer") -> Iterator[str]:
     for wait in found.dependencies:
         waits[wait.after].append(f"{name(processes[wait.before])}: {_how(wait)}")
     yield f"{len(processes)} processes, {len(found.dependencies)} dependencies"
-    for number, level in enumerate(_levels(found), start=1):
+    for number, level in enumerate(levels(found), start=1):
         yield f"level {number}"
         for one in level:
-            yield escape(f"  {_process(one)}")
+            box = processes.get(one.box or "")
+            yield escape(f"  {_process(one)}" + (f"   in {box.name}" if box else ""))
             yield from (escape(f"    waits for {before}") for before in sorted(waits[one.id]))
     for cycle in found.cycles:
         yield escape(f"wait for each other: {', '.join(name(processes[one]) for one in cycle)}")
@@ -54,30 +56,3 @@ def _how(one: "Dependency") -> str:
         said = (f"{key}={value}" for key, value in (one.declared or {}).items())
         return " ".join(["declared", *said])
     return name(one.dataset) + ("" if one.observed else " (only declared)")
-
-
-def _levels(found: "DagAnswer") -> "list[list[DagProcess]]":
-    """Give the processes by levels, each as low as those allow that it waits for.
-
-    Those that wait for each other count as one, so that what is left is in an order.
-    """
-    stands_for = {one: cycle[0] for cycle in found.cycles for one in cycle}
-    ahead: dict[str, set[str]] = {stands_for.get(one.id, one.id): set() for one in found.processes}
-    left = dict.fromkeys(ahead, 0)
-    for wait in found.dependencies:
-        before, after = (stands_for.get(end, end) for end in (wait.before, wait.after))
-        if before != after and after not in ahead[before]:
-            ahead[before].add(after)
-            left[after] += 1
-    level = {one: 0 for one, waiting in left.items() if not waiting}
-    ready = list(level)
-    for one in ready:
-        for after in ahead[one]:
-            level[after] = max(level.get(after, 0), level[one] + 1)
-            left[after] -= 1
-            if not left[after]:
-                ready.append(after)
-    levels: list[list[DagProcess]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
-    for process in found.processes:
-        levels[level[stands_for.get(process.id, process.id)]].append(process)
-    return levels

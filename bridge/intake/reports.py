@@ -1,7 +1,8 @@
 """Reports of Autosys into the store: their runs go through the door of legacy jobs, as history."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,10 +14,10 @@ from bridge.intake.reading import now_micros
 from bridge.intake.taking import take_bodies
 from bridge.store.writer import Writer
 from connectors.autosys.files import read_text
-from mappers.legacy.autorep.dates import Order, guess_order
+from mappers.legacy.autorep.dates import Order, guess_order, read_time
 from mappers.legacy.autorep.history import tell_history
 from mappers.legacy.autorep.report import Report, read_report
-from mappers.legacy.autorep.scheduler_log import is_log, read_log
+from mappers.legacy.autorep.scheduler_log import Text, first_time, read_logs
 from mappers.legacy.autorep.site import Site
 from mappers.legacy.contracts import Contract
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from mappers.legacy.jil.conditions import StatusIs
 
 _DELIVERY = Delivery(Contract.RUN_EVENT, historical=True)
+#: What Autosys writes unless a site wants otherwise.
+_USUAL: Order = "mdy"
 
 
 class Where(NamedTuple):
@@ -52,16 +55,10 @@ def take_reports(files: Iterable[Path], where: Where, legacy: LegacyReader, writ
     runs = rejected = 0
     problems: list[str] = []
     others: Counter[str] = Counter()
-    for file in files:
-        report = read_file(file)
-        order = where.order
-        if order is None:
-            order, certain = guess_order(report.times())
-            if not certain and report.times():
-                problems.append(
-                    f"{file}: warning: dates could be of either order: taken as month/day (--dates says it)"
-                )
-        site = Site(where.instance, order, where.zone, where.boxes, where.waits, where.successes)
+    for named, report, order in _reports(files, where):
+        if order is None and report.times():
+            problems.append(f"{named}: warning: dates could be of either order: taken as month/day (--dates says it)")
+        site = Site(where.instance, order or _USUAL, where.zone, where.boxes, where.waits, where.successes)
         told = tell_history(report, site)
         others += report.others
         problems += [str(one) for one in (*report.problems, *told.problems)]
@@ -71,7 +68,30 @@ def take_reports(files: Iterable[Path], where: Where, legacy: LegacyReader, writ
     return Taken(runs, rejected, problems, dict(others))
 
 
-def read_file(file: Path) -> Report:
-    """Read a report or a log, whichever it is."""
-    text = read_text(file).text
-    return read_log(text, str(file)) if is_log(text) else read_report(text, str(file))
+def _reports(files: Iterable[Path], where: Where) -> Iterator[tuple[str, Report, Order | None]]:
+    """Give each report with the order of its dates, where that is certain; all logs are one, in the order of time."""
+    logs: list[Text] = []
+    for file in files:
+        text = read_text(file).text
+        if first_time(text) is None:
+            report = read_report(text, str(file))
+            yield str(file), report, where.order or _certain(report)
+        else:
+            logs.append(Text(str(file), text))
+    if logs:
+        report = read_logs(logs)
+        order = where.order or _certain(report)
+        ordered = _in_time(logs, order or _USUAL, where.zone)
+        yield ", ".join(one.file for one in ordered), report if ordered == logs else read_logs(ordered), order
+
+
+def _in_time(logs: list[Text], order: Order, zone: tzinfo) -> list[Text]:
+    """Put logs in the order in which they were written; where a time cannot be, as they are named."""
+    with suppress(ValueError):
+        return sorted(logs, key=lambda one: read_time(first_time(one.text) or "", order, zone))
+    return logs
+
+
+def _certain(report: Report) -> Order | None:
+    guessed = guess_order(report.times())
+    return guessed.order if guessed.certain else None

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from mappers.errors import ConfigError
 from mappers.jdbc import read_jdbc
 from mappers.naming import is_live
+from mappers.secrets import masked_address
 
 _OBJECT_STORES = {"s3", "s3a", "s3n", "gs", "wasb", "wasbs", "abfs", "abfss"}
 
@@ -43,7 +44,7 @@ def of_jdbc(url: str, table: str) -> Address:
     """Address a table of a database as the listener does; a password in the URL has no place in it."""
     found = read_jdbc(url)
     if found is None:
-        raise ConfigError(f"options.url: {url.split('?', maxsplit=1)[0][:80]} is no JDBC address")
+        raise ConfigError(f"options.url: {masked_address(url.split('?', maxsplit=1)[0])[:80]} is no JDBC address")
     return Address(found.namespace, found.table(table), table)
 
 

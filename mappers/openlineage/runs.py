@@ -1,5 +1,7 @@
 """What an event says about its run: state, times, parents, tests and dependencies."""
 
+from collections.abc import Iterable
+
 from mappers.canonical.facts import Run
 from mappers.canonical.identity import digest, run_id
 from mappers.canonical.order import Rank
@@ -113,20 +115,29 @@ def state_dependencies(
     if found is None:
         return
     for upstream, dependencies in ((True, found.upstream), (False, found.downstream)):
+        # One job may be waited for in several ways, which are one edge.
+        ways: dict[tuple[str, str], list[f.Dependency]] = {}
         for dependency in dependencies or ():
-            other = say.job(dependency.job.namespace, dependency.job.name)
+            ways.setdefault((dependency.job.namespace, dependency.job.name), []).append(dependency)
+        for named, same in ways.items():
+            other = say.job(*named)
             before, after = (other.id, job.id) if upstream else (job.id, other.id)
             meta = canonical_json(
                 {
-                    "dependency_type": dependency.dependency_type,
-                    "sequence_trigger_rule": dependency.sequence_trigger_rule,
-                    "status_trigger_rule": dependency.status_trigger_rule,
+                    "dependency_type": _each(one.dependency_type for one in same),
+                    "sequence_trigger_rule": _each(one.sequence_trigger_rule for one in same),
+                    "status_trigger_rule": _each(one.status_trigger_rule for one in same),
                     "trigger_rule": found.trigger_rule,
                 }
             )
             evidence = "declared" if declared_lineage else "explicit"
             ends = ("job", before), ("job", after)
             say.edge("DEPENDS", *ends, job.id, evidence, meta=meta, declared_lineage=declared_lineage)
+
+
+def _each(rules: Iterable[str | None]) -> str | None:
+    """Write each rule once, in their order."""
+    return ", ".join(dict.fromkeys(rule for rule in rules if rule)) or None
 
 
 def state_boxes(say: Statements, facet: FacetPart | None, job: Named) -> None:

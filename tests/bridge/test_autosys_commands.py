@@ -1,6 +1,7 @@
 """`lineage-bridge autosys`: an estate and its history, as users bring them."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,40 @@ def test_an_estate_is_taken_once_and_then_what_changed(site: Site) -> None:
     assert [one["name"] for one in listed] == ["BOX1"]  # type: ignore[attr-defined]
 
 
+FOLDERS: dict[str, tuple[list[str], list[str], int]] = {
+    "any case": (["a.JIL", "b.jil"], [], 0),
+    "others are told": (["a.jil", "b.txt", "c/d.md"], [": warning: 2 files are hidden or do not end with .jil: not read: b.txt, c/d.md"], 0),
+    "hidden ones too": (["a.jil", ".hidden.jil", ".git/x", ".git/y.jil"], [": warning: 2 files are hidden or do not end with .jil: not read: .git/y.jil, .hidden.jil"], 0),
+    "none": ([], [": error: holds no file that ends with .jil"], 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("names", "said", "code"), FOLDERS.values(), ids=FOLDERS)
+def test_a_folder_is_read_whole_or_says_what_is_not(site: Site, names: list[str], said: list[str], code: int) -> None:
+    folder = site.folder / "estate"
+    folder.mkdir()
+    for number, name in enumerate(names):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(f"insert_job: J{number}\n", encoding="utf-8")
+    problems = site.answer("autosys", "lint", str(folder), code=code)["problems"]
+    told = [f": {one['level']}: {one['said']}" for one in problems]  # type: ignore[attr-defined]
+    assert told == said
+
+
+NOTHING = {"CAUAJM_E_18400 no connection\n": 1, "": 1, "/* later */\n": 0}
+
+
+@pytest.mark.parametrize(("text", "code"), NOTHING.items())
+def test_a_file_without_a_statement_is_told_and_what_it_says_too(site: Site, text: str, code: int) -> None:
+    file = site.file("err.txt", text)
+    done = site.run("autosys", "scan", file, "--instance", "PRD")
+    assert (done.exit_code, "holds no statement of JIL" in done.stdout) == (code, True)
+    site.run("autosys", "scan", site.file("a.jil", ESTATE), "--instance", "PRD")
+    held = CliRunner(env=site._environment).invoke(app, ["autosys", "scan", file, "--instance", "PRD"])
+    assert isinstance(held.exception, Conflict)
+    assert ("CAUAJM_E_18400" in held.stderr, "holds no statement" in held.stderr) == ("CAUAJM" in text, True)
+
+
 def test_a_look_changes_nothing(site: Site) -> None:
     file = site.file("a.jil", ESTATE)
     assert site.answer("autosys", "scan", file, "--dry-run")["scan"]["new"] == ["BOX1", "LOAD", "REPORT"]  # type: ignore[index]
@@ -153,6 +188,43 @@ def test_history_comes_without_touching_a_job_and_again_does_no_harm(site: Site)
     assert {one["start_ts"][:16] for one in runs} == {"2026-01-31T06:00", "2026-01-31T06:10"}
 
 
+BOXES = """\
+insert_job: A   job_type: c
+insert_job: B   job_type: c
+condition: s(A) | f(A) | e(A) = 5
+insert_job: BOX   job_type: b
+condition: s(B) & d(X^DR)
+insert_job: M   job_type: c
+box_name: BOX
+insert_job: N   job_type: c
+box_name: BOX
+condition: s(M)
+insert_job: LAST   job_type: c
+condition: s(BOX)
+"""
+LEVELS = [
+    "level 1", "  autosys://DR X", "  autosys://PRD A   version 1",
+    "level 2", "  autosys://PRD B   version 1", "    waits for autosys://PRD A: SUCCESS, FAILURE, EXITCODE = 5",
+    "level 3", "  autosys://PRD BOX   version 1", "    waits for autosys://DR X: DONE", "    waits for autosys://PRD B: SUCCESS",
+    "  autosys://PRD M   version 1   in BOX",
+    "level 4", "  autosys://PRD N   version 1   in BOX", "    waits for autosys://PRD M: SUCCESS",
+    "level 5", "  autosys://PRD LAST   version 1", "    waits for autosys://PRD BOX: SUCCESS",
+]  # fmt: skip
+
+
+def test_what_lies_in_a_box_waits_as_the_box_does_and_who_waits_for_it_waits_for_all_of_it(site: Site) -> None:
+    site.run("autosys", "scan", site.file("a.jil", BOXES), "--instance", "PRD")
+    lines = site.run("process", "dag", "--namespace", "autosys://PRD").stdout.splitlines()
+    waits = [re.sub(r"declared .*status_trigger_rule=(.*?)( trigger_rule=.*)?$", r"\1", one) for one in lines]
+    assert waits == ["7 processes, 5 dependencies", *LEVELS]
+
+
+def test_a_member_that_waits_for_its_own_box_has_a_level_nevertheless(site: Site) -> None:
+    text = "insert_job: BOX   job_type: b\ninsert_job: M   job_type: c\nbox_name: BOX\ncondition: s(BOX)\n"
+    site.run("autosys", "scan", site.file("a.jil", text), "--instance", "PRD")
+    assert "level 1" in site.run("process", "dag").stdout
+
+
 LOG = """\
 [01/31/2026 06:00:00]  CAUAJM_I_40245 EVENT: STARTJOB         JOB: LOAD
 [01/31/2026 06:00:01]  CAUAJM_I_40245 EVENT: CHANGE_STATUS    STATUS: STARTING        JOB: LOAD MACHINE: h
@@ -172,6 +244,15 @@ def test_lines_of_a_log_that_tell_of_no_run_are_counted(site: Site) -> None:
         "problems": [],
         "others": {"STARTJOB": 1, "another line": 1},
     }
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
+def test_a_log_that_was_rotated_is_one_whatever_the_order_of_its_parts(site: Site, names: tuple[str, str]) -> None:
+    lines = LOG.splitlines(keepends=True)
+    parts = {"a": site.file("a.log", "".join(lines[:2])), "b": site.file("b.log", "".join(lines[2:]))}
+    assert site.answer("autosys", "history", *(parts[one] for one in names))["problems"] == []
+    (run,) = (json.loads(line) for line in site.run("runs", "--output", "json").stdout.splitlines())
+    assert (run["job"], run["status"]) == ("LOAD", "FAILED")
 
 
 def test_the_last_run_of_a_job_on_ice_has_its_end_where_its_definition_tells_which(site: Site) -> None:

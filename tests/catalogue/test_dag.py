@@ -76,6 +76,46 @@ def test_a_circle_is_one_of_those_who_are_asked_for(store: Store) -> None:
     assert store.ask(Dag(namespace="jobs")).cycles == []
 
 
+def test_a_job_that_is_waited_for_in_several_ways_is_one_dependency_with_all_of_them(store: Store) -> None:
+    upstream = [
+        {"job": {"namespace": "jobs", "name": "q"}, "dependency_type": "CONDITION", "status_trigger_rule": rule}
+        for rule in ("SUCCESS", "FAILURE", "EXITCODE = 5")
+    ]
+    store.apply(job_event(1, job="p", **{DEPENDS: {"upstream": upstream}}))
+    (one,) = store.ask(Dag()).dependencies
+    assert one.declared == {"dependency_type": "CONDITION", "status_trigger_rule": "SUCCESS, FAILURE, EXITCODE = 5"}
+
+
+def test_what_is_waited_for_elsewhere_is_told_with_the_namespace_that_waits(store: Store) -> None:
+    upstream = {"upstream": [{"job": {"namespace": "other", "name": "q"}}]}
+    store.apply(job("r: -> a", 1, namespace="third"), job("p: a -> b", 2), job("s: b ->", 3, namespace="other"))
+    store.apply(job_event(9, job="p", **{DEPENDS: upstream}))
+    found = store.ask(Dag(namespace="jobs"))
+    called = {one.id: one.name for one in found.processes}
+    assert sorted(called.values()) == ["p", "q", "r"]
+    waits = {(called[one.before], called[one.after], one.kind) for one in found.dependencies}
+    assert waits == {("q", "p", "declared"), ("r", "p", "inferred")}
+
+
+@pytest.mark.parametrize(
+    ("definition", "box"),
+    [
+        ({"boxes": ["outer", "box"]}, "box"),
+        ({"boxes": []}, None),
+        ({"boxes": [1]}, None),
+        ({}, None),
+        (["boxes"], None),
+    ],
+)
+def test_a_process_is_told_with_the_box_that_its_definition_names(
+    store: Store, definition: Any, box: str | None
+) -> None:
+    register(store, "box", {})
+    register(store, "p", definition)
+    found = {one.name: one for one in store.ask(Dag()).processes}
+    assert found["p"].box == (found["box"].id if box else None)
+
+
 @pytest.mark.parametrize(
     ("jobs", "expected"),
     [

@@ -16,6 +16,8 @@ FOUND = {
     "oracle:thin:@//h:1522/service": ("oracle://h:1522", "service.S.T"),
     "oracle:thin:@h:1521:sid": ("oracle://h:1521", "sid.S.T"),
     "oracle:thin:@h:1521/service": ("oracle://h:1521", "service.S.T"),
+    "oracle:thin:@PROD": ("oracle://PROD", "S.T"),
+    "oracle:thin:scott/tiger@prod.world?TNS_ADMIN=/x": ("oracle://prod.world", "S.T"),
     "oracle:thin:@//h/service": ("oracle://h:1521", "service.S.T"),
     "oracle:thin:scott/tiger@//h:1521/service?x=y": ("oracle://h:1521", "service.S.T"),
     "oracle:oci:@h:1521:sid": ("oracle://h:1521", "sid.S.T"),
@@ -60,6 +62,8 @@ def test_a_name_that_is_whole_is_left_as_it_is(address: str, table: str, name: s
     assert database.table(table) == name
 
 
-@pytest.mark.parametrize("address", ["", "postgres://h", "jdbc:", "jdbc:x", "sqlplus u/p@h"])
+@pytest.mark.parametrize(
+    "address", ["", "jdbc:oracle:thin:scott/tiger", "postgres://h", "jdbc:", "jdbc:x", "sqlplus u/p@h"]
+)
 def test_what_is_no_address_is_none(address: str) -> None:
     assert read_jdbc(address) is None

@@ -14,7 +14,7 @@ from connectors.agent import lineage_bridge_agent as agent
 from mappers.legacy.autorep.dates import guess_order, read_time
 from mappers.legacy.autorep.history import Body, tell_history
 from mappers.legacy.autorep.report import Report, read_report
-from mappers.legacy.autorep.scheduler_log import is_log, read_log
+from mappers.legacy.autorep.scheduler_log import Text, first_time, read_logs
 from mappers.legacy.autorep.site import Site
 from mappers.legacy.contracts import Contract, translate
 from mappers.legacy.jil.conditions import Kind, StatusIs
@@ -34,6 +34,10 @@ def row(name: str, start: str = A, end: str = B, rest: str = "SU 12/1 0") -> str
 
 def report(*rows: str) -> Report:
     return read_report(HEAD + "".join(rows), "a.txt")
+
+
+def read_log(text: str, file: str) -> Report:
+    return read_logs([Text(file, text)])
 
 
 def told(found: Report, **site: object) -> list[Body]:
@@ -225,7 +229,60 @@ def test_events_that_are_no_part_of_a_run_are_counted() -> None:
 def test_what_somebody_changed_by_hand_says_so() -> None:
     text = row("JOB") + "  SUCCESS         01/31/2026 06:30:00    0  PD  01/31/2026 06:30:01\n"
     (body,) = told(report(text))
-    assert body["run"]["facets"]["manual"] == {"by": "a change of status by hand"}
+    by = {"by": "a change of status by hand", "status": "SUCCESS", "time": "2026-01-31T06:30:00+00:00"}
+    assert (body["run"]["runId"], body["run"]["facets"]["manual"]) == ("12/1", by)
+
+
+TRIES = {
+    "a restart later is no second end": (
+        [("STARTING", "06:00:00", 1), ("FAILURE", "06:10:00", 1), ("RESTART", "06:15:00", 1), ("STARTING", "06:16:00", 2), ("SUCCESS", "06:30:00", 2)],
+        [("FAILURE", "06:00:00", "06:10:00", None, None), ("SUCCESS", "06:16:00", "06:30:00", 0, None)],
+    ),
+    "a restart alone is one": ([("STARTING", "06:00:00", 1), ("RESTART", "06:15:00", 1)], [("FAILURE", "06:00:00", "06:15:00", None, None)]),
+    "a change by hand is no run": (
+        [("STARTING", "06:00:00", 2), ("FAILURE", "06:10:00", 2), ("SUCCESS", "06:30:00", 0)],
+        [("FAILURE", "06:00:00", "06:10:00", None, "SUCCESS")],
+    ),
+    "and ends one that has no end": ([("STARTING", "06:00:00", 2), ("SUCCESS", "06:30:00", 0)], [("SUCCESS", "06:00:00", "06:30:00", None, "SUCCESS")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("events", "found"), TRIES.values(), ids=TRIES)
+def test_a_try_ends_once_and_by_itself(
+    events: list[tuple[str, str, int]], found: list[tuple[str, str, str, int | None, str | None]]
+) -> None:
+    lines = [f"  {status}  01/31/2026 {time}  {attempt}  PD  01/31/2026 {time}\n" for status, time, attempt in events]
+    bodies = told(report(row("JOB", rest="SU 12/2 0"), *lines))
+    assert [
+        (
+            one["eventType"], one["run"]["startTime"][11:19], one["run"]["endTime"][11:19],
+            one["run"]["facets"].get("exitCode"), one["run"]["facets"].get("manual", {}).get("status"),
+        )
+        for one in bodies
+    ] == found  # fmt: skip
+
+
+UNSURE = {
+    "no start": (row("JOB", "-----", rest="TE 12/1 -1"), None, "is TERMINATED, and when it began is not told: not taken"),
+    "no end": (row("JOB", end="-----"), ("OTHER", None), "is SUCCESS, and when it ended is not told: shown as begun"),
+    "a status that is not known": (row("JOB", rest="ZZ 12/1 0"), ("OTHER", None), "is ZZ, and how its last run ended is not told: shown as begun"),
+    "an end before the start": (row("JOB", B, A), None, "ends at 01/31/2026 06:00:00, before it begins at 01/31/2026 06:30:00: not taken"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "body", "said"), UNSURE.values(), ids=UNSURE)
+def test_what_a_row_does_not_tell_is_said(text: str, body: tuple[str, str | None] | None, said: str) -> None:
+    found = tell_history(report(text), Site("PRD", "mdy", UTC))
+    assert [(one["eventType"], one["run"].get("endTime")) for one in found.bodies] == ([body] if body else [])
+    assert [one.said for one in found.problems] == [f"JOB: {said}"]
+
+
+def test_an_end_in_the_hour_that_comes_twice_is_behind_its_start() -> None:
+    (one,) = told(report(row("JOB", "10/25/2026 01:50:00", "10/25/2026 01:10:00")), zone=ZoneInfo("Europe/London"))
+    assert (one["run"]["startTime"], one["run"]["endTime"]) == (
+        "2026-10-25T01:50:00+01:00",
+        "2026-10-25T01:10:00+00:00",
+    )
 
 
 ORDERS = [
@@ -303,12 +360,12 @@ LOG = """
 def test_a_log_is_gathered_into_runs_that_are_known_by_their_starts() -> None:
     found = read_log(LOG, "event_demon.PRD")
     first, second = told(found)
-    assert is_log(LOG)
+    assert first_time(LOG) == "01/31/2026 06:00:01"
     assert (first["eventType"], first["run"]["startTime"], first["run"]["endTime"], first["run"]["facets"]["exitCode"]) == (
         "FAILURE", "2026-01-31T06:00:01+00:00", "2026-01-31T06:10:00+00:00", 3,
     )  # fmt: skip
     assert (second["eventType"], "runId" in first["run"]) == ("RUNNING", False)
-    assert "OTHER ends with SUCCESS, and its start is not in the log" in str(found.problems[0])
+    assert "OTHER ends with SUCCESS, and its start is in no log that is named" in str(found.problems[0])
 
 
 LOG_ALARMS = {

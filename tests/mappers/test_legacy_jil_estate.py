@@ -4,13 +4,15 @@ import json
 
 import pytest
 
-from mappers.legacy.jil.candidates import Conventions, candidates_of
+from mappers.legacy.jil.candidates import candidates_of
 from mappers.legacy.jil.difference import differences
 from mappers.legacy.jil.estate import Estate, Job
 from mappers.legacy.jil.events import Telling, dependencies_of, tell_estate, tell_gone
-from mappers.legacy.jil.lint import lint, unread_conditions
+from mappers.legacy.jil.lint import lint
+from mappers.legacy.jil.programs import Conventions
 from mappers.legacy.jil.schedule import schedule_of, sla_of, success_of
 from mappers.legacy.jil.statements import read_statements
+from mappers.legacy.jil.unread import unread
 
 
 def estate(*texts: str) -> Estate:
@@ -101,7 +103,7 @@ SPEAKS = {
     "standard input": ("std_in_file: /in/a\ncommand: x", {("input", "file", "/in/a")}),
     "standard output that is data": ("std_out_file: >/out/a.csv\ncommand: x", {("output", "file", "/out/a.csv")}),
     "standard output that is a log": ("std_out_file: /var/log/a.log\ncommand: x", set()),
-    "copied": ("command: cp -p /in/a /in/b /out/", {("input", "file", "/in/a"), ("input", "file", "/in/b"), ("output", "file", "/out")}),
+    "copied": ("command: cp -p /in/a /in/b /out/", {("input", "file", "/in/a"), ("input", "file", "/in/b"), ("output", "file", "/out/a"), ("output", "file", "/out/b")}),
     "redirected": ("command: /x.sh < /in/a > /out/b 2> /out/err", {("input", "file", "/in/a"), ("output", "file", "/out/b")}),
     "cut at a backslash": ("command: cp /in/a /in/b \\", set()),
     "thrown away": ("command: /x.sh > /dev/null 2>&1", set()),
@@ -146,6 +148,9 @@ LINT = {
     "an empty box": ("insert_job: B\njob_type: b\n", ["is a box with nothing in it"]),
     "a box that may never end": ("insert_job: B\njob_type: b\nbox_success: s(X)\ninsert_job: A\nbox_name: B\ninsert_job: X\n", ["box_success waits for X, not in it"]),
     "in itself": ("insert_job: A\njob_type: b\nbox_name: A\n", ["lies in itself"]),
+    "in one that lies in it": ("insert_job: A\njob_type: b\nbox_name: B\ninsert_job: B\njob_type: b\nbox_name: A\n", ["lies in itself", "lies in itself"]),
+    "waits for its own box": ("insert_job: B\njob_type: b\ninsert_job: C\njob_type: b\nbox_name: B\ninsert_job: A\nbox_name: C\ncondition: s(B)\n", ["condition waits for its own box B", "never starts"]),
+    "or for another": ("insert_job: B\njob_type: b\ninsert_job: A\nbox_name: B\ncondition: s(B) | s(X)\ninsert_job: X\n", ["condition waits for its own box B"]),
     "dead times": ("insert_job: A\nstart_times: 10:00\n", ["start_times mean nothing without date_conditions: 1"]),
     "no day": ("insert_job: A\ndate_conditions: 1\nstart_times: 10:00\n", ["date_conditions is on, and neither"]),
     "two ways": ("insert_job: A\ndate_conditions: y\ndays_of_week: mo\nrun_calendar: c\n", ["days_of_week and run_calendar exclude each other"]),
@@ -164,8 +169,45 @@ def test_what_can_never_work_is_told(text: str, said: list[str]) -> None:
     assert all(any(one.startswith(each) for one in found) for each in said), found
 
 
+INSTANCES = [("insert_job: A\ncondition: s(X^PRD)\ninsert_job: X\n", []), ("insert_job: A\ncondition: s(X^PRD) & s(Y^DR)\n", ["A condition waits for X", "A condition waits for Y of DR", "A never starts"])]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "said"), INSTANCES)
+def test_a_job_of_the_instance_that_is_looked_at_is_one_of_the_estate(text: str, said: list[str]) -> None:
+    found = [one.said for one in lint(estate(text), "PRD")]
+    assert [one.startswith(each) for one, each in zip(found, said, strict=True)] == [True] * len(said)
+
+
+MEANINGLESS = [
+    ("max_run_alarm: abc", "error"), ("min_run_alarm: 1.5", "error"), ("term_run_time: x", "error"), ("n_retrys: -1", "error"),
+    ('start_times: "10:00, 25:00"', "error"), ("start_mins: 5,60", "error"), ("days_of_week: mo,xx", "error"),
+    ("must_start_times: banana", "error"), ("run_window: 10:00", "error"), ("success_codes: 0,x", "error"), ("timezone: Nowhere/City", "warning"),
+]  # fmt: skip
+MEANT = [
+    "max_run_alarm: 30", 'start_times: "10:00, 4:00"', "start_mins: 0,59", "days_of_week: MO, tue,sunday", "days_of_week: all",
+    'must_start_times: "04:40, 25:00"', 'must_complete_times: "+30"', 'run_window: "23:00 - 02:00"', "success_codes: 0, 5-9", "fail_codes: 1",
+    "timezone: Europe/London", "timezone: Chicago", "timezone: EST5EDT", "start_times: $$WHEN", "max_run_alarm: ~{$MAX}~", "max_run_alarm:",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "level"), MEANINGLESS)
+def test_a_value_that_means_nothing_is_told(line: str, level: str) -> None:
+    (one,) = unread(estate(f"insert_job: A\n{line}\n"))
+    assert (one.level, one.said.startswith(f"A {line.partition(':')[0]}: ")) == (level, True)
+
+
+@pytest.mark.parametrize("line", MEANT)
+def test_a_value_that_means_something_is_left_alone(line: str) -> None:
+    assert unread(estate(f"insert_job: A\n{line}\n")) == []
+
+
+def test_what_is_no_time_promises_nothing() -> None:
+    text = "date_conditions: 1\nmust_start_times: banana\nmust_complete_times: 10:00,x\nmax_run_alarm: abc"
+    assert sla_of(job(text)) == {"must_complete_times": ["10:00"]}
+
+
 def test_a_condition_that_cannot_be_read_is_told_by_every_scan() -> None:
-    (one,) = unread_conditions(estate("insert_job: A\ncondition: s(B\ninsert_job: B\n"))
+    (one,) = unread(estate("insert_job: A\ncondition: s(B\ninsert_job: B\n"))
     assert one.said == "A condition is no condition: it ends too early"
 
 

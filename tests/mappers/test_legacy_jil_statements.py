@@ -131,6 +131,20 @@ def test_what_belongs_to_an_unknown_statement_is_not_given_to_the_one_before() -
     assert result.fates[2:4] == ["reported", "reported"]
 
 
+@pytest.mark.parametrize("verb", ["frobnicate_job", "replace_box", "load_connectionprofile", "frob_job_type"])
+def test_a_verb_that_nobody_knows_changes_nothing_of_the_job_before(verb: str) -> None:
+    result = read(f"insert_job: A\ncommand: x\n{verb}: B\ncommand: rm -rf /\ninsert_job: C\n")
+    assert [(one.subject, [each.value for each in one.attributes]) for one in result.statements] == [
+        ("A", ["x"]),
+        ("C", []),
+    ]
+    assert [(one.line, one.level) for one in result.problems] == [(3, "error")]
+
+
+def test_a_message_of_an_export_that_failed_is_an_error() -> None:
+    assert [one.level for one in read("CAUAJM_E_18400 no connection\nx\n").problems] == ["error", "warning"]
+
+
 def test_after_a_mistake_reading_goes_on() -> None:
     result = read('insert_job: A\ndescription: "x\nmachine: m\n\ninsert_job: B\nmachine: n\n')
     assert [one.subject for one in result.statements] == ["A", "B"]

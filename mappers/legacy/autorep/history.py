@@ -48,21 +48,24 @@ def _doubts(row: Row, bodies: list[Body]) -> Iterator[Problem]:
     if row.alarms and not any("alarms" in body["run"]["facets"] for body in bodies):
         names = ", ".join(one.name for one in row.alarms)
         yield Problem(row.file, row.line, "warning", f"{row.name}: {names}: an alarm of no run that is told")
-    if row.end is not None and [body["eventType"] for body in bodies] == ["OTHER"]:
-        stands = STANDING.get(row.status, row.status)
-        said = f"{row.name}: is {stands}, and how its last run ended is not told: shown as begun"
+    if [body["eventType"] for body in bodies] == ["OTHER"] and (row.end is not None or row.status in ENDED):
+        said = "when it ended" if row.status in ENDED else "how its last run ended"
+        said = f"{row.name}: is {_stands(row)}, and {said} is not told: shown as begun"
+        yield Problem(row.file, row.line, "warning", said)
+    if not bodies and row.end is not None:
+        said = f"{row.name}: is {_stands(row)}, and when it began is not told: not taken"
         yield Problem(row.file, row.line, "warning", said)
 
 
 def _bodies(row: Row, parents: _Parents, site: Site) -> Iterator[Body]:
-    attempts = _attempts(row)
-    if not attempts and row.start is None:
+    tries = _tries(row)
+    if not tries and row.start is None:
         return  # it never ran
-    for attempt, events in attempts.items():
-        yield _attempt(row, attempt, events, parents, site)
-    if attempts:
+    for one in tries:
+        yield _tried(row, one, parents, site)
+    if tries:
         return
-    word = ENDED.get(row.status) or GOING.get(row.status)
+    word = (ENDED.get(row.status) if row.end else None) or GOING.get(row.status)
     inferred = outcome_of(row.status, row.exit_code, site.successes.get(row.name)) if row.end and not word else None
     body = _body(row, word or inferred or "OTHER", row.attempt, row.start, row.end, parents, site)
     if word is None:
@@ -75,30 +78,54 @@ def _bodies(row: Row, parents: _Parents, site: Site) -> Iterator[Body]:
 def _standing(row: Row, site: Site) -> Body:
     """Tell how a job stands that is not running, and when it ended last."""
     ended = {"lastEnd": site.time(row.end)} if row.end else {}
-    return {"status": STANDING.get(row.status, row.status), **ended}
+    return {"status": _stands(row), **ended}
 
 
-def _attempts(row: Row) -> dict[int | None, list[Event]]:
-    """Gather the events of each attempt; what was changed by hand has attempt 0 and is no run."""
-    found: dict[int | None, list[Event]] = {}
+def _stands(row: Row) -> str:
+    return (STANDING | ENDED).get(row.status, row.status)
+
+
+class _Try(NamedTuple):
+    """A try of a run: what happened in it, and how its status was changed by hand."""
+
+    attempt: int | None
+    events: list[Event]
+    by_hand: list[Event]
+
+
+def _tries(row: Row) -> list[_Try]:
+    """Gather the events of each try; a change by hand is of attempt 0, and of the try that it comes behind."""
+    found: dict[int | None, _Try] = {}
+    newest: _Try | None = None
     for event in row.events:
-        if event.status in BEGINS | ENDS:
-            attempt = event.attempt if event.attempt is not None else row.attempt
-            found.setdefault(attempt, []).append(event)
-    return found
+        if event.status not in BEGINS | ENDS:
+            continue
+        if event.attempt == 0 and event.status in ENDS:
+            attempt = newest.attempt if newest else row.attempt or None
+            found.setdefault(attempt, _Try(attempt, [], [])).by_hand.append(event)
+            continue
+        attempt = event.attempt if event.attempt is not None else row.attempt
+        newest = found.setdefault(attempt, _Try(attempt, [], []))
+        newest.events.append(event)
+    return list(found.values())
 
 
-def _attempt(row: Row, attempt: int | None, events: list[Event], parents: _Parents, site: Site) -> Body:
-    start = next((one.time for one in events if one.status in BEGINS), row.start)
-    ends = [one for one in events if one.status in ENDS]
-    if not ends or (ends[-1].status == "RESTART" and events[-1].status != "RESTART"):
-        return _body(row, "RUNNING", attempt, start, None, parents, site)
-    last = ends[-1]
-    word = "FAILURE" if last.status == "RESTART" else last.status
-    body = _body(row, word, attempt, start, last.time, parents, site)
-    if attempt == 0:
-        body["run"]["facets"]["manual"] = {"by": "a change of status by hand"}
-    if machine := next((one.machine for one in events if one.machine), None):
+def _tried(row: Row, one: _Try, parents: _Parents, site: Site) -> Body:
+    """Tell a try by its own end; one that has none ends as somebody said."""
+    start = next((each.time for each in one.events if each.status in BEGINS), row.start)
+    ends = [each for each in one.events if each.status in ENDS]
+    if not ends or (ends[-1].status == "RESTART" and one.events[-1].status != "RESTART"):
+        ends = one.by_hand
+    # The next try is due some time after this one failed: that is no second end of it.
+    last = next((each for each in reversed(ends) if each.status != "RESTART"), ends[-1] if ends else None)
+    word = "RUNNING" if last is None else "FAILURE" if last.status == "RESTART" else last.status
+    told = row if not one.by_hand else row._replace(exit_code=None)  # that of a row is of what was done last
+    body = _body(told, word, one.attempt, start, last.time if last else None, parents, site)
+    if one.by_hand:
+        changed = one.by_hand[-1]
+        by = {"by": "a change of status by hand", "status": changed.status, "time": site.time(changed.time)}
+        body["run"]["facets"]["manual"] = by
+    if last and (machine := next((each.machine for each in one.events if each.machine), None)):
         body["run"]["facets"]["machine"] = {"name": machine}
     return body
 
@@ -120,10 +147,11 @@ def _body(
     run: Body = {"facets": {}}
     if row.run is not None:
         run["runId"] = run_id(row.run, attempt)
-    if start is not None:
-        run["startTime"] = site.time(start)
-    if end is not None and word != "OTHER":
-        run["endTime"] = site.time(end)
+    began, ended = site.span(start, end if word in ENDED.values() else None)
+    if began is not None:
+        run["startTime"] = began
+    if ended is not None:
+        run["endTime"] = ended
     if row.exit_code is not None and end is not None and attempt == row.attempt:  # that of the last try
         run["facets"]["exitCode"] = row.exit_code
     if alarms := [_alarm(one, site) for one in row.alarms if one.attempt == attempt]:

@@ -2,6 +2,8 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from mappers.legacy.autorep.dates import DATE
 from mappers.legacy.autorep.report import Event, Report, Row
@@ -21,39 +23,50 @@ _OTHERS = (re.compile(r"EVENT:\s+([A-Z_]+)(?:\s+STATUS:\s+([A-Z_]+))?"), re.comp
 _CODES = {word: letters for letters, word in (ENDED | GOING).items() if letters != "RE"}
 
 
-def is_log(text: str) -> bool:
-    """Tell whether a text is such a log, by the first change that it tells of."""
-    return _CHANGE.search(text) is not None
+class Text(NamedTuple):
+    """A text, and the file that it is of."""
+
+    file: str
+    text: str
 
 
-def read_log(text: str, file: str) -> Report:
-    """Gather the changes of each job into runs, from a start to the end that follows it; other lines are counted."""
-    reader = _Reader(file)
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip():
-            reader.read(line.strip(), number)
+def read_logs(texts: Iterable[Text]) -> Report:
+    """Gather the changes of each job into runs, from a start to the end that follows it; other lines are counted.
+
+    Logs that one scheduler wrote one after the other are one log: a run may begin in one and end in the next.
+    """
+    reader = _Reader()
+    for file, text in texts:
+        for number, line in enumerate(text.splitlines(), 1):
+            if line.strip():
+                reader.read(line.strip(), file, number)
     return reader.report
 
 
+def first_time(text: str) -> str | None:
+    """Give the time of the first change that a log tells of."""
+    found = _CHANGE.search(text)
+    return found["time"] if found else None
+
+
 class _Reader:
-    def __init__(self, file: str) -> None:
-        self._file = file
+    def __init__(self) -> None:
         #: Where among the rows the newest run of a job is, and which of these have not ended.
         self._newest: dict[str, int] = {}
         self._going: set[str] = set()
         self.report = Report([], [], Counter())
 
-    def read(self, line: str, number: int) -> None:
+    def read(self, line: str, file: str, number: int) -> None:
         changed, alarmed = _CHANGE.fullmatch(line), _ALARM.fullmatch(line)
         if changed and changed["status"] in _CODES:
-            self._change(changed, number)
+            self._change(changed, file, number)
         elif alarmed and alarmed["job"] in self._newest:
             place = self._newest[alarmed["job"]]
             self.report.rows[place] = self.report.rows[place].alarmed(alarmed["alarm"], alarmed["time"])
         else:
             self.report.others[_kind(line)] += 1
 
-    def _change(self, found: "re.Match[str]", number: int) -> None:
+    def _change(self, found: "re.Match[str]", file: str, number: int) -> None:
         rows, job, status, time = self.report.rows, found["job"], found["status"], found["time"]
         again = (
             status == "STARTING" and job in self._going and rows[self._newest[job]].events[-1].status != "STARTING"
@@ -61,10 +74,10 @@ class _Reader:
         if status in BEGINS and (job not in self._going or again):
             self._newest[job] = len(rows)
             self._going.add(job)
-            rows.append(Row(self._file, number, job, (), time, None, "ST", None, None, None))
+            rows.append(Row(file, number, job, (), time, None, "ST", None, None, None))
         elif job not in self._going:
-            said = f"{job} ends with {status}, and its start is not in the log: not taken"
-            self.report.problems.append(Problem(self._file, number, "warning", said))
+            said = f"{job} ends with {status}, and its start is in no log that is named: not taken"
+            self.report.problems.append(Problem(file, number, "warning", said))
             return
         place = self._newest[job]
         event = Event(status, time, None, found["machine"])

@@ -1,7 +1,7 @@
 """What a report does not say of itself."""
 
 from collections.abc import Mapping, Sequence
-from datetime import tzinfo
+from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, NamedTuple
 
 from mappers.legacy.autorep.dates import Order, read_time
@@ -24,6 +24,15 @@ class Site(NamedTuple):
     def time(self, text: str) -> str:
         """Give a time of a report as all read it; raises ValueError when there is no such one."""
         return read_time(text, self.order, self.zone).isoformat()
+
+    def span(self, start: str | None, end: str | None) -> tuple[str | None, str | None]:
+        """Give when something began and ended; raises ValueError where no hour that comes twice makes sense of it."""
+        began, ended = (read_time(one, self.order, self.zone) if one else None for one in (start, end))
+        if began and ended and ended.astimezone(UTC) < began.astimezone(UTC):
+            ended = ended.replace(fold=1)
+            if ended.astimezone(UTC) < began.astimezone(UTC):
+                raise ValueError(f"ends at {end}, before it begins at {start}")
+        return began.isoformat() if began else None, ended.isoformat() if ended else None
 
 
 def run_id(run: int, attempt: int | None) -> str:

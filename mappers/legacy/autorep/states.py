@@ -22,8 +22,10 @@ ENDS = frozenset({"SUCCESS", "FAILURE", "TERMINATED", "RESTART"})
 def outcome_of(status: str, code: int | None, rule: Mapping[str, str] | None) -> str | None:
     """Tell by its exit code how the last run of a job that stands still ended; None where nobody can tell.
 
-    Below zero it was Autosys that ended it. Whether a code above zero is a success, only a definition says.
+    Of a status that is not known nobody can. Below zero it was Autosys that ended it. Whether a code above zero is a
+    success, only a definition says.
     """
-    if code is None or code < 0 or status in _ABOUT_TO_RUN or (rule is None and code):
+    stands = status in STANDING and status not in _ABOUT_TO_RUN
+    if code is None or code < 0 or not stands or (rule is None and code):
         return None
     return "SUCCESS" if is_success(code, rule or {}) else "FAILURE"

@@ -15,7 +15,11 @@ VERBS = frozenset(
     for thing in things.split()
 )
 #: Whatever looks like a sub-command begins a statement, known or not: it is never a part of the one before.
-VERB = re.compile(r"(?:insert|update|delete|override|rename)_\w+")
+_VERB = re.compile(r"(?:insert|update|delete|override|rename)_\w+")
+#: So does what does something else to one of these things, unless it is an attribute.
+_OTHER_VERB = re.compile(
+    r"[a-z]+_(?:job|box|machine|global|xinst|resource|job_type|monbro|blob|glob|connectionprofile)"
+)
 
 #: Values that go on behind a line's end.
 LISTS = frozenset(
@@ -97,6 +101,11 @@ _OF_THINGS = {
 }
 _THINGS = {thing: frozenset(words.split()) for thing, words in _OF_THINGS.items()}
 ATTRIBUTES = frozenset(word.lower() for word in _KNOWN.split()).union(*_THINGS.values())
+
+
+def is_verb(name: str) -> bool:
+    """Tell whether a word begins a statement, whether or not anybody knows it."""
+    return _VERB.fullmatch(name) is not None or (name not in ATTRIBUTES and _OTHER_VERB.fullmatch(name) is not None)
 
 
 def is_known(attribute: str, verb: str) -> bool:

@@ -1,66 +1,62 @@
-"""Datasets that a definition of a job speaks of: each with what says so, and how sure that is."""
+"""Datasets that a definition of a job speaks of, what of them goes together, and what cannot be told."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from mappers.jdbc import Database, read_jdbc
+from mappers.legacy.jil.database import connected
+from mappers.legacy.jil.dataset import Candidate, Flow, Side, files, filled, is_device
 from mappers.legacy.jil.estate import Job
+from mappers.legacy.jil.programs import COPIES, SILENT, Conventions, copies, spoken_of
 from mappers.legacy.jil.shell import Command, read_commands
-from mappers.legacy.jil.sql import Side, tables_of
-from mappers.naming import canonical_namespace
+from mappers.legacy.jil.sql import tables_of
 
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://([^/]*)/?(.*)", re.DOTALL)
 _SCRIPT = re.compile(r".+\.(?:sql|btq|bteq|ddl|pls|hql|tpt)$", re.IGNORECASE)
 _LOG = re.compile(r"(?:\.(?:log|out|err|trc|lst)(?:\.[\w$-]*)?$)|(?:^|/)logs?/|\$\{?AUTO|%", re.IGNORECASE)
-_NOT_FILES = ("/dev/", "/proc/")
 _SHELLS = frozenset({"sh", "bash", "ksh", "zsh", "dash"})
 _WRAPPERS = frozenset({"nohup", "time", "exec", "nice", "env", "command", "sudo"})
-_COPIES = frozenset({"cp", "mv", "rsync", "install"})
-_READERS = frozenset({"cat", "zcat", "sort", "head", "tail", "grep", "awk", "sed", "cut", "wc", "gunzip"})
-
-
-class Conventions(NamedTuple):
-    """By which options a site's programs name what they read and write."""
-
-    inputs: frozenset[str] = frozenset({"--input", "--in", "--source", "--src", "--input-path"})
-    outputs: frozenset[str] = frozenset({"--output", "--out", "--target", "--dest", "--output-path"})
-
-
-class Candidate(NamedTuple):
-    """A dataset that a job seems to read or write."""
-
-    side: Side
-    namespace: str
-    name: str
-    #: Which attribute, and what in it.
-    evidence: str
-    confidence: float
 
 
 class Found(NamedTuple):
-    """What the definition of a job speaks of: datasets, and scripts that it runs."""
+    """What the definition of a job speaks of: datasets, which of them go together, and scripts that it runs."""
 
+    #: Each once a side, as sure as its surest mention.
     datasets: list[Candidate]
+    flows: list[Flow]
     scripts: list[str]
+    #: What looks like a dataset, and cannot be named.
+    remarks: list[str]
 
 
 def candidates_of(job: Job, conventions: Conventions = Conventions()) -> Found:  # noqa: B008 - an immutable tuple
-    """Find what a job speaks of; of what is named twice the surer counts."""
+    """Find what a job speaks of."""
     variables = dict(_variables(job))
     scripts: dict[str, None] = {}
     if procedure := job.get("sp_name"):
         scripts[f"procedure {procedure}"] = None
-    found = [*_of_attributes(job, variables)]
+    told = _Told(variables)
+    around = list(told.around(job))
+    flows: list[Flow] = []
     # Behind a backslash at the end of a command there was more, which says what its words are.
     if (text := job.get("command")) and job.type not in {"BOX", "FW", "FT"} and not text.endswith("\\"):
-        found += _of_commands(read_commands(text, variables), conventions, scripts)
+        flows = _Commands(conventions, scripts).flows(read_commands(text, variables), around)
+    else:
+        flows = [around]
+    flows += [*told.transfers(job), *told.statements(job)]
     best: dict[tuple[Side, str, str], Candidate] = {}
-    for one in found:
+    for one in (one for flow in flows for one in flow):
         key = one.side, one.namespace, one.name
         if key not in best or best[key].confidence < one.confidence:
             best[key] = one
-    return Found(list(best.values()), list(scripts))
+    return Found(list(best.values()), [one for one in flows if one], list(scripts), told.remarks)
+
+
+def remarks_of(job: Job) -> list[str]:
+    """Tell what attributes of a job look like datasets, and cannot be named."""
+    told = _Told(dict(_variables(job)))
+    for _ in (told.around(job), *told.transfers(job), *told.statements(job)):
+        pass
+    return told.remarks
 
 
 def _variables(job: Job) -> Iterator[tuple[str, str]]:
@@ -71,93 +67,115 @@ def _variables(job: Job) -> Iterator[tuple[str, str]]:
                 yield name.strip(), value.strip().strip('"')
 
 
-def _of_attributes(job: Job, variables: Mapping[str, str]) -> Iterator[Candidate]:
-    yield from _file("input", job.get("watch_file"), "watch_file", 0.95, variables)
-    yield from _file("input", job.get("std_in_file"), "std_in_file", 0.9, variables)
-    out = (job.get("std_out_file") or "").lstrip(">").strip()
-    if out and not _LOG.search(out):
-        yield from _file("output", out, "std_out_file", 0.5, variables)
-    for prefix in ("ftp", "scp"):
-        yield from _of_transfer(job, prefix, variables)
-    yield from _of_sql(job)
+class _Told:
+    """What attributes tell, and what of it cannot be named."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = variables
+        self.remarks: list[str] = []
+
+    def around(self, job: Job) -> Flow:
+        """Give what a job reads and writes as a whole."""
+        found = self._file(job, "input", "watch_file", 0.95) + self._file(job, "input", "std_in_file", 0.9)
+        out = (job.get("std_out_file") or "").lstrip(">").strip()
+        return found + ([] if _LOG.search(out) else files("output", out, "std_out_file", 0.5, self._variables))
+
+    def transfers(self, job: Job) -> Iterator[Flow]:
+        """Read transfers of files: which end is read depends on their direction."""
+        for prefix in ("ftp", "scp"):
+            remote, server = job.get(f"{prefix}_remote_name"), job.get(f"{prefix}_server_name")
+            direction = (job.get(f"{prefix}_transfer_direction") or "").upper()
+            here: Side = "output" if direction in {"DOWNLOAD", "GET", "1"} else "input"
+            found = self._file(job, here, f"{prefix}_local_name", 0.8)
+            if remote and server:
+                folder = job.get(f"{prefix}_remote_dir")
+                path = remote if remote.startswith("/") or not folder else f"{folder.rstrip('/')}/{remote}"
+                there: Side = "input" if here == "output" else "output"
+                found.append(Candidate(there, f"sftp://{server}", path, f"{prefix}_remote_name", 0.8))
+            yield found
+
+    def statements(self, job: Job) -> Iterator[Flow]:
+        """Read the statements of a job that is SQL: the tables that each writes, and those that it reads."""
+        text = job.get("sql_command")
+        if not text:
+            return
+        database, remark = connected(job.get("connect_string"))
+        tables = tables_of(text)
+        if remark is not None:
+            self.remarks.append(remark)
+        if tables.unread:
+            numbers = ", ".join(map(str, tables.unread))
+            self.remarks.append(f"sql_command: statement {numbers} cannot be read: no dataset of it is named")
+        if database is None:
+            return
+        for one in tables.moved:
+            sides: Iterable[tuple[Side, Sequence[str]]] = (("input", one.reads), ("output", one.writes))
+            yield [
+                Candidate(side, database.namespace, database.table(table), "sql_command", 0.8)
+                for side, names in sides
+                for table in names
+            ]
+
+    def _file(self, job: Job, side: Side, attribute: str, confidence: float) -> Flow:
+        """Name the file of an attribute, or say that it cannot be named."""
+        text = job.get(attribute)
+        found = files(side, text, attribute, confidence, self._variables)
+        if text and not found and not is_device(path := filled(text, self._variables)):
+            why = (
+                "holds what only the scheduler or a shell can tell"
+                if "$" in path or "`" in path
+                else "is no absolute path"
+            )
+            self.remarks.append(f"{attribute} {why}: no dataset is named")
+        return found
 
 
-def _of_sql(job: Job) -> Iterator[Candidate]:
-    """Read the statement of a job that is SQL: the tables it writes, and those that it reads."""
-    text = job.get("sql_command")
-    if not text:
-        return
-    database = read_jdbc(job.get("connect_string") or "") or Database("sql", "")
-    for side, table in tables_of(text):
-        yield Candidate(side, database.namespace, database.table(table), "sql_command", 0.8)
+class _Commands:
+    """What commands read and write, and the scripts among their words."""
 
+    def __init__(self, conventions: Conventions, scripts: dict[str, None]) -> None:
+        self._conventions = conventions
+        self._scripts = scripts
 
-def _of_transfer(job: Job, prefix: str, variables: Mapping[str, str]) -> Iterator[Candidate]:
-    """Read a transfer of files: which end is read depends on its direction."""
-    local, remote = job.get(f"{prefix}_local_name"), job.get(f"{prefix}_remote_name")
-    server, folder = job.get(f"{prefix}_server_name"), job.get(f"{prefix}_remote_dir")
-    direction = (job.get(f"{prefix}_transfer_direction") or "").upper()
-    if not (local or remote):
-        return
-    down = direction in {"DOWNLOAD", "GET", "1"}
-    sides: tuple[Side, Side] = ("output", "input") if down else ("input", "output")
-    yield from _file(sides[0], local, f"{prefix}_local_name", 0.8, variables)
-    if remote and server:
-        path = remote if remote.startswith("/") or not folder else f"{folder.rstrip('/')}/{remote}"
-        yield Candidate(sides[1], f"sftp://{server}", path, f"{prefix}_remote_name", 0.8)
+    def flows(self, commands: Sequence[Command], around: Flow) -> list[Flow]:
+        """Give what goes together: the commands of a pipe do, each copy does by itself.
 
+        What is around all of them goes with them where they are one.
+        """
+        pipes: dict[int, Flow] = {}
+        found: list[Flow] = []
+        for one in map(_unwrapped, commands):
+            own = self._redirected(one)
+            if one.name in COPIES:
+                found += copies(one.name, one.words[1:])
+            elif one.name in _SHELLS and "-c" in one.words:
+                text = one.words[one.words.index("-c") + 1 :][:1]
+                inner = self.flows(read_commands(text[0]) if text and text[0] else [], own)
+                own = inner[0] if len(inner) == 1 else []
+                found += inner if len(inner) > 1 else []
+            else:
+                own += spoken_of(one.name, one.words[1:], self._conventions)
+            self._note(one.words[1:])
+            if own or one.name not in SILENT | COPIES:
+                pipes.setdefault(one.pipe, []).extend(own)
+        if len(pipes) == 1 and not found:
+            return [[*around, *next(iter(pipes.values()))]]
+        return [around, *pipes.values(), *found]
 
-def _of_commands(
-    commands: Sequence[Command], conventions: Conventions, scripts: dict[str, None]
-) -> Iterator[Candidate]:
-    for one in commands:
-        words = _unwrapped(one)
-        name = words.name
-        if name in _SHELLS and "-c" in words.words:
-            text = words.words[words.words.index("-c") + 1 :][:1]
-            yield from _of_commands(read_commands(text[0]) if text and text[0] else [], conventions, scripts)
+    def _redirected(self, one: Command) -> Flow:
+        found: Flow = []
         for each in one.redirections:
             if _SCRIPT.fullmatch(each.file):
-                scripts[each.file] = None
+                self._scripts[each.file] = None
             elif each.way == "<" or not _LOG.search(each.file):
                 side: Side = "input" if each.way == "<" else "output"
-                yield from _file(side, each.file, f"command: {each.way}", 0.7, {})
-        yield from _of_words(name, words.words[1:], conventions, scripts)
+                found += files(side, each.file, f"command: {each.way}", 0.7, {})
+        return found
 
-
-def _of_words(
-    name: str, words: Sequence[str | None], conventions: Conventions, scripts: dict[str, None]
-) -> Iterator[Candidate]:
-    plain = [word for word in words if word and not word.startswith("-")]
-    for word in plain:
-        if _SCRIPT.fullmatch(word.lstrip("@")):
-            scripts[word.lstrip("@")] = None
-    named = [word for word in words if word is None or not word.startswith("-")]
-    if name in _COPIES and len(named) > 1:
-        for source in named[:-1]:
-            yield from _file("input", source, f"command: {name}", 0.7, {})
-        yield from _file("output", named[-1], f"command: {name}", 0.7, {})
-    elif name in _READERS:
-        for word in plain:
-            if word.startswith("/"):
-                yield from _file("input", word, f"command: {name}", 0.4, {})
-    elif name == "tee" and plain:
-        yield from _file("output", plain[0], "command: tee", 0.6, {})
-    yield from _of_options(words, conventions)
-
-
-def _of_options(words: Sequence[str | None], conventions: Conventions) -> Iterator[Candidate]:
-    for place, word in enumerate(words):
-        option, equals, value = (word or "").partition("=")
-        behind = value if equals else words[place + 1] if place + 1 < len(words) else None
-        sides: tuple[tuple[Side, frozenset[str]], ...] = (
-            ("input", conventions.inputs),
-            ("output", conventions.outputs),
-        )
-        for side, names in sides:
-            if option in names and behind and not behind.startswith("--"):
-                for part in behind.split(","):
-                    yield from _file(side, part, f"command: {option}", 0.6, {})
+    def _note(self, words: Iterable[str | None]) -> None:
+        for word in words:
+            if word and not word.startswith("-") and _SCRIPT.fullmatch(word.lstrip("@")):
+                self._scripts[word.lstrip("@")] = None
 
 
 def _unwrapped(one: Command) -> Command:
@@ -166,22 +184,3 @@ def _unwrapped(one: Command) -> Command:
     while len(words) > 1 and (words[0] or "").rpartition("/")[2] in _WRAPPERS:
         words = words[1:]
     return one._replace(words=words)
-
-
-def _file(
-    side: Side, text: str | None, evidence: str, confidence: float, variables: Mapping[str, str]
-) -> Iterator[Candidate]:
-    """Name a file or an address; what holds a variable that nobody knows, or a place that is no file, is none."""
-    if not text:
-        return
-    path = re.sub(r"\$\{?(\w+)\}?", lambda found: variables.get(found[1], found[0]), text.strip().strip('"'))
-    if "$" in path or "`" in path or path.startswith(_NOT_FILES):
-        return
-    if (url := _URL.fullmatch(path)) is not None:
-        scheme = canonical_namespace(f"{url[1].lower()}://").removesuffix("://")
-        namespace = "file" if scheme == "file" else f"{scheme}://{url[2]}"
-        name = f"/{url[3]}" if scheme in {"file", "hdfs"} else url[3]
-        if name.strip("/"):
-            yield Candidate(side, namespace, name.rstrip("/"), evidence, confidence)
-    elif path.startswith("/") and path.strip("/"):
-        yield Candidate(side, "file", path.rstrip("/"), evidence, confidence * (0.7 if "*" in path else 1))

@@ -105,6 +105,12 @@ class Estate:
             box = around.box if around else None
         return tuple(reversed(found))
 
+    def lies_in_itself(self, job: Job) -> bool:
+        """Tell whether the boxes around a job lead back to it."""
+        boxes = self.boxes_of(job)
+        outermost = self.jobs.get(boxes[0]) if boxes else job
+        return outermost is not None and outermost.box == job.name
+
     def _insert_job(self, one: Statement) -> None:
         before = self.jobs.get(one.subject)
         if before is not None:

@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from mappers.legacy.jil.candidates import Candidate, Conventions, candidates_of
+from mappers.legacy.jil.candidates import Found, candidates_of
 from mappers.legacy.jil.conditions import BadCondition, ExitCodeIs, StatusIs, atoms, read_condition
+from mappers.legacy.jil.dataset import Candidate, Flow
 from mappers.legacy.jil.estate import Estate, Job
+from mappers.legacy.jil.programs import Conventions
 from mappers.legacy.jil.schedule import schedule_of, sla_of, success_of
 from mappers.legacy.jil.spellings import spelled_all
 from mappers.openlineage.documents import Json, own_facets, write_event
@@ -68,9 +70,9 @@ def tell_estate(estate: Estate, how: Telling) -> Iterator[bytes]:
 def tell_job(job: Job, boxes: tuple[str, ...], how: Telling) -> bytes:
     """Write the event of a job: its definition, and the datasets that it surely enough speaks of."""
     found = candidates_of(job, how.conventions)
-    sure = [one for one in found.datasets if one.confidence >= how.least_confidence]
     named = {"namespace": f"autosys://{how.instance}", "name": job.name}
-    facets = {**_facets(job, boxes, how.instance, found.scripts, found.datasets), "lineage": _lineage(sure)}
+    lineage = _lineage([[one for one in flow if one.confidence >= how.least_confidence] for flow in found.flows])
+    facets = {**_facets(job, boxes, how.instance, found), "lineage": lineage}
     content = {"job": {**named, "facets": own_facets("JobFacet", facets)}}
     return write_event("JobEvent", how.at, None, content)
 
@@ -99,10 +101,10 @@ def _kept(values: Mapping[str, str]) -> dict[str, str]:
     return {name: masked_value(name, value) for name, value in sorted(spelled_all(values).items())}
 
 
-def _facets(job: Job, boxes: tuple[str, ...], instance: str, scripts: list[str], found: Iterable[Candidate]) -> Json:
+def _facets(job: Job, boxes: tuple[str, ...], instance: str, found: Found) -> Json:
     facets: Json = {
         "jobType": {"processingType": "BATCH", "integration": "AUTOSYS", "jobType": job.type},
-        "lineageBridge_autosys": _autosys(job, boxes, scripts, found),
+        "lineageBridge_autosys": _autosys(job, boxes, found),
         "lineageBridge_jobDependencies": _dependencies(job, instance),
     }
     if boxes:
@@ -116,7 +118,7 @@ def _facets(job: Job, boxes: tuple[str, ...], instance: str, scripts: list[str],
     return facets
 
 
-def _autosys(job: Job, boxes: tuple[str, ...], scripts: list[str], found: Iterable[Candidate]) -> Json:
+def _autosys(job: Job, boxes: tuple[str, ...], found: Found) -> Json:
     attributes = {name: value for name, value in definition_of(job, boxes).items() if name not in _TOLD}
     told: Json = {
         "processKey": "/".join(("AUTOSYS", *boxes, job.name)),
@@ -126,8 +128,8 @@ def _autosys(job: Job, boxes: tuple[str, ...], scripts: list[str], found: Iterab
         "success": success_of(job),
         "override": _kept(job.override) or None,
         "command": masked(command) if (command := job.get("command")) else None,
-        "scripts": scripts or None,
-        "speaksOf": [one._asdict() for one in found] or None,
+        "scripts": found.scripts or None,
+        "speaksOf": [one._asdict() for one in found.datasets] or None,
     }
     return {name: value for name, value in told.items() if value is not None}
 
@@ -145,13 +147,29 @@ def _dependencies(job: Job, instance: str) -> Json:
     return {"upstream": upstream, "trigger_rule": job.get("condition")}
 
 
-def _lineage(sure: Iterable[Candidate]) -> Json:
-    """Write what is read and written so that the next definition replaces all of it, even by nothing."""
-    reads = [{"type": "DATASET", "namespace": one.namespace, "name": one.name} for one in sure if one.side == "input"]
-    entries: list[Json] = [{"type": "JOB", "inputs": reads}] if reads else []
-    entries += [
-        {"type": "DATASET", "namespace": one.namespace, "name": one.name, "inputs": [{"type": "JOB"}, *reads]}
-        for one in sure
-        if one.side == "output"
-    ]
+def _lineage(flows: Iterable[Flow]) -> Json:
+    """Write what is read and written so that the next definition replaces all of it, even by nothing.
+
+    What is written is made of what goes into it, not of all that the job reads.
+    """
+    reads: dict[tuple[str, str], Json] = {}
+    made: dict[tuple[str, str], dict[tuple[str, str], Json]] = {}
+    for flow in flows:
+        sources = {_key(one): {"type": "DATASET", **_named(one)} for one in flow if one.side == "input"}
+        reads |= sources
+        for one in flow:
+            if one.side == "output":
+                made.setdefault(_key(one), {}).update(sources)
+    entries: list[Json] = [{"type": "JOB", "inputs": list(reads.values())}] if reads else []
+    for (namespace, name), of in made.items():
+        inputs = [{"type": "JOB"}, *of.values()]
+        entries.append({"type": "DATASET", "namespace": namespace, "name": name, "inputs": inputs})
     return {"entries": entries}
+
+
+def _key(one: Candidate) -> tuple[str, str]:
+    return one.namespace, one.name
+
+
+def _named(one: Candidate) -> Json:
+    return {"namespace": one.namespace, "name": one.name}

@@ -1,11 +1,12 @@
 """What is wrong with an estate though every line of it can be read: jobs that never start, boxes that never end."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 
 from mappers.legacy.jil.conditions import (
     Atom,
     BadCondition,
+    Both,
     Condition,
     ExitCodeIs,
     GlobalIs,
@@ -17,13 +18,12 @@ from mappers.legacy.jil.conditions import (
 from mappers.legacy.jil.estate import Estate, Job
 from mappers.legacy.jil.schedule import TIMES
 from mappers.legacy.jil.statements import Level, Problem
+from mappers.legacy.jil.unread import PREDICATES
 
-_PREDICATES = ("condition", "box_success", "box_failure")
 
-
-def lint(estate: Estate) -> list[Problem]:
-    """Find all that is wrong, in the order of the definitions."""
-    conditions = {job.name: dict(_conditions(job)) for job in estate.jobs.values()}
+def lint(estate: Estate, instance: str | None = None) -> list[Problem]:
+    """Find all that is wrong, in the order of the definitions; jobs of that instance are those of the estate."""
+    conditions = {job.name: dict(_conditions(job, instance)) for job in estate.jobs.values()}
     instances = set(estate.things.get("xinst", {}))
     members = estate.members()
     found: list[Problem] = []
@@ -32,40 +32,49 @@ def lint(estate: Estate) -> list[Problem]:
         found += _of_conditions(job, estate, instances, own)
         found += _of_box(job, estate, set(members.get(job.name, ())), own)
         found += _of_times(job)
-        if "condition" in own and not decided(own["condition"], partial(_can_hold, estate)):
+        if "condition" in own and not decided(own["condition"], partial(_can_hold, estate, estate.boxes_of(job))):
             found.append(_problem(job, "error", "never starts: its condition can never hold"))
     found += _cycles(estate, conditions)
     return sorted(found, key=lambda one: (one.file, one.line, one.said))
 
 
-def unread_conditions(estate: Estate) -> list[Problem]:
-    """Find the conditions that cannot be read: what they wait for is not known."""
-    found = []
-    for job in estate.jobs.values():
-        for name in _PREDICATES:
-            if text := job.get(name):
-                try:
-                    read_condition(text)
-                except BadCondition as error:
-                    found.append(_problem(job, "error", f"{name} is no condition: {error}"))
-    return found
-
-
-def _conditions(job: Job) -> Iterator[tuple[str, Condition]]:
-    for name in _PREDICATES:
+def _conditions(job: Job, instance: str | None) -> Iterator[tuple[str, Condition]]:
+    for name in PREDICATES:
         text = job.get(name)
         if text:
             try:
-                yield name, read_condition(text)
+                yield name, _here(read_condition(text), instance)
             except BadCondition:
-                continue  # told by unread_conditions
+                continue  # told by `unread`
+
+
+def _here(condition: Condition, instance: str | None) -> Condition:
+    """Take jobs of the instance that is looked at for what they are: jobs without an instance."""
+    others: list[Both] = []
+    while isinstance(condition, Both):
+        others.append(condition)
+        condition = condition.left
+    found = _atom_here(condition, instance)
+    for one in reversed(others):
+        found = Both(found, one.join, _here(one.right, instance))
+    return found
+
+
+def _atom_here(atom: Atom, instance: str | None) -> Condition:
+    if isinstance(atom, GlobalIs) or atom.instance is None or atom.instance != instance:
+        return atom
+    return atom._replace(instance=None)
 
 
 def _of_conditions(
     job: Job, estate: Estate, instances: set[str], conditions: Mapping[str, Condition]
 ) -> Iterator[Problem]:
+    boxes = estate.boxes_of(job)
     for name, condition in conditions.items():
         for one in atoms(condition):
+            if name == "condition" and not isinstance(one, GlobalIs) and one.instance is None and one.job in boxes:
+                said = f"condition waits for its own box {one.job}, which runs until it has ended"
+                yield _problem(job, "error", said)
             if isinstance(one, GlobalIs):
                 if one.name not in estate.globals:
                     yield _problem(job, "warning", f"{name} looks at the global {one.name}, which nothing here sets")
@@ -88,7 +97,7 @@ def _of_box(job: Job, estate: Estate, members: set[str], conditions: Mapping[str
             yield _problem(job, "error", f"lies in the box {box}, which there is not")
         elif around.type != "BOX":
             yield _problem(job, "error", f"lies in {box}, which is no box")
-        if job.name in estate.boxes_of(job) or box == job.name:
+        if estate.lies_in_itself(job):
             yield _problem(job, "error", "lies in itself")
     if job.type == "BOX" and not members:
         yield _problem(job, "warning", "is a box with nothing in it: it ends as soon as it starts")
@@ -116,9 +125,14 @@ def _of_times(job: Job) -> Iterator[Problem]:
         yield _problem(job, "warning", "date_conditions is on, and neither days_of_week nor run_calendar says when")
 
 
-def _can_hold(estate: Estate, atom: Atom) -> bool:
-    """Tell whether a part could ever hold: what is defined may have any status, what is not has none."""
-    return isinstance(atom, GlobalIs) or atom.instance is not None or atom.job in estate.jobs
+def _can_hold(estate: Estate, boxes: Collection[str], atom: Atom) -> bool:
+    """Tell whether a part could ever hold: what is defined may have any status, what is not has none.
+
+    A box runs as long as a job in it may still start: to that job it has no other status.
+    """
+    if isinstance(atom, GlobalIs) or atom.instance is not None:
+        return True
+    return atom.job in estate.jobs and atom.job not in boxes
 
 
 def _cycles(estate: Estate, conditions: Mapping[str, Mapping[str, Condition]]) -> Iterator[Problem]:

@@ -4,6 +4,7 @@ from typing import Any
 
 from mappers.legacy.jil.estate import Job
 from mappers.legacy.jil.spellings import parts_of
+from mappers.legacy.jil.values import means_something
 
 Facet = dict[str, Any]
 
@@ -28,8 +29,9 @@ def sla_of(job: Job) -> Facet | None:
     found: Facet = {}
     if job.is_on("date_conditions"):
         for name in ("must_start_times", "must_complete_times"):
-            if value := job.get(name):
-                found[name] = _listed(name, value)
+            # What is no time promises nothing: every scan says so.
+            if times := [one for one in parts_of(job.get(name) or "") if means_something(name, one)]:
+                found[name] = times
         if found and (zone := job.get("timezone")):
             found["timezone"] = zone
     for name, called in (("max_run_alarm", "max_duration"), ("min_run_alarm", "min_duration")):

@@ -24,6 +24,8 @@ class Command(NamedTuple):
 
     words: tuple[str | None, ...]
     redirections: tuple[Redirection, ...] = ()
+    #: Commands of one pipe share it: what one writes, the next reads.
+    pipe: int = 0
 
     @property
     def name(self) -> str:
@@ -44,11 +46,19 @@ def _parser() -> Parser:
     return Parser(Language(tree_sitter_bash.language()))
 
 
+class _Within(NamedTuple):
+    """What a part of a line lies within: redirections of what is around it, and a pipe where it is in one."""
+
+    redirections: tuple[Redirection, ...] = ()
+    pipe: int | None = None
+    depth: int = 0
+
+
 def _commands(root: Node, raw: bytes, variables: dict[str, str]) -> Iterator[Command]:
-    waiting: list[tuple[Node, tuple[Redirection, ...], int]] = [(root, (), 0)]
+    waiting = [(root, _Within())]
     while waiting:
-        node, around, depth = waiting.pop()
-        if depth > _DEEPEST:
+        node, around = waiting.pop()
+        if around.depth > _DEEPEST:
             continue
         if node.type == "variable_assignment":
             _assign(node, raw, variables)
@@ -60,11 +70,18 @@ def _commands(root: Node, raw: bytes, variables: dict[str, str]) -> Iterator[Com
             ]
             own = _redirections(node, raw, variables)
             if words:
-                yield Command(tuple(words), (*own, *around))
-        inner = around
+                pipe = node.start_byte if around.pipe is None else around.pipe
+                yield Command(tuple(words), (*own, *around.redirections), pipe)
+        inner = around._replace(depth=around.depth + 1)
         if node.type == "redirected_statement":
-            inner = (*around, *_redirections(node, raw, variables))
-        waiting += [(one, inner, depth + 1) for one in reversed(node.named_children)]
+            inner = inner._replace(redirections=(*around.redirections, *_redirections(node, raw, variables)))
+        if node.type == "pipeline" and inner.pipe is None:
+            inner = inner._replace(pipe=node.start_byte)
+        children = node.named_children
+        # `a && b > /x` and `a | b > /x`: only the last one writes there.
+        others = inner._replace(redirections=()) if node.type in {"list", "pipeline"} else inner
+        last = len(children) - 1
+        waiting += [(one, inner if place == last else others) for place, one in reversed(list(enumerate(children)))]
 
 
 def _assign(node: Node, raw: bytes, variables: dict[str, str]) -> None:

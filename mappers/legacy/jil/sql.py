@@ -1,39 +1,126 @@
-"""The tables of a statement of SQL, whatever its dialect: those that it writes, and those that it reads."""
+"""The tables of statements of SQL, whatever their dialect: those that each writes, and those that it reads."""
 
+import logging
+import re
 from collections.abc import Iterator
-from typing import Literal
+from typing import NamedTuple
 
-import sqlglot
+from sqlglot import Dialect, Token, TokenType
 from sqlglot import expressions as exp
 from sqlglot.errors import SqlglotError
 
-Side = Literal["input", "output"]
+#: What rows go through; all others (of rights, indexes, comments, sessions) move none.
+_MOVES = (
+    exp.Query, exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.MultitableInserts, exp.Copy, exp.LoadData,
+    exp.TruncateTable,
+)  # fmt: skip
+_MADE = frozenset({"TABLE", "VIEW"})
+_WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Copy, exp.LoadData, exp.Into)
+#: What the parser gives when a text is no statement, such as a word alone.
+_NO_STATEMENT = (exp.Alias, exp.Condition, exp.Tuple)
+#: Statements that the parser leaves as they are, and that are known to move no rows.
+_HARMLESS = frozenset({"ALTER", "GRANT", "REVOKE", "SET", "SHOW", "EXPLAIN", "COMMENT", "ANALYZE", "CREATE", "DROP"})
+#: What stands behind the table of a TRUNCATE is every system's own.
+_TRUNCATED = re.compile(r"\s*(?:TABLE\s+)?([\w.$#\"]+)", re.IGNORECASE)
 
 
-def tables_of(text: str) -> Iterator[tuple[Side, str]]:
-    """Name the tables of statements, each once a side; a text that cannot be read names none."""
-    seen: set[tuple[Side, str]] = set()
-    for statement in _statements(text):
-        targets = _targets(statement)
-        ctes = {one.alias_or_name for one in statement.find_all(exp.CTE)}
-        for table in statement.find_all(exp.Table):
-            side: Side = "output" if any(table is one for one in targets) else "input"
-            name = ".".join(part for part in (table.catalog, table.db, table.name) if part)
-            if name and (table.db or table.name not in ctes) and (side, name) not in seen:
-                seen.add((side, name))
-                yield side, name
+class Moved(NamedTuple):
+    """The tables that a statement reads, and those that it writes, each once."""
+
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
 
 
-def _statements(text: str) -> list[exp.Expression]:
+class Tables(NamedTuple):
+    """What the statements of a text move, and which of them, counted from 1, cannot be read."""
+
+    moved: list[Moved]
+    unread: list[int]
+
+
+def _quotes_no_statement(record: logging.LogRecord) -> bool:
+    """Keep back what the parser warns of: it quotes statements, passwords and all; what is unread is told by us."""
+    return record.levelno > logging.WARNING
+
+
+logging.getLogger("sqlglot").addFilter(_quotes_no_statement)
+
+
+def tables_of(text: str) -> Tables:
+    """Name the tables of statements, one by one; one that cannot be read names none, and spoils no other."""
+    found = Tables([], [])
+    for number, statement in enumerate(_statements(text), 1):
+        if statement is None or isinstance(statement, _NO_STATEMENT):
+            found.unread.append(number)
+        elif isinstance(statement, exp.Command):
+            word = statement.name.upper()
+            if word == "TRUNCATE" and (table := _TRUNCATED.match(str(statement.expression))):
+                found.moved.append(Moved((), (table[1].replace('"', ""),)))
+            elif word not in _HARMLESS:
+                found.unread.append(number)
+        elif isinstance(statement, _MOVES) or (isinstance(statement, exp.Create) and statement.kind in _MADE):
+            found.moved.append(_moved(statement))
+    return found
+
+
+def _statements(text: str) -> Iterator[exp.Expression | None]:
+    """Parse statement by statement; None stands for one that cannot be read."""
+    dialect = Dialect.get_or_raise(None)
     try:
-        return [one for one in sqlglot.parse(text) if one is not None]
-    except (SqlglotError, RecursionError):
-        return []
+        tokens = dialect.tokenize(text)
+    except SqlglotError:
+        yield None
+        return
+    for one in _divided(tokens):
+        try:
+            yield dialect.parser().parse(one, text)[0]
+        except (SqlglotError, RecursionError):
+            yield None
 
 
-def _targets(statement: exp.Expression) -> list[exp.Expression]:
+def _divided(tokens: list[Token]) -> Iterator[list[Token]]:
+    """Divide tokens at semicolons."""
+    begin = 0
+    for place, token in enumerate(tokens):
+        if token.token_type == TokenType.SEMICOLON:
+            if place > begin:
+                yield tokens[begin:place]
+            begin = place + 1
+    if begin < len(tokens):
+        yield tokens[begin:]
+
+
+def _moved(statement: exp.Expression) -> Moved:
+    tables = list(statement.find_all(exp.Table))
+    # What is emptied and what is filled are changed, not read.
+    written = [id(one) for one in _written(statement)]
+    ctes = {one.alias_or_name for one in statement.find_all(exp.CTE)}
+    aliases = {one.alias: _name(one) for one in tables if one.alias}
+    reads: dict[str, None] = {}
+    writes: dict[str, None] = {}
+    for table in tables:
+        name = _name(table)
+        if not name or (not table.db and table.name in ctes):
+            continue
+        if id(table) in written:
+            writes[name if table.db else aliases.get(table.name, name)] = None
+        else:
+            reads[name] = None
+    if isinstance(statement, exp.Update):
+        # `UPDATE a … FROM t a` changes t, and names it among what it reads.
+        reads = {name: None for name in reads if name not in writes}
+    return Moved(tuple(reads), tuple(writes))
+
+
+def _written(statement: exp.Expression) -> Iterator[exp.Expression]:
     """Give the tables that a statement writes."""
-    if isinstance(statement, exp.Insert | exp.Update | exp.Delete | exp.Merge | exp.Create):
-        found = statement.this.find(exp.Table) if statement.this is not None else None
-        return [found] if found is not None else []
-    return []
+    if isinstance(statement, exp.TruncateTable):
+        yield from statement.find_all(exp.Table)
+    for one in statement.find_all(*_WRITES):
+        target = one.this.find(exp.Table) if isinstance(one.this, exp.Expression) else None
+        if target is not None:
+            yield target
+
+
+def _name(table: exp.Table) -> str:
+    return ".".join(part for part in (table.catalog, table.db, table.name) if part)

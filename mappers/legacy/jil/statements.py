@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from mappers.legacy.jil.attributes import ATTRIBUTES, CONDITIONS, LISTS, TEXTS, VERB, VERBS, is_known
+from mappers.legacy.jil.attributes import ATTRIBUTES, CONDITIONS, LISTS, TEXTS, VERBS, is_known, is_verb
 from mappers.secrets import masked
 
 Level = Literal["error", "warning"]
@@ -20,6 +20,7 @@ _COMMENT_INSIDE = re.compile(r"(?:(?<=[ \t])|^)/\*.*?\*/(?=[ \t]|$)")
 _QUOTE = re.compile(r'(?<!\\)"')
 _JOINS = re.compile(r"[&|]|(?:and|or)[\s(]", re.IGNORECASE)
 _TIMES = re.compile(r'"?[+\d][\d:, +"]*$')
+_FAILED = re.compile(r"CAUAJM_E_\d+")
 _UNFINISHED = re.compile(r"[&|(,]\s*$|\b(?:and|or)\s*$", re.IGNORECASE)
 
 
@@ -131,7 +132,7 @@ class _Reader:
         found = _KEY.fullmatch(bare)
         name = found[1].lower() if found else ""
         cut, self._cut = self._cut, bare.endswith("\\")
-        if found and VERB.fullmatch(name):
+        if found and is_verb(name):
             return self._begin(name, found[2], number)
         last = self._attributes[-1] if self._attributes else None
         goes_on = last is not None and _goes_on(last, bare)
@@ -145,7 +146,9 @@ class _Reader:
         if last is not None and goes_on:
             last.value = f"{last.value} {_uncommented(bare)}"
             return "continuation"
-        self._report(number, "warning", f"is no attribute and goes on with none: not taken: {masked(bare)[:80]}")
+        # A message of an export that failed stands where definitions should.
+        level: Level = "error" if _FAILED.match(bare) else "warning"
+        self._report(number, level, f"is no attribute and goes on with none: not taken: {masked(bare)[:80]}")
         return "reported"
 
     def _begin(self, verb: str, rest: str, number: int) -> Fate:
