@@ -14,8 +14,9 @@ marquez = typer.Typer(name="marquez", help="What a Marquez server knows, taken i
 
 @marquez.command()
 def pull(
-    url: Annotated[
-        str | None, typer.Argument(help="The server, such as http://127.0.0.1:5000; without: marquez.url.")
+    server: Annotated[
+        str | None,
+        typer.Argument(metavar="URL", help="The server, such as http://127.0.0.1:5000; without: marquez.url."),
     ] = None,
     since: Annotated[
         str | None, typer.Option(help="Read from this time on, such as 2026-11-01T00:00:00Z, whatever was read.")
@@ -39,7 +40,7 @@ def pull(
 
     settings = load(config)
     configure_log(settings.log)
-    asked = {key: value for key, value in (("url", url), ("rate", rate)) if value is not None}
+    asked = {key: value for key, value in (("url", server), ("rate", rate)) if value is not None}
     given = settings.marquez.model_copy(update=asked)
     with ExitStack() as opened:
         writer = opened.enter_context(closing(make_writer(settings)))

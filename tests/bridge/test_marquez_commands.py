@@ -28,7 +28,7 @@ def standin() -> Iterator[StandIn]:
 
 
 @pytest.fixture
-def shell(standin: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+def shell(standin: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: None) -> Shell:
     monkeypatch.setenv("LINEAGE_BRIDGE__STORE__URL", url_of(tmp_path))
     monkeypatch.setenv("LINEAGE_BRIDGE__MARQUEZ__ENABLED", "true")
     monkeypatch.setenv("LINEAGE_BRIDGE__MARQUEZ__URL", standin.url)
