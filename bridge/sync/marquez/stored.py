@@ -24,7 +24,7 @@ WHERE r.org_id = ?1 AND r.job_id = ?2 AND (i.remote_id IS NOT NULL OR i.claim IS
 ORDER BY began DESC, r.run_id DESC LIMIT 1
 """
 _JOBS = """
-SELECT j.job_id, n.namespace_uri, j.name, j.declared_io FROM ol_job j
+SELECT j.job_id, n.namespace_uri, j.name, j.updated_at FROM ol_job j
 JOIN ol_namespace n ON n.org_id = j.org_id AND n.namespace_id = j.namespace_id
 WHERE j.org_id = ?1 AND j.job_id {among}
 """
@@ -120,14 +120,14 @@ def read_jobs(db: Database, org: str, jobs: Collection[bytes]) -> dict[bytes, St
         if one not in side:
             side.append(one)
     found = {}
-    for key, namespace, name, _ in db.among(_JOBS, wanted, org):
+    for key, namespace, name, updated_at in db.among(_JOBS, wanted, org):
         of, job = facets.get(bytes(key), []), bytes(key)
         found[job] = StoredJob(
             namespace, name,
             {name: body for name, _, body in of},
             {name: body for name, order, body in of if order[0] == Rank.JOB_EVENT},
             sides.get((job, "CONSUMES"), []), sides.get((job, "PRODUCES"), []),
-            max((micros_of(order) for _, order, _ in of), default=0),
+            max((micros_of(order) for _, order, _ in of), default=updated_at),
         )  # fmt: skip
     return found
 

@@ -21,6 +21,11 @@ def test_a_job_that_never_ran_is_there_with_its_datasets(synced: MarquezSynced) 
     assert (synced.client.job("jobs", "nightly") or {})["description"] == "x"
 
 
+def test_a_job_of_which_nothing_but_datasets_is_said_is_told_of_when_it_was(synced: MarquezSynced) -> None:
+    synced.apply(job_event(7, job="nightly", inputs=[dataset("in")])).converge()
+    assert (synced.client.job("jobs", "nightly") or {})["createdAt"] == "2026-01-01T00:00:07Z"
+
+
 def test_what_a_definition_says_of_a_job_that_ran_is_told_with_its_newest_run(synced: MarquezSynced) -> None:
     synced.apply(run_event(second=1, run=1, outputs=[dataset("out")])).converge()
     synced.apply(job_event(2, job="job", documentation=described("makes out"))).converge()
