@@ -1,10 +1,12 @@
-"""Compares what Marquez has with what it was told: the newest run of each job, and the graph that this run left."""
+"""Compares what Marquez has with what it was told: newest runs with their graphs, and what is said beside them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from bridge.sync.item import Item
 from bridge.sync.marquez.bench import NAME, Bench
-from bridge.sync.marquez.stored import read_runs
+from bridge.sync.marquez.datasets import possible_tags
+from bridge.sync.marquez.stored import StoredDataset, StoredJob, newest_told, read_datasets, read_jobs, read_runs
 from bridge.sync.marquez.telling import chosen_of
 from bridge.sync.target import Compared, Difference
 from connectors.marquez.client import Entity
@@ -41,6 +43,48 @@ class Comparison:
             for one in found:
                 if one.what == _GONE:
                     yield from self._older(jobs[one.key])
+
+        yield from self._said("job", self._jobs)
+        yield from self._said("dataset", self._datasets)
+
+    def _said(
+        self, kind: str, of: Callable[[Sequence[Item]], Iterator[tuple[Item, Callable[[], str | None]]]]
+    ) -> Iterator[Compared]:
+        """Compare what is declared of jobs, and what stewards say of datasets."""
+        for items in self._at.items.everything(kind, _AT_ONCE):
+            asked = list(of([item for item in items if item.remote]))
+            wrong = self._at.pool.map(lambda one: one[1](), asked)
+            found = [
+                Difference(kind, item.key, item.remote.name if item.remote else "", what)
+                for (item, _), what in zip(asked, wrong, strict=True)
+                if what
+            ]
+            yield Compared(kind, len(asked), found)
+
+    def _jobs(self, items: Sequence[Item]) -> Iterator[tuple[Item, Callable[[], str | None]]]:
+        """Look for jobs that no run tells of; others are looked at with their newest run."""
+        stored = read_jobs(self._at.db, self._at.org, [item.key for item in items])
+        for item in items:
+            if newest_told(self._at.db, self._at.org, NAME, item.key) is None:
+                yield item, partial(self._unknown, stored[item.key])
+
+    def _unknown(self, job: StoredJob) -> str | None:
+        return None if self._at.client.job(job.namespace, job.name) else _GONE
+
+    def _datasets(self, items: Sequence[Item]) -> Iterator[tuple[Item, Callable[[], str | None]]]:
+        """Look for what stewards say of datasets."""
+        stored = read_datasets(self._at.db, self._at.org, [item.key for item in items])
+        for item in items:
+            yield item, partial(self._unsaid, stored[item.key])
+
+    def _unsaid(self, stored: StoredDataset) -> str | None:
+        there = self._at.client.dataset(stored.namespace, stored.name)
+        if there is None:
+            return _GONE
+        if stored.said.get("description") not in (None, there.get("description")):
+            return "has another description"
+        lacking = possible_tags(stored).own - set(there.get("tags") or ())
+        return f"lacks the tag {min(lacking)}" if lacking else None
 
     def _older(self, job: bytes) -> Iterator[Compared]:
         """Look for older runs of a job until some are there."""

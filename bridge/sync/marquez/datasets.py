@@ -64,7 +64,7 @@ class Datasets:
         event = dataset_event(body, stored.said_at)
         if wrong := unbearable(event):
             return Failed(item, TargetRefused(wrong, 0), event, mark)
-        tags = _possible(stored)
+        tags = possible_tags(stored)
         return Governed(
             item, f"{stored.namespace} {stored.name}", stored, event, tags, _given(item).without(tags), mark
         )
@@ -87,7 +87,7 @@ class Datasets:
         return Settled(dataset.item, Outcome.PUSHED, said, dataset.mark, remote, ours=True, detail=kept)
 
 
-def _possible(stored: StoredDataset) -> Tags:
+def possible_tags(stored: StoredDataset) -> Tags:
     """Give the tags that a steward wants and Marquez can give."""
     wanted = tags_of(stored.said)
     columns = set() if stored.has_other_names else {one.name for one in stored.columns}

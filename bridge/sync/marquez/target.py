@@ -29,7 +29,7 @@ class MarquezTarget:
     name = NAME
     kinds = {"job": _AT_ONCE, "run": _AT_ONCE, "dataset": _AT_ONCE}  # noqa: RUF012 - fixed
     slow: AbstractSet[str] = frozenset({"run"})
-    compared: AbstractSet[str] = frozenset({"run"})
+    compared: AbstractSet[str] = frozenset({"run", "job", "dataset"})
 
     def __init__(self, db: Database, org: str, client: Marquez, items: Items, concurrency: int = 4) -> None:
         self._db = db

@@ -84,3 +84,18 @@ def test_a_plan_names_what_would_be_told(synced: MarquezSynced) -> None:
                      ("create", "run", "jobs job")]  # fmt: skip
     synced.converge()
     assert synced.reconciler.plan() == []
+
+
+def test_what_others_changed_of_it_is_put_right(synced: MarquezSynced) -> None:
+    synced.apply(job_event(1, job="nightly", inputs=[dataset("in")]))
+    synced.apply(run_event(second=1, run=1, outputs=[dataset("out")]), said(2, description="all", tags=["GOLD"]))
+    synced.converge()
+    synced.client.untag("db", "out", "GOLD")
+    differences = [one for bit in synced.reconciler.compare() for one in bit.differences]
+    assert [(one.name, one.what) for one in differences] == [("db out", "lacks the tag GOLD")]
+    synced.compare()
+    assert (synced.client.dataset("db", "out") or {})["tags"] == ["GOLD"]
+    synced.forget()
+    synced.compare()
+    assert (synced.client.dataset("db", "out") or {})["description"] == "all"
+    assert synced.graph("nightly") == (["in"], [])
