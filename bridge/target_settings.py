@@ -40,7 +40,7 @@ def _address(url: str | None) -> str | None:
     if parts is not None and "@" in parts.netloc:
         raise PydanticCustomError(CREDENTIALS, "an address holds no user or password: there are settings for them")
     if not good or "?" in url or "#" in url or any(letter.isspace() for letter in url):
-        raise PydanticCustomError("address", "must be an http or https URL, such as https://openmetadata.example.com")
+        raise PydanticCustomError("address", "must be an http or https URL, such as https://server.example.com")
     return url
 
 

@@ -20,7 +20,7 @@ dead = typer.Typer(
     help="What a target refused, or has no place for: list it, show it, try it again, give it up.",
     no_args_is_help=True,
 )
-_SHOWN_CHARACTERS = 12
+_SHOWN_CHARACTERS = 20
 
 
 class Which(StrEnum):

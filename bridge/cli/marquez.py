@@ -37,10 +37,12 @@ def pull(
 
     from bridge.bootstrap import make_marquez_log, make_marquez_model, make_writer
     from bridge.log import configure_log
+    from bridge.target_settings import API_PATH
 
     settings = load(config)
     configure_log(settings.log)
-    asked = {key: value for key, value in (("url", server), ("rate", rate)) if value is not None}
+    url = None if server is None else API_PATH.sub("", server)
+    asked = {key: value for key, value in (("url", url), ("rate", rate)) if value is not None}
     given = settings.marquez.model_copy(update=asked)
     with ExitStack() as opened:
         writer = opened.enter_context(closing(make_writer(settings)))

@@ -44,17 +44,20 @@ class MarquezLog:
         self._since = since
         self._lookback = int(lookback_seconds * _SECOND)
         self._progress = progress
+        self._is_whole = True
         self._seen: OrderedDict[bytes, None] = OrderedDict()
         #: What events are from that came from this server.
         self.name = f"marquez:{client.url}"
 
     def once(self) -> Report:
         """Take what is new."""
-        known = self._writer.position(self.name)
+        known, now = self._writer.position(self.name), self._clock()
         begin = known.end - self._lookback if known else 0
+        self._is_whole = True
         if self._since is not None:
+            # What lies before it was perhaps never read: where the log was left stays as it was.
+            self._is_whole = known is not None and self._since <= known.end
             begin, self._since = self._since, None
-        now = self._clock()
         report = Report()
         for window in self._windows(max(begin, 0), now):
             report = report.plus(self._take(window, now))
@@ -72,7 +75,9 @@ class MarquezLog:
 
     def _take(self, window: Window, now: int) -> Report:
         items = self._new(window.events)
-        self._writer.write(items, [Position(self.name, NOBODY, min(window.end, now))])
+        known = self._writer.position(self.name)
+        end = max(min(window.end, now), known.end if known else 0)
+        self._writer.write(items, [Position(self.name, NOBODY, end)] if self._is_whole else [])
         for item in items:
             if isinstance(item, Incoming) and item.event.micros >= now - self._lookback:
                 self._remember(item.event.event_hash)

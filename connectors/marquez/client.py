@@ -139,6 +139,8 @@ class Marquez:
         absent: bool = False,
     ) -> HttpAnswer:
         def judge(answer: HttpAnswer) -> LineageBridgeError | None:
+            if answer.success and answer.body.lstrip()[:1] == b"<":
+                return self._strange(answer)  # it comes from something in between, however good its status is
             if answer.success or (absent and answer.status == _NOT_FOUND and answer.body[:1] == b"{"):
                 return None
             return refusal(answer, f"{self.url}: {method} /{path.split('/')[3]}")
@@ -150,8 +152,11 @@ class Marquez:
         try:
             return msgspec.json.decode(answer.body, type=Entity) if answer.body else {}
         except msgspec.DecodeError as error:
-            said = " ".join(answer.text.split())[:100]
-            raise TargetLocked(f"{self.url} answers {said!r} where JSON was expected: is it Marquez?") from error
+            raise self._strange(answer) from error
+
+    def _strange(self, answer: HttpAnswer) -> TargetLocked:
+        said = " ".join(answer.text.split())[:100]
+        return TargetLocked(f"{self.url} answers {said!r} where JSON was expected: is it Marquez?")
 
 
 def _dataset(namespace: str, name: str) -> str:

@@ -1,6 +1,7 @@
 """What a Marquez server's lists say beside its log, as events: of what no event of a run tells of."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from mappers.marquez.events import PRODUCER, complete, dataset_event, job_event
@@ -93,4 +94,8 @@ def _ids(ids: Any) -> list[dict[str, str]]:
 
 
 def _time(thing: Mapping[str, Any]) -> int:
-    return parse_time(str(thing.get("updatedAt") or thing.get("createdAt")))[0]
+    """Give the time of the last change; one beyond all calendars, of a clock that counted otherwise, is none."""
+    for key in ("updatedAt", "createdAt"):
+        with suppress(ValueError):
+            return parse_time(str(thing.get(key)))[0]
+    return 0

@@ -114,6 +114,20 @@ def test_what_came_later_still_is_found_when_asked_for(site: Site) -> None:
     assert site.pull(since=micros(0)) == 1
 
 
+def test_what_lies_before_what_was_asked_for_is_not_passed_over(site: Site) -> None:
+    site.tell(run_event(second=1, run=1), run_event(second=30, run=2))
+    assert site.pull(since=micros(20)) == 1
+    assert site.pull() == 2
+
+
+def test_times_beyond_all_calendars_stop_nothing(site: Site) -> None:
+    site.tell(
+        {**run_event(run=1, outputs=[dataset("out")]), "eventTime": 1_767_225_600_123}, run_event(second=2, run=2)
+    )
+    assert site.pull() == 1
+    site.lists()
+
+
 def test_while_it_follows_the_same_is_not_written_again(site: Site) -> None:
     site.tell({**run_event(run=1), "eventTime": "2026-01-01T00:59:30Z"})
     with closing(site.log()) as log:

@@ -120,16 +120,25 @@ class Comparison:
         if not newest or wanted == RUNNING or not version:
             return None
         job = self._at.client.job(version["namespace"], version["name"]) or {}
-        return self._differing(job, events)
+        return self._differing(job, events, _used(there))
 
-    def _differing(self, job: Entity, events: Sequence[Entity]) -> str | None:
-        """Say which datasets the graph of a job lacks, or has too many; other names of them are shown as well."""
+    def _differing(self, job: Entity, events: Sequence[Entity], of_run: set[tuple[str, str]]) -> str | None:
+        """Say which datasets the graph of a job lacks, or has too many.
+
+        Other names of them are shown as well, and what others told of the same run.
+        """
         for side, word in (("inputs", "input"), ("outputs", "output")):
             wanted = {(one["namespace"], one["name"]) for event in events for one in event[side]}
             there = {(one["namespace"], one["name"]) for one in job.get(side) or ()}
             if lacking := sorted(wanted - there):
                 return f"its job lacks the {word} {' '.join(lacking[0])}"
-            for name in sorted(there - wanted):
+            for name in sorted(there - wanted - of_run):
                 if not is_other_name(self._at.client.dataset(*name) or {}):
                     return f"its job has another {word}, {' '.join(name)}"
         return None
+
+
+def _used(run: Entity) -> set[tuple[str, str]]:
+    """Name what a run read and wrote, whoever told it."""
+    used = [*(run.get("inputDatasetVersions") or ()), *(run.get("outputDatasetVersions") or ())]
+    return {(one["datasetVersionId"]["namespace"], one["datasetVersionId"]["name"]) for one in used}

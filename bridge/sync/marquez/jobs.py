@@ -57,6 +57,8 @@ class Jobs:
         if newest := newest_told(self._at.db, self._at.org, NAME, item.key):
             doubtful.add(("run", newest[1]))
             return Settled(item, Outcome.PUSHED, _WITH_RUN, mark, Remote("job", name, name), ours=True)
+        if job.has_runs:
+            return item.linked(Outcome.UNWANTED, "the ends of its runs tell it, and none was told yet")
         described = {"namespace": job.namespace, "name": job.name, "facets": job.facets}
         event = job_event(described, job.inputs, job.outputs, job.said_at)
         if wrong := unbearable(event):

@@ -28,6 +28,7 @@ SELECT j.job_id, n.namespace_uri, j.name, j.updated_at FROM ol_job j
 JOIN ol_namespace n ON n.org_id = j.org_id AND n.namespace_id = j.namespace_id
 WHERE j.org_id = ?1 AND j.job_id {among}
 """
+_RAN = "SELECT DISTINCT job_id FROM ol_run WHERE org_id = ?1 AND job_id {among} AND least_claimant IS NOT NULL"
 _FACETS = """
 SELECT owner_id, name, facet_order, body FROM facet
 WHERE org_id = ?1 AND owner_id {among} AND about_id = ?2 AND body IS NOT NULL ORDER BY owner_id, name
@@ -78,6 +79,7 @@ class StoredJob(NamedTuple):
     inputs: list[dict[str, str]]
     outputs: list[dict[str, str]]
     said_at: int
+    has_runs: bool
 
 
 class StoredDataset(NamedTuple):
@@ -119,6 +121,7 @@ def read_jobs(db: Database, org: str, jobs: Collection[bytes]) -> dict[bytes, St
         one, side = {"namespace": namespace, "name": name}, sides.setdefault((bytes(job), role), [])
         if one not in side:
             side.append(one)
+    ran = {bytes(job) for (job,) in db.among(_RAN, wanted, org)}
     found = {}
     for key, namespace, name, updated_at in db.among(_JOBS, wanted, org):
         of, job = facets.get(bytes(key), []), bytes(key)
@@ -128,6 +131,7 @@ def read_jobs(db: Database, org: str, jobs: Collection[bytes]) -> dict[bytes, St
             {name: body for name, order, body in of if order[0] == Rank.JOB_EVENT},
             sides.get((job, "CONSUMES"), []), sides.get((job, "PRODUCES"), []),
             max((micros_of(order) for _, order, _ in of), default=updated_at),
+            job in ran,
         )  # fmt: skip
     return found
 

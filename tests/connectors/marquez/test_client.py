@@ -47,6 +47,12 @@ def test_something_else_in_its_place_is_told(client: Marquez, standin: StandIn) 
         client.probe()
 
 
+def test_a_page_in_the_place_of_an_answer_is_no_delivery(client: Marquez, standin: StandIn) -> None:
+    standin.faults.next(html(200), method="POST")
+    with pytest.raises(TargetLocked, match="is it Marquez"):
+        client.send(run_event())
+
+
 def test_an_event_is_sent_once_and_reads_are_tried_again(client: Marquez, standin: StandIn) -> None:
     standin.faults.next(error(503), method="POST")
     with pytest.raises(TargetBusy):

@@ -4,7 +4,7 @@ import pytest
 
 from bridge.sync.item import Outcome
 from bridge.sync.marquez.bench import source_of
-from tests.factories import Json, dataset, facet, parent, run_event
+from tests.factories import Json, dataset, facet, job_event, parent, run_event
 from tests.standins.marquez import half_written
 from tests.stores import as_bytes
 from tests.sync.marquez.marquez_synced import MarquezSynced
@@ -118,6 +118,20 @@ def test_what_came_from_it_is_not_sent_back(synced: MarquezSynced) -> None:
     assert synced.arrived() == []
     synced.apply(run(1, "FAIL", 40)).converge()
     assert synced.arrived() == [(1, "FAIL")]
+
+
+def test_nor_is_a_job_whose_runs_came_from_it(synced: MarquezSynced) -> None:
+    write, read = synced.store.writer.write, synced.store.reader.read
+    write([read(as_bytes(run(1)), source_of(synced.url))])
+    write([read(as_bytes(job_event(30, job="job", tags=facet(tags=[]))), "marquez-lists:x")])
+    synced.converge()
+    assert [seen for seen in synced.standin.requests if seen.method == "POST"] == []
+
+
+def test_what_others_told_of_the_same_run_is_theirs(synced: MarquezSynced) -> None:
+    synced.client.send(run(1, "START") | {"inputs": [dataset("theirs")]})
+    synced.apply(run_event("COMPLETE", 2, run=1, outputs=[dataset("out")])).converge()
+    assert [one for bit in synced.reconciler.compare() for one in bit.differences] == []
 
 
 def test_an_hour_away_is_made_up_for_in_order(synced: MarquezSynced) -> None:

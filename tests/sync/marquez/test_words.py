@@ -80,7 +80,7 @@ def test_a_plan_names_what_would_be_told(synced: MarquezSynced) -> None:
     steps = sorted(
         (step.action, step.kind, step.name) for step in synced.reconciler.plan() if step.action != "unwanted"
     )
-    assert steps == [("create", "dataset", "db out"), ("create", "job", "jobs job"), ("create", "job", "jobs nightly"),
+    assert steps == [("create", "dataset", "db out"), ("create", "job", "jobs nightly"),
                      ("create", "run", "jobs job")]  # fmt: skip
     synced.converge()
     assert synced.reconciler.plan() == []
