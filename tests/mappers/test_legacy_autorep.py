@@ -428,7 +428,9 @@ def test_a_run_that_ended_later_was_not_waited_for() -> None:
 
 
 def test_a_run_of_a_report_and_that_of_the_agent_are_one(tmp_path: Path) -> None:
-    options = Namespace(job=None, command=["x"], run_id=None, attempt=None, log=None, input=None, output=None)
+    options = Namespace(
+        job=None, command=["x"], run_id=None, attempt=None, log=None, input=None, output=None, manifest=None
+    )
     environment = {"AUTO_JOB_NAME": "JOB", "AUTOSERV": "PRD", "AUTORUN": "12"}
     started = agent.Run(options, environment, agent.Spool(str(tmp_path))).body("START")
     (reported,) = told(report(row("JOB")))
