@@ -105,8 +105,10 @@ def explanation_lines(found: "SyncExplanation") -> Iterator[str]:
         yield f"  {TargetName(found.target).called} is left alone: {found.trouble}"
     if found.marked:
         yield "  changes of it are still to be looked at"
-    if not found.items:
-        yield f"  it was never looked at: is {found.target}.enabled true, and does the service or `sync --once` run?"
+    if not found.items and found.target == TargetName.openmetadata:
+        yield "  it was never looked at: is openmetadata.enabled true, and does the service or `sync --once` run?"
+    elif not found.items:
+        yield "  it is no thing of its own there: runs tell of it"
     for item in found.items:
         yield from _item_lines(item)
     for edge in found.edges:

@@ -75,6 +75,12 @@ def test_what_it_refuses_is_told_with_its_words(shell: Shell) -> None:
     assert (why["kind"], why["name"]) == ("run", "jobs bad")
 
 
+def test_why_a_thing_is_not_there_by_itself_is_told(shell: Shell) -> None:
+    shell("sync", "--once", events=(RUN,))
+    assert "it is no thing of its own there: runs tell of it" in shell("sync", "explain", "db", "out").stdout
+    assert "job: unwanted" in shell("sync", "explain", "jobs", "job", "--job").stdout
+
+
 def test_a_plan_says_what_would_be_sent(shell: Shell, standin: StandIn) -> None:
     planned = shell("sync", "--dry-run", events=(RUN,))
     assert planned.exit_code == 0, planned.output

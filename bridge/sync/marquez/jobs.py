@@ -12,7 +12,7 @@ from mappers.errors import LineageBridgeError, TargetRefused
 from mappers.marquez.events import job_event
 from mappers.marquez.names import unbearable
 
-_NOBODY_SAYS = "no event of a job says anything of it: its runs tell it"
+_NOBODY_SAYS = "only its runs tell of it: `dead list` names those that were refused"
 _WITH_RUN = "it is told with the end of its newest run"
 
 
