@@ -82,7 +82,7 @@ def test_the_address_of_openmetadata_is_without_its_api(write: Write, given: str
         (
             "server.host",
             "om.example",
-            "must be an http or https URL, such as https://openmetadata.example.com (got 'om",
+            "must be an http or https URL, such as https://server.example.com (got 'om",
         ),
         ("server.host", "ftp://om", "must be an http or https URL"),
         ("server.host", "http://", "must be an http or https URL"),
