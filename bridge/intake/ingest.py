@@ -78,7 +78,7 @@ class Ingestion:
                 end = max(record.end for record in group)
                 positions = [Position(file[0], fingerprint(file[1], end), end)] if file and end else []
                 committing = thread.submit(self._finish, self._begin(items, positions), end, progress)
-                report = report.plus(_count(items))
+                report = report.plus(Report.of(items))
 
     def _begin(self, items: list[Incoming | Rejected], positions: list[Position]) -> Staged | None:
         """Write a group; what is left is to commit it, while the next is read."""
@@ -118,12 +118,6 @@ def _next_group(records: Iterator[Record]) -> tuple[list[Record], Exception | No
     except _READ_ERRORS as error:
         return group, error
     return group, None
-
-
-def _count(items: list[Incoming | Rejected]) -> Report:
-    rejected = sum(isinstance(item, Rejected) for item in items)
-    unmerged = sum(isinstance(item, Incoming) and item.failure is not None for item in items)
-    return Report(len(items) - rejected, rejected, unmerged)
 
 
 def _prefix(file: BinaryIO) -> bytes:

@@ -35,7 +35,6 @@ class MarquezLog:
         *,
         since: int | None = None,
         lookback_seconds: float = 3_600.0,
-        progress: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._client = client
         self._reader = reader
@@ -43,25 +42,22 @@ class MarquezLog:
         self._clock = clock
         self._since = since
         self._lookback = int(lookback_seconds * _SECOND)
-        self._progress = progress
-        self._is_whole = True
         self._seen: OrderedDict[bytes, None] = OrderedDict()
-        #: What events are from that came from this server.
-        self.name = f"marquez:{client.url}"
+        self.name = client.source
 
     def once(self) -> Report:
         """Take what is new."""
         known, now = self._writer.position(self.name), self._clock()
         begin = known.end - self._lookback if known else 0
-        self._is_whole = True
+        is_whole = True
         if self._since is not None:
             # What lies before it was perhaps never read: where the log was left stays as it was.
-            self._is_whole = known is not None and self._since <= known.end
+            is_whole = known is not None and self._since <= known.end
             begin, self._since = self._since, None
-        report = Report()
+        report, left = Report(), known.end if known else 0
         for window in self._windows(max(begin, 0), now):
-            report = report.plus(self._take(window, now))
-            self._progress(min(window.end, now))
+            read = Position(self.name, NOBODY, max(min(window.end, now), left))
+            report = report.plus(self._take(window, [read] if is_whole else [], now))
         return report
 
     def close(self) -> None:
@@ -73,17 +69,13 @@ class MarquezLog:
         yield from windows(self._client, begin, now)
         yield from windows(self._client, max(begin, now), LAST_MICROS, span=LAST_MICROS)
 
-    def _take(self, window: Window, now: int) -> Report:
+    def _take(self, window: Window, read: Sequence[Position], now: int) -> Report:
         items = self._new(window.events)
-        known = self._writer.position(self.name)
-        end = max(min(window.end, now), known.end if known else 0)
-        self._writer.write(items, [Position(self.name, NOBODY, end)] if self._is_whole else [])
+        self._writer.write(items, read)
         for item in items:
             if isinstance(item, Incoming) and item.event.micros >= now - self._lookback:
                 self._remember(item.event.event_hash)
-        rejected = sum(isinstance(item, Rejected) for item in items)
-        unmerged = sum(isinstance(item, Incoming) and item.failure is not None for item in items)
-        return Report(len(items) - rejected, rejected, unmerged)
+        return Report.of(items)
 
     def _new(self, events: Sequence[Entity]) -> list[Incoming | Rejected]:
         items = [self._reader.read(msgspec.json.encode(without_nulls(one)), self.name) for one in events]

@@ -1,6 +1,9 @@
 """What every connector is that events are taken from."""
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
+
+from bridge.store.writer import Incoming, Rejected
 
 
 class Report(NamedTuple):
@@ -11,6 +14,13 @@ class Report(NamedTuple):
     unmerged: int = 0
     resumed_at: int = 0
     unreadable: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, items: Sequence[Incoming | Rejected]) -> "Report":
+        """Count what was taken."""
+        rejected = sum(isinstance(item, Rejected) for item in items)
+        unmerged = sum(isinstance(item, Incoming) and item.failure is not None for item in items)
+        return cls(len(items) - rejected, rejected, unmerged)
 
     def plus(self, other: "Report") -> "Report":
         """Add two reports up."""

@@ -30,6 +30,11 @@ class Marquez:
         self._caller = caller
         self._tries = tries(attempts, sleep)
 
+    @property
+    def source(self) -> str:
+        """Name what events are from that are taken from the log of this server."""
+        return f"marquez:{self.url}"
+
     def close(self) -> None:
         """Close the connections."""
         self._caller.close()
@@ -52,9 +57,9 @@ class Marquez:
                 raise
             self._once("send", "POST", "/lineage", body=event)
 
-    def logged(self, after: str, before: str, limit: int, offset: int = 0) -> list[Entity]:
+    def logged(self, after: str, before: str, limit: int) -> list[Entity]:
         """List events of runs of a time, whose end is not part of it; nothing orders those of one moment."""
-        asked = {"after": after, "before": before, "sortDirection": "asc", "limit": str(limit), "offset": str(offset)}
+        asked = {"after": after, "before": before, "sortDirection": "asc", "limit": str(limit)}
         found = self._decoded(self._ask("log", "GET", "/events/lineage", asked=asked)).get("events")
         return list(found or ())
 

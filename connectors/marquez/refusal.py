@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from connectors.http import HttpAnswer
+from connectors.retry_after import wait_seconds
 from mappers.errors import LineageBridgeError, TargetBusy, TargetLocked, TargetRefused
 
 _PASSING = frozenset({408, 425, 429, 502, 503, 504})
@@ -28,7 +29,7 @@ def refusal(answer: HttpAnswer, asked: str) -> LineageBridgeError:
         return TargetLocked(said)
     inner = body.get("code")
     if answer.status in _PASSING or (answer.status == _FAILED and (inner is None or inner == _FAILED)):
-        return TargetBusy(said, answer.status, _wait(answer))
+        return TargetBusy(said, answer.status, wait_seconds(answer))
     return TargetRefused(said, answer.status)
 
 
@@ -45,8 +46,3 @@ def _words(body: dict[str, Any], answer: HttpAnswer) -> str:
         return "; ".join(sorted(map(str, errors)))[:_MOST_CHARACTERS]
     title = _TITLE.search(answer.text)
     return str(body.get("message") or (title[1] if title else " ".join(answer.text.split())))[:_MOST_CHARACTERS]
-
-
-def _wait(answer: HttpAnswer) -> float | None:
-    given = answer.headers.get("retry-after", "").strip()
-    return float(given) if given.isdecimal() else None

@@ -1,12 +1,12 @@
 """What an OpenMetadata server means when it does not do what it was asked for."""
 
 from contextlib import suppress
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 
 import msgspec
 
 from connectors.http import HttpAnswer
+from connectors.retry_after import wait_seconds
 from mappers.errors import LineageBridgeError, TargetBusy, TargetLocked, TargetRefused
 
 #: What passes by itself. A 500 is often a mistake of ours that will be answered so for ever: who asks must count.
@@ -25,7 +25,7 @@ def refusal(answer: HttpAnswer, asked: str, now: datetime | None = None) -> Line
     if answer.status in _LOCKED:
         return TargetLocked(said)
     if answer.status in _PASSING:
-        return TargetBusy(said, answer.status, _wait(answer, now or datetime.now(UTC)))
+        return TargetBusy(said, answer.status, wait_seconds(answer, now))
     return TargetRefused(said, answer.status)
 
 
@@ -36,13 +36,3 @@ def _words(answer: HttpAnswer) -> str:
         if message:
             return message[:_MOST_CHARACTERS]
     return " ".join(answer.text.split())[:_MOST_CHARACTERS]
-
-
-def _wait(answer: HttpAnswer, now: datetime) -> float | None:
-    """Read how long the server wants to be left alone, in seconds or until a date."""
-    given = answer.headers.get("retry-after", "").strip()
-    if given.isdecimal():
-        return float(given)
-    with suppress(ValueError, TypeError):
-        return max(0.0, (parsedate_to_datetime(given) - now).total_seconds())
-    return None

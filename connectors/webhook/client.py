@@ -4,6 +4,7 @@ from typing import Any
 
 from connectors.caller import Caller
 from connectors.http import HttpAnswer
+from connectors.retry_after import wait_seconds
 from mappers.errors import LineageBridgeError, TargetBusy, TargetLocked, TargetRefused
 
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -38,6 +39,5 @@ class Webhook:
         if answer.status in _LOCKED:
             return TargetLocked(said)
         if answer.status in _PASSING:
-            wait = answer.headers.get("retry-after", "")
-            return TargetBusy(said, answer.status, float(wait) if wait.isdecimal() else None)
+            return TargetBusy(said, answer.status, wait_seconds(answer))
         return TargetRefused(said, answer.status)

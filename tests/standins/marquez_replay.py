@@ -8,8 +8,8 @@ from collections import Counter
 from itertools import count
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
+from tests.standins.in_process import ask
 from tests.standins.marquez import Marquez
 from tests.standins.marquez_comparison import differences
 from tests.standins.marquez_versions import Versions
@@ -47,27 +47,8 @@ class Replay:
         return asyncio.run(self._ask(request["method"], path, headers, raw))
 
     async def _ask(self, method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, str, Any]:
-        raw_path, _, query = path.partition("?")
-        scope = {
-            "type": "http",
-            "method": method,
-            "path": unquote(raw_path),
-            "raw_path": raw_path.encode(),
-            "query_string": query.encode(),
-            "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
-        }
-        sent: list[Any] = []
-
-        async def receive() -> Any:
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        await self.standin.app(scope, receive, send)
-        answered = {name.decode().lower(): value.decode() for name, value in sent[0]["headers"]}
-        answer = b"".join(part.get("body", b"") for part in sent[1:])
-        return sent[0]["status"], answered.get("content-type", ""), _parsed(answer)
+        status, answered, raw = await ask(self.standin.app, method, path, headers, body)
+        return status, answered.get("content-type", ""), _parsed(raw)
 
     def differences(self, exchange: Json) -> list[str]:
         """Send a recorded request, and tell where the answer is another one than was recorded."""

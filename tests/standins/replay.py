@@ -7,8 +7,9 @@ import json
 import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, quote, unquote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
+from tests.standins.in_process import ask
 from tests.standins.openmetadata import OpenMetadata
 from tests.standins.replay_comparison import compare, normal
 
@@ -99,26 +100,8 @@ class Replay:
         return self.ids.get(recorded, recorded)
 
     async def _send(self, method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, Any, Any]:
-        raw_path, _, query = path.partition("?")
-        scope = {
-            "type": "http",
-            "method": method,
-            "path": unquote(raw_path),
-            "raw_path": raw_path.encode(),
-            "query_string": query.encode(),
-            "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
-        }
-        sent: list[Any] = []
-
-        async def receive() -> Any:
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        await self.standin.app(scope, receive, send)
-        answered = {name.decode().lower(): value.decode() for name, value in sent[0]["headers"]}
-        return sent[0]["status"], answered, _parsed(b"".join(part.get("body", b"") for part in sent[1:]))
+        status, answered, raw = await ask(self.standin.app, method, path, headers, body)
+        return status, answered, _parsed(raw)
 
     def learn_ids(self, recorded: Any, ours: Any) -> None:
         """Take note of which id of ours stands for which recorded one."""

@@ -20,13 +20,3 @@ class Bench(NamedTuple):
     items: Items
     workers: Workers
     pool: Executor
-
-    @property
-    def source(self) -> str:
-        """Name what events are from that were taken from this server."""
-        return source_of(self.client.url)
-
-
-def source_of(url: str) -> str:
-    """Name what events are from that are taken from a server."""
-    return f"marquez:{url}"

@@ -55,7 +55,7 @@ def _found(at: Bench, items: Sequence[Item]) -> Iterator[Telling | Settled | Fai
         run = runs.get(item.key)
         if run is None or not run.events:
             yield item.linked(Outcome.UNWANTED, "no event tells of it but those of the runs beneath it")
-        elif all(event.source == at.source for event in run.events):
+        elif all(event.source == at.client.source for event in run.events):
             yield item.linked(Outcome.UNWANTED, "it came from this Marquez")
         else:
             yield _telling(at, item, run)
@@ -69,7 +69,7 @@ def _telling(at: Bench, item: Item, run: StoredRun) -> Telling | Settled | Faile
     for event in chosen.values():
         if wrong := unbearable(event):
             return Failed(item, TargetRefused(wrong, 0), event, mark)
-    theirs = {event.hash.hex() for event in run.events if event.source == at.source}
+    theirs = {event.hash.hex() for event in run.events if event.source == at.client.source}
     return Telling(item, run, chosen, frozenset(theirs & chosen.keys()), mark)
 
 

@@ -3,7 +3,6 @@
 import pytest
 
 from bridge.sync.item import Outcome
-from bridge.sync.marquez.bench import source_of
 from tests.factories import Json, dataset, facet, job_event, parent, run_event
 from tests.standins.marquez import half_written
 from tests.stores import as_bytes
@@ -112,7 +111,7 @@ def test_what_it_never_takes_is_a_dead_letter(synced: MarquezSynced) -> None:
 
 
 def test_what_came_from_it_is_not_sent_back(synced: MarquezSynced) -> None:
-    source = source_of(synced.url)
+    source = synced.client.source
     synced.store.writer.write([synced.store.reader.read(as_bytes(run(1)), source)])
     synced.converge()
     assert synced.arrived() == []
@@ -122,7 +121,7 @@ def test_what_came_from_it_is_not_sent_back(synced: MarquezSynced) -> None:
 
 def test_nor_is_a_job_whose_runs_came_from_it(synced: MarquezSynced) -> None:
     write, read = synced.store.writer.write, synced.store.reader.read
-    write([read(as_bytes(run(1)), source_of(synced.url))])
+    write([read(as_bytes(run(1)), synced.client.source)])
     write([read(as_bytes(job_event(30, job="job", tags=facet(tags=[]))), "marquez-lists:x")])
     synced.converge()
     assert [seen for seen in synced.standin.requests if seen.method == "POST"] == []
