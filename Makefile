@@ -57,7 +57,7 @@ docs: install ## Write the generated pages, and the examples that the API shows
 	PYTHONPATH=. $(BIN)/python docs/make_vocabulary.py
 	PYTHONPATH=. $(BIN)/python docs/make_reference.py
 
-bench: install ## Measure the figures of the README
+bench: install ## Measure the intake figures of docs/performance.md
 	$(BIN)/python -m benchmarks.intake
 
 bench-search: install ## Measure searches over 100,000 datasets

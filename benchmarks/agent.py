@@ -1,4 +1,4 @@
-"""Measures what the agent adds to a command that does nothing: with the service up, down, and behind a black hole.
+"""Measures the overhead of the agent for a command that does nothing: service up, down, and not answering.
 
 python -m benchmarks.agent [--rounds 60]
 """
@@ -19,9 +19,9 @@ from typing import NamedTuple
 from benchmarks.intake import free_port, services
 from connectors.agent import lineage_bridge_agent as agent
 
-#: What the agent may add at the median.
+#: Maximum overhead of the agent at the median.
 _BUDGET_MS = 100.0
-_BARE = ["true"]
+_COMMAND = ["true"]
 
 
 class Case(NamedTuple):
@@ -34,75 +34,76 @@ class Case(NamedTuple):
 
 @contextmanager
 def black_hole() -> Iterator[str]:
-    """Give an address that answers no call: its queue is full, and nobody takes from it."""
-    with ExitStack() as opened:
-        server = opened.enter_context(socket.socket())
+    """Yield a URL to which connections time out: the listen queue is full and nothing accepts."""
+    with ExitStack() as stack:
+        server = stack.enter_context(socket.socket())
         server.bind(("127.0.0.1", 0))
         server.listen(0)
         with suppress(TimeoutError):
             while True:
-                one = opened.enter_context(socket.socket())
-                one.settimeout(0.5)
-                one.connect(server.getsockname())
+                client = stack.enter_context(socket.socket())
+                client.settimeout(0.5)
+                client.connect(server.getsockname())
         yield f"http://127.0.0.1:{server.getsockname()[1]}"
 
 
-def cases(up: str, hole: str, folder: Path) -> list[Case]:
-    """List the ways to run the command; each keeps its own spool."""
-    run = [sys.executable, agent.__file__, "run", "--", *_BARE]
-    found = [
-        Case("bare", _BARE, {}),
-        Case("a Python that does nothing", [sys.executable, "-c", "pass"], {}),
+def build_cases(up_url: str, black_hole_url: str, directory: Path) -> list[Case]:
+    """Build the cases; each has its own spool."""
+    run = [sys.executable, agent.__file__, "run", "--", *_COMMAND]
+    cases = [
+        Case("command only", _COMMAND, {}),
+        Case("Python that does nothing", [sys.executable, "-c", "pass"], {}),
     ]
-    for name, url in (("up", up), ("down", f"http://127.0.0.1:{free_port()}"), ("black hole", hole)):
-        place = folder / name
-        variables = {"LINEAGE_BRIDGE_URL": url, "LINEAGE_BRIDGE_SPOOL": str(place), "AUTO_JOB_NAME": "BENCH"}
-        found.append(Case(f"agent, service {name}", run, variables))
-    return found
+    down_url = f"http://127.0.0.1:{free_port()}"
+    for name, url in (("up", up_url), ("down", down_url), ("black hole", black_hole_url)):
+        spool_root = str(directory / name)
+        variables = {"LINEAGE_BRIDGE_URL": url, "LINEAGE_BRIDGE_SPOOL": spool_root, "AUTO_JOB_NAME": "BENCH"}
+        cases.append(Case(f"agent, service {name}", run, variables))
+    return cases
 
 
-def measure(case: Case, number: int) -> float:
-    """Run the command once; gives milliseconds."""
-    environment = os.environ | case.environment | {"AUTORUN": str(number)}
-    began = time.perf_counter()
+def measure_ms(case: Case, run_number: int) -> float:
+    """Run the command once; return milliseconds."""
+    environment = os.environ | case.environment | {"AUTORUN": str(run_number)}
+    start = time.perf_counter()
     subprocess.run(case.command, env=environment, check=True)
-    lasted = time.perf_counter() - began
-    if place := case.environment.get("LINEAGE_BRIDGE_SPOOL"):
-        rest(agent.Spool(place))
-    return lasted * 1e3
+    elapsed = time.perf_counter() - start
+    if spool_root := case.environment.get("LINEAGE_BRIDGE_SPOOL"):
+        drain(agent.Spool(spool_root))
+    return elapsed * 1e3
 
 
-def rest(spool: agent.Spool) -> None:
-    """Wait till the service has what it takes, or forget it, so that no courier is left at work beside the next."""
-    until = time.monotonic() + 0.2
-    while spool.waiting() and time.monotonic() < until:
+def drain(spool: agent.Spool) -> None:
+    """Wait until the events are delivered or delete them, so that no sender runs during the next measurement."""
+    deadline = time.monotonic() + 0.2
+    while spool.pending() and time.monotonic() < deadline:
         time.sleep(0.01)
-    for name in spool.waiting():
+    for name in spool.pending():
         spool.remove(name)
 
 
 def main() -> int:
-    """Run all cases in turns, and print their medians and what each adds."""
-    words = argparse.ArgumentParser()
-    words.add_argument("--rounds", type=int, default=60)
-    rounds = words.parse_args().rounds
-    with tempfile.TemporaryDirectory() as named, black_hole() as hole, ExitStack() as opened:
-        folder = Path(named)
-        targets, _ = opened.enter_context(services(1, f"sqlite:///{folder / 'store.db'}"))
-        listed = cases(f"http://127.0.0.1:{targets[0].port}", hole, folder)
-        took: dict[str, list[float]] = {case.name: [] for case in listed}
-        for number in range(rounds):
-            for case in listed:
-                took[case.name].append(measure(case, number))
-    bare = statistics.median(took[listed[0].name])
+    """Run all cases in turns; print median, overhead and 95th percentile of each."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=60)
+    rounds = parser.parse_args().rounds
+    with tempfile.TemporaryDirectory() as temporary, black_hole() as black_hole_url, ExitStack() as stack:
+        directory = Path(temporary)
+        targets, _ = stack.enter_context(services(1, f"sqlite:///{directory / 'store.db'}"))
+        cases = build_cases(f"http://127.0.0.1:{targets[0].port}", black_hole_url, directory)
+        times: dict[str, list[float]] = {case.name: [] for case in cases}
+        for round_number in range(rounds):
+            for case in cases:
+                times[case.name].append(measure_ms(case, round_number))
+    baseline = statistics.median(times[cases[0].name])
     print(f"{rounds} rounds in turns; budget: {_BUDGET_MS:g} ms more at the median\n")
     print(f"{'':28} {'median':>9} {'adds':>9} {'p95':>9}")
-    missed = False
-    for name, found in took.items():
-        median, worst = statistics.median(found), statistics.quantiles(found, n=20)[-1]
-        missed = missed or median - bare >= _BUDGET_MS
-        print(f"{name:28} {median:6.1f} ms {median - bare:6.1f} ms {worst:6.1f} ms")
-    return 1 if missed else 0
+    over_budget = False
+    for name, samples in times.items():
+        median, p95 = statistics.median(samples), statistics.quantiles(samples, n=20)[-1]
+        over_budget = over_budget or median - baseline >= _BUDGET_MS
+        print(f"{name:28} {median:6.1f} ms {median - baseline:6.1f} ms {p95:6.1f} ms")
+    return 1 if over_budget else 0
 
 
 if __name__ == "__main__":

@@ -7,10 +7,11 @@ from typing import Any
 import msgspec
 import uvicorn
 
-from bridge.intake.gate import Gate
-from bridge.store.schema import prepare_sqlite
+from bridge.intake.group_commit import GroupCommitter
+from bridge.store.event_log import IncomingEvent, RejectedInput
+from bridge.store.schema import upgrade_sqlite
 from bridge.store.sqlite import SqliteDatabase
-from bridge.store.writer import Incoming, Rejected, Writer
+from bridge.store.writer import Writer
 from mappers.canonical.identity import digest
 from mappers.openlineage.event import Event
 
@@ -24,21 +25,21 @@ class Appender(Writer):
     """A writer that only keeps the log."""
 
     def _apply(self, changes: Any, group: Any, positions: Any) -> Any:  # noqa: ARG002 - the writer's signature
-        self._log([item for item in group if isinstance(item, Incoming)])
+        self._log([item for item in group if isinstance(item, IncomingEvent)])
         return []
 
 
 def appender(path: Path) -> Appender:
     """Open a store that only appends."""
-    prepare_sqlite(path)
-    return Appender(SqliteDatabase.writing(path))
+    upgrade_sqlite(path)
+    return Appender(SqliteDatabase.for_writing(path))
 
 
-def raw(body: bytes) -> Incoming | Rejected:
+def raw(body: bytes) -> IncomingEvent | RejectedInput:
     """Parse an event and nothing more."""
     whole = msgspec.json.decode(body)
     event = Event(0, whole["eventType"], None, None, None, {}, None, {}, [], [], None, digest(body), ())
-    return Incoming(body, event, (), (), 0, "floor")
+    return IncomingEvent(body, event, (), (), 0, "floor")
 
 
 class Floor:
@@ -46,14 +47,14 @@ class Floor:
 
     def __init__(self, store: Path | None) -> None:
         self._store = store
-        self._gate: Gate | None = None
+        self._gate: GroupCommitter | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer one request, or start and stop."""
         if scope["type"] == "lifespan":
             await receive()
             if self._store is not None:
-                self._gate = Gate(appender(self._store), max_group=256, max_waiting=5000)
+                self._gate = GroupCommitter(appender(self._store), max_group=256, max_waiting=5000)
             await send({"type": "lifespan.startup.complete"})
             await receive()
             await send({"type": "lifespan.shutdown.complete"})

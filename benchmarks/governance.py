@@ -16,9 +16,9 @@ import yaml
 
 from benchmarks.sync import settings_of, standin
 from benchmarks.walk import load
-from bridge.bootstrap import make_steward
-from bridge.governance.files import read_assets
-from bridge.settings import Settings
+from bridge.bootstrap.governance import open_asset_sync
+from bridge.governance.asset_files import load_assets
+from bridge.settings.model import Settings
 from tests.factories import dataset, run_event, schema
 
 _NAMESPACE, _AT_ONCE = "bench", 100
@@ -59,11 +59,11 @@ def lines(settings: Settings, place: Path, count: int) -> Iterator[str]:
         if changed < count:
             write_assets(place, changed, "changed")
         begun, before = time.perf_counter(), Counter(calls)
-        loaded = read_assets([place]).loaded
+        loaded = load_assets([place]).loaded
         read = time.perf_counter() - begun
-        with make_steward(settings, lambda kind: calls.update([kind])) as steward:
+        with open_asset_sync(settings, lambda kind: calls.update([kind])) as steward:
             if what.startswith("plan"):
-                steward.look(loaded)
+                steward.plan(loaded)
             else:
                 steward.push(loaded, {})
         took, made = time.perf_counter() - begun, calls - before
@@ -83,7 +83,7 @@ def main() -> None:
         settings = settings_of(Path(folder) / "store.db", host)
         load(settings, events(count))
         write_assets(place, count, "first")
-        with make_steward(settings, lambda _: None) as steward:
+        with open_asset_sync(settings, lambda _: None) as steward:
             steward.push([], {})
         print(f"{count} assets")
         for line in lines(settings, place, count):

@@ -21,11 +21,12 @@ from typing import NamedTuple
 
 from benchmarks.events import new_events, real_events
 from benchmarks.floor import appender, raw
-from bridge.bootstrap import calm_collector, make_reader, make_tailer, make_writer
-from bridge.intake.gate import Gate
-from bridge.intake.ingest import Ingestion
+from bridge.bootstrap.intake import make_event_reader, make_file_follower, tune_garbage_collector
+from bridge.bootstrap.store import make_writer
+from bridge.intake.file_ingester import FileIngester
+from bridge.intake.group_commit import GroupCommitter
 from bridge.log import configure_log
-from bridge.settings import LogSettings, Settings, StoreSettings
+from bridge.settings.model import LogSettings, Settings, StoreSettings
 from tests.postgres import Server, bin_folder, running_server
 
 _GROUP = 500
@@ -179,8 +180,8 @@ def tail_line(kind: str, events: list[bytes], folder: Path) -> Measured:
 
     async def take() -> int:
         writer, taken = make_writer(settings), []
-        gate = Gate(writer, max_group=settings.intake.max_group, max_waiting=settings.intake.max_waiting)
-        await make_tailer(settings, [str(path)], make_reader(settings), gate, taken.append).once()
+        gate = GroupCommitter(writer, max_group=settings.intake.max_group, max_waiting=settings.intake.max_waiting)
+        await make_file_follower(settings, [str(path)], make_event_reader(settings), gate, taken.append).read_all()
         await gate.close()
         writer.close()
         return len(taken)
@@ -195,11 +196,11 @@ def file_lines(kind: str, events: list[bytes], folder: Path) -> Iterator[Measure
     """Measure the ingestion of a file, then the floor."""
     path = folder / f"{kind}.ndjson"
     path.write_bytes(b"\n".join(events))
-    calm_collector()
+    tune_garbage_collector()
     settings = Settings(store=StoreSettings(url=f"sqlite:///{folder / kind}-file.db"))
-    ingestion = Ingestion(make_reader(settings), make_writer(settings))
+    ingestion = FileIngester(make_event_reader(settings), make_writer(settings))
     begun, cpu = time.perf_counter(), time.process_time()
-    report = ingestion.file(path)
+    report = ingestion.ingest_file(path)
     seconds, cpu = time.perf_counter() - begun, time.process_time() - cpu
     assert report.accepted == len(events)
     yield Measured(f"{kind}, file", len(events) / seconds, cpu_micros=cpu / len(events) * 1e6)
@@ -216,7 +217,7 @@ def bytes_per_event(events: list[bytes], again: list[bytes], folder: Path) -> tu
     """Measure how much the store grows by new events, and by events that repeat what is known as new runs."""
     sizes = []
     settings = Settings(store=StoreSettings(url=f"sqlite:///{folder / 'size.db'}"))
-    reader, writer = make_reader(settings), make_writer(settings)
+    reader, writer = make_event_reader(settings), make_writer(settings)
     path = folder / "size.db"
     for batch in ([], events, again):
         for i in range(0, len(batch), _GROUP):

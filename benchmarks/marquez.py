@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from mappers.when import iso
+from mappers.timestamps import format_timestamp
 from tests.standins.marquez import Marquez
 from tests.standins.marquez.tables import Row
 
@@ -93,7 +93,7 @@ def _event(number: int, micros: int, schema: dict[str, object]) -> dict[str, obj
     dataset = {"namespace": "db", "name": f"table_{number % 500}", "facets": {"schema": schema}}
     return {
         "eventType": "COMPLETE",
-        "eventTime": iso(micros),
+        "eventTime": format_timestamp(micros),
         "producer": _PRODUCER,
         "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent",
         "run": {"runId": f"00000000-0000-7000-8000-{number:012x}", "facets": None},

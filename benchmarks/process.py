@@ -20,8 +20,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from bridge.settings import PREFIX
-from connectors.spark.submit import Spark, find_spark
+from bridge.settings.model import PREFIX
+from connectors.spark.submit import SparkInstallation, find_spark
 
 _HERE = Path(__file__).parent
 _JOB, _PROCESS = _HERE / "process_job.py", _HERE / "process.yaml"
@@ -72,7 +72,7 @@ def command_of(variant: Variant, source: Path, folder: Path) -> list[str]:
     return [sys.executable, *run, "--lake", str(folder / "lake"), *conf]
 
 
-def measure(spark: Spark, variant: Variant, source: Path) -> Took:
+def measure(spark: SparkInstallation, variant: Variant, source: Path) -> Took:
     """Do the work once, and look at the clock whenever it says that a stage has ended."""
     with tempfile.TemporaryDirectory() as named:
         folder = Path(named)
@@ -98,7 +98,7 @@ def cpu_of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _run(spark: Spark, command: list[str], settings: dict[str, str]) -> list[float]:
+def _run(spark: SparkInstallation, command: list[str], settings: dict[str, str]) -> list[float]:
     """Run a command; gives when it began, when each stage ended, and when all had: what is not told took no time."""
     environment = os.environ | {"JAVA_HOME": str(spark.java_home)} | settings
     said: list[str] = []
@@ -118,7 +118,7 @@ def _run(spark: Spark, command: list[str], settings: dict[str, str]) -> list[flo
     return [*marks, time.perf_counter()]
 
 
-def make_lake(spark: Spark, rows: int, source: Path) -> None:
+def make_lake(spark: SparkInstallation, rows: int, source: Path) -> None:
     """Write what is read."""
     _run(spark, [sys.executable, str(_JOB), "make", str(rows), str(source), json.dumps(_CONF)], {})
 

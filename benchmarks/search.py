@@ -15,10 +15,11 @@ from contextlib import ExitStack, closing
 import msgspec
 
 from benchmarks.walk import load
-from bridge.bootstrap import calm_collector, make_indexer, open_store
-from bridge.settings import Settings, StoreSettings
+from bridge.bootstrap.intake import tune_garbage_collector
+from bridge.bootstrap.store import make_indexer, open_store
+from bridge.settings.model import Settings, StoreSettings
 from bridge.store.database import Database
-from bridge.store.search import SearchFor, search
+from bridge.store.search.search import SearchCriteria, search
 from tests.postgres import bin_folder, running_server
 
 _REPEATS = 40
@@ -64,19 +65,19 @@ def events(count: int) -> Iterator[bytes]:
         )
 
 
-def mix(count: int) -> dict[str, Callable[[random.Random], SearchFor]]:
+def mix(count: int) -> dict[str, Callable[[random.Random], SearchCriteria]]:
     """Give the kinds of searches."""
     return {
-        "exact name": lambda r: SearchFor(name_of(r.randrange(count))),
-        "one rare word": lambda r: SearchFor(f"{r.randrange(count):06}"),
-        "two words": lambda r: SearchFor(f"word{r.randrange(_WORDS)} topic{r.randrange(_TOPICS):03}"),
-        "two common words that never meet": lambda _: SearchFor("customers orders"),
-        "prefix": lambda r: SearchFor(f"topic{r.randrange(_TOPICS):03}"[:7]),
-        "common word, in half the names": lambda _: SearchFor("orders"),
-        "common word, in all columns": lambda r: SearchFor(f"col{r.randrange(10)}"),
-        "filter only": lambda r: SearchFor(owner=f"team{r.randrange(50)}", format="csv"),
-        "filter only, nearly all": lambda _: SearchFor(namespace="postgres://*", type="dataset"),
-        "nothing found": lambda r: SearchFor(f"zzz{r.randrange(count)}"),
+        "exact name": lambda r: SearchCriteria(name_of(r.randrange(count))),
+        "one rare word": lambda r: SearchCriteria(f"{r.randrange(count):06}"),
+        "two words": lambda r: SearchCriteria(f"word{r.randrange(_WORDS)} topic{r.randrange(_TOPICS):03}"),
+        "two common words that never meet": lambda _: SearchCriteria("customers orders"),
+        "prefix": lambda r: SearchCriteria(f"topic{r.randrange(_TOPICS):03}"[:7]),
+        "common word, in half the names": lambda _: SearchCriteria("orders"),
+        "common word, in all columns": lambda r: SearchCriteria(f"col{r.randrange(10)}"),
+        "filter only": lambda r: SearchCriteria(owner=f"team{r.randrange(50)}", format="csv"),
+        "filter only, nearly all": lambda _: SearchCriteria(namespace="postgres://*", type="dataset"),
+        "nothing found": lambda r: SearchCriteria(f"zzz{r.randrange(count)}"),
     }
 
 
@@ -87,9 +88,9 @@ def timed(once: Callable[[], object], took: list[float]) -> None:
     took.append((time.perf_counter() - begun) * 1000)
 
 
-def scan(db: Database, org: str, wanted: SearchFor) -> None:
+def scan(db: Database, org: str, wanted: SearchCriteria) -> None:
     """Search without any index: what names, descriptions and columns hold the text."""
-    db.rows(_SCAN, org, f"%{(wanted.q or wanted.owner or '').lower()}%")
+    db.fetch_all(_SCAN, org, f"%{(wanted.q or wanted.owner or '').lower()}%")
 
 
 def measure(settings: Settings, count: int, kind: str) -> None:
@@ -121,7 +122,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--datasets", type=int, default=100_000)
     count = parser.parse_args().datasets
-    calm_collector()
+    tune_garbage_collector()
     print(f"{count:,} datasets{'':33} {'p50':>11} {'p95':>11} scan/p50")
     with ExitStack() as stack:
         stores = {"SQLite": f"sqlite:///{stack.enter_context(tempfile.TemporaryDirectory())}/store.db"}
@@ -133,7 +134,7 @@ def main() -> None:
             written = load(settings, events(count))
             with closing(make_indexer(settings)) as indexer:
                 begun = time.perf_counter()
-                indexer.catch_up_all()
+                indexer.index_all()
             took = time.perf_counter() - begun
             print(f"{kind}: written in {written:.0f} s, indexed in {took:.0f} s ({count / took:.0f} a second)")
             measure(settings, count, kind)

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.intake import free_port, services
-from connectors.spark.conf import Transport, Wanted, make_conf
-from connectors.spark.lines import find_line
-from connectors.spark.submit import SMALL_AND_LOCAL, Spark, find_spark, start
+from connectors.spark.conf import ConfOptions, ListenerTransport, build_conf
+from connectors.spark.releases import find_release
+from connectors.spark.submit import LOCAL_CONF, SparkInstallation, find_spark, submit_job
 
 _JOB = Path(__file__).with_name("spark_job.py")
 _SLOW_SECONDS = 0.2
@@ -37,19 +37,19 @@ class Case(NamedTuple):
     """One way to run the job; without a transport there is no listener."""
 
     name: str
-    transport: Transport | None = None
+    transport: ListenerTransport | None = None
     service: str = ""
 
 
 CASES = (
     Case("without the listener"),
-    Case("file", Transport.file),
-    Case("http, service up", Transport.http, "up"),
-    Case("file and http, service up", Transport.composite, "up"),
-    Case(f"http, answers after {_SLOW_SECONDS} s", Transport.http, "slow"),
-    Case("http, nobody listens", Transport.http, "dead"),
-    Case("file and http, nobody listens", Transport.composite, "dead"),
-    Case("http, never answers", Transport.http, "silent"),
+    Case("file", ListenerTransport.file),
+    Case("http, service up", ListenerTransport.http, "up"),
+    Case("file and http, service up", ListenerTransport.composite, "up"),
+    Case(f"http, answers after {_SLOW_SECONDS} s", ListenerTransport.http, "slow"),
+    Case("http, nobody listens", ListenerTransport.http, "dead"),
+    Case("file and http, nobody listens", ListenerTransport.composite, "dead"),
+    Case("http, never answers", ListenerTransport.http, "silent"),
 )
 
 
@@ -91,16 +91,16 @@ def _service(kind: str, folder: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{free_port()}"
 
 
-def measure(spark: Spark, case: Case) -> Took:
+def measure(spark: SparkInstallation, case: Case) -> Took:
     """Run the job once."""
     with tempfile.TemporaryDirectory() as named, _service(case.service, Path(named)) as url:
         folder = Path(named)
-        conf = SMALL_AND_LOCAL | {"spark.sql.warehouse.dir": str(folder / "warehouse")}
+        conf = LOCAL_CONF | {"spark.sql.warehouse.dir": str(folder / "warehouse")}
         if case.transport:
-            line = find_line(spark.version)
-            conf |= make_conf(Wanted(line, case.transport, url=url, location=str(folder / "events.ndjson")))
+            line = find_release(spark.version)
+            conf |= build_conf(ConfOptions(line, case.transport, url=url, location=str(folder / "events.ndjson")))
         log = folder / "job.log"
-        process = start(spark, _JOB, [named], conf, folder, log)
+        process = submit_job(spark, _JOB, [named], conf, folder, log)
         assert process.wait() == 0, log.read_text(errors="replace")[-3000:]
         ended = time.time()
         told = json.loads((folder / "took.json").read_text(encoding="utf-8"))

@@ -24,14 +24,16 @@ from benchmarks.memory import resident_mb
 from benchmarks.sync_floor import floor_line
 from benchmarks.visible import visible_lines
 from benchmarks.walk import load
-from bridge.bootstrap import calm_collector, make_reconciler, now_micros
-from bridge.openmetadata_settings import OpenMetadataSettings
-from bridge.settings import Settings, StoreSettings
-from bridge.store.location import StoreLocation
-from bridge.store.marks import mark_everything
-from bridge.sync.item import Item
+from bridge.bootstrap.intake import tune_garbage_collector
+from bridge.bootstrap.targets import make_reconciler
+from bridge.clock import now_micros
+from bridge.settings.model import Settings, StoreSettings
+from bridge.settings.openmetadata import OpenMetadataSettings
+from bridge.store.connect import StoreUrl
+from bridge.store.dirty_marks import mark_all
 from bridge.sync.reconciler import Reconciler
-from bridge.sync.target import Pushed
+from bridge.sync.sync_item import SyncItem
+from bridge.sync.target import BatchResult
 from tests.standins.openmetadata.standin import BOT_TOKEN
 
 _SAME_RUNS, _A_ROUND = 1_000, 100
@@ -65,7 +67,7 @@ class Bench:
     def _watch(self, target: Any) -> None:
         push = target.push
 
-        def watched(kind: str, items: Sequence[Item]) -> Pushed:
+        def watched(kind: str, items: Sequence[SyncItem]) -> BatchResult:
             self._pushed[kind] += len(items)
             return push(kind, items)  # type: ignore[no-any-return]
 
@@ -80,7 +82,7 @@ class Bench:
         self._pushed.clear()
         self.samples = []
         self._looked()
-        while not self.reconciler.round(self._looked).idle:
+        while not self.reconciler.step(self._looked).idle:
             assert time.perf_counter() < self.samples[0].at + 10 * _PATIENCE, self.reconciler.status()
         self._looked()
         assert self.reconciler.status().converged, self.reconciler.status()
@@ -150,8 +152,8 @@ def first_lines(bench: Bench, tables: int) -> Iterator[str]:
 def again_line(bench: Bench) -> str:
     """Measure the sync of everything when nothing is new."""
     bench.calls.clear()
-    with closing(StoreLocation(bench.settings.store.url).open_beside(None)) as db:
-        mark_everything(db, bench.settings.org, "openmetadata", now_micros())
+    with closing(StoreUrl(bench.settings.store.url).open_for_background_writes(None)) as db:
+        mark_all(db, bench.settings.org, "openmetadata", now_micros())
     seconds = bench.sync()
     return f"{'second sync, everything marked':34}{'':11}{seconds:8.1f} s   {_told(bench.calls)}"
 
@@ -201,7 +203,7 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=10_000)
     parser.add_argument("--seconds", type=int, default=30, help="of events, healthy and failing; 0 leaves them out")
     asked = parser.parse_args()
-    calm_collector()
+    tune_garbage_collector()
     with tempfile.TemporaryDirectory() as folder:
         print(f"{'':34}{'':11}{'':10}{'our CPU':>12}{'its CPU':>12}   calls")
         for line in sync_lines(asked.tables, Path(folder)):

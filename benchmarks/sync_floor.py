@@ -8,11 +8,12 @@ from typing import Any
 import msgspec
 
 from benchmarks.intake import cpu_seconds
-from bridge.bootstrap import now_micros, open_store, rules_of
-from bridge.settings import Settings
-from bridge.sync.items import Items
-from bridge.sync.openmetadata.datasets import want_datasets
-from bridge.sync.openmetadata.wanted import Wanted
+from bridge.bootstrap.store import open_store
+from bridge.bootstrap.targets import openmetadata_options
+from bridge.clock import now_micros
+from bridge.settings.model import Settings
+from bridge.sync.item_store import SyncItemStore
+from bridge.sync.openmetadata.desired_entities import DesiredEntity, desired_datasets
 from tests.standins.openmetadata.standin import BOT_TOKEN
 
 _BATCH = 100
@@ -40,12 +41,14 @@ def bodies_of(settings: Settings) -> tuple[list[dict[str, Any]], dict[tuple[str,
     """Give what tables are to be sent as, and what they lie in."""
     bodies, parents = [], {}
     with closing(open_store(settings)) as db:
-        items = Items(db, settings.org, "openmetadata", now_micros)
-        keys = [key for (key,) in db.rows("SELECT dataset_id FROM ol_dataset WHERE org_id = ?1", settings.org)]
-        for one in want_datasets(db, settings.org, rules_of(settings), list(items.of("dataset", keys).values())):
-            assert isinstance(one, Wanted)
-            bodies.append(one.first.own.body)
-            parents.update({(above.collection, above.fqn): above.body for above in one.first.parents})
+        items = SyncItemStore(db, settings.org, "openmetadata", now_micros)
+        keys = [key for (key,) in db.fetch_all("SELECT dataset_id FROM ol_dataset WHERE org_id = ?1", settings.org)]
+        for one in desired_datasets(
+            db, settings.org, openmetadata_options(settings), list(items.get("dataset", keys).values())
+        ):
+            assert isinstance(one, DesiredEntity)
+            bodies.append(one.preferred.own.body)
+            parents.update({(above.collection, above.fqn): above.body for above in one.preferred.parents})
     return bodies, parents
 
 

@@ -17,11 +17,11 @@ import msgspec
 import rustworkx
 
 from benchmarks.events import new_events
-from bridge.bootstrap import calm_collector, make_reader, make_writer, open_store
-from bridge.settings import Settings, StoreSettings
-from bridge.store.graph import Graph
-from bridge.store.limits import MOST_EDGES
-from bridge.store.walk import Direction, walk
+from bridge.bootstrap.intake import make_event_reader, tune_garbage_collector
+from bridge.bootstrap.store import make_writer, open_store
+from bridge.settings.model import Settings, StoreSettings
+from bridge.store.lineage.graph import LineageGraph
+from bridge.store.lineage.walk import MAX_EDGES, Direction, walk
 from mappers.canonical.identity import digest
 from tests.postgres import bin_folder, running_server
 
@@ -42,7 +42,7 @@ class Shape(NamedTuple):
     starts: list[str]
     direction: Direction
     depth: int
-    most: int = MOST_EDGES
+    most: int = MAX_EDGES
 
 
 def chain(length: int = 1_000) -> Shape:
@@ -94,7 +94,7 @@ def number_of(name: str) -> int:
 
 def load(settings: Settings, payloads: Iterator[bytes]) -> float:
     """Write events into a store; gives the seconds it took."""
-    reader, writer = make_reader(settings), make_writer(settings)
+    reader, writer = make_event_reader(settings), make_writer(settings)
     begun = time.perf_counter()
     group = []
     for payload in payloads:
@@ -138,8 +138,8 @@ def measure(settings: Settings, shape: Shape) -> tuple[float, float, int, str]:
         found = []
 
         def once(name: str) -> None:
-            graph = Graph(db, settings.org)
-            start = graph.find(_NAMESPACE, name)
+            graph = LineageGraph(db, settings.org)
+            start = graph.find_dataset(_NAMESPACE, name)
             assert start is not None
             found.append(walk(graph, start, shape.direction, shape.depth, shape.most))
 
@@ -152,7 +152,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--edges", type=int, default=100_000, choices=sorted(_WIDTHS))
     most = parser.parse_args().edges
-    calm_collector()
+    tune_garbage_collector()
     shapes = [chain(), tree(), *(layers(edges) for edges in _WIDTHS if edges <= most)]
     print(f"{'':55} {'p50':>9} {'p95':>9} {'edges':>7}  cut")
     for shape in shapes:

@@ -12,27 +12,27 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bridge.cli.main import EXIT_BAD_DATA
-from bridge.process.launch import check_parts
-from bridge.settings import PREFIX
-from connectors.openlineage.files import event_files, open_events, read_records
-from connectors.openlineage.http import EventClient
-from connectors.spark.conf import Wanted, make_conf
-from connectors.spark.lines import find_line
-from connectors.spark.submit import SMALL_AND_LOCAL, Spark, find_spark, start
-from mappers.errors import MissingPart
+from bridge.process.launcher import require_process_extra
+from bridge.settings.model import PREFIX
+from connectors.errors import MissingDependency
+from connectors.openlineage.files import find_event_files, open_event_file, read_records
+from connectors.openlineage.http import BridgeClient
+from connectors.spark.conf import ConfOptions, build_conf
+from connectors.spark.releases import find_release
+from connectors.spark.submit import LOCAL_CONF, SparkInstallation, find_spark, submit_job
 
 _ROOT = Path(__file__).parent.parent
 _FILES = _ROOT / "configs" / "demo"
 _CAPTURED = _ROOT / "tests" / "data" / "events" / "spark-4.1.4"
 _HOME = _ROOT / ".demo"
 _START_SECONDS = 20
-_MOST_LINES = 10
+_MAX_LINES = 10
 #: Lines that say why something failed, and those by which a process says what it made and found.
-_WRONG = re.compile(r"^\S*(Error|Exception)\b|^error:|UNRESOLVED|FAILED|unresolved dependency|ERROR")
-_FOUND = re.compile(r"^error: |^  (passed|warn|fail)|^  \S+  version ")
+_ERROR_LINE = re.compile(r"^\S*(Error|Exception)\b|^error:|UNRESOLVED|FAILED|unresolved dependency|ERROR")
+_RESULT_LINE = re.compile(r"^error: |^  (passed|warn|fail)|^  \S+  version ")
 
 
-class Step(NamedTuple):
+class DemoStep(NamedTuple):
     """A process that is run, and whether its gate is meant to refuse what it makes."""
 
     words: tuple[str, ...]
@@ -41,10 +41,10 @@ class Step(NamedTuple):
 
 
 _PROCESSES = (
-    Step(("clean.yaml",), "raw CSV files become two checked datasets"),
-    Step(("report.yaml",), "both are joined, added up, addresses masked, and passed by the gate"),
+    DemoStep(("clean.yaml",), "raw CSV files become two checked datasets"),
+    DemoStep(("report.yaml",), "both are joined, added up, addresses masked, and passed by the gate"),
 )
-_REFUSED = Step(
+_REFUSED = DemoStep(
     ("report.yaml", "--param", "least=50"),
     "asked for more than is true, the gate publishes nothing",
     EXIT_BAD_DATA,
@@ -65,7 +65,7 @@ Look further:
   {command} spark check --url {url}   tries that conf with a small job, and says what is wrong
   {command} lineage --help            any dataset, either direction, down to columns
   {command} doctor                    is everything that came in accounted for?
-  docs/spark.md, docs/cli.md, configs/bridge.yaml
+  docs/guides/spark.md, docs/guides/command-line.md, configs/bridge.yaml
 The commands above use this demonstration's store when {variable} is
   {store}
 The service stays up on {url}. Ctrl-C ends it."""
@@ -76,8 +76,8 @@ def main(home: Path = _HOME) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     port = os.environ.get(f"{PREFIX}SERVER__PORT", "8090")
     url = f"http://127.0.0.1:{port}"
-    with EventClient(url) as client:
-        if client.ready():
+    with BridgeClient(url) as client:
+        if client.is_ready():
             print(f"Something already answers on {url}: stop it, or set {PREFIX}SERVER__PORT.", file=sys.stderr)
             return 1
         if home == _HOME:
@@ -99,16 +99,16 @@ def main(home: Path = _HOME) -> int:
             service.wait()
 
 
-def _show(client: EventClient, service: "subprocess.Popen[bytes]", url: str, home: Path) -> int:
+def _show(client: BridgeClient, service: "subprocess.Popen[bytes]", url: str, home: Path) -> int:
     log = home / "service.log"
     deadline = time.monotonic() + _START_SECONDS
-    while not client.ready():
+    while not client.is_ready():
         if service.poll() is not None or time.monotonic() > deadline:
             print(f"The service did not start:\n{log.read_text(errors='replace')}", file=sys.stderr)
             return 1
         time.sleep(0.05)
     print(f"The service is up on {url}; its log is {log}.\n", flush=True)
-    questions = _feed(client, url, home)
+    questions = _run_jobs(client, url, home)
     if questions is None:
         return 1
     for question in questions:
@@ -120,26 +120,26 @@ def _show(client: EventClient, service: "subprocess.Popen[bytes]", url: str, hom
 
 def _next(url: str, home: Path) -> str:
     return _NEXT.format(
-        command=_here(Path(sys.executable).with_name("lineage-bridge")),
-        report=_here(_FILES / "report.yaml"),
-        lake=_here(home / "lake"),
+        command=_shorter_path(Path(sys.executable).with_name("lineage-bridge")),
+        report=_shorter_path(_FILES / "report.yaml"),
+        lake=_shorter_path(home / "lake"),
         url=url,
         variable=f"{PREFIX}STORE__URL",
         store=os.environ[f"{PREFIX}STORE__URL"],
     )
 
 
-def _here(path: Path) -> str:
+def _shorter_path(path: Path) -> str:
     """Write a path as it is typed from here, where that is shorter."""
     return min(os.path.relpath(path), str(path), key=len)
 
 
-def _feed(client: EventClient, url: str, home: Path) -> tuple[tuple[str, ...], ...] | None:
+def _run_jobs(client: BridgeClient, url: str, home: Path) -> tuple[tuple[str, ...], ...] | None:
     """Let events come in; gives what to ask about them, or None when a job ended other than it should."""
     try:
         spark = find_spark()
-        check_parts()
-    except MissingPart as missing:
+        require_process_extra()
+    except MissingDependency as missing:
         print(f"Spark cannot run here: {missing}.", flush=True)
         print("Instead, events that a real Spark sent before are taken:", flush=True)
         _replay(client)
@@ -160,23 +160,23 @@ def _feed(client: EventClient, url: str, home: Path) -> tuple[tuple[str, ...], .
     )
 
 
-def _process(step: Step, url: str, home: Path) -> bool:
+def _process(step: DemoStep, url: str, home: Path) -> bool:
     """Run a process; tells whether it ended as it should, and shows what its checks found."""
     name, *more = step.words
     log = home / f"{'-'.join(step.words)}.log"
-    conf = [word for key, value in SMALL_AND_LOCAL.items() for word in ("--conf", f"{key}={value}")]
+    conf = [word for key, value in LOCAL_CONF.items() for word in ("--conf", f"{key}={value}")]
     words = ["process", "run", str(_FILES / name), *more, "--lake", str(home / "lake"), "--url", url, *conf]
     environment = os.environ | {f"{PREFIX}PROCESS__WORK": str(home / "work")}
-    begun = _begin(f"lineage-bridge process run {' '.join(step.words)}", step.tells)
+    begun = _start_step(f"lineage-bridge process run {' '.join(step.words)}", step.tells)
     with log.open("wb") as said:
         code = subprocess.run(_command(*words), stdout=said, stderr=said, env=environment, check=False).returncode
-    well = _ended(begun, code, step.code, log)
+    well = _finish_step(begun, code, step.code, log)
     if well:
-        _show_lines(log, _FOUND)
+        _show_lines(log, _RESULT_LINE)
     return well
 
 
-def _submit(spark: Spark, url: str, home: Path) -> bool:
+def _submit(spark: SparkInstallation, url: str, home: Path) -> bool:
     """Run a plain job on the published version of a dataset, with the conf that `lineage-bridge spark conf` makes."""
     lake = home / "lake"
     asked = ("dataset", "resolve", str(lake / "revenue"), "--output", "json")
@@ -184,23 +184,25 @@ def _submit(spark: Spark, url: str, home: Path) -> bool:
     folder = home / "top"
     folder.mkdir()
     log = folder / "spark.log"
-    conf = make_conf(Wanted(find_line(spark.version), url=url, namespace="demo")) | SMALL_AND_LOCAL
-    begun = _begin(f"spark-submit {_JOB} $(lineage-bridge dataset resolve …)", "a job without the framework reads it")
-    process = start(spark, _FILES / _JOB, [path, str(lake)], conf, folder, log)
+    conf = build_conf(ConfOptions(find_release(spark.version), url=url, namespace="demo")) | LOCAL_CONF
+    begun = _start_step(
+        f"spark-submit {_JOB} $(lineage-bridge dataset resolve …)", "a job without the framework reads it"
+    )
+    process = submit_job(spark, _FILES / _JOB, [path, str(lake)], conf, folder, log)
     try:
         code = process.wait()
     finally:
         process.kill()
         process.wait()
-    return _ended(begun, code, 0, log)
+    return _finish_step(begun, code, 0, log)
 
 
-def _begin(command: str, tells: str) -> float:
+def _start_step(command: str, tells: str) -> float:
     print(f"$ {command}   # {tells} … ", end="", flush=True)
     return time.monotonic()
 
 
-def _ended(begun: float, code: int, wanted: int, log: Path) -> bool:
+def _finish_step(begun: float, code: int, wanted: int, log: Path) -> bool:
     """Say how something ended, and for how long it ran; where that is not as wanted, what its log says of it."""
     said = "done" if not code else f"exit {code}"
     print(
@@ -208,20 +210,20 @@ def _ended(begun: float, code: int, wanted: int, log: Path) -> bool:
         flush=True,
     )
     if code != wanted:
-        _show_lines(log, _WRONG)
+        _show_lines(log, _ERROR_LINE)
         print(f"This should have ended otherwise: all that it said is in {log}.", file=sys.stderr)
     return code == wanted
 
 
 def _show_lines(log: Path, pattern: "re.Pattern[str]") -> None:
     found = [line for line in log.read_text(errors="replace").splitlines() if pattern.search(line)]
-    print("\n".join(found[:_MOST_LINES]), flush=True)
+    print("\n".join(found[:_MAX_LINES]), flush=True)
 
 
-def _replay(client: EventClient) -> None:
+def _replay(client: BridgeClient) -> None:
     payloads = []
-    for path in event_files([_CAPTURED]):
-        with open_events(path) as file:
+    for path in find_event_files([_CAPTURED]):
+        with open_event_file(path) as file:
             payloads += [record.payload for record in read_records(file)]
     taken = sum(answer.status == 201 for answer in client.send_all(payloads))
     print(f"{taken} of {len(payloads)} taken.", flush=True)

@@ -5,7 +5,7 @@ import sys
 
 import structlog
 
-from bridge.settings import LogSettings
+from bridge.settings.model import LogSettings
 
 
 def configure_log(settings: LogSettings) -> None:

@@ -1,12 +1,15 @@
-"""HTTP, for every connector: the one module that knows which library speaks it."""
+"""HTTP for all connectors; the only module that imports httpx."""
 
 from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
 import httpx
 import msgspec
 
-from mappers.errors import ConfigError, NoAnswer, Unreachable
+from connectors.errors import ConfigError, NoResponse, Unreachable
 
 #: Takes the place of the network in tests.
 Transport = httpx.BaseTransport
@@ -25,7 +28,7 @@ class Timeouts(NamedTuple):
     pool: float = 10.0
 
 
-class HttpAnswer(NamedTuple):
+class HttpResponse(NamedTuple):
     """What a server said; the names of headers are in lower case."""
 
     status: int
@@ -81,7 +84,7 @@ class HttpSession:
         parameters: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
         read_seconds: float | None = None,
-    ) -> HttpAnswer:
+    ) -> HttpResponse:
         """Ask the server: raises Unreachable when nothing was sent, NoAnswer when nobody knows what became of it."""
         timeouts = self._timeouts if read_seconds is None else self._timeouts._replace(read=read_seconds)
         try:
@@ -98,10 +101,10 @@ class HttpSession:
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol) as error:
             raise Unreachable(f"{self.url} does not answer: {_said(error)}") from error
         except (httpx.TransportError, httpx.DecodingError) as error:
-            raise NoAnswer(f"{self.url} does not answer: {_said(error)} ({method} {_beginning(path)})") from error
+            raise NoResponse(f"{self.url} does not answer: {_said(error)} ({method} {_beginning(path)})") from error
         # It holds the answer that holds it: body and all would wait for the garbage collector.
         answer.stream = httpx.ByteStream(b"")
-        return HttpAnswer(answer.status_code, answer.headers, answer.content)
+        return HttpResponse(answer.status_code, answer.headers, answer.content)
 
     def close(self) -> None:
         """Close the connections."""
@@ -123,3 +126,13 @@ def _is_address(url: str) -> bool:
     except httpx.InvalidURL:
         return False
     return read.scheme in {"http", "https"} and bool(read.host) and "%" not in read.host
+
+
+def retry_after_seconds(answer: HttpResponse, now: datetime | None = None) -> float | None:
+    """Read what an answer says of it, in seconds or until a date; None when it says nothing."""
+    given = answer.headers.get("retry-after", "").strip()
+    if given.isdecimal():
+        return float(given)
+    with suppress(ValueError, TypeError):
+        return max(0.0, (parsedate_to_datetime(given) - (now or datetime.now(UTC))).total_seconds())
+    return None

@@ -1,4 +1,4 @@
-"""Writes bridge/api/reading_examples.json, what each question is answered of a small estate: `make docs`."""
+"""Writes bridge/api/query_examples.json, what each question is answered of a small estate: `make docs`."""
 
 import json
 from pathlib import Path
@@ -6,15 +6,15 @@ from typing import Any
 
 import msgspec
 
-from bridge.catalogue.dataset import Dataset
-from bridge.catalogue.process import Process
-from bridge.catalogue.question import Question
-from bridge.store.indexing import Indexer
-from tests.catalogue.decisions import decide
-from tests.catalogue.questions import ESTATE, EVERY
+from bridge.queries.dataset import DatasetQuery
+from bridge.queries.processes import JobQuery
+from bridge.queries.query import Query
+from bridge.store.search.indexer import SearchIndexer
+from tests.queries.decisions import decide
+from tests.queries.sample_store import ESTATE, EVERY
 from tests.stores import Store, as_bytes
 
-PAGE = Path(__file__).parents[1] / "bridge" / "api" / "reading_examples.json"
+PAGE = Path(__file__).parents[1] / "bridge" / "api" / "query_examples.json"
 #: How much of a list is shown.
 _MOST = 2
 
@@ -25,17 +25,17 @@ def render() -> str:
         for event in ESTATE:
             store.writer.write([store.reader.read(as_bytes(event), "http")])
         decide(store.db, store.org)
-        Indexer(store.db, store.org).catch_up_all()
+        SearchIndexer(store.db, store.org).index_all()
         found = {type(question).__name__: _example(store, question) for question in EVERY}
     return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
 
 
-def _example(store: Store, question: Question[Any]) -> dict[str, Any]:
+def _example(store: Store, question: Query[Any]) -> dict[str, Any]:
     fields = {field.name: field.default for field in msgspec.structs.fields(type(question))}
     if "limit" in fields:
         question = msgspec.structs.replace(question, limit=_MOST)  # type: ignore[type-var]
     given = {name: value for name, default in fields.items() if (value := getattr(question, name)) != default}
-    about = {"dataset": Dataset, "process": Process}.get(question.about or "")
+    about = {"dataset": DatasetQuery, "process": JobQuery}.get(question.subject or "")
     named = {"id": store.ask(about(namespace=given["namespace"], name=given["name"])).id} if about else {}
     answer = json.loads(msgspec.json.encode(store.ask(question)))
     return {"parameters": named | given, "answer": _short(answer)}

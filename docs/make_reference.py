@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from bridge.api.reading_description import with_reading_routes
-from bridge.catalogue.question import Question
-from bridge.catalogue.questions import QUESTIONS
-from bridge.catalogue.routes import routes_of
+from bridge.api.openapi import add_query_routes
+from bridge.queries.all_queries import QUERIES
+from bridge.queries.query import Query
+from bridge.queries.routes import routes_of
 from tests.commands import Command, Parameter, commands
 
 _NAME = "lineage-bridge"
@@ -104,17 +104,17 @@ PRINTED = {
     ),
     "version": "an object: `version`, `python`, `store` (schema of the stores it makes), `spec` (of OpenLineage)",
 }
-_LINKS = {kind.__name__: f"[{kind.__name__}](#{kind.__name__.lower()})" for kind in QUESTIONS}
-_PATHS = with_reading_routes({"paths": {}})["paths"]
+_LINKS = {kind.__name__: f"[{kind.__name__}](#{kind.__name__.lower()})" for kind in QUERIES}
+_PATHS = add_query_routes({"paths": {}})["paths"]
 _WORDS: dict[Any, str] = {str: "TEXT", int: "INTEGER", float: "NUMBER"}
 _LIMITS = {"minimum": "at least {}", "maximum": "at most {}"}
 
 
 def render() -> str:
     """Give the whole page."""
-    kinds = [*QUESTIONS, *(kind.answer for kind in QUESTIONS)]
+    kinds = [*QUERIES, *(kind.result_type for kind in QUERIES)]
     refs, schemas = msgspec.json.schema_components(kinds, ref_template="#{name}")
-    answers = zip(QUESTIONS, refs[len(QUESTIONS) :], strict=True)
+    answers = zip(QUERIES, refs[len(QUERIES) :], strict=True)
     asked = [_question(kind, answer) for kind, answer in answers]
     things = [_thing(name, schemas[name]) for name in sorted(schemas.keys() - _LINKS.keys())]
     told = [_command(command) for command in commands() if command.words]
@@ -173,7 +173,7 @@ def _given(one: Parameter) -> str:
     return ", ".join(part for part in (word, *limits) if part)
 
 
-def _question(kind: type[Question[Any]], answer: dict[str, Any]) -> str:
+def _question(kind: type[Query[Any]], answer: dict[str, Any]) -> str:
     routes = routes_of(kind)
     taken: dict[str, dict[str, Any]] = {}
     for route in routes:

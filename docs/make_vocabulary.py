@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import get_args
 
-from mappers.canonical.facts import TABLES
-from mappers.canonical.merge import Row, plan_of
+from mappers.canonical.merge import Row, merge_plan
+from mappers.canonical.rows import TABLES
 
 _HEAD = """# The vocabulary of the store
 
-Made by `make docs` from `mappers/canonical/facts.py`: one table a class, one merge rule a column.
+Made by `make docs` from `mappers/canonical/rows.py`: one table a class, one merge rule a column.
 
 - **key**: identifies the row. Ids are the first 16 bytes of a BLAKE2b hash of (kind, org, names), marked as a
   version-8 UUID, so every process computes the same.
@@ -30,17 +30,17 @@ def render() -> str:
 
 
 def _table(name: str, row_class: type[Row]) -> str:
-    plan = plan_of(row_class)
+    plan = merge_plan(row_class)
     rules = {}
     for register in plan.registers:
-        word = "least" if register.least else "greatest"
+        word = "least" if register.minimum else "greatest"
         group = ", ".join(plan.names[i] for i in register.order)
         for i in register.columns:
             rules[i] = word if len(register.columns) == 1 else f"register by {word} ({group})"
     lines = [f"## {name}", "", row_class.__doc__ or "", "", "| column | type | merges as |", "|---|---|---|"]
     for i, (column, hint) in enumerate(zip(plan.names, plan.types, strict=True)):
         kinds = [kind.__name__ for kind in (get_args(hint) or (hint,)) if kind is not type(None)]
-        rule = "key" if i < plan.keys else rules.get(i, "constant")
+        rule = "key" if i < plan.key_count else rules.get(i, "constant")
         lines.append(f"| {column} | {kinds[0]} | {rule} |")
     return "\n".join([*lines, ""])
 

@@ -1,1 +1,1 @@
-"""Pure translation between the languages of lineage: data in, data out."""
+"""Pure translation between lineage formats: no I/O, no clock, no settings."""

@@ -1,4 +1,4 @@
-"""JDBC addresses: the server and the database that they mean, as OpenLineage names them."""
+"""Parses JDBC URLs into OpenLineage namespaces."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -6,121 +6,128 @@ from typing import NamedTuple
 
 from mappers.naming import canonical_namespace
 
-_ADDRESS = re.compile(r"jdbc:(?:(?:jtds|microsoft):)?(?P<system>\w+)(?P<rest>[+:].*)", re.IGNORECASE | re.DOTALL)
-#: `//host:port/database`, and what goes with it: behind `?` or `;`, of Db2 behind another colon.
-_SERVER = re.compile(r"[\w+:]*?://(?P<hosts>[^/;?]*)(?:/(?P<database>[^:;?]*))?(?P<more>.*)", re.DOTALL)
-_LOGIN = re.compile(r"[;?&:,/](?:user(?:name)?|login|pass(?:word|wd)?|pwd)=[^;&]*", re.IGNORECASE)
+_JDBC_URL = re.compile(r"jdbc:(?:(?:jtds|microsoft):)?(?P<system>\w+)(?P<rest>[+:].*)", re.IGNORECASE | re.DOTALL)
+#: `//host:port/database` and its properties, which follow `?` or `;`, in Db2 another colon.
+_SERVER = re.compile(r"[\w+:]*?://(?P<hosts>[^/;?]*)(?:/(?P<database>[^:;?]*))?(?P<properties>.*)", re.DOTALL)
+_CREDENTIALS = re.compile(r"[;?&:,/](?:user(?:name)?|login|pass(?:word|wd)?|pwd)=[^;&]*", re.IGNORECASE)
 _PORT = re.compile(r":\d*$")
-#: Behind the `@` of Oracle alone: a host has a port or a service, or stands behind `//`.
-_ALIAS = re.compile(r"[\w.$#-]+")
-_PORTS = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306, "db2": 50000, "oracle": 1521, "teradata": 1025}
-#: Systems whose tables have no schema between the database and their own name.
+#: A TNS alias of Oracle: alone after the `@`; a host has a port or a service, or follows `//`.
+_TNS_ALIAS = re.compile(r"[\w.$#-]+")
+_DEFAULT_PORTS = {"postgresql": 5432, "mysql": 3306, "mariadb": 3306, "db2": 50000, "oracle": 1521, "teradata": 1025}
+#: Systems without a schema level between database and table.
 _WITHOUT_SCHEMAS = frozenset({"mysql", "mariadb", "teradata", "hive2"})
 
 
-class Database(NamedTuple):
-    """A database: the namespace of its server, and what stands before the names of its tables."""
+class JdbcDatabase(NamedTuple):
+    """A database: the namespace of its server, and the prefix of its table names."""
 
     namespace: str
     name: str
-    #: Of how many parts the name of a table is whole.
-    parts: int = 3
-    #: Whether the namespace holds a name that only the client's own configuration can turn into a server.
-    by_alias: bool = False
+    #: Number of parts of a complete table name.
+    name_parts: int = 3
+    #: The namespace holds an alias that only the configuration of the client resolves to a server.
+    is_alias: bool = False
 
-    def table(self, table: str) -> str:
-        """Name a table of it; a name that is whole, or that nothing stands before, is left as it is."""
-        return f"{self.name}.{table}" if self.name and table.count(".") + 1 < self.parts else table
+    def qualify(self, table: str) -> str:
+        """Prefix a table name with the database, unless it is complete already or the database has no name."""
+        return f"{self.name}.{table}" if self.name and table.count(".") + 1 < self.name_parts else table
 
 
-class _Place(NamedTuple):
+class _JdbcServer(NamedTuple):
     hosts: str
     database: str = ""
-    #: SQL Server has several on one host.
+    #: SQL Server can run several instances on one host.
     instance: str = ""
-    #: What stands where servers do, and is none.
+    #: Replaces the hosts.
     alias: str = ""
 
 
-def read_jdbc(address: str) -> Database | None:
-    """Read an address; None when it is none. Nobody's name and password are a part of what it means."""
-    found = _ADDRESS.fullmatch(address.strip())
-    if found is None:
+def parse_jdbc_url(url: str) -> JdbcDatabase | None:
+    """Parse a JDBC URL; None if it is not one. User names and passwords are not part of the result."""
+    match = _JDBC_URL.fullmatch(url.strip())
+    if match is None:
         return None
-    system, rest = found["system"].lower(), found["rest"]
-    place = _READERS.get(system, _plain)(rest)
-    if place is not None and place.alias:
-        return Database(canonical_namespace(f"{system}://{place.alias}"), "", by_alias=True)
-    if system == "oracle" and (place is None or not place.hosts):
-        return None  # all that is there is who logs in
-    if place is None or not place.hosts:
-        # It is on no server: the driver alone knows where, and the whole address names it.
-        return Database(canonical_namespace(f"{system}{_LOGIN.sub('', rest)}"), "")
-    hosts = ",".join(_with_port(host, _PORTS.get(system)) for host in place.hosts.lower().split(","))
-    instance = f"/{place.instance}" if place.instance else ""
-    parts = 2 if system in _WITHOUT_SCHEMAS else 3
-    return Database(canonical_namespace(f"{system}://{hosts}{instance}"), place.database, parts)
+    system, rest = match["system"].lower(), match["rest"]
+    server = _PARSERS.get(system, _parse_server)(rest)
+    if server is not None and server.alias:
+        return JdbcDatabase(canonical_namespace(f"{system}://{server.alias}"), "", is_alias=True)
+    if system == "oracle" and (server is None or not server.hosts):
+        return None  # only credentials
+    if server is None or not server.hosts:
+        # No server: only the driver knows the location, so the namespace is the complete URL.
+        return JdbcDatabase(canonical_namespace(f"{system}{_CREDENTIALS.sub('', rest)}"), "")
+    hosts = ",".join(_with_port(host, _DEFAULT_PORTS.get(system)) for host in server.hosts.lower().split(","))
+    instance = f"/{server.instance}" if server.instance else ""
+    name_parts = 2 if system in _WITHOUT_SCHEMAS else 3
+    return JdbcDatabase(canonical_namespace(f"{system}://{hosts}{instance}"), server.database, name_parts)
 
 
-def _plain(rest: str) -> _Place | None:
-    found = _SERVER.fullmatch(rest)
-    return _Place(_host(found["hosts"]), found["database"] or "") if found else None
+def _parse_server(rest: str) -> _JdbcServer | None:
+    match = _SERVER.fullmatch(rest)
+    return _JdbcServer(_without_login(match["hosts"]), match["database"] or "") if match else None
 
 
-def _oracle(rest: str) -> _Place | None:
-    """Read `:thin:@//host:port/service`, `:thin:@host:port:sid`, a description in parentheses, or an alias."""
-    _, at, target = rest.rpartition("@")
-    if not at:
+def _parse_oracle(rest: str) -> _JdbcServer | None:
+    """Parse `:thin:@//host:port/service`, `:thin:@host:port:sid`, a descriptor in parentheses, or an alias."""
+    _, separator, target = rest.rpartition("@")
+    if not separator:
         return None
     if "(" in target:
-        told = {key.lower(): value for key, value in re.findall(r"\(\s*(\w+)\s*=\s*([^()\s]+)\s*\)", target)}
-        host, port = told.get("host", ""), told.get("port", "")
-        return _Place(f"{host}:{port}" if host and port else host, told.get("service_name") or told.get("sid", ""))
-    if _ALIAS.fullmatch(alias := target.partition("?")[0]):
-        return _Place("", alias=alias)
+        descriptor = {key.lower(): value for key, value in re.findall(r"\(\s*(\w+)\s*=\s*([^()\s]+)\s*\)", target)}
+        host, port = descriptor.get("host", ""), descriptor.get("port", "")
+        return _JdbcServer(
+            f"{host}:{port}" if host and port else host, descriptor.get("service_name") or descriptor.get("sid", "")
+        )
+    if _TNS_ALIAS.fullmatch(alias := target.partition("?")[0]):
+        return _JdbcServer("", alias=alias)
     target = re.sub(r"^(?:\w+:)?//", "", target).partition("?")[0]
     host, slash, service = target.partition("/")
     if slash:
-        return _Place(host, service.partition(":")[0])
-    before, colon, last = target.rpartition(":")
-    return _Place(before, last) if colon and not last.isdigit() and not last.endswith("]") else _Place(target)
+        return _JdbcServer(host, service.partition(":")[0])
+    host_and_port, colon, sid = target.rpartition(":")
+    return (
+        _JdbcServer(host_and_port, sid)
+        if colon and not sid.isdigit() and not sid.endswith("]")
+        else _JdbcServer(target)
+    )
 
 
-def _sql_server(rest: str) -> _Place | None:
-    found = _SERVER.fullmatch(rest)
-    if found is None:
+def _parse_sql_server(rest: str) -> _JdbcServer | None:
+    match = _SERVER.fullmatch(rest)
+    if match is None:
         return None
-    told = _properties(found["more"], ";")
-    server, _, instance = _host(found["hosts"]).partition("\\")
+    properties = _parse_properties(match["properties"], ";")
+    server, _, instance = _without_login(match["hosts"]).partition("\\")
     instance, colon, port = instance.partition(":")
-    server = server or told.get("servername", "")
-    port = port if colon else told.get("portnumber", "") if not _PORT.search(server) else ""
-    database = found["database"] or told.get("databasename") or told.get("database", "")
-    return _Place(f"{server}:{port}" if port else server, database, instance or told.get("instancename", ""))
+    server = server or properties.get("servername", "")
+    port = port if colon else properties.get("portnumber", "") if not _PORT.search(server) else ""
+    database = match["database"] or properties.get("databasename") or properties.get("database", "")
+    return _JdbcServer(
+        f"{server}:{port}" if port else server, database, instance or properties.get("instancename", "")
+    )
 
 
-def _teradata(rest: str) -> _Place | None:
-    """Read `://host/DATABASE=x,DBS_PORT=y`: what stands behind the host are properties."""
-    found = _SERVER.fullmatch(rest)
-    if found is None:
+def _parse_teradata(rest: str) -> _JdbcServer | None:
+    """Parse `://host/DATABASE=x,DBS_PORT=y`: properties follow the host."""
+    match = _SERVER.fullmatch(rest)
+    if match is None:
         return None
-    told = _properties(found["database"] or "", ",")
-    port = told.get("dbs_port")
-    return _Place(f"{found['hosts']}:{port}" if port else found["hosts"], told.get("database", ""))
+    properties = _parse_properties(match["database"] or "", ",")
+    port = properties.get("dbs_port")
+    return _JdbcServer(f"{match['hosts']}:{port}" if port else match["hosts"], properties.get("database", ""))
 
 
-_READERS: Mapping[str, Callable[[str], _Place | None]] = {
-    "oracle": _oracle, "sqlserver": _sql_server, "teradata": _teradata,
+_PARSERS: Mapping[str, Callable[[str], _JdbcServer | None]] = {
+    "oracle": _parse_oracle, "sqlserver": _parse_sql_server, "teradata": _parse_teradata,
 }  # fmt: skip
 
 
-def _properties(text: str, mark: str) -> dict[str, str]:
-    pairs = (part.partition("=") for part in text.split(mark))
+def _parse_properties(text: str, separator: str) -> dict[str, str]:
+    pairs = (part.partition("=") for part in text.split(separator))
     return {key.strip().lower(): value.strip() for key, equals, value in pairs if equals}
 
 
-def _host(text: str) -> str:
-    """Give hosts without who logs in there."""
+def _without_login(text: str) -> str:
     return text.rpartition("@")[2]
 
 

@@ -1,15 +1,23 @@
 """Every command of the command line, as it is declared; the page of reference is made of it, too."""
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from enum import Enum
+from pathlib import Path
 from types import NoneType
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import typer
 from typer.models import ArgumentInfo, OptionInfo
+from typer.testing import Result
 
 from bridge.cli.main import app
+from bridge.store.database import Database
+from bridge.store.sqlite import SqliteDatabase
+from tests.api.service import store_file
+from tests.factories import Json
+from tests.stores import Store
 
 
 class Parameter(NamedTuple):
@@ -83,3 +91,15 @@ def _parameters(callback: Any) -> list[Parameter]:
 
 
 COMMANDS = {command.words: command for command in commands()}
+
+
+Ask = Callable[..., Result]
+
+
+def url_of(folder: Path, *events: Json, then: Callable[[Database], None] = lambda _: None) -> str:
+    """Make a store of events, and do something to it then; gives its address."""
+    path = store_file(folder)
+    with closing(SqliteDatabase.for_writing(path)) as db:
+        Store(db=db).apply_each(*events)
+        then(db)
+    return f"sqlite:///{path}"

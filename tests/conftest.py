@@ -1,5 +1,6 @@
 """What all tests share: a clean environment, and stores that cost a millisecond."""
 
+import logging
 import os
 import shutil
 import sys
@@ -8,10 +9,17 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
+from typer.testing import CliRunner, Result
 
-from connectors.openmetadata import models
+from bridge.cli.main import app as command
+from bridge.store.database import Database
+from connectors.openmetadata import body_validation
+from tests.commands import Ask, url_of
+from tests.factories import Json
 from tests.postgres import bin_folder, stop_server
+from tests.settings.config_files import Write
 from tests.stores import Store, empty_postgres, shared_postgres, template_connection
 
 for name in [n for n in os.environ if n.startswith("LINEAGE_BRIDGE")]:
@@ -78,10 +86,44 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Let every stand-in check what it takes by OpenMetadata's own models, where they are installed."""
     standin = sys.modules.get("tests.standins.openmetadata")
-    if standin is not None and models.available():
-        standin.OpenMetadata.check = staticmethod(models.refused)
+    if standin is not None and body_validation.is_available():
+        standin.OpenMetadata.check = staticmethod(body_validation.validation_error)
 
 
 @pytest.fixture
 def events_dir() -> Path:
     return Path(__file__).parent / "data" / "events"
+
+
+@pytest.fixture
+def log() -> Iterator[None]:
+    """Take back what a command did to the log of this process."""
+    root = logging.getLogger()
+    before = root.handlers[:], root.level
+    yield
+    structlog.reset_defaults()
+    root.handlers[:], root.level = before
+
+
+@pytest.fixture
+def ask(tmp_path: Path, log: None) -> Ask:
+    def asked(words: str | list[str], *events: Json, then: Callable[[Database], None] = lambda _: None) -> Result:
+        given = {"LINEAGE_BRIDGE__STORE__URL": url_of(tmp_path, *events, then=then)}
+        listed = words.split() if isinstance(words, str) else words
+        return CliRunner(env=given).invoke(command, listed, catch_exceptions=False)
+
+    return asked
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Write one configuration file a call."""
+    written: list[Path] = []
+
+    def to_file(text: str) -> Path:
+        path = tmp_path / f"{len(written)}.yaml"
+        path.write_text(text, encoding="utf-8")
+        written.append(path)
+        return path
+
+    return to_file

@@ -11,21 +11,22 @@ from typing import Any, Self
 
 import msgspec
 
-from bridge.catalogue.question import A, Question, StoreCatalogue, View
-from bridge.intake.reading import Reader
-from bridge.store.classes import NeverLink
+from bridge.intake.event_reader import EventReader
+from bridge.queries.query import A, Query, QueryContext, StoreQueryService
+from bridge.store.canonical_export import export_canonical
 from bridge.store.database import Database
-from bridge.store.export import export_canonical
-from bridge.store.graph import Edge, Graph
-from bridge.store.marks import enable_target
+from bridge.store.dirty_marks import enable_target
+from bridge.store.event_log import IncomingEvent, RejectedInput
+from bridge.store.identity_groups import NeverLinkRule
+from bridge.store.lineage.graph import Edge, LineageGraph
 from bridge.store.postgres import PostgresDatabase
-from bridge.store.schema import prepare_postgres, prepare_sqlite
+from bridge.store.schema import upgrade_postgres, upgrade_sqlite
 from bridge.store.sqlite import SqliteDatabase
 from bridge.store.tables import metadata
-from bridge.store.writer import Incoming, Rejected, Writer
-from mappers.folding import FoldingRule, Granularity
-from mappers.openlineage.event import Limits
-from mappers.openlineage.statements import Rules
+from bridge.store.writer import Writer
+from mappers.logical_job import FoldingRule, Granularity
+from mappers.openlineage.event import EventLimits
+from mappers.openlineage.row_builder import MappingOptions
 from tests.postgres import server
 
 Json = dict[str, Any]
@@ -37,7 +38,7 @@ _MARK = re.compile(r"\?(?!\d)")
 def template_connection() -> sqlite3.Connection:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "template.db"
-        prepare_sqlite(path)
+        upgrade_sqlite(path)
         template = sqlite3.connect(":memory:", check_same_thread=False)
         source = sqlite3.connect(path)
         source.backup(template)
@@ -59,7 +60,7 @@ def as_bytes(event: Json | bytes) -> bytes:
 def shared_postgres() -> PostgresDatabase:
     """Open a database in this process's server, with the schema and nothing in it."""
     url = server().new_database("shared")
-    prepare_postgres(url, "shared")
+    upgrade_postgres(url, "shared")
     return PostgresDatabase(url, writing=True)
 
 
@@ -69,7 +70,7 @@ def empty_postgres() -> PostgresDatabase:
     with db.transaction():
         for table in metadata.sorted_tables:
             if table.name != "ol_schema_version":
-                db.run(f"DELETE FROM {table.name}")
+                db.execute(f"DELETE FROM {table.name}")
     return db
 
 
@@ -79,13 +80,13 @@ class Store:
     def __init__(
         self,
         org: str = "default",
-        never_link: Sequence[NeverLink] = (),
+        never_link: Sequence[NeverLinkRule] = (),
         targets: Iterable[str] = (),
         db: Database | None = None,
     ) -> None:
         self.db: Database = db or SqliteDatabase(empty_store())
         self.org = org
-        self.reader = Reader(Rules(org), Limits(), clock=lambda: 0)
+        self.reader = EventReader(MappingOptions(org), EventLimits(), clock=lambda: 0)
         self.writer = Writer(self.db, org, never_link=never_link)
         for target in targets:
             enable_target(self.db, org, target, 0)
@@ -97,13 +98,13 @@ class Store:
         if self.db.embedded:
             self.db.close()
 
-    def read(self, event: Json | bytes, *, historical: bool = False) -> Incoming | Rejected:
+    def read(self, event: Json | bytes, *, historical: bool = False) -> IncomingEvent | RejectedInput:
         return self.reader.read(as_bytes(event), "test", historical=historical)
 
     def apply(self, *events: Json | bytes) -> Self:
         """Write all events as one group; every one of them must be mapped."""
         items = [self.read(event) for event in events]
-        assert all(isinstance(item, Incoming) and item.failure is None for item in items), items
+        assert all(isinstance(item, IncomingEvent) and item.failure is None for item in items), items
         self.writer.write(items)
         return self
 
@@ -118,28 +119,28 @@ class Store:
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         numbers = count(1)
-        return self.db.rows(_MARK.sub(lambda _: f"?{next(numbers)}", query), *values)
+        return self.db.fetch_all(_MARK.sub(lambda _: f"?{next(numbers)}", query), *values)
 
     def value(self, query: str, *values: Any) -> Any:
         rows = self.rows(query, *values)
         assert len(rows) == 1, rows
         return rows[0][0]
 
-    def ask(self, question: Question[A], rule: FoldingRule = FoldingRule()) -> A:
-        return StoreCatalogue(View(self.db, self.org, rule)).ask(question)
+    def ask(self, question: Query[A], rule: FoldingRule = FoldingRule()) -> A:
+        return StoreQueryService(QueryContext(self.db, self.org, rule)).run(question)
 
-    def graph(self, granularity: Granularity = "job", rule: FoldingRule = FoldingRule()) -> Graph:
-        return Graph(self.db, self.org, granularity, rule)
+    def graph(self, granularity: Granularity = "job", rule: FoldingRule = FoldingRule()) -> LineageGraph:
+        return LineageGraph(self.db, self.org, granularity, rule)
 
     def upstream(self, name: str, granularity: Granularity = "job", namespace: str = "db") -> set[tuple[str, ...]]:
         """Name the edges into a dataset: (source, job, step, evidence)."""
         graph = self.graph(granularity)
-        found = graph.find(namespace, name)
+        found = graph.find_dataset(namespace, name)
         assert found is not None, f"no dataset {namespace} {name}"
         return {_named(graph, edge) for edge in graph.upstream([found])}
 
 
-def _named(graph: Graph, edge: Edge) -> tuple[str, ...]:
-    source = graph.dataset(edge.source).name if edge.source else "?"
-    job = graph.job(edge.job).name if edge.job else ""
+def _named(graph: LineageGraph, edge: Edge) -> tuple[str, ...]:
+    source = graph.dataset_name(edge.source).name if edge.source else "?"
+    job = graph.job_name(edge.job).name if edge.job else ""
     return source, job, edge.step, edge.evidence

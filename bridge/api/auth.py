@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from starlette.responses import Response
 
 from bridge.api.problem import problem
-from bridge.settings import ApiKey, Scope
+from bridge.settings.model import ApiKey, ApiScope
 
 
 class Authorizer:
@@ -16,7 +16,7 @@ class Authorizer:
         self._scopes = {key.sha256: frozenset(key.scopes) for key in keys}
         self._names = {key.sha256: key.name for key in keys}
 
-    def refusal(self, authorization: str | None, scope: Scope) -> Response | None:
+    def authorize(self, authorization: str | None, scope: ApiScope) -> Response | None:
         """Give the answer that refuses the request, None when it may pass.
 
         Keys are 256 random bits and looked up by their hash, so the time of the look-up tells nothing.
@@ -34,7 +34,7 @@ class Authorizer:
             return problem(403, "Not allowed", f"the key {self._names[digest]} lacks the scope {scope}")
         return None
 
-    def signer(self, authorization: str | None) -> str | None:
+    def principal(self, authorization: str | None) -> str | None:
         """Name the key of a request, as who decided something; None where there are no keys."""
         digest = _digest((authorization or "").partition(" ")[2])
         return f"key {self._names[digest]}" if digest in self._names else None

@@ -6,9 +6,9 @@ from contextlib import suppress
 
 import structlog
 
-from bridge.bootstrap import make_indexer
-from bridge.settings import Settings
-from bridge.store.indexing import Indexer
+from bridge.bootstrap.store import make_indexer
+from bridge.settings.model import Settings
+from bridge.store.search.indexer import SearchIndexer
 
 _log = structlog.get_logger()
 
@@ -20,13 +20,13 @@ _BUSY, _PATIENCE = 0.15, 50
 _RETRY_SECONDS, _LONGEST_RETRY = 1.0, 60.0
 
 
-class Indexing:
+class SearchIndexTask:
     """Runs an indexer from start to stop, in a thread beside the loop; its failures are logged and tried again."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._stopping = asyncio.Event()
-        self._indexer: Indexer | None = None
+        self._indexer: SearchIndexer | None = None
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
@@ -37,7 +37,7 @@ class Indexing:
     async def _run(self) -> None:
         retry = _RETRY_SECONDS
         rest = _LOOK_SECONDS
-        while not await self._stopped_within(rest):
+        while not await self._wait(rest):
             try:
                 rest = await self._batch()
                 retry = _RETRY_SECONDS
@@ -54,21 +54,21 @@ class Indexing:
             return _LOOK_SECONDS
         took = time.monotonic() - begun
         begun, used = time.monotonic(), time.process_time()
-        await self._stopped_within(_REST_SECONDS)
+        await self._wait(_REST_SECONDS)
         load = (time.process_time() - used) / (time.monotonic() - begun)
         return took * _PATIENCE if load > _BUSY else 0
 
     def _catch_up(self) -> int:
         if self._indexer is None:
             self._indexer = make_indexer(self._settings)
-        return self._indexer.catch_up()
+        return self._indexer.index_batch()
 
     def _close(self) -> None:
         indexer, self._indexer = self._indexer, None
         if indexer is not None:
             indexer.close()
 
-    async def _stopped_within(self, seconds: float) -> bool:
+    async def _wait(self, seconds: float) -> bool:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
         return self._stopping.is_set()

@@ -9,38 +9,38 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from bridge.api.intake import Body, Intake, refused
-from bridge.store.writer import Incoming, Rejected
-from mappers.errors import RefusedEvent, TooLarge
-from mappers.openlineage.parts import decode
+from bridge.api.intake import Intake, RequestBody, rejection_response
+from bridge.store.event_log import IncomingEvent, RejectedInput
+from mappers.canonical_json import decode_json
+from mappers.errors import InputTooLarge, InvalidInput
 
 _CREATED = Response(status_code=201)
 _TAKEN = Response(status_code=204)
 _SOURCE = "http"
 #: An event is larger than the answer about one that is none; so many of them are answered in a second or two.
-_MOST_EVENTS = 100_000
+_MAX_BATCH_EVENTS = 100_000
 
 _array_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-class _Events(msgspec.Struct):
+class _OpenMetadataBatch(msgspec.Struct):
     """OpenMetadata's shape of a batch."""
 
     events: list[msgspec.Raw]
 
 
-_events_decoder = msgspec.json.Decoder(_Events)
+_events_decoder = msgspec.json.Decoder(_OpenMetadataBatch)
 
 
-async def take_event(intake: Intake, body: Body) -> Response:
+async def ingest_event(intake: Intake, body: RequestBody) -> Response:
     """Take one event: 201 once it is on disk."""
     item = _read(intake, body)
-    return await intake.commit([item]) or (refused(item) if isinstance(item, Rejected) else _CREATED)
+    return await intake.commit([item]) or (rejection_response(item) if isinstance(item, RejectedInput) else _CREATED)
 
 
-async def take_batch(intake: Intake, body: Body) -> Response:
+async def ingest_batch(intake: Intake, body: RequestBody) -> Response:
     """Take an array of events: 204 when all are on disk, else 200 that names those that are no events."""
-    taken = await _take_all(intake, body, lambda payload: decode(payload, _array_decoder))
+    taken = await _ingest_events(intake, body, lambda payload: decode_json(payload, _array_decoder))
     if isinstance(taken, Response):
         return taken
     if not taken.failed:
@@ -54,19 +54,19 @@ async def take_batch(intake: Intake, body: Body) -> Response:
     )
 
 
-async def take_openmetadata_event(intake: Intake, body: Body) -> Response:
+async def ingest_openmetadata_event(intake: Intake, body: RequestBody) -> Response:
     """Take one event sent to where OpenMetadata takes them, and answer as it does."""
     item = _read(intake, body)
     if (unavailable := await intake.commit([item])) is not None:
         return unavailable
-    if isinstance(item, Rejected):
-        return refused(item)
-    return _json({"status": "success", "message": "Event kept", "lineageEdgesCreated": _edges(item)})
+    if isinstance(item, RejectedInput):
+        return rejection_response(item)
+    return _json({"status": "success", "message": "Event kept", "lineageEdgesCreated": _count_edges(item)})
 
 
-async def take_openmetadata_batch(intake: Intake, body: Body) -> Response:
+async def ingest_openmetadata_batch(intake: Intake, body: RequestBody) -> Response:
     """Take a batch sent to where OpenMetadata takes them, and answer as it does."""
-    taken = await _take_all(intake, body, lambda payload: decode(payload, _events_decoder).events)
+    taken = await _ingest_events(intake, body, lambda payload: decode_json(payload, _events_decoder).events)
     if isinstance(taken, Response):
         return taken
     return _json(
@@ -80,26 +80,26 @@ async def take_openmetadata_batch(intake: Intake, body: Body) -> Response:
     )
 
 
-Handler = Callable[[Intake, Body], Awaitable[Response]]
+Handler = Callable[[Intake, RequestBody], Awaitable[Response]]
 
 #: Every route that takes OpenLineage events; each is served with and without a slash at its end.
 HANDLERS: dict[str, Handler] = {
-    "/api/v1/lineage": take_event,
-    "/api/v1/lineage/batch": take_batch,
-    "/api/v1/openlineage/lineage": take_openmetadata_event,
-    "/api/v1/openlineage/lineage/batch": take_openmetadata_batch,
+    "/api/v1/lineage": ingest_event,
+    "/api/v1/lineage/batch": ingest_batch,
+    "/api/v1/openlineage/lineage": ingest_openmetadata_event,
+    "/api/v1/openlineage/lineage/batch": ingest_openmetadata_batch,
 }
 LINEAGE_PATHS: dict[str, Handler] = {path + slash: take for path, take in HANDLERS.items() for slash in ("", "/")}
 
 
-async def serve(intake: Intake, handler: Handler, scope: Scope, receive: Receive, send: Send) -> None:
+async def handle_request(intake: Intake, handler: Handler, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer one request: this is the path that every event walks, so nothing lies in between."""
-    body = await intake.body(Headers(scope=scope), receive)
+    body = await intake.read_body(Headers(scope=scope), receive)
     answer = body if isinstance(body, Response) else await handler(intake, body)
     await answer(scope, receive, send)
 
 
-class _Taken(NamedTuple):
+class _BatchResult(NamedTuple):
     """How the events of a batch fared."""
 
     successful: int
@@ -121,12 +121,14 @@ class _Taken(NamedTuple):
         }
 
 
-async def _take_all(intake: Intake, body: Body, split: Callable[[bytes], list[msgspec.Raw]]) -> _Taken | Response:
+async def _ingest_events(
+    intake: Intake, body: RequestBody, split: Callable[[bytes], list[msgspec.Raw]]
+) -> _BatchResult | Response:
     """Take the events of a batch, group by group; what is no batch is refused whole."""
-    payloads = _payloads(body, split)
+    payloads = _split_batch(body, split)
     if not isinstance(payloads, list):
-        whole = intake.reader.refuse(body.sent, _SOURCE, payloads)
-        return await intake.commit([whole]) or refused(whole)
+        whole = intake.reader.reject(body.sent, _SOURCE, payloads)
+        return await intake.commit([whole]) or rejection_response(whole)
     successful = edges = 0
     failed: list[dict[str, Any]] = []
     for start in range(0, len(payloads), intake.max_group):
@@ -134,35 +136,37 @@ async def _take_all(intake: Intake, body: Body, split: Callable[[bytes], list[ms
         if (unavailable := await intake.commit(items)) is not None:
             return unavailable
         for index, item in enumerate(items, start):
-            if isinstance(item, Rejected):
-                failed.append({"index": index, "reason": item.said, "retriable": False})
+            if isinstance(item, RejectedInput):
+                failed.append({"index": index, "reason": item.message, "retriable": False})
             else:
                 successful += 1
-                edges += _edges(item)
+                edges += _count_edges(item)
         await asyncio.sleep(0)  # others are served between the groups of a large batch
-    return _Taken(successful, edges, failed)
+    return _BatchResult(successful, edges, failed)
 
 
-def _payloads(body: Body, split: Callable[[bytes], list[msgspec.Raw]]) -> list[msgspec.Raw] | RefusedEvent | TooLarge:
+def _split_batch(
+    body: RequestBody, split: Callable[[bytes], list[msgspec.Raw]]
+) -> list[msgspec.Raw] | InvalidInput | InputTooLarge:
     """Split a batch, or say why not; an error that was raised again would keep the whole body in a cycle."""
     if body.error is not None:
         return body.error
     try:
         payloads = split(body.unpacked)
-    except RefusedEvent as error:
+    except InvalidInput as error:
         return error
-    if len(payloads) > _MOST_EVENTS:
-        return TooLarge(f"{len(payloads)} events in one batch; the limit is {_MOST_EVENTS}")
+    if len(payloads) > _MAX_BATCH_EVENTS:
+        return InputTooLarge(f"{len(payloads)} events in one batch; the limit is {_MAX_BATCH_EVENTS}")
     return payloads
 
 
-def _read(intake: Intake, body: Body) -> Incoming | Rejected:
+def _read(intake: Intake, body: RequestBody) -> IncomingEvent | RejectedInput:
     if body.error is not None:
-        return intake.reader.refuse(body.sent, _SOURCE, body.error)
+        return intake.reader.reject(body.sent, _SOURCE, body.error)
     return intake.reader.read(body.unpacked, _SOURCE)
 
 
-def _edges(item: Incoming) -> int:
+def _count_edges(item: IncomingEvent) -> int:
     """Count the pairs of datasets that an event connects."""
     return len(item.event.inputs) * len(item.event.outputs)
 

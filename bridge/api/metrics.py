@@ -10,9 +10,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Info
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from bridge import __version__
-from bridge.api.sync_metrics import SyncMetrics, SyncWatch
-from bridge.intake.gate import Gate
-from bridge.store.writer import Incoming, Rejected
+from bridge.api.sync_metrics import SyncMetrics, TargetMetrics
+from bridge.intake.group_commit import GroupCommitter
+from bridge.store.event_log import IncomingEvent, RejectedInput
 
 #: Why an event was not taken.
 _REASONS = ("rejected", "too_large", "unavailable")
@@ -23,7 +23,7 @@ class Metrics:
 
     content_type = CONTENT_TYPE_LATEST
 
-    def __init__(self, gate: Gate, ready: Callable[[], bool], *, store: str, disk: Path | None) -> None:
+    def __init__(self, gate: GroupCommitter, ready: Callable[[], bool], *, store: str, disk: Path | None) -> None:
         self._registry = CollectorRegistry()
         self._accepted = Counter(
             "lineage_bridge_events_accepted",
@@ -48,13 +48,13 @@ class Metrics:
         self._merged = {flag: self._accepted.labels(merged=str(flag).lower()) for flag in (True, False)}
         for reason in _REASONS:
             self._refused.labels(reason=reason)  # from 0: a counter that begins at 1 shows no rise
-        self._gauge("lineage_bridge_events_waiting", "Events waiting for a commit", gate.waiting)
+        self._gauge("lineage_bridge_events_waiting", "Events waiting for a commit", gate.pending_events)
         self._gauge(
             "lineage_bridge_oldest_pending_age_seconds",
             "How long the oldest event waits that the store has not taken, 0 when none does",
             gate.oldest_age,
         )
-        self._gauge("lineage_bridge_store_healthy", "1 while the last commit went well", lambda: gate.healthy)
+        self._gauge("lineage_bridge_store_healthy", "1 while the last commit went well", lambda: gate.is_healthy)
         self._gauge("lineage_bridge_ready", "1 while events can be taken, as /readyz says", ready)
         if disk is not None:
             self._gauge(
@@ -67,7 +67,7 @@ class Metrics:
             {"version": __version__, "python": platform.python_version(), "store": store}
         )
 
-    def watch_sync(self, target: str, sync: SyncWatch) -> None:
+    def add_target(self, target: str, sync: TargetMetrics) -> None:
         """Show how far a target is kept like the store; nothing is shown of one that is not."""
         self._sync = self._sync or SyncMetrics(self._registry)
         self._sync.watch(target, sync)
@@ -75,23 +75,23 @@ class Metrics:
     def _gauge(self, name: str, text: str, value: Callable[[], float]) -> None:
         Gauge(name, text, registry=self._registry).set_function(value)
 
-    def taken(self, item: Incoming | Rejected) -> None:
+    def count_ingested(self, item: IncomingEvent | RejectedInput) -> None:
         """Count what is on disk: an event, or what was refused."""
-        if isinstance(item, Rejected):
-            self.refused("too_large" if item.too_large else "rejected")
+        if isinstance(item, RejectedInput):
+            self.count_rejected("too_large" if item.too_large else "rejected")
         else:
             self._merged[item.failure is None].inc()
 
-    def refused(self, reason: str) -> None:
+    def count_rejected(self, reason: str) -> None:
         """Count an event that was not taken."""
         self._refused.labels(reason=reason).inc()
 
-    def contracts(self, broken: int, looked_at: int) -> None:
+    def count_contract_checks(self, broken: int, looked_at: int) -> None:
         """Count versions that were held against contracts, and those that broke one."""
         self._contracts.labels(result="broken").inc(broken)
         self._contracts.labels(result="kept").inc(looked_at - broken)
 
-    def text(self) -> bytes:
+    def render(self) -> bytes:
         """Give all metrics in the exposition format."""
         return generate_latest(self._registry)
 

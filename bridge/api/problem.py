@@ -8,8 +8,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bridge.catalogue.remote import CONFLICT, UNKNOWN_NAME
-from mappers.errors import BadQuestion, Conflict, LineageBridgeError, TransientError, UnknownName
+from bridge.errors import InvalidParameter, NotFound, StateConflict
+from bridge.queries.remote import CONFLICT, UNKNOWN_NAME
+from mappers.errors import LineageBridgeError, TransientError
 
 PROBLEM_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = "2"
@@ -22,21 +23,21 @@ def problem(status: int, title: str, detail: str, **more: Any) -> Response:
     return Response(msgspec.json.encode(body), status, headers, PROBLEM_TYPE)
 
 
-def failed(error: LineageBridgeError, title: str, remedy: str = "") -> Response:
+def error_response(error: LineageBridgeError, title: str, remedy: str = "") -> Response:
     """Answer with why there is no answer; the title and the remedy are for what is nothing of the caller's doing."""
     match error:
-        case BadQuestion():
+        case InvalidParameter():
             return problem(400, "Bad parameter", str(error), field=error.parameter)
-        case UnknownName():
+        case NotFound():
             return problem(404, UNKNOWN_NAME, str(error))
-        case Conflict():
+        case StateConflict():
             return problem(409, CONFLICT, str(error), conflicts=error.conflicts)
         case TransientError():
             return problem(503, f"{title} now", f"{error}{remedy}")
     return problem(500, title, str(error))
 
 
-async def unrouted(request: Request, error: Exception) -> Response:
+async def http_error_response(request: Request, error: Exception) -> Response:
     """Answer a request that no route takes: the path is none of ours, or takes another method."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = (error.headers or {}) if isinstance(error, HTTPException) else {}

@@ -6,24 +6,24 @@ from contextlib import ExitStack, suppress
 import structlog
 
 from bridge.api.metrics import Metrics
-from bridge.api.sync_metrics import SyncWatch
-from bridge.bootstrap import make_watching
-from bridge.governance.watching import Watching
-from bridge.settings import Settings
+from bridge.api.sync_metrics import TargetMetrics
+from bridge.bootstrap.governance import open_asset_watcher
+from bridge.governance.watcher import AssetWatcher
+from bridge.settings.model import Settings
 
 _log = structlog.get_logger()
 
 
-class Stewarding:
+class GovernanceTask:
     """Looks at asset files, contracts and changes by others from start to stop; its failures are tried again."""
 
-    def __init__(self, settings: Settings, metrics: Metrics, watch: SyncWatch) -> None:
+    def __init__(self, settings: Settings, metrics: Metrics, watch: TargetMetrics) -> None:
         self._settings = settings
         self._metrics = metrics
         self._watch = watch
         self._stopping = asyncio.Event()
         self._open = ExitStack()
-        self._watching: Watching | None = None
+        self._watching: AssetWatcher | None = None
         wanted = settings.governance.assets or settings.governance.contracts or settings.openmetadata.enabled
         self._task = asyncio.create_task(self._run()) if wanted else None
 
@@ -47,10 +47,12 @@ class Stewarding:
     def _look(self) -> None:
         if self._watching is None:
             self._watching = self._open.enter_context(
-                make_watching(self._settings, self._watch.counted, self._watch.failed)
+                open_asset_watcher(self._settings, self._watch.on_call, self._watch.on_failed_call)
             )
-        looked = self._watching.look()
-        self._metrics.contracts(sum(bool(kept.broken) for kept in looked.contracts), len(looked.contracts))
+        looked = self._watching.poll()
+        self._metrics.count_contract_checks(
+            sum(bool(kept.broken) for kept in looked.contracts), len(looked.contracts)
+        )
 
     def _close(self) -> None:
         self._watching = None

@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from bridge.sync.figures import LastComparison
+from bridge.sync.comparison import ComparisonReport
 
 #: Seconds: what is healthy, what is late, what waited for a server that was away.
 _BUCKETS = (0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 300, 900, 3_600, 21_600)
@@ -20,29 +20,29 @@ _GAUGES = {
 }
 
 
-class SyncWatch:
+class TargetMetrics:
     """What the part that keeps a target tells of itself."""
 
     def __init__(self) -> None:
         self.running = True
-        self.waiting = 0
-        self.troubled = 0
-        self.left_alone = False
-        self.oldest_at: int | None = None
-        self.comparison: LastComparison | None = None
-        self.counted: Callable[[str], None] = lambda _: None
-        self.failed: Callable[[str], None] = lambda _: None
-        self.took: Callable[[float], None] = lambda _: None
+        self.pending = 0
+        self.needs_attention = 0
+        self.circuit_open = False
+        self.oldest_pending_at: int | None = None
+        self.comparison: ComparisonReport | None = None
+        self.on_call: Callable[[str], None] = lambda _: None
+        self.on_failed_call: Callable[[str], None] = lambda _: None
+        self.on_pushed: Callable[[float], None] = lambda _: None
 
-    def oldest_age(self) -> float:
+    def oldest_pending_age(self) -> float:
         """Say how long the oldest change waits."""
-        return 0.0 if self.oldest_at is None else _age(self.oldest_at)
+        return 0.0 if self.oldest_pending_at is None else _age(self.oldest_pending_at)
 
 
-class Comparisons(Collector):
+class ComparisonCollector(Collector):
     """What the last comparisons found: nothing before there was one, and no kind of which nothing shall be there."""
 
-    def __init__(self, watches: Mapping[str, SyncWatch]) -> None:
+    def __init__(self, watches: Mapping[str, TargetMetrics]) -> None:
         self._watches = watches
 
     def collect(self) -> Iterable[Metric]:
@@ -61,8 +61,8 @@ class Comparisons(Collector):
             if (found := watch.comparison) is not None:
                 age.add_metric([target], _age(found.ended_at))
                 for kind, one in found.kinds.items():
-                    if one.wanted:
-                        parts.add_metric([target, kind], one.found / one.wanted)
+                    if one.expected:
+                        parts.add_metric([target, kind], one.in_sync / one.expected)
         return [parts, age]
 
 
@@ -70,7 +70,7 @@ class SyncMetrics:
     """How far targets are kept like the store; one that is not kept is not shown."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._watches: dict[str, SyncWatch] = {}
+        self._watches: dict[str, TargetMetrics] = {}
         self._gauges = {
             name: Gauge(f"lineage_bridge_sync_{name}", text, ["target"], registry=registry)
             for name, text in _GAUGES.items()
@@ -89,17 +89,17 @@ class SyncMetrics:
             buckets=_BUCKETS,
             registry=registry,
         )
-        registry.register(Comparisons(self._watches))
+        registry.register(ComparisonCollector(self._watches))
 
-    def watch(self, target: str, sync: SyncWatch) -> None:
+    def watch(self, target: str, sync: TargetMetrics) -> None:
         """Show how far a target is, and count what is done to it."""
         self._watches[target] = sync
         values: dict[str, Callable[[], float]] = {
             "running": lambda: sync.running,
-            "waiting": lambda: sync.waiting,
-            "oldest_waiting_age_seconds": sync.oldest_age,
-            "troubled": lambda: sync.troubled,
-            "left_alone": lambda: sync.left_alone,
+            "waiting": lambda: sync.pending,
+            "oldest_waiting_age_seconds": sync.oldest_pending_age,
+            "troubled": lambda: sync.needs_attention,
+            "left_alone": lambda: sync.circuit_open,
         }
         for name, value in values.items():
             self._gauges[name].labels(target=target).set_function(value)
@@ -111,7 +111,7 @@ class SyncMetrics:
         def failed(kind: str) -> None:
             self._failed.labels(target=target, kind=kind).inc()
 
-        sync.counted, sync.failed, sync.took = counted, failed, self._took.labels(target=target).observe
+        sync.on_call, sync.on_failed_call, sync.on_pushed = counted, failed, self._took.labels(target=target).observe
 
 
 def _age(micros: int) -> float:

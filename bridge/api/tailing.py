@@ -5,23 +5,23 @@ import asyncio
 import structlog
 
 from bridge.api.metrics import Metrics
-from bridge.bootstrap import make_tailer
-from bridge.intake.gate import Gate
-from bridge.intake.reading import Reader
-from bridge.intake.tail import Tailer
-from bridge.settings import Settings
+from bridge.bootstrap.intake import make_file_follower
+from bridge.intake.event_reader import EventReader
+from bridge.intake.file_follower import FileFollower
+from bridge.intake.group_commit import GroupCommitter
+from bridge.settings.model import Settings
 
 _log = structlog.get_logger()
 
 
-class Tailing:
+class FileFollowerTask:
     """Runs a tailer from start to stop, and remembers what ended it before its time."""
 
-    def __init__(self, settings: Settings, reader: Reader, gate: Gate, metrics: Metrics) -> None:
+    def __init__(self, settings: Settings, reader: EventReader, gate: GroupCommitter, metrics: Metrics) -> None:
         self.failure: str | None = None
         self._task: asyncio.Task[None] | None = None
         if settings.intake.tail:
-            self._tailer = make_tailer(settings, settings.intake.tail, reader, gate, metrics.taken)
+            self._tailer = make_file_follower(settings, settings.intake.tail, reader, gate, metrics.count_ingested)
             self._task = asyncio.create_task(self._follow(self._tailer))
 
     async def stop(self) -> None:
@@ -30,7 +30,7 @@ class Tailing:
             self._tailer.stop()
             await self._task
 
-    async def _follow(self, tailer: Tailer) -> None:
+    async def _follow(self, tailer: FileFollower) -> None:
         try:
             await tailer.run()
         except Exception as error:  # noqa: BLE001 - the requests go on; readiness and the log say what does not

@@ -5,16 +5,16 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bridge.intake.reports import Taken
-    from bridge.intake.scanning import Scanned
-    from mappers.legacy.jil.difference import Difference
-    from mappers.legacy.jil.estate import Estate, Job
-    from mappers.legacy.jil.events import Telling
+    from bridge.intake.autorep_import import AutorepImportResult
+    from bridge.intake.autosys_scan import ScanResult
+    from mappers.legacy.jil.definition import DefinitionChange
+    from mappers.legacy.jil.job_catalog import JobCatalog, JobDefinition
+    from mappers.legacy.jil.job_events import ScanOptions
 
-_MOST = 20
+_MAX_NAMES = 20
 
 
-def estate_lines(estate: "Estate", scanned: "Scanned") -> Iterator[str]:
+def estate_lines(estate: "JobCatalog", scanned: "ScanResult") -> Iterator[str]:
     """Write an estate: its boxes with what is in them, what is wrong, and what changed."""
     members = estate.members()
     tops = [job for job in estate.jobs.values() if job.box is None or job.box not in estate.jobs]
@@ -27,8 +27,8 @@ def estate_lines(estate: "Estate", scanned: "Scanned") -> Iterator[str]:
     yield f"{len(estate.jobs)} jobs: {listed or 'none'}"
     for word, names in (("new", scanned.new), ("changed", scanned.changed), ("retired", scanned.retired)):
         if names:
-            more = f", and {len(names) - _MOST} more" if len(names) > _MOST else ""
-            yield f"{len(names)} {word}: {', '.join(names[:_MOST])}{more}"
+            more = f", and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+            yield f"{len(names)} {word}: {', '.join(names[:_MAX_NAMES])}{more}"
     yield f"{scanned.unchanged} as before"
     for one_refused in scanned.refused:
         yield f"refused: {one_refused}"
@@ -36,52 +36,52 @@ def estate_lines(estate: "Estate", scanned: "Scanned") -> Iterator[str]:
         yield f"{len(scanned.refused)} refused: they are as they were, and the next scan tells them again"
 
 
-def estate_told(estate: "Estate", scanned: "Scanned", how: "Telling") -> dict[str, Any]:
+def scan_json(estate: "JobCatalog", scanned: "ScanResult", how: "ScanOptions") -> dict[str, Any]:
     """Give an estate for programs."""
-    from mappers.secrets import masked_value
+    from mappers.redaction import redact_value
 
     return {
         "instance": how.instance,
         "jobs": [_job(job, estate, how) for job in estate.jobs.values()],
-        "globals": {name: masked_value(name, value) for name, value in estate.globals.items()},
-        "things": {kind: sorted(named) for kind, named in sorted(estate.things.items())},
-        "problems": [one._asdict() for one in estate.problems],
+        "globals": {name: redact_value(name, value) for name, value in estate.globals.items()},
+        "things": {kind: sorted(named) for kind, named in sorted(estate.objects.items())},
+        "problems": [one.as_json() for one in estate.problems],
         "scan": scanned._asdict(),
     }
 
 
-def history_lines(taken: "Taken") -> Iterator[str]:
+def history_lines(taken: "AutorepImportResult") -> Iterator[str]:
     """Write what became of reports."""
     yield from taken.problems
-    if taken.others:
-        listed = ", ".join(f"{count} {kind}" for kind, count in sorted(taken.others.items()))
-        yield f"{sum(taken.others.values())} lines tell of no run: {listed}"
+    if taken.skipped_lines:
+        listed = ", ".join(f"{count} {kind}" for kind, count in sorted(taken.skipped_lines.items()))
+        yield f"{sum(taken.skipped_lines.values())} lines tell of no run: {listed}"
     yield f"{taken.runs} runs taken, {taken.rejected} refused, {len(taken.problems)} remarks"
 
 
-def difference_lines(found: "Sequence[Difference]") -> Iterator[str]:
+def difference_lines(found: "Sequence[DefinitionChange]") -> Iterator[str]:
     """Write what differs."""
     for one in found:
-        if one.what == "changed":
+        if one.change == "changed":
             yield f"{one.job}.{one.attribute}: {one.before or '(none)'} -> {one.after or '(none)'}"
         else:
-            yield f"{one.job}: {one.what}"
+            yield f"{one.job}: {one.change}"
     yield f"{len(found)} differences"
 
 
 def _tree(
-    job: "Job", estate: "Estate", members: dict[str, list[str]], depth: int, above: frozenset[str]
+    job: "JobDefinition", estate: "JobCatalog", members: dict[str, list[str]], depth: int, above: frozenset[str]
 ) -> Iterator[str]:
-    from mappers.legacy.jil.events import dependencies_of
-    from mappers.legacy.jil.schedule import schedule_of, sla_of
+    from mappers.legacy.jil.job_events import job_dependencies
+    from mappers.legacy.jil.schedule import job_schedule, job_sla
 
-    schedule, sla = schedule_of(job), sla_of(job)
+    schedule, sla = job_schedule(job), job_sla(job)
     told = [job.type]
     if schedule:
         told.append(_facts(schedule, skipped=("active",)) + ("" if schedule["active"] else " (dead)"))
     if sla:
         told.append(f"promised {_facts(sla)}")
-    waits = [f"{one.job} {one.rule}" for one in dependencies_of(job, "")]
+    waits = [f"{one.job} {one.rule}" for one in job_dependencies(job, "")]
     if waits:
         told.append(f"after {', '.join(waits)}")
     yield f"{'  ' * depth}{job.name}  {'; '.join(told)}"
@@ -95,13 +95,13 @@ def _facts(facet: dict[str, Any], skipped: Sequence[str] = ()) -> str:
     return " ".join(f"{name} {','.join(value) if isinstance(value, list) else value}" for name, value in told)
 
 
-def _job(job: "Job", estate: "Estate", how: "Telling") -> dict[str, Any]:
-    from mappers.legacy.jil.candidates import candidates_of
-    from mappers.legacy.jil.events import definition_of, dependencies_of
-    from mappers.legacy.jil.schedule import schedule_of, sla_of
+def _job(job: "JobDefinition", estate: "JobCatalog", how: "ScanOptions") -> dict[str, Any]:
+    from mappers.legacy.jil.dataset_scanner import find_datasets
+    from mappers.legacy.jil.job_events import job_dependencies, normalized_definition
+    from mappers.legacy.jil.schedule import job_schedule, job_sla
 
-    boxes = estate.boxes_of(job)
-    found = candidates_of(job, how.conventions)
+    boxes = estate.enclosing_boxes(job)
+    found = find_datasets(job, how.conventions)
     return {
         "name": job.name,
         "process_key": "/".join(("AUTOSYS", *boxes, job.name)),
@@ -109,10 +109,10 @@ def _job(job: "Job", estate: "Estate", how: "Telling") -> dict[str, Any]:
         "boxes": list(boxes),
         "file": job.file,
         "line": job.line,
-        "schedule": schedule_of(job),
-        "sla": sla_of(job),
-        "waits_for": [one._asdict() for one in dependencies_of(job, how.instance)],
+        "schedule": job_schedule(job),
+        "sla": job_sla(job),
+        "waits_for": [one._asdict() for one in job_dependencies(job, how.instance)],
         "datasets": [one._asdict() for one in found.datasets],
         "scripts": found.scripts,
-        "attributes": definition_of(job, boxes),
+        "attributes": normalized_definition(job, boxes),
     }

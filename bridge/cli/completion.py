@@ -26,7 +26,7 @@ def completion(shell: Annotated[Shell, typer.Argument(help="The shell to complet
     typer.echo(get_completion_script(prog_name=NAME, complete_var=_VARIABLE, shell=shell.value))
 
 
-def answer_shells() -> None:
+def handle_completion_request() -> None:
     """Let the command answer when a shell asks what could come next."""
     if _VARIABLE in os.environ:
         from typer._completion_classes import completion_init

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from bridge.cli.escape import escape
-from bridge.cli.options import Config, Output, print_json
+from bridge.cli.options import Config
+from bridge.cli.output import OutputFormat, escape, print_json
 
 if TYPE_CHECKING:
-    from bridge.configuration import Configuration
+    from bridge.settings.loader import LoadedSettings
 
 config = typer.Typer(
     name="config", help="The settings: what is in effect, and whether they are right.", no_args_is_help=True
@@ -31,14 +31,16 @@ def show(
     origin: Annotated[
         bool, typer.Option("--origin", help="Say where each was set: file and line, variable, or default.")
     ] = False,
-    output: Annotated[Output, typer.Option(help="A line for each setting, or one JSON object.")] = Output.text,
+    output: Annotated[
+        OutputFormat, typer.Option(help="A line for each setting, or one JSON object.")
+    ] = OutputFormat.text,
     config: Config = None,
 ) -> None:
     """Show every setting in effect, secrets masked."""
-    from bridge.configuration import read_configuration
+    from bridge.settings.loader import read_configuration
 
     settings = list(_settings(read_configuration(config or [])))
-    if output is Output.json:
+    if output is OutputFormat.json:
         print_json(_nested(settings, origin=origin))
         return
     for one in settings:
@@ -48,14 +50,14 @@ def show(
 @config.command()
 def check(config: Config = None) -> None:
     """Read files and variables, and say everything that is wrong with them at once."""
-    from bridge.configuration import read_configuration
+    from bridge.settings.loader import read_configuration
 
     read_configuration(config or [])
     read = ", ".join(map(str, config or [])) or "no file, so defaults"
     typer.echo(f"all is well: read {read} and the environment")
 
 
-def _settings(found: "Configuration") -> Iterator[Setting]:
+def _settings(found: "LoadedSettings") -> Iterator[Setting]:
     for at, value in _leaves((), found.settings.model_dump(mode="json", by_alias=True)):
         yield Setting(at, _without_secrets(at, value), found.origins.get(at, "default"))
 
@@ -70,9 +72,9 @@ def _leaves(at: tuple[str, ...], content: Any) -> Iterator[tuple[tuple[str, ...]
 
 def _without_secrets(at: tuple[str, ...], value: Any) -> Any:
     if at == ("store", "url"):
-        from bridge.store.location import StoreLocation
+        from bridge.store.connect import StoreUrl
 
-        return StoreLocation(value).masked
+        return StoreUrl(value).without_password
     return [one | {"sha256": _MASK} for one in value] if at == ("server", "api_keys") else value
 
 

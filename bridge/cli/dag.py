@@ -5,16 +5,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.options import ApiKey, Asked, Config, Url, print_answer
-from bridge.store.limits import MOST_EDGES
+from bridge.cli.options import ApiKey, Config, Url
+from bridge.cli.output import print_result
+from bridge.cli.query import QueryRunner
+from bridge.store.lineage.walk import MAX_EDGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bridge.catalogue.dag import DagAnswer
+    from bridge.queries.dag import DagResult
 
 
-class Form(StrEnum):
+class DagFormat(StrEnum):
     """How processes and their dependencies are printed."""
 
     text = "text"
@@ -25,25 +27,25 @@ class Form(StrEnum):
 
 def dag(
     namespace: Annotated[str | None, typer.Option(help="Only processes of this namespace.")] = None,
-    most: Annotated[int, typer.Option(min=1, max=100_000, help="How many dependencies at most.")] = MOST_EDGES,
-    output: Annotated[Form, typer.Option(help="In the order in which they can run, or for another program.")] = (
-        Form.text
+    most: Annotated[int, typer.Option(min=1, max=100_000, help="How many dependencies at most.")] = MAX_EDGES,
+    output: Annotated[DagFormat, typer.Option(help="In the order in which they can run, or for another program.")] = (
+        DagFormat.text
     ),
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
     """Show which process waits for which and for what, who waits in circles, and what nobody is known to produce."""
-    from bridge.catalogue.dag import Dag
+    from bridge.queries.dag import DagQuery
 
-    found = Asked(config, url, api_key).ask(Dag(namespace=namespace, most=most))
-    print_answer(found, _drawn(found, output), as_json=output is Form.json)
+    found = QueryRunner(config, url, api_key).run_or_exit(DagQuery(namespace=namespace, most=most))
+    print_result(found, _render(found, output), as_json=output is DagFormat.json)
 
 
-def _drawn(found: "DagAnswer", form: Form) -> "Iterator[str]":
+def _render(found: "DagResult", form: DagFormat) -> "Iterator[str]":
     from bridge.cli.dag_text import arrows, dag_lines, name
     from bridge.cli.diagram import dot, mermaid
 
-    if form in {Form.mermaid, Form.dot}:
-        return (mermaid if form is Form.mermaid else dot)(map(name, found.processes), arrows(found))
+    if form in {DagFormat.mermaid, DagFormat.dot}:
+        return (mermaid if form is DagFormat.mermaid else dot)(map(name, found.processes), arrows(found))
     return dag_lines(found)

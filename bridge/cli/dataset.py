@@ -5,23 +5,16 @@ from typing import Annotated
 
 import typer
 
-from bridge.cli.options import (
-    ApiKey,
-    Asked,
-    Config,
-    DatasetName,
-    DatasetNamespace,
-    Output,
-    Url,
-    named,
-)
+from bridge.cli.options import ApiKey, Config, DatasetName, DatasetNamespace, Url, dataset_parameters
+from bridge.cli.output import OutputFormat
+from bridge.cli.query import QueryRunner
 
 dataset = typer.Typer(
     name="dataset",
     help="Versions of datasets: which one is meant, what is published, pinned, not to be read.",
     no_args_is_help=True,
 )
-Printed = Annotated[Output, typer.Option(help="For people, or one JSON object.")]
+OutputOption = Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")]
 Limit = Annotated[int, typer.Option(min=1, max=1_000, help="How many at most.")]
 
 
@@ -30,16 +23,18 @@ def versions(
     namespace: DatasetNamespace,
     name: DatasetName = None,
     limit: Limit = 20,
-    output: Printed = Output.text,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
     """List the versions of a dataset, newest first, with what was decided of each."""
-    from bridge.catalogue.version import Versions
     from bridge.cli.dataset_text import version_lines
+    from bridge.queries.versions import VersionsQuery
 
-    Asked(config, url, api_key).show(Versions(**named(namespace, name), limit=limit), version_lines, output)
+    QueryRunner(config, url, api_key).run_and_print(
+        VersionsQuery(**dataset_parameters(namespace, name), limit=limit), version_lines, output
+    )
 
 
 @dataset.command()
@@ -55,17 +50,17 @@ def resolve(
         typer.Option(help="What was published, or the latest, at that time (UTC).", metavar="TIME"),
     ] = None,
     partition: Annotated[str | None, typer.Option(help="Of one partition, such as `day=2026-01-31`.")] = None,
-    output: Printed = Output.text,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
     """Tell which version of a dataset is meant, and where it lies."""
-    from bridge.catalogue.registry import Resolve
     from bridge.cli.dataset_text import resolved_lines
+    from bridge.queries.versions import ResolveVersionQuery
 
-    question = Resolve(**named(namespace, name), pin=pin, as_of=as_of, partition=partition)
-    Asked(config, url, api_key).show(question, resolved_lines, output)
+    question = ResolveVersionQuery(**dataset_parameters(namespace, name), pin=pin, as_of=as_of, partition=partition)
+    QueryRunner(config, url, api_key).run_and_print(question, resolved_lines, output)
 
 
 @dataset.command()
@@ -73,29 +68,31 @@ def history(
     namespace: DatasetNamespace,
     name: DatasetName = None,
     limit: Limit = 20,
-    output: Printed = Output.text,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
     """List what was published of a dataset, newest first: when, by whom and why."""
-    from bridge.catalogue.registry import Publications
     from bridge.cli.dataset_text import history_lines
+    from bridge.queries.publications import PublicationsQuery
 
-    Asked(config, url, api_key).show(Publications(**named(namespace, name), limit=limit), history_lines, output)
+    QueryRunner(config, url, api_key).run_and_print(
+        PublicationsQuery(**dataset_parameters(namespace, name), limit=limit), history_lines, output
+    )
 
 
 @dataset.command()
 def pins(
     expired: Annotated[bool, typer.Option("--expired", help="Also those that have expired.")] = False,
     limit: Limit = 100,
-    output: Printed = Output.text,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
     """List the pins of all datasets."""
-    from bridge.catalogue.registry import Pins
     from bridge.cli.dataset_text import pin_lines
+    from bridge.queries.publications import PinsQuery
 
-    Asked(config, url, api_key).show(Pins(expired=expired, limit=limit), pin_lines, output)
+    QueryRunner(config, url, api_key).run_and_print(PinsQuery(expired=expired, limit=limit), pin_lines, output)

@@ -4,17 +4,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bridge.catalogue.decided import Judgement, PinnedVersion, Publication, ResolvedVersion
-    from bridge.catalogue.question import Page
-    from bridge.catalogue.things import Thing
-    from bridge.catalogue.version import Version
-    from bridge.orders.orders import PublicationMade
+    from bridge.queries.query import Page
+    from bridge.queries.versions import VersionResult
+    from bridge.store.references import NodeReference
+    from bridge.versions.publish_commands import PublicationResult
+    from bridge.versions.results import PinnedVersion, Publication, ResolvedVersion, VersionValidity
 
 _MORE = "… there is more: raise --limit"
 _LIVE = "a live table: it changes where it lies, so nothing promises that this version is what is there"
 
 
-def version_lines(found: "Page[Version]") -> Iterator[str]:
+def version_lines(found: "Page[VersionResult]") -> Iterator[str]:
     """Tell versions, each with what was decided of it."""
     for one in found.items:
         decided = ["latest"] * one.latest + ["published"] * one.published
@@ -79,7 +79,7 @@ def pin_line(pin: "PinnedVersion") -> str:
     return f"{pin.name}  {_name(pin.dataset)}  version {pin.version}  until {pin.until}  by {pin.by}{why}"
 
 
-def published_lines(made: "PublicationMade") -> Iterator[str]:
+def published_lines(made: "PublicationResult") -> Iterator[str]:
     """Tell what is published now."""
     for one in made.datasets:
         was = f"was {one.before}" if one.before else "was not published"
@@ -90,7 +90,7 @@ def published_lines(made: "PublicationMade") -> Iterator[str]:
         yield f"publication {made.publication}"
 
 
-def judgement_lines(told: "Judgement") -> Iterator[str]:
+def validity_lines(told: "VersionValidity") -> Iterator[str]:
     """Tell what was said of a version."""
     what = f"partition {told.partition} of version {told.version}" if told.partition else f"version {told.version}"
     said = f"is not to be read: {told.reason}" if told.reason else "is to be read again"
@@ -105,5 +105,5 @@ def _more(cursor: str | None) -> Iterator[str]:
         yield _MORE
 
 
-def _name(dataset: "Thing") -> str:
+def _name(dataset: "NodeReference") -> str:
     return f"{dataset.namespace} {dataset.name}"

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.escape import escape
-from bridge.cli.options import ApiKey, Asked, Config, Output, Target, Url, chosen, print_answer
-from bridge.cli.queue import give_up, key_of, push_anew
-from bridge.target_names import TargetName
+from bridge.cli.options import ApiKey, Config, Target, Url, resolve_target
+from bridge.cli.output import OutputFormat, escape, print_result
+from bridge.cli.query import QueryRunner
+from bridge.cli.sync import drop_item, parse_item_id, requeue
+from bridge.settings.target_names import TargetName
 
 if TYPE_CHECKING:
-    from bridge.catalogue.syncing import SyncItem
+    from bridge.queries.sync_items import SyncItemResult
 
 dead = typer.Typer(
     name="dead",
@@ -23,7 +24,7 @@ dead = typer.Typer(
 _SHOWN_CHARACTERS = 20
 
 
-class Which(StrEnum):
+class OutcomeFilter(StrEnum):
     """Which items are listed."""
 
     troubled = "troubled"
@@ -40,22 +41,22 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="The id, as `list` shows i
 @dead.command("list")
 def list_dead(
     which: Annotated[
-        Which, typer.Option(help="By what became of them; `troubled` are those refused or without a place.")
-    ] = Which.troubled,
+        OutcomeFilter, typer.Option(help="By what became of them; `troubled` are those refused or without a place.")
+    ] = OutcomeFilter.troubled,
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many at most.")] = 100,
     target: Target = None,
-    output: Annotated[Output, typer.Option(help="For people, or one JSON object.")] = Output.text,
+    output: Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")] = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
     """List what a person must look at, with the reason."""
-    from bridge.catalogue.syncing import SyncItems
+    from bridge.queries.sync_items import SyncItemsQuery
 
-    found = Asked(config, url, api_key).ask(
-        SyncItems(which=which.value, limit=limit, target=chosen(target, config).value)
+    found = QueryRunner(config, url, api_key).run_or_exit(
+        SyncItemsQuery(which=which.value, limit=limit, target=resolve_target(target, config).value)
     )
-    print_answer(found, map(escape, map(_line, found.items)), as_json=output is Output.json)
+    print_result(found, map(escape, map(_line, found.items)), as_json=output is OutputFormat.json)
     if found.next is not None:
         typer.echo(f"there are more than {limit}: see --limit", err=True)
 
@@ -63,11 +64,11 @@ def list_dead(
 @dead.command("show")
 def show_dead(id_: Id, target: Target = None, config: Config = None, url: Url = None, api_key: ApiKey = None) -> None:
     """Print one of them with all that is known, and what was sent."""
-    for line in _lines(_one(Asked(config, url, api_key), id_, chosen(target, config))):
+    for line in _lines(_one(QueryRunner(config, url, api_key), id_, resolve_target(target, config))):
         typer.echo(escape(line))
 
 
-def _lines(item: "SyncItem") -> "Iterator[str]":
+def _lines(item: "SyncItemResult") -> "Iterator[str]":
     yield _line(item)
     for key in ("since", "settled_at", "due_at", "attempts"):
         if (value := getattr(item, key)) is not None:
@@ -87,33 +88,33 @@ def retry_dead(
     config: Config = None,
 ) -> None:
     """Let it be pushed anew at once."""
-    of = chosen(target, config)
-    push_anew(config, of, [key_of(_one(Asked(config, None, None), id_, of).id)] if id_ else None)
+    of = resolve_target(target, config)
+    requeue(config, of, [parse_item_id(_one(QueryRunner(config, None, None), id_, of).id)] if id_ else None)
 
 
 @dead.command("drop")
 def drop_dead(id_: Id, target: Target = None, config: Config = None) -> None:
     """Give it up: it is not tried again before it changes."""
-    of = chosen(target, config)
-    item = _one(Asked(config, None, None), id_, of)
+    of = resolve_target(target, config)
+    item = _one(QueryRunner(config, None, None), id_, of)
     if item.outcome != "dead":
         raise typer.BadParameter(
             f"{item.id} is {item.outcome}, not dead: it finds its place by itself, or by a mapping"
         )
-    give_up(config, of, key_of(item.id))
+    drop_item(config, of, parse_item_id(item.id))
     typer.echo(f"{item.id} is given up until it changes")
 
 
-def _line(item: "SyncItem") -> str:
+def _line(item: "SyncItemResult") -> str:
     about = f"{item.about.namespace} {item.about.name}" if item.about else (item.entity.name if item.entity else "")
     short = f"{item.kind}-{item.id.partition('-')[2][:_SHOWN_CHARACTERS]}"
     return f"{short}  {item.outcome or 'pending'}  {about}  {item.reason or ''}".rstrip()
 
 
-def _one(asked: Asked, beginning: str, target: TargetName) -> "SyncItem":
-    from bridge.catalogue.syncing import SyncItems
+def _one(asked: QueryRunner, beginning: str, target: TargetName) -> "SyncItemResult":
+    from bridge.queries.sync_items import SyncItemsQuery
 
-    found = asked.ask(SyncItems(id=beginning, limit=2, target=target.value)).items
+    found = asked.run_or_exit(SyncItemsQuery(id=beginning, limit=2, target=target.value)).items
     if len(found) != 1:
         many = "no item has" if not found else "several items have"
         raise typer.BadParameter(f"{many} an id that begins with {beginning}: see `dead list`")

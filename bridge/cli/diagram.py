@@ -3,27 +3,27 @@
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from bridge.cli.escape import escape
+from bridge.cli.output import escape
 
 if TYPE_CHECKING:
-    from bridge.catalogue.lineage import EdgeAnswer, LineageAnswer
-    from bridge.catalogue.things import Thing
+    from bridge.queries.lineage import EdgeResult, LineageResult
+    from bridge.store.references import NodeReference
 
 #: From which node to which, by their places in a list, and what is written on it: names would not do as ids.
-Arrow = tuple[int, str, int]
+DiagramEdge = tuple[int, str, int]
 
 
-def as_mermaid(walk: "LineageAnswer") -> Iterator[str]:
+def as_mermaid(walk: "LineageResult") -> Iterator[str]:
     """Give a Mermaid flowchart: datasets are nodes, jobs are written on the arrows."""
     return mermaid(*_graph(walk))
 
 
-def as_dot(walk: "LineageAnswer") -> Iterator[str]:
+def as_dot(walk: "LineageResult") -> Iterator[str]:
     """Give a graph for Graphviz."""
     return dot(*_graph(walk))
 
 
-def mermaid(nodes: Iterable[str], arrows: Iterable[Arrow]) -> Iterator[str]:
+def mermaid(nodes: Iterable[str], arrows: Iterable[DiagramEdge]) -> Iterator[str]:
     """Give a flowchart of named nodes, which arrows name by their places."""
     yield "flowchart LR"
     for number, name in enumerate(nodes):
@@ -32,7 +32,7 @@ def mermaid(nodes: Iterable[str], arrows: Iterable[Arrow]) -> Iterator[str]:
         yield f'  n{source} -- "{_entities(label)}" --> n{target}'
 
 
-def dot(nodes: Iterable[str], arrows: Iterable[Arrow]) -> Iterator[str]:
+def dot(nodes: Iterable[str], arrows: Iterable[DiagramEdge]) -> Iterator[str]:
     """Give a graph of named nodes, which arrows name by their places."""
     yield "digraph lineage {"
     yield "  rankdir=LR; node [shape=box];"
@@ -43,19 +43,19 @@ def dot(nodes: Iterable[str], arrows: Iterable[Arrow]) -> Iterator[str]:
     yield "}"
 
 
-def _graph(walk: "LineageAnswer") -> tuple[list[str], list[Arrow]]:
+def _graph(walk: "LineageResult") -> tuple[list[str], list[DiagramEdge]]:
     """Give the datasets of a walk, each once, and its edges between their places."""
     ends = [walk.start, *(end for edge in walk.edges for end in (edge.source, edge.target))]
     places = {end: place for place, end in enumerate(dict.fromkeys(ends))}
-    arrows = [(places[edge.source], _how(edge), places[edge.target]) for edge in walk.edges]
+    arrows = [(places[edge.source], _edge_label(edge), places[edge.target]) for edge in walk.edges]
     return [_name(end) for end in places], arrows
 
 
-def _name(dataset: "Thing | None") -> str:
+def _name(dataset: "NodeReference | None") -> str:
     return f"{dataset.namespace} {dataset.name}" if dataset else "no known source"
 
 
-def _how(edge: "EdgeAnswer") -> str:
+def _edge_label(edge: "EdgeResult") -> str:
     if edge.job is None:
         return "renamed"
     return edge.job.name + (f" / {edge.step}" if edge.step else "")

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.escape import escape
-from bridge.cli.options import ApiKey, Asked, Config, DatasetName, DatasetNamespace, Output, Url, named, print_answer
+from bridge.cli.options import ApiKey, Config, DatasetName, DatasetNamespace, Url, dataset_parameters
+from bridge.cli.output import OutputFormat, escape, print_result
+from bridge.cli.query import QueryRunner
 
 if TYPE_CHECKING:
-    from bridge.catalogue.evidence import EventReference
-    from bridge.catalogue.explain import Explanation
+    from bridge.queries.event_finder import EventReference
+    from bridge.queries.explain import Explanation
 
 _WIDTH = 100
 
@@ -26,7 +27,7 @@ def explain(
         str | None, typer.Option(help="Explain where this column comes from.", metavar="COLUMN")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=100, help="How many reasons of each kind.")] = 10,
-    output: Annotated[Output, typer.Option(help="For people, or one JSON object.")] = Output.text,
+    output: Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")] = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
@@ -34,12 +35,12 @@ def explain(
     """Tell which events and facets made a dataset, an edge into it, or a column of it."""
     if source and column:
         raise typer.BadParameter("explain an edge or a column: --from or --column")
-    from bridge.catalogue.explain import Explain
+    from bridge.queries.explain import ExplainQuery
 
-    of = named(namespace, name)
+    of = dataset_parameters(namespace, name)
     edge = {"source_namespace": source[0], "source_name": source[1]} if source else {}
-    found = Asked(config, url, api_key).ask(Explain(**of, **edge, field=column, limit=limit))
-    print_answer(found, map(escape, _lines(found, column)), as_json=output is Output.json)
+    found = QueryRunner(config, url, api_key).run_or_exit(ExplainQuery(**of, **edge, field=column, limit=limit))
+    print_result(found, map(escape, _lines(found, column)), as_json=output is OutputFormat.json)
 
 
 def _lines(found: "Explanation", column: str | None) -> Iterator[str]:

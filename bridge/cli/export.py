@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.options import Config, load
+from bridge.cli.options import Config, load_settings
 from bridge.cli.schema import OpenLineageOnly, WithOpenLineage
-from bridge.warehouse.house import House
+from bridge.warehouse.dialect import WarehouseDialect
 
 if TYPE_CHECKING:
-    from bridge.settings import Settings
+    from bridge.settings.model import Settings
 
 
 def export(
@@ -27,7 +27,7 @@ def export(
     sql: Annotated[
         bool, typer.Option("--sql", help="INSERT statements for the tables of `schema ddl`; say --dialect, too.")
     ] = False,
-    dialect: Annotated[House | None, typer.Option(help="The database that --sql is for.")] = None,
+    dialect: Annotated[WarehouseDialect | None, typer.Option(help="The database that --sql is for.")] = None,
     openlineage: WithOpenLineage = False,
     openlineage_only: OpenLineageOnly = False,
     config: Config = None,
@@ -41,7 +41,7 @@ def export(
         )
     if without_times and not canonical:
         raise typer.BadParameter("--without-times belongs to --canonical")
-    settings = load(config)
+    settings = load_settings(config)
     if dialect is not None:
         lines = _statements(settings, dialect, openlineage=openlineage, openlineage_only=openlineage_only)
     else:
@@ -52,25 +52,25 @@ def export(
 
 
 def _canonical(settings: "Settings", *, without_times: bool) -> Iterator[bytes]:
-    from bridge.bootstrap import open_store
-    from bridge.store.export import export_canonical
+    from bridge.bootstrap.store import open_store
+    from bridge.store.canonical_export import export_canonical
 
     return export_canonical(open_store(settings), settings.org, without_times=without_times)
 
 
 def _events(settings: "Settings") -> Iterator[bytes]:
-    from bridge.bootstrap import open_store
-    from bridge.intake.transfer_lines import export_events
+    from bridge.bootstrap.store import open_store
+    from bridge.intake.event_export import export_events
 
     return export_events(open_store(settings), settings.org)
 
 
 def _statements(
-    settings: "Settings", dialect: House, *, openlineage: bool, openlineage_only: bool
+    settings: "Settings", dialect: WarehouseDialect, *, openlineage: bool, openlineage_only: bool
 ) -> Iterator[bytes]:
-    from bridge.bootstrap import open_store
-    from bridge.warehouse.parts import part_of
-    from bridge.warehouse.rows import insert_rows
+    from bridge.bootstrap.store import open_store
+    from bridge.warehouse.inserts import insert_statements
+    from bridge.warehouse.table_sets import select_tables
 
-    part = part_of(openlineage=openlineage, openlineage_only=openlineage_only)
-    return (statement.encode() for statement in insert_rows(open_store(settings), settings.org, dialect, part))
+    part = select_tables(openlineage=openlineage, openlineage_only=openlineage_only)
+    return (statement.encode() for statement in insert_statements(open_store(settings), settings.org, dialect, part))

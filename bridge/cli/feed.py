@@ -5,22 +5,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.options import Config, load
-from mappers.legacy.technologies import Technology
+from bridge.cli.options import Config, load_settings
+from mappers.legacy.technology import Technology
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
 feed = typer.Typer(name="feed", help="Runs out of tables: of a run manager, or any other.", no_args_is_help=True)
 
-Of = Annotated[Technology, typer.Option(help="What the runs are of, where rows do not say it.")]
+TechnologyOption = Annotated[Technology, typer.Option(help="What the runs are of, where rows do not say it.")]
 Zone = Annotated[str, typer.Option("--timezone", help="Of times that have none, such as Europe/London.")]
 
 
 @feed.command()
 def take(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="CSV with a header, or JSON.")],
-    technology: Of = Technology.runmgr,
+    technology: TechnologyOption = Technology.runmgr,
     timezone: Zone = "UTC",
     historical: Annotated[bool, typer.Option("--historical", help="Mark the runs as history.")] = False,
     config: Config = None,
@@ -28,22 +28,23 @@ def take(
     """Take the runs of files, a row each; again does no harm."""
     from contextlib import closing
 
-    from bridge.bootstrap import make_row_reader, make_writer
-    from bridge.cli.events import tell_troubles
-    from bridge.intake.feeds import Feed
-    from bridge.intake.row_files import rows_of
-    from bridge.intake.rows import RowDelivery
-    from bridge.intake.source import Report
+    from bridge.bootstrap.intake import make_feed_row_reader
+    from bridge.bootstrap.store import make_writer
+    from bridge.cli.ingest_report import print_rejections
+    from bridge.intake.feed import FeedImporter
+    from bridge.intake.feed_files import read_rows
+    from bridge.intake.feed_rows import FeedInputKind
+    from bridge.intake.source import IntakeReport
 
-    settings = load(config)
-    delivery = RowDelivery(technology.value, read_zone(timezone).key, historical)
-    taken = Report()
+    settings = load_settings(config)
+    delivery = FeedInputKind(technology.value, read_zone(timezone).key, historical)
+    taken = IntakeReport()
     with closing(make_writer(settings)) as writer:
-        one = Feed(make_row_reader(settings), writer, delivery)
+        one = FeedImporter(make_feed_row_reader(settings), writer, delivery)
         for file in files:
-            taken = taken.plus(one.take(rows_of(file)))
+            taken = taken.add(one.import_rows(read_rows(file)))
     typer.echo(f"{taken.accepted} runs taken from {len(files)} file(s)")
-    tell_troubles(taken.rejected, 0)
+    print_rejections(taken.rejected, 0)
     if taken.rejected:
         raise typer.Exit(1)
 
@@ -62,7 +63,7 @@ def poll(
         typer.Option(help="Gives a row a run; `:since` is the last value of the watermark, null at first."),
     ],
     watermark: Annotated[str, typer.Option(help="The column that grows, such as the time of the last change.")],
-    technology: Of = Technology.runmgr,
+    technology: TechnologyOption = Technology.runmgr,
     timezone: Zone = "UTC",
     every: Annotated[float | None, typer.Option(min=0.1, help="Ask again after so many seconds; else once.")] = None,
     config: Config = None,
@@ -71,24 +72,30 @@ def poll(
     import threading
     from contextlib import closing
 
-    from bridge.bootstrap import make_row_reader, make_writer, open_registry
-    from bridge.cli.following import Told
-    from bridge.intake.feeds import Feed, Poll, Poller
-    from bridge.intake.following import follow
-    from bridge.intake.rows import RowDelivery
+    from bridge.bootstrap.intake import make_feed_row_reader
+    from bridge.bootstrap.store import make_writer
+    from bridge.bootstrap.versions import open_version_registry
+    from bridge.cli.ingest_report import IngestReporter
+    from bridge.intake.feed import FeedImporter, FeedPoller, FeedQuery
+    from bridge.intake.feed_rows import FeedInputKind
+    from bridge.intake.source import poll_until_stopped
 
-    settings = load(config)
-    told = Told("runs", f"{name}: ")
-    with closing(make_writer(settings)) as writer, closing(open_registry(settings)) as registry:
-        one = Feed(make_row_reader(settings), writer, RowDelivery(technology.value, read_zone(timezone).key))
-        with closing(Poller(Poll(name, database, query, watermark), one, registry.db, settings.org)) as poller:
+    settings = load_settings(config)
+    told = IngestReporter("runs", f"{name}: ")
+    with closing(make_writer(settings)) as writer, closing(open_version_registry(settings)) as registry:
+        one = FeedImporter(
+            make_feed_row_reader(settings), writer, FeedInputKind(technology.value, read_zone(timezone).key)
+        )
+        with closing(
+            FeedPoller(FeedQuery(name, database, query, watermark), one, registry.db, settings.org)
+        ) as poller:
             if every is None:
-                report = poller.once()
+                report = poller.poll()
                 told.of(report)
                 if report.rejected:
                     raise typer.Exit(1)
             else:
-                follow(poller, every, told.of, told.failed, threading.Event())
+                poll_until_stopped(poller, every, told.of, told.failed, threading.Event())
 
 
 def read_zone(name: str) -> "ZoneInfo":

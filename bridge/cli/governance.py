@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.escape import escape
-from bridge.cli.options import ApiKey, Asked, Config, Output, Url, load, print_answer
+from bridge.cli.options import ApiKey, Config, Url, load_settings
+from bridge.cli.output import OutputFormat, escape, print_result
+from bridge.cli.query import QueryRunner
 
 if TYPE_CHECKING:
-    from bridge.catalogue.governance import ContractResult
-    from bridge.catalogue.question import Page
-    from bridge.governance.remembered import Loaded
-    from bridge.governance.steward import Steward
-    from bridge.settings import Settings
-    from mappers.governance.merge import Policy
+    from bridge.governance.asset_sync import AssetSync
+    from bridge.governance.loaded_asset import LoadedAsset
+    from bridge.queries.governance import ContractResult
+    from bridge.queries.query import Page
+    from bridge.settings.model import Settings
+    from mappers.governance.merge import MergePolicy
 
 governance = typer.Typer(
     name="governance", help="Governance as code: asset files, the store and OpenMetadata.", no_args_is_help=True
@@ -35,26 +36,26 @@ class ConflictPolicy(StrEnum):
     ask = "ask"
 
 
-Places = Annotated[list[Path], typer.Argument(metavar="PLACE...", help="Asset files, and directories of them.")]
+AssetPaths = Annotated[list[Path], typer.Argument(metavar="PLACE...", help="Asset files, and directories of them.")]
 Prune = Annotated[
     bool, typer.Option("--prune", help="Take back what files say that were taken before and are not among these.")
 ]
-OfConflicts = Annotated[
+PolicyOption = Annotated[
     ConflictPolicy | None,
     typer.Option("--policy", help="Who wins of what both sides changed; without, openmetadata.governance.conflicts."),
 ]
-Printed = Annotated[Output, typer.Option(help="For people, or one JSON object.")]
+OutputOption = Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")]
 
 
 @governance.command()
-def validate(places: Places, output: Printed = Output.text) -> None:
+def validate(places: AssetPaths, output: OutputOption = OutputFormat.text) -> None:
     """Read asset files, and say what is wrong with them: file, line and key."""
-    from bridge.governance.files import read_assets
+    from bridge.governance.asset_files import load_assets
 
-    read = read_assets(places)
+    read = load_assets(places)
     answer = {"files": read.files, "assets": len(read.loaded), "problems": read.problems}
     lines = [*read.problems, f"{read.files} files, {len(read.loaded)} assets, {len(read.problems)} problems"]
-    print_answer(answer, map(escape, lines), as_json=output is Output.json)
+    print_result(answer, map(escape, lines), as_json=output is OutputFormat.json)
     raise typer.Exit(1 if read.problems else 0)
 
 
@@ -62,82 +63,86 @@ def validate(places: Places, output: Printed = Output.text) -> None:
 def schema() -> None:
     """Print the JSON Schema of an asset file, for editors; configs/asset.schema.json is the same."""
     from bridge.governance.asset import AssetFile
-    from bridge.json_schema import schema_of
+    from bridge.settings.yaml_model import json_schema
 
-    typer.echo(schema_of(AssetFile, "An asset file of lineage-bridge"), nl=False)
+    typer.echo(json_schema(AssetFile, "An asset file of lineage-bridge"), nl=False)
 
 
 @governance.command()
-def plan(places: Places, prune: Prune = False, output: Printed = Output.text, config: Config = None) -> None:
+def plan(
+    places: AssetPaths, prune: Prune = False, output: OutputOption = OutputFormat.text, config: Config = None
+) -> None:
     """Say what a push would change in the store and in OpenMetadata, and change nothing."""
-    from bridge.cli.governance_text import plan_lines, plan_told
+    from bridge.cli.governance_text import plan_json, plan_lines
 
     loaded, problems = _read(places)
-    with _steward(load(config)) as steward:
-        applied, seen = steward.look(loaded, prune=_may_prune(prune, problems))
-    print_answer(
-        plan_told(applied, seen, problems), map(escape, plan_lines(applied, seen)), as_json=output is Output.json
+    with _steward(load_settings(config)) as steward:
+        applied, seen = steward.plan(loaded, prune=_prune_allowed(prune, problems))
+    print_result(
+        plan_json(applied, seen, problems),
+        map(escape, plan_lines(applied, seen)),
+        as_json=output is OutputFormat.json,
     )
     raise typer.Exit(1 if problems else 0)
 
 
 @governance.command()
 def push(
-    places: Places,
+    places: AssetPaths,
     prune: Prune = False,
-    policy: OfConflicts = None,
-    output: Printed = Output.text,
+    policy: PolicyOption = None,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
 ) -> None:
     """Let the store say what the files say, and OpenMetadata what the store says; doing it twice changes nothing."""
-    from bridge.cli.governance_text import push_lines, push_told
+    from bridge.cli.governance_text import push_json, push_lines
 
     loaded, problems = _read(places)
-    with _steward(load(config), policy) as steward:
-        decisions = steward.decide(loaded, _ask) if policy is ConflictPolicy.ask else {}
-        applied, results = steward.push(loaded, decisions, prune=_may_prune(prune, problems))
-    told = push_told(applied, results, problems)
-    print_answer(told, map(escape, push_lines(applied, results)), as_json=output is Output.json)
+    with _steward(load_settings(config), policy) as steward:
+        decisions = steward.resolve_conflicts(loaded, _ask) if policy is ConflictPolicy.ask else {}
+        applied, results = steward.push(loaded, decisions, prune=_prune_allowed(prune, problems))
+    told = push_json(applied, results, problems)
+    print_result(told, map(escape, push_lines(applied, results)), as_json=output is OutputFormat.json)
     raise typer.Exit(0 if told["done"] else 1)
 
 
 @governance.command()
-def diff(places: Places, output: Printed = Output.text, config: Config = None) -> None:
+def diff(places: AssetPaths, output: OutputOption = OutputFormat.text, config: Config = None) -> None:
     """Say what files, store and OpenMetadata do not agree on: 0 when nothing, 5 when something."""
-    from bridge.cli.governance_text import plan_lines, plan_told
+    from bridge.cli.governance_text import plan_json, plan_lines
 
     loaded, problems = _read(places)
-    with _steward(load(config)) as steward:
-        applied, seen = steward.look(loaded)
-    told = plan_told(applied, seen, problems)
-    print_answer(told, map(escape, plan_lines(applied, seen)), as_json=output is Output.json)
+    with _steward(load_settings(config)) as steward:
+        applied, seen = steward.plan(loaded)
+    told = plan_json(applied, seen, problems)
+    print_result(told, map(escape, plan_lines(applied, seen)), as_json=output is OutputFormat.json)
     raise typer.Exit(1 if problems else EXIT_DIFFERENT if told["differs"] else 0)
 
 
 @governance.command()
 def pull(
-    places: Places,
+    places: AssetPaths,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the patch, and write nothing.")] = False,
-    policy: OfConflicts = None,
+    policy: PolicyOption = None,
     config: Config = None,
 ) -> None:
     """Write what was changed in OpenMetadata into the files; comments and the order of keys stay."""
-    from bridge.bootstrap import rules_of
-    from bridge.governance.pulling import pull as pulled_from
-    from bridge.governance.pulling import write
+    from bridge.bootstrap.targets import openmetadata_options
+    from bridge.governance.pull import plan_file_edits as pulled_from
+    from bridge.governance.pull import write_file
 
     loaded, problems = _read(places)
-    settings = load(config)
+    settings = load_settings(config)
     with _steward(settings, policy) as steward:
-        _, seen = steward.look(loaded)
-    pulled = pulled_from(seen, rules_of(settings).words)
+        _, seen = steward.plan(loaded)
+    pulled = pulled_from(seen, openmetadata_options(settings).words)
     count = 0
     for one in pulled:
         for line in one.patch.splitlines():
             typer.echo(escape(line))
         problems += one.problems
         if one.after != one.before:
-            refused = None if dry_run else write(one)
+            refused = None if dry_run else write_file(one)
             count += refused is None
             problems += [refused] if refused else []
     problems += [f"{' '.join(one.name)}: {said}" for one in seen if one.look for said in one.look.problems]
@@ -150,15 +155,15 @@ def pull(
 @governance.command()
 def violations(
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many, the newest first.")] = 50,
-    output: Printed = Output.text,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
     """List versions of datasets that did not keep the contract of their asset."""
-    from bridge.catalogue.governance import Violations
+    from bridge.queries.governance import ContractViolationsQuery
 
-    Asked(config, url, api_key).show(Violations(limit=limit), _violation_lines, output)
+    QueryRunner(config, url, api_key).run_and_print(ContractViolationsQuery(limit=limit), _violation_lines, output)
 
 
 def _violation_lines(found: "Page[ContractResult]") -> Iterator[str]:
@@ -167,17 +172,17 @@ def _violation_lines(found: "Page[ContractResult]") -> Iterator[str]:
         yield f"{one.at}  {dataset}  run {one.run_id or '?'}: {'; '.join(one.broken)}"
 
 
-def _read(places: Sequence[Path]) -> "tuple[list[Loaded], list[str]]":
+def _read(places: Sequence[Path]) -> "tuple[list[LoadedAsset], list[str]]":
     """Read what can be read; what cannot is told, and keeps nothing else back."""
-    from bridge.governance.files import read_assets
+    from bridge.governance.asset_files import load_assets
 
-    read = read_assets(places)
+    read = load_assets(places)
     for problem in read.problems:
         typer.echo(escape(f"problem: {problem}"), err=True)
     return read.loaded, read.problems
 
 
-def _may_prune(prune: bool, problems: Sequence[str]) -> bool:
+def _prune_allowed(prune: bool, problems: Sequence[str]) -> bool:
     """Take nothing back as long as files cannot be read: what they say may only seem to be gone."""
     if prune and problems:
         typer.echo("problem: nothing is taken back before all files can be read", err=True)
@@ -185,8 +190,8 @@ def _may_prune(prune: bool, problems: Sequence[str]) -> bool:
 
 
 @contextmanager
-def _steward(settings: "Settings", policy: ConflictPolicy | None = None) -> "Iterator[Steward]":
-    from bridge.bootstrap import make_steward
+def _steward(settings: "Settings", policy: ConflictPolicy | None = None) -> "Iterator[AssetSync]":
+    from bridge.bootstrap.governance import open_asset_sync
     from bridge.log import configure_log
 
     configure_log(settings.log)
@@ -194,14 +199,14 @@ def _steward(settings: "Settings", policy: ConflictPolicy | None = None) -> "Ite
         of = settings.openmetadata.governance.model_copy(update={"conflicts": policy.value, "conflicts_of": {}})
         target = settings.openmetadata.model_copy(update={"governance": of})
         settings = settings.model_copy(update={"openmetadata": target})
-    with make_steward(settings) as steward:
+    with open_asset_sync(settings) as steward:
         yield steward
 
 
-def _ask(said: str) -> "Policy | None":
+def _ask(said: str) -> "MergePolicy | None":
     """Ask a person who wins; None when that is left open."""
     if not sys.stdin.isatty():
         raise typer.BadParameter("--policy ask needs a terminal; without one say local, remote or report")
     answer = str(typer.prompt(f"{said}\nkeep [f]ile, take [o]penmetadata, or [s]kip", default="s", err=True))
-    winners: dict[str, Policy] = {"f": "local", "o": "remote"}
+    winners: dict[str, MergePolicy] = {"f": "local", "o": "remote"}
     return winners.get(answer[:1].lower())

@@ -5,33 +5,35 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.cut import tell_cut
-from bridge.cli.escape import escape
-from bridge.cli.options import ApiKey, Asked, Config, DatasetName, DatasetNamespace, Output, Url, named, print_answer
-from bridge.store.limits import MOST_EDGES
+from bridge.cli.options import ApiKey, Config, DatasetName, DatasetNamespace, Url, dataset_parameters
+from bridge.cli.output import OutputFormat, escape, print_result, truncation_note
+from bridge.cli.query import QueryRunner
+from bridge.store.lineage.walk import MAX_EDGES
 
 if TYPE_CHECKING:
-    from bridge.catalogue.impact import ImpactAnswer
+    from bridge.queries.impact import ImpactResult
 
 
 def impact(
     namespace: DatasetNamespace,
     name: DatasetName = None,
     depth: Annotated[int, typer.Option(min=1, max=10_000, help="How many datasets far.")] = 20,
-    most: Annotated[int, typer.Option(min=1, max=100_000, help="How many edges at most.")] = MOST_EDGES,
-    output: Annotated[Output, typer.Option(help="A list, or one JSON object.")] = Output.text,
+    most: Annotated[int, typer.Option(min=1, max=100_000, help="How many edges at most.")] = MAX_EDGES,
+    output: Annotated[OutputFormat, typer.Option(help="A list, or one JSON object.")] = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
     """Show what a change of a dataset reaches: datasets, jobs, their owners, and what was promised of them."""
-    from bridge.catalogue.impact import Impact
+    from bridge.queries.impact import ImpactQuery
 
-    found = Asked(config, url, api_key).ask(Impact(**named(namespace, name), depth=depth, most=most))
-    print_answer(found, _lines(found), as_json=output is Output.json)
+    found = QueryRunner(config, url, api_key).run_or_exit(
+        ImpactQuery(**dataset_parameters(namespace, name), depth=depth, most=most)
+    )
+    print_result(found, _lines(found), as_json=output is OutputFormat.json)
 
 
-def _lines(found: "ImpactAnswer") -> Iterator[str]:
+def _lines(found: "ImpactResult") -> Iterator[str]:
     for what, reached in (("datasets", found.datasets), ("jobs", found.jobs)):
         yield f"{len(reached)} {what}"
         for one in reached:
@@ -39,4 +41,4 @@ def _lines(found: "ImpactAnswer") -> Iterator[str]:
             promised = "   SLA " + " ".join(f"{key}={value}" for key, value in one.sla.items()) if one.sla else ""
             yield escape(f"  {one.distance:>3}  {one.namespace} {one.name}{owned}{promised}")
     yield escape(f"owners: {', '.join(found.owners) or 'none known'}")
-    yield from tell_cut(found.cut)
+    yield from truncation_note(found.cut)

@@ -12,19 +12,19 @@ from bridge.cli import (
     config,
     dag,
     dataset,
-    dataset_orders,
+    dataset_write,
     dead,
+    doctor,
     events,
     feed,
     governance,
-    graph,
+    ingest,
     keys,
-    log,
+    lineage,
     marquez,
-    openmetadata,
     process,
     process_run,
-    processes,
+    rejected,
     runs,
     schema,
     service,
@@ -33,19 +33,18 @@ from bridge.cli import (
     tail,
     verify,
 )
-from bridge.cli.completion import NAME, answer_shells, completion
-from bridge.cli.doctor import doctor
+from bridge.cli.completion import NAME, completion, handle_completion_request
 from bridge.cli.explain import explain
 from bridge.cli.export import export
 from bridge.cli.impact import impact
+from bridge.cli.import_events import import_events
 from bridge.cli.options import EXIT_CONFLICT
 from bridge.cli.search import search
 from bridge.cli.show import show
-from bridge.cli.transfer import import_events
 
 #: What a full disk or a broken one says to who writes.
 _UNWRITTEN = frozenset({errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG})
-#: Exit codes beside 0 and 1, documented in docs/cli.md.
+#: Exit codes beside 0 and 1, documented in docs/guides/command-line.md.
 EXIT_USAGE = 2
 EXIT_UNREACHABLE = 3
 EXIT_STORE = 4
@@ -65,29 +64,29 @@ app = typer.Typer(
 app.command()(service.serve)
 app.command()(service.version)
 app.command()(completion)
-app.command()(events.ingest)
+app.command()(ingest.ingest)
 app.command()(tail.tail)
-app.add_typer(events.rejected, name="rejected")
+app.add_typer(rejected.rejected, name="rejected")
 app.command()(show)
-app.command()(graph.lineage)
+app.command()(lineage.lineage)
 app.command()(runs.runs)
 app.command()(impact)
 app.command()(explain)
-app.command()(log.events)
+app.command()(events.events)
 app.command()(search)
 app.command()(export)
 app.command("import")(import_events)
 app.add_typer(schema.schema, name="schema")
-app.command()(doctor)
+app.command()(doctor.doctor)
 app.add_typer(config.config, name="config")
 app.add_typer(keys.keys, name="keys")
 app.add_typer(spark.spark, name="spark")
-app.add_typer(openmetadata.openmetadata, name="openmetadata")
-dataset_orders.join(dataset.dataset)
+app.add_typer(doctor.openmetadata, name="openmetadata")
+dataset_write.add_commands(dataset.dataset)
 app.add_typer(dataset.dataset, name="dataset")
 app.add_typer(governance.governance, name="governance")
-process_run.join(process.process)
-process.process.command("list")(processes.processes)
+process_run.add_commands(process.process)
+process.process.command("list")(process.processes)
 process.process.command()(dag.dag)
 app.add_typer(process.process, name="process")
 app.add_typer(autosys.autosys, name="autosys")
@@ -100,35 +99,30 @@ app.add_typer(verify.verify, name="verify")
 
 def main() -> None:
     """Run the command; errors of ours are one line that names the thing, the place and the remedy."""
-    from mappers.errors import (
-        BadData,
-        BadQuestion,
-        BadSql,
+    from bridge.errors import InvalidParameter, JobFailed, ProcessNotReady, StateConflict, StorageFailure
+    from connectors.errors import (
         ConfigError,
-        Conflict,
-        JobFailed,
-        LineageBridgeError,
-        MissingPart,
-        StorageFailure,
-        TargetBusy,
-        TargetLocked,
+        InvalidData,
+        MissingDependency,
+        TargetMisconfigured,
+        TargetUnavailable,
         Unreachable,
-        Unready,
     )
+    from mappers.errors import InvalidSql, LineageBridgeError
 
-    answer_shells()
-    _prepare_output()
+    handle_completion_request()
+    _configure_stdout()
     try:
         _run()
     except LineageBridgeError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(
-            EXIT_USAGE if isinstance(error, ConfigError | MissingPart | BadQuestion | BadSql)
-            else EXIT_UNREACHABLE if isinstance(error, Unreachable | TargetBusy | TargetLocked)
+            EXIT_USAGE if isinstance(error, ConfigError | MissingDependency | InvalidParameter | InvalidSql)
+            else EXIT_UNREACHABLE if isinstance(error, Unreachable | TargetUnavailable | TargetMisconfigured)
             else EXIT_STORAGE if isinstance(error, StorageFailure)
-            else EXIT_UNREADY if isinstance(error, Unready)
-            else EXIT_CONFLICT if isinstance(error, Conflict)
-            else EXIT_BAD_DATA if isinstance(error, BadData)
+            else EXIT_UNREADY if isinstance(error, ProcessNotReady)
+            else EXIT_CONFLICT if isinstance(error, StateConflict)
+            else EXIT_BAD_DATA if isinstance(error, InvalidData)
             else EXIT_JOB if isinstance(error, JobFailed)
             else EXIT_STORE
         )  # fmt: skip
@@ -141,11 +135,11 @@ def main() -> None:
         if error.errno not in _UNWRITTEN:
             raise
         typer.echo(f"error: the output cannot be written: {error.strerror}", err=True)
-        _forget_output()
+        _discard_stdout()
         sys.exit(1)
 
 
-def _prepare_output() -> None:
+def _configure_stdout() -> None:
     """Spell out what the terminal's encoding has no letters for, and write nowhere when there is no output."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - it stays open till the end
@@ -161,6 +155,6 @@ def _run() -> None:
         sys.stdout.flush()
 
 
-def _forget_output() -> None:
+def _discard_stdout() -> None:
     """Let the interpreter not try again to write what cannot be written."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

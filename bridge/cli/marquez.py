@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.options import Config, load
+from bridge.cli.options import Config, load_settings
 
 if TYPE_CHECKING:
-    from bridge.intake.source import Source
+    from bridge.intake.source import EventSource
 
 marquez = typer.Typer(name="marquez", help="What a Marquez server knows, taken into the store.", no_args_is_help=True)
 
@@ -35,22 +35,23 @@ def pull(
     """Take the events of a server's log, then what only its lists say; goes on where it was left."""
     from contextlib import ExitStack, closing
 
-    from bridge.bootstrap import make_marquez_log, make_marquez_model, make_writer
+    from bridge.bootstrap.marquez import make_marquez_log_importer, make_marquez_metadata_importer
+    from bridge.bootstrap.store import make_writer
     from bridge.log import configure_log
-    from bridge.target_settings import API_PATH
+    from bridge.settings.base import API_PATH_SUFFIX
 
-    settings = load(config)
+    settings = load_settings(config)
     configure_log(settings.log)
-    url = None if server is None else API_PATH.sub("", server)
+    url = None if server is None else API_PATH_SUFFIX.sub("", server)
     asked = {key: value for key, value in (("url", url), ("rate", rate)) if value is not None}
     given = settings.marquez.model_copy(update=asked)
     with ExitStack() as opened:
         writer = opened.enter_context(closing(make_writer(settings)))
-        log: Source = make_marquez_log(settings, given, writer, _micros(since), lookback)
+        log: EventSource = make_marquez_log_importer(settings, given, writer, _micros(since), lookback)
         opened.enter_context(closing(log))
         sources = {"events of its log": log}
         if lists:
-            model = opened.enter_context(closing(make_marquez_model(settings, given, writer)))
+            model = opened.enter_context(closing(make_marquez_metadata_importer(settings, given, writer)))
             sources["datasets and jobs that only its lists tell of"] = model
         is_whole = _take(sources, every if follow else None)
         if follow:
@@ -59,19 +60,19 @@ def pull(
             raise typer.Exit(1)
 
 
-def _take(sources: "dict[str, Source]", patience: float | None) -> bool:
+def _take(sources: "dict[str, EventSource]", patience: float | None) -> bool:
     """Take from sources, one after the other; with patience one that does not answer is waited for."""
     import threading
 
-    from bridge.cli.following import Told
+    from bridge.cli.ingest_report import IngestReporter
     from mappers.errors import TransientError
 
     is_whole = True
     for what, source in sources.items():
-        told = Told(what)
+        told = IngestReporter(what)
         while True:
             try:
-                report = source.once()
+                report = source.poll()
                 break
             except TransientError as error:
                 if patience is None:
@@ -83,22 +84,24 @@ def _take(sources: "dict[str, Source]", patience: float | None) -> bool:
     return is_whole
 
 
-def _follow(log: "Source", every: float) -> None:
+def _follow(log: "EventSource", every: float) -> None:
     import threading
 
-    from bridge.cli.following import Told
-    from bridge.intake.following import follow
+    from bridge.cli.ingest_report import IngestReporter
+    from bridge.intake.source import poll_until_stopped
 
-    told = Told("new events")
-    follow(log, every, lambda report: told.of(report) if any(report[:3]) else None, told.failed, threading.Event())
+    told = IngestReporter("new events")
+    poll_until_stopped(
+        log, every, lambda report: told.of(report) if any(report[:3]) else None, told.failed, threading.Event()
+    )
 
 
 def _micros(since: str | None) -> int | None:
-    from mappers.openlineage.clock_time import parse_time
+    from mappers.timestamps import parse_timestamp
 
     if since is None:
         return None
     try:
-        return parse_time(since)[0]
+        return parse_timestamp(since)[0]
     except ValueError as error:
         raise typer.BadParameter(f"--since {since}: is no time, such as 2026-11-01T00:00:00Z") from error

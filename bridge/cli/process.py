@@ -1,12 +1,19 @@
 """`lineage-bridge process`."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.escape import escape
-from bridge.cli.options import Output, print_answer
+from bridge.cli.options import ApiKey, Config, Url
+from bridge.cli.output import OutputFormat, escape, print_result
+from bridge.cli.query import QueryRunner
+
+if TYPE_CHECKING:
+    from bridge.queries.processes import RegisteredProcess
+    from bridge.queries.query import Page
+    from bridge.queries.runs import RunRecord
 
 process = typer.Typer(name="process", help="Processes as YAML files and SQL.", no_args_is_help=True)
 
@@ -14,30 +21,70 @@ process = typer.Typer(name="process", help="Processes as YAML files and SQL.", n
 @process.command()
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Process files.")],
-    output: Annotated[Output, typer.Option(help="For people, or one JSON object.")] = Output.text,
+    output: Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")] = OutputFormat.text,
 ) -> None:
     """Read process files, and say what is wrong with them: file, line and key."""
-    from bridge.process.definition import Definition
-    from bridge.yaml_model import read_model
-    from mappers.errors import ConfigError
+    from bridge.process.definition import ProcessDefinition
+    from bridge.settings.yaml_model import read_model
+    from connectors.errors import ConfigError
 
     names: list[str] = []
     problems: list[str] = []
     for file in files:
         try:
-            names.append(read_model(file, Definition).process.name)
+            names.append(read_model(file, ProcessDefinition).process.name)
         except ConfigError as error:
             problems += str(error).splitlines()
     answer = {"files": len(files), "processes": names, "problems": problems}
     lines = [*problems, f"{len(files)} files, {len(names)} processes, {len(problems)} problems"]
-    print_answer(answer, map(escape, lines), as_json=output is Output.json)
+    print_result(answer, map(escape, lines), as_json=output is OutputFormat.json)
     raise typer.Exit(1 if problems else 0)
 
 
 @process.command()
 def schema() -> None:
     """Print the JSON Schema of a process file, for editors; configs/process.schema.json is the same."""
-    from bridge.json_schema import schema_of
-    from bridge.process.definition import Definition
+    from bridge.process.definition import ProcessDefinition
+    from bridge.settings.yaml_model import json_schema
 
-    typer.echo(schema_of(Definition, "A process file of lineage-bridge"), nl=False)
+    typer.echo(json_schema(ProcessDefinition, "A process file of lineage-bridge"), nl=False)
+
+
+_COLUMNS = "{:<10}  {:<9}  {:<10}  {:<19}  {:<24}  {}"
+_MORE = "… there is more: raise --limit"
+
+
+def processes(
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many at most.")] = 100,
+    output: Annotated[OutputFormat, typer.Option(help="A table, or one JSON object.")] = OutputFormat.text,
+    config: Config = None,
+    url: Url = None,
+    api_key: ApiKey = None,
+) -> None:
+    """List the processes that are registered, and how the last run of each went."""
+    from bridge.queries.processes import RegisteredProcessesQuery
+
+    found = QueryRunner(config, url, api_key).run_or_exit(RegisteredProcessesQuery(limit=limit))
+    print_result(found, _table(found), as_json=output is OutputFormat.json)
+
+
+def _table(found: "Page[RegisteredProcess]") -> Iterator[str]:
+    if not found.items:
+        typer.echo("no processes are registered", err=True)
+        return
+    yield _COLUMNS.format("VERSION", "TRIGGER", "LAST RUN", "ENDED (UTC)", "OWNER", "PROCESS")
+    for one in found.items:
+        status, ended = _last(one.last_run)
+        owner = ", ".join(one.owners) or "-"
+        line = (one.version, one.trigger_mode or "-", status, ended, owner, f"{one.namespace} {one.name}")
+        yield escape(_COLUMNS.format(*line))
+    if found.next:
+        yield _MORE
+
+
+def _last(run: "RunRecord | None") -> tuple[str, str]:
+    """Say how a run ended and when; of one that has not ended, that it runs."""
+    if run is None:
+        return "never", ""
+    status = "running" if run.status == "STARTED" else run.status + "*" * run.status_derived
+    return status, (run.end_ts or "").partition(".")[0].replace("T", " ")

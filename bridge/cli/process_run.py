@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.escape import escape
-from bridge.cli.options import Config, Output, Url, load, print_answer
+from bridge.cli.options import Config, Url, load_settings
+from bridge.cli.output import OutputFormat, escape, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bridge.process.cleaning import Cleaned
-    from bridge.process.launch import Launch
+    from bridge.process.cleanup import CleanupResult
+    from bridge.process.launcher import LaunchOptions
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The process file.")]
 Params = Annotated[
@@ -23,8 +23,8 @@ Conf = Annotated[list[str] | None, typer.Option("--conf", help="Of Spark, as for
 Master = Annotated[str | None, typer.Option(help="Where Spark runs: local[4], spark://HOST:7077, yarn.")]
 Lake = Annotated[str | None, typer.Option(help="Where datasets lie that are named by a word; else process.lake is.")]
 Key = Annotated[str | None, typer.Option(help="What attempts at this run share; else it follows from what goes in.")]
-Anew = Annotated[bool, typer.Option("--anew", help="Make a new version though nothing has changed.")]
-Printed = Annotated[Output, typer.Option(help="For people, or one JSON object.")]
+Rerun = Annotated[bool, typer.Option("--anew", help="Make a new version though nothing has changed.")]
+OutputOption = Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")]
 OperateKey = Annotated[
     str | None,
     typer.Option(
@@ -42,11 +42,11 @@ def run(
     conf: Conf = None,
     lake: Lake = None,
     key: Key = None,
-    anew: Anew = False,
+    anew: Rerun = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Write nothing: show the plan, and Spark's own.")
     ] = False,
-    output: Printed = Output.text,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: OperateKey = None,
@@ -56,23 +56,23 @@ def run(
     import signal
     from contextlib import closing
 
-    from bridge.bootstrap import open_link
-    from bridge.cli.process_text import plan_lines, plan_told, ran_lines
-    from bridge.process.launch import explained, run_process
+    from bridge.bootstrap.process import open_process_backend
+    from bridge.cli.process_text import plan_lines, plan_told, run_lines
+    from bridge.process.launcher import explain_plan, run_process
 
-    settings = load(config)
+    settings = load_settings(config)
     launch = _launch(
         file, param, master, conf, lake or settings.process.lake, key, anew, settings.process.work, run_id
     )
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with closing(open_link(settings, url, api_key)) as link:
+    with closing(open_process_backend(settings, url, api_key)) as link:
         if dry_run:
-            plan, text = explained(launch, link)
+            plan, text = explain_plan(launch, link)
             answer = {"plan": plan_told(plan), "spark": text}
-            print_answer(answer, [*map(escape, plan_lines(plan)), "", text], as_json=output is Output.json)
+            print_result(answer, [*map(escape, plan_lines(plan)), "", text], as_json=output is OutputFormat.json)
             return
         ran = run_process(launch, link, _said)
-    print_answer(ran, map(escape, ran_lines(ran)), as_json=output is Output.json)
+    print_result(ran, map(escape, run_lines(ran)), as_json=output is OutputFormat.json)
 
 
 def plan(
@@ -80,7 +80,7 @@ def plan(
     param: Params = None,
     lake: Lake = None,
     key: Key = None,
-    output: Printed = Output.text,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: OperateKey = None,
@@ -88,15 +88,15 @@ def plan(
     """Show what a run would read and write, down to versions and places; Spark is not needed."""
     from contextlib import closing
 
-    from bridge.bootstrap import open_link
+    from bridge.bootstrap.process import open_process_backend
     from bridge.cli.process_text import plan_lines, plan_told
-    from bridge.process.launch import make_plan
+    from bridge.process.launcher import make_plan
 
-    settings = load(config)
+    settings = load_settings(config)
     launch = _launch(file, param, None, None, lake or settings.process.lake, key, False, settings.process.work, None)
-    with closing(open_link(settings, url, api_key)) as link:
+    with closing(open_process_backend(settings, url, api_key)) as link:
         made = make_plan(launch, link)
-    print_answer(plan_told(made), map(escape, plan_lines(made)), as_json=output is Output.json)
+    print_result(plan_told(made), map(escape, plan_lines(made)), as_json=output is OutputFormat.json)
 
 
 def submit(
@@ -110,7 +110,7 @@ def submit(
     conf: Conf = None,
     lake: Lake = None,
     key: Key = None,
-    anew: Anew = False,
+    anew: Rerun = False,
     start: Annotated[bool, typer.Option("--start", help="Start it, instead of printing how.")] = False,
     config: Config = None,
     url: Url = None,
@@ -119,9 +119,9 @@ def submit(
     """Print the spark-submit command that runs a process wherever Spark runs, or start it."""
     import os
 
-    from bridge.process.submitting import as_shell, submit_command
+    from bridge.process.spark_submit import format_shell_command, submit_command
 
-    settings = load(config)
+    settings = load_settings(config)
     launch = _launch(file, param, master, conf, lake or settings.process.lake, key, anew, settings.process.work, None)
     words = [word for one in param or () for word in ("--param", one)]
     words += [word for one in config or () for word in ("--config", str(one))]
@@ -129,7 +129,7 @@ def submit(
     words += [*(["--key", key] if key else []), *(["--anew"] if anew else []), *(["--url", url] if url else [])]
     command, variables = submit_command(launch, words, extra or ())
     if not start:
-        typer.echo(as_shell(command, variables))
+        typer.echo(format_shell_command(command, variables))
         return
     more = {"LINEAGE_BRIDGE_API_KEY": api_key} if api_key else {}
     os.execvpe(command[0], command, os.environ | variables | more)  # noqa: S606 - this machine's own spark-submit
@@ -140,21 +140,21 @@ def init(
     file: Annotated[Path | None, typer.Option(help="Where it is written; else NAME.yaml here.")] = None,
 ) -> None:
     """Write a first process file, with everything in it that most processes need."""
-    from bridge.process.definition import Definition
-    from bridge.process.template import template
-    from bridge.yaml_model import read_model
-    from mappers.errors import ConfigError
+    from bridge.process.definition import ProcessDefinition
+    from bridge.process.template import render_template
+    from bridge.settings.yaml_model import read_model
+    from connectors.errors import ConfigError
 
     place = file or Path(f"{name}.yaml")
     try:
         with place.open("x", encoding="utf-8") as opened:
-            opened.write(template(name, str(place)))
+            opened.write(render_template(name, str(place)))
     except FileExistsError as error:
         raise ConfigError(f"{place} is there already: name another with --file") from error
     except OSError as error:
         raise ConfigError(f"{place} cannot be written: {error.strerror}") from error
     try:
-        read_model(place, Definition)
+        read_model(place, ProcessDefinition)
     except ConfigError:
         place.unlink()
         raise
@@ -169,7 +169,7 @@ def clean(
     days: Annotated[float | None, typer.Option(min=0, help="Everything younger stays; else keep_days.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing: tell what would be.")] = False,
     lake: Lake = None,
-    output: Printed = Output.text,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: OperateKey = None,
@@ -178,23 +178,23 @@ def clean(
     from contextlib import closing
     from datetime import UTC, datetime
 
-    from bridge.bootstrap import open_link
-    from bridge.process.address import address_of
-    from bridge.process.cleaning import Cleaner, Keeping
-    from bridge.process.launch import plain_session
-    from connectors.spark.storage import Storage
+    from bridge.bootstrap.process import open_process_backend
+    from bridge.process.cleanup import RetentionPolicy, VersionCleaner
+    from bridge.process.dataset_location import locate_dataset
+    from bridge.process.launcher import utility_session
+    from connectors.spark.file_system import FileSystems
 
-    settings = load(config)
+    settings = load_settings(config)
     of = settings.process
-    keeping = Keeping(keep or of.keep_versions, of.keep_days if days is None else days)
-    addresses = [address_of(one, None, "parquet", None, _absolute(lake or of.lake)) for one in datasets]
-    with closing(open_link(settings, url, api_key)) as link, closing(plain_session()) as session:
-        cleaner = Cleaner(link, Storage(session), keeping, datetime.now(UTC))
+    keeping = RetentionPolicy(keep or of.keep_versions, of.keep_days if days is None else days)
+    addresses = [locate_dataset(one, None, "parquet", None, _absolute(lake or of.lake)) for one in datasets]
+    with closing(open_process_backend(settings, url, api_key)) as link, closing(utility_session()) as session:
+        cleaner = VersionCleaner(link, FileSystems(session), keeping, datetime.now(UTC))
         for one in addresses:
-            cleaner.folders(one)  # a name that is wrong is told before anything is removed
+            cleaner.version_folders(one)  # a name that is wrong is told before anything is removed
         found = [cleaner.clean(one, dry=dry_run) for one in addresses]
-    lines = [line for one in found for line in _cleaned(one, dry=dry_run)]
-    print_answer({"datasets": found}, map(escape, lines), as_json=output is Output.json)
+    lines = [line for one in found for line in _cleanup_lines(one, dry=dry_run)]
+    print_result({"datasets": found}, map(escape, lines), as_json=output is OutputFormat.json)
 
 
 def _launch(
@@ -207,29 +207,29 @@ def _launch(
     anew: bool,
     work: str,
     run_id: str | None,
-) -> "Launch":
-    from bridge.process.definition import Definition
-    from bridge.process.launch import Launch, check_parts, new_run_id
-    from bridge.process.planning import Wanted
-    from bridge.yaml_model import read_model
+) -> "LaunchOptions":
+    from bridge.process.definition import ProcessDefinition
+    from bridge.process.launcher import LaunchOptions, new_run_id, require_process_extra
+    from bridge.process.planner import RunRequest
+    from bridge.settings.yaml_model import read_model
 
-    check_parts()
+    require_process_extra()
     shown = "true" if sys.stderr.isatty() else "false"
     given = (
         {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": shown}
         | ({"spark.master": master} if master else {})
-        | pairs(conf or (), "--conf")
+        | parse_key_values(conf or (), "--conf")
     )
-    wanted = Wanted(
-        read_model(file, Definition),
+    wanted = RunRequest(
+        read_model(file, ProcessDefinition),
         file,
-        pairs(params or (), "--param"),
+        parse_key_values(params or (), "--param"),
         run_id or new_run_id(),
         _absolute(lake),
         key,
         anew,
     )
-    return Launch(wanted, Path(work), given)
+    return LaunchOptions(wanted, Path(work), given)
 
 
 def _absolute(lake: str | None) -> str | None:
@@ -237,7 +237,7 @@ def _absolute(lake: str | None) -> str | None:
     return lake if lake is None or "://" in lake else str(Path(lake).absolute())
 
 
-def _cleaned(one: "Cleaned", *, dry: bool) -> "Iterator[str]":
+def _cleanup_lines(one: "CleanupResult", *, dry: bool) -> "Iterator[str]":
     yield f"{one.dataset}: {len(one.removed)} {'would be removed' if dry else 'removed'}, {len(one.kept)} kept"
     for tag in one.removed:
         yield f"  removed  {tag}" if not dry else f"  would be removed  {tag}"
@@ -245,7 +245,7 @@ def _cleaned(one: "Cleaned", *, dry: bool) -> "Iterator[str]":
         yield f"  kept  {tag}  {reason}"
 
 
-def pairs(words: "Sequence[str]", option: str) -> dict[str, str]:
+def parse_key_values(words: "Sequence[str]", option: str) -> dict[str, str]:
     """Read NAME=VALUE words."""
     found = {}
     for word in words:
@@ -263,7 +263,7 @@ def _said(text: str) -> None:
         typer.echo(f"{datetime.now():%H:%M:%S} {escape(line)}", err=True)  # noqa: DTZ005 - for who watches, in their time
 
 
-def join(process: typer.Typer) -> None:
+def add_commands(process: typer.Typer) -> None:
     """Add these commands to the others."""
     for command in (plan, run, submit, init, clean):
         process.command()(command)

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bridge.process.plan import Plan, PlannedInput, PlannedOutput
-    from bridge.process.running import Ran
+    from bridge.process.runner import RunResult
 
 
 def plan_lines(plan: "Plan") -> Iterator[str]:
     """Write a plan."""
-    from bridge.process.parameters import written
+    from bridge.process.parameters import format_value
 
     yield f"process {plan.name}  key {plan.key}"
     for name, value in plan.values.items():
-        yield f"  param {name} = {'(none)' if value is None else written(value)}"
+        yield f"  param {name} = {'(none)' if value is None else format_value(value)}"
     for one in plan.inputs:
         yield f"  read {one.input.as_}: {one.address}"
         yield f"    {_version(one)}"
@@ -27,30 +27,30 @@ def plan_lines(plan: "Plan") -> Iterator[str]:
         yield f"  write {out.output.dataset} <- {out.output.from_}: {out.address} ({how})"
         yield f"    {_becomes(out)}"
         for check in out.checks:
-            about = f" of {', '.join(check.keys)}" if check.keys else ""
+            about = f" of {', '.join(check.key_columns)}" if check.key_columns else ""
             yield f"    check {check.name or check.check}{about}, else {check.severity}"
-    if plan.done:
+    if plan.is_up_to_date:
         yield "nothing to do: this is published already"
-    elif plan.found:
+    elif plan.all_outputs_exist:
         yield "all is written already: a run would publish it"
 
 
 def plan_told(plan: "Plan") -> dict[str, Any]:
     """Give a plan for programs."""
-    from bridge.process.parameters import written
+    from bridge.process.parameters import format_value
 
     return {
         "process": plan.name,
         "namespace": plan.definition.process.namespace,
         "key": plan.key,
-        "params": {name: None if value is None else written(value) for name, value in plan.values.items()},
+        "params": {name: None if value is None else format_value(value) for name, value in plan.values.items()},
         "inputs": [
             {
                 "as": one.input.as_,
                 "namespace": one.address.namespace,
                 "name": one.address.name,
                 "version": one.version,
-                "by": one.by,
+                "by": one.resolved_by,
                 "rows": one.rows,
                 "paths": one.roots,
             }
@@ -71,15 +71,15 @@ def plan_told(plan: "Plan") -> dict[str, Any]:
                 "path": one.path(one.folder),
                 "idempotency_key": one.key,
                 "published": one.published,
-                "made_already": one.found,
+                "made_already": one.existing_version,
             }
             for one in plan.outputs
         ],
-        "to_do": "nothing" if plan.done else "publish" if plan.found else "run",
+        "to_do": "nothing" if plan.is_up_to_date else "publish" if plan.all_outputs_exist else "run",
     }
 
 
-def ran_lines(ran: "Ran") -> Iterator[str]:
+def run_lines(ran: "RunResult") -> Iterator[str]:
     """Write how a run ended."""
     yield f"{ran.process}: {ran.ended}  run {ran.run_id}"
     for one in ran.outputs:
@@ -94,11 +94,11 @@ def _version(one: "PlannedInput") -> str:
         return "what lies there now: no version of it is kept"
     rows = "" if one.rows is None else f", {one.rows:,} rows"
     files = f", in {len(one.roots)} folders" if len(one.roots) > 1 else ""
-    return f"version {one.version} ({one.by}){rows}{files}"
+    return f"version {one.version} ({one.resolved_by}){rows}{files}"
 
 
 def _becomes(out: "PlannedOutput") -> str:
-    if out.found is not None:
-        return f"version {out.found} is it already"
+    if out.existing_version is not None:
+        return f"version {out.existing_version} is it already"
     before = f", in place of {out.published}" if out.published else ", the first to be published"
     return f"{out.path(out.folder) or 'where it lies'}{before}"

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.escape import escape
-from bridge.cli.options import ApiKey, Asked, Config, Output, Url, print_json
+from bridge.cli.options import ApiKey, Config, Url
+from bridge.cli.output import OutputFormat, escape, print_json
+from bridge.cli.query import QueryRunner
 
 if TYPE_CHECKING:
-    from bridge.catalogue.history import RunRecord
-    from bridge.catalogue.question import Page
+    from bridge.queries.query import Page
+    from bridge.queries.runs import RunRecord
 
 _COLUMNS = "{:<19}  {:<10}  {:>8}  {:>12}  {}"
 _DERIVED = (
@@ -26,7 +27,7 @@ def runs(
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many runs, and how many steps of each.")] = 20,
     failed: Annotated[bool, typer.Option("--failed", help="Only runs that failed.")] = False,
     steps: Annotated[bool, typer.Option("--steps", help="Show the actions of each run of the job.")] = False,
-    output: Annotated[Output, typer.Option(help="A table, or JSON lines.")] = Output.text,
+    output: Annotated[OutputFormat, typer.Option(help="A table, or JSON lines.")] = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
@@ -36,15 +37,15 @@ def runs(
         raise typer.BadParameter("give a job's namespace and its name, or neither")
     if steps and name is None:
         raise typer.BadParameter("--steps shows the steps of one job: give its namespace and name")
-    from bridge.catalogue.history import ProcessRuns, Runs
+    from bridge.queries.runs import JobRunsQuery, RunsQuery
 
-    asked = Asked(config, url, api_key)
+    asked = QueryRunner(config, url, api_key)
     if name is None:
-        history = asked.ask(Runs(limit=limit, failed=failed))
+        history = asked.run_or_exit(RunsQuery(limit=limit, failed=failed))
     else:
-        of_job = ProcessRuns(namespace=namespace, name=name, limit=limit, failed=failed, steps=limit if steps else 0)
-        history = asked.ask(of_job)
-    if output is Output.json:
+        of_job = JobRunsQuery(namespace=namespace, name=name, limit=limit, failed=failed, steps=limit if steps else 0)
+        history = asked.run_or_exit(of_job)
+    if output is OutputFormat.json:
         for run in history.items:
             print_json(run)
         return

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bridge.warehouse.house import House
+from bridge.warehouse.dialect import WarehouseDialect
 
 schema = typer.Typer(help="The store as tables for other databases.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -27,7 +27,7 @@ def _group() -> None:
 
 @schema.command()
 def ddl(
-    dialect: Annotated[House, typer.Option(help="The database to write for.")],
+    dialect: Annotated[WarehouseDialect, typer.Option(help="The database to write for.")],
     openlineage: WithOpenLineage = False,
     openlineage_only: OpenLineageOnly = False,
     drop: Annotated[
@@ -44,14 +44,14 @@ def ddl(
 ) -> None:
     """Print DDL: tables, keys, indexes, partitions, views and grants."""
     from bridge.warehouse import ddl as written
-    from bridge.warehouse.days import chosen_days
-    from bridge.warehouse.parts import part_of
+    from bridge.warehouse.partitions import date_range
+    from bridge.warehouse.table_sets import select_tables
 
-    part = part_of(openlineage=openlineage, openlineage_only=openlineage_only)
+    part = select_tables(openlineage=openlineage, openlineage_only=openlineage_only)
     if drop:
-        statements = written.drop(dialect, part)
+        statements = written.drop_statements(dialect, part)
     else:
         first, last = (day.date() if day else None for day in (from_day, to_day))
-        statements = written.create(dialect, part, chosen_days(datetime.now(UTC).date(), first, last))
+        statements = written.create_statements(dialect, part, date_range(datetime.now(UTC).date(), first, last))
     for statement in statements:
         sys.stdout.write(statement)

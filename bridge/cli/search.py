@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.escape import escape
-from bridge.cli.options import ApiKey, Asked, Config, Output, Url, load, print_json
+from bridge.cli.options import ApiKey, Config, Url, load_settings
+from bridge.cli.output import OutputFormat, escape, print_json
+from bridge.cli.query import QueryRunner
 
 if TYPE_CHECKING:
-    from bridge.store.search import Hit, SearchAnswer
+    from bridge.store.search.search import SearchHit, SearchResult
 
 _MORE = "… there is more: raise --limit"
 
 
-class Kind(StrEnum):
+class SearchType(StrEnum):
     """What is searched for."""
 
     dataset = "dataset"
@@ -27,7 +28,7 @@ def search(
     q: Annotated[
         str, typer.Argument(help="Words of names, descriptions or columns; of the last one its beginning will do.")
     ] = "",
-    kind: Annotated[Kind | None, typer.Option("--type", help="Only datasets, or only jobs.")] = None,
+    kind: Annotated[SearchType | None, typer.Option("--type", help="Only datasets, or only jobs.")] = None,
     namespace: Annotated[
         str | None, typer.Option(help="Only of this namespace; `s3://lake*`: that begin so.")
     ] = None,
@@ -38,7 +39,7 @@ def search(
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many hits at most.")] = 20,
     after: Annotated[str | None, typer.Option(help="The `next` of the page before.", metavar="CURSOR")] = None,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Make the index anew before.")] = False,
-    output: Annotated[Output, typer.Option(help="A list, or one JSON object.")] = Output.text,
+    output: Annotated[OutputFormat, typer.Option(help="A list, or one JSON object.")] = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
@@ -50,40 +51,40 @@ def search(
         raise typer.BadParameter("say what to search for: words, or one of --type, --namespace, --owner, --tag, …")
     if rebuild and url:
         raise typer.BadParameter("--rebuild is for the store of the settings: a service keeps its index by itself")
-    from bridge.catalogue.search import Search
+    from bridge.queries.search import SearchQuery
 
-    asked = Asked(config, url, api_key)
+    asked = QueryRunner(config, url, api_key)
     if rebuild:
         _catch_up(config, rebuild=True)
     if nothing:
         return
-    question = Search(q=q, type=kind.value if kind else None, limit=limit, after=after, **given)
-    answer = asked.ask(question)
+    question = SearchQuery(q=q, type=kind.value if kind else None, limit=limit, after=after, **given)
+    answer = asked.run_or_exit(question)
     if answer.pending and not url:
         _catch_up(config, rebuild=False)
-        answer = asked.ask(question)
-    if output is Output.json:
+        answer = asked.run_or_exit(question)
+    if output is OutputFormat.json:
         print_json(answer)
     else:
         for line in _lines(answer):
             typer.echo(escape(line))
     if not answer.items:
-        _tell_nothing(answer, q)
+        _exit_not_found(answer, q)
 
 
 def _catch_up(config: list[Path] | None, *, rebuild: bool) -> None:
     """Index what the store's service, if one runs, has not indexed yet."""
     from contextlib import closing
 
-    from bridge.bootstrap import make_indexer
+    from bridge.bootstrap.store import make_indexer
 
-    with closing(make_indexer(load(config))) as indexer:
+    with closing(make_indexer(load_settings(config))) as indexer:
         if rebuild:
             indexer.rebuild()
-        indexer.catch_up_all()
+        indexer.index_all()
 
 
-def _lines(answer: "SearchAnswer") -> Iterator[str]:
+def _lines(answer: "SearchResult") -> Iterator[str]:
     for hit in answer.items:
         yield f"{hit.type:<7}  {hit.namespace} {hit.name}{_known(hit)}"
         if said := next((line for line in (hit.description or "").splitlines() if line.strip()), None):
@@ -94,12 +95,12 @@ def _lines(answer: "SearchAnswer") -> Iterator[str]:
         yield f"({answer.pending} datasets and jobs are still to be indexed)"
 
 
-def _known(hit: "Hit") -> str:
+def _known(hit: "SearchHit") -> str:
     known = [*hit.owners, *(f"#{tag}" for tag in hit.tags), *filter(None, (hit.category, hit.format))]
     return (f"   [{', '.join(known)}]" if known else "") + ("" if hit.active else "   (dropped)")
 
 
-def _tell_nothing(answer: "SearchAnswer", q: str) -> None:
+def _exit_not_found(answer: "SearchResult", q: str) -> None:
     asked = f" for {q[:200]!r}" if q.strip() else ""
     near = f"; near: {', '.join(answer.near)}" if answer.near else ""
     typer.echo(escape(f"error: nothing found{asked}{near}"), err=True)

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from bridge.cli.options import Config, Output, load, print_json
+from bridge.cli.options import Config, load_settings
+from bridge.cli.output import OutputFormat, print_json
 
 
 def serve(
@@ -15,24 +16,24 @@ def serve(
     """Take events over HTTP until told to stop."""
     import os
 
-    from bridge.settings import PREFIX
+    from bridge.settings.model import PREFIX
 
     for name, value in (("HOST", host), ("PORT", port)):
         if value is not None:
             os.environ[f"{PREFIX}SERVER__{name}"] = str(value)
-    settings = load(config)
-    from bridge.api.serving import serve_forever
+    settings = load_settings(config)
+    from bridge.api.server import run_server
 
-    serve_forever(settings)
+    run_server(settings)
 
 
 def version(
-    output: Annotated[Output, typer.Option(help="A line, or one JSON object.")] = Output.text,
+    output: Annotated[OutputFormat, typer.Option(help="A line, or one JSON object.")] = OutputFormat.text,
 ) -> None:
     """Print the version; as JSON also those of Python, of the stores it makes, and of OpenLineage."""
     from bridge import __version__
 
-    if output is Output.text:
+    if output is OutputFormat.text:
         typer.echo(f"lineage-bridge {__version__}")
         return
     import platform

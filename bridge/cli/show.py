@@ -7,15 +7,16 @@ from uuid import UUID
 
 import typer
 
-from bridge.cli.escape import escape
-from bridge.cli.options import ApiKey, Asked, Config, Output, Url, print_answer
+from bridge.cli.options import ApiKey, Config, Url
+from bridge.cli.output import OutputFormat, escape, print_result
+from bridge.cli.query import QueryRunner
 
 if TYPE_CHECKING:
-    from bridge.catalogue.dataset import DatasetAnswer
-    from bridge.catalogue.process import ProcessAnswer
-    from bridge.catalogue.run import RunAnswer, Touched
-    from bridge.catalogue.things import Thing
-    from bridge.catalogue.version import Version
+    from bridge.queries.dataset import DatasetResult
+    from bridge.queries.processes import JobResult
+    from bridge.queries.runs import DatasetUsageResult, RunDetailsResult
+    from bridge.queries.versions import VersionResult
+    from bridge.store.references import NodeReference
 
 
 def show(
@@ -26,7 +27,7 @@ def show(
     job: Annotated[
         bool, typer.Option("--job", help="It is a job; without, a dataset of that name goes first.")
     ] = False,
-    output: Annotated[Output, typer.Option(help="For people, or one JSON object.")] = Output.text,
+    output: Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")] = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
@@ -34,29 +35,29 @@ def show(
     """Show what is known of a dataset, a job or a run."""
     if job and name is None:
         raise typer.BadParameter("a job is named by its namespace and name")
-    answer, lines = _found(Asked(config, url, api_key), namespace, name, job=job)
-    print_answer(answer, map(escape, lines), as_json=output is Output.json)
+    answer, lines = _found(QueryRunner(config, url, api_key), namespace, name, job=job)
+    print_result(answer, map(escape, lines), as_json=output is OutputFormat.json)
 
 
-def _found(asked: Asked, namespace: str, name: str | None, *, job: bool) -> tuple[Any, Iterator[str]]:
-    from bridge.catalogue.dataset import Dataset
-    from bridge.catalogue.process import Process
-    from bridge.catalogue.run import Run
-    from mappers.errors import UnknownName
+def _found(asked: QueryRunner, namespace: str, name: str | None, *, job: bool) -> tuple[Any, Iterator[str]]:
+    from bridge.errors import NotFound
+    from bridge.queries.dataset import DatasetQuery
+    from bridge.queries.processes import JobQuery
+    from bridge.queries.runs import RunQuery
 
     if name is None and _is_uuid(namespace):
-        run = asked.ask(Run(id=namespace))
+        run = asked.run_or_exit(RunQuery(id=namespace))
         return run, _run(run)
     if name is None:
-        dataset = asked.ask(Dataset(name=namespace))
+        dataset = asked.run_or_exit(DatasetQuery(name=namespace))
         return dataset, _dataset(dataset)
     if not job:
-        with suppress(UnknownName):
-            dataset = asked.try_to_ask(Dataset(namespace=namespace, name=name))
+        with suppress(NotFound):
+            dataset = asked.run(DatasetQuery(namespace=namespace, name=name))
             return dataset, _dataset(dataset)
     try:
-        process = asked.try_to_ask(Process(namespace=namespace, name=name))
-    except UnknownName as error:
+        process = asked.run(JobQuery(namespace=namespace, name=name))
+    except NotFound as error:
         what = "job" if job else "dataset or job"
         typer.echo(escape(f"error: no {what} {name!r} in namespace {namespace!r} in the store"), err=True)
         raise typer.Exit(1) from error
@@ -71,7 +72,7 @@ def _is_uuid(text: str) -> bool:
     return True
 
 
-def _dataset(dataset: "DatasetAnswer") -> Iterator[str]:
+def _dataset(dataset: "DatasetResult") -> Iterator[str]:
     yield f"dataset {dataset.namespace} {dataset.name}"
     yield from _said(id=dataset.id, description=dataset.description, owners=dataset.owners, format=dataset.format)
     yield from _said(status=dataset.status, known_since=dataset.created_at, last_event=dataset.updated_at)
@@ -103,14 +104,14 @@ def _governed(said: dict[str, Any]) -> Iterator[str]:
         yield f"    {key}: {', '.join(said[key]) if plain else said[key]}"
 
 
-def _version(version: "Version") -> str:
+def _version(version: "VersionResult") -> str:
     figures = (("rows", version.rows), ("bytes", version.bytes), ("files", version.files))
     told = "".join(f", {count} {what}" for what, count in figures if count is not None)
     by = f" by {version.job.namespace} {version.job.name}" if version.job else ""
     return f"    {version.tag}  {version.produced_at}{by}{told}{' (latest)' if version.latest else ''}"
 
 
-def _process(process: "ProcessAnswer") -> Iterator[str]:
+def _process(process: "JobResult") -> Iterator[str]:
     yield f"job {process.namespace} {process.name}"
     kind = " ".join(part for part in (process.technology, process.job_type, process.processing_type) if part)
     yield from _said(id=process.id, kind=kind, description=process.description, owners=process.owners)
@@ -124,7 +125,7 @@ def _process(process: "ProcessAnswer") -> Iterator[str]:
         yield from (f"    {run.start_ts}  {run.status:<9}  {run.run_id}" for run in process.runs)
 
 
-def _run(answer: "RunAnswer") -> Iterator[str]:
+def _run(answer: "RunDetailsResult") -> Iterator[str]:
     run = answer.run
     yield f"run {run.run_id}"
     yield from _things("of job", [answer.job])
@@ -142,7 +143,7 @@ def _run(answer: "RunAnswer") -> Iterator[str]:
     yield from _said(producer=answer.producer, facets=sorted(answer.facets))
 
 
-def _touched(did: str, touched: "list[Touched]") -> Iterator[str]:
+def _touched(did: str, touched: "list[DatasetUsageResult]") -> Iterator[str]:
     if touched:
         yield f"  {did}:"
     for one in touched:
@@ -151,7 +152,7 @@ def _touched(did: str, touched: "list[Touched]") -> Iterator[str]:
         yield f"    {one.dataset.namespace} {one.dataset.name}{version}{rows}"
 
 
-def _things(what: str, things: "list[Thing]") -> Iterator[str]:
+def _things(what: str, things: "list[NodeReference]") -> Iterator[str]:
     if things:
         yield f"  {what}:"
         yield from (f"    {one.namespace} {one.name}" for one in things)

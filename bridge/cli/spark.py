@@ -1,22 +1,92 @@
-"""`lineage-bridge spark`: a conf that makes the listener report, and whether a conf does."""
+"""`lineage-bridge spark`."""
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.spark_check import check
 from connectors.spark.conf import (
     DEFAULT_LOCATION,
     DEFAULT_URL,
     DEFAULT_WAREHOUSE,
-    Parent,
-    Transport,
-    Wanted,
-    make_conf,
+    ConfOptions,
+    ListenerTransport,
+    ParentRun,
+    build_conf,
 )
-from connectors.spark.lines import PINNED, Catalog, find_line
+from connectors.spark.releases import DEFAULT_RELEASE, TableFormat, find_release
+
+if TYPE_CHECKING:
+    from connectors.spark.conf_problem import ConfProblem
+    from connectors.spark.submit import SparkInstallation
+
+
+def check(
+    conf_file: Annotated[
+        Path | None, typer.Argument(metavar="CONF", help="A spark-defaults.conf; without, what `spark conf` prints.")
+    ] = None,
+    url: Annotated[str | None, typer.Option(help="Where the service listens; without CONF only.")] = None,
+    line: Annotated[
+        str | None, typer.Option("--spark", help="Line of Spark; that of the PySpark here without.", metavar="LINE")
+    ] = None,
+    timeout: Annotated[float, typer.Option(help="How many seconds the job may take.", min=1)] = 120,
+    no_job: Annotated[bool, typer.Option("--no-job", help="Look at the conf: ask no service, run no job.")] = False,
+    spark_log: Annotated[Path | None, typer.Option(help="Keep what the job's driver says in this file.")] = None,
+) -> None:
+    """Check a conf: its keys and values, and whether the events of a small job arrive through it."""
+    from connectors.errors import ConfigError
+    from connectors.spark.conf import DEFAULT_URL, ConfOptions, build_conf
+    from connectors.spark.conf_check import check_conf
+    from connectors.spark.conf_format import read_defaults
+    from connectors.spark.probe import check_services
+    from connectors.spark.releases import DEFAULT_RELEASE, find_release
+    from connectors.spark.submit import find_spark
+
+    if conf_file and url:
+        raise typer.BadParameter("a conf names its own: leave --url out")
+    here = None if no_job else find_spark()
+    meant = find_release(line or (here.version if here else DEFAULT_RELEASE))
+    if here and find_release(here.version) != meant:
+        raise ConfigError(f"PySpark is {here.version} here, no job can run on {meant.name}: check it with --no-job")
+    given = read_defaults(conf_file) if conf_file else build_conf(ConfOptions(meant, url=url or DEFAULT_URL))
+    findings = check_conf(given, meant)
+    if here:
+        findings += check_services(given)
+        _tell(findings)
+        findings += _run(here, given, timeout, spark_log, findings)
+    else:
+        _tell(findings)
+    matter = sum(finding.is_error for finding in findings)
+    well = "all is well" if here else "nothing to correct in the conf; neither the service nor a job was tried"
+    typer.echo(f"{matter} finding(s) to correct" if matter else well)
+    if matter:
+        raise typer.Exit(1)
+
+
+def _run(
+    here: "SparkInstallation", given: dict[str, str], seconds: float, log: Path | None, told: "list[ConfProblem]"
+) -> "list[ConfProblem]":
+    """Run the job, tell what it adds to what was told, and give that."""
+    import tempfile
+
+    from connectors.spark.probe import probe
+
+    typer.echo(f"running a job with PySpark {here.version}", err=True)
+    with tempfile.TemporaryDirectory(prefix="lineage-bridge-") as name:
+        folder = Path(name)
+        probed = probe(here, given, folder, log.absolute() if log else folder / "driver.log", seconds)
+    new = [finding for finding in probed.findings if finding not in told]
+    _tell(new)
+    places = "".join(f", {count} arrived at {key}" for key, count in probed.arrived.items())
+    typer.echo(f"events: {probed.made} made{places}")
+    return new
+
+
+def _tell(findings: "list[ConfProblem]") -> None:
+    for finding in findings:
+        typer.echo(f"{finding}")
+
 
 spark = typer.Typer(
     name="spark", help="A Spark conf that makes the listener report, and whether one does.", no_args_is_help=True
@@ -24,7 +94,7 @@ spark = typer.Typer(
 spark.command("check")(check)
 
 
-class Form(StrEnum):
+class ConfFormat(StrEnum):
     """How a conf is printed."""
 
     defaults = "defaults"
@@ -35,15 +105,15 @@ class Form(StrEnum):
 @spark.command("conf")
 def conf(
     transport: Annotated[
-        Transport, typer.Option(help="http, file (for `lineage-bridge tail`), or composite: both.")
-    ] = Transport.http,
+        ListenerTransport, typer.Option(help="http, file (for `lineage-bridge tail`), or composite: both.")
+    ] = ListenerTransport.http,
     line: Annotated[
         str | None,
         typer.Option(
             "--spark", help="Line of Spark; without, the newest that all table formats work on.", metavar="LINE"
         ),
     ] = None,
-    catalog: Annotated[Catalog | None, typer.Option(help="Also set up this table format.")] = None,
+    catalog: Annotated[TableFormat | None, typer.Option(help="Also set up this table format.")] = None,
     url: Annotated[str | None, typer.Option(help=f"Where the service listens; {DEFAULT_URL} without.")] = None,
     location: Annotated[
         str | None, typer.Option(help=f"The file that events are appended to; {DEFAULT_LOCATION} without.")
@@ -58,8 +128,8 @@ def conf(
     ] = None,
     warehouse: Annotated[str | None, typer.Option(help="Where Iceberg keeps its tables; warehouse without.")] = None,
     form: Annotated[
-        Form, typer.Option("--as", help="As spark-defaults.conf, as --conf flags, or as a Python dict.")
-    ] = Form.defaults,
+        ConfFormat, typer.Option("--as", help="As spark-defaults.conf, as --conf flags, or as a Python dict.")
+    ] = ConfFormat.defaults,
     write: Annotated[Path | None, typer.Option(help="Write it to this file, readable by you alone.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
@@ -67,24 +137,24 @@ def conf(
     unused = [
         option
         for option, given, used in (
-            ("--url", url, transport is not Transport.file),
-            ("--api-key-file", api_key_file, transport is not Transport.file),
-            ("--location", location, transport is not Transport.http),
-            ("--warehouse", warehouse, catalog is Catalog.iceberg),
+            ("--url", url, transport is not ListenerTransport.file),
+            ("--api-key-file", api_key_file, transport is not ListenerTransport.file),
+            ("--location", location, transport is not ListenerTransport.http),
+            ("--warehouse", warehouse, catalog is TableFormat.iceberg),
         )
         if given is not None and not used
     ]
     if unused:
         raise typer.BadParameter(f"nothing uses {', '.join(unused)} here: choose another --transport or --catalog")
     text = _made(
-        Wanted(
-            line=find_line(line or PINNED),
+        ConfOptions(
+            line=find_release(line or DEFAULT_RELEASE),
             transport=transport,
             url=url or DEFAULT_URL,
             location=location or DEFAULT_LOCATION,
             namespace=namespace,
             api_key=_key(api_key_file) if api_key_file else None,
-            parent=Parent(*parent) if parent else None,
+            parent=ParentRun(*parent) if parent else None,
             catalog=catalog,
             warehouse=warehouse or DEFAULT_WAREHOUSE,
         ),
@@ -97,21 +167,21 @@ def conf(
     typer.echo(f"wrote {write}", err=True)
 
 
-def _made(wanted: Wanted, form: Form) -> str:
+def _made(wanted: ConfOptions, form: ConfFormat) -> str:
     """Make a conf and spell it; raises ConfigError when a choice makes one that does not work."""
-    from connectors.spark.check import check_conf
-    from connectors.spark.defaults import as_flags, as_python, write_defaults
-    from mappers.errors import ConfigError
+    from connectors.errors import ConfigError
+    from connectors.spark.conf_check import check_conf
+    from connectors.spark.conf_format import format_flags, format_python, write_defaults
 
-    made = make_conf(wanted)
-    if wrong := [str(finding) for finding in check_conf(made, wanted.line) if finding.matters]:
+    made = build_conf(wanted)
+    if wrong := [str(finding) for finding in check_conf(made, wanted.line) if finding.is_error]:
         raise ConfigError("\n".join(wrong).removeprefix("error: "))
-    spell = {Form.defaults: write_defaults, Form.flags: as_flags, Form.python: as_python}
+    spell = {ConfFormat.defaults: write_defaults, ConfFormat.flags: format_flags, ConfFormat.python: format_python}
     return spell[form](made)
 
 
 def _key(path: Path) -> str:
-    from mappers.errors import ConfigError
+    from connectors.errors import ConfigError
 
     try:
         key = path.read_text(encoding="utf-8").strip()
@@ -126,7 +196,7 @@ def _write(path: Path, text: str, force: bool) -> None:
     """Write a file that may hold a key: nobody else may read it, from its first byte on."""
     import os
 
-    from mappers.errors import ConfigError
+    from connectors.errors import ConfigError
 
     try:
         flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if force else os.O_EXCL)

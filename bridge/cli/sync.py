@@ -1,37 +1,60 @@
 """`lineage-bridge sync`."""
 
 from collections import Counter
+from collections.abc import Collection
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.escape import escape
 from bridge.cli.options import (
     ApiKey,
-    Asked,
     Config,
     DatasetName,
     DatasetNamespace,
-    Output,
     Target,
     Url,
-    chosen,
-    load,
-    print_answer,
-    print_json,
+    load_settings,
+    resolve_target,
 )
-from bridge.cli.queue import key_of, push_anew
-from bridge.cli.sync_text import counted, explanation_lines, plan_lines, status_lines, tell_left
-from bridge.target_names import TargetName, enabled_targets
+from bridge.cli.output import OutputFormat, escape, print_json, print_result
+from bridge.cli.query import QueryRunner
+from bridge.cli.sync_text import explanation_lines, format_counts, plan_lines, print_remaining, status_lines
+from bridge.settings.target_names import TargetName, enabled_targets
 
 if TYPE_CHECKING:
-    from bridge.catalogue.syncing import SyncExplanation
+    from bridge.queries.sync_items import SyncExplanation
     from bridge.sync.reconciler import Reconciler
+
+
+def parse_item_id(id_: str) -> tuple[str, bytes]:
+    """Read an id: the kind of an item, and its key."""
+    kind, _, key = id_.partition("-")
+    return kind, bytes.fromhex(key)
+
+
+def requeue(config: Config, target: TargetName, keys: Collection[tuple[str, bytes]] | None) -> None:
+    """Let these be pushed anew at once, or all that failed."""
+    from bridge.bootstrap.targets import open_queue
+
+    with closing(open_queue(load_settings(config), target)) as queue:
+        chosen = queue.list() if keys is None else keys
+        queue.retry(chosen)
+    typer.echo(f"{len(chosen)} to be pushed anew: by the service, or by `lineage-bridge sync --once`")
+
+
+def drop_item(config: Config, target: TargetName, key: tuple[str, bytes]) -> None:
+    """Let one that is dead not be tried again before it changes."""
+    from bridge.bootstrap.targets import open_queue
+
+    with closing(open_queue(load_settings(config), target)) as queue:
+        queue.drop([key])
+
 
 _EXAMPLE = {
     TargetName.openmetadata: "configs/openmetadata.yaml does",
-    TargetName.marquez: "docs/marquez.md says",
-    TargetName.webhook: "docs/connectors.md says",
+    TargetName.marquez: "docs/guides/marquez.md says",
+    TargetName.webhook: "docs/guides/connectors.md says",
 }
 
 sync = typer.Typer(
@@ -53,7 +76,7 @@ def push(
         int | None, typer.Option(min=1, help="With --once: delete so many things, even if the settings allow fewer.")
     ] = None,
     target: Target = None,
-    output: Annotated[Output, typer.Option(help="For people, or one JSON object.")] = Output.text,
+    output: Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")] = OutputFormat.text,
     config: Config = None,
 ) -> None:
     """Bring a target to what the store says; `serve` does so with all of them, all the time."""
@@ -62,7 +85,7 @@ def push(
     if once is dry_run:
         raise typer.BadParameter("say what to do: --once or --dry-run")
     calls: Counter[str] = Counter()
-    of = chosen(target, config)
+    of = resolve_target(target, config)
     reconciler = open_reconciler(config, of, calls, allow_delete)
     try:
         if dry_run:
@@ -70,9 +93,9 @@ def push(
             steps = reconciler.plan()
             counts = Counter(step.action for step in steps)
             told = {"counts": dict(sorted(counts.items())), "steps": [step._asdict() for step in steps]}
-            print_answer(told, map(escape, plan_lines(steps, counts)), as_json=output is Output.json)
+            print_result(told, map(escape, plan_lines(steps, counts)), as_json=output is OutputFormat.json)
         else:
-            _push(reconciler, of, calls, as_json=output is Output.json)
+            _push(reconciler, of, calls, as_json=output is OutputFormat.json)
     finally:
         reconciler.close()
 
@@ -80,15 +103,17 @@ def push(
 @sync.command()
 def status(
     target: Target = None,
-    output: Annotated[Output, typer.Option(help="For people, or one JSON object.")] = Output.text,
+    output: Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")] = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
     """Tell how far a target is what the store says; asks the store only."""
-    from bridge.catalogue.sync_status import Sync
+    from bridge.queries.sync_status import SyncStatusQuery
 
-    Asked(config, url, api_key).show(Sync(target=chosen(target, config).value), status_lines, output)
+    QueryRunner(config, url, api_key).run_and_print(
+        SyncStatusQuery(target=resolve_target(target, config).value), status_lines, output
+    )
 
 
 @sync.command()
@@ -97,14 +122,16 @@ def explain(
     name: DatasetName = None,
     job: Annotated[bool, typer.Option("--job", help="It is a job, not a dataset.")] = False,
     target: Target = None,
-    output: Annotated[Output, typer.Option(help="For people, or one JSON object.")] = Output.text,
+    output: Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")] = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
     """Tell what a dataset or job is in a target, or why it is not there; asks the store only."""
-    found = _explained(Asked(config, url, api_key), chosen(target, config), namespace, name, job=job)
-    print_answer(found, map(escape, explanation_lines(found)), as_json=output is Output.json)
+    found = _sync_explanation(
+        QueryRunner(config, url, api_key), resolve_target(target, config), namespace, name, job=job
+    )
+    print_result(found, map(escape, explanation_lines(found)), as_json=output is OutputFormat.json)
 
 
 @sync.command()
@@ -119,17 +146,19 @@ def retry(
     config: Config = None,
 ) -> None:
     """Let a dataset or job be pushed anew at once, whatever is known of it; without a name, all that failed."""
-    of = chosen(target, config)
-    found = _explained(Asked(config, None, None), of, namespace, name, job=job) if namespace else None
-    push_anew(config, of, None if found is None else [key_of(item.id) for item in found.items])
+    of = resolve_target(target, config)
+    found = _sync_explanation(QueryRunner(config, None, None), of, namespace, name, job=job) if namespace else None
+    requeue(config, of, None if found is None else [parse_item_id(item.id) for item in found.items])
 
 
-def _explained(asked: Asked, target: TargetName, namespace: str, name: str | None, *, job: bool) -> "SyncExplanation":
-    from bridge.catalogue.syncing import DatasetSync, ProcessSync
+def _sync_explanation(
+    asked: QueryRunner, target: TargetName, namespace: str, name: str | None, *, job: bool
+) -> "SyncExplanation":
+    from bridge.queries.sync_items import DatasetSyncQuery, JobSyncQuery
 
     if not job:
-        return asked.ask(
-            DatasetSync(
+        return asked.run_or_exit(
+            DatasetSyncQuery(
                 target=target.value,
                 namespace=None if name is None else namespace,
                 name=namespace if name is None else name,
@@ -137,19 +166,19 @@ def _explained(asked: Asked, target: TargetName, namespace: str, name: str | Non
         )
     if name is None:
         raise typer.BadParameter("a job is named by its namespace and name")
-    return asked.ask(ProcessSync(target=target.value, namespace=namespace, name=name))
+    return asked.run_or_exit(JobSyncQuery(target=target.value, namespace=namespace, name=name))
 
 
 def open_reconciler(
     config: Config, target: TargetName, calls: Counter[str], allow_delete: int | None = None
 ) -> "Reconciler":
     """Open the way to a target, if it is enabled."""
-    settings = load(config)
+    settings = load_settings(config)
     from contextlib import closing
 
-    from bridge.bootstrap import make_reconciler, open_queue
+    from bridge.bootstrap.targets import make_reconciler, open_queue
     from bridge.log import configure_log
-    from mappers.errors import ConfigError
+    from connectors.errors import ConfigError
 
     if target not in enabled_targets(settings):
         raise ConfigError(f"{target}.enabled is false: set it to true, as {_EXAMPLE[target]}, and name --config")
@@ -158,15 +187,15 @@ def open_reconciler(
         kept = settings.openmetadata.model_copy(update={"most_deletions": allow_delete})
         settings = settings.model_copy(update={"openmetadata": kept})
         with closing(open_queue(settings, target)) as queue:
-            queue.retry_removals()
+            queue.retry_deletions()
     return make_reconciler(settings, target, lambda kind: calls.update([kind]))
 
 
 def _push(reconciler: "Reconciler", target: TargetName, calls: Counter[str], *, as_json: bool) -> None:
-    from bridge.sync.once import push_all_due
+    from bridge.sync.run_until_idle import run_until_idle
 
     reconciler.enable()
-    outcomes = push_all_due(reconciler)
+    outcomes = run_until_idle(reconciler)
     found = reconciler.status()
     if as_json:
         print_json(
@@ -181,9 +210,9 @@ def _push(reconciler: "Reconciler", target: TargetName, calls: Counter[str], *, 
             }
         )
     else:
-        typer.echo(f"items: {counted(outcomes)}")
-        typer.echo(f"calls: {counted(calls)}")
-        tell_left(found, target)
+        typer.echo(f"items: {format_counts(outcomes)}")
+        typer.echo(f"calls: {format_counts(calls)}")
+        print_remaining(found, target)
     if found.trouble:
         see = ": see `lineage-bridge openmetadata check`" if target is TargetName.openmetadata else ""
         typer.echo(escape(f"error: {found.trouble}{see}"), err=True)

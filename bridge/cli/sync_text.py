@@ -6,29 +6,29 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from bridge.target_names import TargetName
+from bridge.settings.target_names import TargetName
 
 if TYPE_CHECKING:
-    from bridge.catalogue.sync_status import Comparison, TargetStatus
-    from bridge.catalogue.syncing import SyncEdge, SyncExplanation, SyncItem
+    from bridge.queries.sync_items import SyncEdgeResult, SyncExplanation, SyncItemResult
+    from bridge.queries.sync_status import ComparisonResult, TargetStatus
     from bridge.sync.status import SyncStatus
-    from bridge.sync.target import Step
+    from bridge.sync.target import PlanStep
 
 _SIGNS = {"create": "+", "change": "~", "use": "=", "delete": "-"}
-_MOST_STEPS = 1_000
+_MAX_STEPS = 1_000
 #: What the parts of what shall be there are called where they have a name of their own.
 _CALLED = {"lineage": "lineage completeness", "result": "quality published"}
 
 
-def counted(counts: Counter[str]) -> str:
+def format_counts(counts: Counter[str]) -> str:
     """Give counts in a line."""
     return ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
 
 
-def tell_left(found: "SyncStatus", target: TargetName) -> None:
+def print_remaining(found: "SyncStatus", target: TargetName) -> None:
     """Say whether anything is left to do, and where it is listed."""
     if found.converged:
-        typer.echo(f"{target.called} is what the store says")
+        typer.echo(f"{target.display_name} is what the store says")
     if found.pending:
         typer.echo(
             f"{found.pending} wait, {found.failing} of them failed: see `lineage-bridge sync status`", err=True
@@ -37,15 +37,15 @@ def tell_left(found: "SyncStatus", target: TargetName) -> None:
         typer.echo(f"{found.troubled} refused or without a place: see `lineage-bridge dead list`", err=True)
 
 
-def plan_lines(steps: "Sequence[Step]", counts: Counter[str]) -> Iterator[str]:
+def plan_lines(steps: "Sequence[PlanStep]", counts: Counter[str]) -> Iterator[str]:
     """Tell what would be done."""
     shown = [step for step in steps if step.action not in {"leave", "unwanted"}]
-    for step in shown[:_MOST_STEPS]:
+    for step in shown[:_MAX_STEPS]:
         why = f"  ({step.reason})" if step.reason else ""
         yield f"{_SIGNS.get(step.action, '!')} {step.action} {step.kind} {step.name}{why}"
-    if len(shown) > _MOST_STEPS:
-        yield f"... and {len(shown) - _MOST_STEPS} more: --output json has all"
-    yield f"plan: {counted(counts)}"
+    if len(shown) > _MAX_STEPS:
+        yield f"... and {len(shown) - _MAX_STEPS} more: --output json has all"
+    yield f"plan: {format_counts(counts)}"
 
 
 def status_lines(found: "TargetStatus") -> Iterator[str]:
@@ -65,7 +65,7 @@ def status_lines(found: "TargetStatus") -> Iterator[str]:
     yield from _waiting_lines(found)
     yield from _call_lines(found)
     for kind, of in sorted(found.outcomes.items()):
-        yield f"  {kind}: {counted(Counter(of))}"
+        yield f"  {kind}: {format_counts(Counter(of))}"
 
 
 def _waiting_lines(found: "TargetStatus") -> Iterator[str]:
@@ -82,12 +82,13 @@ def _waiting_lines(found: "TargetStatus") -> Iterator[str]:
 def _call_lines(found: "TargetStatus") -> Iterator[str]:
     """Tell how the target answered."""
     if found.success_percent is not None:
-        yield f"  calls of the last 24 hours: {found.success_percent:g} % succeeded; {counted(Counter(found.calls))}"
+        calls = format_counts(Counter(found.calls))
+        yield f"  calls of the last 24 hours: {found.success_percent:g} % succeeded; {calls}"
     if found.calls_failed:
-        yield f"  failed of them: {counted(Counter(found.calls_failed))}"
+        yield f"  failed of them: {format_counts(Counter(found.calls_failed))}"
 
 
-def _comparison_lines(found: "Comparison | None") -> Iterator[str]:
+def _comparison_lines(found: "ComparisonResult | None") -> Iterator[str]:
     """Tell what was found when the target was read."""
     if found is None:
         yield "  what is there was never read to its end: completeness is not known yet"
@@ -102,7 +103,7 @@ def explanation_lines(found: "SyncExplanation") -> Iterator[str]:
     """Tell what a thing is in the target, or why it is not there."""
     yield f"{found.about.namespace} {found.about.name}"
     if found.trouble:
-        yield f"  {TargetName(found.target).called} is left alone: {found.trouble}"
+        yield f"  {TargetName(found.target).display_name} is left alone: {found.trouble}"
     if found.marked:
         yield "  changes of it are still to be looked at"
     if not found.items and found.target == TargetName.openmetadata:
@@ -115,7 +116,7 @@ def explanation_lines(found: "SyncExplanation") -> Iterator[str]:
         yield _edge_line(edge)
 
 
-def _item_lines(item: "SyncItem") -> Iterator[str]:
+def _item_lines(item: "SyncItemResult") -> Iterator[str]:
     yield f"  {item.kind}: {item.outcome or 'never pushed'}" + (f" at {item.settled_at}" if item.settled_at else "")
     if item.entity:
         whose = "made from here" if item.entity.ours else "made by others"
@@ -127,7 +128,7 @@ def _item_lines(item: "SyncItem") -> Iterator[str]:
         yield f"    waits since {item.since}, due at {item.due_at}{failed}"
 
 
-def _edge_line(edge: "SyncEdge") -> str:
+def _edge_line(edge: "SyncEdgeResult") -> str:
     by = f" by {edge.job.namespace} {edge.job.name}" if edge.job else ""
     columns = f", {edge.columns} columns" if edge.columns else ""
     shared = "" if edge.ours else ", shared with others"

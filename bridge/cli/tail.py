@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.events import tell_troubles
-from bridge.cli.options import Config, load
+from bridge.cli.ingest_report import print_rejections
+from bridge.cli.options import Config, load_settings
 
 if TYPE_CHECKING:
-    from bridge.intake.tail import Item, Tailer
-    from bridge.settings import Settings
+    from bridge.intake.file_follower import FileFollower, Item
+    from bridge.settings.model import Settings
 
 
 def tail(
@@ -18,46 +18,47 @@ def tail(
     once: Annotated[bool, typer.Option("--once", help="Take what is there, and end.")] = False,
 ) -> None:
     """Follow files of events while they are written, rotated and cut off. Goes on where it stopped."""
-    settings = load(config)
+    settings = load_settings(config)
     from bridge.log import configure_log
 
     configure_log(settings.log)
     import asyncio
 
-    from bridge.bootstrap import calm_collector
+    from bridge.bootstrap.intake import tune_garbage_collector
 
-    count = _Count()
-    calm_collector()
+    count = _IngestCounter()
+    tune_garbage_collector()
     asyncio.run(_follow(settings, paths, count, once=once))
     typer.echo(f"{count.accepted} events taken")
-    tell_troubles(count.rejected, count.unmerged)
+    print_rejections(count.rejected, count.unmerged)
     if once and (count.rejected or count.unmerged or count.unreadable):
         raise typer.Exit(1)
 
 
-class _Count:
+class _IngestCounter:
     accepted = rejected = unmerged = unreadable = 0
 
     def __call__(self, item: "Item") -> None:
-        from bridge.store.writer import Rejected
+        from bridge.store.event_log import RejectedInput
 
-        if isinstance(item, Rejected):
+        if isinstance(item, RejectedInput):
             self.rejected += 1
         else:
             self.accepted += 1
             self.unmerged += item.failure is not None
 
 
-async def _follow(settings: "Settings", paths: list[str], count: _Count, *, once: bool) -> None:
-    from bridge.bootstrap import make_reader, make_tailer, make_writer
-    from bridge.intake.gate import Gate
+async def _follow(settings: "Settings", paths: list[str], count: _IngestCounter, *, once: bool) -> None:
+    from bridge.bootstrap.intake import make_event_reader, make_file_follower
+    from bridge.bootstrap.store import make_writer
+    from bridge.intake.group_commit import GroupCommitter
 
     writer = make_writer(settings)
-    gate = Gate(writer, max_group=settings.intake.max_group, max_waiting=settings.intake.max_waiting)
-    tailer = make_tailer(settings, paths, make_reader(settings), gate, count)
+    gate = GroupCommitter(writer, max_group=settings.intake.max_group, max_waiting=settings.intake.max_waiting)
+    tailer = make_file_follower(settings, paths, make_event_reader(settings), gate, count)
     _stop_at_signals(tailer)
     try:
-        await (tailer.once() if once else tailer.run())
+        await (tailer.read_all() if once else tailer.run())
     finally:
         await gate.close()
         tailer.close()
@@ -65,7 +66,7 @@ async def _follow(settings: "Settings", paths: list[str], count: _Count, *, once
     count.unreadable = len(tailer.problems)
 
 
-def _stop_at_signals(tailer: "Tailer") -> None:
+def _stop_at_signals(tailer: "FileFollower") -> None:
     """Finish the group under way at the first signal; the second does not wait."""
     import asyncio
     import signal

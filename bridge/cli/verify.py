@@ -5,73 +5,73 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from bridge.cli.escape import escape
-from bridge.cli.options import Config, Output, load, print_json
+from bridge.cli.options import Config, load_settings
+from bridge.cli.output import OutputFormat, escape, print_json
 from bridge.cli.sync import open_reconciler
-from bridge.cli.sync_text import counted
-from bridge.target_names import TargetName, enabled_targets
+from bridge.cli.sync_text import format_counts
+from bridge.settings.target_names import TargetName, enabled_targets
 
 if TYPE_CHECKING:
-    from bridge.sync.status import NotThere, SyncStatus
+    from bridge.sync.status import SyncStatus, UnsyncedItem
     from bridge.sync.target import Difference
 
 verify = typer.Typer(name="verify", help="Compares targets with what the store left there, and changes nothing.")
-Answer = Annotated[Output, typer.Option(help="A line for each difference, or one JSON object.")]
-_MOST_REASONS = 100
+OutputOption = Annotated[OutputFormat, typer.Option(help="A line for each difference, or one JSON object.")]
+_MAX_REASONS = 100
 
 
-class _Verified(NamedTuple):
+class _Verification(NamedTuple):
     """What a target was found to be."""
 
     looked_at: int
     differences: "list[Difference]"
     #: What is not there by intent, or because it was refused: kind, name, and why.
-    reasons: "list[NotThere]"
+    reasons: "list[UnsyncedItem]"
     calls: Counter[str]
     status: "SyncStatus"
 
     @property
     def is_good(self) -> bool:
         """Whether nothing differs, and nothing is to be pushed."""
-        return not self.differences and not self.status.left
+        return not self.differences and not self.status.remaining
 
 
 @verify.callback(invoke_without_command=True)
-def verify_all(context: typer.Context, output: Answer = Output.text, config: Config = None) -> None:
+def verify_all(context: typer.Context, output: OutputOption = OutputFormat.text, config: Config = None) -> None:
     """Compare each target that is enabled with the store, and print what differs and why."""
     if context.invoked_subcommand is not None:
         return
-    names = enabled_targets(load(config))
+    names = enabled_targets(load_settings(config))
     if not names:
-        from mappers.errors import ConfigError
+        from connectors.errors import ConfigError
 
         raise ConfigError("no target is enabled: set openmetadata.enabled or marquez.enabled, and name --config")
-    found = {name: _verified(config, name) for name in names}
-    if output is Output.json:
+    found = {name: _verify_target(config, name) for name in names}
+    if output is OutputFormat.json:
         print_json({name: _told(one) for name, one in found.items()})
     else:
         for name, one in found.items():
-            typer.echo(f"{name.called}:")
+            typer.echo(f"{name.display_name}:")
             _print(one, indent="  ")
     if not all(one.is_good for one in found.values()):
         raise typer.Exit(1)
 
 
 @verify.command("openmetadata")
-def verify_openmetadata(output: Answer = Output.text, config: Config = None) -> None:
+def verify_openmetadata(output: OutputOption = OutputFormat.text, config: Config = None) -> None:
     """Print what in OpenMetadata is not as it was left: 0 when nothing differs and nothing is to be pushed."""
     _verify_one(config, TargetName.openmetadata, output)
 
 
 @verify.command("marquez")
-def verify_marquez(output: Answer = Output.text, config: Config = None) -> None:
+def verify_marquez(output: OutputOption = OutputFormat.text, config: Config = None) -> None:
     """Print what in Marquez is not as it was left: the newest run of each job, and the graph that it made."""
     _verify_one(config, TargetName.marquez, output)
 
 
-def _verify_one(config: Config, name: TargetName, output: Output) -> None:
-    found = _verified(config, name)
-    if output is Output.json:
+def _verify_one(config: Config, name: TargetName, output: OutputFormat) -> None:
+    found = _verify_target(config, name)
+    if output is OutputFormat.json:
         print_json(_told(found))
     else:
         _print(found)
@@ -79,37 +79,39 @@ def _verify_one(config: Config, name: TargetName, output: Output) -> None:
         raise typer.Exit(1)
 
 
-def _verified(config: Config, name: TargetName) -> _Verified:
+def _verify_target(config: Config, name: TargetName) -> _Verification:
     calls: Counter[str] = Counter()
     reconciler = open_reconciler(config, name, calls)
     try:
         compared = list(reconciler.compare())
         differences = [one for bit in compared for one in bit.differences]
-        looked_at = sum(bit.looked_at for bit in compared)
-        return _Verified(looked_at, differences, reconciler.reasons(_MOST_REASONS), calls, reconciler.status())
+        looked_at = sum(bit.checked for bit in compared)
+        return _Verification(
+            looked_at, differences, reconciler.unsynced_items(_MAX_REASONS), calls, reconciler.status()
+        )
     finally:
         reconciler.close()
 
 
-def _told(found: _Verified) -> dict[str, object]:
+def _told(found: _Verification) -> dict[str, object]:
     return {
         "looked_at": found.looked_at,
-        "differences": [{"kind": one.kind, "name": one.name, "what": one.what} for one in found.differences],
+        "differences": [{"kind": one.kind, "name": one.name, "what": one.description} for one in found.differences],
         "not_there": [one._asdict() for one in found.reasons],
-        "left": found.status.left,
+        "left": found.status.remaining,
         "calls": dict(sorted(found.calls.items())),
     }
 
 
-def _print(found: _Verified, indent: str = "") -> None:
+def _print(found: _Verification, indent: str = "") -> None:
     for one in found.differences:
-        typer.echo(escape(f"{indent}{one.kind}  {one.name}  {one.what}"))
+        typer.echo(escape(f"{indent}{one.kind}  {one.name}  {one.description}"))
     for kind, name, why in found.reasons:
         typer.echo(escape(f"{indent}{kind}  {name}  is not there: {why}"))
-    said = f"{found.looked_at} looked at, {len(found.differences)} differ; calls: {counted(found.calls)}"
+    said = f"{found.looked_at} looked at, {len(found.differences)} differ; calls: {format_counts(found.calls)}"
     typer.echo(f"{indent}{said}")
-    if found.status.left:
-        left = f"{found.status.left} to be pushed still, or refused: see `lineage-bridge sync status`"
+    if found.status.remaining:
+        left = f"{found.status.remaining} to be pushed still, or refused: see `lineage-bridge sync status`"
         typer.echo(f"{indent}{left}", err=True)
     if found.status.enabled_at is None:
         typer.echo(f"{indent}nothing was ever sent: start the service, or `lineage-bridge sync --once`", err=True)

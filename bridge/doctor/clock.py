@@ -8,27 +8,27 @@ from bridge.store.database import Database
 
 _SECOND = 1_000_000
 _DAY = 86_400 * _SECOND
-_MOST_APART = 5.0
+_MAX_SKEW_SECONDS = 5.0
 _SERVER = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _NEWEST = "SELECT max(event_time) FROM run_event WHERE org_id = ?1"
 
 
-def of_server(db: Database, now: Callable[[], float] = time.time) -> Iterator[Finding]:
+def check_server_clock(db: Database, now: Callable[[], float] = time.time) -> Iterator[Finding]:
     """Compare this machine's clock with the server's; a slow answer is no difference."""
     before = now()
-    ((server,),) = db.rows(_SERVER)
+    ((server,),) = db.fetch_all(_SERVER)
     after = now()
     apart = max(before - server, server - after, 0.0)
-    if apart > _MOST_APART:
+    if apart > _MAX_SKEW_SECONDS:
         found = f"this machine's clock and the database server's are {apart:,.0f} s apart"
         yield Finding(Level.warning, "clock", found, "let both be set by NTP")
     else:
         yield Finding(Level.ok, "clock", "this machine's clock agrees with the database server's")
 
 
-def of_events(db: Database, org: str, now: Callable[[], float] = time.time) -> Iterator[Finding]:
+def check_event_times(db: Database, org: str, now: Callable[[], float] = time.time) -> Iterator[Finding]:
     """Look for events from the future."""
-    ((newest,),) = db.rows(_NEWEST, org)
+    ((newest,),) = db.fetch_all(_NEWEST, org)
     ahead = 0 if newest is None else newest - int(now() * _SECOND)
     if ahead > _DAY:
         found = f"the newest event lies {ahead / _DAY:,.1f} days in the future"

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bridge.doctor.finding import Finding, Level
-from bridge.settings import Settings
-from mappers.errors import ConfigError
+from bridge.settings.model import Settings
+from connectors.errors import ConfigError
 
 
-def refused(error: ConfigError) -> Iterator[Finding]:
+def config_errors(error: ConfigError) -> Iterator[Finding]:
     """Tell every mistake of a configuration that is not accepted."""
     for line in str(error).splitlines():
         yield Finding(Level.error, "config", line, "configs/bridge.yaml lists every key")

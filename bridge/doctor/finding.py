@@ -19,15 +19,19 @@ class Finding(NamedTuple):
     """One thing that was looked at: what was found, and what to do about it unless it is fine."""
 
     level: Level
-    thing: str
-    found: str
+    subject: str
+    message: str
     remedy: str | None = None
 
+    def as_json(self) -> dict[str, str | None]:
+        """Public JSON form; its keys are stable."""
+        return {"level": self.level, "thing": self.subject, "found": self.message, "remedy": self.remedy}
+
     def __str__(self) -> str:
-        return ": ".join(filter(None, (self.level, self.thing, self.found, self.remedy)))
+        return ": ".join(filter(None, (self.level, self.subject, self.message, self.remedy)))
 
 
-def checked(thing: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+def run_check(thing: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
     """Make a check; one that fails is a finding itself."""
     try:
         yield from check()
@@ -36,7 +40,7 @@ def checked(thing: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Find
         yield Finding(Level.error, thing, f"cannot be checked: {said}", "correct what it names, then check again")
 
 
-def skipped(things: Iterable[str], why: str) -> Iterator[Finding]:
+def skip_checks(things: Iterable[str], why: str) -> Iterator[Finding]:
     """Tell what could not be looked at."""
     for thing in things:
         yield Finding(Level.warning, thing, f"not checked: {why}", "correct that first, then check again")

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from bridge.section import Section
+from bridge.settings.base import Section
 from mappers.governance.facet import access_tag
 
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
@@ -40,19 +40,21 @@ def _time_zone(name: str) -> str:
     return name
 
 
-Word = Annotated[str, Field(min_length=1, max_length=256)]
-Words = Annotated[
-    list[Word], BeforeValidator(_several, json_schema_input_type=Word | list[Word]), AfterValidator(_once_each)
+ShortText = Annotated[str, Field(min_length=1, max_length=256)]
+ShortTexts = Annotated[
+    list[ShortText],
+    BeforeValidator(_several, json_schema_input_type=ShortText | list[ShortText]),
+    AfterValidator(_once_each),
 ]
 
 
-class Column(Section):
+class AssetColumn(Section):
     """A column that the contract promises."""
 
-    name: Word
+    name: ShortText
     type: str | None = Field(default=None, min_length=1)
     required: bool = False
-    classification: Words = Field(default=[])
+    classification: ShortTexts = Field(default=[])
     sensitive: bool = False
     description: str | None = None
 
@@ -60,40 +62,40 @@ class Column(Section):
 class AccessPolicy(Section):
     """What a role may do with the data."""
 
-    role: Word
+    role: ShortText
     permissions: Annotated[list[Literal["read", "write", "delete"]], Field(min_length=1)]
 
 
-class OpenMetadataPart(Section):
+class AssetOpenMetadata(Section):
     """What only OpenMetadata has a word for."""
 
     sync_enabled: bool = True
-    domain: Word | None = None
-    glossary_terms: Words | None = None
-    data_product: Words | None = None
+    domain: ShortText | None = None
+    glossary_terms: ShortTexts | None = None
+    data_product: ShortTexts | None = None
     access_policies: list[AccessPolicy] | None = None
     tier: Literal["Tier1", "Tier2", "Tier3", "Tier4", "Tier5"] | None = None
-    certification: Word | None = None
+    certification: ShortText | None = None
 
 
-class Governance(Section):
+class AssetGovernance(Section):
     """Whose it is, what it is about, and how long it is kept."""
 
-    owner: Words | None = None
-    tags: Words | None = None
-    classification: Words | None = None
+    owner: ShortTexts | None = None
+    tags: ShortTexts | None = None
+    classification: ShortTexts | None = None
     retention_days: int | None = Field(default=None, ge=1, le=1_000_000)
-    openmetadata: OpenMetadataPart = OpenMetadataPart()
+    openmetadata: AssetOpenMetadata = AssetOpenMetadata()
 
 
-class Expectation(Section):
+class AssetCheck(Section):
     """A check that shall be made; what else it says is what it expects."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
-    name: Word
-    check: Word
-    column: Word | None = None
+    name: ShortText
+    check: ShortText
+    column: ShortText | None = None
     severity: Literal["fail", "warn"] = "fail"
 
 
@@ -111,16 +113,16 @@ class Asset(Section):
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
-    name: Word
+    name: ShortText
     version: str | None = None
-    namespace: Word
+    namespace: ShortText
     display_name: str | None = Field(default=None, max_length=256)
     description: str | None = None
-    columns: list[Column] | None = Field(default=None, alias="schema")
-    governance: Governance = Governance()
-    category: Word | None = None
-    custom_properties: dict[Word, str | int | float | bool] = Field(default={})
-    quality: list[Expectation] | None = None
+    columns: list[AssetColumn] | None = Field(default=None, alias="schema")
+    governance: AssetGovernance = AssetGovernance()
+    category: ShortText | None = None
+    custom_properties: dict[ShortText, str | int | float | bool] = Field(default={})
+    quality: list[AssetCheck] | None = None
     sla: Sla | None = None
 
     @model_validator(mode="after")
@@ -145,7 +147,7 @@ class AssetFile(Section):
     asset: Asset
 
 
-def governance_of(asset: Asset) -> dict[str, Any]:
+def governance_facet(asset: Asset) -> dict[str, Any]:
     """Say what governs a dataset, as the facet says it; what the file does not mention is not in it."""
     of = asset.governance
     there = of.openmetadata
@@ -174,7 +176,7 @@ def governance_of(asset: Asset) -> dict[str, Any]:
     return {key: value for key, value in said.items() if value is not None}
 
 
-def _column(column: Column) -> dict[str, Any]:
+def _column(column: AssetColumn) -> dict[str, Any]:
     said = {
         "name": column.name,
         "classifications": column.classification or None,
@@ -185,7 +187,7 @@ def _column(column: Column) -> dict[str, Any]:
     return {key: value for key, value in said.items() if value is not None}
 
 
-def contract_of(asset: Asset) -> dict[str, Any] | None:
+def contract_facet(asset: Asset) -> dict[str, Any] | None:
     """Say which columns are promised; None where no schema is written down."""
     if asset.columns is None:
         return None
@@ -193,14 +195,14 @@ def contract_of(asset: Asset) -> dict[str, Any] | None:
     return {"version": asset.version or "", "columns": columns}
 
 
-def expectations_of(asset: Asset) -> dict[str, Any] | None:
+def expectations_facet(asset: Asset) -> dict[str, Any] | None:
     """Say which checks shall be made; None where none is written down."""
     if asset.quality is None:
         return None
     return {"checks": [_expectation(one) for one in asset.quality]}
 
 
-def _expectation(one: Expectation) -> dict[str, Any]:
+def _expectation(one: AssetCheck) -> dict[str, Any]:
     said: dict[str, Any] = {"name": one.name, "check": one.check}
     if one.column:
         said["column"] = one.column

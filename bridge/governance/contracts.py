@@ -10,58 +10,55 @@ from typing import Any, NamedTuple
 import msgspec
 import structlog
 
-from bridge.intake.reading import Reader
+from bridge.intake.event_reader import EventReader
 from bridge.store.database import Database
-from bridge.store.said import CONTRACT
-from bridge.store.writer import Incoming, Writer
-from mappers.canonical.identity import NOBODY
-from mappers.canonical.order import micros_of
-from mappers.governance.contract import violations
-from mappers.governance.sound import sound_contract
-from mappers.openlineage.documents import own_facet, write_event
+from bridge.store.event_log import IncomingEvent
+from bridge.store.governance_facets import CONTRACT
+from bridge.store.identity_groups import GroupMember, group_members
+from bridge.store.writer import Writer
+from mappers.canonical.identity import NO_ID
+from mappers.canonical.rank import order_micros
+from mappers.governance.contract import contract_violations
+from mappers.governance.facet import validate_contract
+from mappers.openlineage.event_builder import build_event, custom_facet
 from mappers.openlineage.quality import assertion_id
-from mappers.when import iso
+from mappers.timestamps import format_timestamp
 
 _log = structlog.get_logger()
 
 CHECK = "contract"
 #: How long a version may come later than one that was looked at before it, and is still looked at.
-_LATE_MICROS = 7 * 86_400 * 1_000_000
+_LATE_ARRIVAL_MICROS = 7 * 86_400 * 1_000_000
 #: The name stands in the text: so it is found by the index of these facets alone.
 _CONTRACTS = f"""
 SELECT m.class_id, f.facet_order, f.body FROM facet f
 JOIN ol_dataset m ON m.org_id = f.org_id AND m.dataset_id = f.owner_id
 WHERE f.org_id = ?1 AND f.about_id = ?2 AND f.name = '{CONTRACT}' AND f.body IS NOT NULL
 """
-_MEMBERS = """
-SELECT d.class_id, d.dataset_id, n.namespace_uri, d.name FROM ol_dataset d
-JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
-WHERE d.org_id = ?1 AND d.class_id {among}
-"""
 _LOOKED_AT = """
-SELECT qdef_id, max(executed_at) FROM quality_check_result WHERE org_id = ?1 AND qdef_id {among} GROUP BY qdef_id
+SELECT qdef_id, max(executed_at) FROM quality_check_result WHERE org_id = ?1 AND qdef_id {ids} GROUP BY qdef_id
 """
 #: Of datasets since times of their own, the newest first.
 _VERSIONS = """
 SELECT n.dataset_id, n.produced_at, n.run_uuid, n.columns_json FROM (
   SELECT v.dataset_id, v.produced_at, r.run_uuid, s.columns_json, row_number() OVER (
     PARTITION BY v.dataset_id ORDER BY v.produced_at DESC, r.run_uuid) AS place
-  FROM {given} g
+  FROM {keys} g
   JOIN dataset_version v ON v.org_id = ?1 AND v.dataset_id = g.a AND v.produced_at >= g.b
   JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.writer_id AND r.event_type = 'COMPLETE'
   JOIN dataset_schema s ON s.org_id = v.org_id AND s.dataset_id = v.dataset_id AND s.schema_hash = v.schema_hash
 ) n WHERE n.place <= ?2 ORDER BY n.dataset_id, n.place
 """
 _TOLD = """
-SELECT r.qdef_id, r.executed_at FROM {given} g
+SELECT r.qdef_id, r.executed_at FROM {keys} g
 JOIN quality_check_result r ON r.org_id = ?1 AND r.qdef_id = g.a AND r.executed_at >= g.b
 """
-_MOST_VERSIONS = 1_000
+_MAX_VERSIONS = 1_000
 #: So many contracts are looked at together: what their versions say is held in memory.
-_AT_ONCE = 500
+_BATCH_SIZE = 500
 
 
-class Contract(NamedTuple):
+class ActiveContract(NamedTuple):
     """What is promised of a dataset, and since when."""
 
     declared_at: int
@@ -69,30 +66,30 @@ class Contract(NamedTuple):
     columns: list[dict[str, Any]]
 
 
-class Kept(NamedTuple):
+class ContractCheck(NamedTuple):
     """How a version did: what it was held against, and what of that it breaks."""
 
     namespace: str
     name: str
     at: int
     run: str
-    contract: Contract
+    contract: ActiveContract
     broken: list[str]
 
 
-class Contracts:
+class ContractChecker:
     """Looks for versions that no contract was held against yet. Not for several threads at once."""
 
-    def __init__(self, db: Database, org: str, reader: Reader, writer: Writer) -> None:
+    def __init__(self, db: Database, org: str, reader: EventReader, writer: Writer) -> None:
         self._db = db
         self._org = org
         self._reader = reader
         self._writer = writer
 
-    def look(self) -> list[Kept]:
+    def check_new_versions(self) -> list[ContractCheck]:
         """Hold contracts against what is new, and tell how it did; gives what was looked at."""
-        found = list(self._new())
-        events = [self._event(one) for one in found]
+        found = list(self._pending_checks())
+        events = [self._result_event(one) for one in found]
         if events:
             self._writer.write(events)
         for one in found:
@@ -105,42 +102,44 @@ class Contracts:
                 )
         return found
 
-    def _new(self) -> Iterator[Kept]:
+    def _pending_checks(self) -> Iterator[ContractCheck]:
         contracts = self._contracts()
-        members = self._db.among(_MEMBERS, sorted(contracts), self._org) if contracts else []
-        for first in range(0, len(members), _AT_ONCE):
-            yield from self._of(contracts, members[first : first + _AT_ONCE])
+        members = group_members(self._db, self._org, contracts)
+        for first in range(0, len(members), _BATCH_SIZE):
+            yield from self._check_batch(contracts, members[first : first + _BATCH_SIZE])
 
-    def _of(self, contracts: dict[bytes, Contract], members: Sequence[tuple[Any, ...]]) -> Iterator[Kept]:
+    def _check_batch(
+        self, contracts: dict[bytes, ActiveContract], members: Sequence[GroupMember]
+    ) -> Iterator[ContractCheck]:
         checks = {dataset: assertion_id(dataset, CHECK, CHECK, None) for _, dataset, *_ in members}
-        last = dict(self._db.among(_LOOKED_AT, sorted(checks.values()), self._org))
-        since = {dataset: last[check] - _LATE_MICROS for dataset, check in checks.items() if check in last}
+        last = dict(self._db.fetch_for_ids(_LOOKED_AT, sorted(checks.values()), self._org))
+        since = {dataset: last[check] - _LATE_ARRIVAL_MICROS for dataset, check in checks.items() if check in last}
         told: dict[bytes, set[int]] = {}
-        for check, at in self._db.given(_TOLD, [(checks[one], at) for one, at in since.items()], self._org):
+        for check, at in self._db.fetch_for_keys(_TOLD, [(checks[one], at) for one, at in since.items()], self._org):
             told.setdefault(check, set()).add(at)
-        versions = self._versions(since, _MOST_VERSIONS)
+        versions = self._versions(since, _MAX_VERSIONS)
         versions |= self._versions(dict.fromkeys(checks.keys() - since.keys(), 0), 1)
         for class_id, dataset, namespace, name in members:
             contract, of = contracts[class_id], versions.get(dataset, [])
-            for at, run, columns in _unlooked(of, contract, told.get(checks[dataset], set())):
-                broken = violations(contract.columns, msgspec.json.decode(columns))
-                yield Kept(namespace, name, at, run, contract, broken)
+            for at, run, columns in _unchecked_versions(of, contract, told.get(checks[dataset], set())):
+                broken = contract_violations(contract.columns, msgspec.json.decode(columns))
+                yield ContractCheck(namespace, name, at, run, contract, broken)
 
-    def _contracts(self) -> dict[bytes, Contract]:
-        found: dict[bytes, Contract] = {}
-        for class_id, order, body in sorted(self._db.rows(_CONTRACTS, self._org, NOBODY), key=lambda row: row[1]):
-            if said := sound_contract(msgspec.json.decode(body)):
-                found[class_id] = Contract(micros_of(order), said.get("version", ""), said["columns"])
+    def _contracts(self) -> dict[bytes, ActiveContract]:
+        found: dict[bytes, ActiveContract] = {}
+        for class_id, order, body in sorted(self._db.fetch_all(_CONTRACTS, self._org, NO_ID), key=lambda row: row[1]):
+            if said := validate_contract(msgspec.json.decode(body)):
+                found[class_id] = ActiveContract(order_micros(order), said.get("version", ""), said["columns"])
         return found
 
     def _versions(self, since: Mapping[bytes, int], most: int) -> dict[bytes, list[tuple[int, str, str]]]:
         """Give the versions of datasets since some time, the newest first, each with its run and its columns."""
         found: dict[bytes, list[tuple[int, str, str]]] = {}
-        for dataset, *version in self._db.given(_VERSIONS, sorted(since.items()), self._org, most):
+        for dataset, *version in self._db.fetch_for_keys(_VERSIONS, sorted(since.items()), self._org, most):
             found.setdefault(dataset, []).append((*version,))
         return found
 
-    def _event(self, kept: Kept) -> Incoming:
+    def _result_event(self, kept: ContractCheck) -> IncomingEvent:
         assertion = {
             "assertion": CHECK,
             "name": CHECK,
@@ -149,15 +148,17 @@ class Contracts:
             "expected": {"version": kept.contract.version, "columns": len(kept.contract.columns)},
             "actual": {"run": kept.run, "broken": kept.broken},
         }
-        facets = {"dataQualityAssertions": own_facet("DatasetFacet", {"assertions": [assertion]})}
+        facets = {"dataQualityAssertions": custom_facet("DatasetFacet", {"assertions": [assertion]})}
         dataset = {"namespace": kept.namespace, "name": kept.name, "facets": facets}
-        event = self._reader.read(write_event("DatasetEvent", iso(kept.at), None, {"dataset": dataset}), "contracts")
-        assert isinstance(event, Incoming)  # noqa: S101 - it was written just now
+        event = self._reader.read(
+            build_event("DatasetEvent", format_timestamp(kept.at), None, {"dataset": dataset}), "contracts"
+        )
+        assert isinstance(event, IncomingEvent)  # noqa: S101 - it was written just now
         return event
 
 
-def _unlooked(
-    versions: Iterable[tuple[int, str, str]], contract: Contract, told: set[int]
+def _unchecked_versions(
+    versions: Iterable[tuple[int, str, str]], contract: ActiveContract, told: set[int]
 ) -> Iterator[tuple[int, str, str]]:
     """Give the versions to be looked at, each with the time at which it was."""
     told = {*told}

@@ -1,12 +1,14 @@
-"""What every connector is that events are taken from."""
+"""Event sources that are polled, and the report of a poll."""
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
-from bridge.store.writer import Incoming, Rejected
+from bridge.store.event_log import IncomingEvent, RejectedInput
+from mappers.errors import TransientError
 
 
-class Report(NamedTuple):
+class IntakeReport(NamedTuple):
     """What became of what was taken, how many bytes were taken before, and what could not be read to its end."""
 
     accepted: int = 0
@@ -16,15 +18,15 @@ class Report(NamedTuple):
     unreadable: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, items: Sequence[Incoming | Rejected]) -> "Report":
+    def of(cls, items: Sequence[IncomingEvent | RejectedInput]) -> "IntakeReport":
         """Count what was taken."""
-        rejected = sum(isinstance(item, Rejected) for item in items)
-        unmerged = sum(isinstance(item, Incoming) and item.failure is not None for item in items)
+        rejected = sum(isinstance(item, RejectedInput) for item in items)
+        unmerged = sum(isinstance(item, IncomingEvent) and item.failure is not None for item in items)
         return cls(len(items) - rejected, rejected, unmerged)
 
-    def plus(self, other: "Report") -> "Report":
+    def add(self, other: "IntakeReport") -> "IntakeReport":
         """Add two reports up."""
-        return Report(
+        return IntakeReport(
             self.accepted + other.accepted,
             self.rejected + other.rejected,
             self.unmerged + other.unmerged,
@@ -33,15 +35,31 @@ class Report(NamedTuple):
         )
 
 
-class Source(Protocol):
+class EventSource(Protocol):
     """Something that events are taken from, again and again.
 
     What is taken is stored together with how far it was read, or before that: who dies takes some of it again, which
     does no harm, and loses nothing. What is no event is stored with the reason.
     """
 
-    def once(self) -> Report:
+    def poll(self) -> IntakeReport:
         """Take what is new; raises a TransientError when it does not answer, and goes on from there the next time."""
 
     def close(self) -> None:
         """Let go of it."""
+
+
+def poll_until_stopped(
+    source: EventSource,
+    every_seconds: float,
+    told: Callable[[IntakeReport], None],
+    failed: Callable[[TransientError], None],
+    stopped: threading.Event,
+) -> None:
+    """Take what is new, and what does not answer later; each time it is told what came of it."""
+    while not stopped.is_set():
+        try:
+            told(source.poll())
+        except TransientError as error:
+            failed(error)
+        stopped.wait(every_seconds)

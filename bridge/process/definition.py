@@ -6,15 +6,15 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from bridge.governance.asset import Sla
-from bridge.process.check import Check, Value, View
-from bridge.section import Section
+from bridge.process.check_definition import CheckDefinition, Scalar, ViewName
+from bridge.settings.base import Section
 
 _NAME = r"^[A-Za-z_][A-Za-z0-9_.-]*$"
 _ENTRY_POINT = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
 
 Name = Annotated[str, Field(pattern=_NAME, max_length=256)]
 #: What lies in files of its own, version beside version; `files` comes with a manifest of somebody else's.
-FILES: frozenset[str] = frozenset({"parquet", "csv", "json", "files"})
+FILE_FORMATS: frozenset[str] = frozenset({"parquet", "csv", "json", "files"})
 Format = Literal["parquet", "csv", "json", "delta", "iceberg", "jdbc", "files"]
 #: What a process may be started by.
 TriggerMode = Literal["SCHEDULED", "EVENT", "MANUAL", "HYBRID"]
@@ -41,7 +41,7 @@ class Parameter(Section):
 
     type: Literal["string", "integer", "number", "boolean", "date", "timestamp"] = "string"
     required: bool = False
-    default: Value | None = None
+    default: Scalar | None = None
     description: str | None = None
 
     @model_validator(mode="after")
@@ -52,23 +52,23 @@ class Parameter(Section):
 
 
 #: Columns and their types, as Spark writes them: what is promised of a dataset.
-Contract = dict[str, str]
+ColumnTypes = dict[str, str]
 
 
-class Place(Section):
+class DatasetSpec(Section):
     """Where a dataset lies, and how it is written there."""
 
     dataset: str = Field(min_length=1, description="A word beneath the lake, a path, or a table.")
     namespace: str | None = Field(default=None, min_length=1)
     format: Format = "parquet"
-    options: dict[str, Value] = Field(default={}, description="Spark's options of the format.")
-    columns: Contract = Field(default={}, description="Columns that it must have, with their types.")
+    options: dict[str, Scalar] = Field(default={}, description="Spark's options of the format.")
+    columns: ColumnTypes = Field(default={}, description="Columns that it must have, with their types.")
 
 
-class Input(Place):
+class Input(DatasetSpec):
     """A dataset that is read, which version of it, and the name by which SQL knows it."""
 
-    as_: View = Field(alias="as")
+    as_: ViewName = Field(alias="as")
     pin: str = Field(
         default="published", min_length=1, description="published, latest, as_of:TIME, a version or pin, or live."
     )
@@ -86,13 +86,13 @@ class Input(Place):
 class Step(Section):
     """One thing that is made of others: by SQL, or by a function of Python where SQL cannot say it."""
 
-    name: View
+    name: ViewName
     sql: str | None = Field(default=None, min_length=1)
     sql_file: str | None = Field(default=None, min_length=1)
     python: str | None = Field(default=None, pattern=_ENTRY_POINT)
-    reads: list[View] = Field(default=[], description="python: the inputs and steps that it is given.")
+    reads: list[ViewName] = Field(default=[], description="python: the inputs and steps that it is given.")
     materialize: bool = Field(default=False, description="Written down, as a dataset of its own.")
-    columns: Contract = Field(default={}, description="Columns that it must give, with their types.")
+    columns: ColumnTypes = Field(default={}, description="Columns that it must give, with their types.")
 
     @model_validator(mode="after")
     def _one_way(self) -> "Step":
@@ -103,10 +103,10 @@ class Step(Section):
         return self
 
 
-class Output(Place):
+class Output(DatasetSpec):
     """A dataset that is written, from what, and what becomes of what is there."""
 
-    from_: View = Field(alias="from")
+    from_: ViewName = Field(alias="from")
     mode: Literal["overwrite", "append", "merge"] = "overwrite"
     partition_by: list[str] = Field(default=[])
     replace: Literal["partitions", "all"] = Field(
@@ -129,18 +129,18 @@ class Output(Place):
         return self.mode == "overwrite" and bool(self.partition_by) and self.replace == "partitions"
 
 
-class Definition(Section):
+class ProcessDefinition(Section):
     """A process file."""
 
     process: Process
-    params: dict[View, Parameter] = Field(default={})
+    params: dict[ViewName, Parameter] = Field(default={})
     inputs: list[Input] = Field(default=[])
     steps: list[Step] = Field(default=[])
     outputs: list[Output] = Field(min_length=1)
-    quality: list[Check] = Field(default=[])
+    quality: list[CheckDefinition] = Field(default=[])
 
     @model_validator(mode="after")
-    def _names_are_one(self) -> "Definition":
+    def _names_are_one(self) -> "ProcessDefinition":
         views = self.views
         for name in views:
             if [one.lower() for one in views].count(name.lower()) > 1:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime
 
 from bridge.process.definition import Parameter
-from mappers.errors import ConfigError
+from connectors.errors import ConfigError
 
-Given = str | int | float | bool | date | datetime | None
+ParameterValue = str | int | float | bool | date | datetime | None
 
 _NAMED = re.compile(r"\{(\w+)\}")
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -21,7 +21,7 @@ def _truth(text: str) -> bool:
     return _TRUTH[text.lower()]
 
 
-_READERS: dict[str, Callable[[str], Given]] = {
+_READERS: dict[str, Callable[[str], ParameterValue]] = {
     "string": str,
     "integer": int,
     "number": float,
@@ -31,7 +31,7 @@ _READERS: dict[str, Callable[[str], Given]] = {
 }
 
 
-def bind(params: Mapping[str, Parameter], given: Mapping[str, str]) -> dict[str, Given]:
+def bind_parameters(params: Mapping[str, Parameter], given: Mapping[str, str]) -> dict[str, ParameterValue]:
     """Give every parameter its value; raises ConfigError with a line for each that is wrong."""
     wrong = []
     for name in given:
@@ -39,7 +39,7 @@ def bind(params: Mapping[str, Parameter], given: Mapping[str, str]) -> dict[str,
             near = difflib.get_close_matches(name, params, 1)
             known = f"did you mean {near[0]}?" if near else f"known are {', '.join(params) or 'none'}"
             wrong.append(f"--param {name}: no parameter of the process; {known}")
-    values: dict[str, Given] = {}
+    values: dict[str, ParameterValue] = {}
     for name, parameter in params.items():
         text = given.get(name, None if parameter.default is None else str(parameter.default))
         if text is None:
@@ -57,7 +57,7 @@ def bind(params: Mapping[str, Parameter], given: Mapping[str, str]) -> dict[str,
     return values
 
 
-def filled(text: str, values: Mapping[str, Given], where: str) -> str:
+def substitute(text: str, values: Mapping[str, ParameterValue], where: str) -> str:
     """Put values where a text names them in braces; raises ConfigError for a name that is no parameter."""
 
     def value(match: re.Match[str]) -> str:
@@ -65,12 +65,12 @@ def filled(text: str, values: Mapping[str, Given], where: str) -> str:
         if values.get(name) is None:
             reason = "has no value" if name in values else f"is no parameter; known are {', '.join(values) or 'none'}"
             raise ConfigError(f"{where}: {{{name}}} {reason}")
-        return written(values[name])
+        return format_value(values[name])
 
     return _NAMED.sub(value, text)
 
 
-def written(value: Given) -> str:
+def format_value(value: ParameterValue) -> str:
     """Write a value as a file would."""
     if isinstance(value, date):
         return value.isoformat()

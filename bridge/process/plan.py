@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bridge.process.address import Address
-from bridge.process.check import Check
-from bridge.process.content import FOLDER, Content, Manifest
-from bridge.process.definition import FILES, Definition, Input, Output
-from bridge.process.parameters import Given
-from bridge.process.steps import Made
+from bridge.process.check_definition import CheckDefinition
+from bridge.process.dataset_location import DatasetLocation
+from bridge.process.definition import FILE_FORMATS, Input, Output, ProcessDefinition
+from bridge.process.manifest import VERSION_FOLDER_PREFIX, DeliveryManifest, VersionManifest
+from bridge.process.parameters import ParameterValue
+from bridge.process.steps import PlannedStep
 
 _UNSPEAKABLE = re.compile(r"\W")
 
@@ -19,51 +19,51 @@ class PlannedInput(NamedTuple):
     """An input, and what will be read of it."""
 
     input: Input
-    address: Address
+    address: DatasetLocation
     #: The version that is read, by its tag; None for what lies there now.
     version: str | None
     #: How it was found: published, latest, version, pin; live.
-    by: str
+    resolved_by: str
     #: What tells this state of it from others; None where nothing does.
     fingerprint: str | None
     columns: Mapping[str, str] = {}
     rows: int | None = None
-    content: Content | None = None
-    manifest: Manifest | None = None
+    manifest: VersionManifest | None = None
+    delivery: DeliveryManifest | None = None
 
     @property
     def roots(self) -> list[str]:
         """Name the folders of its files; none where the place itself is read."""
-        if self.content is None:
+        if self.manifest is None:
             return []
         wanted = self.input.partition
-        return [one.path for one in self.content.roots if wanted is None or one.partition in {None, wanted}]
+        return [one.path for one in self.manifest.roots if wanted is None or one.partition in {None, wanted}]
 
 
 class PlannedOutput(NamedTuple):
     """An output, or a step that is written down, and where its new version will lie."""
 
     output: Output
-    address: Address
+    address: DatasetLocation
     key: str
     #: What the new version is called; systems with versions of their own call it otherwise.
     tag: str
     #: What is published now, by its tag; None when nothing is.
     published: str | None
     #: The version upon which the new one is built: what is appended to, merged into, or kept of other partitions.
-    base: Content | None = None
+    base_manifest: VersionManifest | None = None
     #: The version that has this key already, by its tag: nothing has to be made.
-    found: str | None = None
+    existing_version: str | None = None
     #: Whether somebody rolled that version back: nobody but a person brings it back.
-    taken_back: bool = False
-    checks: Sequence[Check] = ()
+    was_rolled_back: bool = False
+    checks: Sequence[CheckDefinition] = ()
     #: Whether it is a step that is written down.
-    step: bool = False
+    is_step: bool = False
 
     @property
     def folder(self) -> str:
         """Name the folder of the new version."""
-        return f"{self.address.location.rstrip('/')}/{FOLDER}{self.tag}"
+        return f"{self.address.location.rstrip('/')}/{VERSION_FOLDER_PREFIX}{self.tag}"
 
     @property
     def view(self) -> str:
@@ -72,7 +72,7 @@ class PlannedOutput(NamedTuple):
 
     def path(self, folder: str) -> str | None:
         """Say where the new version lies; nowhere in particular, where it is a table of a database."""
-        if self.output.format in FILES:
+        if self.output.format in FILE_FORMATS:
             return folder
         return self.address.location if self.output.format == "delta" else None
 
@@ -80,34 +80,34 @@ class PlannedOutput(NamedTuple):
 class Plan(NamedTuple):
     """All that a run will do."""
 
-    definition: Definition
+    definition: ProcessDefinition
     file: Path
-    values: Mapping[str, Given]
+    values: Mapping[str, ParameterValue]
     run_id: str
     key: str
     inputs: Sequence[PlannedInput]
-    steps: Sequence[Made]
+    steps: Sequence[PlannedStep]
     outputs: Sequence[PlannedOutput]
 
     @property
-    def step_checks(self) -> dict[str, list[Check]]:
+    def step_checks(self) -> dict[str, list[CheckDefinition]]:
         """Give the checks of steps that are not written down."""
         names = {one.step.name for one in self.steps if not one.step.materialize}
         names -= {one.dataset for one in self.definition.outputs}
-        found: dict[str, list[Check]] = {}
+        found: dict[str, list[CheckDefinition]] = {}
         for check in self.definition.quality:
             if check.on in names:
                 found.setdefault(check.on, []).append(check)
         return found
 
-    def sources_of(self, planned: PlannedOutput) -> list[Address]:
+    def source_datasets(self, planned: PlannedOutput) -> list[DatasetLocation]:
         """Name the datasets that an output is made from: inputs, and steps that are written down."""
         reads = {one.step.name: one.reads for one in self.steps}
         known = {one.input.as_: one.address for one in self.inputs}
-        known |= {one.output.from_: one.address for one in self.outputs if one.step}
+        known |= {one.output.from_: one.address for one in self.outputs if one.is_step}
         first = planned.output.from_
-        waiting = list(reads.get(first, ())) if planned.step else [first]
-        found: dict[Address, None] = {}
+        waiting = list(reads.get(first, ())) if planned.is_step else [first]
+        found: dict[DatasetLocation, None] = {}
         seen: set[str] = set()
         while waiting:
             name = waiting.pop()
@@ -124,11 +124,11 @@ class Plan(NamedTuple):
         return self.definition.process.name
 
     @property
-    def found(self) -> bool:
+    def all_outputs_exist(self) -> bool:
         """Tell whether every output has its version already."""
-        return all(one.found is not None for one in self.outputs)
+        return all(one.existing_version is not None for one in self.outputs)
 
     @property
-    def done(self) -> bool:
+    def is_up_to_date(self) -> bool:
         """Tell whether what every output would become is published already."""
-        return self.found and all(one.found == one.published for one in self.outputs)
+        return self.all_outputs_exist and all(one.existing_version == one.published for one in self.outputs)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from bridge.process.link import Link
-from connectors.openlineage.files import open_events, read_records
+from bridge.process.backend import ProcessBackend
+from connectors.openlineage.files import open_event_file, read_records
 
 _ENDING = ".ndjson"
 #: The folder of rows on their way into tables, which are nobody's dataset.
@@ -30,7 +30,7 @@ class _JobType(msgspec.Struct, rename="camel"):
     job_type: str = ""
 
 
-class Sent(NamedTuple):
+class SpoolResult(NamedTuple):
     """How many events were sent, how many left out, and why some were not taken."""
 
     events: int
@@ -44,7 +44,7 @@ def spool_file(folder: Path, run_id: str) -> Path:
 
 
 @contextmanager
-def held(file: Path) -> Iterator[bool]:
+def lock_spool(file: Path) -> Iterator[bool]:
     """Hold the file of a run; tells whether nobody else does. It is let go with the process, however that ends."""
     file.parent.mkdir(parents=True, exist_ok=True)
     lock = file.with_suffix(".lock")
@@ -59,36 +59,36 @@ def held(file: Path) -> Iterator[bool]:
             lock.unlink(missing_ok=True)
 
 
-def send_leftovers(link: Link, folder: Path) -> int:
+def send_abandoned_spools(link: ProcessBackend, folder: Path) -> int:
     """Send what runs left that were killed, or that nobody answered; gives how many there were."""
     found = 0
     for file in sorted(folder.glob(f"*{_ENDING}")):
-        with held(file) as ours:
+        with lock_spool(file) as ours:
             if ours:
                 send_spool(link, file)
                 found += 1
     return found
 
 
-def send_spool(link: Link, file: Path) -> Sent:
+def send_spool(link: ProcessBackend, file: Path) -> SpoolResult:
     """Send what the listener left, then remove the file; what merely looked at data is left out: checks do that."""
     if not file.exists():
-        return Sent(0, 0, [])
-    with open_events(file) as opened:
+        return SpoolResult(0, 0, [])
+    with open_event_file(file) as opened:
         payloads = [record.payload for record in read_records(opened)]
-    kept = list(_telling(payloads))
-    refused = link.send(kept)
+    kept = list(_relevant_events(payloads))
+    refused = link.send_events(kept)
     file.unlink()
-    return Sent(len(kept), len(payloads) - len(kept), refused)
+    return SpoolResult(len(kept), len(payloads) - len(kept), refused)
 
 
-def _telling(payloads: list[bytes]) -> Iterator[bytes]:
+def _relevant_events(payloads: list[bytes]) -> Iterator[bytes]:
     """Give the events of the application, and of actions that wrote something."""
     found = [one for payload in payloads if (one := _without_staging(payload)) is not None]
     events = [(payload, _read(payload)) for payload in found]
     writing = {event.run.run_id for _, event in events if event is not None and event.outputs}
     for payload, event in events:
-        if event is None or event.run.run_id in writing or _kind(event) == "APPLICATION":
+        if event is None or event.run.run_id in writing or _job_type(event) == "APPLICATION":
             yield payload
 
 
@@ -123,7 +123,7 @@ def _is_staged(dataset: dict[str, Any]) -> bool:
     return f"/{STAGING}/" in str(dataset.get("name"))
 
 
-def _kind(event: _Event) -> str:
+def _job_type(event: _Event) -> str:
     try:
         facets = msgspec.json.decode(event.job["facets"], type=dict[str, msgspec.Raw])
         return msgspec.json.decode(facets["jobType"], type=_JobType).job_type

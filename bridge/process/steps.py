@@ -7,26 +7,27 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
 
-from bridge.process.definition import Definition, Step
-from mappers.errors import BadSql, ConfigError
-from mappers.sql.views import views_read
+from bridge.process.definition import ProcessDefinition, Step
+from connectors.errors import ConfigError
+from mappers.errors import InvalidSql
+from mappers.sql.parser import referenced_views
 
 
-class Made(NamedTuple):
+class PlannedStep(NamedTuple):
     """A step, its code, and the inputs and steps that it reads."""
 
     step: Step
     #: Its SQL, or the text of its module.
-    code: str
+    source_code: str
     reads: tuple[str, ...]
 
     @property
     def sql(self) -> str | None:
         """Give its SQL, if it is made by any."""
-        return None if self.step.python else self.code
+        return None if self.step.python else self.source_code
 
 
-def make_steps(definition: Definition, folder: Path) -> tuple[list[Made], list[str]]:
+def load_steps(definition: ProcessDefinition, folder: Path) -> tuple[list[PlannedStep], list[str]]:
     """Read the steps in the order in which they are made, and say all that is wrong with them."""
     problems: list[str] = []
     known = {name.lower(): name for name in definition.views}
@@ -34,13 +35,13 @@ def make_steps(definition: Definition, folder: Path) -> tuple[list[Made], list[s
     for step in definition.steps:
         try:
             made[step.name] = _read(step, folder, known)
-        except (ConfigError, BadSql) as error:
+        except (ConfigError, InvalidSql) as error:
             problems.append(f"steps.{step.name}: {error}")
-    order = _ordered(made, problems)
+    order = _sort_by_dependency(made, problems)
     return [made[name] for name in order if name in made], problems
 
 
-def needed(steps: Iterable[Made], wanted: Iterable[str]) -> set[str]:
+def upstream_names(steps: Iterable[PlannedStep], wanted: Iterable[str]) -> set[str]:
     """Name the inputs and steps that something is made from, with itself."""
     reads: Mapping[str, tuple[str, ...]] = {one.step.name: one.reads for one in steps}
     found: set[str] = set()
@@ -53,15 +54,15 @@ def needed(steps: Iterable[Made], wanted: Iterable[str]) -> set[str]:
     return found
 
 
-def _read(step: Step, folder: Path, known: Mapping[str, str]) -> Made:
+def _read(step: Step, folder: Path, known: Mapping[str, str]) -> PlannedStep:
     if step.python is not None:
-        return Made(step, _look_up(step.python, folder), tuple(step.reads))
+        return PlannedStep(step, _load_python_source(step.python, folder), tuple(step.reads))
     text = step.sql if step.sql is not None else _text(folder / (step.sql_file or ""))
-    read = views_read(text)
+    read = referenced_views(text)
     strange = sorted(name for name in read if name not in known)
     if strange:
         raise ConfigError(f"reads {', '.join(strange)}, which no input or step is called; known are {_listed(known)}")
-    return Made(step, text, tuple(sorted(known[name] for name in read)))
+    return PlannedStep(step, text, tuple(sorted(known[name] for name in read)))
 
 
 def _listed(known: Mapping[str, str]) -> str:
@@ -77,7 +78,7 @@ def _text(file: Path) -> str:
         raise ConfigError(f"{file}: is no UTF-8: {error.reason} at byte {error.start}") from error
 
 
-def _look_up(entry_point: str, folder: Path) -> str:
+def _load_python_source(entry_point: str, folder: Path) -> str:
     """See that a function is there, without running anything of its module; gives the module's text."""
     module, _, function = entry_point.partition(":")
     beside = folder.joinpath(*module.split(".")).with_suffix(".py")
@@ -105,7 +106,7 @@ def _look_up(entry_point: str, folder: Path) -> str:
     return text
 
 
-def _ordered(made: Mapping[str, Made], problems: list[str]) -> list[str]:
+def _sort_by_dependency(made: Mapping[str, PlannedStep], problems: list[str]) -> list[str]:
     sorter = TopologicalSorter({name: [one for one in step.reads if one in made] for name, step in made.items()})
     try:
         return list(sorter.static_order())

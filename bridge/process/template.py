@@ -39,7 +39,7 @@ quality:
 """
 
 
-def template(name: str, file: str) -> str:
+def render_template(name: str, file: str) -> str:
     """Write a first process file."""
     word = name.strip(".").rpartition(".")[2].replace("-", "_")
     return TEMPLATE.format(name=_text(name), file=file, word=_text(word))

@@ -20,89 +20,66 @@ _PUT = Insert(
     " waiting = excluded.waiting, taken_at = excluded.taken_at",
 )  # fmt: skip
 _DROP = "DELETE FROM asset WHERE org_id = ?1 AND asset_id = ?2"
-_NAMED = """
-SELECT d.dataset_id, n.namespace_uri, d.name FROM ol_dataset d
-JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
-WHERE d.org_id = ?1 AND d.dataset_id {among}
-"""
-_MEMBERS = """
-SELECT n.namespace_uri, d.name FROM ol_dataset d
-JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
-WHERE d.org_id = ?1 AND d.class_id = ?2 ORDER BY d.dataset_id <> ?2, n.namespace_uri, d.name
-"""
 _EVERY_NAME = """
 SELECT n.namespace_uri, d.name FROM ol_dataset d
 JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
 WHERE d.org_id = ?1 AND d.is_active
 """
-_CLASSES = "SELECT dataset_id, class_id FROM ol_dataset WHERE org_id = ?1 AND dataset_id {among}"
 _TOUCHED = """
-SELECT d.class_id FROM ol_dataset d WHERE d.org_id = ?1 AND d.class_id {among} AND (
+SELECT d.class_id FROM ol_dataset d WHERE d.org_id = ?1 AND d.class_id {ids} AND (
   EXISTS (SELECT 1 FROM ol_run_output x WHERE x.org_id = d.org_id AND x.dataset_id = d.dataset_id)
   OR EXISTS (SELECT 1 FROM ol_run_input x WHERE x.org_id = d.org_id AND x.dataset_id = d.dataset_id))
 """
 _NAMESPACE = "SELECT 1 FROM ol_namespace WHERE org_id = ?1 AND namespace_uri = ?2"
 
 
-class StoredAsset(NamedTuple):
+class AssetRecord(NamedTuple):
     """An asset: what it is about, the file it stands in, all that the file says, and what it waits for."""
 
     namespace: str
     name: str
     source: str
     content: str
-    waiting: str | None = None
+    pending_reason: str | None = None
 
 
-class StoredAssets:
+class AssetStore:
     """The assets of an organisation. Not for several threads at once."""
 
     def __init__(self, db: Database, org: str) -> None:
         self._db = db
         self._org = org
 
-    def all(self) -> list[StoredAsset]:
+    def all(self) -> list[AssetRecord]:
         """List them."""
-        return [StoredAsset(*row) for row in self._db.rows(_ALL, self._org)]
+        return [AssetRecord(*row) for row in self._db.fetch_all(_ALL, self._org)]
 
-    def of(self, namespace: str, name: str) -> list[StoredAsset]:
+    def find(self, namespace: str, name: str) -> list[AssetRecord]:
         """Give the asset of this name, if there is one."""
-        return [StoredAsset(*row) for row in self._db.rows(_ONE, self._org, _id(namespace, name))]
+        return [AssetRecord(*row) for row in self._db.fetch_all(_ONE, self._org, _id(namespace, name))]
 
-    def put(self, assets: Iterable[StoredAsset], now: int) -> None:
+    def save(self, assets: Iterable[AssetRecord], now: int) -> None:
         """Remember assets, in the place of those of the same names."""
         rows = [(self._org, _id(one.namespace, one.name), *one, now) for one in sorted(set(assets))]
         with self._db.transaction():
             self._db.insert(_PUT, rows)
 
-    def drop(self, assets: Iterable[StoredAsset]) -> None:
+    def delete(self, assets: Iterable[AssetRecord]) -> None:
         """Forget assets."""
         with self._db.transaction():
-            self._db.run_many(_DROP, [(self._org, _id(one.namespace, one.name)) for one in sorted(set(assets))])
+            self._db.execute_many(_DROP, [(self._org, _id(one.namespace, one.name)) for one in sorted(set(assets))])
 
-    def names(self) -> Iterator[tuple[str, str]]:
+    def active_dataset_names(self) -> Iterator[tuple[str, str]]:
         """Give the names of all datasets that there are, one by one: there may be a million."""
         return ((namespace, name) for namespace, name in self._db.stream(_EVERY_NAME, self._org))
 
-    def named(self, datasets: Collection[bytes]) -> dict[bytes, tuple[str, str]]:
-        """Name datasets."""
-        return {bytes(id_): (*name,) for id_, *name in self._db.among(_NAMED, sorted(datasets), self._org)}
-
-    def members(self, dataset: bytes) -> list[tuple[str, str]]:
-        """Give all names of a dataset, the preferred one first."""
-        return [(namespace, name) for namespace, name in self._db.rows(_MEMBERS, self._org, dataset)]
-
-    def classes(self, datasets: Collection[bytes]) -> dict[bytes, bytes]:
-        """Give the classes of the datasets that there are."""
-        return dict(self._db.among(_CLASSES, sorted(datasets), self._org))
-
-    def touched(self, classes: Collection[bytes]) -> set[bytes]:
+    def datasets_with_runs(self, classes: Collection[bytes]) -> set[bytes]:
         """Find the datasets that any run has read or written."""
-        return {one for (one,) in self._db.among(_TOUCHED, sorted(classes), self._org)}
+        return {one for (one,) in self._db.fetch_for_ids(_TOUCHED, sorted(classes), self._org)}
 
-    def knows(self, namespace: str) -> bool:
+    def has_namespace(self, namespace: str) -> bool:
         """Tell whether any dataset or job lies in a namespace."""
-        return bool(self._db.rows(_NAMESPACE, self._org, namespace))
+        return bool(self._db.fetch_all(_NAMESPACE, self._org, namespace))
 
 
 def _id(namespace: str, name: str) -> bytes:

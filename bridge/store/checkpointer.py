@@ -29,7 +29,7 @@ class Checkpointer:
         self._thread = threading.Thread(target=self._run, name="checkpointer", daemon=True)
         self._thread.start()
 
-    def committed(self) -> None:
+    def notify_commit(self) -> None:
         """Take note that there is something to move; raises the failure of an earlier move."""
         self._work.set()
         if self._failure is not None:

@@ -9,12 +9,12 @@ class Dialect(NamedTuple):
     iso: str
     hex: str
     position: str
-    nobody: str
-    fields: str
+    zero_id: str
+    group_columns_query: str
     run_facets: str
-    message: str
-    differs: str
-    trigger: tuple[str, ...]
+    error_message: str
+    is_distinct: str
+    create_trigger: tuple[str, ...]
 
 
 #: The part of a second, of times before 1970 too: division cuts towards zero.
@@ -25,8 +25,8 @@ SQLITE = Dialect(
     iso=f"strftime('%Y-%m-%dT%H:%M:%S', {_SECONDS}, 'unixepoch') || printf('.%06dZ', {_FRACTION})",
     hex="lower(hex({0}))",
     position="instr({0}, {1})",
-    nobody="zeroblob(16)",
-    fields="""
+    zero_id="zeroblob(16)",
+    group_columns_query="""
 SELECT s.org_id, s.class_id, s.first_seen, json_extract(c.value, '$.name') AS name,
   json_extract(c.value, '$.type') AS type, json_extract(c.value, '$.description') AS description,
   coalesce(json_extract(c.value, '$.ordinal'), c.key + 1) AS ordinal,
@@ -34,9 +34,9 @@ SELECT s.org_id, s.class_id, s.first_seen, json_extract(c.value, '$.name') AS na
 FROM class_schema s JOIN json_each(s.columns_json) c
 """,
     run_facets="json_group_object({0}, json({1}))",
-    message="CASE WHEN json_type({0}, '$.message') = 'text' THEN json_extract({0}, '$.message') END",
-    differs="IS NOT",
-    trigger=(
+    error_message="CASE WHEN json_type({0}, '$.message') = 'text' THEN json_extract({0}, '$.message') END",
+    is_distinct="IS NOT",
+    create_trigger=(
         "DROP TRIGGER IF EXISTS {name}",
         "CREATE TRIGGER {name} AFTER {event} ON {table} FOR EACH ROW {when} BEGIN {body}; END",
     ),
@@ -47,17 +47,17 @@ POSTGRES = Dialect(
     f" || '.' || lpad({_FRACTION}::text, 6, '0') || 'Z'",
     hex="encode({0}, 'hex') COLLATE \"C\"",
     position="strpos({0}, {1})",
-    nobody="decode(repeat('00', 16), 'hex')",
-    fields="""
+    zero_id="decode(repeat('00', 16), 'hex')",
+    group_columns_query="""
 SELECT s.org_id, s.class_id, s.first_seen, (c.value ->> 'name') COLLATE \"C\" AS name,
   c.value ->> 'type' AS type, c.value ->> 'description' AS description,
   coalesce((c.value ->> 'ordinal')::bigint, c.place) AS ordinal, coalesce((c.value ->> 'depth')::bigint, 0) AS depth
 FROM class_schema s CROSS JOIN json_array_elements(s.columns_json::json) WITH ORDINALITY AS c (value, place)
 """,
     run_facets="json_object_agg({0}, {1}::json)",
-    message="CASE WHEN json_typeof({0}::json -> 'message') = 'string' THEN {0}::json ->> 'message' END",
-    differs="IS DISTINCT FROM",
-    trigger=(
+    error_message="CASE WHEN json_typeof({0}::json -> 'message') = 'string' THEN {0}::json ->> 'message' END",
+    is_distinct="IS DISTINCT FROM",
+    create_trigger=(
         "DROP TRIGGER IF EXISTS {name} ON {table}",
         """
 CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS

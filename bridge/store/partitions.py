@@ -20,7 +20,7 @@ def partition_name(day: int) -> str:
     return f"run_event_{time.strftime('%Y%m%d', time.gmtime(day * _SECONDS_A_DAY))}"
 
 
-def make_partitions(driver: Any, day: int) -> None:
+def create_partitions(driver: Any, day: int) -> None:
     """Make the partitions of the day before and the days ahead, where they are missing.
 
     Events of other days lie in the partition by default, as do those of a day that came before its partition.

@@ -12,15 +12,16 @@ import structlog
 from psycopg import errors as pg
 from psycopg.rows import tuple_row
 
-from bridge.store.arrays import dumpers, packed
+from bridge.errors import StorageFailure, StoreBusy, StoreFull, StoreUnreachable, UnstorableRow
 from bridge.store.database import Insert
-from bridge.store.partitions import SCHEMA_LOCK, make_partitions, today
-from bridge.store.search_expression import Sought, as_tsquery
+from bridge.store.partitions import SCHEMA_LOCK, create_partitions, today
+from bridge.store.postgres_arrays import array_dumpers, encode_array
+from bridge.store.search.expression import SearchExpression, to_tsquery
 from bridge.store.upsert import upsert_arrays
-from mappers.canonical.facts import TABLES
 from mappers.canonical.identity import digest
-from mappers.canonical.merge import Row, plain_type, plan_of
-from mappers.errors import LineageBridgeError, RefusedRow, StorageFailure, StoreBusy, StoreFull, StoreGone
+from mappers.canonical.merge import Row, merge_plan, value_type
+from mappers.canonical.rows import TABLES
+from mappers.errors import LineageBridgeError
 
 _log = structlog.get_logger()
 
@@ -97,10 +98,10 @@ class PostgresDatabase:
                 application_name="lineage-bridge", connect_timeout=10, prepare_threshold=5 if self._writing else 0,
             )  # fmt: skip
             connection.execute(self._session + self._patience, prepare=False)
-            for made, dumper in dumpers().items():
+            for made, dumper in array_dumpers().items():
                 connection.adapters.register_dumper(made, dumper)
         except psycopg.Error as error:
-            raise translated(error) from error
+            raise translate_error(error) from error
         return connection
 
     def _connected(self) -> psycopg.Connection[tuple[Any, ...]]:
@@ -109,77 +110,83 @@ class PostgresDatabase:
             self._connection = self._connect()
         return self._connection
 
-    def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+    def fetch_all(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Give all rows of a query."""
         try:
             return self._connected().execute(_numbered(sql), values).fetchall()
         except psycopg.Error as error:
-            raise translated(error) from error
+            raise translate_error(error) from error
 
-    def among(self, sql: str, ids: Iterable[bytes], *values: Any) -> list[tuple[Any, ...]]:
-        """Give all rows of a query whose `{among}` means one of these ids."""
+    def fetch_for_ids(self, sql: str, ids: Iterable[bytes], *values: Any) -> list[tuple[Any, ...]]:
+        """Give all rows of a query whose `{ids}` means one of these ids."""
         wanted = list(ids)
         if not wanted:
             return []
-        return self.rows(sql.replace("{among}", f"= ANY(?{len(values) + 1})"), *values, packed(bytes, wanted))
+        return self.fetch_all(
+            sql.replace("{ids}", f"= ANY(?{len(values) + 1})"), *values, encode_array(bytes, wanted)
+        )
 
-    def given(self, sql: str, ids: Sequence[tuple[Any, ...]], *values: Any) -> list[tuple[Any, ...]]:
-        """Give all rows of a query in which `{given}` is a table of these keys, its columns a, b, c."""
+    def fetch_for_keys(self, sql: str, ids: Sequence[tuple[Any, ...]], *values: Any) -> list[tuple[Any, ...]]:
+        """Give all rows of a query in which `{keys}` is a table of these keys, its columns a, b, c."""
         if not ids:
             return []
-        columns = [packed(type(column[0]), column) for column in zip(*ids, strict=True)]
-        return self.rows(_given(sql, len(values), len(columns)), *values, *columns)
+        columns = [encode_array(type(column[0]), column) for column in zip(*ids, strict=True)]
+        return self.fetch_all(_given(sql, len(values), len(columns)), *values, *columns)
 
-    def matching(self, sql: str, sought: Sought, *values: Any) -> list[tuple[Any, ...]]:
-        """Give all rows of a query in which `{matching}` is a table of the search entries that are sought."""
-        return self.rows(sql.replace("{matching}", _MATCHING.format(len(values) + 1)), *values, as_tsquery(sought))
+    def fetch_matches(self, sql: str, sought: SearchExpression, *values: Any) -> list[tuple[Any, ...]]:
+        """Give all rows of a query in which `{matches}` is a table of the search entries that are sought."""
+        return self.fetch_all(
+            sql.replace("{matches}", _MATCHING.format(len(values) + 1)), *values, to_tsquery(sought)
+        )
 
     def stream(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         """Give the rows of a query one by one, without holding them all."""
         try:
             yield from self._connected().cursor().stream(_numbered(sql), values)
         except psycopg.Error as error:
-            raise translated(error) from error
+            raise translate_error(error) from error
 
-    def columns(self, view: str) -> tuple[str, ...]:
+    def column_names(self, view: str) -> tuple[str, ...]:
         """Name the columns of a table or view."""
-        return tuple(name for (name,) in self.rows(_COLUMNS, view))
+        return tuple(name for (name,) in self.fetch_all(_COLUMNS, view))
 
-    def run(self, sql: str, *values: Any) -> None:
+    def execute(self, sql: str, *values: Any) -> None:
         """Execute a statement."""
         try:
             self._connected().execute(_numbered(sql), values)
         except psycopg.Error as error:
-            raise translated(error) from error
+            raise translate_error(error) from error
 
-    def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+    def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Execute a statement for each row of values."""
         for row in rows:
-            self.run(sql, *row)
+            self.execute(sql, *row)
 
     def insert(self, statement: Insert, rows: Sequence[Sequence[Any]]) -> None:
         """Insert rows of which no two have the same key."""
         if rows:
-            columns = map(packed, statement.columns.values(), zip(*rows, strict=True))
+            columns = map(encode_array, statement.columns.values(), zip(*rows, strict=True))
             names = ", ".join(statement.columns)
             arrays = ", ".join(f"?{i + 1}" for i in range(len(statement.columns)))
             source = f"SELECT * FROM unnest({arrays})"
-            self.run(f"INSERT INTO {statement.table} ({names}) {source} {statement.conflict}", *columns)
+            self.execute(f"INSERT INTO {statement.table} ({names}) {source} {statement.conflict}", *columns)
 
-    def merge(self, row_class: type[Row], rows: Sequence[Row]) -> None:
+    def merge_rows(self, row_class: type[Row], rows: Sequence[Row]) -> None:
         """Merge rows of one class, in the order of their keys, into their table."""
         if rows:
             (org, *_), *columns = zip(*rows, strict=True)
             kinds = _kinds(row_class)
-            self.run(upsert_arrays(row_class), org, *map(packed, kinds, columns))
+            self.execute(upsert_arrays(row_class), org, *map(encode_array, kinds, columns))
 
     def lock(self, what: str) -> None:
         """Let no other transaction that asks for the same lock go on before this one ends."""
-        self.run("SELECT pg_advisory_xact_lock(?1)", int.from_bytes(digest(what.encode())[:8], "big", signed=True))
+        self.execute(
+            "SELECT pg_advisory_xact_lock(?1)", int.from_bytes(digest(what.encode())[:8], "big", signed=True)
+        )
 
-    def hold(self, sql: str, *values: Any) -> None:
+    def lock_rows(self, sql: str, *values: Any) -> None:
         """Let nobody else change the rows of a query before this transaction ends."""
-        self.run(f"{sql} FOR UPDATE", *values)
+        self.execute(f"{sql} FOR UPDATE", *values)
 
     @contextmanager
     def transaction(self, *, keep: bool = True) -> Iterator[None]:
@@ -194,14 +201,14 @@ class PostgresDatabase:
         self._inside = True
         try:
             with self._connection.pipeline():
-                self.run("BEGIN")
+                self.execute("BEGIN")
                 if self._writing:
-                    self.run(f"SELECT pg_advisory_xact_lock_shared({_LOG_LOCK})")
+                    self.execute(f"SELECT pg_advisory_xact_lock_shared({_LOG_LOCK})")
                 yield
-                self.run("COMMIT" if keep else "ROLLBACK")
+                self.execute("COMMIT" if keep else "ROLLBACK")
         except psycopg.Error as error:
             self._connection.close()
-            raise translated(error) from error
+            raise translate_error(error) from error
         except BaseException:
             self._connection.close()
             raise
@@ -209,14 +216,14 @@ class PostgresDatabase:
             self._inside = False
         self._commits += 1
         if self._commits in _ANALYZED_AT:
-            self.run(_ANALYZE)
+            self.execute(_ANALYZE)
 
     def _make_partitions(self) -> None:
         """Make the log's partitions for the days that a daemon lives to see."""
         try:
             with self._connection.transaction():
                 self._connection.execute(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})")
-                make_partitions(self._connection, today())
+                create_partitions(self._connection, today())
         except psycopg.Error as error:
             _log.warning("no partitions for the days ahead: their events lie in run_event_default", reason=str(error))
         self._day = today()
@@ -224,42 +231,42 @@ class PostgresDatabase:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Read one state of the store, whatever is written meanwhile."""
-        self.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        self.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         self._inside = True
         try:
             yield
         finally:
             self._inside = False
-            self.run("ROLLBACK")
+            self.execute("ROLLBACK")
 
-    def last_settled(self) -> int:
+    def last_stable_seq(self) -> int:
         """Wait for the transactions that may hold numbers of the log that were given out by now.
 
         Numbers are given out before they are committed: who reads on behind the last that it sees would miss those
         that come later. Nobody is held up by the wait.
         """
-        number: int = self.rows("SELECT last_value FROM run_event_seq")[0][0]
-        writing = set(self.rows(_WRITERS, *divmod(_LOG_LOCK, 1 << 32)))
+        number: int = self.fetch_all("SELECT last_value FROM run_event_seq")[0][0]
+        writing = set(self.fetch_all(_WRITERS, *divmod(_LOG_LOCK, 1 << 32)))
         deadline = time.monotonic() + _SETTLED_WITHIN
         while writing and time.monotonic() < deadline:
             time.sleep(0.005)
-            writing &= set(self.rows(_WRITERS, *divmod(_LOG_LOCK, 1 << 32)))
+            writing &= set(self.fetch_all(_WRITERS, *divmod(_LOG_LOCK, 1 << 32)))
         if writing:
             raise StoreBusy(f"transactions that began {_SETTLED_WITHIN} s ago are still writing events: ask again")
         return number
 
-    def wait_for_lock(self, seconds: float) -> None:
+    def set_lock_timeout(self, seconds: float) -> None:
         """Set how long a write waits for another process before it is StoreBusy."""
         self._patience = f"SET lock_timeout = {int(seconds * 1000)};"
-        self.run(self._patience)
+        self.execute(self._patience)
 
-    def end_standstill(self, seconds: float) -> int:
+    def terminate_stalled_sessions(self, seconds: float) -> int:
         """End the sessions of processes that stand still in a transaction and hold up others."""
-        return len(self.rows(_END_STANDSTILL, float(seconds)))
+        return len(self.fetch_all(_END_STANDSTILL, float(seconds)))
 
-    def faults(self) -> list[str]:
+    def integrity_problems(self) -> list[str]:
         """Say what is wrong with the database: settings under which what was acknowledged could be lost."""
-        settings = self.rows("SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes')")
+        settings = self.fetch_all("SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes')")
         return [f"the database server runs with {name} = {value}" for name, value in settings if value != "on"]
 
     def close(self) -> None:
@@ -270,13 +277,13 @@ class PostgresDatabase:
 @cache
 def _kinds(row_class: type[Row]) -> list[type]:
     """Give the types of a row's columns behind the organisation."""
-    return [plain_type(hint) for hint in plan_of(row_class).types[1:]]
+    return [value_type(hint) for hint in merge_plan(row_class).types[1:]]
 
 
 @cache
 def _given(sql: str, fixed: int, width: int) -> str:
     arrays = ", ".join(f"?{fixed + i + 1}" for i in range(width))
-    return sql.replace("{given}", f"(SELECT * FROM unnest({arrays}) AS u ({', '.join(_LETTERS[:width])}))")
+    return sql.replace("{keys}", f"(SELECT * FROM unnest({arrays}) AS u ({', '.join(_LETTERS[:width])}))")
 
 
 @lru_cache(maxsize=512)
@@ -284,7 +291,7 @@ def _numbered(sql: str) -> str:
     return _MARK.sub(r"$\1", sql)
 
 
-def translated(error: Exception) -> LineageBridgeError:
+def translate_error(error: Exception) -> LineageBridgeError:
     """Say what an error means: the row's fault, passing, or the server's data in doubt.
 
     A connection lost at a commit leaves open whether it happened. That passes too: who sends an event again
@@ -296,7 +303,7 @@ def translated(error: Exception) -> LineageBridgeError:
     if isinstance(error, _FULL):
         return StoreFull(f"the database server has no room: {said}")
     if isinstance(error, _REFUSALS):
-        return RefusedRow(said)
+        return UnstorableRow(said)
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | pg.ReadOnlySqlTransaction):
-        return StoreGone(f"the database server does not answer: {said}")
+        return StoreUnreachable(f"the database server does not answer: {said}")
     return StorageFailure(f"the database failed ({said}): see the server's log, then start again")

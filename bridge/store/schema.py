@@ -1,18 +1,18 @@
 """Brings a store to the schema of this code, or says why it cannot."""
 
 import sqlite3
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bridge.clock import now_micros
+from bridge.errors import IncompatibleStore
 from bridge.store.database import Database
 from bridge.store.dialect import POSTGRES, SQLITE, Dialect
 from bridge.store.migrations import HEAD
-from bridge.store.partitions import SCHEMA_LOCK, make_partitions, today
+from bridge.store.partitions import SCHEMA_LOCK, create_partitions, today
+from bridge.store.search.triggers import create_triggers
 from bridge.store.sqlite import SqliteDatabase
-from bridge.store.staleness import make_triggers
-from bridge.store.views import views
-from mappers.errors import StoreMismatch
+from bridge.store.views import view_queries
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
@@ -24,32 +24,32 @@ _FOUND = "SELECT version_num FROM alembic_version"
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
 
-def store_version(connection: sqlite3.Connection) -> str | None:
+def sqlite_schema_version(connection: sqlite3.Connection) -> str | None:
     """Tell which migration a store was last brought to; None for an empty store."""
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if "alembic_version" not in tables:
         if tables - {"sqlite_sequence"}:
-            raise StoreMismatch("the file is a database, but not one of lineage-bridge: choose another store.url")
+            raise IncompatibleStore("the file is a database, but not one of lineage-bridge: choose another store.url")
         return None
     row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
     return row[0] if row else None
 
 
-def version_of(db: Database) -> str | None:
+def schema_version(db: Database) -> str | None:
     """Tell which migration an opened store was last brought to; it stays there."""
     if isinstance(db, SqliteDatabase):
-        return store_version(db.connection)
-    ((exists,),) = db.rows(_EXISTS)
-    return db.rows(_FOUND)[0][0] if exists else None
+        return sqlite_schema_version(db.connection)
+    ((exists,),) = db.fetch_all(_EXISTS)
+    return db.fetch_all(_FOUND)[0][0] if exists else None
 
 
-def prepare_sqlite(path: Path) -> None:
+def upgrade_sqlite(path: Path) -> None:
     """Create the store or bring it up to this code's version; refuse one that is newer."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.touch(mode=0o600)  # names of everything, and perhaps secrets in facets: nobody else's to read
     connection = sqlite3.connect(path, timeout=30)
     try:
-        if store_version(connection) == HEAD:
+        if sqlite_schema_version(connection) == HEAD:
             return
     finally:
         connection.close()
@@ -60,11 +60,11 @@ def prepare_sqlite(path: Path) -> None:
     with engine.connect() as connected:
         connected.exec_driver_sql("PRAGMA journal_mode=WAL")
         connected.exec_driver_sql("BEGIN IMMEDIATE")
-        _migrate(connected, store_version(_driver(connected)), str(path), SQLITE)
+        _migrate(connected, sqlite_schema_version(_driver(connected)), str(path), SQLITE)
         connected.commit()
 
 
-def prepare_postgres(url: str, name: str) -> None:
+def upgrade_postgres(url: str, name: str) -> None:
     """Create the store in its database or bring it up to this code's version; refuse one that is newer.
 
     Daemons that start together wait for each other. Partitions of the event log are made for the days ahead.
@@ -82,11 +82,11 @@ def prepare_postgres(url: str, name: str) -> None:
         found = driver.execute(_FOUND).fetchone()[0] if exists else None
         if found != HEAD:
             _migrate(connected, found, name, POSTGRES)
-        make_partitions(driver, today())
+        create_partitions(driver, today())
         connected.commit()
 
 
-def known_versions() -> set[str]:
+def supported_versions() -> set[str]:
     """Name the versions of stores that this code can bring up to date, and its own."""
     from alembic.script import ScriptDirectory  # noqa: PLC0415 - a store that is up to date starts without it
 
@@ -105,21 +105,21 @@ def _migrate(connection: "Connection", found: str | None, name: str, dialect: Di
 
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS))
-    if found is not None and found not in known_versions():
-        raise StoreMismatch(
+    if found is not None and found not in supported_versions():
+        raise IncompatibleStore(
             f"the store {name} is at version {found}, this lineage-bridge knows up to {HEAD}: "
             "use the newer lineage-bridge, or another store.url"
         )
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
-    _make_views(_driver(connection), views(dialect))
-    make_triggers(_driver(connection), dialect)
+    _make_views(_driver(connection), view_queries(dialect))
+    create_triggers(_driver(connection), dialect)
     connection.execute(
         sa.text(
             "INSERT INTO ol_schema_version VALUES (:id, :spec, :head, :now, 'lineage-bridge store')"
             " ON CONFLICT (version_id) DO NOTHING"
         ),
-        {"id": int(HEAD), "spec": SPEC_VERSION, "head": HEAD, "now": time.time_ns() // 1000},
+        {"id": int(HEAD), "spec": SPEC_VERSION, "head": HEAD, "now": now_micros()},
     )
 
 

@@ -2,13 +2,13 @@
 
 from functools import cache
 
-from mappers.canonical.facts import TABLES, Dataset
-from mappers.canonical.merge import Register, Row, plan_of
+from mappers.canonical.merge import Register, Row, merge_plan
+from mappers.canonical.rows import TABLES, DatasetRow
 
 _TABLE_OF = {row_class: name for name, row_class in TABLES.items()}
 
 #: Computed columns that need a value at birth, and the key column they start from.
-_BORN_AS: dict[type[Row], tuple[str, str]] = {Dataset: ("class_id", "dataset_id")}
+_BORN_AS: dict[type[Row], tuple[str, str]] = {DatasetRow: ("class_id", "dataset_id")}
 
 
 @cache
@@ -17,7 +17,7 @@ def upsert_row(row_class: type[Row]) -> str:
 
     A row that changes nothing writes nothing.
     """
-    plan = plan_of(row_class)
+    plan = merge_plan(row_class)
     values = {name: f"?{i}" for i, name in enumerate(plan.names, start=1)}
     if row_class in _BORN_AS:
         column, origin = _BORN_AS[row_class]
@@ -31,7 +31,7 @@ def upsert_arrays(row_class: type[Row]) -> str:
 
     The first value, their organisation, is the same in all rows.
     """
-    plan = plan_of(row_class)
+    plan = merge_plan(row_class)
     org, *others = plan.names
     arrays = [f"?{i}" for i in range(2, len(plan.names) + 1)]
     columns, selected = [org, *others], ["?1", *(f"x.{name}" for name in others)]
@@ -44,9 +44,9 @@ def upsert_arrays(row_class: type[Row]) -> str:
 
 
 def _upsert(row_class: type[Row], columns: list[str], source: str) -> str:
-    plan = plan_of(row_class)
+    plan = merge_plan(row_class)
     insert = f"INSERT INTO {_TABLE_OF[row_class]} AS t ({', '.join(columns)}) {source}"
-    conflict = f"ON CONFLICT ({', '.join(plan.names[: plan.keys])}) DO"
+    conflict = f"ON CONFLICT ({', '.join(plan.names[: plan.key_count])}) DO"
     if not plan.registers:
         return f"{insert} {conflict} NOTHING"
     conditions = [(register, _beats(plan.names, register)) for register in plan.registers]
@@ -61,5 +61,5 @@ def _upsert(row_class: type[Row], columns: list[str], source: str) -> str:
 def _beats(names: tuple[str, ...], register: Register) -> str:
     order = [names[i] for i in register.order]
     theirs, ours = (", ".join(f"{side}.{name}" for name in order) for side in ("excluded", "t"))
-    sign = "<" if register.least else ">"
+    sign = "<" if register.minimum else ">"
     return f"(({theirs}) {sign} ({ours}) OR (t.{order[0]} IS NULL AND excluded.{order[0]} IS NOT NULL))"

@@ -19,7 +19,7 @@ _TEXTS: dict[type, tuple[Callable[[str], Any], Callable[[Any], str]]] = {
     bytes: (bytes.fromhex, bytes.hex),
 }
 #: What can be kept, and comes back as it was.
-KINDS = (int, float, str, *_TEXTS)
+VALUE_TYPES = (int, float, str, *_TEXTS)
 
 
 class Watermarks:
@@ -31,18 +31,18 @@ class Watermarks:
 
     def get(self, source: str) -> Any:
         """Give how far a source was read; None when it never was."""
-        rows = self._db.rows(_GET, self._name(source))
+        rows = self._db.fetch_all(_GET, self._name(source))
         if not rows:
             return None
         kind, value = json.loads(rows[0][0])
         return next((read(value) for one, (read, _) in _TEXTS.items() if one.__name__ == kind), value)
 
-    def put(self, source: str, value: Any) -> None:
+    def set(self, source: str, value: Any) -> None:
         """Remember how far a source was read."""
         kind = next((one for one in _TEXTS if isinstance(value, one)), type(value))
         written = _TEXTS[kind][1](value) if kind in _TEXTS else value
         with self._db.transaction():
-            self._db.run(_SET, self._name(source), json.dumps([kind.__name__, written]))
+            self._db.execute(_SET, self._name(source), json.dumps([kind.__name__, written]))
 
     def _name(self, source: str) -> str:
         return f"watermark/{self._org}/{source}"

@@ -1,4 +1,4 @@
-"""The one write path: log, merge and dirty marks of a group of events in one transaction."""
+"""Writes a group of events in one transaction: log, canonical rows and dirty marks."""
 
 import os
 from collections import Counter
@@ -10,17 +10,16 @@ from typing import Any, NamedTuple
 import msgspec
 import zstandard
 
-from bridge.store.classes import Classes, NeverLink
+from bridge.errors import StoreBusy, UnstorableRow
+from bridge.store.active_columns import ActiveColumnLineage
 from bridge.store.database import Database, Insert
-from bridge.store.heads import Heads
-from bridge.store.liveness import settle_liveness
-from bridge.store.marks import mark
-from mappers.canonical.facts import TABLES, ColumnLineage, LineageSet, Namespace
+from bridge.store.dirty_marks import mark_changes
+from bridge.store.event_log import FilePosition, IncomingEvent, RejectedInput
+from bridge.store.identity_groups import IdentityGroups, NeverLinkRule, update_is_active
+from mappers.cache import BoundedCache
 from mappers.canonical.identity import run_id
-from mappers.canonical.merge import Reducer, Row, merger, plan_of
-from mappers.errors import RefusedRow, StoreBusy
-from mappers.memory import Memory
-from mappers.openlineage.event import Event
+from mappers.canonical.merge import Reducer, Row, merge_plan, merger
+from mappers.canonical.rows import TABLES, ColumnLineageRow, LineageSetRow, NamespaceRow
 
 _INSERT_EVENTS = Insert(
     "run_event",
@@ -74,7 +73,7 @@ ON CONFLICT (org_id, source, writer_id) DO UPDATE SET events = intake_ledger.eve
   rejected = intake_ledger.rejected + excluded.rejected, retried = intake_ledger.retried + excluded.retried
 """
 #: Classes whose rows repeat unchanged in most events: what is stored is remembered.
-_REMEMBERED = frozenset({Namespace, LineageSet, ColumnLineage})
+_REMEMBERED = frozenset({NamespaceRow, LineageSetRow, ColumnLineageRow})
 #: About how many bytes of rows are remembered a class, and what a row of short columns counts for.
 _MEMORY_BYTES, _ROW_BYTES = 8 << 20, 400
 #: How often a group is tried that others on the same server stand in the way of.
@@ -83,54 +82,12 @@ _TRIES = 10
 _Learnt = tuple[type[Row], Row, Row]
 
 
-class Incoming(NamedTuple):
-    """An event on its way into the store: its bytes, what they say, and where they came from."""
-
-    payload: bytes
-    event: Event
-    rows: Sequence[Row]
-    notes: Sequence[str]
-    received_at: int
-    source: str
-    historical: bool = False
-    failure: str | None = None
-    receipts: int = 1
-
-
-class Rejected(NamedTuple):
-    """Bytes that are no event, and why; those of another store may be gone, and came at several times."""
-
-    payload: bytes | None
-    payload_hash: bytes
-    reason: str
-    path: str
-    received_at: int
-    source: str
-    too_large: bool = False
-    receipts: int = 1
-    first_at: int | None = None
-    size: int | None = None
-
-    @property
-    def said(self) -> str:
-        """Say what is wrong, and where."""
-        return f"{self.path}: {self.reason}" if self.path else self.reason
-
-
-class Position(NamedTuple):
-    """How far a file was taken, and the hash of its beginning by which it is known again."""
-
-    path: str
-    fingerprint: bytes
-    end: int
-
-
-class Staged(NamedTuple):
+class StagedGroup(NamedTuple):
     """A group in an open transaction, what the store learns by it, and what ends the transaction."""
 
     changes: Reducer
-    learnt: list[_Learnt]
-    ending: ExitStack
+    stored_rows: list[_Learnt]
+    open_transaction: ExitStack
 
 
 class Writer:
@@ -141,18 +98,18 @@ class Writer:
         db: Database,
         org: str = "default",
         *,
-        never_link: Iterable[NeverLink] = (),
+        never_link: Iterable[NeverLinkRule] = (),
         keep_rejected: int = 10_000,
     ) -> None:
         self._db = db
         self._org = org
         self._id = os.urandom(8)
         self._keep_rejected = keep_rejected
-        self._classes = Classes(db, org, never_link)
-        self._heads = Heads(db, org)
+        self._classes = IdentityGroups(db, org, never_link)
+        self._heads = ActiveColumnLineage(db, org)
         self._compressor = zstandard.ZstdCompressor(level=1)
-        self._memory: dict[type[Row], Memory[Row, Row]] = {}
-        self._apply_never_link(tuple(never_link))
+        self._memory: dict[type[Row], BoundedCache[Row, Row]] = {}
+        self._regroup_after_rule_change(tuple(never_link))
 
     @property
     def embedded(self) -> bool:
@@ -164,7 +121,7 @@ class Writer:
         """Name the database with its version."""
         return self._db.version
 
-    def write(self, group: Sequence[Incoming | Rejected], positions: Sequence[Position] = ()) -> None:
+    def write(self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition] = ()) -> None:
         """Commit a group, and the positions in the files it is from; on return it is on disk.
 
         Raises TransientError when nothing was written (or nobody knows, on a lost connection), StorageFailure
@@ -180,63 +137,67 @@ class Writer:
                 if self._db.embedded or not tries_left:
                     raise
 
-    def stage(self, group: Sequence[Incoming | Rejected], positions: Sequence[Position] = ()) -> Staged:
+    def stage(
+        self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition] = ()
+    ) -> StagedGroup:
         """Write a group into a transaction that `commit` ends; nothing is on disk before that."""
         try:
             return self._stage(group, positions)
-        except RefusedRow:
-            return self._stage([self._storable(item) for item in group], positions)
+        except UnstorableRow:
+            return self._stage([self._without_refused_rows(item) for item in group], positions)
 
-    def commit(self, staged: Staged) -> None:
+    def commit(self, staged: StagedGroup) -> None:
         """End the transaction of a staged group: on return it is on disk. Any thread may do it."""
-        staged.ending.close()
-        for row_class, key, row in staged.learnt:
-            size = len(row.members) if isinstance(row, LineageSet) else _ROW_BYTES
-            self._memory.setdefault(row_class, Memory(_MEMORY_BYTES)).keep(key, row, size)
-        self._classes.committed(staged.changes)
+        staged.open_transaction.close()
+        for row_class, key, row in staged.stored_rows:
+            size = len(row.members) if isinstance(row, LineageSetRow) else _ROW_BYTES
+            self._memory.setdefault(row_class, BoundedCache(_MEMORY_BYTES)).put(key, row, size)
+        self._classes.remember_symlinks(staged.changes)
 
-    def _storable(self, item: Incoming | Rejected) -> Incoming | Rejected:
+    def _without_refused_rows(self, item: IncomingEvent | RejectedInput) -> IncomingEvent | RejectedInput:
         """Give an event as it can be stored: with its rows, or with the reason why they are refused."""
-        if isinstance(item, Rejected):
+        if isinstance(item, RejectedInput):
             return item
         try:
             with self._db.transaction(keep=False):
                 self._apply(_reduced([item]), [item], ())
-        except RefusedRow as error:
+        except UnstorableRow as error:
             return item._replace(rows=(), failure=f"the store refused it: {error}")
         return item
 
-    def _stage(self, group: Sequence[Incoming | Rejected], positions: Sequence[Position]) -> Staged:
+    def _stage(
+        self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition]
+    ) -> StagedGroup:
         changes = _reduced(group)
         with ExitStack() as stack:
             stack.enter_context(self._db.transaction())
             learnt = self._apply(changes, group, positions)
-            return Staged(changes, learnt, stack.pop_all())
+            return StagedGroup(changes, learnt, stack.pop_all())
 
     def _apply(
-        self, changes: Reducer, group: Sequence[Incoming | Rejected], positions: Sequence[Position]
+        self, changes: Reducer, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition]
     ) -> list[_Learnt]:
         learnt: list[_Learnt] = []
-        new_links = self._classes.begin(changes)
-        self._log([item for item in group if isinstance(item, Incoming)])
-        self._reject([item for item in group if isinstance(item, Rejected)])
-        self._count(group)
+        new_links = self._classes.find_new_symlinks(changes)
+        self._log([item for item in group if isinstance(item, IncomingEvent)])
+        self._reject([item for item in group if isinstance(item, RejectedInput)])
+        self._count_inputs(group)
         for row_class in TABLES.values():
             self._merge(row_class, changes.rows(row_class), learnt)
-        reclassed = self._classes.settle(changes, new_links)
-        settle_liveness(self._db, self._org, changes, reclassed)
-        self._heads.settle(changes)
-        mark(self._db, self._org, changes, reclassed)
-        self._db.run_many(_SET_POSITION, [(self._org, *position) for position in positions])
+        reclassed = self._classes.update(changes, new_links)
+        update_is_active(self._db, self._org, changes, reclassed)
+        self._heads.update(changes)
+        mark_changes(self._db, self._org, changes, reclassed)
+        self._db.execute_many(_SET_POSITION, [(self._org, *position) for position in positions])
         return learnt
 
-    def _log(self, events: list[Incoming]) -> None:
-        equal: dict[tuple[int, bytes], list[Incoming]] = {}
+    def _log(self, events: list[IncomingEvent]) -> None:
+        equal: dict[tuple[int, bytes], list[IncomingEvent]] = {}
         for item in events:
             equal.setdefault((item.event.micros, item.event.event_hash), []).append(item)
         self._db.insert(_INSERT_EVENTS, [self._logged(equal[key]) for key in sorted(equal)])
 
-    def _logged(self, receipts: list[Incoming]) -> tuple[Any, ...]:
+    def _logged(self, receipts: list[IncomingEvent]) -> tuple[Any, ...]:
         """Give the row of one event, received once or several times in a group."""
         item = receipts[-1]
         return (
@@ -255,8 +216,8 @@ class Writer:
             self._compressor.compress(item.payload),
         )
 
-    def _reject(self, refused: list[Rejected]) -> None:
-        self._db.run_many(
+    def _reject(self, refused: list[RejectedInput]) -> None:
+        self._db.execute_many(
             _INSERT_REJECTED,
             [
                 (
@@ -275,32 +236,32 @@ class Writer:
             ],
         )
         if refused:
-            self._db.run(_EVICT_REJECTED, self._org, self._keep_rejected)
+            self._db.execute(_EVICT_REJECTED, self._org, self._keep_rejected)
 
-    def _count(self, group: Sequence[Incoming | Rejected]) -> None:
+    def _count_inputs(self, group: Sequence[IncomingEvent | RejectedInput]) -> None:
         """Keep the books: what came in from each source, whatever becomes of it."""
         events, rejected = Counter[str](), Counter[str]()
         for item in group:
-            (events if isinstance(item, Incoming) else rejected)[item.source] += item.receipts
-        self._db.run_many(
+            (events if isinstance(item, IncomingEvent) else rejected)[item.source] += item.receipts
+        self._db.execute_many(
             _COUNT,
             [(self._org, name, self._id, events[name], rejected[name], 0) for name in sorted(events | rejected)],
         )
 
     def _merge(self, row_class: type[Row], rows: list[Row], learnt: list[_Learnt]) -> None:
         if row_class in _REMEMBERED:
-            rows = self._news(row_class, rows, learnt)
+            rows = self._rows_not_yet_stored(row_class, rows, learnt)
         if rows:
-            self._db.merge(row_class, rows)
+            self._db.merge_rows(row_class, rows)
 
-    def _news(self, row_class: type[Row], rows: list[Row], learnt: list[_Learnt]) -> list[Row]:
+    def _rows_not_yet_stored(self, row_class: type[Row], rows: list[Row], learnt: list[_Learnt]) -> list[Row]:
         """Keep the rows that could change what the store is known to hold.
 
         The store's rows only ever grow, so what was once committed is a lower bound for ever, whoever
         else writes.
         """
         known: dict[Row, Row] = self._memory.get(row_class, {})
-        keys, merge = plan_of(row_class).keys, merger(row_class)
+        keys, merge = merge_plan(row_class).key_count, merger(row_class)
         news = []
         for row in rows:
             key = row[:keys]
@@ -311,43 +272,43 @@ class Writer:
             news.append(row)
         return news
 
-    def _apply_never_link(self, never_link: tuple[NeverLink, ...]) -> None:
+    def _regroup_after_rule_change(self, never_link: tuple[NeverLinkRule, ...]) -> None:
         """Recompute every class when the rules are not those the store was last settled with."""
         name, rules = f"never_link/{self._org}", msgspec.json.encode(sorted(never_link)).decode()
         with self._db.transaction():
-            row = self._db.rows(_GET_RULES, name)
+            row = self._db.fetch_all(_GET_RULES, name)
             if (row[0][0] if row else "[]") == rules:
                 return
             self._db.lock(f"classes of {self._org}")
-            linked = {dataset for (dataset,) in self._db.rows(_LINKED, self._org)}
-            settle_liveness(self._db, self._org, Reducer(), self._classes.recompute(linked))
-            self._db.run(_SET_RULES, name, rules)
+            linked = {dataset for (dataset,) in self._db.fetch_all(_LINKED, self._org)}
+            update_is_active(self._db, self._org, Reducer(), self._classes.recompute(linked))
+            self._db.execute(_SET_RULES, name, rules)
 
-    def position(self, path: str) -> Position | None:
+    def file_position(self, path: str) -> FilePosition | None:
         """Tell how far a file was taken."""
-        rows = self._db.rows(_GET_POSITION, self._org, path)
-        return Position(path, *rows[0]) if rows else None
+        rows = self._db.fetch_all(_GET_POSITION, self._org, path)
+        return FilePosition(path, *rows[0]) if rows else None
 
-    def forget_rejected(self, payload_hash: bytes) -> None:
+    def delete_rejected(self, payload_hash: bytes) -> None:
         """Delete the row of an input that could be taken at last, and book it as such."""
         with self._db.transaction():
-            for source, receipts in self._db.rows(_RECEIPTS_OF, self._org, payload_hash):
-                self._db.run(_COUNT, self._org, source, self._id, 0, 0, receipts)
-                self._db.run(_FORGET_REJECTED, self._org, payload_hash)
+            for source, receipts in self._db.fetch_all(_RECEIPTS_OF, self._org, payload_hash):
+                self._db.execute(_COUNT, self._org, source, self._id, 0, 0, receipts)
+                self._db.execute(_FORGET_REJECTED, self._org, payload_hash)
 
-    def wait_for_lock(self, seconds: float) -> None:
+    def set_lock_timeout(self, seconds: float) -> None:
         """Set how long a write waits for another process before it is StoreBusy."""
-        self._db.wait_for_lock(seconds)
+        self._db.set_lock_timeout(seconds)
 
     def close(self) -> None:
         """Close the connection."""
         self._db.close()
 
 
-def _reduced(group: Sequence[Incoming | Rejected]) -> Reducer:
+def _reduced(group: Sequence[IncomingEvent | RejectedInput]) -> Reducer:
     changes = Reducer()
     for item in group:
-        if isinstance(item, Incoming):
+        if isinstance(item, IncomingEvent):
             changes.add(item.rows)
     return changes
 

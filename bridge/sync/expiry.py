@@ -1,34 +1,34 @@
-"""Which lineage is to be looked at because a run ended that may retire what older runs showed."""
+"""Finds runs that cross the retirement limit of their job, because newer runs completed."""
 
 from collections import Counter
 from collections.abc import Iterable
 
 from bridge.store.database import Database
-from bridge.store.edges import EVER
-from bridge.store.retirement import Retirement
-from bridge.sync.lineage import read_leaves
-from mappers.folding import FoldingRule
+from bridge.store.lineage.evidence import NO_TIME_LIMIT
+from bridge.store.lineage.retirement import RetirementPolicy
+from bridge.sync.canonical.lineage import family_members
+from mappers.logical_job import FoldingRule
 
-_BETWEEN = """
-SELECT run_id FROM ol_run WHERE org_id = ?1 AND job_id {among} AND started_at >= ?2 AND started_at < ?3
+_RUNS_BETWEEN = """
+SELECT run_id FROM ol_run WHERE org_id = ?1 AND job_id {ids} AND started_at >= ?2 AND started_at < ?3
 """
 
 
-def expired_runs(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> set[bytes]:
-    """Find the runs that counted among the last of these jobs, or do now: each job is named once for each run of it.
+def runs_crossing_retirement(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> set[bytes]:
+    """Runs that entered or left the retirement window of these jobs.
 
-    Whatever became of as many runs, the limit has moved by no more than as many places, either way.
+    A job is listed once per changed run: n changed runs move the limit by at most n places, either way.
     """
     if not rule.retire_after:
         return set()
-    retirement = Retirement(db, org, rule)
-    found: set[bytes] = set()
-    for job, moved in Counter(jobs).items():
-        starts = retirement.newest(job, rule.retire_after + moved)
-        if len(starts) >= rule.retire_after - moved:
-            newest = rule.retire_after - 1 - moved
-            until = starts[newest] + 1 if newest >= 0 and starts else EVER
-            since = starts[-1] if len(starts) == rule.retire_after + moved else 0
-            leaves = sorted(read_leaves(db, org, rule, [job])[job])
-            found |= {run for (run,) in db.among(_BETWEEN, leaves, org, since, until)}
-    return found
+    retirement = RetirementPolicy(db, org, rule)
+    runs: set[bytes] = set()
+    for job, changed_runs in Counter(jobs).items():
+        starts = retirement.complete_run_starts(job, rule.retire_after + changed_runs)
+        if len(starts) >= rule.retire_after - changed_runs:
+            newest_index = rule.retire_after - 1 - changed_runs
+            until = starts[newest_index] + 1 if newest_index >= 0 and starts else NO_TIME_LIMIT
+            since = starts[-1] if len(starts) == rule.retire_after + changed_runs else 0
+            members = sorted(family_members(db, org, rule, [job])[job])
+            runs |= {run for (run,) in db.fetch_for_ids(_RUNS_BETWEEN, members, org, since, until)}
+    return runs

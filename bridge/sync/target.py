@@ -1,32 +1,32 @@
-"""What the reconciler needs of a target, whichever system it is."""
+"""The interface of a sync target."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from bridge.sync.edge_states import EdgeState
-from bridge.sync.item import Failed, Item, Remote, Settled
+from bridge.sync.edge_store import EdgeRecord
+from bridge.sync.sync_item import Completed, Failure, RemoteReference, SyncItem
 
 #: An item by its kind and key.
-Wanted = tuple[str, bytes]
+ItemKey = tuple[str, bytes]
 
 
-class Pushed(NamedTuple):
-    """What became of a batch: of each item, of edges, and which items are to be looked at because of it."""
+class BatchResult(NamedTuple):
+    """Results of a batch: per item, written and deleted edges, and follow-up work."""
 
-    results: list[Settled | Failed]
-    marked: AbstractSet[Wanted] = frozenset()
-    edges: Sequence[EdgeState] = ()
-    edges_gone: Sequence[EdgeState] = ()
-    #: Items whose things are gone from the target, or not as they should be.
-    doubtful: AbstractSet[Wanted] = frozenset()
-    #: Entities of ours that nothing stands for any more.
-    left: Sequence[Remote] = ()
+    results: list[Completed | Failure]
+    affected: AbstractSet[ItemKey] = frozenset()
+    edges_written: Sequence[EdgeRecord] = ()
+    edges_deleted: Sequence[EdgeRecord] = ()
+    #: Items whose entity is missing or differs from the record.
+    to_verify: AbstractSet[ItemKey] = frozenset()
+    #: Entities created by this bridge that no item refers to any more.
+    orphaned: Sequence[RemoteReference] = ()
 
 
-class Step(NamedTuple):
-    """One step of a plan: what would be done to what, and why."""
+class PlanStep(NamedTuple):
+    """One step of a plan (`sync --dry-run`)."""
 
     action: str
     kind: str
@@ -35,82 +35,81 @@ class Step(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Something in a target that is not as it was left: an item, or an edge into one."""
+    """Drift: an item, or an edge into one, that differs from what was pushed."""
 
     kind: str
     key: bytes
     name: str
-    what: str
+    description: str
 
 
-class Compared(NamedTuple):
-    """A bit of a comparison: how much of a kind was looked at, and what was not as it was left."""
+class ComparedBatch(NamedTuple):
+    """Part of a comparison: number of items compared, and their differences."""
 
     kind: str
-    looked_at: int
+    checked: int
     differences: Sequence[Difference]
 
 
-class Owed(NamedTuple):
-    """A bit of what a target shall have, of one kind: how much, and how much of it was not told as it is now."""
+class ExpectedCount(NamedTuple):
+    """Part of the expected content of one kind: total, and how much of it is not pushed yet."""
 
     kind: str
-    wanted: int
-    lacking: int
+    expected: int
+    outdated: int
 
 
-class TargetSettings(NamedTuple):
-    """Which system it is, and by which rules it is kept: where they change, everything is looked at anew."""
+class TargetIdentity(NamedTuple):
+    """System and options of a target; a change of either triggers a full sync."""
 
     url: str
-    rules: str
+    options_hash: str
 
 
-class Meant(NamedTuple):
-    """Which items marks mean, and where jobs are shown that were shown elsewhere, in a hash each."""
+class Affected(NamedTuple):
+    """Items that changes affect, and hashes of job families that are now shown as another job."""
 
-    items: set[Wanted]
-    folds: Mapping[bytes, bytes] = MappingProxyType({})
-
-
-class Meaning(Protocol):
-    """What marks mean for a target."""
-
-    def of(self, marks: Mapping[str, set[bytes]]) -> Meant:
-        """Say which items marks mean, given by their kinds."""
+    items: set[ItemKey]
+    job_family_hashes: Mapping[bytes, bytes] = MappingProxyType({})
 
 
-class Target(Protocol):
-    """A system that is kept like the store."""
+class AffectedItems(Protocol):
+    """Determines which items a change affects."""
+
+    def of_marks(self, marks: Mapping[str, set[bytes]]) -> Affected:
+        """Affected items of dirty marks, given by kind."""
+
+
+class SyncTarget(Protocol):
+    """A system that is kept in sync with the store."""
 
     name: str
-    settings: TargetSettings
-    #: The kinds of items it takes, those first that others need, and how many at once.
-    kinds: dict[str, int]
-    #: The kinds that take long: of each there is one lot a round, for what came in meanwhile is next.
-    slow: AbstractSet[str]
-    #: The kinds of what a comparison reads.
-    compared: AbstractSet[str]
-    #: What marks of changes mean for it.
-    meaning: Meaning
+    settings: TargetIdentity
+    #: Batch size per kind, in dependency order.
+    batch_sizes: dict[str, int]
+    #: Kinds with expensive requests: one batch per step, so that newer changes of other kinds are not delayed.
+    slow_kinds: AbstractSet[str]
+    #: Kinds that a comparison covers.
+    compared_kinds: AbstractSet[str]
+    #: Translates dirty marks into items.
+    affected: AffectedItems
 
     def prepare(self) -> None:
-        """Make ready in the store what pushing needs there."""
+        """Prepare the store for pushes, for example create indexes."""
 
     def probe(self) -> None:
-        """Ask whether the target answers; raises a TransientError when it does not."""
+        """Check that the target responds; raises TransientError otherwise."""
 
-    def push(self, kind: str, items: Sequence[Item]) -> Pushed:
-        """Make the target say what the store says of items; what fails is told of each."""
+    def push(self, kind: str, items: Sequence[SyncItem]) -> BatchResult:
+        """Bring the target to the desired state of the items; failures are reported per item."""
 
-    def plan(self, items: Sequence[Item]) -> list[Step]:
-        """Say what pushing items would do, and do nothing."""
+    def plan(self, items: Sequence[SyncItem]) -> list[PlanStep]:
+        """List what a push would do, without side effects."""
 
-    def owed(self) -> Iterator[Owed]:
-        """Count what the store says that shall be there, bit by bit, without asking the target."""
+    def count_expected(self) -> Iterator[ExpectedCount]:
+        """Count expected items in parts, without requests to the target."""
 
-    def compare(self) -> Iterator[Compared]:
-        """Compare everything that is there with what was left there, bit by bit; changes nothing."""
+    def compare(self) -> Iterator[ComparedBatch]:
+        """Compare the target with what was pushed, in parts and without changes."""
 
-    def close(self) -> None:
-        """Close the connections."""
+    def close(self) -> None: ...

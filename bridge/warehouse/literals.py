@@ -3,10 +3,10 @@
 import re
 from datetime import datetime
 
-from bridge.warehouse.house import House
+from bridge.warehouse.dialect import WarehouseDialect
 
 #: DB2 takes 32,672 bytes in one literal, Teradata 31,000 characters.
-_MOST_CHARACTERS = 8_000
+_MAX_CHARACTERS = 8_000
 _CONTROLS = re.compile("([\\x00-\\x1f\\x7f])")
 _NEEDS_ESCAPES = re.compile(r"[\\\x00-\x1f\x7f]")
 
@@ -14,18 +14,18 @@ _NEEDS_ESCAPES = re.compile(r"[\\\x00-\x1f\x7f]")
 Value = str | float | bool | datetime | None
 
 
-def literal(house: House, value: Value) -> str:
+def literal(house: WarehouseDialect, value: Value) -> str:
     """Spell a value."""
     match value:
         case None:
             return "NULL"
         case bool():
-            return str(value).upper() if house is House.postgresql else str(int(value))
+            return str(value).upper() if house is WarehouseDialect.postgresql else str(int(value))
         case int() | float():
             return repr(value)
         case datetime():
             spelled = f"'{value.replace(tzinfo=None).isoformat(' ', 'microseconds')}'"
-            return spelled if house is House.sqlite else f"TIMESTAMP {spelled}"
+            return spelled if house is WarehouseDialect.sqlite else f"TIMESTAMP {spelled}"
         case str():
             return _TEXTS[house](value)
 
@@ -51,9 +51,9 @@ def _postgres(text: str) -> str:
 def _pieces(text: str) -> list[str]:
     """Take a text apart: control characters alone, other characters in parts short enough for a literal."""
     return [
-        part[start : start + _MOST_CHARACTERS]
+        part[start : start + _MAX_CHARACTERS]
         for part in _CONTROLS.split(text)
-        for start in range(0, len(part), _MOST_CHARACTERS)
+        for start in range(0, len(part), _MAX_CHARACTERS)
     ]
 
 
@@ -62,7 +62,7 @@ def _joined(text: str, control: str, long: str) -> str:
     parts = [control.format(ord(part)) if _CONTROLS.match(part) else _quoted(part) for part in _pieces(text)] or [
         "''"
     ]
-    if len(text) > _MOST_CHARACTERS:
+    if len(text) > _MAX_CHARACTERS:
         parts[0] = long.format(parts[0])
     return " || ".join(parts)
 
@@ -75,4 +75,9 @@ def _teradata(text: str) -> str:
     return _joined(text, "_UNICODE '{:04X}'XC", "CAST({} AS CLOB CHARACTER SET UNICODE)")
 
 
-_TEXTS = {House.sqlite: _sqlite, House.postgresql: _postgres, House.db2: _db2, House.teradata: _teradata}
+_TEXTS = {
+    WarehouseDialect.sqlite: _sqlite,
+    WarehouseDialect.postgresql: _postgres,
+    WarehouseDialect.db2: _db2,
+    WarehouseDialect.teradata: _teradata,
+}

@@ -12,18 +12,18 @@ _ENDINGS = (".ndjson", ".jsonl", ".json", ".ndjson.gz", ".jsonl.gz", ".json.gz")
 BOM = b"\xef\xbb\xbf"
 GZIP_MAGIC = b"\x1f\x8b"
 #: What decoding raises for bytes that are no JSON: malformed, not UTF-8, nested too deeply.
-NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+JSON_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _array_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-class Record(NamedTuple):
+class RawRecord(NamedTuple):
     """One event's bytes, and where in the unpacked file to go on after it (0: not behind this one)."""
 
     payload: bytes
     end: int
 
 
-def event_files(paths: list[Path]) -> list[Path]:
+def find_event_files(paths: list[Path]) -> list[Path]:
     """Name every file of events among paths and below folders, in a stable order."""
     files: list[Path] = []
     for path in paths:
@@ -34,7 +34,7 @@ def event_files(paths: list[Path]) -> list[Path]:
     return files
 
 
-def open_events(path: Path) -> BinaryIO:
+def open_event_file(path: Path) -> BinaryIO:
     """Open a file of events, unpacking gzip by its content rather than its name."""
     file = path.open("rb")
     if file.read(len(GZIP_MAGIC)) == GZIP_MAGIC:
@@ -44,7 +44,7 @@ def open_events(path: Path) -> BinaryIO:
     return file
 
 
-def read_records(file: BinaryIO, start: int = 0) -> Iterator[Record]:
+def read_records(file: BinaryIO, start: int = 0) -> Iterator[RawRecord]:
     """Read events one by one, from a position that an earlier reading gave as an end.
 
     A file that is one JSON document over several lines is one record, an array one record an element;
@@ -64,12 +64,12 @@ def read_records(file: BinaryIO, start: int = 0) -> Iterator[Record]:
     yield from _lines(file, start)
 
 
-def _lines(lines: Iterator[bytes], start: int) -> Iterator[Record]:
+def _lines(lines: Iterator[bytes], start: int) -> Iterator[RawRecord]:
     for line in lines:
         start += len(line)
         if line.strip():
             torn = not line.endswith(b"\n") and not is_json(line.removeprefix(BOM))
-            yield Record(line, 0 if torn else start)
+            yield RawRecord(line, 0 if torn else start)
 
 
 def _opens_document(first: bytes) -> bool:
@@ -79,18 +79,18 @@ def _opens_document(first: bytes) -> bool:
     return text.startswith(b"{") and not is_json(text)
 
 
-def _document(whole: bytes, start: int) -> Iterator[Record]:
+def _document(whole: bytes, start: int) -> Iterator[RawRecord]:
     text = whole.removeprefix(BOM).strip()
     try:
         if text.startswith(b"["):
             items = [bytes(item) for item in _array_decoder.decode(text)]
             last = len(items) - 1
-            yield from (Record(item, start + len(whole) if i == last else 0) for i, item in enumerate(items))
+            yield from (RawRecord(item, start + len(whole) if i == last else 0) for i, item in enumerate(items))
             return
-    except NOT_JSON:
+    except JSON_ERRORS:
         pass  # not one document after all: its lines are read, and refused each with its own reason
     if is_json(text):
-        yield Record(whole, start + len(whole))
+        yield RawRecord(whole, start + len(whole))
     else:
         yield from _lines(io.BytesIO(whole), start)
 
@@ -99,6 +99,6 @@ def is_json(text: bytes) -> bool:
     """Tell whether bytes are one whole JSON text."""
     try:
         msgspec.json.decode(text)
-    except NOT_JSON:
+    except JSON_ERRORS:
         return False
     return True

@@ -4,7 +4,7 @@ from enum import StrEnum
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from connectors.spark.lines import Catalog, Line
+from connectors.spark.releases import SparkRelease, TableFormat
 
 #: Every key of the listener begins with this.
 PREFIX = "spark.openlineage."
@@ -14,19 +14,19 @@ DEFAULT_WAREHOUSE = "warehouse"
 LISTENER_CLASS = "io.openlineage.spark.agent.OpenLineageSparkListener"
 
 _CATALOGS = {
-    Catalog.iceberg: {
+    TableFormat.iceberg: {
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
         "spark.sql.catalog.lake.type": "hadoop",
     },
-    Catalog.delta: {
+    TableFormat.delta: {
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     },
 }
 
 
-class Transport(StrEnum):
+class ListenerTransport(StrEnum):
     """How events leave the driver."""
 
     http = "http"
@@ -34,7 +34,7 @@ class Transport(StrEnum):
     composite = "composite"
 
 
-class Parent(NamedTuple):
+class ParentRun(NamedTuple):
     """The run of a scheduler, or of any other job, that starts the application."""
 
     namespace: str
@@ -42,25 +42,25 @@ class Parent(NamedTuple):
     run_id: str
 
 
-class Wanted(NamedTuple):
+class ConfOptions(NamedTuple):
     """What a conf is made from."""
 
-    line: Line
-    transport: Transport = Transport.http
+    line: SparkRelease
+    transport: ListenerTransport = ListenerTransport.http
     url: str = DEFAULT_URL
     location: str = DEFAULT_LOCATION
     namespace: str = "spark"
     api_key: str | None = None
-    parent: Parent | None = None
-    catalog: Catalog | None = None
+    parent: ParentRun | None = None
+    catalog: TableFormat | None = None
     warehouse: str = DEFAULT_WAREHOUSE
 
 
-def make_conf(wanted: Wanted) -> dict[str, str]:
+def build_conf(wanted: ConfOptions) -> dict[str, str]:
     """Make the conf, in the order in which people read it."""
     packages = [wanted.line.listener]
     if wanted.catalog:
-        packages.append(wanted.line.package(wanted.catalog))
+        packages.append(wanted.line.required_package(wanted.catalog))
     conf = {
         "spark.jars.packages": ",".join(packages),
         "spark.extraListeners": LISTENER_CLASS,
@@ -75,16 +75,16 @@ def make_conf(wanted: Wanted) -> dict[str, str]:
         conf[f"{PREFIX}parentRunId"] = wanted.parent.run_id
     if wanted.catalog:
         conf |= _CATALOGS[wanted.catalog]
-    if wanted.catalog is Catalog.iceberg:
+    if wanted.catalog is TableFormat.iceberg:
         conf["spark.sql.catalog.lake.warehouse"] = wanted.warehouse
     return conf
 
 
-def _transport(wanted: Wanted) -> dict[str, str]:
+def _transport(wanted: ConfOptions) -> dict[str, str]:
     at = f"{PREFIX}transport."
-    if wanted.transport is Transport.http:
+    if wanted.transport is ListenerTransport.http:
         return {f"{at}type": "http", **_http(at, wanted)}
-    if wanted.transport is Transport.file:
+    if wanted.transport is ListenerTransport.file:
         return {f"{at}type": "file", f"{at}location": wanted.location}
     # One after the other, by name: the file has every event before HTTP is tried.
     return {
@@ -97,7 +97,7 @@ def _transport(wanted: Wanted) -> dict[str, str]:
     }
 
 
-def _http(at: str, wanted: Wanted) -> dict[str, str]:
+def _http(at: str, wanted: ConfOptions) -> dict[str, str]:
     # The listener drops a path of the URL, or takes it for the whole one: it stands in the endpoint.
     url = urlsplit(wanted.url)
     path = url.path.rstrip("/")

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls them
 
-from connectors.spark.names import quoted
+from mappers.naming import quote_spark_identifier
 
 #: The folder of one version is a partition to Spark; its column is no column of the data.
 VERSION_COLUMN = "_version"
@@ -23,7 +23,7 @@ _DRIVERS = {
 }
 
 
-class Reading(NamedTuple):
+class ReadOptions(NamedTuple):
     """What shall be read: folders of files, or a version of a table."""
 
     format: str
@@ -35,7 +35,7 @@ class Reading(NamedTuple):
     options: Mapping[str, Any] = {}
 
 
-class Writing(NamedTuple):
+class WriteOptions(NamedTuple):
     """Where a frame shall be written, in files of its own."""
 
     format: str
@@ -44,32 +44,34 @@ class Writing(NamedTuple):
     options: Mapping[str, Any] = {}
 
 
-def read_frame(session: SparkSession, what: Reading) -> DataFrame:
+def read_frame(session: SparkSession, options: ReadOptions) -> DataFrame:
     """Read a dataset; nothing of it is looked at yet but, where nobody knows the columns, what they are."""
-    reader = session.read.format(what.format).options(**_DEFAULTS.get(what.format, {}), **what.options)
-    if what.format in {"delta", "iceberg"}:
-        return (reader.option("versionAsOf", what.version) if what.version else reader).load(what.location)
-    if what.format == "jdbc":
-        return reader.options(**jdbc_options(what.options)).option("dbtable", what.location).load()
-    if what.columns:
-        reader = reader.schema(ddl_of(what.columns))
-    if what.roots is None:
-        return reader.load(what.location)
-    if not what.roots:
+    reader = session.read.format(options.format).options(**_DEFAULTS.get(options.format, {}), **options.options)
+    if options.format in {"delta", "iceberg"}:
+        return (reader.option("versionAsOf", options.version) if options.version else reader).load(options.location)
+    if options.format == "jdbc":
+        return reader.options(**jdbc_options(options.options)).option("dbtable", options.location).load()
+    if options.columns:
+        reader = reader.schema(schema_ddl(options.columns))
+    if options.roots is None:
+        return reader.load(options.location)
+    if not options.roots:
         # Rows from Python, even none, start one to read them.
-        return session.range(0).select(*(F.lit(None).cast(kind).alias(name) for name, kind in what.columns.items()))
-    frame = reader.option("basePath", what.location).load(list(what.roots))
-    return frame.select(*_named(what.columns)) if what.columns else frame.drop(VERSION_COLUMN)
+        return session.range(0).select(
+            *(F.lit(None).cast(kind).alias(name) for name, kind in options.columns.items())
+        )
+    frame = reader.option("basePath", options.location).load(list(options.roots))
+    return frame.select(*_named(options.columns)) if options.columns else frame.drop(VERSION_COLUMN)
 
 
-def write_frame(frame: DataFrame, where: Writing, measures: Mapping[str, str]) -> dict[str, Any]:
+def write_frame(frame: DataFrame, options: WriteOptions, measures: Mapping[str, str]) -> dict[str, Any]:
     """Write a frame into a new folder, and count what flows there: one pass does both."""
     told = Observation()
     observed = frame.observe(told, *(F.expr(text).alias(name) for name, text in measures.items()))
-    writer = observed.write.format(where.format).options(**_DEFAULTS.get(where.format, {}), **where.options)
-    if where.partition_by:
-        writer = writer.partitionBy(*where.partition_by)
-    writer.mode("errorifexists").save(where.folder)
+    writer = observed.write.format(options.format).options(**_DEFAULTS.get(options.format, {}), **options.options)
+    if options.partition_by:
+        writer = writer.partitionBy(*options.partition_by)
+    writer.mode("errorifexists").save(options.folder)
     return dict(told.get)
 
 
@@ -79,12 +81,12 @@ def jdbc_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return ({"driver": _DRIVERS[system]} if system in _DRIVERS else {}) | dict(options)
 
 
-def columns_of(frame: DataFrame) -> dict[str, str]:
+def frame_columns(frame: DataFrame) -> dict[str, str]:
     """Give the columns of a frame with their types."""
     return {field.name: field.dataType.simpleString() for field in frame.schema.fields}
 
 
-def merged(base: DataFrame, new: DataFrame, keys: Sequence[str]) -> DataFrame:
+def merge_frames(base: DataFrame, new: DataFrame, keys: Sequence[str]) -> DataFrame:
     """Put rows into others: those of the same keys are replaced; null is a key like others."""
     left, right = base.alias("l"), new.select(*_named(keys)).distinct().alias("r")
     same = [F.col(f"l.`{key}`").eqNullSafe(F.col(f"r.`{key}`")) for key in keys]
@@ -94,10 +96,10 @@ def merged(base: DataFrame, new: DataFrame, keys: Sequence[str]) -> DataFrame:
     return left.join(right, condition, "left_anti").unionByName(new)
 
 
-def ddl_of(columns: Mapping[str, str]) -> str:
+def schema_ddl(columns: Mapping[str, str]) -> str:
     """Write columns as Spark declares them."""
     return ", ".join(f"{name} {kind}" for name, kind in zip(_named(columns), columns.values(), strict=True))
 
 
 def _named(columns: Sequence[str] | Mapping[str, str]) -> list[str]:
-    return [quoted(name) for name in columns]
+    return [quote_spark_identifier(name) for name in columns]

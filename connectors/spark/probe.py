@@ -1,4 +1,4 @@
-"""Runs a small job through a conf, and says whether its events arrived and, if not, why."""
+"""Runs a small job with a conf, and checks whether its events arrive."""
 
 import json
 import os
@@ -8,10 +8,38 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
-from connectors.spark.findings import Effect, Finding
-from connectors.spark.submit import Spark, start
-from connectors.spark.symptoms import job_findings, places, sending_findings
+from connectors.errors import Unreachable
+from connectors.openlineage.http import BridgeClient
+from connectors.spark.conf_problem import SERVICE_NOT_RUNNING, ConfProblem, ProblemEffect
+from connectors.spark.listener_keys import KeySpec, ValueType
+from connectors.spark.log_diagnosis import diagnose_delivery, diagnose_job, transport_keys
+from connectors.spark.submit import SparkInstallation, submit_job
+from connectors.spark.value_check import value_problem
+
+_TAKES_EVENTS = "/api/v1/lineage"
+
+
+def check_services(conf: Mapping[str, str]) -> Iterator[ConfProblem]:
+    """Ask every service that a conf sends events to."""
+    for key in transport_keys(conf, "http", "url"):
+        if value_problem(KeySpec(ValueType.url), url := conf[key]):
+            continue
+        try:
+            with BridgeClient(_base(url, conf.get(f"{key.removesuffix('url')}endpoint", ""))) as service:
+                status = service.readiness_status()
+        except Unreachable:
+            yield ConfProblem(key, ProblemEffect.silent, *SERVICE_NOT_RUNNING)
+            continue
+        if status == 503:
+            yield ConfProblem(key, ProblemEffect.silent, "is of a service that is not ready", "its /readyz says why")
+
+
+def _base(url: str, endpoint: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}{(endpoint or parts.path).rstrip('/').removesuffix(_TAKES_EVENTS)}"
+
 
 _HERE = Path(__file__).parent
 _OPTIONS = "spark.driver.extraJavaOptions"
@@ -26,19 +54,19 @@ _HTTP_FAILED = re.compile(
 )
 
 
-class Probe(NamedTuple):
+class ProbeResult(NamedTuple):
     """What became of the events of a job: how many it made, and how many arrived where the conf sends them."""
 
     made: int
     arrived: dict[str, int]
-    findings: list[Finding]
+    findings: list[ConfProblem]
 
 
-def probe(spark: Spark, conf: Mapping[str, str], folder: Path, log: Path, seconds: float) -> Probe:
+def probe(spark: SparkInstallation, conf: Mapping[str, str], folder: Path, log: Path, seconds: float) -> ProbeResult:
     """Run the job in a folder of its own and judge by what its driver said and by the files of events."""
-    files = {key: Path(conf[key].strip()) for key in places(conf, "file", "location")}
+    files = {key: Path(conf[key].strip()) for key in transport_keys(conf, "file", "location")}
     before = {key: _size(path) for key, path in files.items()}
-    job = start(spark, _HERE / "check_job.py", [], _job_conf(conf), folder, log)
+    job = submit_job(spark, _HERE / "check_job.py", [], _job_conf(conf), folder, log)
     try:
         code: int | None = job.wait(seconds)
     except subprocess.TimeoutExpired:
@@ -49,10 +77,10 @@ def probe(spark: Spark, conf: Mapping[str, str], folder: Path, log: Path, second
     made = sum(len(words.findall(said)) for words in (_SENT, _NOT_SENT, _BROKEN_OFF))
     lost = len(_NOT_SENT.findall(said)) + len(_HTTP_FAILED.findall(said))
     arrived = {key: _events(path, before[key], folder.name) for key, path in files.items()}
-    arrived |= {key: max(0, made - lost) for key in places(conf, "http", "url")}
-    findings = [*job_findings(conf, said, code, made, seconds), *sending_findings(conf, said)]
+    arrived |= {key: max(0, made - lost) for key in transport_keys(conf, "http", "url")}
+    findings = [*diagnose_job(conf, said, code, made, seconds), *diagnose_delivery(conf, said)]
     findings += list(_missing(arrived, made, {finding.key.rpartition(".")[0] for finding in findings}))
-    return Probe(made, arrived, list(dict.fromkeys(findings)))
+    return ProbeResult(made, arrived, list(dict.fromkeys(findings)))
 
 
 def _job_conf(conf: Mapping[str, str]) -> dict[str, str]:
@@ -85,11 +113,11 @@ def _events(path: Path, start_at: int, folder: str) -> int:
     with path.open("rb") as file:
         file.seek(start_at)
         lines = file.readlines()
-    runs = {run for line in lines if folder.encode() in line for run in _runs_of(line)}
-    return sum(not runs.isdisjoint(_runs_of(line)[:1]) for line in lines)
+    runs = {run for line in lines if folder.encode() in line for run in _run_ids(line)}
+    return sum(not runs.isdisjoint(_run_ids(line)[:1]) for line in lines)
 
 
-def _runs_of(line: bytes) -> list[str]:
+def _run_ids(line: bytes) -> list[str]:
     """Give the run of an event and the run that started it."""
     try:
         run = json.loads(line)["run"]
@@ -99,10 +127,10 @@ def _runs_of(line: bytes) -> list[str]:
         return []
 
 
-def _missing(arrived: Mapping[str, int], made: int, told: set[str]) -> Iterator[Finding]:
+def _missing(arrived: Mapping[str, int], made: int, told: set[str]) -> Iterator[ConfProblem]:
     """Tell of a place that lacks events for no reason that was told yet."""
     for key, count in arrived.items():
         transport = key.rpartition(".")[0]
         if count < made and not any(section.startswith(transport) for section in told):
             problem = f"has {count} of the {made} events that were made"
-            yield Finding(key, Effect.silent, problem, "see whether something empties or replaces it")
+            yield ConfProblem(key, ProblemEffect.silent, problem, "see whether something empties or replaces it")

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from connectors.spark.conf import Wanted, make_conf
-from connectors.spark.lines import Catalog
+from connectors.errors import MissingDependency
+from connectors.spark.conf import ConfOptions, build_conf
+from connectors.spark.releases import TableFormat
 from connectors.spark.submit import find_java
-from mappers.errors import MissingPart
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,10 +22,10 @@ _BESIDE_TABLES = {"spark.sql.legacy.parameterSubstitution.constantsOnly": "true"
 _JOINED = (_PACKAGES, "spark.extraListeners", "spark.sql.extensions")
 
 
-def process_conf(wanted: Wanted, catalogs: Iterable[Catalog], given: Mapping[str, str]) -> dict[str, str]:
+def process_conf(wanted: ConfOptions, catalogs: Iterable[TableFormat], given: Mapping[str, str]) -> dict[str, str]:
     """Make the conf of a process; what is given wins, packages and listeners are added to what is given."""
-    conf = make_conf(wanted)
-    tables = [make_conf(wanted._replace(catalog=one)) | _BESIDE_TABLES for one in catalogs]
+    conf = build_conf(wanted)
+    tables = [build_conf(wanted._replace(catalog=one)) | _BESIDE_TABLES for one in catalogs]
     for more in (*tables, given):
         joined = {
             key: ",".join(dict.fromkeys(one.strip() for one in f"{conf[key]},{more[key]}".split(",") if one.strip()))
@@ -36,7 +36,7 @@ def process_conf(wanted: Wanted, catalogs: Iterable[Catalog], given: Mapping[str
     return conf
 
 
-def without_ivy(conf: Mapping[str, str], homes: Path | None = None) -> dict[str, str]:
+def use_cached_jars(conf: Mapping[str, str], homes: Path | None = None) -> dict[str, str]:
     """Name packages by their files where they were fetched before: to resolve them anew takes a second or two.
 
     That holds for packages without dependencies only, as the listener is.
@@ -63,13 +63,15 @@ def open_session(name: str, conf: Mapping[str, str]) -> "SparkSession":
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra: only who runs a process needs it
     except ImportError as error:
-        raise MissingPart("there is no PySpark: install the extra: pip install 'lineage-bridge[process]'") from error
+        raise MissingDependency(
+            "there is no PySpark: install the extra: pip install 'lineage-bridge[process]'"
+        ) from error
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         os.environ["JAVA_HOME"] = str(find_java())
-    return SparkSession.builder.appName(name).config(map={**quieted(without_ivy(conf))}).getOrCreate()
+    return SparkSession.builder.appName(name).config(map={**with_quiet_logging(use_cached_jars(conf))}).getOrCreate()
 
 
-def quieted(conf: Mapping[str, str]) -> dict[str, str]:
+def with_quiet_logging(conf: Mapping[str, str]) -> dict[str, str]:
     """Let Spark say no more than what is wrong, unless somebody says otherwise."""
     given = conf.get(_JAVA_OPTIONS, "")
     if "log4j2.configurationFile" in given:

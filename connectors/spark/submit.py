@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from connectors.spark.defaults import write_defaults
-from connectors.spark.lines import find_line
-from mappers.errors import MissingPart
+from connectors.errors import MissingDependency
+from connectors.spark.conf_format import write_defaults
+from connectors.spark.releases import find_release
 
 #: What makes a small job on this machine quick: no user interface, and no two hundred partitions for a few rows.
-SMALL_AND_LOCAL = {
+LOCAL_CONF = {
     "spark.master": "local[2]",
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
@@ -27,7 +27,7 @@ _INSTALL_JAVA = "install a JDK 17 or newer (Debian, Ubuntu: apt install openjdk-
 _INSTALL_SPARK = "install the extra: pip install 'lineage-bridge[spark]'"
 
 
-class Spark(NamedTuple):
+class SparkInstallation(NamedTuple):
     """An installed PySpark: its Python, its home, its version, and the Java it will run on."""
 
     python: str
@@ -36,13 +36,13 @@ class Spark(NamedTuple):
     java_home: Path
 
 
-def find_spark(python: str = sys.executable) -> Spark:
+def find_spark(python: str = sys.executable) -> SparkInstallation:
     """Find the PySpark of a Python and a Java for it; raises MissingPart with the remedy."""
     asked = subprocess.run([python, "-c", _ASK], capture_output=True, text=True, check=False)
     if asked.returncode:
-        raise MissingPart(f"{python} has no PySpark: {_INSTALL_SPARK}")
+        raise MissingDependency(f"{python} has no PySpark: {_INSTALL_SPARK}")
     version, home = asked.stdout.split("\n")[:2]
-    return Spark(python, Path(home), version, find_java(find_line(version).oldest_java))
+    return SparkInstallation(python, Path(home), version, find_java(find_release(version).oldest_java))
 
 
 def find_java(oldest: int = 17) -> Path:
@@ -55,7 +55,7 @@ def find_java(oldest: int = 17) -> Path:
             return home
         if found:
             old.append(f"{home} is Java {found[1]}")
-    raise MissingPart(f"no Java {oldest} or newer ({'; '.join(old) or 'none at all'}): {_INSTALL_JAVA}")
+    raise MissingDependency(f"no Java {oldest} or newer ({'; '.join(old) or 'none at all'}): {_INSTALL_JAVA}")
 
 
 def _java_homes() -> Iterable[Path]:
@@ -68,8 +68,8 @@ def _java_homes() -> Iterable[Path]:
     return (place for place in dict.fromkeys(places) if (place / "bin" / "java").exists())
 
 
-def start(
-    spark: Spark, script: Path, words: Iterable[str], conf: Mapping[str, str], folder: Path, log: Path
+def submit_job(
+    spark: SparkInstallation, script: Path, words: Iterable[str], conf: Mapping[str, str], folder: Path, log: Path
 ) -> "subprocess.Popen[bytes]":
     """Start a job in a folder of its own; all that Spark and the job say goes to the log."""
     properties = folder / "spark.conf"

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls them
 
-from connectors.spark.frames import columns_of, jdbc_options
-from connectors.spark.names import quoted
-from mappers.errors import BadData
+from connectors.errors import InvalidData
+from connectors.spark.frames import frame_columns, jdbc_options
+from mappers.naming import quote_spark_identifier
 
 _KEY = "lineage-bridge-key"
 #: How statements that take no options are given the key.
@@ -20,7 +20,7 @@ _ICEBERG_KEY = f"spark.sql.iceberg.snapshot-property.{_KEY}"
 _ROWS = "lineage_bridge_rows"
 
 
-class Loading(NamedTuple):
+class LoadOptions(NamedTuple):
     """What becomes of a table: how rows come into it, and the key by which this is known to be done."""
 
     format: str
@@ -34,58 +34,58 @@ class Loading(NamedTuple):
     options: Mapping[str, Any] = {}
 
 
-def load_table(session: SparkSession, frame: DataFrame, how: Loading) -> str | None:
+def load_table(session: SparkSession, frame: DataFrame, options: LoadOptions) -> str | None:
     """Bring rows into a table; gives what its version is called, None where it has none. Again does nothing more."""
-    if how.format == "jdbc":
-        _load_jdbc(frame, how)
+    if options.format == "jdbc":
+        _load_jdbc(frame, options)
         return None
-    return (_load_delta if how.format == "delta" else _load_iceberg)(session, frame, how)
+    return (_load_delta if options.format == "delta" else _load_iceberg)(session, frame, options)
 
 
-def _load_jdbc(frame: DataFrame, how: Loading) -> None:
+def _load_jdbc(frame: DataFrame, options: LoadOptions) -> None:
     """Write through one connection unless more are wanted: what is appended is there whole then, or not at all.
 
     A database promises nothing about a second time: what is appended again is there twice.
     """
-    rows = frame if "numPartitions" in how.options else frame.coalesce(1)
-    writer = rows.write.format("jdbc").options(**jdbc_options(how.options)).option("dbtable", how.location)
-    if how.mode == "overwrite":
+    rows = frame if "numPartitions" in options.options else frame.coalesce(1)
+    writer = rows.write.format("jdbc").options(**jdbc_options(options.options)).option("dbtable", options.location)
+    if options.mode == "overwrite":
         writer = writer.option("truncate", True)
-    writer.mode(how.mode).save()
+    writer.mode(options.mode).save()
 
 
-def _load_delta(session: SparkSession, frame: DataFrame, how: Loading) -> str:
-    there = _is_delta(session, how.location)
-    if there and (done := _commit(session, how)):
+def _load_delta(session: SparkSession, frame: DataFrame, options: LoadOptions) -> str:
+    there = _is_delta(session, options.location)
+    if there and (done := _commit(session, options)):
         return done
-    with _set(session, {_DELTA_KEY: how.key, _DELTA_SKIPS: "false"}):
-        if there and how.mode == "merge":
-            _merge(session, _delta(how), frame, how.keys)
+    with _set(session, {_DELTA_KEY: options.key, _DELTA_SKIPS: "false"}):
+        if there and options.mode == "merge":
+            _merge(session, _delta(options), frame, options.keys)
         else:
-            _save_delta(frame, how, there=there)
-    return _commit(session, how) or ""
+            _save_delta(frame, options, there=there)
+    return _commit(session, options) or ""
 
 
-def _save_delta(frame: DataFrame, how: Loading, *, there: bool) -> None:
-    writer = frame.write.format("delta").options(**how.options)
-    if how.partition_by:
-        writer = writer.partitionBy(*how.partition_by)
-    if how.partitions_only and there:
+def _save_delta(frame: DataFrame, options: LoadOptions, *, there: bool) -> None:
+    writer = frame.write.format("delta").options(**options.options)
+    if options.partition_by:
+        writer = writer.partitionBy(*options.partition_by)
+    if options.partitions_only and there:
         writer = writer.option("partitionOverwriteMode", "dynamic")
-    elif how.mode == "overwrite":
+    elif options.mode == "overwrite":
         writer = writer.option("overwriteSchema", True)
-    writer.mode("overwrite" if how.mode == "overwrite" else "append").save(how.location)
+    writer.mode("overwrite" if options.mode == "overwrite" else "append").save(options.location)
 
 
-def _commit(session: SparkSession, how: Loading) -> str | None:
+def _commit(session: SparkSession, options: LoadOptions) -> str | None:
     """Find what was done with the key: a commit bears it."""
-    history = session.sql(f"DESCRIBE HISTORY {_delta(how)}").where(F.col("userMetadata") == how.key)
+    history = session.sql(f"DESCRIBE HISTORY {_delta(options)}").where(F.col("userMetadata") == options.key)
     found = history.agg(F.max("version")).collect()[0][0]
     return None if found is None else str(found)
 
 
-def _delta(how: Loading) -> str:
-    return f"delta.{quoted(how.location)}"
+def _delta(options: LoadOptions) -> str:
+    return f"delta.{quote_spark_identifier(options.location)}"
 
 
 def _is_delta(session: SparkSession, location: str) -> bool:
@@ -94,39 +94,41 @@ def _is_delta(session: SparkSession, location: str) -> bool:
     return bool(tables.isDeltaTable(session._jsparkSession, location))  # noqa: SLF001 - as above
 
 
-def _load_iceberg(session: SparkSession, frame: DataFrame, how: Loading) -> str:
-    there = session.catalog.tableExists(how.location)
-    if there and (done := _snapshot(session, how)):
+def _load_iceberg(session: SparkSession, frame: DataFrame, options: LoadOptions) -> str:
+    there = session.catalog.tableExists(options.location)
+    if there and (done := _snapshot(session, options)):
         return done
-    if there and how.mode == "merge":
-        with _set(session, {_ICEBERG_KEY: how.key}):
-            _merge(session, how.location, frame, how.keys)
+    if there and options.mode == "merge":
+        with _set(session, {_ICEBERG_KEY: options.key}):
+            _merge(session, options.location, frame, options.keys)
     else:
-        _save_iceberg(session, frame, how, there=there)
-    if (version := _snapshot(session, how)) is None:
+        _save_iceberg(session, frame, options, there=there)
+    if (version := _snapshot(session, options)) is None:
         # Where no row comes and none goes, Iceberg makes no snapshot of it, unless nothing is appended.
-        _save_iceberg(session, frame.limit(0), how._replace(mode="append"), there=True)
-        version = _snapshot(session, how)
+        _save_iceberg(session, frame.limit(0), options._replace(mode="append"), there=True)
+        version = _snapshot(session, options)
     return version or ""
 
 
-def _save_iceberg(session: SparkSession, frame: DataFrame, how: Loading, *, there: bool) -> None:
-    writer = frame.writeTo(how.location).options(**how.options).option(f"snapshot-property.{_KEY}", how.key)
-    if there and how.mode == "append":
+def _save_iceberg(session: SparkSession, frame: DataFrame, options: LoadOptions, *, there: bool) -> None:
+    writer = (
+        frame.writeTo(options.location).options(**options.options).option(f"snapshot-property.{_KEY}", options.key)
+    )
+    if there and options.mode == "append":
         writer.append()
-    elif there and how.partitions_only:
+    elif there and options.partitions_only:
         writer.overwritePartitions()
-    elif there and columns_of(session.table(how.location)) == columns_of(frame):
+    elif there and frame_columns(session.table(options.location)) == frame_columns(frame):
         writer.overwrite(F.lit(True))
     else:
-        columns = [F.col(quoted(name)) for name in how.partition_by]
+        columns = [F.col(quote_spark_identifier(name)) for name in options.partition_by]
         writer = writer.using("iceberg")
         (writer.partitionedBy(*columns) if columns else writer).createOrReplace()
 
 
-def _snapshot(session: SparkSession, how: Loading) -> str | None:
+def _snapshot(session: SparkSession, options: LoadOptions) -> str | None:
     """Find what was done with the key: a snapshot bears it."""
-    snapshots = session.table(f"{how.location}.snapshots").where(F.col("summary")[_KEY] == how.key)
+    snapshots = session.table(f"{options.location}.snapshots").where(F.col("summary")[_KEY] == options.key)
     rows = snapshots.orderBy(F.desc("committed_at")).select("snapshot_id").head(1)
     return str(rows[0][0]) if rows else None
 
@@ -135,8 +137,10 @@ def _merge(session: SparkSession, table: str, frame: DataFrame, keys: Sequence[s
     """Let rows take the place of those with their keys: null is a key like others, and no column is passed over."""
     there, here = session.table(table).columns, frame.columns
     if {one.lower() for one in there} != {one.lower() for one in here}:
-        raise BadData(f"the table has the columns {', '.join(there)}, and what is merged into it {', '.join(here)}")
-    same = " AND ".join(f"t.{quoted(key)} <=> n.{quoted(key)}" for key in keys)
+        raise InvalidData(
+            f"the table has the columns {', '.join(there)}, and what is merged into it {', '.join(here)}"
+        )
+    same = " AND ".join(f"t.{quote_spark_identifier(key)} <=> n.{quote_spark_identifier(key)}" for key in keys)
     frame.createOrReplaceTempView(_ROWS)
     try:
         session.sql(

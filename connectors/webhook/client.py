@@ -2,21 +2,21 @@
 
 from typing import Any
 
-from connectors.caller import Caller
-from connectors.http import HttpAnswer
-from connectors.retry_after import wait_seconds
-from mappers.errors import LineageBridgeError, TargetBusy, TargetLocked, TargetRefused
+from connectors.errors import TargetMisconfigured, TargetRejected, TargetUnavailable
+from connectors.http import HttpResponse, retry_after_seconds
+from connectors.session import ThrottledSession
+from mappers.errors import LineageBridgeError
 
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 _UNAVAILABLE = frozenset({502, 503, 504})
 _LOCKED = frozenset({401, 403})
-_MOST_CHARACTERS = 200
+_MAX_CHARACTERS = 200
 
 
-class Webhook:
+class WebhookClient:
     """One address. Several threads may share it."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: ThrottledSession) -> None:
         self.url = caller.url
         self._caller = caller
 
@@ -26,18 +26,20 @@ class Webhook:
 
     def probe(self) -> None:
         """Ask whether anybody is there: whatever is answered, somebody is."""
-        self._caller.ask("probe", "HEAD", "", lambda one: self._refusal(one) if one.status in _UNAVAILABLE else None)
+        self._caller.request(
+            "probe", "HEAD", "", lambda one: self._response_error(one) if one.status in _UNAVAILABLE else None
+        )
 
     def send(self, body: Any, key: str) -> None:
         """Tell something once; who hears the same key again has heard it before."""
-        self._caller.ask("send", "POST", "", self._refusal, body=body, headers={"Idempotency-Key": key})
+        self._caller.request("send", "POST", "", self._response_error, body=body, headers={"Idempotency-Key": key})
 
-    def _refusal(self, answer: HttpAnswer) -> LineageBridgeError | None:
+    def _response_error(self, answer: HttpResponse) -> LineageBridgeError | None:
         if answer.success:
             return None
-        said = f"{self.url}: {answer.status} {' '.join(answer.text.split())[:_MOST_CHARACTERS]}".rstrip()
+        said = f"{self.url}: {answer.status} {' '.join(answer.text.split())[:_MAX_CHARACTERS]}".rstrip()
         if answer.status in _LOCKED:
-            return TargetLocked(said)
+            return TargetMisconfigured(said)
         if answer.status in _PASSING:
-            return TargetBusy(said, answer.status, wait_seconds(answer))
-        return TargetRefused(said, answer.status)
+            return TargetUnavailable(said, answer.status, retry_after_seconds(answer))
+        return TargetRejected(said, answer.status)

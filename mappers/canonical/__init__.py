@@ -1,1 +1,1 @@
-"""The vocabulary of the store: what is known, and how two statements about it merge."""
+"""The canonical model: row classes, merge rules and ids."""

@@ -1,15 +1,25 @@
-"""Ids computed from names, so that every process arrives at the same id without asking anyone."""
+"""Deterministic ids, computed from names alone."""
 
 from hashlib import blake2b
 
-from mappers.memory import remembered
+from mappers.cache import bounded_lru_cache
 
-#: Stands where a row has no run, no job or no second subject.
-NOBODY = bytes(16)
-
+#: PostgreSQL allows about 2,700 bytes in an index entry, and a character takes up to four.
+MAX_KEY_CHARACTERS = 400
+#: For rows without a run, a job or a second subject.
+NO_ID = bytes(16)
 _ID_BYTES = 16
+_VERSION_8_BITS = (0xFFFFFFFFFFFF0FFF3FFFFFFFFFFFFFFF, 0x00000000000080008000000000000000)
 
-_VERSION_8 = (0xFFFFFFFFFFFF0FFF3FFFFFFFFFFFFFFF, 0x00000000000080008000000000000000)
+
+def bounded_key(text: str) -> str:
+    """Truncate a text that is too long for a key, and append the hash of all of it.
+
+    A truncated text exceeds the limit, so it never equals a text that fits.
+    """
+    if len(text) <= MAX_KEY_CHARACTERS:
+        return text
+    return f"{text[:MAX_KEY_CHARACTERS]}…{digest(text.encode()).hex()}"
 
 
 def digest(data: bytes) -> bytes:
@@ -17,46 +27,45 @@ def digest(data: bytes) -> bytes:
     return blake2b(data, digest_size=16).digest()
 
 
-@remembered(1 << 15)
-def named_id(kind: str, *parts: str) -> bytes:
-    """Compute the id of a named thing as the bytes of a version-8 UUID.
+@bounded_lru_cache(1 << 15)
+def name_based_id(kind: str, *parts: str) -> bytes:
+    """Compute the id of something that has a name, as the bytes of a version-8 UUID.
 
-    U+0000 separates the parts: the decoder lets none through, so no two names can run together.
+    Parts are separated by U+0000, which no decoded text contains, so different parts never hash the same text.
     """
-    keep, mark = _VERSION_8
+    mask, version = _VERSION_8_BITS
     number = int.from_bytes(digest("\0".join((kind, *parts)).encode()), "big")
-    return (number & keep | mark).to_bytes(16, "big")
+    return (number & mask | version).to_bytes(16, "big")
 
 
 def namespace_id(org: str, namespace: str) -> bytes:
-    """Identify a namespace within an organisation."""
-    return named_id("namespace", org, namespace)
+    return name_based_id("namespace", org, namespace)
 
 
 def dataset_id(org: str, namespace: str, name: str) -> bytes:
-    """Identify a dataset by the name an event gave it."""
-    return named_id("dataset", org, namespace, name)
+    """Id of a dataset name, as given by an event."""
+    return name_based_id("dataset", org, namespace, name)
 
 
 def job_id(org: str, namespace: str, name: str) -> bytes:
-    """Identify a job by the name an event gave it."""
-    return named_id("job", org, namespace, name)
+    """Id of a job name, as given by an event."""
+    return name_based_id("job", org, namespace, name)
 
 
 def run_id(org: str, run_uuid: str) -> bytes:
-    """Identify a run: two organisations may send the same run UUID.
+    """Id of a run within an organisation: two organisations may send the same run UUID.
 
-    The first six bytes are the UUID's own. Those of a version-7 UUID are its time, so runs of one time lie
-    together in every index, and a group of new runs touches few pages.
+    The first six bytes are those of the UUID. In a version-7 UUID they are its time, so runs of the same time are
+    adjacent in every index, and a group of new runs touches few pages.
     """
-    return bytes.fromhex(run_uuid[:8] + run_uuid[9:13]) + named_id("run", org, run_uuid)[6:]
+    return bytes.fromhex(run_uuid[:8] + run_uuid[9:13]) + name_based_id("run", org, run_uuid)[6:]
 
 
-def joined_id(kind: bytes, *parts: bytes) -> bytes:
-    """Identify a combination of things that already have ids; every part but the last is 16 bytes."""
+def composite_id(kind: bytes, *parts: bytes) -> bytes:
+    """Compute an id from other ids; every part but the last is 16 bytes."""
     return blake2b(b"".join(parts), digest_size=16, person=kind[:16]).digest()
 
 
-def split_ids(joined: bytes) -> list[bytes]:
-    """Take ids apart that were joined one behind the other."""
-    return [joined[i : i + _ID_BYTES] for i in range(0, len(joined), _ID_BYTES)]
+def split_ids(ids: bytes) -> list[bytes]:
+    """Split concatenated ids."""
+    return [ids[i : i + _ID_BYTES] for i in range(0, len(ids), _ID_BYTES)]

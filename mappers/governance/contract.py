@@ -25,7 +25,7 @@ _TYPE = re.compile(r"\s*([a-z_0-9 ]+?)\s*(\(.*\))?\s*")
 _EXACT = frozenset({"decimal"})
 
 
-def violations(promised: Sequence[Mapping[str, Any]], columns: Iterable[Mapping[str, Any]]) -> list[str]:
+def contract_violations(promised: Sequence[Mapping[str, Any]], columns: Iterable[Mapping[str, Any]]) -> list[str]:
     """Say what of a promise is broken: columns that are missing, of another type, or may be empty now.
 
     Columns that nobody promised break nothing, and what is not known of a column neither.
@@ -40,14 +40,14 @@ def violations(promised: Sequence[Mapping[str, Any]], columns: Iterable[Mapping[
             broken.append(f"{name} is missing")
             continue
         type_, promised_type = column.get("type"), one.get("type")
-        if promised_type and type_ and kind_of(str(promised_type)) != kind_of(str(type_)):
+        if promised_type and type_ and normalize_type(str(promised_type)) != normalize_type(str(type_)):
             broken.append(f"{name} is {type_}, not {promised_type}")
         if one.get("required") and column.get("nullable") is True:
             broken.append(f"{name} may be empty now")
     return broken
 
 
-def kind_of(type_: str) -> str:
+def normalize_type(type_: str) -> str:
     """Give the one name of a type: lengths of texts and precisions of times do not matter."""
     lower = " ".join(type_.lower().split())
     matched = _TYPE.fullmatch(lower)

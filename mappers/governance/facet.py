@@ -1,13 +1,78 @@
-"""The governance facet as fields, each of which is changed and merged by itself, and back."""
+"""Reads, validates and builds governance and contract facets."""
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import msgspec
 
 from mappers.canonical.identity import digest
-from mappers.governance.merge import Fields, Path, Value
+from mappers.governance.merge import FieldPath, FieldValue, FieldValues
+
+_Words = list[str]
+_Single = str | int | float | bool
+
+
+class _Policy(TypedDict):
+    role: Annotated[str, msgspec.Meta(min_length=1)]
+    permissions: list[Literal["read", "write", "delete"]]
+
+
+class _Column(TypedDict):
+    name: str
+    classifications: NotRequired[_Words]
+    sensitive: NotRequired[bool]
+    required: NotRequired[bool]
+    description: NotRequired[str]
+
+
+class _Promised(TypedDict):
+    name: str
+    type: NotRequired[str]
+    required: NotRequired[bool]
+
+
+_GOVERNANCE: dict[str, Any] = {
+    **dict.fromkeys(("asset", "version", "displayName", "description", "category"), str),
+    **dict.fromkeys(("domain", "tier", "certification"), str),
+    **dict.fromkeys(("owners", "tags", "classifications", "glossaryTerms", "dataProducts"), _Words),
+    "retentionDays": Annotated[int, msgspec.Meta(ge=1)],
+    "syncEnabled": bool,
+    "accessPolicies": list[_Policy],
+    "accessTag": Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9_]{1,120}$")],
+    "customProperties": dict[str, _Single],
+    "columns": list[_Column],
+    "file": dict[str, Any],
+}
+_CONTRACT: dict[str, Any] = {"version": str, "columns": list[_Promised]}
+
+
+def validate_governance(facet: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what a governance facet says that can be understood."""
+    said = _sound(facet, _GOVERNANCE)
+    if "accessTag" not in said:
+        said.pop("accessPolicies", None)
+    if "file" in said:
+        said["file"] = validate_governance({key: value for key, value in said["file"].items() if key != "file"})
+    return said
+
+
+def validate_contract(facet: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Give a contract; None where it promises nothing that can be understood."""
+    said = _sound(facet, _CONTRACT)
+    return said if "columns" in said else None
+
+
+def _sound(facet: Mapping[str, Any], types: Mapping[str, Any]) -> dict[str, Any]:
+    said = {}
+    for key, value in facet.items():
+        if key in types:
+            try:
+                said[key] = msgspec.convert(value, types[key])
+            except msgspec.ValidationError:
+                continue
+    return said
+
 
 #: Lists of words whose order says nothing.
 SETS = frozenset({"owners", "tags", "classifications", "glossaryTerms", "dataProducts"})
@@ -19,9 +84,9 @@ FILE = "file"
 _ABOUT = frozenset({FILE, "asset", "version", "accessTag"})
 
 
-def fields_of(facet: Mapping[str, Any]) -> dict[Path, Value]:
+def facet_fields(facet: Mapping[str, Any]) -> dict[FieldPath, FieldValue]:
     """Give what a facet says, field by field."""
-    fields: dict[Path, Value] = {}
+    fields: dict[FieldPath, FieldValue] = {}
     for key, value in facet.items():
         if key in _ABOUT:
             continue
@@ -36,7 +101,7 @@ def fields_of(facet: Mapping[str, Any]) -> dict[Path, Value]:
     return fields
 
 
-def facet_of(fields: Fields, like: Mapping[str, Any]) -> dict[str, Any]:
+def build_facet(fields: FieldValues, like: Mapping[str, Any]) -> dict[str, Any]:
     """Give the facet that says these fields; what is no field is as in another, and so is the order of its words."""
     facet: dict[str, Any] = {key: like[key] for key in ("asset", "version", "accessTag") if key in like}
     columns: dict[str, dict[str, Any]] = {}
@@ -54,7 +119,7 @@ def facet_of(fields: Fields, like: Mapping[str, Any]) -> dict[str, Any]:
     return facet | ({COLUMNS: [columns[name] for name in sorted(columns)]} if columns else {})
 
 
-def file_of(facet: Mapping[str, Any]) -> dict[str, Any]:
+def asset_content(facet: Mapping[str, Any]) -> dict[str, Any]:
     """Give what the asset file said from which a facet was made."""
     said = facet.get(FILE)
     return dict(said) if isinstance(said, dict) else {key: value for key, value in facet.items() if key != FILE}
@@ -66,16 +131,16 @@ def access_tag(namespace: str, name: str) -> str:
     return f"{_NO_WORD.sub('_', name)[:100]}_{mark}"
 
 
-def _value(key: str, said: Any) -> Value:
+def _value(key: str, said: Any) -> FieldValue:
     if key in SETS:
         return frozenset(said)
     if isinstance(said, list | dict):
         return msgspec.json.encode(said, order="sorted").decode()
-    value: Value = said
+    value: FieldValue = said
     return value
 
 
-def _said(key: str, value: Value, like: Any) -> Any:
+def _said(key: str, value: FieldValue, like: Any) -> Any:
     if isinstance(value, frozenset):
         kept = [one for one in like or () if one in value]
         return kept + sorted(value - {*kept})

@@ -3,9 +3,10 @@
 import re
 from typing import Any, Literal
 
-from mappers.legacy.fields import Fields
-from mappers.legacy.names import DatasetName, LegacyNames, read_dataset_name
-from mappers.openlineage.documents import Json, own_facet, own_facets, spec_facet
+from mappers.canonical_json import JsonObject
+from mappers.legacy.body_fields import BodyFields
+from mappers.legacy.names import DatasetName, LegacyNamespaces, read_dataset_name
+from mappers.openlineage.event_builder import custom_facet, custom_facets, standard_facet
 
 Side = Literal["input", "output"]
 
@@ -14,51 +15,53 @@ _BYTES = ("bytes", "byte_count", "size")
 _COUNT = re.compile(r"[0-9]{1,18}")
 
 
-def read_datasets(body: Fields, side: Side, names: LegacyNames) -> list[Json]:
+def parse_datasets(body: BodyFields, side: Side, names: LegacyNamespaces) -> list[JsonObject]:
     """Read all datasets of one side of a run."""
-    return [read_dataset(dataset, side, names) for dataset in body.each(f"{side}s")]
+    return [parse_dataset(dataset, side, names) for dataset in body.objects(f"{side}s")]
 
 
-def read_dataset(dataset: Fields, side: Side, names: LegacyNames) -> Json:
+def parse_dataset(dataset: BodyFields, side: Side, names: LegacyNamespaces) -> JsonObject:
     """Read one dataset; what stands beside its facets is read as if it were one of them."""
     named = read_dataset_name(dataset, names)
-    facets = dataset.inside("facets").rest()
-    own = {kind: dataset.inside(kind).rest() for kind in ("inputFacets", "outputFacets")}
-    return write_dataset(named, dataset.rest() | facets, side, dataset, own)
+    facets = dataset.object("facets").unread()
+    own = {kind: dataset.object(kind).unread() for kind in ("inputFacets", "outputFacets")}
+    return build_dataset(named, dataset.unread() | facets, side, dataset, own)
 
 
-def write_dataset(named: DatasetName, values: Json, side: Side, told: Fields, own: Json | None = None) -> Json:
+def build_dataset(
+    named: DatasetName, values: JsonObject, side: Side, told: BodyFields, own: JsonObject | None = None
+) -> JsonObject:
     """Write a dataset with its version, path and statistics; every other value is kept under its name."""
     rest = dict(values)
     found = _take_version_and_path(rest)
     statistics = _take_statistics(rest, told)
-    sides = {kind: own_facets("DatasetFacet", facets) for kind, facets in (own or {}).items() if facets}
+    sides = {kind: custom_facets("DatasetFacet", facets) for kind, facets in (own or {}).items() if facets}
     if statistics:
         sides.setdefault(f"{side}Facets", {}).setdefault(
-            f"{side}Statistics", spec_facet(f"{side}Statistics", statistics)
+            f"{side}Statistics", standard_facet(f"{side}Statistics", statistics)
         )
-    return {**named._asdict(), "facets": found | own_facets("DatasetFacet", rest), **sides}
+    return {**named._asdict(), "facets": found | custom_facets("DatasetFacet", rest), **sides}
 
 
-def _take_version_and_path(values: Json) -> Json:
-    found: Json = {}
+def _take_version_and_path(values: JsonObject) -> JsonObject:
+    found: JsonObject = {}
     version = values.get("version")
     if isinstance(version, str | float) or (isinstance(version, int) and not isinstance(version, bool)):
-        found["version"] = spec_facet("version", {"datasetVersion": str(values.pop("version"))})
+        found["version"] = standard_facet("version", {"datasetVersion": str(values.pop("version"))})
     if isinstance(values.get("path"), str):
-        found["lineageBridge_path"] = own_facet("DatasetFacet", {"path": values.pop("path")})
+        found["lineageBridge_path"] = custom_facet("DatasetFacet", {"path": values.pop("path")})
     return found
 
 
-def _take_statistics(values: Json, told: Fields) -> Json:
-    statistics: Json = {}
+def _take_statistics(values: JsonObject, told: BodyFields) -> JsonObject:
+    statistics: JsonObject = {}
     for name, keys in (("rowCount", _ROWS), ("size", _BYTES)):
         key = next((key for key in keys if values.get(key) is not None), None)
         if key is None:
             continue
         count = _count(values[key])
         if count is None:
-            told.notes.append(f"{told.at(key)} is no count: kept as it is")
+            told.notes.append(f"{told.path_to(key)} is no count: kept as it is")
         else:
             statistics[name] = count
             del values[key]

@@ -1,15 +1,14 @@
-"""Rows of a run manager, or of any table of runs, as run events of legacy jobs: columns by their names, no code."""
+"""Maps rows of a run table to legacy run events."""
 
 import re
 from collections.abc import Mapping
 from datetime import date, datetime, tzinfo
 from typing import Any
 
-from mappers.errors import RefusedEvent
-from mappers.legacy.technologies import Technology
-from mappers.secrets import is_secret
-
-Body = dict[str, Any]
+from mappers.canonical_json import JsonObject
+from mappers.errors import InvalidInput
+from mappers.legacy.technology import Technology
+from mappers.redaction import is_secret_name
 
 #: What a column may be called, the first that is there counts.
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -31,7 +30,7 @@ _TIMES = frozenset((*COLUMNS["start_time"], *COLUMNS["end_time"]))
 #: Where requests of a run manager stand: one process a type.
 RUN_MANAGEMENT = "RunMgmt"
 #: What stands before `=` is a namespace where it is in capitals, an address, or one of these: as the agent reads it.
-NAMESPACE_WORDS = frozenset({
+NAMESPACE_KEYWORDS = frozenset({
     "abfs", "abfss", "adl", "bigquery", "cassandra", "db2", "dbfs", "file", "gcs", "gs", "hdfs", "hive",
     "iceberg", "impala", "kafka", "local", "mariadb", "mongodb", "mssql", "mysql", "nfs", "oracle",
     "postgres", "postgresql", "redshift", "s3", "s3a", "s3n", "sftp", "snowflake", "sqlite", "sqlserver",
@@ -41,7 +40,7 @@ _WORD = re.compile(r"[A-Z][A-Z0-9_]*")
 _WHOLE = re.compile(r"-?[0-9]{1,9}")
 
 
-def plain_row(row: Mapping[str, Any], zone: tzinfo) -> Body:
+def normalize_row(row: Mapping[str, Any], zone: tzinfo) -> JsonObject:
     """Write a row as JSON has it, with a zone for times that have none; so it is known again.
 
     When it began and ended is left as it is: only both together tell which hour is meant where a clock was set back.
@@ -49,19 +48,19 @@ def plain_row(row: Mapping[str, Any], zone: tzinfo) -> Body:
     return {key: _plain(value, None if key.lower() in _TIMES else zone) for key, value in row.items()}
 
 
-def body_of_row(row: Mapping[str, Any], technology: str, zone: tzinfo, notes: list[str]) -> Body:
+def row_to_run_event(row: Mapping[str, Any], technology: str, zone: tzinfo, notes: list[str]) -> JsonObject:
     """Write a plain row as a run event, and note what is odd; raises RefusedEvent naming the column that is wrong."""
     _refuse_shifted(row)
     given = {str(key).lower(): value for key, value in row.items() if key and value is not None and value != ""}
     found = {name: next((given.pop(one) for one in names if one in given), None) for name, names in COLUMNS.items()}
     kind = str(found["technology"] or technology).upper()
     if kind not in set(Technology):
-        raise RefusedEvent(f"is none of {', '.join(Technology)}: {kind[:32]!r}", "technology")
+        raise InvalidInput(f"is none of {', '.join(Technology)}: {kind[:32]!r}", "technology")
     if found["status"] is None:
-        raise RefusedEvent("is missing", "status")
+        raise InvalidInput("is missing", "status")
     namespace, name = _job(found, kind)
-    kept = {key: value for key, value in given.items() if not is_secret(key)}
-    run: Body = {"facets": kept}
+    kept = {key: value for key, value in given.items() if not is_secret_name(key)}
+    run: JsonObject = {"facets": kept}
     _put_times(run, {"startTime": found["start_time"], "endTime": found["end_time"]}, zone, notes)
     if found["run_id"] is not None:
         run["runId"] = str(found["run_id"])
@@ -69,10 +68,10 @@ def body_of_row(row: Mapping[str, Any], technology: str, zone: tzinfo, notes: li
         run["facets"]["exitCode"] = _number(found["exit_code"])
     if found["error"] is not None:
         run["facets"]["errorMessage"] = {"message": str(found["error"]), "programmingLanguage": kind}
-    job: Body = {"namespace": namespace, "name": name, "facets": {"jobType": _kind(kind)}}
+    job: JsonObject = {"namespace": namespace, "name": name, "facets": {"jobType": _kind(kind)}}
     if found["owner"] is not None:
         job["facets"]["ownership"] = {"owners": [{"name": str(found["owner"]), "type": "OWNER"}]}
-    body: Body = {"eventType": str(found["status"]), "run": run, "job": job}
+    body: JsonObject = {"eventType": str(found["status"]), "run": run, "job": job}
     for side in ("inputs", "outputs"):
         if found[side] is not None:
             body[side] = _datasets(found[side])
@@ -83,7 +82,7 @@ def _refuse_shifted(row: Mapping[str, Any]) -> None:
     """Refuse a row in which values stand behind the last column: nobody knows which of them is one too many."""
     beyond = row.get("")
     if isinstance(beyond, list) and any(value not in (None, "") for value in beyond):
-        raise RefusedEvent(f"the row has {len(beyond)} field(s) more than the header: is one not quoted?")
+        raise InvalidInput(f"the row has {len(beyond)} field(s) more than the header: is one not quoted?")
 
 
 def _job(found: Mapping[str, Any], kind: str) -> tuple[str, str]:
@@ -92,18 +91,18 @@ def _job(found: Mapping[str, Any], kind: str) -> tuple[str, str]:
     if kind == "RUNMGR" and found["request_type"] is not None:
         return namespace, f"{RUN_MANAGEMENT}/{found['request_type']}"
     if found["name"] is None:
-        raise RefusedEvent("is missing", "request_type" if kind == "RUNMGR" else "name")
+        raise InvalidInput("is missing", "request_type" if kind == "RUNMGR" else "name")
     return namespace, str(found["name"])
 
 
-def _kind(kind: str) -> Body:
+def _kind(kind: str) -> JsonObject:
     return {"processingType": "BATCH", "integration": kind, "jobType": "REQUEST" if kind == "RUNMGR" else "JOB"}
 
 
-def _datasets(value: Any) -> list[Body]:
+def _datasets(value: Any) -> list[JsonObject]:
     """Read datasets: a list of addresses, or one text with commas between them; `NAMESPACE=NAME` names both."""
     listed = value if isinstance(value, list) else [part.strip() for part in str(value).split(",")]
-    found: list[Body] = []
+    found: list[JsonObject] = []
     for one in listed:
         if isinstance(one, dict):
             found.append(one)
@@ -120,7 +119,7 @@ def _is_server(namespace: str) -> bool:
 
 
 def _is_word(namespace: str) -> bool:
-    return namespace.lower() in NAMESPACE_WORDS or _WORD.fullmatch(namespace) is not None
+    return namespace.lower() in NAMESPACE_KEYWORDS or _WORD.fullmatch(namespace) is not None
 
 
 def _number(value: Any) -> Any:
@@ -128,7 +127,7 @@ def _number(value: Any) -> Any:
     return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else value
 
 
-def _put_times(run: Body, told: Body, zone: tzinfo, notes: list[str]) -> None:
+def _put_times(run: JsonObject, told: JsonObject, zone: tzinfo, notes: list[str]) -> None:
     """Put into a run when it began and ended; what is no time is refused where times are read."""
     times = {name: _time(value, zone) for name, value in told.items() if value is not None}
     run.update({name: time if isinstance(time, str) else time.isoformat() for name, time in times.items()})

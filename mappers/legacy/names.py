@@ -3,8 +3,8 @@
 import re
 from typing import NamedTuple
 
-from mappers.errors import RefusedEvent
-from mappers.legacy.fields import Fields
+from mappers.errors import InvalidInput
+from mappers.legacy.body_fields import BodyFields
 from mappers.naming import canonical_namespace
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://([^/]*)(.*)", re.DOTALL)
@@ -21,7 +21,7 @@ _CONTAINERS = ("abfss://", "abfs://", "wasbs://", "wasb://")
 _SERVERS = {"DB2": "db2_url", "TERADATA": "teradata_url", "HDFS": "hdfs_url"}
 
 
-class LegacyNames(NamedTuple):
+class LegacyNamespaces(NamedTuple):
     """What the words of legacy namespaces stand for."""
 
     autosys_instance: str = "default"
@@ -46,13 +46,13 @@ class DatasetName(NamedTuple):
     name: str
 
 
-def read_job(job: Fields, names: LegacyNames, *, namespace: str | None = None) -> JobName:
+def read_job_name(job: BodyFields, names: LegacyNamespaces, *, namespace: str | None = None) -> JobName:
     """Read a job's name; `namespace` stands in when the body names none."""
-    sent = job.text("namespace") if namespace else job.needed("namespace")
-    return name_job(sent or namespace or "", job.needed("name"), names, job.at("name"))
+    sent = job.text("namespace") if namespace else job.required("namespace")
+    return job_name(sent or namespace or "", job.required("name"), names, job.path_to("name"))
 
 
-def name_job(namespace: str, name: str, names: LegacyNames, path: str) -> JobName:
+def job_name(namespace: str, name: str, names: LegacyNamespaces, path: str) -> JobName:
     """Name a job: `AUTOSYS` means the configured instance, `AUTOSYS:PRD` another, `BOX/JOB` a job in a box."""
     autosys = _AUTOSYS.fullmatch(namespace)
     if autosys is None:
@@ -60,19 +60,19 @@ def name_job(namespace: str, name: str, names: LegacyNames, path: str) -> JobNam
     instance = (autosys[1] or "").strip("/ ") or names.autosys_instance
     parts = [part for part in (part.strip() for part in name.split("/")) if part]
     if not parts:
-        raise RefusedEvent("names no job", path)
+        raise InvalidInput("names no job", path)
     return JobName(f"autosys://{instance}", parts[-1], tuple(parts[:-1]))
 
 
-def read_dataset_name(dataset: Fields, names: LegacyNames) -> DatasetName:
+def read_dataset_name(dataset: BodyFields, names: LegacyNamespaces) -> DatasetName:
     """Read a dataset's name; a URL names its namespace by itself."""
-    name = _without_login(dataset.needed("name"), dataset.at("name"), dataset.notes)
+    name = _without_login(dataset.required("name"), dataset.path_to("name"), dataset.notes)
     namespace = dataset.text("namespace")
     if (named := _name_url(name)) is not None:
         return named
     if namespace is None:
-        raise RefusedEvent("is missing, and the name is no URL", dataset.at("namespace"))
-    namespace = _without_login(namespace, dataset.at("namespace"), dataset.notes)
+        raise InvalidInput("is missing, and the name is no URL", dataset.path_to("namespace"))
+    namespace = _without_login(namespace, dataset.path_to("namespace"), dataset.notes)
     word = namespace.upper()
     if word in _BUCKET_WORDS:
         return _name_in_bucket(name, _BUCKET_WORDS[word], dataset)
@@ -81,7 +81,7 @@ def read_dataset_name(dataset: Fields, names: LegacyNames) -> DatasetName:
     if word in _SERVERS:
         return _name_on_server(name, word, names, dataset)
     if not _URL.fullmatch(namespace) and not namespace.startswith(("file", "inmemory")):
-        dataset.notes.append(f"{dataset.at('namespace')} {namespace[:64]!r} is no known word: taken as it is")
+        dataset.notes.append(f"{dataset.path_to('namespace')} {namespace[:64]!r} is no known word: taken as it is")
     return DatasetName(canonical_namespace(namespace), name)
 
 
@@ -111,27 +111,27 @@ def _name_url(name: str) -> DatasetName | None:
     return None
 
 
-def _name_in_bucket(name: str, scheme: str, dataset: Fields) -> DatasetName:
+def _name_in_bucket(name: str, scheme: str, dataset: BodyFields) -> DatasetName:
     bucket, _, key = name.strip("/").partition("/")
     if "://" in name or not bucket:
-        raise RefusedEvent(f"names no bucket: {name[:64]!r}", dataset.at("name"))
-    dataset.notes.append(f"{dataset.at('name')} is no URL: its first part was read as the bucket")
+        raise InvalidInput(f"names no bucket: {name[:64]!r}", dataset.path_to("name"))
+    dataset.notes.append(f"{dataset.path_to('name')} is no URL: its first part was read as the bucket")
     return DatasetName(f"{scheme}://{bucket}", key.strip("/") or "/")
 
 
-def _name_on_server(name: str, word: str, names: LegacyNames, dataset: Fields) -> DatasetName:
+def _name_on_server(name: str, word: str, names: LegacyNamespaces, dataset: BodyFields) -> DatasetName:
     setting = _SERVERS[word]
     url: str | None = getattr(names, setting)
     if url is None:
-        raise RefusedEvent(
+        raise InvalidInput(
             f"{word} is no address: set legacy.{setting}, or send {word.lower()}://host:port",
-            dataset.at("namespace"),
+            dataset.path_to("namespace"),
         )
     if word == "DB2" and name.count(".") == 1:
         if names.db2_database:
             name = f"{names.db2_database}.{name}"
         else:
             dataset.notes.append(
-                f"{dataset.at('name')} names no database, nor does legacy.db2_database: taken as it is"
+                f"{dataset.path_to('name')} names no database, nor does legacy.db2_database: taken as it is"
             )
     return DatasetName(url, name)

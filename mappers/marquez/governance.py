@@ -3,31 +3,31 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from mappers.marquez.events import complete
+from mappers.marquez.events import add_base_fields
 
 #: The tag of columns that stewards call sensitive: one that Marquez comes with.
 SENSITIVE = "SENSITIVE"
 
 
-class Tags(NamedTuple):
+class MarquezTags(NamedTuple):
     """The tags of a dataset, and those of its columns."""
 
     own: frozenset[str]
     of_columns: frozenset[tuple[str, str]]
 
-    def without(self, others: "Tags") -> "Tags":
+    def without(self, others: "MarquezTags") -> "MarquezTags":
         """Give those that are not among others."""
-        return Tags(self.own - others.own, self.of_columns - others.of_columns)
+        return MarquezTags(self.own - others.own, self.of_columns - others.of_columns)
 
 
-def facets_of(said: Mapping[str, Any]) -> dict[str, Any]:
+def governance_facets(said: Mapping[str, Any]) -> dict[str, Any]:
     """Give the facets that say what a steward says."""
     facets: dict[str, Any] = {}
     if description := said.get("description"):
         facets["documentation"] = {"description": description}
     if owners := said.get("owners"):
         facets["ownership"] = {"owners": [{"name": owner} for owner in owners]}
-    tags = tags_of(said)
+    tags = governance_tags(said)
     found = [{"key": tag, "value": "true", "source": "STEWARD"} for tag in sorted(tags.own)]
     found += [
         {"key": tag, "value": "true", "source": "STEWARD", "field": column} for column, tag in sorted(tags.of_columns)
@@ -37,7 +37,7 @@ def facets_of(said: Mapping[str, Any]) -> dict[str, Any]:
     return facets
 
 
-def tags_of(said: Mapping[str, Any]) -> Tags:
+def governance_tags(said: Mapping[str, Any]) -> MarquezTags:
     """Give the tags that say what a steward says: all words that classify, and the tier."""
     own = {word for key in ("tags", "classifications", "glossaryTerms") for word in said.get(key) or ()}
     own |= {said[key] for key in ("tier", "certification") if said.get(key)}
@@ -46,21 +46,21 @@ def tags_of(said: Mapping[str, Any]) -> Tags:
         of_columns |= {(column["name"], word) for word in column.get("classifications") or ()}
         if column.get("sensitive"):
             of_columns.add((column["name"], SENSITIVE))
-    return Tags(frozenset(own), frozenset(of_columns))
+    return MarquezTags(frozenset(own), frozenset(of_columns))
 
 
-def with_words(
+def add_steward_facets(
     event: Mapping[str, Any], job: Mapping[str, Any], datasets: Mapping[tuple[str, str], Mapping[str, Any]]
 ) -> dict[str, Any]:
     """Add to an event of a run what others say of its job, in facets, and of its datasets: else it would be wiped."""
     told = dict(event)
     if job:
-        told["job"] = {**event["job"], "facets": {**complete(job), **(event["job"].get("facets") or {})}}
+        told["job"] = {**event["job"], "facets": {**add_base_fields(job), **(event["job"].get("facets") or {})}}
     for side in ("inputs", "outputs"):
         told[side] = [_with_said(one, datasets.get((one["namespace"], one["name"]), {})) for one in event[side]]
     return told
 
 
 def _with_said(dataset: dict[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
-    facets = facets_of(said)
-    return {**dataset, "facets": {**(dataset.get("facets") or {}), **complete(facets)}} if facets else dataset
+    facets = governance_facets(said)
+    return {**dataset, "facets": {**(dataset.get("facets") or {}), **add_base_fields(facets)}} if facets else dataset

@@ -9,7 +9,7 @@ _OF_DATASETS = re.compile(r"[a-zA-Z:;=/0-9_.@+-]{1,1024}")
 _OF_JOBS = re.compile(r"[a-zA-Z:/0-9_.@+-]{1,1024}")
 
 
-def unbearable(event: Mapping[str, Any]) -> str | None:
+def find_unsafe_name(event: Mapping[str, Any]) -> str | None:
     """Say which name of an event would do harm in Marquez, and why; None when none would."""
     return next(_faults(event), None)
 

@@ -1,1 +1,1 @@
-"""OpenLineage events, read tolerantly and turned into statements of the canonical vocabulary."""
+"""Maps OpenLineage events to canonical rows."""

@@ -1,190 +1,210 @@
-"""What an event says about a dataset: as an input, as an output, or by itself."""
+"""Maps a dataset of an event: input, output, declared, or from a DatasetEvent."""
 
 from msgspec import Struct
 
-from mappers.canonical.facts import (
-    Dataset,
-    DatasetSuccession,
-    DatasetSymlink,
-    RunInput,
-    RunLineage,
-    RunOutput,
+from mappers.canonical.identity import NO_ID, digest
+from mappers.canonical.rank import Rank, register_order
+from mappers.canonical.rows import (
+    DatasetRow,
+    DatasetSuccessionRow,
+    DatasetSymlinkRow,
+    RunInputRow,
+    RunLineageRow,
+    RunOutputRow,
 )
-from mappers.canonical.identity import NOBODY, digest
-from mappers.canonical.order import Rank, order
 from mappers.openlineage import facets as f
-from mappers.openlineage.columns import facet_elements, source_datasets, state_columns
-from mappers.openlineage.explicit import Asserter, DeclaredBy, state_dataset_lineage
-from mappers.openlineage.listener import repair_symlink
-from mappers.openlineage.parts import DatasetPart, FacetPart, understand
-from mappers.openlineage.place import Place, Side
-from mappers.openlineage.quality import state_assertions, state_expectations
-from mappers.openlineage.registrations import state_registration
-from mappers.openlineage.schemas import state_schema
-from mappers.openlineage.statements import Named, Statements, name_dataset
+from mappers.openlineage.column_lineage import map_column_lineage, read_column_lineage_facet, source_datasets
+from mappers.openlineage.explicit_lineage import DeclaringFacet, LineageAsserter, map_dataset_lineage
+from mappers.openlineage.facet_parser import ParsedDataset, ParsedFacet, facet_value
+from mappers.openlineage.names import CanonicalName, canonical_dataset_name, repair_symlink
+from mappers.openlineage.quality import map_assertions, map_expectations
+from mappers.openlineage.registrations import map_registration
+from mappers.openlineage.row_builder import DatasetContext, DatasetRole, RowBuilder
+from mappers.openlineage.schemas import map_schema
 from mappers.openlineage.versions import (
-    KEY_FACET,
-    read_statistics,
-    state_reported_version,
-    state_version,
+    IDEMPOTENCY_KEY_FACET,
+    bounded_version,
+    map_output_version,
+    map_reported_version,
+    statistics_columns,
     version_id,
-    version_key,
 )
 
-#: Facets that end in columns of the store, by side; they are kept raw only when they cannot be read.
-_READ = {
-    Side.INPUT: ("schema", "symlinks", "version"),
-    Side.OUTPUT: ("schema", "symlinks", "version", "lifecycleStateChange", "columnLineage"),
-    Side.DECLARED: ("schema", "symlinks", "columnLineage"),
-    Side.ITSELF: ("schema", "symlinks", "version", "lifecycleStateChange", "columnLineage", "lineage"),
+#: Facets whose content has columns in the store, by role; stored raw only if they cannot be parsed.
+_FACETS_IN_COLUMNS = {
+    DatasetRole.INPUT: ("schema", "symlinks", "version"),
+    DatasetRole.OUTPUT: ("schema", "symlinks", "version", "lifecycleStateChange", "columnLineage"),
+    DatasetRole.DECLARED: ("schema", "symlinks", "columnLineage"),
+    DatasetRole.DATASET_EVENT: ("schema", "symlinks", "version", "lifecycleStateChange", "columnLineage", "lineage"),
 }
-_NOT_WRITTEN = frozenset({"DROP", "RENAME", "ALTER"})
-_NOT_PRODUCED = frozenset({"DROP", "RENAME"})
+_CHANGES_WITHOUT_VERSION = frozenset({"DROP", "RENAME", "ALTER"})
+_CHANGES_WITHOUT_EDGE = frozenset({"DROP", "RENAME"})
 
 
-def state_dataset(say: Statements, part: DatasetPart, place: Place) -> Named:
-    """State everything an event says about one dataset."""
-    named = name_dataset(say.org, part.namespace, part.name)
-    side = place.side
-    say.namespace(named)
-    lifecycle = _lifecycle(say, part) if side in (Side.OUTPUT, Side.ITSELF) else None
+def map_dataset(builder: RowBuilder, dataset: ParsedDataset, context: DatasetContext) -> CanonicalName:
+    """Add all rows about a dataset of an event."""
+    name = canonical_dataset_name(builder.org, dataset.namespace, dataset.name)
+    role = context.role
+    builder.add_namespace(name)
+    lifecycle = _lifecycle(builder, dataset) if role in (DatasetRole.OUTPUT, DatasetRole.DATASET_EVENT) else None
     change = lifecycle.lifecycleStateChange.upper() if lifecycle else None
-    say.rows.append(_dataset_row(say, named, part, side.rank, change))
+    builder.rows.append(_dataset_row(builder, name, dataset, role.rank, change))
     if lifecycle and change == "RENAME":
-        _state_succession(say, lifecycle, named, place)
-    _state_symlinks(say, part, named)
-    schema = state_schema(say, part, named, side.rank)
-    say.facets(named.id, part.facets, side.rank, read=_readable(part.facets, _READ[side]))
-    if side is Side.INPUT:
-        _state_input(say, part, named, place)
-    elif side is Side.OUTPUT:
-        _state_output(say, part, named, place, change)
-        if change not in _NOT_WRITTEN:
-            state_version(say, part, named, place, schema)
-    elif side is Side.ITSELF:
-        state_reported_version(say, part, named)
-        state_registration(say, part, named)
-    if not (side is Side.ITSELF and _state_explicit(say, part, named)):
-        _state_columns(say, part, named, place)
-    _state_quality(say, part, named, place)
-    return named
+        _map_succession(builder, lifecycle, name, context)
+    _map_symlinks(builder, dataset, name)
+    schema = map_schema(builder, dataset, name, role.rank)
+    builder.add_facets(
+        name.id, dataset.facets, role.rank, in_columns=_parsed_facets(dataset.facets, _FACETS_IN_COLUMNS[role])
+    )
+    if role is DatasetRole.INPUT:
+        _map_input(builder, dataset, name, context)
+    elif role is DatasetRole.OUTPUT:
+        _map_output(builder, dataset, name, context, change)
+        if change not in _CHANGES_WITHOUT_VERSION:
+            map_output_version(builder, dataset, name, context, schema)
+    elif role is DatasetRole.DATASET_EVENT:
+        map_reported_version(builder, dataset, name)
+        map_registration(builder, dataset, name)
+    if not (role is DatasetRole.DATASET_EVENT and _map_explicit_lineage(builder, dataset, name)):
+        _map_columns(builder, dataset, name, context)
+    _map_quality(builder, dataset, name, context)
+    return name
 
 
-def _readable(parts: dict[str, FacetPart], names: tuple[str, ...]) -> frozenset[str]:
-    """Name those facets that could be read, so that they need not be kept raw."""
-    return frozenset(name for name in names if name in parts and isinstance(parts[name].value, Struct))
+def _parsed_facets(facets: dict[str, ParsedFacet], names: tuple[str, ...]) -> frozenset[str]:
+    """Names of the facets that could be parsed and need not be stored raw."""
+    return frozenset(name for name in names if name in facets and isinstance(facets[name].value, Struct))
 
 
-def _lifecycle(say: Statements, part: DatasetPart) -> f.LifecycleStateChange | None:
-    return understand(part.facets.get("lifecycleStateChange"), f.LifecycleStateChange, say.notes)
+def _lifecycle(builder: RowBuilder, dataset: ParsedDataset) -> f.LifecycleStateChangeFacet | None:
+    return facet_value(dataset.facets.get("lifecycleStateChange"), f.LifecycleStateChangeFacet, builder.notes)
 
 
-def _dataset_row(say: Statements, named: Named, part: DatasetPart, rank: Rank, change: str | None) -> Dataset:
-    row = say.dataset_row(named)
-    facets = part.facets
-    row = row._replace(**say.described(facets, rank))
-    if (storage := say.register(facets.get("storage"), f.Storage, rank)) is not None:
-        ordered, stored = storage
-        row = row._replace(storage_order=ordered, default_format=stored.fileFormat if stored else None)
+def _dataset_row(
+    builder: RowBuilder, name: CanonicalName, dataset: ParsedDataset, rank: Rank, change: str | None
+) -> DatasetRow:
+    row = builder.dataset_row(name)
+    facets = dataset.facets
+    row = row._replace(**builder.description_columns(facets, rank))
+    if (storage := builder.register_value(facets.get("storage"), f.StorageFacet, rank)) is not None:
+        order, stored = storage
+        row = row._replace(storage_order=order, default_format=stored.fileFormat if stored else None)
     if change == "DROP":
-        row = row._replace(retired_at=say.micros)
+        row = row._replace(retired_at=builder.micros)
     symlinks = facets.get("symlinks")
     if symlinks is not None and symlinks.body is None:
-        row = row._replace(symlinks_deleted_at=say.micros)
+        row = row._replace(symlinks_deleted_at=builder.micros)
     return row
 
 
-def _state_succession(say: Statements, lifecycle: f.LifecycleStateChange, target: Named, place: Place) -> None:
+def _map_succession(
+    builder: RowBuilder, lifecycle: f.LifecycleStateChangeFacet, target: CanonicalName, context: DatasetContext
+) -> None:
     previous = lifecycle.previousIdentifier
     if previous is None:
-        say.notes.append("a RENAME without previousIdentifier: nothing to retire")
+        builder.notes.append("RENAME without previousIdentifier: no dataset to retire")
         return
-    source = say.mention(previous.namespace, previous.name)
+    source = builder.reference_dataset(previous.namespace, previous.name)
     if source.id != target.id:
-        say.rows.append(say.dataset_row(source)._replace(retired_at=say.micros))
-        say.rows.append(DatasetSuccession(say.org, source.id, target.id, place.run, say.micros))
+        builder.rows.append(builder.dataset_row(source)._replace(retired_at=builder.micros))
+        builder.rows.append(DatasetSuccessionRow(builder.org, source.id, target.id, context.run, builder.micros))
 
 
-def _state_symlinks(say: Statements, part: DatasetPart, named: Named) -> None:
-    symlinks = understand(part.facets.get("symlinks"), f.Symlinks, say.notes)
+def _map_symlinks(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName) -> None:
+    symlinks = facet_value(dataset.facets.get("symlinks"), f.SymlinksFacet, builder.notes)
     for identifier in (symlinks.identifiers or ()) if symlinks else ():
         if not identifier.namespace or not identifier.name:
-            say.notes.append("a symlink without namespace or name: ignored")
+            builder.notes.append("symlink without namespace or name: ignored")
             continue
-        alias = say.mention(repair_symlink(identifier.namespace, identifier.name), identifier.name)
-        if alias.id != named.id:
-            kind = say.key(identifier.type.upper(), "the type of a symlink")
-            say.rows.append(DatasetSymlink(say.org, named.id, alias.id, kind, say.micros))
+        alias = builder.reference_dataset(repair_symlink(identifier.namespace, identifier.name), identifier.name)
+        if alias.id != name.id:
+            identifier_type = builder.bounded_key(identifier.type.upper(), "symlink type")
+            builder.rows.append(DatasetSymlinkRow(builder.org, name.id, alias.id, identifier_type, builder.micros))
 
 
-def _state_input(say: Statements, part: DatasetPart, named: Named, place: Place) -> None:
-    more = read_statistics(say, part.input_facets.get("inputStatistics"))
-    version = understand(part.facets.get("version"), f.Version, say.notes)
+def _map_input(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName, context: DatasetContext) -> None:
+    columns = statistics_columns(builder, dataset.input_facets.get("inputStatistics"))
+    version = facet_value(dataset.facets.get("version"), f.DatasetVersionFacet, builder.notes)
     if version:
         tag = version.datasetVersion
-        more |= {"version_order": say.order(0, digest(tag.encode())), "version": version_key(say, tag)}
-    say.rows.append(RunInput(say.org, place.run, named.id, place.job, say.micros, say.micros, **more))
-    say.edge("CONSUMES", ("dataset", named.id), ("job", place.job), place.job, "explicit")
-    read = _readable(part.input_facets, ("inputStatistics",))
-    say.facets(place.run, part.input_facets, Rank.INPUT, about=named.id, prefix="input:", read=read)
-
-
-def _state_output(say: Statements, part: DatasetPart, named: Named, place: Place, change: str | None) -> None:
-    dropped = say.micros if change == "DROP" else None
-    ordered = say.order(0, digest(change.encode())) if change else None
-    say.rows.append(
-        RunOutput(say.org, place.run, named.id, place.job, say.micros, say.micros, dropped, ordered, change)
+        columns |= {
+            "version_order": builder.register_order(0, digest(tag.encode())),
+            "version": bounded_version(builder, tag),
+        }
+    builder.rows.append(
+        RunInputRow(builder.org, context.run, name.id, context.job, builder.micros, builder.micros, **columns)
     )
-    if change not in _NOT_PRODUCED:
-        say.edge("PRODUCES", ("job", place.job), ("dataset", named.id), place.job, "explicit")
-    read = _readable(part.output_facets, ("outputStatistics", KEY_FACET)) | {"subset"}
-    say.facets(place.run, part.output_facets, Rank.OUTPUT, about=named.id, prefix="output:", read=read)
+    builder.add_edge("CONSUMES", ("dataset", name.id), ("job", context.job), context.job, "explicit")
+    in_columns = _parsed_facets(dataset.input_facets, ("inputStatistics",))
+    builder.add_facets(
+        context.run, dataset.input_facets, Rank.INPUT, about=name.id, prefix="input:", in_columns=in_columns
+    )
 
 
-def _state_explicit(say: Statements, part: DatasetPart, target: Named) -> bool:
-    """State a dataset's explicit lineage, which supersedes its column lineage."""
-    explicit = understand(part.facets.get("lineage"), f.Lineage, say.notes)
+def _map_output(
+    builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName, context: DatasetContext, change: str | None
+) -> None:
+    dropped = builder.micros if change == "DROP" else None
+    order = builder.register_order(0, digest(change.encode())) if change else None
+    builder.rows.append(
+        RunOutputRow(
+            builder.org, context.run, name.id, context.job, builder.micros, builder.micros, dropped, order, change
+        )
+    )
+    if change not in _CHANGES_WITHOUT_EDGE:
+        builder.add_edge("PRODUCES", ("job", context.job), ("dataset", name.id), context.job, "explicit")
+    in_columns = _parsed_facets(dataset.output_facets, ("outputStatistics", IDEMPOTENCY_KEY_FACET)) | {"subset"}
+    builder.add_facets(
+        context.run, dataset.output_facets, Rank.OUTPUT, about=name.id, prefix="output:", in_columns=in_columns
+    )
+
+
+def _map_explicit_lineage(builder: RowBuilder, dataset: ParsedDataset, target: CanonicalName) -> bool:
+    """Map the explicit lineage of a dataset, which supersedes its column lineage; False if there is none."""
+    explicit = facet_value(dataset.facets.get("lineage"), f.LineageFacet, builder.notes)
     if explicit is None:
         return False
-    declared = order(DeclaredBy.LINEAGE, say.micros, say.event_hash)
-    say.rows.append(say.dataset_row(target)._replace(declared_lineage=declared))
-    state_dataset_lineage(say, explicit, target, Asserter(NOBODY, None, declared))
+    declared = register_order(DeclaringFacet.LINEAGE, builder.micros, builder.event_hash)
+    builder.rows.append(builder.dataset_row(target)._replace(declared_lineage=declared))
+    map_dataset_lineage(builder, explicit, target, LineageAsserter(NO_ID, None, declared))
     return True
 
 
-def _state_columns(say: Statements, part: DatasetPart, target: Named, place: Place) -> None:
-    facet = part.facets.get("columnLineage")
-    if facet is None or place.side is Side.INPUT:
+def _map_columns(builder: RowBuilder, dataset: ParsedDataset, target: CanonicalName, context: DatasetContext) -> None:
+    facet = dataset.facets.get("columnLineage")
+    if facet is None or context.role is DatasetRole.INPUT:
         return
-    said = facet_elements(facet, say.notes)
-    if said is None:
+    entries = read_column_lineage_facet(facet, builder.notes)
+    if entries is None:
         return
-    declared_io = say.moment if place.side is Side.DECLARED else None
+    declared_io = builder.event_order if context.role is DatasetRole.DECLARED else None
     declared_lineage = None
-    if place.side is Side.ITSELF:
-        declared_lineage = order(DeclaredBy.COLUMNS, say.micros, say.event_hash)
-        say.rows.append(say.dataset_row(target)._replace(declared_lineage=declared_lineage))
-    set_id = state_columns(say, said, place.job, place.run, target.id)
-    ordered = say.order(DeclaredBy.COLUMNS, set_id if place.side is Side.OUTPUT else say.event_hash)
-    say.rows.append(RunLineage(say.org, target.id, place.job, place.run, False, ordered, set_id))
-    for namespace, name in source_datasets(said):
-        say.edge(
+    if context.role is DatasetRole.DATASET_EVENT:
+        declared_lineage = register_order(DeclaringFacet.COLUMNS, builder.micros, builder.event_hash)
+        builder.rows.append(builder.dataset_row(target)._replace(declared_lineage=declared_lineage))
+    set_id = map_column_lineage(builder, entries, context.job, context.run, target.id)
+    order = builder.register_order(
+        DeclaringFacet.COLUMNS, set_id if context.role is DatasetRole.OUTPUT else builder.event_hash
+    )
+    builder.rows.append(RunLineageRow(builder.org, target.id, context.job, context.run, False, order, set_id))
+    for namespace, name in source_datasets(entries):
+        builder.add_edge(
             "DERIVES",
-            ("dataset", say.mention(namespace, name).id),
+            ("dataset", builder.reference_dataset(namespace, name).id),
             ("dataset", target.id),
-            place.job,
+            context.job,
             "declared" if declared_io or declared_lineage else "column",
             declared_io=declared_io,
             declared_lineage=declared_lineage,
         )
 
 
-def _state_quality(say: Statements, part: DatasetPart, named: Named, place: Place) -> None:
-    version = version_id(named.id, place.run) if place.side is Side.OUTPUT else None
-    for facets in (part.facets, part.input_facets):
-        assertions = understand(facets.get("dataQualityAssertions"), f.Assertions, say.notes)
+def _map_quality(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName, context: DatasetContext) -> None:
+    version = version_id(name.id, context.run) if context.role is DatasetRole.OUTPUT else None
+    for facets in (dataset.facets, dataset.input_facets):
+        assertions = facet_value(facets.get("dataQualityAssertions"), f.AssertionsFacet, builder.notes)
         if assertions:
-            state_assertions(say, assertions, named.id, place.run, version)
-    expectations = understand(part.facets.get("lineageBridge_expectations"), f.Expectations, say.notes)
+            map_assertions(builder, assertions, name.id, context.run, version)
+    expectations = facet_value(dataset.facets.get("lineageBridge_expectations"), f.ExpectationsFacet, builder.notes)
     if expectations:
-        state_expectations(say, expectations, named.id)
+        map_expectations(builder, expectations, name.id)

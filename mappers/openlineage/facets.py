@@ -1,4 +1,4 @@
-"""The facets this project understands, as far as it reads them; every other field is let through."""
+"""Facet types that the mapping understands; unknown fields are ignored."""
 
 from typing import Any
 
@@ -6,44 +6,44 @@ from msgspec import Raw, Struct, field
 
 
 class RunRef(Struct):
-    """Names a run, and may forward facets of it."""
+    """Refers to a run, and may forward its facets."""
 
     runId: str  # noqa: N815 - the spec's spelling, as all fields below
     facets: dict[str, Raw] | None = None
 
 
 class JobRef(Struct):
-    """Names a job, and may forward facets of it."""
+    """Refers to a job, and may forward its facets."""
 
     namespace: str
     name: str
     facets: dict[str, Raw] | None = None
 
 
-class Root(Struct):
+class RootRef(Struct):
     """The topmost run of a hierarchy."""
 
     run: RunRef
     job: JobRef
 
 
-class Parent(Struct):
+class ParentFacet(Struct):
     """The run that started this one."""
 
     run: RunRef
     job: JobRef
-    root: Root | None = None
+    root: RootRef | None = None
 
 
-class NominalTime(Struct):
-    """The time a run stands for."""
+class NominalTimeFacet(Struct):
+    """The nominal time of a run."""
 
     nominalStartTime: str  # noqa: N815
     nominalEndTime: str | None = None  # noqa: N815
 
 
-class Dependency(Struct):
-    """One control-flow dependency of a job."""
+class JobDependency(Struct):
+    """A control-flow dependency of a job."""
 
     job: JobRef
     run: RunRef | None = None
@@ -52,22 +52,22 @@ class Dependency(Struct):
     status_trigger_rule: str | None = None
 
 
-class JobDependencies(Struct):
-    """Which jobs come before and after."""
+class JobDependenciesFacet(Struct):
+    """The jobs before and after a job."""
 
-    upstream: list[Dependency] | None = None
-    downstream: list[Dependency] | None = None
+    upstream: list[JobDependency] | None = None
+    downstream: list[JobDependency] | None = None
     trigger_rule: str | None = None
 
 
 class EmissionPattern(Struct):
-    """How a job's events relate: adding up, or each a complete snapshot."""
+    """How the events of a job relate: increments, or complete snapshots."""
 
     eventContentMode: str | None = None  # noqa: N815
 
 
-class JobType(Struct):
-    """What kind of job it is and which integration speaks for it."""
+class JobTypeFacet(Struct):
+    """The type of a job, and the integration that reports it."""
 
     processingType: str | None = None  # noqa: N815
     integration: str | None = None
@@ -75,27 +75,27 @@ class JobType(Struct):
     emissionPattern: EmissionPattern | None = None  # noqa: N815
 
 
-class Documentation(Struct):
+class DocumentationFacet(Struct):
     """A description."""
 
     description: str
 
 
-class Owner(Struct):
-    """One owner."""
+class FacetOwner(Struct):
+    """An owner."""
 
     name: str
     type: str | None = None
 
 
-class Ownership(Struct):
+class OwnershipFacet(Struct):
     """The owners of a job or dataset."""
 
-    owners: list[Owner] | None = None
+    owners: list[FacetOwner] | None = None
 
 
 class SchemaField(Struct):
-    """One column, perhaps with columns inside."""
+    """A column, possibly with nested columns."""
 
     name: str
     type: str | None = None
@@ -105,13 +105,13 @@ class SchemaField(Struct):
     nullable: bool | None = None
 
 
-class Schema(Struct):
+class SchemaFacet(Struct):
     """The columns of a dataset."""
 
     fields: list[SchemaField] | None = None
 
 
-class Identifier(Struct):
+class SymlinkIdentifier(Struct):
     """Another name of a dataset."""
 
     namespace: str
@@ -119,41 +119,41 @@ class Identifier(Struct):
     type: str = ""
 
 
-class Symlinks(Struct):
+class SymlinksFacet(Struct):
     """The other names of a dataset."""
 
-    identifiers: list[Identifier] | None = None
+    identifiers: list[SymlinkIdentifier] | None = None
 
 
 class PreviousIdentifier(Struct):
-    """The name a renamed dataset had."""
+    """The former name of a renamed dataset."""
 
     namespace: str
     name: str
 
 
-class LifecycleStateChange(Struct):
-    """What happened to the dataset as a whole."""
+class LifecycleStateChangeFacet(Struct):
+    """A change to the dataset itself: created, dropped, renamed, ..."""
 
     lifecycleStateChange: str  # noqa: N815
     previousIdentifier: PreviousIdentifier | None = None  # noqa: N815
 
 
-class Version(Struct):
-    """The version of the dataset in its own system."""
+class DatasetVersionFacet(Struct):
+    """The version of the dataset in its source system."""
 
     datasetVersion: str  # noqa: N815
 
 
-class Storage(Struct):
-    """How the dataset is stored."""
+class StorageFacet(Struct):
+    """Storage layer and file format of a dataset."""
 
     storageLayer: str | None = None  # noqa: N815
     fileFormat: str | None = None  # noqa: N815
 
 
 class Transformation(Struct):
-    """What was done to a source column."""
+    """A transformation of a source column."""
 
     type: str
     subtype: str = ""
@@ -162,7 +162,7 @@ class Transformation(Struct):
 
 
 class InputField(Struct):
-    """A source column and what was done to it."""
+    """A source column and its transformations."""
 
     namespace: str
     name: str
@@ -171,7 +171,7 @@ class InputField(Struct):
 
 
 class OutputField(Struct):
-    """The sources of one target column, in the words of facet versions 1-0 to 1-2."""
+    """The sources of a target column, in the fields of facet versions 1-0 to 1-2."""
 
     inputFields: list[InputField]  # noqa: N815
     transformationType: str | None = None  # noqa: N815
@@ -179,7 +179,7 @@ class OutputField(Struct):
 
 
 class ColumnLineageFacet(Struct):
-    """Which columns each column is made of, and which affect them all."""
+    """The sources of each column, and those that affect all columns."""
 
     fields: dict[str, OutputField] | None = None
     dataset: list[InputField] | None = None
@@ -196,13 +196,13 @@ class LineageSource(Struct):
 
 
 class LineageField(Struct):
-    """The sources of one target column in an explicit entry."""
+    """The sources of a target column in an explicit lineage entry."""
 
     inputs: list[LineageSource]
 
 
 class LineageEntry(Struct):
-    """One target and its sources; a JOB target without a name is the event's own job."""
+    """A target and its sources; a JOB target without a name is the job of the event."""
 
     type: str = "DATASET"
     namespace: str | None = None
@@ -211,8 +211,8 @@ class LineageEntry(Struct):
     fields: dict[str, LineageField] | None = None
 
 
-class Lineage(Struct):
-    """Explicit lineage: of a job in entries (`lineage` in the proposal's first draft), of a dataset in inputs."""
+class LineageFacet(Struct):
+    """Explicit lineage: `entries` of a job (`lineage` in the first draft of the proposal), `inputs` of a dataset."""
 
     entries: list[LineageEntry] | None = None
     lineage: list[LineageEntry] | None = None
@@ -220,34 +220,34 @@ class Lineage(Struct):
     fields: dict[str, LineageField] | None = None
 
 
-class Statistics(Struct):
-    """How much was read or written."""
+class StatisticsFacet(Struct):
+    """Amounts read or written."""
 
     rowCount: int | None = None  # noqa: N815
     size: int | None = None
     fileCount: int | None = None  # noqa: N815
 
 
-class Path(Struct):
-    """Where a producer says that it put a dataset."""
+class DatasetPathFacet(Struct):
+    """The path of a dataset as reported by the producer."""
 
     path: str
 
 
-class IdempotencyKey(Struct):
-    """What all attempts at one version share, however often one of them is repeated."""
+class IdempotencyKeyFacet(Struct):
+    """A key that all attempts at one version share, however often an attempt is repeated."""
 
     key: str
 
 
-class Boxes(Struct):
-    """The boxes of a scheduler that a job lies in, outermost first."""
+class BoxesFacet(Struct):
+    """The scheduler boxes that contain a job, outermost first."""
 
     boxes: list[str]
 
 
-class Registration(Struct):
-    """A request to register a dataset, or the decision about it; who asked for it, and when, identify it."""
+class RegistrationFacet(Struct):
+    """A request to register a dataset, or its review; the submitter and the time of submission identify it."""
 
     submittedBy: str  # noqa: N815
     submittedAt: str  # noqa: N815
@@ -256,8 +256,8 @@ class Registration(Struct):
     comment: str | None = None
 
 
-class Assertion(Struct):
-    """The outcome of one check of a dataset."""
+class AssertionOutcome(Struct):
+    """The outcome of a check of a dataset."""
 
     assertion: str
     success: bool
@@ -268,14 +268,14 @@ class Assertion(Struct):
     actual: Any = None
 
 
-class Assertions(Struct):
+class AssertionsFacet(Struct):
     """The outcomes of the checks of a dataset."""
 
-    assertions: list[Assertion]
+    assertions: list[AssertionOutcome]
 
 
-class Expectation(Struct):
-    """A check that somebody wants to be made of a dataset; what else it says is what it expects."""
+class ExpectedCheck(Struct):
+    """A check that a dataset is expected to have; its other members are in `expected`."""
 
     name: str
     check: str
@@ -283,14 +283,14 @@ class Expectation(Struct):
     expected: dict[str, Any] = field(default_factory=dict)
 
 
-class Expectations(Struct):
-    """The checks that somebody wants to be made of a dataset."""
+class ExpectationsFacet(Struct):
+    """The checks that a dataset is expected to have."""
 
-    checks: list[Expectation]
+    checks: list[ExpectedCheck]
 
 
-class Test(Struct):
-    """The outcome of one test of a run."""
+class RunTestOutcome(Struct):
+    """The outcome of a test of a run."""
 
     name: str
     status: str
@@ -302,36 +302,36 @@ class Test(Struct):
     params: Any = None
 
 
-class Tests(Struct):
+class RunTestsFacet(Struct):
     """The outcomes of the tests of a run."""
 
-    tests: list[Test] = field(default_factory=list)
+    tests: list[RunTestOutcome] = field(default_factory=list)
 
 
-#: What is understood of each facet, by its key; facets of other keys are kept as they are.
-SHAPES: dict[str, type[Struct]] = {
-    "parent": Parent,
-    "parentRun": Parent,
-    "nominalTime": NominalTime,
-    "jobDependencies": JobDependencies,
-    "lineageBridge_jobDependencies": JobDependencies,
-    "test": Tests,
-    "jobType": JobType,
-    "documentation": Documentation,
-    "ownership": Ownership,
-    "lineage": Lineage,
-    "schema": Schema,
-    "symlinks": Symlinks,
-    "lifecycleStateChange": LifecycleStateChange,
-    "version": Version,
-    "storage": Storage,
+#: Facet types by key; facets with other keys are stored raw.
+FACET_TYPES: dict[str, type[Struct]] = {
+    "parent": ParentFacet,
+    "parentRun": ParentFacet,
+    "nominalTime": NominalTimeFacet,
+    "jobDependencies": JobDependenciesFacet,
+    "lineageBridge_jobDependencies": JobDependenciesFacet,
+    "test": RunTestsFacet,
+    "jobType": JobTypeFacet,
+    "documentation": DocumentationFacet,
+    "ownership": OwnershipFacet,
+    "lineage": LineageFacet,
+    "schema": SchemaFacet,
+    "symlinks": SymlinksFacet,
+    "lifecycleStateChange": LifecycleStateChangeFacet,
+    "version": DatasetVersionFacet,
+    "storage": StorageFacet,
     "columnLineage": ColumnLineageFacet,
-    "inputStatistics": Statistics,
-    "outputStatistics": Statistics,
-    "dataQualityAssertions": Assertions,
-    "lineageBridge_path": Path,
-    "lineageBridge_idempotencyKey": IdempotencyKey,
-    "lineageBridge_boxes": Boxes,
-    "lineageBridge_registration": Registration,
-    "lineageBridge_expectations": Expectations,
+    "inputStatistics": StatisticsFacet,
+    "outputStatistics": StatisticsFacet,
+    "dataQualityAssertions": AssertionsFacet,
+    "lineageBridge_path": DatasetPathFacet,
+    "lineageBridge_idempotencyKey": IdempotencyKeyFacet,
+    "lineageBridge_boxes": BoxesFacet,
+    "lineageBridge_registration": RegistrationFacet,
+    "lineageBridge_expectations": ExpectationsFacet,
 }

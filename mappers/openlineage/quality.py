@@ -1,103 +1,138 @@
-"""Checks and their outcomes, whether a dataset's assertions or a run's tests."""
+"""Maps assertions, run tests and expectations to quality rows."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from mappers.canonical.facts import QualityCheck, QualityResult
-from mappers.canonical.identity import NOBODY, digest, joined_id, named_id
-from mappers.canonical.order import Rank
-from mappers.openlineage.facets import Assertion, Assertions, Expectations, Test, Tests
-from mappers.openlineage.parts import canonical_json
-from mappers.openlineage.statements import Statements
+from mappers.canonical.identity import NO_ID, composite_id, digest, name_based_id
+from mappers.canonical.rank import Rank
+from mappers.canonical.rows import QualityCheckRow, QualityResultRow
+from mappers.canonical_json import canonical_json
+from mappers.openlineage.facets import (
+    AssertionOutcome,
+    AssertionsFacet,
+    ExpectationsFacet,
+    RunTestOutcome,
+    RunTestsFacet,
+)
+from mappers.openlineage.row_builder import RowBuilder
 
 _TEST_STATUS = {"pass": "PASS", "fail": "FAIL", "skip": "SKIP"}
 
 
-def state_assertions(say: Statements, facet: Assertions, dataset: bytes, run: bytes, version: bytes | None) -> None:
-    """State the outcome of every assertion about a dataset."""
+def quality_score(counts: Mapping[str, int]) -> float | None:
+    """Quality score of the newest results by status, 0 to 100; None if no check passed, warned or failed.
+
+    It is the share of passed checks; a warning counts half, and skipped checks do not count.
+    """
+    passed, warned, failed = (counts.get(status, 0) for status in ("PASS", "WARN", "FAIL"))
+    total = passed + warned + failed
+    return round(100 * (passed + warned / 2) / total, 1) if total else None
+
+
+def map_assertions(
+    builder: RowBuilder, facet: AssertionsFacet, dataset: bytes, run: bytes, version: bytes | None
+) -> None:
     for item in facet.assertions:
         name = item.name or item.assertion
-        check = assertion_id(dataset, item.assertion, item.name, item.column)
-        status = "PASS" if item.success else _failed(item.severity)
-        say.rows.append(
-            QualityCheck(
-                say.org,
-                check,
+        check_id = assertion_id(dataset, item.assertion, item.name, item.column)
+        status = "PASS" if item.success else _failure_status(item.severity)
+        builder.rows.append(
+            QualityCheckRow(
+                builder.org,
+                check_id,
                 dataset,
                 None,
                 name,
                 item.column or "",
-                say.micros,
-                *_definition(say, item.assertion, item.expected),
+                builder.micros,
+                *_definition(builder, item.assertion, item.expected),
             )
         )
-        _result(say, check, run, version, status, item)
+        _add_result(builder, check_id, run, version, status, item)
 
 
-def state_expectations(say: Statements, facet: Expectations, dataset: bytes) -> None:
-    """State the checks that a steward wants: each is the one of which runs tell how it ended."""
+def map_expectations(builder: RowBuilder, facet: ExpectationsFacet, dataset: bytes) -> None:
+    """Add the checks that a steward requires; results of runs refer to the same check ids."""
     for item in facet.checks:
         expected = canonical_json(item.expected).decode() if item.expected else None
-        definition = say.order(Rank.STEWARD, digest(f"{item.check}\0{expected}".encode())), item.check, expected
-        check = assertion_id(dataset, item.check, item.name, item.column)
+        definition = (
+            builder.register_order(Rank.STEWARD, digest(f"{item.check}\0{expected}".encode())),
+            item.check,
+            expected,
+        )
+        check_id = assertion_id(dataset, item.check, item.name, item.column)
         column = item.column or ""
-        say.rows.append(QualityCheck(say.org, check, dataset, None, item.name, column, say.micros, *definition))
+        builder.rows.append(
+            QualityCheckRow(builder.org, check_id, dataset, None, item.name, column, builder.micros, *definition)
+        )
 
 
-def state_tests(say: Statements, facet: Tests, job: bytes, run: bytes) -> None:
-    """State the outcome of every test of a run."""
+def map_run_tests(builder: RowBuilder, facet: RunTestsFacet, job: bytes, run: bytes) -> None:
     for item in facet.tests:
-        check = named_id("test", job.hex(), item.name)
+        check_id = name_based_id("test", job.hex(), item.name)
         status = _TEST_STATUS.get(item.status.lower())
         if status is None:
-            say.notes.append(f"test {item.name[:64]!r} has the unknown status {item.status[:32]!r}: ignored")
+            builder.notes.append(f"test {item.name[:64]!r} has an unknown status {item.status[:32]!r}: ignored")
             continue
         if status == "FAIL":
-            status = _failed(item.severity)
-        say.rows.append(
-            QualityCheck(
-                say.org, check, None, job, item.name, "", say.micros, *_definition(say, item.type, item.expected)
+            status = _failure_status(item.severity)
+        builder.rows.append(
+            QualityCheckRow(
+                builder.org,
+                check_id,
+                None,
+                job,
+                item.name,
+                "",
+                builder.micros,
+                *_definition(builder, item.type, item.expected),
             )
         )
-        _result(say, check, run, None, status, item)
+        _add_result(builder, check_id, run, None, status, item)
 
 
 def assertion_id(dataset: bytes, assertion: str, name: str | None, column: str | None) -> bytes:
-    """Identify a check of a dataset by what tells it from others."""
-    return named_id("check", dataset.hex(), assertion, name or "", column or "")
+    """Id of a check, from everything that distinguishes it from other checks of the dataset."""
+    return name_based_id("check", dataset.hex(), assertion, name or "", column or "")
 
 
-def _failed(severity: str | None) -> str:
+def _failure_status(severity: str | None) -> str:
     return "WARN" if (severity or "").lower() in {"warn", "warning"} else "FAIL"
 
 
-def _text(value: Any) -> str | None:
+def _as_text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return canonical_json(value).decode()
 
 
-def _definition(say: Statements, expression: str | None, expected: Any) -> tuple[bytes, str | None, str | None]:
-    text = _text(expected)
+def _definition(builder: RowBuilder, expression: str | None, expected: Any) -> tuple[bytes, str | None, str | None]:
+    text = _as_text(expected)
     content = digest(f"{expression}\0{text}".encode())
-    return say.order(0, content), expression, text
+    return builder.register_order(0, content), expression, text
 
 
-def _result(
-    say: Statements, check: bytes, run: bytes, version: bytes | None, status: str, item: Assertion | Test
+def _add_result(
+    builder: RowBuilder,
+    check_id: bytes,
+    run: bytes,
+    version: bytes | None,
+    status: str,
+    item: AssertionOutcome | RunTestOutcome,
 ) -> None:
     detail = canonical_json(msgspec.to_builtins(item))
-    moment_of = str(say.micros) if run == NOBODY else ""
-    say.rows.append(
-        QualityResult(
-            say.org,
-            joined_id(b"result", check, run, moment_of.encode()),
-            check,
+    time_key = str(builder.micros) if run == NO_ID else ""
+    builder.rows.append(
+        QualityResultRow(
+            builder.org,
+            composite_id(b"result", check_id, run, time_key.encode()),
+            check_id,
             run,
             version,
-            say.order(0, digest(detail)),
-            say.micros,
+            builder.register_order(0, digest(detail)),
+            builder.micros,
             status,
             detail.decode(),
         )

@@ -1,57 +1,59 @@
-"""Requests to register a dataset, and the decisions about them."""
+"""Maps dataset registration requests and reviews."""
 
 import msgspec
 
-from mappers.canonical.facts import DatasetRegistration
-from mappers.canonical.identity import joined_id
-from mappers.canonical.order import Rank
+from mappers.canonical.identity import composite_id
+from mappers.canonical.rank import Rank
+from mappers.canonical.rows import DatasetRegistrationRow
+from mappers.canonical_json import canonical_json
 from mappers.openlineage import facets as f
-from mappers.openlineage.clock_time import parse_time
-from mappers.openlineage.parts import DatasetPart, FacetPart, canonical_json, understand
-from mappers.openlineage.statements import Named, Statements
+from mappers.openlineage.facet_parser import ParsedDataset, ParsedFacet, facet_value
+from mappers.openlineage.names import CanonicalName
+from mappers.openlineage.row_builder import RowBuilder
+from mappers.timestamps import parse_timestamp
 
 _FACET = "lineageBridge_registration"
 _PENDING = "PENDING"
-_DECIDED = frozenset({"APPROVED", "REJECTED"})
+_REVIEWED = frozenset({"APPROVED", "REJECTED"})
 
 
-def state_registration(say: Statements, part: DatasetPart, named: Named) -> None:
-    """State a request or its review.
+def map_registration(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName) -> None:
+    """Map a request or its review.
 
-    A decision beats the request whatever their times: sending the request again does not open it again.
+    A review outranks the request whatever their times: sending the request again does not reopen it.
     """
-    facet = part.facets.get(_FACET)
-    found = understand(facet, f.Registration, say.notes)
-    if found is None or facet is None:
+    facet = dataset.facets.get(_FACET)
+    registration = facet_value(facet, f.RegistrationFacet, builder.notes)
+    if registration is None or facet is None:
         return
-    status = found.status.upper()
-    if status != _PENDING and status not in _DECIDED:
-        say.notes.append(f"{_FACET} has the unknown status {found.status[:32]!r}: ignored")
+    status = registration.status.upper()
+    if status != _PENDING and status not in _REVIEWED:
+        builder.notes.append(f"{_FACET} has an unknown status {registration.status[:32]!r}: ignored")
         return
     try:
-        submitted_at, _ = parse_time(found.submittedAt)
+        submitted_at, _ = parse_timestamp(registration.submittedAt)
     except ValueError:
-        say.notes.append(f"{_FACET}.submittedAt is no time: ignored")
+        builder.notes.append(f"{_FACET}.submittedAt is not a time: ignored")
         return
-    rank = Rank.STEWARD if status in _DECIDED else Rank.OUTPUT
-    row = DatasetRegistration(
-        say.org,
-        joined_id(b"registration", named.id, f"{submitted_at}\0{found.submittedBy}".encode()),
-        named.id,
-        found.submittedBy,
+    rank = Rank.STEWARD if status in _REVIEWED else Rank.OUTPUT
+    row = DatasetRegistrationRow(
+        builder.org,
+        composite_id(b"registration", name.id, f"{submitted_at}\0{registration.submittedBy}".encode()),
+        name.id,
+        registration.submittedBy,
         submitted_at,
-        say.order(rank, facet.digest),
+        builder.register_order(rank, facet.digest),
         status,
-        found.reviewer,
-        found.comment,
+        registration.reviewer,
+        registration.comment,
     )
     if status == _PENDING:
-        row = row._replace(request_order=say.order(0, facet.digest), request_json=_request(facet))
-    say.rows.append(row)
+        row = row._replace(request_order=builder.register_order(0, facet.digest), request_json=_request_json(facet))
+    builder.rows.append(row)
 
 
-def _request(facet: FacetPart) -> str:
-    """Give what is asked for, without what the columns hold."""
+def _request_json(facet: ParsedFacet) -> str:
+    """The request without the members that have columns in the store."""
     body = msgspec.json.decode(facet.body or "{}")
-    own = f.Registration.__struct_fields__
-    return canonical_json({key: value for key, value in body.items() if key not in own}).decode()
+    column_fields = f.RegistrationFacet.__struct_fields__
+    return canonical_json({key: value for key, value in body.items() if key not in column_fields}).decode()

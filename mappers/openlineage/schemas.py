@@ -1,38 +1,38 @@
-"""The columns of a dataset: one version for each distinct shape, whoever reports it."""
+"""Maps schema facets: one row per distinct set of columns."""
 
 from typing import NamedTuple
 
-from mappers.canonical.bounded import bounded
-from mappers.canonical.facts import DatasetSchema
-from mappers.canonical.identity import digest
-from mappers.canonical.order import Rank
-from mappers.memory import Memory
-from mappers.openlineage.facets import Schema, SchemaField
-from mappers.openlineage.listener import METADATA_COLUMNS
-from mappers.openlineage.parts import DatasetPart, canonical_json, understand
-from mappers.openlineage.statements import Named, Statements
+from mappers.cache import BoundedCache
+from mappers.canonical.identity import bounded_key, digest
+from mappers.canonical.rank import Rank
+from mappers.canonical.rows import DatasetSchemaRow
+from mappers.canonical_json import canonical_json
+from mappers.openlineage.facet_parser import ParsedDataset, facet_value
+from mappers.openlineage.facets import SchemaFacet, SchemaField
+from mappers.openlineage.names import METADATA_COLUMNS, CanonicalName
+from mappers.openlineage.row_builder import RowBuilder
 
 
-def state_schema(say: Statements, part: DatasetPart, named: Named, rank: Rank) -> bytes | None:
-    """State the schema that a dataset is reported with; gives its hash, None for no columns."""
-    facet = part.facets.get("schema")
-    value = understand(facet, Schema, say.notes)
+def map_schema(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName, rank: Rank) -> bytes | None:
+    """Add the schema of a dataset; returns its hash, None if it has no columns."""
+    facet = dataset.facets.get("schema")
+    value = facet_value(facet, SchemaFacet, builder.notes)
     if facet is None or value is None:
         return None
-    schema = _remembered_schema(facet.digest, value)
+    schema = _cached_schema(facet.digest, value)
     if schema is None:
         return None
-    say.rows.append(
-        DatasetSchema(
-            say.org,
-            named.id,
+    builder.rows.append(
+        DatasetSchemaRow(
+            builder.org,
+            name.id,
             schema.hash,
             schema.column_count,
-            say.micros,
-            say.micros if rank == Rank.OUTPUT else None,
-            say.micros if rank == Rank.JOB_EVENT else None,
-            say.micros if rank == Rank.INPUT else None,
-            say.order(rank, schema.content),
+            builder.micros,
+            builder.micros if rank == Rank.OUTPUT else None,
+            builder.micros if rank == Rank.JOB_EVENT else None,
+            builder.micros if rank == Rank.INPUT else None,
+            builder.register_order(rank, schema.content),
             schema.columns,
         )
     )
@@ -40,7 +40,7 @@ def state_schema(say: Statements, part: DatasetPart, named: Named, rank: Rank) -
 
 
 class _Schema(NamedTuple):
-    """The columns of a schema facet as the store keeps them."""
+    """The columns of a schema facet as stored."""
 
     hash: bytes
     column_count: int
@@ -48,47 +48,47 @@ class _Schema(NamedTuple):
     content: bytes
 
 
-_REMEMBERED_CHARACTERS = 1 << 24
-_schemas: Memory[bytes, _Schema | None] = Memory(_REMEMBERED_CHARACTERS)
+_CACHED_CHARACTERS = 1 << 24
+_schemas: BoundedCache[bytes, _Schema | None] = BoundedCache(_CACHED_CHARACTERS)
 
 
-def _remembered_schema(key: bytes, facet: Schema) -> _Schema | None:
+def _cached_schema(key: bytes, facet: SchemaFacet) -> _Schema | None:
     if key in _schemas:
         return _schemas[key]
-    schema = _read_schema(facet)
-    return _schemas.keep(key, schema, len(schema.columns) if schema else 1)
+    schema = _parse_schema(facet)
+    return _schemas.put(key, schema, len(schema.columns) if schema else 1)
 
 
-def _read_schema(facet: Schema) -> _Schema | None:
+def _parse_schema(facet: SchemaFacet) -> _Schema | None:
     columns = [column for column in facet.fields or () if column.name not in METADATA_COLUMNS]
     if not columns:
         return None
     rows = _column_rows(columns, "", 0)
-    for place, row in enumerate(rows, start=1):
-        if row["ordinal"] == place:
-            row["ordinal"] = None  # nearly always: then the place in the list says it
-    described = canonical_json(rows)
+    for position, row in enumerate(rows, start=1):
+        if row["ordinal"] == position:
+            row["ordinal"] = None  # nearly always: the position in the list implies it
+    content = canonical_json(rows)
     shape = canonical_json([_column_shape(column) for column in columns])
-    return _Schema(digest(shape), len(columns), described.decode(), digest(described))
+    return _Schema(digest(shape), len(columns), content.decode(), digest(content))
 
 
 def _column_shape(column: SchemaField) -> list[object]:
-    """Give what makes a schema another schema: names, types, nesting, and whether nothing may stand there."""
+    """What distinguishes schemas: names, types, nesting and nullability."""
     shape: list[object] = [column.name, column.type, [_column_shape(inner) for inner in column.fields or ()]]
     return shape if column.nullable is None else [*shape, column.nullable]
 
 
 def _column_rows(columns: list[SchemaField], prefix: str, depth: int) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
-    for number, column in enumerate(columns, start=1):
+    for position, column in enumerate(columns, start=1):
         row: dict[str, object] = {
             "name": prefix + column.name,
             "type": column.type,
-            "ordinal": column.ordinal_position or number,
+            "ordinal": column.ordinal_position or position,
         }
-        more = {"description": column.description or None, "depth": depth or None, "nullable": column.nullable}
-        rows.append(row | more)
+        optional = {"description": column.description or None, "depth": depth or None, "nullable": column.nullable}
+        rows.append(row | optional)
         if column.fields:
-            # Bounded, because every column inside repeats it: a body of megabytes must not become one of gigabytes.
-            rows.extend(_column_rows(column.fields, f"{bounded(prefix + column.name)}.", depth + 1))
+            # Bounded because every nested column repeats it: a body of megabytes must not become gigabytes.
+            rows.extend(_column_rows(column.fields, f"{bounded_key(prefix + column.name)}.", depth + 1))
     return rows

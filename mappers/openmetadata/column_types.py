@@ -1,10 +1,10 @@
-"""Types of columns as jobs and databases write them, parsed into those that OpenMetadata knows."""
+"""Parses column types into OpenMetadata data types."""
 
 import re
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-Column = dict[str, Any]
+from mappers.canonical_json import JsonObject
 
 _KINDS: dict[str, str] = {
     "STRING": "string, str, name, xml, xmltype, inet, cidr, rowid",
@@ -58,44 +58,44 @@ _PRECISE = frozenset({"DECIMAL", "NUMERIC", "NUMBER"})
 _UNSPOKEN = re.compile(r"\b(unsigned|signed|zerofill|not null|nullable|year to \w+|day to \w+)\b")
 _NUMBERS = re.compile(r"\d+")
 _SYMBOL = re.compile(r"\s*([<>(),:]|`(?:[^`]|``)*`|\"[^\"]*\"|'(?:[^']|'')*'|[^<>(),:`\"'\s]+)")
-_MOST_DISPLAYED = 1_000
+_MAX_DISPLAYED = 1_000
 #: How long the types are at most that are parsed once.
-_MOST_REMEMBERED = 50
+_MAX_REMEMBERED = 50
 
 
-class _Type(NamedTuple):
+class _ParsedType(NamedTuple):
     """A parsed type: its words, its numbers, and the types within it with their names."""
 
     words: str
     arguments: tuple[str, ...] = ()
-    inner: tuple[tuple[str, "_Type"], ...] = ()
+    inner: tuple[tuple[str, "_ParsedType"], ...] = ()
 
 
-def typed(written: str | None) -> Column:
+def column_type(written: str | None) -> JsonObject:
     """Give the keys of a column that say its type; one that nobody knows is UNKNOWN, and shown as it was written."""
     text = (written or "").strip()
     if not text:
         return {"dataType": "UNKNOWN"}
-    told = _simple(text) if len(text) <= _MOST_REMEMBERED and "<" not in text else _column(_parsed(text))
-    return told | {"dataTypeDisplay": text.lower()[:_MOST_DISPLAYED]}
+    told = _simple(text) if len(text) <= _MAX_REMEMBERED and "<" not in text else _column(_parsed(text))
+    return told | {"dataTypeDisplay": text.lower()[:_MAX_DISPLAYED]}
 
 
 @lru_cache(maxsize=4_096)
-def _simple(text: str) -> Column:
+def _simple(text: str) -> JsonObject:
     """Give the keys of a short type, of which a warehouse has few; whoever gets them copies them."""
     return _column(_parsed(text))
 
 
-def _parsed(text: str) -> _Type:
-    parser = _Parser(_SYMBOL.findall(text))
+def _parsed(text: str) -> _ParsedType:
+    parser = _TypeParser(_SYMBOL.findall(text))
     return parser.type()
 
 
-def _column(found: _Type) -> Column:
+def _column(found: _ParsedType) -> JsonObject:
     words = _UNSPOKEN.sub("", found.words).strip()
     if words in {"array", "list"} and found.inner:
         item = found.inner[0][1]
-        column: Column = {"dataType": "ARRAY", "arrayDataType": _column(item)["dataType"]}
+        column: JsonObject = {"dataType": "ARRAY", "arrayDataType": _column(item)["dataType"]}
         children = _struct_within(item)
         return column | ({"children": children} if children else {})
     if words in {"struct", "row", "record"}:
@@ -106,7 +106,7 @@ def _column(found: _Type) -> Column:
     return _plain(_WORDS.get(re.sub(r"\s+", " ", words), ""), found.arguments) or _bare(words)
 
 
-def _plain(kind: str, arguments: tuple[str, ...]) -> Column | None:
+def _plain(kind: str, arguments: tuple[str, ...]) -> JsonObject | None:
     numbers = [int(number) for argument in arguments for number in _NUMBERS.findall(argument)]
     if kind in _LENGTHS:
         return {"dataType": kind, "dataLength": numbers[0]} if numbers else {"dataType": _NEED_LENGTH[kind]}
@@ -115,7 +115,7 @@ def _plain(kind: str, arguments: tuple[str, ...]) -> Column | None:
     return {"dataType": kind} if kind else None
 
 
-def _bare(words: str) -> Column:
+def _bare(words: str) -> JsonObject:
     """Give a type of many words by the first that says it: `interval year`, `timestamp(6)`."""
     first = words.partition(" ")[0]
     return (
@@ -125,15 +125,15 @@ def _bare(words: str) -> Column:
     )
 
 
-def _struct_within(found: _Type) -> list[Column]:
+def _struct_within(found: _ParsedType) -> list[JsonObject]:
     return [_named(*inner) for inner in found.inner] if found.words in {"struct", "row", "record"} else []
 
 
-def _named(name: str, found: _Type) -> Column:
+def _named(name: str, found: _ParsedType) -> JsonObject:
     return {"name": name, **_column(found)}
 
 
-class _Parser:
+class _TypeParser:
     """Reads `name<inner, …>`, `name(arguments) more words`, `name: type` within structs."""
 
     def __init__(self, symbols: list[str]) -> None:
@@ -148,11 +148,11 @@ class _Parser:
         self._at += 1
         return symbol
 
-    def type(self) -> _Type:
+    def type(self) -> _ParsedType:
         """Read one type, up to what ends it."""
         words: list[str] = []
         arguments: tuple[str, ...] = ()
-        inner: tuple[tuple[str, _Type], ...] = ()
+        inner: tuple[tuple[str, _ParsedType], ...] = ()
         while self._peek() and self._peek() not in {">", ",", ")"}:
             symbol = self._take()
             if symbol == "(":
@@ -165,7 +165,7 @@ class _Parser:
                 self._take()
             else:
                 words.append(symbol.lower())
-        return _Type(" ".join(words), arguments, inner)
+        return _ParsedType(" ".join(words), arguments, inner)
 
     def _arguments(self) -> tuple[str, ...]:
         found: list[str] = []
@@ -177,8 +177,8 @@ class _Parser:
                 found.append(symbol)
         return tuple(found)
 
-    def _inner(self, *, named: bool) -> tuple[tuple[str, _Type], ...]:
-        found: list[tuple[str, _Type]] = []
+    def _inner(self, *, named: bool) -> tuple[tuple[str, _ParsedType], ...]:
+        found: list[tuple[str, _ParsedType]] = []
         while self._peek() and self._peek() != ">":
             name = self._name() if named else ""
             found.append((name, self.type()))

@@ -7,7 +7,7 @@ from mappers.canonical.identity import digest
 
 #: What no name may hold: the separator of old links, what quotes and links are made of, control characters.
 _FORBIDDEN = re.compile(r'::|[>"\x00-\x1f]')
-_MOST_CHARACTERS = 256
+_MAX_CHARACTERS = 256
 _MARK_CHARACTERS = 9
 _PART = re.compile(r'"((?:[^"]|"")*)"|([^."]+)')
 
@@ -19,7 +19,7 @@ class EntityName(NamedTuple):
     display_name: str | None = None
 
 
-def entity_name(known: str, most: int = _MOST_CHARACTERS) -> EntityName:
+def entity_name(known: str, most: int = _MAX_CHARACTERS) -> EntityName:
     """Make a name that a server takes: as it is, or replaced by a stable one that holds a hash of the whole."""
     if known and len(known) <= most and not _FORBIDDEN.search(known):
         return EntityName(known)
@@ -28,14 +28,14 @@ def entity_name(known: str, most: int = _MOST_CHARACTERS) -> EntityName:
     return EntityName(plain + mark, known or None)
 
 
-def quote(part: str) -> str:
+def quote_part(part: str) -> str:
     """Quote a part of a fully qualified name, if it needs it."""
     return f'"{part}"' if "." in part else part
 
 
 def fqn(*parts: str) -> str:
     """Join the names of an entity and of those that it lies in."""
-    return ".".join(map(quote, parts))
+    return ".".join(map(quote_part, parts))
 
 
 def split_fqn(whole: str) -> list[str]:
@@ -43,7 +43,7 @@ def split_fqn(whole: str) -> list[str]:
     return [quoted.replace('""', '"') if quoted else plain for quoted, plain in _PART.findall(whole)]
 
 
-def is_name(whole: str) -> bool:
+def is_valid_fqn(whole: str) -> bool:
     """Tell whether a text is a fully qualified name of parts that a server takes as names."""
     parts = split_fqn(whole)
     return bool(parts) and fqn(*parts) == whole and all(entity_name(part).name == part for part in parts)

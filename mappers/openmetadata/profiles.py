@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from mappers.openmetadata.requests import Body
+from mappers.canonical_json import JsonObject
 
 #: Names of figures of a column, by those that producers give them; the standard ones first.
 _COLUMN = {
@@ -28,7 +28,7 @@ _WHOLE = frozenset({"CREATE", "OVERWRITE"})
 _HALF = ("0.5", "0.50", ".5", "50")
 
 
-class Figures(NamedTuple):
+class TableMetrics(NamedTuple):
     """What is known of a table at a time, in milliseconds: what a run wrote of it, and what was measured."""
 
     rows_written: int | None
@@ -40,16 +40,16 @@ class Figures(NamedTuple):
     measured: Mapping[str, Any]
 
 
-def profile(figures: Figures, timestamp: int, columns: Mapping[str, str]) -> Body:
+def table_profile(figures: TableMetrics, timestamp: int, columns: Mapping[str, str]) -> JsonObject:
     """Say what is known of a table at a time; columns by the names that producers and the server give them."""
     whole = figures.change in _WHOLE
     rows = _number(figures.measured.get("rowCount"))
     size = _number(figures.measured.get("bytes"))
-    table: Body = {"timestamp": timestamp}
+    table: JsonObject = {"timestamp": timestamp}
     table |= _told("rowCount", rows if rows is not None else figures.rows_written if whole else None)
     table |= _told("sizeInByte", size if size is not None else figures.bytes_written if whole else None)
     table |= _told("columnCount", figures.column_count or None)
-    body: Body = {"tableProfile": table}
+    body: JsonObject = {"tableProfile": table}
     of = figures.measured.get("columnMetrics")
     told = _columns(of.items() if isinstance(of, Mapping) else (), timestamp, columns, rows)
     if told:
@@ -63,7 +63,7 @@ def profile(figures: Figures, timestamp: int, columns: Mapping[str, str]) -> Bod
 
 def _columns(
     measured: Iterable[tuple[str, Any]], timestamp: int, columns: Mapping[str, str], rows: float | None
-) -> list[Body]:
+) -> list[JsonObject]:
     """Say what was measured of columns; those that the server does not have would be refused."""
     found = [
         {"name": columns[name], "timestamp": timestamp, **_figures(figures, rows)}
@@ -73,9 +73,9 @@ def _columns(
     return sorted(found, key=lambda one: str(one["name"]))
 
 
-def _figures(said: Mapping[str, Any], rows: float | None) -> Body:
+def _figures(said: Mapping[str, Any], rows: float | None) -> JsonObject:
     """Give the figures of a column, and those that follow from them."""
-    body: Body = {
+    body: JsonObject = {
         key: value
         for key, names in _COLUMN.items()
         if (value := next((said[name] for name in names if _is_figure(key, said.get(name))), None)) is not None
@@ -87,7 +87,7 @@ def _figures(said: Mapping[str, Any], rows: float | None) -> Body:
     whole = rows if rows is not None else values
     if whole is None and values is not None and nulls is not None:
         whole = values + nulls
-    follows: Body = {}
+    follows: JsonObject = {}
     if values is not None and nulls is not None:
         follows["validCount"] = max(values - nulls, 0) if whole == values else values
     if values is not None and "distinctCount" in body:
@@ -112,5 +112,5 @@ def _number(value: Any) -> float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _told(key: str, value: Any) -> Body:
+def _told(key: str, value: Any) -> JsonObject:
     return {} if value is None else {key: value}

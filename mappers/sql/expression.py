@@ -5,26 +5,25 @@ from typing import Protocol
 
 from sqlglot import expressions as exp
 
-from mappers.sql.functions import done_by
-from mappers.sql.query import own_children
-from mappers.sql.relation import NO_SOURCES, Cell, Relation
-from mappers.sql.scope import Scope
-from mappers.sql.source import (
+from mappers.sql.column_source import (
     AGGREGATION,
     CONDITIONAL,
     IDENTITY,
     TRANSFORMATION,
     WINDOW,
-    Done,
-    Sources,
-    then,
-    through,
+    ColumnSources,
+    ColumnTransformation,
+    apply_transformation,
+    combine,
 )
+from mappers.sql.parser import child_nodes
+from mappers.sql.scope import NO_SOURCES, Relation, RelationColumn, Scope
+from mappers.sql.spark_functions import function_transformation
 
-_Parts = Iterator[tuple[exp.Expression, Done]]
+_Parts = Iterator[tuple[exp.Expression, ColumnTransformation]]
 
 
-class Queries(Protocol):
+class SubqueryReader(Protocol):
     """What an expression asks of the query around it."""
 
     def relation(self, query: exp.Expression, scope: Scope) -> Relation:
@@ -34,32 +33,38 @@ class Queries(Protocol):
         """Say what is wrong at a place of the text."""
 
 
-def sources_of(node: exp.Expression, scope: Scope, queries: Queries, done: Done = IDENTITY) -> Sources:
+def find_sources(
+    node: exp.Expression, scope: Scope, queries: SubqueryReader, done: ColumnTransformation = IDENTITY
+) -> ColumnSources:
     """List the columns that a value is made of, and those that decide it; `done` is what is made of it."""
     found: set[object] = set()
     waiting = [(node, done)]
     while waiting:
         one, after = waiting.pop()
         if isinstance(one, exp.Column | exp.Star):
-            found |= through(_named(one, scope, queries), after)
+            found |= apply_transformation(_named(one, scope, queries), after)
         elif isinstance(one, exp.Exists):
-            found |= through(queries.relation(one.this, scope).whole, after)
+            found |= apply_transformation(queries.relation(one.this, scope).dataset_level, after)
         elif isinstance(one, exp.Query | exp.Values):
             relation = queries.relation(one, scope)
-            found |= through(relation.whole.union(*(cell.sources for cell in relation.cells)), after)
+            found |= apply_transformation(
+                relation.dataset_level.union(*(cell.sources for cell in relation.cells)), after
+            )
         else:
-            waiting += [(child, then(how, after)) for child, how in _parts(one, scope)]
+            waiting += [(child, combine(how, after)) for child, how in _parts(one, scope)]
     return frozenset(found)  # type: ignore[arg-type]
 
 
-def starred(node: exp.Expression, scope: Scope, queries: Queries) -> tuple[list[Cell], frozenset[str] | None]:
+def expand_star(
+    node: exp.Expression, scope: Scope, queries: SubqueryReader
+) -> tuple[list[RelationColumn], frozenset[str] | None]:
     """List what `*` or `t.*` stands for, and the views of which it is not known."""
     qualifier = _qualifier(node)
     if not qualifier:
-        return scope.row, scope.open()
+        return scope.row, scope.incomplete_views()
     relation = scope.named(qualifier)
     if relation:
-        return list(relation.cells), relation.open
+        return list(relation.cells), relation.incomplete_views
     structure = scope.find(qualifier)
     if isinstance(structure, str):
         queries.problem(node, f"there is no view {'.'.join(qualifier)} that * could be of")
@@ -70,9 +75,9 @@ def _qualifier(node: exp.Expression) -> list[str]:
     return [part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else []
 
 
-def _named(node: exp.Expression, scope: Scope, queries: Queries) -> Sources:
+def _named(node: exp.Expression, scope: Scope, queries: SubqueryReader) -> ColumnSources:
     if isinstance(node, exp.Star) or isinstance(node.this, exp.Star):
-        return NO_SOURCES.union(*(cell.sources for cell in starred(node, scope, queries)[0]))
+        return NO_SOURCES.union(*(cell.sources for cell in expand_star(node, scope, queries)[0]))
     found = scope.find([part.name for part in node.parts]) if isinstance(node, exp.Column) else NO_SOURCES
     if isinstance(found, str):
         queries.problem(node, found)
@@ -101,8 +106,8 @@ def _parts(node: exp.Expression, scope: Scope) -> _Parts:
         case exp.Count(this=exp.Star()):
             return
         case _:
-            done = done_by(node)
-            yield from ((child, done) for child in own_children(node))
+            done = function_transformation(node)
+            yield from ((child, done) for child in child_nodes(node))
 
 
 def _chosen(node: exp.Expression) -> _Parts:
@@ -117,7 +122,7 @@ def _chosen(node: exp.Expression) -> _Parts:
 
 def _compared(node: exp.Expression) -> _Parts:
     """Say that what is compared decides, too; of what NULLIF compares, only the first can be the value."""
-    for child in own_children(node):
+    for child in child_nodes(node):
         yield child, CONDITIONAL
         if not isinstance(node, exp.Nullif) or child is node.this:
             yield child, TRANSFORMATION

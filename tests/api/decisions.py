@@ -3,8 +3,8 @@
 from typing import Any
 
 from tests.api.service import Running
-from tests.registry.shelf import version
 from tests.stores import Json, as_bytes
+from tests.versions.version_store import version
 
 LAKE = "s3://lake"
 

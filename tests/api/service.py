@@ -9,10 +9,12 @@ from typing import Any, Self, TypeVar
 import httpx
 import msgspec
 
-from bridge.api.app import Service, build_app
-from bridge.bootstrap import make_legacy_reader, make_reader, make_writer, open_catalogue
-from bridge.intake.gate import Gate
-from bridge.settings import Settings
+from bridge.api.app import AppState, build_app
+from bridge.bootstrap.intake import make_event_reader, make_legacy_reader
+from bridge.bootstrap.queries import open_query_service
+from bridge.bootstrap.store import make_writer
+from bridge.intake.group_commit import GroupCommitter
+from bridge.settings.model import Settings
 from bridge.store.writer import Writer
 from tests.factories import facet, run_event
 from tests.stores import Json, as_bytes, template_connection
@@ -50,10 +52,14 @@ class Running:
 
     def __init__(self, settings: Settings, open_writer: Callable[[], Writer] | None = None) -> None:
         self.settings = settings
-        reader = make_reader(settings)
+        reader = make_event_reader(settings)
         legacy = make_legacy_reader(settings, reader)
-        self.service = Service(
-            settings, reader, legacy, open_writer or (lambda: make_writer(settings)), lambda: open_catalogue(settings)
+        self.service = AppState(
+            settings,
+            reader,
+            legacy,
+            open_writer or (lambda: make_writer(settings)),
+            lambda: open_query_service(settings),
         )
         self.app = build_app(self.service)
         self._runner = asyncio.Runner()
@@ -71,7 +77,7 @@ class Running:
         self._runner.close()
 
     @property
-    def gate(self) -> Gate:
+    def gate(self) -> GroupCommitter:
         assert self.service.gate is not None
         return self.service.gate
 

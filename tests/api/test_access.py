@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from bridge.api.app import ROUTE_SCOPES
-from bridge.api.legacy_examples import DESCRIBED
-from bridge.api.order_examples import EXAMPLES
-from bridge.api.ordering import ORDER_ROUTES
+from bridge.api.command_routes import COMMAND_ROUTES
+from bridge.api.examples import EXAMPLES, LEGACY_ROUTES
 from tests.api.service import LINEAGE, PROBLEM, Running, settings_for
 from tests.factories import run_event
 from tests.stores import as_bytes
@@ -18,8 +17,8 @@ KEYS = [
     {"name": f"{scope} key", "sha256": hashlib.sha256(f"key-{scope}".encode()).hexdigest(), "scopes": [scope]}
     for scope in SCOPES
 ]
-BODIES = {route.path: route.example for route in DESCRIBED}
-BODIES |= {path: EXAMPLES[kind] for (method, path), kind in ORDER_ROUTES.items() if method == "POST"}
+BODIES = {route.path: route.example for route in LEGACY_ROUTES}
+BODIES |= {path: EXAMPLES[kind] for (method, path), kind in COMMAND_ROUTES.items() if method == "POST"}
 OPEN = frozenset({"/healthz", "/readyz"})
 
 
@@ -54,7 +53,7 @@ def test_every_route_lets_exactly_its_scope_through(tmp_path: Path) -> None:
                 authorization = None if key is None else f"Bearer key-{key}"
                 found[method, path, key] = status(api, method, path, authorization)
         for (method, path, key), answered in found.items():
-            order = ORDER_ROUTES.get((method, path))
+            order = COMMAND_ROUTES.get((method, path))
             scope = order.scope if order else ROUTE_SCOPES[path]
             passed = (
                 {200, 400, 404} if order else {200, 201, 400}

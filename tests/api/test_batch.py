@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from bridge.bootstrap import make_writer
+from bridge.bootstrap.store import make_writer
 from tests.api.service import LINEAGE, PROBLEM, Running, settings_for
 from tests.factories import dataset, run_event
 from tests.stores import Json
@@ -41,7 +41,7 @@ def test_events_of_a_batch_that_are_none_are_named_and_kept_with_their_reason(ap
         "summary": {"received": 5, "successful": 3, "failed": 2, "retriable": 0, "non_retriable": 2},
         "failed_events": [
             {"index": 1, "reason": "eventTime: is missing", "retriable": False},
-            {"index": 2, "reason": "an event is a JSON object", "retriable": False},
+            {"index": 2, "reason": "an event must be a JSON object", "retriable": False},
         ],
     }
     assert api.events() == 2
@@ -76,7 +76,7 @@ def test_a_batch_that_finds_no_room_is_answered_503(tmp_path: Any) -> None:
     settings = settings_for(tmp_path)
     writer = make_writer(settings)
     with Running(settings, lambda: writer) as api:
-        writer._db.run("PRAGMA max_page_count = 1")
+        writer._db.execute("PRAGMA max_page_count = 1")
         answer = api.post(body([run_event(run=i, job="j" * 60_000) for i in range(9)]), BATCH)
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from bridge.api.legacy_examples import DESCRIBED
+from bridge.api.examples import LEGACY_ROUTES
 from bridge.cli.main import app as command
 from tests.api.service import PROBLEM, Running, settings_for
 from tests.factories import dataset, dataset_event, facet, registration, run_event
@@ -75,7 +75,7 @@ def test_a_start_and_an_end_without_a_run_id_are_one_run(legacy: Running) -> Non
 @pytest.mark.parametrize(("query", "marked"), [("", 0), ("?historical=true", 1), ("?historical=false", 0)])
 @pytest.mark.parametrize("path", [RUN_EVENT, PROCESS, DATASET, REQUEST])
 def test_history_is_marked_on_every_route(legacy: Running, path: str, query: str, marked: int) -> None:
-    example = next(route.example for route in DESCRIBED if route.path == path)
+    example = next(route.example for route in LEGACY_ROUTES if route.path == path)
     assert legacy.post(example, path + query).status_code == 201
     assert {flag for (flag,) in legacy.rows("SELECT historical FROM run_event")} == {marked}
 
@@ -157,7 +157,7 @@ def test_a_refused_body_is_taken_once_the_setting_is_made(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("contract", ["run_event", "dataset", "process", "request"])
 def test_a_body_that_stays_refused_is_tried_as_what_it_was(api: Running, contract: str) -> None:
-    path = next(route.path for route in DESCRIBED if route.contract == contract)
+    path = next(route.path for route in LEGACY_ROUTES if route.contract == contract)
     assert api.post({"name": "x", "submitted_by": "ann"}, path).status_code == 400
     reason = rejected(api, "list")[1].split("  ", 4)[3:]
     assert reason[0] == f"legacy:{contract}"
@@ -186,7 +186,7 @@ def test_a_fault_of_ours_loses_no_body(legacy: Running, monkeypatch: pytest.Monk
         raise ArithmeticError("a fault of ours")
 
     with monkeypatch.context() as fault:
-        fault.setattr("bridge.intake.legacy.translate", fail)
+        fault.setattr("bridge.intake.legacy.translate_body", fail)
         assert legacy.post(body(), RUN_EVENT).json()["detail"] == "ArithmeticError: a fault of ours"
     assert rejected(legacy, "retry") == (0, "1 taken, 0 still refused\n")
     assert legacy.rows(RUNS) == [ENDED]
@@ -242,7 +242,7 @@ def test_a_request_without_a_time_is_of_when_it_came(legacy: Running) -> None:
     ) == [(1,)]
 
 
-@pytest.mark.parametrize("route", DESCRIBED, ids=lambda route: route.contract.value)
+@pytest.mark.parametrize("route", LEGACY_ROUTES, ids=lambda route: route.contract.value)
 def test_what_the_description_shows_is_taken_and_understood(api: Running, route: Any) -> None:
     described = api.get("/openapi.json").json()["paths"][route.path]["post"]
     content = described["requestBody"]["content"]["application/json"]
@@ -291,19 +291,19 @@ def test_the_metrics_count_every_event_and_every_refusal(legacy: Running) -> Non
 
 
 def test_every_example_of_the_page_is_taken(api: Running) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "legacy.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "legacy-jobs.md").read_text(encoding="utf-8")
     examples = re.findall(r"http://127\.0\.0\.1:8090(\S+) -H '(\S+) (\S+)' -d '(.*?)'", page, re.DOTALL)
-    assert {path for path, *_ in examples} == {route.path for route in DESCRIBED}
+    assert {path for path, *_ in examples} == {route.path for route in LEGACY_ROUTES}
     for path, header, value, sent in examples:
         assert header == "Content-Type:"
         assert api.post(sent.encode(), path, content_type=value).status_code == 201, path
     assert api.rows("SELECT count(*) FROM rejected_event") == [(0,)]
 
 
-@pytest.mark.parametrize("route", DESCRIBED, ids=lambda route: route.contract.value)
+@pytest.mark.parametrize("route", LEGACY_ROUTES, ids=lambda route: route.contract.value)
 def test_a_service_that_cannot_take_it_now_says_so(tmp_path: Path, route: Any) -> None:
     with Running(settings_for(tmp_path)) as api:
-        api.gate.crowded = lambda: True  # type: ignore[method-assign]
+        api.gate.is_full = lambda: True  # type: ignore[method-assign]
         answer = api.post(route.example, route.path)
         assert (answer.status_code, answer.headers["content-type"], answer.headers["retry-after"]) == (
             503,
@@ -321,7 +321,7 @@ def test_an_event_that_cannot_be_merged_is_kept_and_answered(
 
     sent = {"name": "s3://b/k", "submitted_by": "ann", "submitted_at": "2025-09-08"}
     with monkeypatch.context() as fault:
-        fault.setattr("bridge.intake.reading.map_event", fail)
+        fault.setattr("bridge.intake.event_reader.map_event", fail)
         answer = legacy.post(sent, REQUEST)
         assert (answer.status_code, answer.json()) == (201, {"registration": None, "status": "PENDING"})
     assert rejected(legacy, "retry") == (0, "1 taken, 0 still refused\n")

@@ -13,9 +13,10 @@ import pytest
 from typer.testing import CliRunner
 
 from bridge import __version__
-from bridge.bootstrap import make_writer
+from bridge.bootstrap.store import make_writer
 from bridge.cli.main import app as command
-from bridge.store.writer import Incoming, Position, Rejected, Writer
+from bridge.store.event_log import FilePosition, IncomingEvent, RejectedInput
+from bridge.store.writer import Writer
 from tests.api.service import PROBLEM, WAIT, Running, event_with, settings_for, until
 from tests.factories import run_event
 from tests.stores import Json
@@ -35,7 +36,7 @@ class HeldWriter:
         self.go = threading.Event()
         self.groups: list[int] = []
 
-    def write(self, group: Sequence[Incoming | Rejected], positions: Sequence[Position] = ()) -> None:
+    def write(self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition] = ()) -> None:
         self.groups.append(len(group))
         self.held.set()
         assert self.go.wait(WAIT)
@@ -53,7 +54,7 @@ async def send_behind(api: Running, writer: HeldWriter, count: int) -> list[asyn
     first = asyncio.create_task(api.send(run_event(run=1)))
     await until(writer.held.is_set)
     others = [asyncio.create_task(api.send(run_event(run=2 + i))) for i in range(count)]
-    await until(lambda: api.gate.waiting() == count)
+    await until(lambda: api.gate.pending_events() == count)
     return [first, *others]
 
 
@@ -64,7 +65,7 @@ def head(api: Running, path: str) -> int:
 def metric(api: Running, name: str) -> float:
     """Read one metric, of which there is one line."""
     assert api.service.metrics is not None
-    lines = api.service.metrics.text().decode().splitlines()
+    lines = api.service.metrics.render().decode().splitlines()
     (value,) = (line.split()[-1] for line in lines if line.startswith(f"lineage_bridge_{name}"))
     return float(value)
 
@@ -130,7 +131,7 @@ def test_events_that_wait_when_the_service_stops_are_written(tmp_path: Path) -> 
 
     async def send(api: Running) -> list[asyncio.Task[object]]:
         tasks: list[asyncio.Task[object]] = [asyncio.create_task(api.send(run_event(run=i))) for i in range(1, 6)]
-        await until(lambda: sum(writer.groups) + api.gate.waiting() == 5)
+        await until(lambda: sum(writer.groups) + api.gate.pending_events() == 5)
         writer.go.set()
         return tasks
 
@@ -144,7 +145,7 @@ def test_a_full_store_answers_503_and_recovers_when_there_is_room(tmp_path: Path
     writer = make_writer(settings)
     with Running(settings, lambda: writer) as api:
         assert api.post(big_event(1)).status_code == 201
-        writer._db.run("PRAGMA max_page_count = 1")  # SQLite makes of it: not a page more than now
+        writer._db.execute("PRAGMA max_page_count = 1")  # SQLite makes of it: not a page more than now
         full = api.post(big_event(2))
         assert (full.status_code, full.headers["content-type"], full.headers["retry-after"]) == (503, PROBLEM, "2")
         assert "full" in full.json()["detail"]
@@ -153,7 +154,7 @@ def test_a_full_store_answers_503_and_recovers_when_there_is_room(tmp_path: Path
         assert "the store is full" in unready.json()["detail"]
         assert api.get("/healthz").status_code == 200
         assert api.events() == 1
-        writer._db.run(f"PRAGMA max_page_count = {BOUNDLESS}")
+        writer._db.execute(f"PRAGMA max_page_count = {BOUNDLESS}")
         assert api.post(big_event(2)).status_code == 201
         assert api.get("/readyz").status_code == 200
         assert api.events() == 2
@@ -164,9 +165,9 @@ def test_a_refused_input_needs_room_too(tmp_path: Path) -> None:
     writer = make_writer(settings)
     garbage = incompressible(1)
     with Running(settings, lambda: writer) as api:
-        writer._db.run("PRAGMA max_page_count = 1")
+        writer._db.execute("PRAGMA max_page_count = 1")
         assert api.post(garbage).status_code == 503
-        writer._db.run(f"PRAGMA max_page_count = {BOUNDLESS}")
+        writer._db.execute(f"PRAGMA max_page_count = {BOUNDLESS}")
         assert api.post(garbage).status_code == 400
 
 
@@ -196,7 +197,7 @@ def test_an_event_that_cannot_be_mapped_is_kept_listed_and_merged_later(
         raise ArithmeticError("a fault of ours")
 
     with monkeypatch.context() as fault:
-        fault.setattr("bridge.intake.reading.map_event", fail)
+        fault.setattr("bridge.intake.event_reader.map_event", fail)
         with Running(settings) as api:
             assert api.post(run_event()).status_code == 201
             assert 'merged="false"} 1.0' in api.get("/metrics").text
@@ -222,14 +223,14 @@ def test_who_asks_for_the_head_alone_gets_the_same_answer(tmp_path: Path) -> Non
     writer = make_writer(settings)
     with Running(settings, lambda: writer) as api:
         assert [head(api, path) for path in ("/healthz", "/readyz")] == [200, 200]
-        writer._db.run("PRAGMA max_page_count = 1")
+        writer._db.execute("PRAGMA max_page_count = 1")
         api.post(big_event(2))
         assert [head(api, path) for path in ("/healthz", "/readyz")] == [200, 503]
 
 
 def test_a_service_that_has_not_started_says_so(tmp_path: Path) -> None:
     running = Running(settings_for(tmp_path))
-    assert running.service.ready() == "starting"
+    assert running.service.not_ready_reason() == "starting"
 
 
 def test_the_metrics_count_what_was_taken_and_refused(api: Running) -> None:
@@ -274,7 +275,7 @@ def test_what_is_not_ready_says_so_in_the_metrics(tmp_path: Path) -> None:
     settings = settings_for(tmp_path)
     writer = make_writer(settings)
     with Running(settings, lambda: writer) as api:
-        writer._db.run("PRAGMA max_page_count = 1")
+        writer._db.execute("PRAGMA max_page_count = 1")
         api.post(big_event(2))
         assert (metric(api, "ready"), metric(api, "store_healthy")) == (0, 0)
         assert metric(api, "oldest_pending_age_seconds") > 0

@@ -9,23 +9,23 @@ from typing import Self
 
 import msgspec
 
-from bridge.bootstrap import make_legacy_reader
-from bridge.intake.feeds import Feed, Poll, Poller
-from bridge.intake.ingest import EventFile, Ingestion
-from bridge.intake.marquez import MarquezLog
-from bridge.intake.rows import RowDelivery, RowReader
-from bridge.intake.source import Source
-from bridge.settings import Settings
+from bridge.bootstrap.intake import make_legacy_reader
+from bridge.intake.feed import FeedImporter, FeedPoller, FeedQuery
+from bridge.intake.feed_rows import FeedInputKind, FeedRowReader
+from bridge.intake.file_ingester import EventFileSource, FileIngester
+from bridge.intake.marquez_log import MarquezLogSource
+from bridge.intake.source import EventSource
+from bridge.settings.model import Settings
 from bridge.store.database import Database
 from bridge.store.writer import Writer
-from connectors.caller import Caller
 from connectors.http import HttpSession
-from connectors.marquez.client import Marquez
+from connectors.marquez.client import MarquezClient
+from connectors.session import ThrottledSession
 from tests.factories import at, run_event, run_uuid
 from tests.standins.faults import error
 from tests.standins.marquez import Marquez as MarquezStandIn
 from tests.stores import Store
-from tests.sync.mortal import MortalDatabase, Mortality
+from tests.sync.crashes import MortalDatabase, Mortality
 
 
 class Case:
@@ -55,7 +55,7 @@ class Case:
         self.source = self.open(db, Writer(db, "default"))
 
     @abstractmethod
-    def open(self, db: Database, writer: Writer) -> Source:
+    def open(self, db: Database, writer: Writer) -> EventSource:
         """Open the source."""
 
     @abstractmethod
@@ -95,9 +95,9 @@ class FileCase(Case):
     def _path(self) -> Path:
         return self.folder / "events.ndjson"
 
-    def open(self, db: Database, writer: Writer) -> Source:
+    def open(self, db: Database, writer: Writer) -> EventSource:
         self._path.touch()
-        return EventFile(Ingestion(self.store.reader, writer), self._path)
+        return EventFileSource(FileIngester(self.store.reader, writer), self._path)
 
     def put(self, numbers: Sequence[int]) -> None:
         with self._path.open("ab") as file:
@@ -126,11 +126,11 @@ class FeedCase(Case):
         self._moved = folder / "away.db"
         self._run("CREATE TABLE runs (run_id TEXT, name TEXT, status TEXT, start_time TEXT, end_time TEXT)")
 
-    def open(self, db: Database, writer: Writer) -> Source:
-        rows = RowReader(self.store.reader, make_legacy_reader(Settings(), self.store.reader))
+    def open(self, db: Database, writer: Writer) -> EventSource:
+        rows = FeedRowReader(self.store.reader, make_legacy_reader(Settings(), self.store.reader))
         query = "SELECT * FROM runs WHERE :since IS NULL OR coalesce(end_time, :since) >= :since"
-        poll = Poll("runs", f"sqlite:///file:{self._place}?mode=ro&uri=true", query, "end_time")
-        return Poller(poll, Feed(rows, writer, RowDelivery("RUNMGR")), db, "default")
+        poll = FeedQuery("runs", f"sqlite:///file:{self._place}?mode=ro&uri=true", query, "end_time")
+        return FeedPoller(poll, FeedImporter(rows, writer, FeedInputKind("RUNMGR")), db, "default")
 
     def put(self, numbers: Sequence[int]) -> None:
         for number in numbers:
@@ -162,7 +162,7 @@ class MarquezCase(Case):
     def __enter__(self) -> Self:
         self.standin = MarquezStandIn()
         self.standin.__enter__()
-        self._teller = Marquez(Caller(HttpSession(self.standin.url)))
+        self._teller = MarquezClient(ThrottledSession(HttpSession(self.standin.url)))
         return super().__enter__()
 
     def __exit__(self, *failed: object) -> None:
@@ -170,9 +170,11 @@ class MarquezCase(Case):
         super().__exit__(*failed)
         self.standin.__exit__(*failed)
 
-    def open(self, db: Database, writer: Writer) -> Source:
-        client = Marquez(Caller(HttpSession(self.standin.url)), sleep=lambda _: None)
-        return MarquezLog(client, self.store.reader, writer, lambda: 1_800_000_000_000_000, lookback_seconds=1e9)
+    def open(self, db: Database, writer: Writer) -> EventSource:
+        client = MarquezClient(ThrottledSession(HttpSession(self.standin.url)), sleep=lambda _: None)
+        return MarquezLogSource(
+            client, self.store.reader, writer, lambda: 1_800_000_000_000_000, lookback_seconds=1e9
+        )
 
     def put(self, numbers: Sequence[int]) -> None:
         for number in numbers:

@@ -7,16 +7,16 @@ from typing import Any, Self
 from bridge.store.database import Database
 from bridge.sync.marquez.target import MarquezTarget
 from bridge.sync.webhook.target import WebhookTarget
-from connectors.caller import Caller
 from connectors.http import HttpSession
-from connectors.marquez.client import Marquez
-from connectors.webhook.client import Webhook
-from mappers.folding import FoldingRule
+from connectors.marquez.client import MarquezClient
+from connectors.session import ThrottledSession
+from connectors.webhook.client import WebhookClient
+from mappers.logical_job import FoldingRule
 from tests.standins.faults import Fault, error, reset
 from tests.standins.marquez import Marquez as MarquezStandIn
 from tests.standins.webhook import Webhook as WebhookStandIn
-from tests.sync.kept import Kept
-from tests.sync.synced import Synced
+from tests.sync.openmetadata_harness import Synced
+from tests.sync.sync_harness import Kept
 
 
 class Case(Kept):
@@ -90,7 +90,7 @@ class MarquezCase(StandInCase):
     begin = MarquezStandIn
 
     def make_target(self, db: Database, session: HttpSession) -> MarquezTarget:
-        client = Marquez(Caller(session, self.counted), sleep=lambda _: None)
+        client = MarquezClient(ThrottledSession(session, self.counted), sleep=lambda _: None)
         return MarquezTarget(db, "default", client, self.items)
 
     def there(self) -> Any:
@@ -109,7 +109,7 @@ class WebhookCase(StandInCase):
         return super().__enter__()
 
     def make_target(self, db: Database, session: HttpSession) -> WebhookTarget:
-        client = Webhook(Caller(session, self.counted))
+        client = WebhookClient(ThrottledSession(session, self.counted))
         states = ("SUCCESS", "FAILED", "CANCELLED")
         return WebhookTarget(db, "default", client, self.items, FoldingRule(), states)
 

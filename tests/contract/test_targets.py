@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from bridge.sync.item import Outcome
+from bridge.sync.sync_item import Outcome
 from tests.contract.targets import TARGETS, Case
 from tests.factories import Json, columns, dataset, field, run_event, schema
-from tests.sync.mortal import Killed
+from tests.sync.crashes import Killed
 
 
 def run(number: int, kind: str = "COMPLETE", job: str = "job") -> Json:
@@ -127,7 +127,7 @@ def test_refuse_a_dead_letter_is_tried_again_when_a_person_says_so(make: Callabl
     with make() as case:
         case.refuse()
         case.apply(run(1)).converge()
-        case.queue.retry(case.queue.troubled())
+        case.queue.retry(case.queue.list())
         case.converge()
         assert case.there() == wanted
         assert not case.standing(Outcome.DEAD)

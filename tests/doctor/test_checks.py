@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import pytest
 
-from bridge.doctor import clock, config, disk, permissions, versions
+from bridge.doctor import clock, config, software, storage
 from bridge.doctor.finding import Finding
-from bridge.settings import Settings
+from bridge.settings.model import Settings
 from bridge.store.sqlite import SqliteDatabase
 from tests.api.service import store_file
 from tests.factories import facet, micros, run_event
@@ -39,15 +39,15 @@ class Usage(NamedTuple):
 def test_a_disk_is_nearly_full_below_a_tenth_or_a_gigabyte(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, total: int, free: int, level: str
 ) -> None:
-    monkeypatch.setattr("bridge.doctor.disk.disk_usage", lambda _: Usage(total, total - free, free))
-    (found,) = disk.check(tmp_path / "not" / "there" / "store.db", None)
-    assert (found.level, str(tmp_path) in found.found) == (level, True)
+    monkeypatch.setattr("bridge.doctor.storage.disk_usage", lambda _: Usage(total, total - free, free))
+    (found,) = storage.check(tmp_path / "not" / "there" / "store.db", None)
+    assert (found.level, str(tmp_path) in found.message) == (level, True)
 
 
 def test_a_file_system_that_takes_no_writes_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flags = os.statvfs_result((*os.statvfs(tmp_path)[:8], os.ST_RDONLY, 255))
-    monkeypatch.setattr("bridge.doctor.disk.os.statvfs", lambda _: flags)
-    assert told(disk.check(tmp_path / "store.db", None))[0].startswith("error: disk: the file system of")
+    monkeypatch.setattr("bridge.doctor.storage.os.statvfs", lambda _: flags)
+    assert told(storage.check(tmp_path / "store.db", None))[0].startswith("error: disk: the file system of")
 
 
 @pytest.mark.parametrize(("size_mb", "level"), [(8, "ok"), (10, "error")])
@@ -55,8 +55,8 @@ def test_the_stores_own_limit_is_a_disk_that_fills(tmp_path: Path, size_mb: int,
     file = tmp_path / "store.db"
     with file.open("wb") as made:
         made.truncate(size_mb << 20)
-    *_, found = disk.check(file, 10)
-    assert (found.level, f"{size_mb} of the 10 MB" in found.found) == (level, True)
+    *_, found = storage.check(file, 10)
+    assert (found.level, f"{size_mb} of the 10 MB" in found.message) == (level, True)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_who_else_may_read_a_store_is_told(tmp_path: Path, folder: int, file: in
     store.touch()
     store.chmod(file)
     place.chmod(folder)
-    found = told(permissions.of_file(store))
+    found = told(storage.check_file_modes(store))
     assert len(found) == len(said)
     for line, wanted in zip(found, said, strict=True):
         assert line.startswith(wanted.format(folder=place, file=store))
@@ -88,8 +88,8 @@ def test_a_store_that_cannot_be_written_is_an_error(
 ) -> None:
     places = tmp_path, tmp_path / "store.db"
     places[1].touch()
-    monkeypatch.setattr("bridge.doctor.permissions.os.access", lambda place, _: place != places[locked])
-    found = told(permissions.of_file(places[1]))
+    monkeypatch.setattr("bridge.doctor.storage.os.access", lambda place, _: place != places[locked])
+    found = told(storage.check_file_modes(places[1]))
     assert found[0].startswith(f"error: permissions: {places[locked]} cannot be written by user {os.geteuid()} ")
 
 
@@ -107,17 +107,17 @@ def test_a_secret_that_others_may_read_is_told(tmp_path: Path, mode: int, *, ope
 def test_events_from_the_future_are_told(store: Store, days: float, level: str) -> None:
     store.apply(run_event(second=0))
     now = micros(0) / 1_000_000 - days * 86_400
-    (found,) = clock.of_events(store.db, store.org, now=lambda: now)
-    assert (found.level, f"{days} days in the future" in found.found) == (level, level == "warning")
+    (found,) = clock.check_event_times(store.db, store.org, now=lambda: now)
+    assert (found.level, f"{days} days in the future" in found.message) == (level, level == "warning")
 
 
 def test_an_empty_log_has_no_event_from_the_future(store: Store) -> None:
-    assert told(clock.of_events(store.db, store.org)) == ["ok: clock: no event is from the future"]
+    assert told(clock.check_event_times(store.db, store.org)) == ["ok: clock: no event is from the future"]
 
 
 def test_every_extra_of_the_project_is_told() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    found = told(versions.software())
+    found = told(software.installed_packages())
     for extra in project["optional-dependencies"].keys() - {"all"}:
         assert any(line.startswith(f"ok: versions: extra {extra} (") for line in found), extra
     assert len(found) == len(project["optional-dependencies"])
@@ -125,18 +125,18 @@ def test_every_extra_of_the_project_is_told() -> None:
 
 
 def test_an_extra_that_is_missing_is_told_with_its_installation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bridge.doctor.versions._installed", lambda _: None)
+    monkeypatch.setattr("bridge.doctor.software._installed", lambda _: None)
     wanted = (
         "extra postgres (psycopg missing) is not installed, pip install 'lineage-bridge[postgres]' if you want it"
     )
-    assert f"ok: versions: {wanted}" in told(versions.software())
+    assert f"ok: versions: {wanted}" in told(software.installed_packages())
 
 
 def test_a_store_that_is_nearly_full_is_warned_of(tmp_path: Path) -> None:
     file = tmp_path / "store.db"
     with file.open("wb") as made:
         made.truncate(19 << 19)
-    *_, found = disk.check(file, 10)
+    *_, found = storage.check(file, 10)
     assert found.level == "warning"
 
 
@@ -144,6 +144,6 @@ def test_a_store_with_explicit_lineage_is_sound(tmp_path: Path) -> None:
     source = {"type": "DATASET", "namespace": "db", "name": "raw"}
     entries = [{"type": "DATASET", "namespace": "db", "name": f"t{i}", "inputs": [source]} for i in range(120)]
     path = store_file(tmp_path)
-    with closing(SqliteDatabase.writing(path)) as db:
+    with closing(SqliteDatabase.for_writing(path)) as db:
         Store(db=db).apply(run_event("COMPLETE", 1, job_facets={"lineage": facet(entries=entries)}))
-        assert db.faults() == []
+        assert db.integrity_problems() == []

@@ -21,7 +21,7 @@ HOSTILE: dict[str, str] = {
     "case": "İıßŉſKΣς",
     "spaces": "  a\u00a0\u3000b  ",
     "a space": " ",
-    "sql": "'; DROP TABLE ol_dataset; -- ?1 $1 :name @x {among}",
+    "sql": "'; DROP TABLE ol_dataset; -- ?1 $1 :name @x {ids}",
     "like": "100%_[a-z]*?",
     "html": "<script>alert('x')</script>&amp;<img src=x onerror=alert(1)>",
     "yaml": "*a &b !c |\n  - {x: [y]} # z\n---\n...",

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from connectors.openlineage.files import open_events, read_records
+from connectors.openlineage.files import open_event_file, read_records
 from tests.fuzz.spec_events import events
 
 _DATA = Path(__file__).parents[1] / "data" / "events"
@@ -64,7 +64,7 @@ def captured() -> tuple[bytes, ...]:
     """Give some events as they really came, of every kind of job."""
     found = []
     for path in sorted(_DATA.glob("*/*.ndjson")):
-        with open_events(path) as file:
+        with open_event_file(path) as file:
             records = [record.payload for record in read_records(file)]
         found.extend(payload for payload in records[:: max(1, len(records) // 4)] if len(payload) < 50_000)
     return tuple(found)

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from bridge.cli.main import app as command
-from bridge.intake.ingest import Ingestion
-from mappers.canonical.bounded import MOST_CHARACTERS, bounded
+from bridge.intake.file_ingester import FileIngester
+from mappers.canonical.identity import MAX_KEY_CHARACTERS, bounded_key
 from tests import factories as make
 from tests.api.service import Running, settings_for
 from tests.fuzz.hostile_names import HOSTILE
@@ -78,7 +78,7 @@ def test_a_name_comes_out_as_it_went_in(store: Store, text: str) -> None:
     ]
     assert {body["value"] for body in bodies if "value" in body} == {text}
     fields = {name for (name,) in store.rows("SELECT field_name FROM ol_dataset_field")}
-    assert {text, f"{bounded(text)}.{text}"} <= fields
+    assert {text, f"{bounded_key(text)}.{text}"} <= fields
 
 
 @NAMES
@@ -86,14 +86,14 @@ def test_a_name_that_is_a_key_is_bounded(store: Store, text: str) -> None:
     store.apply(*hostile_events(text))
     tables = exported(store)
     names = column(tables, "facet", "name")
-    assert {bounded(prefix + text) for prefix in ("", "input:", "output:")} <= names
-    assert column(tables, "dataset_symlink", "identifier_type") == {bounded(text.upper())}
-    assert bounded(text) in column(tables, "dataset_version", "version_tag")
-    assert column(tables, "ol_run_input", "version") == {bounded(text)}
+    assert {bounded_key(prefix + text) for prefix in ("", "input:", "output:")} <= names
+    assert column(tables, "dataset_symlink", "identifier_type") == {bounded_key(text.upper())}
+    assert bounded_key(text) in column(tables, "dataset_version", "version_tag")
+    assert column(tables, "ol_run_input", "version") == {bounded_key(text)}
     cut = [
         n for (notes,) in store.rows("SELECT notes_json FROM run_event") for n in msgspec.json.decode(notes or "[]")
     ]
-    assert any("cut, with a hash of the whole" in note for note in cut) == (len(text) > MOST_CHARACTERS)
+    assert any("truncated, with a hash of the full text" in note for note in cut) == (len(text) > MAX_KEY_CHARACTERS)
 
 
 @pytest.mark.system("postgres")
@@ -108,14 +108,14 @@ def test_long_texts_stay_apart() -> None:
     texts = [
         long,
         long + "y",
-        long[:MOST_CHARACTERS],
-        long[: MOST_CHARACTERS + 1],
-        bounded(long),
-        bounded(long + "y"),
+        long[:MAX_KEY_CHARACTERS],
+        long[: MAX_KEY_CHARACTERS + 1],
+        bounded_key(long),
+        bounded_key(long + "y"),
     ]
-    assert len({bounded(text) for text in texts}) == len(texts)
-    assert bounded(long) == bounded(long)
-    assert all(len(bounded("\U0010ffff" * size).encode()) < 2000 for size in (1, 400, 401, 20_000))
+    assert len({bounded_key(text) for text in texts}) == len(texts)
+    assert bounded_key(long) == bounded_key(long)
+    assert all(len(bounded_key("\U0010ffff" * size).encode()) < 2000 for size in (1, 400, 401, 20_000))
 
 
 @NAMES
@@ -140,9 +140,9 @@ def test_a_file_at_the_end_of_a_long_path_is_taken_once(store: Store, tmp_path: 
     folder.mkdir(parents=True)
     file = write_events(folder / "events.ndjson", [as_bytes(make.run_event())])
     assert len(str(file)) > 3400
-    ingestion = Ingestion(store.reader, store.writer)
-    assert [ingestion.file(file).accepted for _ in range(2)] == [1, 0]
-    assert store.value("SELECT source FROM intake_ledger") == bounded(str(file))
+    ingestion = FileIngester(store.reader, store.writer)
+    assert [ingestion.ingest_file(file).accepted for _ in range(2)] == [1, 0]
+    assert store.value("SELECT source FROM intake_ledger") == bounded_key(str(file))
 
 
 def _shown(text: str) -> str:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bridge.store.writer import Incoming, Rejected
+from bridge.store.event_log import IncomingEvent, RejectedInput
 from tests.factories import dataset, run_event
 from tests.fuzz.mutations import captured, mutated
 from tests.stores import Store, as_bytes
@@ -14,9 +14,9 @@ _LOGGED = "SELECT failure FROM run_event WHERE event_hash = ?"
 _REFUSED = "SELECT reason FROM rejected_event WHERE payload_hash = ?"
 
 
-def assert_kept(store: Store, item: Incoming | Rejected) -> None:
+def assert_kept(store: Store, item: IncomingEvent | RejectedInput) -> None:
     """Hold that an input is in the store, with the reason why not when it is not merged."""
-    if isinstance(item, Rejected):
+    if isinstance(item, RejectedInput):
         assert store.value(_REFUSED, item.payload_hash), item
     else:
         assert store.rows(_LOGGED, item.event.event_hash) == [(item.failure,)], item
@@ -32,8 +32,8 @@ def test_a_spoilt_event_never_harms_its_group(store: Store, sent: list[bytes], s
     good = store.read(run_event(second=second, run=7, outputs=[dataset("good")]))
     items = [*(store.read(body) for body in sent), good]
     for item in items:
-        assert isinstance(item, Incoming) or item.reason
-        assert isinstance(item, Rejected) or item.failure is None, item.failure
+        assert isinstance(item, IncomingEvent) or item.reason
+        assert isinstance(item, RejectedInput) or item.failure is None, item.failure
     store.writer.write(items)
     for item in items:
         assert_kept(store, item)
@@ -42,7 +42,7 @@ def test_a_spoilt_event_never_harms_its_group(store: Store, sent: list[bytes], s
 @pytest.mark.parametrize("body", captured()[:3], ids=range(3))
 def test_an_event_cut_anywhere_is_refused(sqlite_store: Store, body: bytes) -> None:
     for end in range(0, len(body.rstrip()), 97):
-        assert isinstance(sqlite_store.read(body[:end]), Rejected)
+        assert isinstance(sqlite_store.read(body[:end]), RejectedInput)
 
 
 def test_bytes_of_any_kind_are_refused() -> None:
@@ -50,7 +50,7 @@ def test_bytes_of_any_kind_are_refused() -> None:
 
         @given(st.binary(max_size=200))
         def check(body: bytes) -> None:
-            assert isinstance(store.read(body), Rejected)
+            assert isinstance(store.read(body), RejectedInput)
 
         check()
 

@@ -17,26 +17,26 @@ from schemathesis.python import asgi
 from schemathesis.specs.openapi import checks
 
 from bridge.api.app import ROUTE_SCOPES
-from bridge.api.description import LINEAGE_ROUTES
-from bridge.api.order_examples import EXAMPLES
-from bridge.api.ordering import ORDER_ROUTES
-from bridge.api.reading import READING_ROUTES
-from bridge.bootstrap import make_indexer
-from bridge.store.location import StoreLocation
+from bridge.api.command_routes import COMMAND_ROUTES
+from bridge.api.examples import EXAMPLES
+from bridge.api.openapi_intake import LINEAGE_ROUTES
+from bridge.api.query_routes import QUERY_ROUTES
+from bridge.bootstrap.store import make_indexer
+from bridge.store.connect import StoreUrl
 from tests.api.decisions import prepare
 from tests.api.service import Running, settings_for
-from tests.catalogue.decisions import decide
-from tests.catalogue.questions import ESTATE
+from tests.queries.decisions import decide
+from tests.queries.sample_store import ESTATE
 
 DB2 = {"db2_url": "db2://db2.example.com:50000"}
 _OPERATIONS = sorted(
     {
-        *((path, "get" if "/api/" not in path or path in READING_ROUTES else "post") for path in ROUTE_SCOPES),
-        *((path, method.lower()) for method, path in ORDER_ROUTES),
+        *((path, "get" if "/api/" not in path or path in QUERY_ROUTES else "post") for path in ROUTE_SCOPES),
+        *((path, method.lower()) for method, path in COMMAND_ROUTES),
     }
 )
 _OPERATIONS = [(path, method) for path, method in _OPERATIONS if not path.endswith("/")]
-_EVENTS = [path for path, method in _OPERATIONS if method == "post" and ("POST", path) not in ORDER_ROUTES]
+_EVENTS = [path for path, method in _OPERATIONS if method == "post" and ("POST", path) not in COMMAND_ROUTES]
 _CHECKS = [
     not_a_server_error,
     checks.status_code_conformance,
@@ -85,14 +85,14 @@ def test_every_example_of_an_order_is_done(described: Running) -> None:
         schemathesis.openapi.from_dict(whole)[kind.path][kind.method].validate_response(answer)
 
 
-@pytest.mark.parametrize("path", READING_ROUTES)
+@pytest.mark.parametrize("path", QUERY_ROUTES)
 def test_every_example_is_a_question_and_its_answer(described: Running, path: str) -> None:
     for event in ESTATE:
         assert described.post(event).status_code == 201
-    with closing(StoreLocation(described.settings.store.url).open_beside()) as db:
+    with closing(StoreUrl(described.settings.store.url).open_for_background_writes()) as db:
         decide(db)
     with closing(make_indexer(described.settings)) as indexer:
-        indexer.catch_up_all()
+        indexer.index_all()
     whole = described.get("/openapi.json").json()
     route = whole["paths"][path]["get"]
     example = route["responses"]["200"]["content"]["application/json"]["example"]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mappers.canonical.bounded import bounded
-from mappers.memory import Memory, remembered
-from mappers.openlineage import columns, schemas
+from mappers.cache import BoundedCache, bounded_lru_cache
+from mappers.canonical.identity import bounded_key
+from mappers.openlineage import column_lineage, schemas
 from tests import factories as make
 from tests.api.service import Running, settings_for
 from tests.stores import Json, Store, as_bytes
@@ -91,11 +91,11 @@ def test_many_wide_events_do_not_fill_the_memory() -> None:
     with Store() as store:
         for run in range(1, 15):
             store.read(wide_event(run, changed=run, width=3000))
-    held = sum(len(said.elements) for said in columns._elements.values())
-    assert held <= columns._REMEMBERED_ELEMENTS
-    assert sum(len(known.rows) for known in columns._identified.values()) <= columns._REMEMBERED_ELEMENTS
+    held = sum(len(said.entries) for said in column_lineage._entries_by_digest.values())
+    assert held <= column_lineage._CACHED_ENTRIES
+    assert sum(len(known.rows) for known in column_lineage._identified_entries.values()) <= column_lineage._CACHED_ENTRIES
     kept = (schema for schema in schemas._schemas.values() if schema)
-    assert sum(len(schema.columns) for schema in kept) <= schemas._REMEMBERED_CHARACTERS
+    assert sum(len(schema.columns) for schema in kept) <= schemas._CACHED_CHARACTERS
 
 
 def test_columns_inside_a_column_of_a_long_name_do_not_repeat_it_whole(store: Store) -> None:
@@ -105,27 +105,27 @@ def test_columns_inside_a_column_of_a_long_name_do_not_repeat_it_whole(store: St
     store.apply(make.run_event(outputs=[make.dataset("d", schema=shape)]))
     assert store.value("SELECT length(columns_json) FROM dataset_schema") < 5 << 20
     fields = {name for (name,) in store.rows("SELECT field_name FROM ol_dataset_field")}
-    prefix = bounded(long)
+    prefix = bounded_key(long)
     assert fields == {long} | {f"{prefix}.c{number}" for number in range(5000)}
 
 
 def test_a_memory_forgets_in_time() -> None:
-    memory: Memory[int, str] = Memory(8)
+    memory: BoundedCache[int, str] = BoundedCache(8)
     for number in range(8):
-        memory.keep(number, "small")
+        memory.put(number, "small")
     assert len(memory) == 8
-    assert memory.keep(8, "small") == "small"
+    assert memory.put(8, "small") == "small"
     assert list(memory) == [8]
-    assert memory.keep(9, "large", size=3) == "large"
+    assert memory.put(9, "large", size=3) == "large"
     assert 9 not in memory
-    memory.keep(10, "fits", size=2)
+    memory.put(10, "fits", size=2)
     assert 10 in memory
 
 
 def test_long_names_are_not_remembered() -> None:
     asked: list[str] = []
 
-    @remembered(10)
+    @bounded_lru_cache(10)
     def shout(text: str) -> str:
         asked.append(text)
         return text.upper()

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.governance.stewards import wrote
+from tests.governance.asset_harness import wrote
 from tests.stores import Store
-from tests.sync.person import Person
-from tests.sync.synced import Synced
+from tests.sync.openmetadata_harness import Synced
+from tests.sync.other_writers import Person
 
 
 @pytest.fixture

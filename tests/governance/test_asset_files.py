@@ -8,15 +8,15 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from bridge.governance.asset import AssetFile, governance_of
-from bridge.governance.combined import facets_of
-from bridge.governance.editing import edited
-from bridge.governance.files import AssetReader, read_assets
-from bridge.governance.pulling import edit, write
-from bridge.json_schema import schema_of
-from bridge.store.said import CONTRACT, EXPECTATIONS, GOVERNANCE, SLA
-from mappers.governance.facet import facet_of, fields_of
-from tests.governance.stewards import asset, governed, write_asset
+from bridge.governance.asset import AssetFile, governance_facet
+from bridge.governance.asset_files import AssetLoader, load_assets
+from bridge.governance.facets import combine_assets
+from bridge.governance.pull import edit_file, write_file
+from bridge.governance.yaml_editor import edit_asset_text
+from bridge.settings.yaml_model import json_schema
+from bridge.store.governance_facets import CONTRACT, EXPECTATIONS, GOVERNANCE, SLA
+from mappers.governance.facet import build_facet, facet_fields
+from tests.governance.asset_harness import asset, governed, write_asset
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "configs" / "assets" / "stripe_customers.yaml"
@@ -26,7 +26,7 @@ TEXT = EXAMPLE.read_text(encoding="utf-8")
 def problems(place: Path, text: str) -> list[str]:
     file = place / "a.yaml"
     file.write_text(text, encoding="utf-8")
-    return [said.replace(str(place), "") for said in read_assets([file]).problems]
+    return [said.replace(str(place), "") for said in load_assets([file]).problems]
 
 
 HEAD = "asset:\n  name: t\n  namespace: db\n"
@@ -67,14 +67,14 @@ def test_no_file_keeps_another_back(tmp_path: Path) -> None:
     (tmp_path / "bad.yml").write_text("asset: 1", encoding="utf-8")
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe")
     (tmp_path / "notes.txt").write_text("no asset", encoding="utf-8")
-    read = read_assets([tmp_path, tmp_path / "gone"])
+    read = load_assets([tmp_path, tmp_path / "gone"])
     assert ([one.asset.name for one in read.loaded], read.files, len(read.problems)) == (["t"], 3, 3)
 
 
 def test_of_two_files_about_one_dataset_neither_is_taken(tmp_path: Path) -> None:
     for name in ("a.yaml", "b.yaml"):
         (tmp_path / name).write_text(HEAD, encoding="utf-8")
-    read = read_assets([tmp_path])
+    read = load_assets([tmp_path])
     assert read.loaded == []
     (problem,) = read.problems
     assert problem.endswith("are both about db t")
@@ -82,7 +82,7 @@ def test_of_two_files_about_one_dataset_neither_is_taken(tmp_path: Path) -> None
 
 def test_the_published_schema_is_that_of_the_code_and_takes_the_example() -> None:
     published = (ROOT / "configs" / "asset.schema.json").read_text(encoding="utf-8")
-    assert published == schema_of(AssetFile, "An asset file of lineage-bridge"), (
+    assert published == json_schema(AssetFile, "An asset file of lineage-bridge"), (
         "lineage-bridge governance schema > configs/asset.schema.json"
     )
     validator = jsonschema_rs.validator_for(json.loads(published))
@@ -91,21 +91,21 @@ def test_the_published_schema_is_that_of_the_code_and_takes_the_example() -> Non
 
 
 def test_the_example_is_taken_whole() -> None:
-    (loaded,) = read_assets([EXAMPLE]).loaded
-    facets = facets_of([loaded.asset])
+    (loaded,) = load_assets([EXAMPLE]).loaded
+    facets = combine_assets([loaded.asset])
     assert set(facets) == {GOVERNANCE, CONTRACT, EXPECTATIONS, SLA}
     assert facets[GOVERNANCE]["owners"] == ["data-team@company.com"]
-    assert facet_of(fields_of(facets[GOVERNANCE]), facets[GOVERNANCE]) == facets[GOVERNANCE] | {
+    assert build_facet(facet_fields(facets[GOVERNANCE]), facets[GOVERNANCE]) == facets[GOVERNANCE] | {
         "columns": sorted(facets[GOVERNANCE]["columns"], key=lambda one: one["name"])
     }
 
 
 def test_patterns_come_first_and_what_can_be_several_unites() -> None:
     every, own = governed("*", tags=["lake"], owner="ann"), governed("t", tags=["t"], owner="bob")
-    said = facets_of([own.asset, every.asset])[GOVERNANCE]
+    said = combine_assets([own.asset, every.asset])[GOVERNANCE]
     assert (said["tags"], said["owners"], said["asset"]) == (["lake", "t"], ["ann", "bob"], "t")
     checks = [asset(name, quality=[{"name": name, "check": "unique"}]).asset for name in ("*", "t")]
-    assert [one["name"] for one in facets_of(checks)[EXPECTATIONS]["checks"]] == ["*", "t"]
+    assert [one["name"] for one in combine_assets(checks)[EXPECTATIONS]["checks"]] == ["*", "t"]
 
 
 CHANGES: dict[str, tuple[dict[tuple[str, ...], Any], str, str]] = {
@@ -123,16 +123,18 @@ CHANGES: dict[str, tuple[dict[tuple[str, ...], Any], str, str]] = {
 @pytest.mark.parametrize(("changes", "before", "after"), CHANGES.values(), ids=CHANGES)
 def test_a_change_moves_nothing_else(changes: dict[tuple[str, ...], Any], before: str, after: str) -> None:
     assert before in TEXT
-    changed = edited(TEXT, changes)
+    changed = edit_asset_text(TEXT, changes)
     assert after in changed
     lines, new = set(TEXT.splitlines()), set(changed.splitlines())
     assert len(lines - new) <= 1
     assert len(new - lines) <= 1
-    assert edited(TEXT, {}) == TEXT
+    assert edit_asset_text(TEXT, {}) == TEXT
 
 
 def test_what_a_file_does_not_have_is_made() -> None:
-    changed = yaml.safe_load(edited(HEAD, {("domain",): "sales", ("tags",): frozenset("ab"), ("tier",): None}))
+    changed = yaml.safe_load(
+        edit_asset_text(HEAD, {("domain",): "sales", ("tags",): frozenset("ab"), ("tier",): None})
+    )
     assert changed["asset"]["governance"] == {"openmetadata": {"domain": "sales"}, "tags": ["a", "b"]}
 
 
@@ -141,37 +143,37 @@ def test_blanks_and_ends_of_lines_stay(tmp_path: Path, end: str) -> None:
     text = "asset:\n  name:    t\n  namespace: db   # said by events\n  governance: {tags: [a,b],owner: ann}\n"
     file = tmp_path / "t.yaml"
     file.write_bytes(text.replace("\n", end).encode())
-    own = read_assets([file]).loaded[0]
-    pulled = edit(own, governance_of(own.asset), {("description",): "new"}, ())
+    own = load_assets([file]).loaded[0]
+    pulled = edit_file(own, governance_facet(own.asset), {("description",): "new"}, ())
     assert pulled.problems == ()
     assert pulled.after == (text.rstrip("\n") + "\n  description: new\n").replace("\n", end)
-    assert write(pulled) is None
+    assert write_file(pulled) is None
     assert file.read_bytes() == pulled.after.encode()
     assert [one.name for one in tmp_path.iterdir()] == ["t.yaml"]
 
 
 def test_a_file_that_cannot_be_changed_is_told(tmp_path: Path) -> None:
-    own = write_asset(tmp_path, governed(tags=["a"])) and read_assets([tmp_path]).loaded[0]
+    own = write_asset(tmp_path, governed(tags=["a"])) and load_assets([tmp_path]).loaded[0]
     change = {("description",): "new"}
-    pulled = edit(own, governance_of(own.asset), change, ())
+    pulled = edit_file(own, governance_facet(own.asset), change, ())
     for text, said in (("asset: [", "is not YAML"), ("asset: 1", "asset: "), ("\0", "is not YAML")):
         Path(own.source).write_text(text, encoding="utf-8")
-        undone = edit(own, governance_of(own.asset), change, ())
+        undone = edit_file(own, governance_facet(own.asset), change, ())
         assert not undone.patch
         assert said in undone.problems[0]
     Path(own.source).unlink()
-    assert "cannot be read" in edit(own, governance_of(own.asset), change, ()).problems[0]
+    assert "cannot be read" in edit_file(own, governance_facet(own.asset), change, ()).problems[0]
     tmp_path.rmdir()
-    assert "cannot be written" in (write(pulled) or "")
+    assert "cannot be written" in (write_file(pulled) or "")
 
 
 def test_of_what_several_assets_say_a_file_is_told_what_is_its_own(tmp_path: Path) -> None:
     write_asset(tmp_path, governed(tags=["a", "b"]))
-    own = read_assets([tmp_path]).loaded[0]
+    own = load_assets([tmp_path]).loaded[0]
     pattern = asset("*", governance={"tags": ["all"], "retention_days": 3})
-    together = facets_of([pattern.asset, own.asset])[GOVERNANCE]
+    together = combine_assets([pattern.asset, own.asset])[GOVERNANCE]
     gone = {("tags",): frozenset({"a", "new"}), ("retentionDays",): None}
-    pulled = edit(own, together, gone, ())
+    pulled = edit_file(own, together, gone, ())
     assert yaml.safe_load(pulled.after)["asset"]["governance"]["tags"] == ["a", "new"]
     elsewhere = "is gone in OpenMetadata, and is said by other asset files"
     assert pulled.problems == (
@@ -181,7 +183,7 @@ def test_of_what_several_assets_say_a_file_is_told_what_is_its_own(tmp_path: Pat
 
 def test_a_file_is_read_again_when_it_changed_or_may_have(tmp_path: Path) -> None:
     now = [10**18]
-    reader = AssetReader(lambda: now[0])
+    reader = AssetLoader(lambda: now[0])
 
     def description(text: str | None) -> str | None:
         if text is not None:

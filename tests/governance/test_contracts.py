@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from bridge.catalogue.quality import Quality
+from bridge.queries.quality import QualityQuery
 from tests.factories import Json, dataset, facet, run_event
-from tests.governance.stewards import asset, contracts, stewardship
+from tests.governance.asset_harness import asset, contracts, stewardship
 from tests.stores import Store, empty_postgres
-from tests.sync.synced import Synced
+from tests.sync.openmetadata_harness import Synced
 
 PROMISED = [{"name": "k", "type": "bigint", "required": True}, {"name": "v", "type": "string"}]
 NOW = 1_767_225_600_000_000
@@ -52,10 +52,10 @@ def test_a_version_is_held_against_the_contract(
     with store:
         promise(store)
         store.apply(wrote(1, 1, *columns))
-        kept = contracts(store).look()
+        kept = contracts(store).check_new_versions()
         assert [(status, broken or []) for status, broken in told(store)] == [result]
         assert [one.broken for one in kept] == [result[1]]
-        assert contracts(store).look() == []
+        assert contracts(store).check_new_versions() == []
 
 
 def test_the_history_is_kept_and_read(store: Store) -> None:
@@ -63,18 +63,18 @@ def test_the_history_is_kept_and_read(store: Store) -> None:
         promise(store)
         for run, columns in enumerate(([K, V], [K], [K, V]), 1):
             store.apply(wrote(run, run, *columns))
-            contracts(store).look()
+            contracts(store).check_new_versions()
         assert [status for status, _ in told(store)] == ["PASS", "FAIL", "PASS"]
-        assert store.ask(Quality(namespace="db", name="t")).score == 100
+        assert store.ask(QualityQuery(namespace="db", name="t")).score == 100
 
 
 def test_what_comes_late_is_looked_at_too(store: Store) -> None:
     with store:
         promise(store)
         store.apply(wrote(5, 5, K, V))
-        contracts(store).look()
+        contracts(store).check_new_versions()
         store.apply(wrote(1, 1, K), wrote(3, 3, K, kind="RUNNING"))
-        contracts(store).look()
+        contracts(store).check_new_versions()
         assert [status for status, _ in told(store)] == ["FAIL", "PASS"]
 
 
@@ -82,19 +82,19 @@ def test_a_run_that_is_not_complete_is_not_looked_at(store: Store) -> None:
     with store:
         promise(store)
         store.apply(wrote(1, 1, K, kind="START"))
-        assert contracts(store).look() == []
+        assert contracts(store).check_new_versions() == []
         store.apply(wrote(2, 1, K, kind="COMPLETE"))
-        assert len(contracts(store).look()) == 1
+        assert len(contracts(store).check_new_versions()) == 1
 
 
 def test_a_new_contract_is_held_against_the_newest_version_and_no_older_one(store: Store) -> None:
     with store:
         store.apply(wrote(1, 1, K), wrote(2, 2, K, V))
         promise(store, NOW + 30_000_000)
-        contracts(store).look()
+        contracts(store).check_new_versions()
         assert [status for status, _ in told(store)] == ["PASS"]
         promise(store, NOW + 40_000_000, [*PROMISED, {"name": "w"}])
-        contracts(store).look()
+        contracts(store).check_new_versions()
         assert told(store) == [("PASS", []), ("FAIL", ["w is missing"])]
 
 
@@ -109,7 +109,7 @@ def test_a_broken_contract_is_a_failed_test_in_openmetadata() -> None:
     with Synced() as synced:
         promise(synced.store)
         synced.apply(wrote(1, 1, K)).converge()
-        contracts(synced.store).look()
+        contracts(synced.store).check_new_versions()
         synced.converge()
         (results,) = [
             found for case, found in synced.standin.state()["results"].items() if case.endswith(".contract")
@@ -123,12 +123,12 @@ def test_many_are_looked_at_together_each_by_itself(kind: str) -> None:
     with Store(db=empty_postgres() if kind == "postgres" else None) as store:
         stewardship(store, lambda: NOW - 10).apply([asset(f"t{i}", schema=PROMISED) for i in range(4)])
         store.apply(*(wrote(i, i + 1, *([K] if i % 2 else [K, V]), name=f"t{i}") for i in range(3)))
-        found = sorted((one.name, one.broken) for one in contracts(store).look())
+        found = sorted((one.name, one.broken) for one in contracts(store).check_new_versions())
         assert found == [("t0", []), ("t1", ["v is missing"]), ("t2", [])]
         store.apply(wrote(9, 19, K, V, name="t1"), wrote(8, 18, K, name="t1"), wrote(9, 29, K, V, name="t3"))
-        found = sorted((one.name, one.broken) for one in contracts(store).look())
+        found = sorted((one.name, one.broken) for one in contracts(store).check_new_versions())
         assert found == [("t1", []), ("t1", ["v is missing"]), ("t3", [])]
-        assert contracts(store).look() == []
+        assert contracts(store).check_new_versions() == []
 
 
 UNSOUND = [{}, {"columns": 5}, {"columns": [3]}, {"columns": [{"type": "x"}]}, {"columns": [{"name": 1}]}]
@@ -140,4 +140,4 @@ def test_what_anybody_sends_as_a_contract_stops_no_other(said: Json) -> None:
         promise(store)
         store.apply(wrote(1, 1, K, V))
         store.apply(run_event("COMPLETE", 2, run=2, outputs=[dataset("u", lineageBridge_contract=facet(**said))]))
-        assert [one.name for one in contracts(store).look()] == ["t"]
+        assert [one.name for one in contracts(store).check_new_versions()] == ["t"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connectors.openlineage.files import open_events, read_records
+from connectors.openlineage.files import open_event_file, read_records
 from tests.factories import Json
 from tests.laws.strategies import events
 from tests.stores import Store, empty_postgres
@@ -17,7 +17,7 @@ CAPTURED = sorted(path.relative_to(DATA).as_posix() for path in DATA.glob("*/*.n
 
 
 def captured(name: str) -> list[bytes]:
-    with open_events(DATA / name) as file:
+    with open_event_file(DATA / name) as file:
         return [record.payload for record in read_records(file)]
 
 
@@ -77,7 +77,7 @@ def test_the_export_is_no_copy_of_the_log() -> None:
     with Store() as store:
         store.apply(*captured("spark-4.1.4/e_iceberg.ndjson"))
         expected = store.export()
-        store.db.run("DELETE FROM run_event")
+        store.db.execute("DELETE FROM run_event")
         assert store.export() == expected
         assert len(expected) > 10_000
 

@@ -1,8 +1,8 @@
-"""The merge laws one by one, each decided by hand. The numbers are those of docs/laws.md."""
+"""The merge laws one by one, each decided by hand. The numbers are those of docs/guarantees.md."""
 
 import pytest
 
-from bridge.store.classes import NeverLink
+from bridge.store.identity_groups import NeverLinkRule
 from bridge.store.writer import Writer
 from tests import factories as make
 from tests.factories import columns, dataset, lifecycle, micros, run_event, run_uuid, schema, symlinks
@@ -231,26 +231,26 @@ def test_4_the_preferred_name_is_a_table_then_the_smallest(
 
 def test_4_never_link_cuts_bad_links_and_changing_it_settles_the_store_anew() -> None:
     link = make.dataset_event(1, dataset("p", symlinks=symlinks("dummy")))
-    with Store(never_link=[NeverLink("d?", "dum*")]) as store:
+    with Store(never_link=[NeverLinkRule("d?", "dum*")]) as store:
         store.apply(link)
         assert seen_names(store) == {"p", "dummy"}
         Writer(store.db, store.org)
         assert seen_names(store) == {"dummy"}
-        Writer(store.db, store.org, never_link=[NeverLink("db")])
+        Writer(store.db, store.org, never_link=[NeverLinkRule("db")])
         assert seen_names(store) == {"p", "dummy"}
 
 
 @pytest.mark.parametrize(
     ("rule", "linked"),
     [
-        (NeverLink("db", "dum*"), False),
-        (NeverLink("db", "other"), True),
-        (NeverLink("elsewhere", "dum*"), True),
-        (NeverLink("elsewhere"), True),
+        (NeverLinkRule("db", "dum*"), False),
+        (NeverLinkRule("db", "other"), True),
+        (NeverLinkRule("elsewhere", "dum*"), True),
+        (NeverLinkRule("elsewhere"), True),
     ],
     ids=["both", "only the namespace", "only the name", "neither"],
 )
-def test_4_never_link_means_the_names_that_both_its_patterns_match(rule: NeverLink, linked: bool) -> None:
+def test_4_never_link_means_the_names_that_both_its_patterns_match(rule: NeverLinkRule, linked: bool) -> None:
     with Store(never_link=[rule]) as store:
         store.apply(make.dataset_event(1, dataset("p", symlinks=symlinks("dummy"))))
         assert (seen_names(store) == {"dummy"}) is linked

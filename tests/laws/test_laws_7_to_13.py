@@ -1,14 +1,14 @@
-"""The merge laws one by one, each decided by hand. The numbers are those of docs/laws.md."""
+"""The merge laws one by one, each decided by hand. The numbers are those of docs/guarantees.md."""
 
 from typing import Any
 
 import pytest
 
-from bridge.intake.reading import Reader
+from bridge.intake.event_reader import EventReader
 from bridge.store.writer import Writer
 from mappers.canonical import identity
-from mappers.openlineage.event import Limits
-from mappers.openlineage.statements import Rules
+from mappers.openlineage.event import EventLimits
+from mappers.openlineage.row_builder import MappingOptions
 from tests import factories as make
 from tests.factories import Json, columns, dataset, done, field, lifecycle, micros, run_event, run_uuid
 from tests.stores import Store, as_bytes
@@ -335,7 +335,7 @@ def test_12_a_time_in_the_future_is_taken_as_it_is_but_beats_no_higher_state(sto
 def test_13_two_orgs_share_nothing(store: Store) -> None:
     event = run_event(outputs=[dataset("t")])
     store.apply(event)
-    other = Reader(Rules("other"), Limits(), clock=lambda: 0)
+    other = EventReader(MappingOptions("other"), EventLimits(), clock=lambda: 0)
     Writer(store.db, "other").write([other.read(as_bytes(event), "test")])
     assert store.value("SELECT count(*) FROM ol_run") == 2
     assert store.value("SELECT count(*) FROM ol_run WHERE org_id = 'other'") == 1

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from mappers.folding import FoldingRule
+from mappers.logical_job import FoldingRule
 from tests import factories as make
 from tests.factories import dataset, run_event
 from tests.laws.test_convergence import captured
@@ -199,9 +199,9 @@ def test_17_without_a_configured_parent_the_application_is_the_root() -> None:
         assert {e[1] for e in store.upstream(target, "job", namespace="file")} == {"daily_sales.load_report"}
         assert {e[1] for e in store.upstream(target, "step", namespace="file")} == {"report_app"}
         graph = store.graph("job", FoldingRule(job="application"))
-        found = graph.find("file", target)
+        found = graph.find_dataset("file", target)
         assert found is not None
-        assert {graph.job(edge.job).name for edge in graph.upstream([found]) if edge.job} == {"report_app"}
+        assert {graph.job_name(edge.job).name for edge in graph.upstream([found]) if edge.job} == {"report_app"}
         stub = store.rows(
             "SELECT event_type FROM ol_run r JOIN ol_job j USING (org_id, job_id) WHERE j.name = 'daily_sales.load_report'"
         )

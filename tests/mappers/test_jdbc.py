@@ -2,7 +2,7 @@
 
 import pytest
 
-from mappers.jdbc import read_jdbc
+from mappers.jdbc import parse_jdbc_url
 
 FOUND = {
     "postgresql://h:5433/shop": ("postgres://h:5433", "shop.S.T"),
@@ -41,9 +41,9 @@ FOUND = {
 
 @pytest.mark.parametrize(("address", "found"), FOUND.items(), ids=FOUND)
 def test_a_table_is_named_as_openlineage_names_it(address: str, found: tuple[str, str]) -> None:
-    database = read_jdbc(f"jdbc:{address}")
+    database = parse_jdbc_url(f"jdbc:{address}")
     assert database is not None
-    assert (database.namespace, database.table("S.T")) == found
+    assert (database.namespace, database.qualify("S.T")) == found
 
 
 @pytest.mark.parametrize(
@@ -57,13 +57,13 @@ def test_a_table_is_named_as_openlineage_names_it(address: str, found: tuple[str
     ],
 )
 def test_a_name_that_is_whole_is_left_as_it_is(address: str, table: str, name: str) -> None:
-    database = read_jdbc(address)
+    database = parse_jdbc_url(address)
     assert database is not None
-    assert database.table(table) == name
+    assert database.qualify(table) == name
 
 
 @pytest.mark.parametrize(
     "address", ["", "jdbc:oracle:thin:scott/tiger", "postgres://h", "jdbc:", "jdbc:x", "sqlplus u/p@h"]
 )
 def test_what_is_no_address_is_none(address: str) -> None:
-    assert read_jdbc(address) is None
+    assert parse_jdbc_url(address) is None

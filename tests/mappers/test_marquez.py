@@ -3,11 +3,16 @@
 import msgspec
 import pytest
 
-from mappers.marquez.events import PRODUCER, run_event
-from mappers.marquez.governance import Tags, facets_of, tags_of
-from mappers.marquez.known_facets import bearable
-from mappers.marquez.model import Known, dataset_said, is_other_name, job_said, names_of
-from mappers.marquez.names import unbearable
+from mappers.marquez.events import PRODUCER, accepted_facets, run_event
+from mappers.marquez.governance import MarquezTags, governance_facets, governance_tags
+from mappers.marquez.metadata import (
+    StoredMetadata,
+    dataset_event_from_list,
+    is_alias,
+    job_event_from_list,
+    possible_job_names,
+)
+from mappers.marquez.names import find_unsafe_name
 from tests import factories as make
 from tests.factories import DELETED, Json, dataset, facet, run_uuid
 
@@ -60,7 +65,7 @@ def test_what_producers_left_out_is_there(change: Json, path: list[str | int], v
     ],
 )
 def test_facets_that_lack_what_it_insists_on(facets: Json, owner: str, left: Json) -> None:
-    assert bearable(facets, owner) == left
+    assert accepted_facets(facets, owner) == left
 
 
 @pytest.mark.parametrize(
@@ -78,7 +83,7 @@ def test_facets_that_lack_what_it_insists_on(facets: Json, owner: str, left: Jso
     ],
 )
 def test_names_that_would_do_harm(event: Json, said: str | None) -> None:
-    found = unbearable(event)
+    found = find_unsafe_name(event)
     assert (found is None) == (said is None)
     assert said is None or said in str(found)
 
@@ -88,14 +93,16 @@ def test_what_a_steward_says_in_the_words_of_openlineage() -> None:
         "description": "all", "owners": ["sales"], "tags": ["GOLD"], "classifications": ["PII"], "tier": "Tier1",
         "columns": [{"name": "a", "classifications": ["PII"]}, {"name": "b", "sensitive": True}],
     }  # fmt: skip
-    assert tags_of(said) == Tags(frozenset({"GOLD", "PII", "Tier1"}), frozenset({("a", "PII"), ("b", "SENSITIVE")}))
-    found = facets_of(said)
+    assert governance_tags(said) == MarquezTags(
+        frozenset({"GOLD", "PII", "Tier1"}), frozenset({("a", "PII"), ("b", "SENSITIVE")})
+    )
+    found = governance_facets(said)
     assert found["documentation"] == {"description": "all"}
     assert found["ownership"] == {"owners": [{"name": "sales"}]}
     assert [(one["key"], one.get("field")) for one in found["tags"]["tags"]] == [
         ("GOLD", None), ("PII", None), ("Tier1", None), ("PII", "a"), ("SENSITIVE", "b"),
     ]  # fmt: skip
-    assert facets_of({}) == {}
+    assert governance_facets({}) == {}
 
 
 LISTED = {
@@ -106,34 +113,36 @@ LISTED = {
 @pytest.mark.parametrize(
     ("more", "known", "facets"),
     [
-        ({}, Known(), []),
-        ({}, Known(is_told=True), None),
-        ({"description": "d"}, Known(is_told=True), ["documentation"]),
-        ({"description": "d"}, Known(True, frozenset({"documentation"})), None),
-        ({"facets": {"custom": SAID}}, Known(), ["custom"]),
-        ({"facets": {"custom": SAID}}, Known(is_told=True), None),
-        ({"fields": [{"name": "a", "tags": ["PII"]}]}, Known(), ["schema", "tags"]),
-        ({"fields": [{"name": "a", "tags": ["PII"]}]}, Known(is_told=True), ["tags"]),
-        ({"tags": ["GOLD"]}, Known(True, frozenset({"tags"})), None),
+        ({}, StoredMetadata(), []),
+        ({}, StoredMetadata(is_told=True), None),
+        ({"description": "d"}, StoredMetadata(is_told=True), ["documentation"]),
+        ({"description": "d"}, StoredMetadata(True, frozenset({"documentation"})), None),
+        ({"facets": {"custom": SAID}}, StoredMetadata(), ["custom"]),
+        ({"facets": {"custom": SAID}}, StoredMetadata(is_told=True), None),
+        ({"fields": [{"name": "a", "tags": ["PII"]}]}, StoredMetadata(), ["schema", "tags"]),
+        ({"fields": [{"name": "a", "tags": ["PII"]}]}, StoredMetadata(is_told=True), ["tags"]),
+        ({"tags": ["GOLD"]}, StoredMetadata(True, frozenset({"tags"})), None),
     ],
 )
-def test_what_a_list_says_of_a_dataset(more: Json, known: Known, facets: list[str] | None) -> None:
-    found = dataset_said({**LISTED, **more}, known)
+def test_what_a_list_says_of_a_dataset(more: Json, known: StoredMetadata, facets: list[str] | None) -> None:
+    found = dataset_event_from_list({**LISTED, **more}, known)
     assert (sorted(found["dataset"]["facets"]) if found else None) == facets
 
 
 @pytest.mark.parametrize(
     ("more", "owner", "known", "facets"),
     [
-        ({}, None, Known(), []),
-        ({"latestRun": {"id": "x"}}, None, Known(), None),
-        ({}, "anonymous", Known(is_told=True), None),
-        ({}, "alice", Known(is_told=True), ["ownership"]),
-        ({"tags": ["GOLD"]}, None, Known(is_told=True), ["tags"]),
+        ({}, None, StoredMetadata(), []),
+        ({"latestRun": {"id": "x"}}, None, StoredMetadata(), None),
+        ({}, "anonymous", StoredMetadata(is_told=True), None),
+        ({}, "alice", StoredMetadata(is_told=True), ["ownership"]),
+        ({"tags": ["GOLD"]}, None, StoredMetadata(is_told=True), ["tags"]),
     ],
 )
-def test_what_a_list_says_of_a_job(more: Json, owner: str | None, known: Known, facets: list[str] | None) -> None:
-    found = job_said({**LISTED, **more}, "x", owner, known)
+def test_what_a_list_says_of_a_job(
+    more: Json, owner: str | None, known: StoredMetadata, facets: list[str] | None
+) -> None:
+    found = job_event_from_list({**LISTED, **more}, "x", owner, known)
     assert (sorted(found["job"]["facets"]) if found else None) == facets
 
 
@@ -146,9 +155,9 @@ def test_what_a_list_says_of_a_job(more: Json, owner: str | None, known: Known, 
     ],
 )
 def test_the_names_that_events_may_have_for_a_job(job: Json, names: list[str]) -> None:
-    assert names_of(job) == names
+    assert possible_job_names(job) == names
 
 
 def test_a_name_that_a_symlink_gives_is_another_one() -> None:
-    assert is_other_name({"name": "t", "physicalName": "/lake/t"})
-    assert not is_other_name({"name": "t", "physicalName": "t"})
+    assert is_alias({"name": "t", "physicalName": "/lake/t"})
+    assert not is_alias({"name": "t", "physicalName": "t"})

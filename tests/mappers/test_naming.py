@@ -2,9 +2,9 @@
 
 import pytest
 
-from mappers.folding import FoldingRule, Lineage, folded_job, is_action, step_name
+from mappers.logical_job import FoldingRule, JobAncestry, is_action, logical_job, step_name
 from mappers.naming import canonical_namespace, short_name, source_type, storage_path
-from mappers.openlineage.listener import repair_path, repair_symlink
+from mappers.openlineage.names import repair_path, repair_symlink
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_the_database_directory_in_a_symlinks_warehouse_is_repaired(namespace: s
 
 
 LEAF, APP, DAG, ROOT = b"leaf", b"app", b"dag", b"root"
-ACTION = Lineage(LEAF, True, APP, DAG, ROOT)
+ACTION = JobAncestry(LEAF, True, APP, DAG, ROOT)
 
 
 @pytest.mark.parametrize(
@@ -99,17 +99,17 @@ ACTION = Lineage(LEAF, True, APP, DAG, ROOT)
         (ACTION, "root", FoldingRule(), ROOT),
         (ACTION._replace(root=None), "root", FoldingRule(), DAG),
         (ACTION._replace(grandparent=None), "job", FoldingRule(), APP),
-        (Lineage(LEAF, True), "job", FoldingRule(), LEAF),
-        (Lineage(LEAF, False, APP, DAG, ROOT), "job", FoldingRule(), LEAF),
-        (Lineage(LEAF, False, APP, DAG, ROOT), "step", FoldingRule(), LEAF),
-        (Lineage(LEAF, False, APP, DAG, ROOT), "root", FoldingRule(), ROOT),
-        (Lineage(LEAF, False), "root", FoldingRule(), LEAF),
+        (JobAncestry(LEAF, True), "job", FoldingRule(), LEAF),
+        (JobAncestry(LEAF, False, APP, DAG, ROOT), "job", FoldingRule(), LEAF),
+        (JobAncestry(LEAF, False, APP, DAG, ROOT), "step", FoldingRule(), LEAF),
+        (JobAncestry(LEAF, False, APP, DAG, ROOT), "root", FoldingRule(), ROOT),
+        (JobAncestry(LEAF, False), "root", FoldingRule(), LEAF),
     ],
 )
 def test_a_run_is_shown_under_the_job_of_its_granularity(
-    above: Lineage, granularity: str, rule: FoldingRule, job: bytes
+    above: JobAncestry, granularity: str, rule: FoldingRule, job: bytes
 ) -> None:
-    assert folded_job(above, granularity, rule) == job  # type: ignore[arg-type]
+    assert logical_job(above, granularity, rule) == job  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.process.workshop import Workshop
+from tests.process.process_lake import Workshop
 from tests.stores import Store
 
 

@@ -6,11 +6,10 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from bridge.json_schema import schema_of
-from bridge.process.definition import Definition
-from bridge.yaml_model import read_model
-from bridge.yaml_tree import read_tree
-from mappers.errors import ConfigError
+from bridge.process.definition import ProcessDefinition
+from bridge.settings.yaml_model import json_schema, read_model
+from bridge.settings.yaml_tree import parse_yaml
+from connectors.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "configs" / "processes" / "daily_positions.yaml"
@@ -19,7 +18,7 @@ OUT = "outputs: [{dataset: o, from: a}]\n"
 
 
 def test_the_example_is_taken_whole() -> None:
-    found = read_model(EXAMPLE, Definition)
+    found = read_model(EXAMPLE, ProcessDefinition)
     assert [one.name for one in found.steps] == ["enriched", "exposures"]
     assert [one.pin for one in found.inputs] == ["published", "published"]
     assert (found.quality[1].min, found.quality[1].severity) == (1, "warn")
@@ -27,9 +26,9 @@ def test_the_example_is_taken_whole() -> None:
 
 def test_the_published_schema_is_that_of_the_code_and_takes_the_example() -> None:
     published = (ROOT / "configs" / "process.schema.json").read_text(encoding="utf-8")
-    assert published == schema_of(Definition, "A process file of lineage-bridge")
+    assert published == json_schema(ProcessDefinition, "A process file of lineage-bridge")
     validator = jsonschema_rs.validator_for(json.loads(published))
-    assert validator.is_valid(read_tree(EXAMPLE, EXAMPLE.read_text(encoding="utf-8")).values)
+    assert validator.is_valid(parse_yaml(EXAMPLE, EXAMPLE.read_text(encoding="utf-8")).values)
     assert not validator.is_valid({"process": {"name": "p", "ownr": "x"}})
 
 
@@ -67,5 +66,5 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, text: str, said: s
     file = tmp_path / "a.yaml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError) as caught:
-        read_model(file, Definition)
+        read_model(file, ProcessDefinition)
     assert said in str(caught.value)

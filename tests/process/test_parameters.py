@@ -5,10 +5,10 @@ from datetime import date, datetime
 import pytest
 
 from bridge.process.definition import Parameter
-from bridge.process.parameters import Given, bind, filled
-from mappers.errors import ConfigError
+from bridge.process.parameters import ParameterValue, bind_parameters, substitute
+from connectors.errors import ConfigError
 
-READ: list[tuple[str, str, Given]] = [
+READ: list[tuple[str, str, ParameterValue]] = [
     ("string", "a b", "a b"),
     ("integer", "42", 42),
     ("number", "0.5", 0.5),
@@ -20,25 +20,25 @@ READ: list[tuple[str, str, Given]] = [
 
 
 @pytest.mark.parametrize(("kind", "text", "value"), READ)
-def test_a_value_is_read_as_its_type_says(kind: str, text: str, value: Given) -> None:
-    assert bind({"p": Parameter.model_validate({"type": kind})}, {"p": text}) == {"p": value}
+def test_a_value_is_read_as_its_type_says(kind: str, text: str, value: ParameterValue) -> None:
+    assert bind_parameters({"p": Parameter.model_validate({"type": kind})}, {"p": text}) == {"p": value}
 
 
 @pytest.mark.parametrize("kind", ["integer", "number", "boolean", "date", "timestamp"])
 def test_what_is_of_another_type_is_told_with_an_example(kind: str) -> None:
     with pytest.raises(ConfigError, match=f"--param p: 'x' is no {kind} like "):
-        bind({"p": Parameter.model_validate({"type": kind})}, {"p": "x"})
+        bind_parameters({"p": Parameter.model_validate({"type": kind})}, {"p": "x"})
 
 
 def test_defaults_fill_in_and_nothing_is_nothing() -> None:
     params = {"least": Parameter(type="integer", default=3), "day": Parameter(type="date")}
-    assert bind(params, {}) == {"least": 3, "day": None}
+    assert bind_parameters(params, {}) == {"least": 3, "day": None}
 
 
 def test_all_that_is_wrong_is_told_at_once() -> None:
     params = {"business_date": Parameter(type="date", required=True), "n": Parameter(type="integer")}
     with pytest.raises(ConfigError) as caught:
-        bind(params, {"busines_date": "2026-01-31", "n": "many"})
+        bind_parameters(params, {"busines_date": "2026-01-31", "n": "many"})
     assert str(caught.value).splitlines() == [
         "--param busines_date: no parameter of the process; did you mean business_date?",
         "--param business_date: is required, such as business_date=2026-01-31",
@@ -47,9 +47,9 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
 
 
 def test_values_stand_where_braces_name_them() -> None:
-    values: dict[str, Given] = {"day": date(2026, 1, 31), "full": True, "none": None}
-    assert filled("raw/{day}/{full}.csv", values, "inputs.a") == "raw/2026-01-31/true.csv"
+    values: dict[str, ParameterValue] = {"day": date(2026, 1, 31), "full": True, "none": None}
+    assert substitute("raw/{day}/{full}.csv", values, "inputs.a") == "raw/2026-01-31/true.csv"
     with pytest.raises(ConfigError, match=r"inputs.a: \{dya\} is no parameter; known are day, full, none"):
-        filled("raw/{dya}", values, "inputs.a")
+        substitute("raw/{dya}", values, "inputs.a")
     with pytest.raises(ConfigError, match=r"inputs.a: \{none\} has no value"):
-        filled("raw/{none}", values, "inputs.a")
+        substitute("raw/{none}", values, "inputs.a")

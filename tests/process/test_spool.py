@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bridge.catalogue.lineage import Lineage
-from bridge.process.spool import STAGING, send_leftovers, send_spool, spool_file
+from bridge.process.spool import STAGING, send_abandoned_spools, send_spool, spool_file
+from bridge.queries.lineage import LineageQuery
 from tests import factories as make
 from tests.factories import run_event
-from tests.process.workshop import Workshop
+from tests.process.process_lake import Workshop
 
 STAGED = make.dataset(f"/lake/{STAGING}/20260101T000000-1/d")
 
@@ -40,13 +40,16 @@ def test_what_looks_at_data_is_left_out_and_what_is_no_event_is_told(workshop: W
     sent = send_spool(workshop.link, file)
     assert (sent.events, sent.left_out, len(sent.refused), file.exists()) == (2, 1, 1, False)
     where = {"namespace": writing["outputs"][0]["namespace"], "name": "/lake/d"}
-    assert len(workshop.link.ask(Lineage(**where)).edges) == 1
+    assert len(workshop.link.query(LineageQuery(**where)).edges) == 1
     assert send_spool(workshop.link, file).events == 0
 
 
 def test_what_killed_runs_left_is_sent(workshop: Workshop, tmp_path: Path) -> None:
     spool(tmp_path / "spool", run_event("COMPLETE", 2, run=2, outputs=[make.dataset("/lake/d")]))
-    assert (send_leftovers(workshop.link, tmp_path / "spool"), send_leftovers(workshop.link, tmp_path / "spool")) == (
+    assert (
+        send_abandoned_spools(workshop.link, tmp_path / "spool"),
+        send_abandoned_spools(workshop.link, tmp_path / "spool"),
+    ) == (
         1,
         0,
     )

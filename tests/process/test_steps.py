@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from bridge.process.definition import Definition
-from bridge.process.steps import make_steps, needed
-from bridge.yaml_model import read_model
+from bridge.process.definition import ProcessDefinition
+from bridge.process.steps import load_steps, upstream_names
+from bridge.settings.yaml_model import read_model
 
 HEAD = "process: {name: p}\ninputs: [{dataset: a, as: a}]\noutputs: [{dataset: o, from: last}]\nsteps:\n"
 
 
-def read(folder: Path, steps: str) -> Definition:
+def read(folder: Path, steps: str) -> ProcessDefinition:
     file = folder / "p.yaml"
     file.write_text(HEAD + steps, encoding="utf-8")
-    return read_model(file, Definition)
+    return read_model(file, ProcessDefinition)
 
 
 def test_steps_are_made_after_what_they_read_however_they_are_written_down(tmp_path: Path) -> None:
@@ -26,14 +26,14 @@ def test_steps_are_made_after_what_they_read_however_they_are_written_down(tmp_p
         "  - {name: second, sql_file: second.sql}\n"
         "  - {name: first, sql: SELECT * FROM A}\n",
     )
-    steps, problems = make_steps(definition, tmp_path)
+    steps, problems = load_steps(definition, tmp_path)
     assert problems == []
     assert [(one.step.name, one.reads) for one in steps] == [
         ("first", ("a",)),
         ("second", ("a", "first")),
         ("last", ("second",)),
     ]
-    assert needed(steps, ["second"]) == {"second", "first", "a"}
+    assert upstream_names(steps, ["second"]) == {"second", "first", "a"}
 
 
 WRONG = {
@@ -52,12 +52,12 @@ WRONG = {
 def test_what_is_wrong_with_a_step_is_told(tmp_path: Path, steps: str, said: str) -> None:
     (tmp_path / "maker.py").write_text("def make(views, params): ...\n", encoding="utf-8")
     (tmp_path / "broken.py").write_text("def f(:\n", encoding="utf-8")
-    _, problems = make_steps(read(tmp_path, steps), tmp_path)
+    _, problems = load_steps(read(tmp_path, steps), tmp_path)
     assert len(problems) == 1
     assert said in problems[0]
 
 
 def test_nothing_of_a_module_is_run_to_look_a_function_up(tmp_path: Path) -> None:
     (tmp_path / "maker.py").write_text("raise SystemExit(3)\ndef make(views, params): ...\n", encoding="utf-8")
-    steps, problems = make_steps(read(tmp_path, "  - {name: last, python: 'maker:make', reads: [a]}\n"), tmp_path)
+    steps, problems = load_steps(read(tmp_path, "  - {name: last, python: 'maker:make', reads: [a]}\n"), tmp_path)
     assert (len(steps), problems) == (1, [])

@@ -7,10 +7,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from bridge.cli.main import app
-from bridge.process.definition import Definition
-from bridge.yaml_model import read_model
-from mappers.errors import ConfigError
-from tests.bridge.conftest import log  # noqa: F401 - taken back after each command
+from bridge.process.definition import ProcessDefinition
+from bridge.settings.yaml_model import read_model
+from connectors.errors import ConfigError
+from tests.conftest import log  # noqa: F401 - taken back after each command
 
 Do = Callable[..., Result]
 
@@ -32,7 +32,7 @@ def test_what_is_written_is_taken(do: Do, tmp_path: Path, name: str, dataset: st
     made = do("init", name)
     assert (made.exit_code, made.stderr) == (0, "")
     assert do("validate", f"{name}.yaml").exit_code == 0
-    definition = read_model(tmp_path / f"{name}.yaml", Definition)
+    definition = read_model(tmp_path / f"{name}.yaml", ProcessDefinition)
     assert (definition.process.name, definition.outputs[0].dataset) == (name, dataset)
     assert {one.on for one in definition.quality} == {dataset}
 

@@ -6,10 +6,10 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from connectors.caller import Caller
 from connectors.http import HttpSession
-from connectors.marquez.client import Marquez as Client
-from connectors.marquez.log import at_one_time
+from connectors.marquez.client import MarquezClient as Client
+from connectors.marquez.event_log import events_at
+from connectors.session import ThrottledSession
 from tests.factories import (
     at,
     dataset,
@@ -103,7 +103,9 @@ def test_our_client_reads_every_event_of_one_time(marquez):
     send(client, *(run_event(second=1, run=run) for run in range(1, 251)))
     session = HttpSession(server.url)
     try:
-        assert len({event["run"]["runId"] for event in at_one_time(Client(Caller(session)), micros(1))}) == 250
+        assert (
+            len({event["run"]["runId"] for event in events_at(Client(ThrottledSession(session)), micros(1))}) == 250
+        )
     finally:
         session.close()
 
@@ -265,10 +267,10 @@ def test_lists_are_read_page_by_page(marquez):
     assert client.get("/namespaces/nowhere/datasets").status_code == 404
     session = HttpSession(server.url)
     try:
-        ours = Client(Caller(session))
-        assert len(list(ours.datasets("db"))) == 105
-        assert [job["name"] for job in ours.jobs("jobs")] == ["job"]
-        assert {one["name"] for one in ours.namespaces()} == {"db", "default", "jobs"}
+        ours = Client(ThrottledSession(session))
+        assert len(list(ours.list_datasets("db"))) == 105
+        assert [job["name"] for job in ours.list_jobs("jobs")] == ["job"]
+        assert {one["name"] for one in ours.list_namespaces()} == {"db", "default", "jobs"}
     finally:
         session.close()
 

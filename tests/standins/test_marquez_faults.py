@@ -5,11 +5,11 @@ import threading
 import httpx
 import pytest
 
-from connectors.caller import Caller
+from connectors.errors import TargetRejected, TargetUnavailable, Unreachable
 from connectors.http import HttpSession
-from connectors.marquez.arrival import arrived
-from connectors.marquez.client import Marquez as Client
-from mappers.errors import TargetBusy, TargetRefused, Unreachable
+from connectors.marquez.client import MarquezClient as Client
+from connectors.marquez.event_log import find_logged_events
+from connectors.session import ThrottledSession
 from tests.factories import dataset, run_event, run_uuid
 from tests.standins.marquez import Fault, Marquez, error, failing, half_written, html, reset, stall
 
@@ -135,12 +135,12 @@ def test_the_journal_tells_what_was_asked(marquez):
 @pytest.mark.parametrize(
     ("fault", "raised", "there"),
     [
-        (half_written(), TargetBusy, True),
+        (half_written(), TargetUnavailable, True),
         (reset(), Unreachable, False),
         (reset(applied=True), Unreachable, True),
-        (error(503), TargetBusy, False),
-        (html(500, applied=True), TargetBusy, True),
-        (error(400), TargetRefused, False),
+        (error(503), TargetUnavailable, False),
+        (html(500, applied=True), TargetUnavailable, True),
+        (error(400), TargetRejected, False),
     ],
 )
 def test_our_client_finds_out_whether_an_event_arrived(marquez, fault, raised, there):
@@ -148,9 +148,11 @@ def test_our_client_finds_out_whether_an_event_arrived(marquez, fault, raised, t
     server.faults.next(fault, method="POST", times=2)  # what may have been a race is tried again at once
     session = HttpSession(server.url)
     try:
-        client = Client(Caller(session))
+        client = Client(ThrottledSession(session))
         with pytest.raises(raised):
             client.send(EVENT)
-        assert arrived(client, {"it": EVENT, "another": run_event("START", 5)}) == ({"it"} if there else set())
+        assert find_logged_events(client, {"it": EVENT, "another": run_event("START", 5)}) == (
+            {"it"} if there else set()
+        )
     finally:
         session.close()

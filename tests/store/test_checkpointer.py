@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from bridge.errors import StorageFailure
 from bridge.store import checkpointer
 from bridge.store.checkpointer import Checkpointer
-from bridge.store.schema import prepare_sqlite
+from bridge.store.schema import upgrade_sqlite
 from bridge.store.sqlite import SqliteDatabase
-from mappers.errors import StorageFailure
 from tests.system.service import until
 
 SET = "INSERT INTO store_meta VALUES ('k', '1') ON CONFLICT (name) DO UPDATE SET value = value || '1'"
@@ -29,10 +29,10 @@ def in_the_file(path: Path) -> bool:
 
 def test_what_was_committed_comes_into_the_file_while_the_writer_stays_open(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    prepare_sqlite(path)
-    with closing(SqliteDatabase.writing(path)) as db:
+    upgrade_sqlite(path)
+    with closing(SqliteDatabase.for_writing(path)) as db:
         with db.transaction():
-            db.run(SET)
+            db.execute(SET)
         until(lambda: in_the_file(path), "the log to be moved")
 
 
@@ -41,7 +41,7 @@ def test_a_disk_that_fails_is_tried_again_and_a_damaged_file_ends_the_writing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, goes_on: bool
 ) -> None:
     path = tmp_path / "store.db"
-    prepare_sqlite(path)
+    upgrade_sqlite(path)
     tries: list[int] = []
 
     class Failing:
@@ -57,14 +57,14 @@ def test_a_disk_that_fails_is_tried_again_and_a_damaged_file_ends_the_writing(
 
         def close(self) -> None: ...
 
-    db = SqliteDatabase.writing(path)
+    db = SqliteDatabase.for_writing(path)
     monkeypatch.setattr(checkpointer.sqlite3, "connect", Failing)
     with closing(SqliteDatabase(db.connection, Checkpointer(path, lambda _: StorageFailure("damaged")))) as failing:
-        failing.run(SET)
-        failing._checkpointer.committed()  # type: ignore[union-attr]
+        failing.execute(SET)
+        failing._checkpointer.notify_commit()  # type: ignore[union-attr]
         if goes_on:
             until(lambda: len(tries) > 2, "another try")
-            failing._checkpointer.committed()  # type: ignore[union-attr]
+            failing._checkpointer.notify_commit()  # type: ignore[union-attr]
         else:
             until(lambda: failing._checkpointer._failure is not None, "the failure")  # type: ignore[union-attr]
             with pytest.raises(StorageFailure, match="damaged"), failing.transaction():

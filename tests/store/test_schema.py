@@ -10,11 +10,11 @@ from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
+from bridge.errors import IncompatibleStore
 from bridge.store import migrations, schema
 from bridge.store.dialect import SQLITE
 from bridge.store.tables import metadata
-from bridge.store.views import views
-from mappers.errors import StoreMismatch
+from bridge.store.views import view_queries
 from tests.stores import empty_store
 
 SEED = {
@@ -73,7 +73,7 @@ def shape(connection: sqlite3.Connection) -> dict[str, object]:
 
 def test_a_migrated_store_has_exactly_the_declared_schema(tmp_path: Path) -> None:
     migrated, declared = tmp_path / "migrated.db", tmp_path / "declared.db"
-    schema.prepare_sqlite(migrated)
+    schema.upgrade_sqlite(migrated)
     engine = sa.create_engine(f"sqlite:///{declared}")
     metadata.create_all(engine)
     engine.dispose()
@@ -100,7 +100,7 @@ def test_every_column_of_the_seed_models_is_there(table: str) -> None:
     assert table == "ol_schema_version" or "org_id" in columns
 
 
-@pytest.mark.parametrize("view", views(SQLITE))
+@pytest.mark.parametrize("view", view_queries(SQLITE))
 def test_every_view_can_be_read(view: str) -> None:
     connection = empty_store()
     assert connection.execute(f"SELECT * FROM {view}").fetchall() == []
@@ -110,7 +110,7 @@ def test_every_view_can_be_read(view: str) -> None:
 def test_preparing_twice_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     for _ in range(2):
-        schema.prepare_sqlite(path)
+        schema.upgrade_sqlite(path)
     connection = sqlite3.connect(path)
     assert connection.execute(
         "SELECT openlineage_spec_version, schema_version FROM ol_schema_version"
@@ -128,22 +128,22 @@ def test_a_store_of_a_released_version_gets_what_is_new_and_keeps_what_it_has(tm
         command.upgrade(config, "0003")
         connected.exec_driver_sql("INSERT INTO sync_target (org_id, target, enabled_at) VALUES ('o', 't', 7)")
     engine.dispose()
-    schema.prepare_sqlite(path)
+    schema.upgrade_sqlite(path)
     with closing(sqlite3.connect(path)) as connection:
-        assert schema.store_version(connection) == migrations.HEAD
+        assert schema.sqlite_schema_version(connection) == migrations.HEAD
         assert connection.execute("SELECT org_id, target, enabled_at FROM sync_target").fetchall() == [("o", "t", 7)]
         assert connection.execute("SELECT * FROM sync_comparison, sync_call").fetchall() == []
 
 
 def test_a_newer_store_is_refused_with_the_reason(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    schema.prepare_sqlite(path)
+    schema.upgrade_sqlite(path)
     connection = sqlite3.connect(path)
     connection.execute("UPDATE alembic_version SET version_num = '9999'")
     connection.commit()
     connection.close()
-    with pytest.raises(StoreMismatch, match=rf"version 9999.*knows up to {migrations.HEAD}"):
-        schema.prepare_sqlite(path)
+    with pytest.raises(IncompatibleStore, match=rf"version 9999.*knows up to {migrations.HEAD}"):
+        schema.upgrade_sqlite(path)
 
 
 def test_somebody_elses_database_is_refused(tmp_path: Path) -> None:
@@ -151,5 +151,5 @@ def test_somebody_elses_database_is_refused(tmp_path: Path) -> None:
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE mine (x)")
     connection.close()
-    with pytest.raises(StoreMismatch, match="not one of lineage-bridge"):
-        schema.prepare_sqlite(path)
+    with pytest.raises(IncompatibleStore, match="not one of lineage-bridge"):
+        schema.upgrade_sqlite(path)

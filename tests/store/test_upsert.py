@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mappers.canonical.facts import TABLES
-from mappers.canonical.merge import Reducer, Row, merger, plan_of
+from mappers.canonical.merge import Reducer, Row, merge_plan, merger
+from mappers.canonical.rows import TABLES
 from tests.stores import Store
 
 #: Words that every table takes: one has a column of which only these may be values.
@@ -22,7 +22,7 @@ _VALUES: dict[type, st.SearchStrategy[Any]] = {
 
 def rows(row_class: type[Row]) -> st.SearchStrategy[Row]:
     """Rows of one class that share one key; a register's columns follow from its order, as hashes do."""
-    plan = plan_of(row_class)
+    plan = merge_plan(row_class)
     constant = set(range(len(plan.names))) - {i for r in plan.registers for i in r.columns}
     ordering = {i for r in plan.registers for i in r.order}
 
@@ -54,15 +54,15 @@ def _derived(hint: Any, order: Any) -> Any:
 
 @pytest.mark.parametrize("row_class", TABLES.values(), ids=TABLES)
 def test_the_store_merges_as_the_reducer_does(store: Store, row_class: type[Row]) -> None:
-    plan = plan_of(row_class)
+    plan = merge_plan(row_class)
     table = next(name for name, known in TABLES.items() if known is row_class)
 
     @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(st.lists(rows(row_class), min_size=1, max_size=4))
     def check(drawn: list[Row]) -> None:
-        store.db.run(f"DELETE FROM {table}")
+        store.db.execute(f"DELETE FROM {table}")
         for row in drawn:
-            store.db.merge(row_class, [row])
+            store.db.merge_rows(row_class, [row])
         reducer = Reducer()
         reducer.add(drawn)
         (expected,) = reducer.rows(row_class)
@@ -87,17 +87,17 @@ def test_merging_is_commutative_associative_and_idempotent(row_class: type[Row])
 def test_every_column_declares_exactly_one_rule() -> None:
     from typing import NamedTuple
 
-    from mappers.canonical.merge import Greatest, Key
+    from mappers.canonical.merge import Key, Max
 
     class Undeclared(NamedTuple):
         key: Key[str]
         loose: int
 
     class Unordered(NamedTuple):
-        newest: Greatest[int]
+        newest: Max[int]
         key: Key[str]
 
     with pytest.raises(TypeError, match="loose"):
-        plan_of(Undeclared)
+        merge_plan(Undeclared)
     with pytest.raises(TypeError, match="come first"):
-        plan_of(Unordered)
+        merge_plan(Unordered)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.sync.person import Person
-from tests.sync.synced import Synced
+from tests.sync.openmetadata_harness import Synced
+from tests.sync.other_writers import Person
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from bridge.store.column_walk import Columns
-from bridge.store.edges import Edges, Found
-from mappers.canonical.identity import NOBODY
+from bridge.store.lineage.column_walk import ColumnLineageWalker
+from bridge.store.lineage.evidence import EdgeEvidence, EdgeEvidenceReader
+from mappers.canonical.identity import NO_ID
 from tests.standins.openmetadata import OpenMetadata as StandIn
 from tests.stores import Store
 
@@ -115,7 +115,7 @@ class _Rows:
         self.sql = {
             job: msgspec.json.decode(body)["query"]
             for job, body in self._store.rows(
-                "SELECT owner_id, body FROM facet WHERE about_id = ? AND name = 'sql' AND body IS NOT NULL", NOBODY
+                "SELECT owner_id, body FROM facet WHERE about_id = ? AND name = 'sql' AND body IS NOT NULL", NO_ID
             )
             if job in self.jobs
         }
@@ -148,8 +148,8 @@ class _Rows:
         return Picture(tables, tasks, self._edges_between() | self._edges_into_jobs(set(produced)))
 
     def _edges_between(self) -> dict[tuple[str, str], Edge]:
-        said: dict[tuple[bytes, bytes | None], list[Found]] = {}
-        for found in Edges(self._store.db, "default").into(sorted(self.tables)):
+        said: dict[tuple[bytes, bytes | None], list[EdgeEvidence]] = {}
+        for found in EdgeEvidenceReader(self._store.db, "default").into(sorted(self.tables)):
             said.setdefault((found.target, found.source), []).append(found)
         edges: dict[tuple[str, str], Edge] = {}
         for (target, source), words in said.items():
@@ -167,18 +167,20 @@ class _Rows:
                 edges[self.tables[source], self.tables[target]] = self._edge(source, target, words)
         return edges
 
-    def _folded(self, found: Found) -> bytes | None:
-        if found.leaf is None or not self._is_action(found.leaf):
-            return found.leaf
-        return found.grandparent or found.parent or found.leaf
+    def _folded(self, found: EdgeEvidence) -> bytes | None:
+        if found.reporting_job is None or not self._is_action(found.reporting_job):
+            return found.reporting_job
+        return found.grandparent or found.parent or found.reporting_job
 
-    def _edge(self, source: bytes, target: bytes, words: list[Found]) -> Edge:
+    def _edge(self, source: bytes, target: bytes, words: list[EdgeEvidence]) -> Edge:
         job = min(
             (self._folded(one) is None, _EVIDENCE.index(one.evidence), self._folded(one) or b"") for one in words
         )[2]
-        texts = [self.sql[one.leaf] for one in words if self._folded(one) == job and one.leaf in self.sql]
+        texts = [
+            self.sql[one.reporting_job] for one in words if self._folded(one) == job and one.reporting_job in self.sql
+        ]
         made: dict[str, set[str]] = {}
-        for hop in Columns(self._store.db, "default").between([(source, target)]):
+        for hop in ColumnLineageWalker(self._store.db, "default").between([(source, target)]):
             if hop.source[1] in self.columns.get(source, ()) and hop.target[1] in self.columns.get(target, ()):
                 into = f"{self.tables[target]}.{hop.target[1]}"
                 made.setdefault(into, set()).add(f"{self.tables[source]}.{hop.source[1]}")

@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from bridge.sync.figures import Figures, LastComparison, Tally, percent, read_figures
-from bridge.sync.item import REMOVAL
-from bridge.sync.openmetadata.rules import Rules
-from bridge.sync.target import Compared, Difference, Owed
+from bridge.sync.comparison import ComparisonReport, KindReport, ReportBuilder, percent, read_report
+from bridge.sync.openmetadata.options import OpenMetadataOptions
+from bridge.sync.sync_item import DELETION
+from bridge.sync.target import ComparedBatch, Difference, ExpectedCount
 from tests.factories import Json, dataset, facet, run_event, schema
 from tests.standins.openmetadata import OpenMetadata as StandIn
 from tests.standins.openmetadata import error, failing_rows
-from tests.sync.person import Person
-from tests.sync.synced import LAYOUT, Synced
+from tests.sync.openmetadata_harness import LAYOUT, Synced
+from tests.sync.other_writers import Person
 
 HOUR = 3_600.0
 A, T = "warehouse.d.s.a", "warehouse.d.s.t"
@@ -35,7 +35,7 @@ def synced() -> Iterator[Synced]:
         yield made
 
 
-def compared(synced: Synced) -> dict[str, Figures]:
+def compared(synced: Synced) -> dict[str, KindReport]:
     """Let a comparison come to its end, and give what it found, by kind."""
     synced.compare()
     found = figures(synced)
@@ -43,11 +43,11 @@ def compared(synced: Synced) -> dict[str, Figures]:
     return dict(found.kinds)
 
 
-def figures(synced: Synced) -> LastComparison | None:
-    return read_figures(synced.store.db, "default", "openmetadata")
+def figures(synced: Synced) -> ComparisonReport | None:
+    return read_report(synced.store.db, "default", "openmetadata")
 
 
-def compared_though_some_wait(synced: Synced) -> dict[str, Figures]:
+def compared_though_some_wait(synced: Synced) -> dict[str, KindReport]:
     """Let the first comparison come to its end, and give what it found."""
     synced.clock.wait(HOUR + 60)
     while (found := figures(synced)) is None:
@@ -58,7 +58,7 @@ def compared_though_some_wait(synced: Synced) -> dict[str, Figures]:
 
 def complete(synced: Synced, kind: str) -> tuple[int, int]:
     found = compared(synced)[kind]
-    return found.found, found.wanted
+    return found.in_sync, found.expected
 
 
 def test_nothing_is_told_before_anything_was_read(synced: Synced) -> None:
@@ -70,11 +70,11 @@ def test_nothing_is_told_before_anything_was_read(synced: Synced) -> None:
 def test_all_that_shall_be_there_was_found(synced: Synced) -> None:
     found = compared(synced)
     assert {kind: found[kind] for kind in ("dataset", "job", "lineage")} == {
-        "dataset": Figures(3, 0, 3, 0),
-        "job": Figures(2, 0, 2, 0),
-        "lineage": Figures(2, 0, 2, 0),
+        "dataset": KindReport(3, 0, 3, 0),
+        "job": KindReport(2, 0, 2, 0),
+        "lineage": KindReport(2, 0, 2, 0),
     }
-    assert {one.percent for one in found.values() if one.wanted} == {100.0}
+    assert {one.percent for one in found.values() if one.expected} == {100.0}
     assert figures(synced).ended_at <= synced.clock()  # type: ignore[union-attr]
 
 
@@ -100,8 +100,8 @@ def test_what_others_took_away_is_missing_until_it_was_read_again(
 ) -> None:
     damage(synced)
     told = compared(synced)
-    assert {kind: (told[kind].found, told[kind].wanted) for kind in found} == found
-    assert compared(synced)["lineage"]._replace(looked_at=2) == Figures(
+    assert {kind: (told[kind].in_sync, told[kind].expected) for kind in found} == found
+    assert compared(synced)["lineage"]._replace(checked=2) == KindReport(
         2, 0, 2, 0
     )  # what was taken back is looked at too
 
@@ -135,19 +135,19 @@ def test_what_is_refused_or_waits_is_missing(
     change(synced)
     synced.converge()
     told = compared(synced)
-    assert (told["dataset"].found, told["dataset"].wanted) == tables
-    assert (told["lineage"].found, told["lineage"].wanted) == edges
+    assert (told["dataset"].in_sync, told["dataset"].expected) == tables
+    assert (told["lineage"].in_sync, told["lineage"].expected) == edges
     assert told["lineage"].percent == 66.66
 
 
 def test_what_has_no_place_is_missing() -> None:
-    synced = Synced(Rules(LAYOUT, create="nothing"))
+    synced = Synced(OpenMetadataOptions(LAYOUT, create="nothing"))
     synced.compare_seconds = HOUR
     with synced:
         synced.apply(copied("a", "t", 1)).converge()
         found = compared(synced)
-        assert (found["dataset"].found, found["dataset"].wanted) == (0, 2)
-        assert (found["lineage"].found, found["lineage"].wanted) == (0, 1)
+        assert (found["dataset"].in_sync, found["dataset"].expected) == (0, 2)
+        assert (found["lineage"].in_sync, found["lineage"].expected) == (0, 1)
 
 
 def test_what_was_dropped_or_is_not_to_be_told_is_not_missed(synced: Synced) -> None:
@@ -155,10 +155,10 @@ def test_what_was_dropped_or_is_not_to_be_told_is_not_missed(synced: Synced) -> 
     synced.apply(run_event(run=9, second=9, job="drop", outputs=[gone])).converge()
     assert complete(synced, "dataset") == (2, 2)
     assert complete(synced, "lineage") == (1, 1)
-    synced.connect(Rules(LAYOUT, track_lineage=False))
+    synced.connect(OpenMetadataOptions(LAYOUT, track_lineage=False))
     synced.reconciler.enable()
     synced.converge()
-    assert compared(synced)["lineage"] == Figures(0, 0, 0, 0)
+    assert compared(synced)["lineage"] == KindReport(0, 0, 0, 0)
 
 
 def test_neither_edge_of_what_lies_between_is_missed_once_it_is_dropped(synced: Synced) -> None:
@@ -175,7 +175,7 @@ def test_what_cannot_be_taken_back_is_no_edge_that_shall_be_there(synced: Synced
     gone = dataset("u", lifecycleStateChange=facet(lifecycleStateChange="DROP"))
     synced.apply(run_event(run=9, second=9, job="drop", outputs=[gone]))
     found = compared_though_some_wait(synced)["lineage"]
-    assert (len(synced.edges()), found.found, found.wanted) == (2, 1, 1)
+    assert (len(synced.edges()), found.in_sync, found.expected) == (2, 1, 1)
 
 
 def test_what_waits_for_its_turn_is_missing_though_it_is_there_as_it_was(synced: Synced) -> None:
@@ -183,7 +183,7 @@ def test_what_waits_for_its_turn_is_missing_though_it_is_there_as_it_was(synced:
     changed = dataset("u", schema=schema("k"))
     synced.apply(run_event(run=9, second=9, job="make u", inputs=[dataset("t")], outputs=[changed]))
     found = compared_though_some_wait(synced)["dataset"]
-    assert (found.found, found.wanted, found.looked_at) == (2, 3, 2)
+    assert (found.in_sync, found.expected, found.checked) == (2, 3, 2)
 
 
 def test_what_changed_and_was_not_told_yet_is_missing(synced: Synced) -> None:
@@ -212,7 +212,7 @@ def test_a_comparison_that_was_cut_off_tells_nothing_new(synced: Synced) -> None
 
 def test_what_another_server_had_says_nothing_of_this_one(synced: Synced) -> None:
     compared(synced)
-    synced.connect(Rules(LAYOUT, track_column_lineage=False))
+    synced.connect(OpenMetadataOptions(LAYOUT, track_column_lineage=False))
     synced.reconciler.enable()
     assert figures(synced) is not None
     with StandIn() as other:
@@ -222,8 +222,8 @@ def test_what_another_server_had_says_nothing_of_this_one(synced: Synced) -> Non
 
 
 def test_a_fault_in_the_middle_is_no_end(synced: Synced, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken() -> Iterator[Compared]:
-        yield Compared("dataset", 3, ())
+    def broken() -> Iterator[ComparedBatch]:
+        yield ComparedBatch("dataset", 3, ())
         raise ArithmeticError
 
     monkeypatch.setattr(synced.target, "compare", broken)
@@ -246,17 +246,22 @@ def test_a_percentage_is_a_hundred_only_when_nothing_is_missing(found: int, want
 
 
 def test_kinds_are_counted_by_what_is_read_of_them() -> None:
-    tally = Tally()
-    for owed in (Owed("result", 5, 1), Owed("result", 2, 0), Owed("profile", 9, 9), Owed("lineage", 4, 4)):
-        tally.add_owed(owed)
-    tally.add(Compared(REMOVAL, 3, ()))
-    tally.add(Compared("result", 6, [Difference("result", b"k", "case", "is not there")]))
-    assert tally.figures({"lineage"}) == {"result": Figures(7, 1, 6, 1), "lineage": Figures(4, 4, 0, 0)}
-    assert tally.figures({"lineage"})["result"].found == 5
+    tally = ReportBuilder()
+    for owed in (
+        ExpectedCount("result", 5, 1),
+        ExpectedCount("result", 2, 0),
+        ExpectedCount("profile", 9, 9),
+        ExpectedCount("lineage", 4, 4),
+    ):
+        tally.add_expected(owed)
+    tally.add(ComparedBatch(DELETION, 3, ()))
+    tally.add(ComparedBatch("result", 6, [Difference("result", b"k", "case", "is not there")]))
+    assert tally.reports({"lineage"}) == {"result": KindReport(7, 1, 6, 1), "lineage": KindReport(4, 4, 0, 0)}
+    assert tally.reports({"lineage"})["result"].in_sync == 5
 
 
 def test_more_misses_than_wishes_are_nothing_found() -> None:
-    assert Figures(2, 2, 3, 1).found == 0
+    assert KindReport(2, 2, 3, 1).in_sync == 0
 
 
 def test_figures_of_both_stores(store: object) -> None:
@@ -265,17 +270,17 @@ def test_figures_of_both_stores(store: object) -> None:
     with synced:
         synced.apply(copied("a", "t", 1)).converge()
         for _ in range(2):  # the second takes the place of the first
-            assert compared(synced)["lineage"] == Figures(1, 0, 1, 0)
+            assert compared(synced)["lineage"] == KindReport(1, 0, 1, 0)
 
 
 def test_what_is_due_is_pushed_before_all_is_counted(synced: Synced, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(synced.target, "owed", lambda: iter([Owed("dataset", 1, 0)] * 15))
+    monkeypatch.setattr(synced.target, "count_expected", lambda: iter([ExpectedCount("dataset", 1, 0)] * 15))
     synced.clock.wait(HOUR + 60)
     assert synced.quiet() == {}  # ten are counted
     synced.apply(copied("a", "late", 9))
     done = synced.round()
     assert (done["pushed"] > 0, done["compared"] > 0) == (True, True)
     assert figures(synced) is None
-    while not synced.reconciler.round().idle:
+    while not synced.reconciler.step().idle:
         pass
-    assert figures(synced).kinds["dataset"].wanted == 15  # type: ignore[union-attr]
+    assert figures(synced).kinds["dataset"].expected == 15  # type: ignore[union-attr]

@@ -5,16 +5,16 @@ import os
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridge.sync.item import Outcome
-from bridge.sync.items import Items
-from bridge.sync.lineage import read_consumption, read_lineage
-from bridge.sync.openmetadata.meaning import FoldedMeaning
-from bridge.sync.openmetadata.rules import Rules
-from bridge.sync.spread import Spreader
-from mappers.folding import FoldingRule
+from bridge.sync.canonical.lineage import read_consumption, read_lineage
+from bridge.sync.item_store import SyncItemStore
+from bridge.sync.mark_consumer import MarkConsumer
+from bridge.sync.openmetadata.affected_items import FoldedAffectedItems
+from bridge.sync.openmetadata.options import OpenMetadataOptions
+from bridge.sync.sync_item import Outcome
+from mappers.logical_job import FoldingRule
 from tests.factories import Json, dataset, parent, run_event, spark_type
 from tests.stores import Store
-from tests.sync.synced import LAYOUT, Synced
+from tests.sync.openmetadata_harness import LAYOUT, Synced
 
 RULE = FoldingRule(retire_after=2)
 _EVERYTHING = 10_000
@@ -25,20 +25,20 @@ class Watcher:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._items = Items(store.db, "default", "somewhere", lambda: 1)
-        meaning = FoldedMeaning(store.db, "default", "somewhere", self._items, RULE)
-        self._spreader = Spreader(store.db, "default", "somewhere", self._items, meaning)
+        self._items = SyncItemStore(store.db, "default", "somewhere", lambda: 1)
+        meaning = FoldedAffectedItems(store.db, "default", "somewhere", self._items, RULE)
+        self._spreader = MarkConsumer(store.db, "default", "somewhere", self._items, meaning)
         self.seen: dict[bytes, object] = {}
 
     def look(self) -> None:
-        while self._spreader.spread():
+        while self._spreader.consume():
             pass
         for kind in ("dataset", "job", "run", "lineage"):
-            claimed = self._items.claim(kind, _EVERYTHING)
+            claimed = self._items.claim_due(kind, _EVERYTHING)
             if kind == "lineage":
                 self.seen |= self.read({item.key for item in claimed})
             with self._store.db.transaction():
-                self._items.finish([item.linked(Outcome.PUSHED) for item in claimed])
+                self._items.record_results([item.complete(Outcome.PUSHED) for item in claimed])
 
     def read(self, keys: set[bytes]) -> dict[bytes, object]:
         jobs = {key for (key,) in self._store.rows("SELECT job_id FROM ol_job")} & keys
@@ -89,7 +89,7 @@ def test_an_edge_that_is_gone_goes_from_openmetadata_and_comes_back() -> None:
         inputs = [dataset(name) for name in read]
         return run_event("COMPLETE", run, run=run, inputs=inputs, outputs=[dataset("t")])
 
-    with Synced(Rules(LAYOUT, folding=RULE)) as synced:
+    with Synced(OpenMetadataOptions(LAYOUT, folding=RULE)) as synced:
         synced.apply(ran(1, "a", "b")).converge()
         pairs = {name: (f"warehouse.d.s.{name}", "warehouse.d.s.t") for name in "ab"}
         assert set(synced.edges()) == set(pairs.values())

@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from bridge.sync.item import REMOVAL
+from bridge.sync.sync_item import DELETION
 from tests import factories as make
 from tests.factories import (
     columns,
@@ -22,9 +22,9 @@ from tests.factories import (
 )
 from tests.standins.openmetadata import Fault, error, reset
 from tests.sync import model
-from tests.sync.mortal import Killed
-from tests.sync.person import Person
-from tests.sync.synced import Synced
+from tests.sync.crashes import Killed
+from tests.sync.openmetadata_harness import Synced
+from tests.sync.other_writers import Person
 
 W = "warehouse.d.s."
 APART = [
@@ -168,7 +168,7 @@ def test_it_may_be_killed_at_any_step_before_it_is_learnt(before: list[make.Json
             missed = killed(synced, at)
             synced.apply(*after).converge()
             assert_as_modelled(synced)
-            assert synced.items.pending(REMOVAL) == []
+            assert synced.items.pending(DELETION) == []
         if missed:
             return
 
@@ -200,7 +200,7 @@ def assert_same_end(before: list[make.Json], after: list[make.Json], strike: Cal
             missed = strike(synced, at)
             synced.converge()
             assert_as_modelled(synced)
-            assert synced.items.pending(REMOVAL) == []
+            assert synced.items.pending(DELETION) == []
         if missed:
             return
         assert at < 400

@@ -4,13 +4,13 @@ from collections import Counter
 
 import pytest
 
-from bridge.sync.item import Outcome
-from bridge.sync.openmetadata.rules import Rules
-from mappers.openmetadata.places import Layout
+from bridge.sync.openmetadata.options import OpenMetadataOptions
+from bridge.sync.sync_item import Outcome
+from mappers.openmetadata.locations import ServiceLayout
 from tests import factories as make
 from tests.factories import columns, dataset, done, facet, field, parent, run_event, schema, spark_type
 from tests.standins.openmetadata import reset
-from tests.sync.synced import HOME, LAYOUT, Synced
+from tests.sync.openmetadata_harness import HOME, LAYOUT, Synced
 
 COPY = columns({"k": [field("a", "k", done())]})
 
@@ -62,8 +62,10 @@ def test_a_first_sync_makes_no_call_a_table() -> None:
     names = [f"t{number}" for number in range(300)]
     with Synced() as synced:
         synced.apply(run_event(outputs=[dataset(name, schema=schema("k")) for name in names]))
-        synced.reconciler._spreader.spread()
-        synced.reconciler._finish(synced.target.push("dataset", synced.items.claim("dataset", 1_000)), synced.calls)
+        synced.reconciler._mark_consumer.consume()
+        synced.reconciler._record(
+            synced.target.push("dataset", synced.items.claim_due("dataset", 1_000)), synced.calls
+        )
         assert synced.calls["bulk"] == 3
         assert synced.calls["get"] + synced.calls["list"] < 20
         assert len(synced.entities("table")) == 300
@@ -78,7 +80,7 @@ def test_a_first_sync_makes_no_call_a_table() -> None:
     ],
 )
 def test_lineage_and_its_columns_can_be_left_out(switch: dict[str, bool], edges: dict[object, bool]) -> None:
-    with Synced(Rules(LAYOUT, **switch)) as synced:
+    with Synced(OpenMetadataOptions(LAYOUT, **switch)) as synced:
         synced.apply(copied()).converge()
         assert {pair: bool(edge.get("columnsLineage")) for pair, edge in synced.edges().items()} == edges
 
@@ -104,7 +106,7 @@ def test_entities_wait_for_a_complete_run() -> None:
 
 
 def test_they_need_not_wait() -> None:
-    with Synced(Rules(LAYOUT, register_on_completion=False)) as synced:
+    with Synced(OpenMetadataOptions(LAYOUT, register_on_completion=False)) as synced:
         synced.apply(copied(kind="START")).converge()
         assert set(synced.edges()) == {("warehouse.d.s.a", "warehouse.d.s.t")}
 
@@ -117,7 +119,7 @@ def test_what_is_declared_without_a_run_does_not_wait() -> None:
 
 @pytest.mark.parametrize(("follows", "left"), [(True, ["k"]), (False, ["k", "v"])])
 def test_a_column_that_is_gone_upstream_goes_where_the_table_is_ours(follows: bool, left: list[str]) -> None:
-    with Synced(Rules(LAYOUT, update_on_schema_change=follows)) as synced:
+    with Synced(OpenMetadataOptions(LAYOUT, update_on_schema_change=follows)) as synced:
         synced.apply(run_event(outputs=[dataset("t", schema=schema("k", "v"))])).converge()
         synced.apply(run_event(second=5, run=2, outputs=[dataset("t", schema=schema("k"))])).converge()
         found = synced.entities("table")["warehouse.d.s.t"]["columns"]
@@ -140,7 +142,7 @@ def test_edges_are_written_again_after_their_columns_changed() -> None:
 
 
 def test_datasets_of_no_mapping_lie_in_one_service_of_ours() -> None:
-    with Synced(Rules(Layout())) as synced:
+    with Synced(OpenMetadataOptions(ServiceLayout())) as synced:
         event = run_event(
             inputs=[dataset("/in/a", "file"), dataset("x", "s3://lake")], outputs=[dataset("t", "pg://h:1")]
         )
@@ -166,7 +168,7 @@ def test_each_kind_of_dataset_becomes_its_kind_of_entity(namespace: str, name: s
 
 
 def test_files_become_containers_where_the_settings_say_so() -> None:
-    with Synced(Rules(Layout(files_as="container"))) as synced:
+    with Synced(OpenMetadataOptions(ServiceLayout(files_as="container"))) as synced:
         read = dataset("/in/a", "file", schema=schema("k"))
         written = dataset(
             "/out/t",

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from bridge.sync.item import Outcome
-from bridge.sync.openmetadata.rules import Rules
-from mappers.openmetadata.places import Layout
+from bridge.sync.openmetadata.options import OpenMetadataOptions
+from bridge.sync.sync_item import Outcome
+from mappers.openmetadata.locations import ServiceLayout
 from tests.factories import dataset, dataset_event, facet, job_event, run_event, schema, symlinks
 from tests.standins.openmetadata import Fault, error, reset
-from tests.sync.person import Person
-from tests.sync.synced import LAYOUT, Synced
+from tests.sync.openmetadata_harness import LAYOUT, Synced
+from tests.sync.other_writers import Person
 
 Json = dict[str, Any]
 T = "warehouse.d.s.t"
@@ -109,7 +109,7 @@ def test_a_result_that_is_corrected_replaces_what_was_told() -> None:
 
 
 def test_what_is_no_table_has_no_tests() -> None:
-    with Synced(Rules(Layout(files_as="container"))) as synced:
+    with Synced(OpenMetadataOptions(ServiceLayout(files_as="container"))) as synced:
         event = checked(0)
         event["outputs"][0] |= {"namespace": "file", "name": "/out/t"}
         synced.apply(event).converge()
@@ -134,7 +134,7 @@ def test_they_wait_for_their_table() -> None:
     [("publish_quality_results", 0, 1), ("publish_profiling_metrics", 2, 0)],
 )
 def test_they_can_be_left_out(off: str, cases: int, profiled: int) -> None:
-    with Synced(Rules(LAYOUT, **{off: False})) as synced:
+    with Synced(OpenMetadataOptions(LAYOUT, **{off: False})) as synced:
         synced.apply(checked(0)).converge()
         assert (len(synced.standin.state()["cases"]), len(profiles(synced))) == (cases, profiled)
 
@@ -181,7 +181,7 @@ def test_figures_are_not_told_again_when_columns_come_or_settings_change() -> No
         more["outputs"][0]["facets"]["schema"] = schema("k", "v", "w")
         synced.apply(more, checked(0)).converge()
         assert len(profiles(synced)) == 2
-        synced.connect(Rules(LAYOUT, update_on_schema_change=False))
+        synced.connect(OpenMetadataOptions(LAYOUT, update_on_schema_change=False))
         synced.reconciler.enable()
         synced.converge()
         synced.queue.retry(

@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from bridge.store.edges import Edges
-from bridge.sync.item import Outcome
-from bridge.sync.openmetadata.rules import Rules
-from mappers.openmetadata.places import Layout
-from tests.sync.synced import HOME, Synced
+from bridge.store.lineage.evidence import EdgeEvidenceReader
+from bridge.sync.openmetadata.options import OpenMetadataOptions
+from bridge.sync.sync_item import Outcome
+from mappers.openmetadata.locations import ServiceLayout
+from tests.sync.openmetadata_harness import HOME, Synced
 
 EVENTS = sorted((Path(__file__).parents[1] / "data" / "events").rglob("*.ndjson"))
 
 
 @pytest.fixture(scope="module")
 def synced() -> Iterator[Synced]:
-    with Synced(Rules(Layout())) as made:
+    with Synced(OpenMetadataOptions(ServiceLayout())) as made:
         lines = (line for path in EVENTS for line in path.read_bytes().splitlines())
         made.apply(*lines).converge()
         yield made
@@ -33,7 +33,7 @@ def test_every_edge_between_datasets_of_complete_runs_is_there(synced: Synced) -
     there, known = synced.edges(), names(synced)
     drawn = {
         (known[found.source], known[found.target])
-        for found in Edges(synced.store.db, "default").into(sorted(known))
+        for found in EdgeEvidenceReader(synced.store.db, "default").into(sorted(known))
         if found.source in known
     }
     assert len(drawn) >= 30  # those of tables that the jobs dropped are gone

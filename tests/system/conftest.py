@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bridge.store.conservation import read_books
+from bridge.store.intake_audit import audit_intake
 from bridge.store.migrations import HEAD
-from bridge.store.schema import store_version
+from bridge.store.schema import sqlite_schema_version
 from bridge.store.sqlite import SqliteDatabase
 from mappers.errors import LineageBridgeError
 
@@ -20,13 +20,13 @@ def _everything_is_accounted_for(tmp_path: Path) -> Iterator[None]:
     yield
     for path in tmp_path.rglob("*.db"):
         if _is_store(path):
-            with closing(SqliteDatabase.reading(path)) as db:
-                assert read_books(db, "default").faults == [], path
+            with closing(SqliteDatabase.for_reading(path)) as db:
+                assert audit_intake(db, "default").faults == [], path
 
 
 def _is_store(path: Path) -> bool:
     try:
         with closing(sqlite3.connect(path)) as connection:
-            return store_version(connection) == HEAD
+            return sqlite_schema_version(connection) == HEAD
     except (sqlite3.DatabaseError, LineageBridgeError):
         return False

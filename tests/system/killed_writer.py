@@ -13,17 +13,17 @@ import sys
 import time
 from pathlib import Path
 
-from bridge.intake.reading import Reader
+from bridge.intake.event_reader import EventReader
 from bridge.store.sqlite import SqliteDatabase
 from bridge.store.writer import Writer
-from mappers.openlineage.event import Limits
-from mappers.openlineage.statements import Rules
+from mappers.openlineage.event import EventLimits
+from mappers.openlineage.row_builder import MappingOptions
 from tests.system.test_kill import some_event
 
 
 def write_until_killed(store: Path, chance: random.Random, number: int, tell: int) -> None:
     """Commit groups of events, and tell their payloads once they are durable."""
-    writer, reader = Writer(SqliteDatabase.writing(store)), Reader(Rules("default"), Limits())
+    writer, reader = Writer(SqliteDatabase.for_writing(store)), EventReader(MappingOptions("default"), EventLimits())
     while True:
         group = [some_event(chance, number + i) for i in range(chance.randrange(1, 8))]
         number += len(group)

@@ -14,9 +14,9 @@ from typing import Self
 
 import zstandard
 
-from bridge.store.conservation import read_books
-from bridge.store.export import export_canonical
-from bridge.store.schema import prepare_sqlite
+from bridge.store.canonical_export import export_canonical
+from bridge.store.intake_audit import audit_intake
+from bridge.store.schema import upgrade_sqlite
 from bridge.store.sqlite import SqliteDatabase
 from tests.stores import Store, as_bytes
 
@@ -173,7 +173,7 @@ def run(store: Path, *words: str, wrap: Sequence[str] = (), **settings: str) -> 
 def new_store(folder: Path) -> Path:
     """Make an empty store, so that the process under test has nothing to migrate."""
     path = folder / "store.db"
-    prepare_sqlite(path)
+    upgrade_sqlite(path)
     return path
 
 
@@ -191,7 +191,7 @@ def kept(store: Path) -> set[bytes]:
 
 
 def exported(store: Path) -> bytes:
-    with closing(SqliteDatabase.reading(store)) as connection:
+    with closing(SqliteDatabase.for_reading(store)) as connection:
         return b"".join(export_canonical(connection, "default"))
 
 
@@ -209,6 +209,6 @@ def assert_kept(store: Path, acknowledged: Iterable[bytes]) -> None:
 def assert_consistent(store: Path, acknowledged: Iterable[bytes]) -> None:
     """All that was acknowledged is there, and the facts are what the kept events say."""
     assert_kept(store, acknowledged)
-    with closing(SqliteDatabase.reading(store)) as db:
-        assert read_books(db, "default").faults == []
+    with closing(SqliteDatabase.for_reading(store)) as db:
+        assert audit_intake(db, "default").faults == []
     assert exported(store) == expected_export(kept(store))

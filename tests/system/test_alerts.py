@@ -16,7 +16,7 @@ from tests.system.service import ROOT, Service, new_store, until
 from tests.system.test_sync_kill import settings_of
 
 RULES = ROOT / "configs" / "prometheus" / "alerts.yaml"
-PAGE = "docs/operate.md"
+PAGE = "docs/guides/operations.md"
 COMPLETE = 'lineage_bridge_sync_completeness_ratio{kind="dataset",target="openmetadata"}'
 #: What an expression holds beside names of metrics: labels in braces or after words, times in brackets, texts,
 #: functions, words between metrics.

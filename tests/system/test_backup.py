@@ -1,4 +1,4 @@
-"""Backup and restore by the very commands of docs/operate.md, while the service is busy."""
+"""Backup and restore by the very commands of docs/guides/operations.md, while the service is busy."""
 
 import itertools
 import random
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bridge.store.postgres import PostgresDatabase
-from bridge.store.schema import prepare_postgres
+from bridge.store.schema import upgrade_postgres
 from tests.postgres import running_server
 from tests.system.service import ROOT, Service, assert_consistent, kept, new_store, until
 from tests.system.test_kill import Load, some_event
@@ -20,7 +20,7 @@ from tests.system.test_two_daemons import payloads
 
 WHOLE = "\nok: conservation: everything that came in is accounted for\n"
 _BLOCKS = re.findall(
-    r"^```\n(.*?)^```$", (ROOT / "docs" / "operate.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    r"^```\n(.*?)^```$", (ROOT / "docs" / "guides" / "operations.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
 )
 
 
@@ -76,7 +76,7 @@ def test_a_dump_of_a_busy_postgresql_store_is_whole_when_it_is_restored(
 ) -> None:
     with running_server("max_connections=60") as server:
         url = server.new_database("lineage")
-        prepare_postgres(url, "backup")
+        upgrade_postgres(url, "backup")
         named = {
             "/var/backups/lineage-bridge": tmp_path,
             "postgresql://bridge@db.example.com/": server.url(""),

@@ -18,7 +18,7 @@ from openlineage.client import OpenLineageClient
 from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
 from openlineage.client.facet_v2 import schema_dataset
 
-from bridge.store.conservation import read_books
+from bridge.store.intake_audit import audit_intake
 from bridge.store.sqlite import SqliteDatabase
 from tests.factories import run_uuid
 from tests.system.service import Service, kept, new_store, run, until
@@ -50,8 +50,8 @@ def emit(transport: dict[str, Any], numbers: range, size: int = 1) -> None:
 
 def arrived(store: Path) -> set[str]:
     """Name the jobs whose events are in the store, every one of them merged and booked."""
-    with closing(SqliteDatabase.reading(store)) as db:
-        assert read_books(db, "default").faults == []
+    with closing(SqliteDatabase.for_reading(store)) as db:
+        assert audit_intake(db, "default").faults == []
     return {json.loads(payload)["job"]["name"] for payload in kept(store)}
 
 
@@ -187,8 +187,8 @@ def test_a_client_that_gave_up_waiting_and_sends_again_makes_no_second_event(tmp
             range(1),
         )
     assert arrived(store) == expected(range(1))
-    with closing(SqliteDatabase.reading(store)) as db:
-        assert db.rows("SELECT receipts FROM run_event") == [(2,)]
+    with closing(SqliteDatabase.for_reading(store)) as db:
+        assert db.fetch_all("SELECT receipts FROM run_event") == [(2,)]
 
 
 @pytest.mark.system

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.intake.gate import EXIT_STORAGE
+from bridge.intake.group_commit import EXIT_STORAGE
 from bridge.store.sqlite import SqliteDatabase
 from tests import factories as make
 from tests.stores import as_bytes
@@ -73,9 +73,9 @@ def test_after_a_failed_flush_the_next_start_moves_the_log_into_the_store_before
         acknowledged, failed, _ = send_until_refused(service, events)
         assert service.exit_code() == EXIT_STORAGE
     assert store.with_name(f"{store.name}-wal").stat().st_size
-    with closing(SqliteDatabase.reading(store)) as reader:
+    with closing(SqliteDatabase.for_reading(store)) as reader:
         # A process that opens the store alone empties the log anyway: one that reads is there before it.
-        assert reader.rows("SELECT count(*) FROM run_event")[0][0] >= len(acknowledged)
+        assert reader.fetch_all("SELECT count(*) FROM run_event")[0][0] >= len(acknowledged)
         with Service(store, wrap=tracing("pwrite64,fdatasync", trace)) as service:
             assert service.send(failed) == 201
     until(lambda: "-wal>" in trace.read_text(), "the trace")

@@ -1,4 +1,4 @@
-"""A store moved by the very commands of docs/operate.md, and a move that is killed on its way."""
+"""A store moved by the very commands of docs/guides/operations.md, and a move that is killed on its way."""
 
 import random
 import re
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.store.conservation import read_books
+from bridge.store.intake_audit import audit_intake
 from bridge.store.postgres import PostgresDatabase
 from bridge.store.sqlite import SqliteDatabase
 from tests.postgres import running_server
@@ -34,7 +34,7 @@ def filled(tmp_path: Path) -> Path:
 
 @pytest.mark.system("postgres", "bash")
 def test_the_documented_commands_move_a_store_to_postgresql(tmp_path: Path, filled: Path) -> None:
-    page = (ROOT / "docs" / "operate.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "guides" / "operations.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```\n(old=.*?)^```$", page, re.MULTILINE | re.DOTALL)
     with running_server() as server:
         url = server.new_database("moved")
@@ -53,7 +53,7 @@ def test_the_documented_commands_move_a_store_to_postgresql(tmp_path: Path, fill
         assert done.stdout.startswith(f"{COUNT} events and 1 refused inputs taken, 0 known before\n")
         assert done.stdout.endswith(WHOLE)
         with closing(PostgresDatabase(url, writing=False)) as db:
-            assert db.rows("SELECT receipts FROM run_event WHERE receipts > 1") == [(2,)]
+            assert db.fetch_all("SELECT receipts FROM run_event WHERE receipts > 1") == [(2,)]
 
 
 @pytest.mark.system("strace")
@@ -69,8 +69,8 @@ def test_a_move_that_was_killed_is_begun_anew_and_is_whole(tmp_path: Path, fille
     assert code == -signal.SIGKILL, said
     known = len(kept(new))
     assert known < COUNT
-    with closing(SqliteDatabase.reading(new)) as db:
-        assert read_books(db, "default").faults == []
+    with closing(SqliteDatabase.for_reading(new)) as db:
+        assert audit_intake(db, "default").faults == []
     code, said = finish(start(new, "import", str(lines)))
     assert (code, said) == (0, f"{COUNT - known} events and 1 refused inputs taken, {known} known before\n")
     assert exported(new) == exported(filled)

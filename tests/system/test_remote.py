@@ -14,13 +14,13 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from bridge.cli.main import app
-from bridge.store.indexing import Indexer
+from bridge.store.search.indexer import SearchIndexer
 from bridge.store.sqlite import SqliteDatabase
 from tests.api.service import store_file
-from tests.catalogue.decisions import decide
-from tests.catalogue.questions import ESTATE
 from tests.commands import COMMANDS
 from tests.factories import run_event, run_uuid
+from tests.queries.decisions import decide
+from tests.queries.sample_store import ESTATE
 from tests.stores import Store
 from tests.system.service import ROOT, Service
 
@@ -139,9 +139,9 @@ class Asked(NamedTuple):
 @pytest.fixture(scope="module", params=[None, SECRET], ids=["open", "with keys"])
 def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     store = store_file(tmp_path_factory.mktemp("estate"))
-    with closing(SqliteDatabase.writing(store)) as db:
+    with closing(SqliteDatabase.for_writing(store)) as db:
         Store(db=db).apply_each(*ESTATE, run_event(job="ö\n", second=30, run=30))
-        Indexer(db, "default").catch_up_all()
+        SearchIndexer(db, "default").index_all()
         decide(db)
     settings = {"SERVER__API_KEYS": msgspec.json.encode(KEYS).decode()} if request.param else {}
     with Service(store, **settings) as service:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from connectors.spark.conf import PREFIX
-from connectors.spark.defaults import parse_defaults
+from connectors.spark.conf_format import parse_defaults
 from tests.system.test_cli import Cli
 
 pytestmark = pytest.mark.system

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bridge.store.migrations import HEAD
-from bridge.store.schema import prepare_sqlite
+from bridge.store.schema import upgrade_sqlite
 from bridge.store.sqlite import SqliteDatabase
 from bridge.store.writer import Writer
 from tests import factories as make
@@ -35,9 +35,9 @@ def test_a_first_start_killed_anywhere_is_finished_by_the_next(tmp_path: Path, c
             break
         assert code == -9, said
         kills += 1
-        prepare_sqlite(store)
+        upgrade_sqlite(store)
         assert exported(store) == expected_export(kept(store))
-        with Store() as reference, closing(SqliteDatabase.writing(store)) as connection:
+        with Store() as reference, closing(SqliteDatabase.for_writing(store)) as connection:
             Writer(connection).write([reference.read(event) for event in _EVENTS])
             assert exported(store) == reference.apply(*_EVENTS).export()
     else:

@@ -23,8 +23,8 @@ from tests.system.test_two_daemons import new_database
 _ROUNDS = 8
 #: Leases of a second: nobody waits half a minute for a daemon that is dead or stands still.
 _HASTY = """
-import bridge.sync.worker
-bridge.sync.worker.LEASE_SECONDS, bridge.sync.worker.BEAT_SECONDS = 1.0, 0.2
+import bridge.sync.lease
+bridge.sync.lease.LEASE_SECONDS, bridge.sync.lease.RENEW_SECONDS = 1.0, 0.2
 """
 
 

@@ -83,7 +83,7 @@ def test_a_service_killed_at_any_moment_of_a_sync_leaves_nothing_wrong(tmp_path:
             end_leases(store)
         code, said = run(store, "sync", "--once", "--output", "json", **settings)
         assert (code, json.loads(said)["converged"]) == (0, True), said
-        with closing(SqliteDatabase.writing(store)) as db:
+        with closing(SqliteDatabase.for_writing(store)) as db:
             there = model.seen(standin)
             assert there == model.wanted(Store(db=db), waits=True, there=there.tables)
         assert there.edges

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from bridge.intake.gate import _PATIENCE_SECONDS
-from bridge.settings import Settings
+from bridge.intake.group_commit import _PATIENCE_SECONDS
+from bridge.settings.model import Settings
 from tests.factories import run_event
 from tests.system.service import ROOT, Service, new_store, run
 
@@ -59,7 +59,7 @@ def test_systemd_accepts_the_unit(tmp_path: Path, line: str, changed: str, *, ac
 
 @pytest.mark.system("systemd")
 def test_systemd_rates_the_exposure_of_the_unit_as_low_as_the_docs_say(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "operate.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "guides" / "operations.md").read_text(encoding="utf-8")
     stated = re.search(r"`systemd-analyze security` rates it at most ([\d.]+) of 10", page)
     assert stated is not None
     installed = tmp_path / UNIT.name

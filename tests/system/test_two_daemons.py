@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from bridge.store.conservation import read_books
-from bridge.store.export import export_canonical
+from bridge.store.canonical_export import export_canonical
+from bridge.store.intake_audit import audit_intake
 from bridge.store.postgres import PostgresDatabase
-from bridge.store.schema import prepare_postgres
+from bridge.store.schema import upgrade_postgres
 from tests.postgres import server
 from tests.system.service import Service, expected_export, finish, start, until, write_events
 from tests.system.test_kill import Load, some_event
@@ -22,12 +22,12 @@ _ROUNDS = 20
 
 def payloads(db: PostgresDatabase) -> set[bytes]:
     unpack = zstandard.ZstdDecompressor().decompress
-    return {unpack(payload).strip() for (payload,) in db.rows("SELECT payload FROM run_event")}
+    return {unpack(payload).strip() for (payload,) in db.fetch_all("SELECT payload FROM run_event")}
 
 
 def new_database() -> str:
     url = server().new_database(f"daemons_{secrets.token_hex(4)}")
-    prepare_postgres(url, "daemons")
+    upgrade_postgres(url, "daemons")
     return url
 
 
@@ -71,7 +71,7 @@ def assert_one_state(url: str, acknowledged: list[bytes]) -> None:
         known = payloads(db)
         print(f"{len(acknowledged)} acknowledged, {len(known)} kept")
         assert set(acknowledged) <= known
-        assert read_books(db, "default").faults == []
+        assert audit_intake(db, "default").faults == []
         assert b"".join(export_canonical(db, "default")) == expected_export(known)
 
 

@@ -10,38 +10,38 @@ import pytest
 import sqlalchemy as sa
 
 from bridge.warehouse import ddl
-from bridge.warehouse.columns import Flag, Hash, Id, Long, Moment, Name, Word
-from bridge.warehouse.dialects import dialect_of
-from bridge.warehouse.grants import ROLES
-from bridge.warehouse.house import House
-from bridge.warehouse.openlineage import OPENLINEAGE
-from bridge.warehouse.parts import part_of
-from mappers.errors import ConfigError, MissingPart
-from tests.warehouse.houses import DAYS, EVERY
+from bridge.warehouse.column_types import BoundedText, Flag, HexHash, Keyword, LongText, UtcTimestamp, UuidText
+from bridge.warehouse.ddl import ROLES
+from bridge.warehouse.dialect import WarehouseDialect
+from bridge.warehouse.openlineage_tables import OPENLINEAGE_TABLES
+from bridge.warehouse.sqlalchemy_dialect import sqlalchemy_dialect
+from bridge.warehouse.table_sets import select_tables
+from connectors.errors import ConfigError, MissingDependency
+from tests.warehouse.databases import DAYS, EVERY
 
 GOLDEN = Path(__file__).parents[1] / "data" / "ddl"
-BOTH = part_of(openlineage=True)
+BOTH = select_tables(openlineage=True)
 TABLES = pytest.mark.parametrize("table", BOTH.tables, ids=lambda table: table.name)
 
 #: Type, as each house spells it; a name is longer than the name of an organisation.
-SPELLED: dict[House, dict[type, str]] = {
-    House.sqlite: {
-        Id: "VARCHAR(36)", Hash: "VARCHAR(32)", Word: "VARCHAR(64)", Name: "VARCHAR({0})", Long: "TEXT",
-        Moment: "TIMESTAMP(6)", Flag: "BOOLEAN", sa.BigInteger: "BIGINT", sa.Float: "FLOAT",
+SPELLED: dict[WarehouseDialect, dict[type, str]] = {
+    WarehouseDialect.sqlite: {
+        UuidText: "VARCHAR(36)", HexHash: "VARCHAR(32)", Keyword: "VARCHAR(64)", BoundedText: "VARCHAR({0})", LongText: "TEXT",
+        UtcTimestamp: "TIMESTAMP(6)", Flag: "BOOLEAN", sa.BigInteger: "BIGINT", sa.Float: "FLOAT",
     },
-    House.postgresql: {
-        Id: "VARCHAR(36)", Hash: "VARCHAR(32)", Word: "VARCHAR(64)", Name: "VARCHAR({0})", Long: "TEXT",
-        Moment: "TIMESTAMP(6)", Flag: "BOOLEAN", sa.BigInteger: "BIGINT", sa.Float: "FLOAT",
+    WarehouseDialect.postgresql: {
+        UuidText: "VARCHAR(36)", HexHash: "VARCHAR(32)", Keyword: "VARCHAR(64)", BoundedText: "VARCHAR({0})", LongText: "TEXT",
+        UtcTimestamp: "TIMESTAMP(6)", Flag: "BOOLEAN", sa.BigInteger: "BIGINT", sa.Float: "FLOAT",
     },
-    House.db2: {
-        Id: "VARCHAR(36)", Hash: "VARCHAR(32)", Word: "VARCHAR(64)", Name: "VARCHAR({0} CODEUNITS32)",
-        Long: "CLOB(64M)", Moment: "TIMESTAMP(6)", Flag: "SMALLINT", sa.BigInteger: "BIGINT", sa.Float: "FLOAT",
+    WarehouseDialect.db2: {
+        UuidText: "VARCHAR(36)", HexHash: "VARCHAR(32)", Keyword: "VARCHAR(64)", BoundedText: "VARCHAR({0} CODEUNITS32)",
+        LongText: "CLOB(64M)", UtcTimestamp: "TIMESTAMP(6)", Flag: "SMALLINT", sa.BigInteger: "BIGINT", sa.Float: "FLOAT",
     },
-    House.teradata: {
-        Id: "VARCHAR(36) CHARACTER SET LATIN CASESPECIFIC", Hash: "VARCHAR(32) CHARACTER SET LATIN CASESPECIFIC",
-        Word: "VARCHAR(64) CHARACTER SET LATIN CASESPECIFIC",
-        Name: "VARCHAR({1}) CHARACTER SET UNICODE CASESPECIFIC", Long: "CLOB CHARACTER SET UNICODE",
-        Moment: "TIMESTAMP(6)", Flag: "SMALLINT", sa.BigInteger: "BIGINT", sa.Float: "FLOAT",
+    WarehouseDialect.teradata: {
+        UuidText: "VARCHAR(36) CHARACTER SET LATIN CASESPECIFIC", HexHash: "VARCHAR(32) CHARACTER SET LATIN CASESPECIFIC",
+        Keyword: "VARCHAR(64) CHARACTER SET LATIN CASESPECIFIC",
+        BoundedText: "VARCHAR({1}) CHARACTER SET UNICODE CASESPECIFIC", LongText: "CLOB CHARACTER SET UNICODE",
+        UtcTimestamp: "TIMESTAMP(6)", Flag: "SMALLINT", sa.BigInteger: "BIGINT", sa.Float: "FLOAT",
     },
 }  # fmt: skip
 
@@ -64,22 +64,22 @@ _CONSTRAINT = re.compile(r"^CONSTRAINT \w+ ")
 _DEFAULT = re.compile(r" (?:WITH )?DEFAULT (\S+)")
 
 
-def script(house: House, **parts: bool) -> str:
-    return "".join(ddl.create(house, part_of(**parts), DAYS))
+def script(house: WarehouseDialect, **parts: bool) -> str:
+    return "".join(ddl.create_statements(house, select_tables(**parts), DAYS))
 
 
-def lines_of(house: House, table: sa.Table) -> list[str]:
+def lines_of(house: WarehouseDialect, table: sa.Table) -> list[str]:
     found = re.search(_TABLE.format(table.name.upper()), script(house, openlineage=True), re.MULTILINE | re.DOTALL)
     assert found, table.name
     return [line.strip().rstrip(",") for line in found[1].splitlines()]
 
 
-def type_of(house: House, column: sa.Column[Any]) -> str:
+def type_of(house: WarehouseDialect, column: sa.Column[Any]) -> str:
     length = getattr(column.type, "length", None) or 0
     return SPELLED[house][type(column.type)].format(length, 2 * length)
 
 
-def default_of(house: House, column: sa.Column[Any]) -> str | None:
+def default_of(house: WarehouseDialect, column: sa.Column[Any]) -> str | None:
     if column.server_default is None:
         return None
     asked = column.server_default.arg
@@ -87,12 +87,12 @@ def default_of(house: House, column: sa.Column[Any]) -> str | None:
         return f"'{asked}'"
     if isinstance(asked, sa.TextClause):
         return str(asked.text)
-    words = {"true": "1", "false": "0"} if house is not House.postgresql else {}
+    words = {"true": "1", "false": "0"} if house is not WarehouseDialect.postgresql else {}
     return words.get(str(asked), str(asked))
 
 
 @EVERY
-def test_the_whole_text_is_the_one_that_was_looked_at(house: House) -> None:
+def test_the_whole_text_is_the_one_that_was_looked_at(house: WarehouseDialect) -> None:
     golden = (GOLDEN / f"{house}.sql").read_text(encoding="utf-8")
     days = f"--from-day {DAYS.first} --to-day {DAYS.last}"
     command = f"lineage-bridge schema ddl --openlineage --dialect {house} {days} > tests/data/ddl/{house}.sql"
@@ -102,7 +102,7 @@ def test_the_whole_text_is_the_one_that_was_looked_at(house: House) -> None:
 
 @EVERY
 @TABLES
-def test_columns_have_their_types_nullability_and_defaults(house: House, table: sa.Table) -> None:
+def test_columns_have_their_types_nullability_and_defaults(house: WarehouseDialect, table: sa.Table) -> None:
     found = {}
     for line in lines_of(house, table)[: len(table.columns)]:
         name, _, spelled = line.partition(" ")
@@ -117,7 +117,7 @@ def test_columns_have_their_types_nullability_and_defaults(house: House, table: 
 
 @EVERY
 @TABLES
-def test_keys_are_those_of_the_definition(house: House, table: sa.Table) -> None:
+def test_keys_are_those_of_the_definition(house: WarehouseDialect, table: sa.Table) -> None:
     wanted = {f"PRIMARY KEY ({', '.join(table.primary_key.columns.keys())})"}
     for key in table.foreign_key_constraints:
         own, others = ", ".join(key.column_keys), ", ".join(element.column.name for element in key.elements)
@@ -127,15 +127,15 @@ def test_keys_are_those_of_the_definition(house: House, table: sa.Table) -> None
 
 
 @EVERY
-def test_the_indexes_are_those_of_the_seed(house: House) -> None:
+def test_the_indexes_are_those_of_the_seed(house: WarehouseDialect) -> None:
     found = _INDEX.findall(script(house, openlineage=True))
     assert {(table or other, column or another) for _, column, table, other, another in found} == SEED_INDEXES
     names = [index[0] for index in found]
     assert len(names) == len(set(names)) == 18
 
 
-@pytest.mark.parametrize("house", [House.sqlite, House.postgresql])
-def test_no_name_needs_quotes_where_upper_case_in_quotes_is_another_name(house: House) -> None:
+@pytest.mark.parametrize("house", [WarehouseDialect.sqlite, WarehouseDialect.postgresql])
+def test_no_name_needs_quotes_where_upper_case_in_quotes_is_another_name(house: WarehouseDialect) -> None:
     assert '"' not in script(house, openlineage=True)
 
 
@@ -147,30 +147,32 @@ def test_each_part_is_made_alone_or_both(
     options: dict[str, bool], with_catalogue: bool, with_openlineage: bool
 ) -> None:
     made = sqlite3.connect(":memory:")
-    made.executescript(script(House.sqlite, **options))
+    made.executescript(script(WarehouseDialect.sqlite, **options))
     names = {name for (name,) in made.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
     made.close()
     assert ({"DATASET", "PROCESS", "PROCESS_RUN", "V_LINEAGE_EDGE"} <= names) == with_catalogue
-    assert ({table.name.upper() for table in OPENLINEAGE} <= names) == with_openlineage
+    assert ({table.name.upper() for table in OPENLINEAGE_TABLES} <= names) == with_openlineage
     assert ("OL_NAMESPACE" in names) == with_openlineage
     assert ("SLA" in names) == with_catalogue
 
 
 def test_both_options_at_once_are_a_mistake() -> None:
     with pytest.raises(ConfigError, match="not both"):
-        part_of(openlineage=True, openlineage_only=True)
+        select_tables(openlineage=True, openlineage_only=True)
 
 
-@pytest.mark.parametrize(("house", "package"), [(House.db2, "ibm_db_sa"), (House.teradata, "teradatasqlalchemy")])
+@pytest.mark.parametrize(
+    ("house", "package"), [(WarehouseDialect.db2, "ibm_db_sa"), (WarehouseDialect.teradata, "teradatasqlalchemy")]
+)
 def test_a_missing_package_is_told_with_the_remedy(
-    house: House, package: str, monkeypatch: pytest.MonkeyPatch
+    house: WarehouseDialect, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, f"{package}.{'base' if house is House.db2 else 'dialect'}", None)
-    with pytest.raises(MissingPart, match=rf"{package}: pip install 'lineage-bridge\[warehouse\]'"):
-        dialect_of(house)
+    monkeypatch.setitem(sys.modules, f"{package}.{'base' if house is WarehouseDialect.db2 else 'dialect'}", None)
+    with pytest.raises(MissingDependency, match=rf"{package}: pip install 'lineage-bridge\[warehouse\]'"):
+        sqlalchemy_dialect(house)
 
 
 @pytest.mark.system("ibm_db_sa")
 def test_nobody_is_forgotten_by_the_grants() -> None:
-    text = script(House.db2)
+    text = script(WarehouseDialect.db2)
     assert {role for role in ROLES if f"TO ROLE {role};" in text} == set(ROLES)

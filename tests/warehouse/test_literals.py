@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bridge.warehouse.house import House
+from bridge.warehouse.dialect import WarehouseDialect
+from bridge.warehouse.inserts import insert_statements
 from bridge.warehouse.literals import Value, literal
-from bridge.warehouse.parts import part_of
-from bridge.warehouse.rows import insert_rows
+from bridge.warehouse.table_sets import select_tables
 from tests.factories import dataset, facet, run_event
 from tests.fuzz.hostile_names import HOSTILE
 from tests.stores import Store
@@ -35,14 +35,14 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 def test_a_value_is_spelled_for_each_house(
     value: Value, sqlite: str, postgresql: str, db2: str, teradata: str
 ) -> None:
-    assert [literal(house, value) for house in House] == [sqlite, postgresql, db2, teradata]
+    assert [literal(house, value) for house in WarehouseDialect] == [sqlite, postgresql, db2, teradata]
 
 
 _PIECE = r"'((?:[^']|'')*)'"
 #: How a piece of a text is spelled, and a character on its own; what a piece may be at most.
-READ: dict[House, tuple[str, Callable[[str], int]]] = {
-    House.db2: (rf"(?:CLOB\({_PIECE}\)|CHR\((\d+)\)|{_PIECE})", int),
-    House.teradata: (
+READ: dict[WarehouseDialect, tuple[str, Callable[[str], int]]] = {
+    WarehouseDialect.db2: (rf"(?:CLOB\({_PIECE}\)|CHR\((\d+)\)|{_PIECE})", int),
+    WarehouseDialect.teradata: (
         rf"(?:CAST\({_PIECE} AS CLOB CHARACTER SET UNICODE\)|_UNICODE '([0-9A-F]{{4}})'XC|{_PIECE})",
         lambda digits: int(digits, 16),
     ),
@@ -51,7 +51,7 @@ READ: dict[House, tuple[str, Callable[[str], int]]] = {
 
 @pytest.mark.parametrize("house", READ)
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_a_text_is_put_together_as_it_was(house: House, text: str) -> None:
+def test_a_text_is_put_together_as_it_was(house: WarehouseDialect, text: str) -> None:
     piece, number = READ[house]
     spelled = literal(house, text)
     assert re.fullmatch(rf"{piece}(?: \|\| {piece})*", spelled)
@@ -66,7 +66,9 @@ def test_a_text_is_put_together_as_it_was(house: House, text: str) -> None:
 @pytest.mark.system("teradatasqlalchemy")
 def test_teradata_gets_one_row_a_statement(sqlite_store: Store) -> None:
     sqlite_store.apply(run_event(outputs=[dataset("a"), dataset("b")]))
-    statements = list(insert_rows(sqlite_store.db, sqlite_store.org, House.teradata, part_of()))
+    statements = list(
+        insert_statements(sqlite_store.db, sqlite_store.org, WarehouseDialect.teradata, select_tables())
+    )
     assert sum(statement.startswith("INSERT INTO DATASET (") for statement in statements) == 2
     assert all(statement.count("\n") == 2 for statement in statements)
 
@@ -74,14 +76,16 @@ def test_teradata_gets_one_row_a_statement(sqlite_store: Store) -> None:
 @pytest.mark.parametrize(
     "house",
     [
-        pytest.param(House.db2, marks=pytest.mark.system("ibm_db_sa")),
-        pytest.param(House.teradata, marks=pytest.mark.system("teradatasqlalchemy")),
+        pytest.param(WarehouseDialect.db2, marks=pytest.mark.system("ibm_db_sa")),
+        pytest.param(WarehouseDialect.teradata, marks=pytest.mark.system("teradatasqlalchemy")),
     ],
 )
-def test_a_text_too_long_for_a_statement_is_added_piece_by_piece(sqlite_store: Store, house: House) -> None:
+def test_a_text_too_long_for_a_statement_is_added_piece_by_piece(
+    sqlite_store: Store, house: WarehouseDialect
+) -> None:
     text = "it's 𝕬 " * 80_000
     sqlite_store.apply(run_event(outputs=[dataset("a", documentation=facet(description=text))]))
-    statements = list(insert_rows(sqlite_store.db, sqlite_store.org, house, part_of()))
+    statements = list(insert_statements(sqlite_store.db, sqlite_store.org, house, select_tables()))
     assert max(len(statement.encode()) for statement in statements) < 1_000_000
     [(place, inserted)] = [
         (place, statement)
@@ -101,7 +105,7 @@ def test_a_text_too_long_for_a_statement_is_added_piece_by_piece(sqlite_store: S
 def test_statements_stay_short(sqlite_store: Store) -> None:
     for run in range(60):
         sqlite_store.apply(run_event(run=run, outputs=[dataset(f"{run} {'x' * 20_000}")]))
-    statements = list(insert_rows(sqlite_store.db, sqlite_store.org, House.sqlite, part_of()))
+    statements = list(insert_statements(sqlite_store.db, sqlite_store.org, WarehouseDialect.sqlite, select_tables()))
     events = [statement for statement in statements if statement.startswith("INSERT INTO RUN_EVENT")]
     assert len(events) > 4
     assert max(map(len, events)) < 300_000

@@ -1,14 +1,54 @@
-"""Whether OpenMetadata answers, in which version, and what time it is there."""
+"""Reachability, version and clock of OpenMetadata, and its answer to our token."""
 
 from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
+from typing import Any
 
 from bridge.doctor.finding import Finding, Level
-from connectors.openmetadata.features import features, version_numbers
-from mappers.errors import NoAnswer, TargetBusy, TargetLocked, Unreachable
+from connectors.errors import NoResponse, TargetMisconfigured, TargetUnavailable, Unreachable
+from connectors.openmetadata.compatibility import server_features, version_numbers
+
+#: What to do, by what is said; the first that fits.
+_TOKEN_REMEDIES = {
+    "the login at": "correct openmetadata.auth.username (an e-mail address) and password; single sign-on has none",
+    "the token URL at": "correct openmetadata.auth.token_url, client_id, client_secret and scope",
+    "Expired token": "make the bot a new token (Settings, Bots), and put it where the old one is",
+    "Token not present": "let the Authorization header pass: a proxy in between takes it away",
+    "Invalid token": "copy the whole token of a bot of this very server (Settings, Bots)",
+    "cannot read the token": "let the file be there, readable for the user of the service",
+    "holds no token": "write the bot's token into it",
+    "the token holds": "copy it again, in one line",
+    "where JSON was expected": "name OpenMetadata itself in openmetadata.server.host: a proxy or login page answers",
+}
+_AWAY = "the server has just answered another question: look into its log, then check again"
+_AWAY_FOR_TOKENS = "is openmetadata.auth.token_url right, and can it be reached from this machine?"
+_OTHER = "is it a token of this server? docs/guides/openmetadata.md says how to make one"
+
+
+def token_rejected(error: Exception, host: str) -> Finding:
+    """Tell why nobody is known to the server."""
+    said = str(error)
+    if isinstance(error, Unreachable | TargetUnavailable):
+        return Finding(Level.error, "token", said, _AWAY if said.startswith(host) else _AWAY_FOR_TOKENS)
+    return Finding(
+        Level.error, "token", said, next((do for words, do in _TOKEN_REMEDIES.items() if words in said), _OTHER)
+    )
+
+
+def check_user(user: dict[str, Any]) -> Finding:
+    """Tell whose token it is: what people wrote is kept from bots only."""
+    name = user.get("name")
+    if user.get("isBot"):
+        return Finding(Level.ok, "user", f"{name}, a bot")
+    kind = "an admin" if user.get("isAdmin") else "a person"
+    found = (
+        f"{name} is {kind}, no bot: OpenMetadata keeps descriptions that people wrote from being overwritten by bots"
+    )
+    return Finding(Level.warning, "user", f"{found} only", "use the token of a bot, as docs/guides/openmetadata.md says")
+
 
 _OLDEST = (1, 9)
-_MOST_APART = 60.0
+_MAX_SKEW_SECONDS = 60.0
 #: What to do about errors of TLS, by what they say.
 _OF_TLS = {
     "certificate": "name the file with its authority's certificate in SSL_CERT_FILE, or use the name it was made for",
@@ -17,14 +57,14 @@ _OF_TLS = {
 _HOST = "is openmetadata.server.host right, the server up, and its port open from this machine?"
 _IN_BETWEEN = "name OpenMetadata itself in openmetadata.server.host: a proxy, a login page or something else answers"
 _REMEDIES: dict[type[Exception], str] = {
-    TargetBusy: "wait until it is up, and look into its log",
-    NoAnswer: "it took the connection and said nothing: is it overloaded, or should the host begin with https://?",
+    TargetUnavailable: "wait until it is up, and look into its log",
+    NoResponse: "it took the connection and said nothing: is it overloaded, or should the host begin with https://?",
     Unreachable: _HOST,
-    TargetLocked: _IN_BETWEEN,
+    TargetMisconfigured: _IN_BETWEEN,
 }
 
 
-def away(error: Exception) -> Finding:
+def unreachable(error: Exception) -> Finding:
     """Tell why a server cannot be asked."""
     said = str(error)
     of_tls = (do for words, do in _OF_TLS.items() if isinstance(error, Unreachable) and words in said.lower())
@@ -32,9 +72,9 @@ def away(error: Exception) -> Finding:
     return Finding(Level.error, "server", said, next(of_tls, None) or next(of_kind, _IN_BETWEEN))
 
 
-def version(told: str) -> Finding:
+def check_version(told: str) -> Finding:
     """Tell how well a version is served."""
-    numbers, can = version_numbers(told), features(told)
+    numbers, can = version_numbers(told), server_features(told)
     if numbers == (0, 0):
         return Finding(Level.error, "version", f"the server tells no version, but {told[:50]!r}", _IN_BETWEEN)
     if can.verified:
@@ -53,7 +93,7 @@ def version(told: str) -> Finding:
     return Finding(Level.warning, "version", found, "look whether what was sent is right, or use OpenMetadata 2.0")
 
 
-def clock(date: str | None, now: float) -> Iterator[Finding]:
+def check_clock(date: str | None, now: float) -> Iterator[Finding]:
     """Compare this machine's clock with the server's, as far as it tells the time."""
     try:
         server = parsedate_to_datetime(date or "").timestamp()
@@ -61,7 +101,7 @@ def clock(date: str | None, now: float) -> Iterator[Finding]:
         yield Finding(Level.ok, "clock", "the server does not tell the time")
         return
     apart = abs(now - server)
-    if apart > _MOST_APART:
+    if apart > _MAX_SKEW_SECONDS:
         found = f"this machine's clock and the server's are {apart:,.0f} s apart"
         yield Finding(Level.warning, "clock", found, "let both be set by NTP: tokens and times of runs depend on it")
     else:

@@ -9,27 +9,36 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from bridge.sync.governance import StoredGovernance, read_governance
-from bridge.sync.item import GIVEN_UP, Failed, Item, Outcome, Remote, Settled, fingerprint
-from bridge.sync.openmetadata.access import OFF
-from bridge.sync.openmetadata.directory import COLLECTIONS
-from bridge.sync.openmetadata.ends import Ends
-from bridge.sync.openmetadata.governance_change import Change, Work, of_its_columns, with_theirs
-from bridge.sync.openmetadata.governance_look import Look, not_taken, say_conflict, say_theirs
-from bridge.sync.openmetadata.labels import Labels, known
-from bridge.sync.openmetadata.possible import Possible
-from bridge.sync.openmetadata.workbench import NOT_FOUND, Workbench, missing
-from bridge.sync.target import Pushed
-from connectors.openmetadata.calls import Entity
-from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
-from mappers.governance.agreement import Agreement, Told, agreed, remembered, told
-from mappers.governance.merge import Fields, Path, Policy, Value, elements, merge, same
+from bridge.sync.canonical.governance import CanonicalGovernance, read_governance
+from bridge.sync.openmetadata.access_policies import OFF
+from bridge.sync.openmetadata.context import NOT_FOUND, OpenMetadataContext, items_to_verify
+from bridge.sync.openmetadata.entity_lookup import COLLECTIONS
+from bridge.sync.openmetadata.governance_plan import (
+    ChangeResolver,
+    DesiredGovernance,
+    GovernanceChange,
+    GovernanceDiff,
+    describe_conflict,
+    describe_remote_changes,
+    of_its_columns,
+    rejected_fields,
+    with_theirs,
+)
+from bridge.sync.openmetadata.governance_references import GovernanceReferences, known
+from bridge.sync.openmetadata.remote_entities import RemoteEntities
+from bridge.sync.sync_item import ABANDONED, Completed, Failure, Outcome, RemoteReference, SyncItem, fingerprint
+from bridge.sync.target import BatchResult
+from connectors.errors import TargetRejected, TargetUnavailable
+from mappers.canonical_json import JsonObject
+from mappers.errors import LineageBridgeError
+from mappers.governance.merge import FieldPath, FieldValue, FieldValues, MergePolicy, as_set, equal_values, merge
+from mappers.governance.merge_base import MergeBase, RemoteChanges, next_base, remote_changes, to_record
 from mappers.openmetadata import governance as of
-from mappers.openmetadata.governance_patch import NOTHING, patch
+from mappers.openmetadata.governance_patch import NO_REFERENCES, build_patch
 
 _CHANGED_MEANWHILE, _FORBIDDEN = 412, 403
 _TRIES = 3
-_MOST_NOTES = 20
+_MAX_NOTES = 20
 #: Whether the server was told a quality score.
 _SCORED = "scored"
 #: How the owners that the file names are called on the server.
@@ -37,219 +46,245 @@ OWNERS = "owners"
 NOT_SAID: Mapping[bytes, Mapping[str, Any]] = MappingProxyType({})
 
 
-class Governance:
+class GovernancePusher:
     """Pushes what governs datasets. Not for several threads at once."""
 
-    def __init__(self, at: Workbench) -> None:
+    def __init__(self, at: OpenMetadataContext) -> None:
         self._at = at
-        self._labels = Labels(at.client, may_create=at.rules.create == "all")
-        self._imagined = Labels(at.client, may_create=at.rules.create == "all", dry=True)
-        self._policy: dict[Path, Policy] = {tuple(name.split(".")): policy for name, policy in at.rules.conflicts_of}
+        self._labels = GovernanceReferences(at.client, may_create=at.rules.create == "all")
+        self._imagined = GovernanceReferences(at.client, may_create=at.rules.create == "all", dry=True)
+        self._policy: dict[FieldPath, MergePolicy] = {
+            tuple(name.split(".")): policy for name, policy in at.rules.conflicts_of
+        }
         #: Who wins of one field of one dataset, where a person was asked.
-        self.decisions: dict[tuple[bytes, Path], Policy] = {}
+        self.overrides: dict[tuple[bytes, FieldPath], MergePolicy] = {}
         #: Whether the server lets us name things for people, as far as it was tried.
         self._may_name = True
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Believe nothing of the server any more."""
-        self._labels.forget()
+        self._labels.clear_cache()
 
-    def push(self, items: Sequence[Item]) -> Pushed:
+    def push(self, items: Sequence[SyncItem]) -> BatchResult:
         """Make the server say what governs datasets."""
         if not self._at.rules.sync_governance_metadata:
-            return Pushed([item.linked(Outcome.OFF, OFF) for item in items])
+            return BatchResult([item.complete(Outcome.OFF, OFF) for item in items])
         found = self._works(items)
-        works = [one for one in found if isinstance(one, Work)]
-        done = self._at.workers.map(self._bring, works, _failed)
-        gone = missing("dataset", done, {work.item.key: work.item.key for work in works})
-        return Pushed([*(one for one in found if isinstance(one, Settled)), *done], doubtful=gone)
+        works = [one for one in found if isinstance(one, DesiredGovernance)]
+        done = self._at.workers.map(self._push_entity, works, _failed)
+        gone = items_to_verify("dataset", done, {work.item.key: work.item.key for work in works})
+        return BatchResult([*(one for one in found if isinstance(one, Completed)), *done], to_verify=gone)
 
-    def look(self, items: Sequence[Item], said: Mapping[bytes, Mapping[str, Any]] = NOT_SAID) -> list[Look]:
+    def diff(
+        self, items: Sequence[SyncItem], said: Mapping[bytes, Mapping[str, Any]] = NOT_SAID
+    ) -> list[GovernanceDiff]:
         """Say what a push would change and what was changed over there, field by field; changes nothing.
 
         What is said of datasets may be given in the place of what the store says.
         """
         found = self._works([item._replace(fingerprint=None) for item in items], said)
-        works = [one for one in found if isinstance(one, Work)]
-        self._imagined.forget()
+        works = [one for one in found if isinstance(one, DesiredGovernance)]
+        self._imagined.clear_cache()
         looked = self._at.workers.map(self._look, works, _not_seen)
-        return [*(_not_looked(one) for one in found if isinstance(one, Settled)), *looked]
+        return [*(_not_looked(one) for one in found if isinstance(one, Completed)), *looked]
 
     def _works(
-        self, items: Sequence[Item], said: Mapping[bytes, Mapping[str, Any]] = NOT_SAID
-    ) -> list[Work | Settled]:
+        self, items: Sequence[SyncItem], said: Mapping[bytes, Mapping[str, Any]] = NOT_SAID
+    ) -> list[DesiredGovernance | Completed]:
         keys = [item.key for item in items]
         stored = read_governance(self._at.db, self._at.org, keys)
         for key in said.keys() & stored.keys():
             stored[key] = stored[key]._replace(said=dict(said[key]))
-        ends = Ends(self._at.db, self._at.org, self._at.items, keys, ())
+        ends = RemoteEntities(self._at.db, self._at.org, self._at.items, keys, ())
         return [self._work(item, stored[item.key], ends.remote(item.key)) for item in items]
 
-    def _work(self, item: Item, stored: StoredGovernance, remote: Remote | None) -> Work | Settled:
-        agreed = Agreement.read(item.detail)
+    def _work(
+        self, item: SyncItem, stored: CanonicalGovernance, remote: RemoteReference | None
+    ) -> DesiredGovernance | Completed:
+        agreed = MergeBase.from_record(item.record)
         if stored.said is None and stored.score is None and not agreed.sent:
-            return item.linked(Outcome.UNWANTED, "nobody governs it")
+            return item.complete(Outcome.UNWANTED, "nobody governs it")
         if stored.said and stored.said.get("syncEnabled") is False:
-            return item.linked(Outcome.OFF, "openmetadata.sync_enabled of its asset is off")
+            return item.complete(Outcome.OFF, "openmetadata.sync_enabled of its asset is off")
         if remote is None:
-            return item.linked(Outcome.WAITING, "its dataset is not there")
-        local = of.wanted(stored.said or {}, self._at.rules.words)
+            return item.complete(Outcome.WAITING, "its dataset is not there")
+        local = of.desired_fields(stored.said or {}, self._at.rules.words)
         if remote.type != "table":
             local = {path: value for path, value in local.items() if path[0] != of.COLUMNS and path != of.RETENTION}
         told_of = sorted(
             (path, sorted(value) if isinstance(value, frozenset) else value) for path, value in local.items()
         )
         mark = fingerprint([remote.id, told_of, stored.score, self._at.rules.conflicts, self._at.rules.conflicts_of])
-        if item.fingerprint == mark and item.outcome in (*GIVEN_UP, Outcome.PUSHED, Outcome.UNCHANGED):
-            return item.linked(Outcome(item.outcome) if item.outcome in GIVEN_UP else Outcome.UNCHANGED, item.reason)
-        return Work(item, remote, local, stored.score, agreed.about(remote.id), mark)
+        if item.fingerprint == mark and item.outcome in (*ABANDONED, Outcome.PUSHED, Outcome.UNCHANGED):
+            return item.complete(
+                Outcome(item.outcome) if item.outcome in ABANDONED else Outcome.UNCHANGED, item.reason
+            )
+        return DesiredGovernance(item, remote, local, stored.score, agreed.for_entity(remote.id), mark)
 
-    def _bring(self, work: Work) -> Settled | Failed:
+    def _push_entity(self, work: DesiredGovernance) -> Completed | Failure:
         """Change an entity by what is new on our side, as long as nobody else is changing it."""
         for _ in range(_TRIES):
             entity = self._read(work)
             change = self._change(work, entity, self._labels)
             try:
                 return self._settled(work, *self._changed(work, change, entity))
-            except TargetRefused as error:
+            except TargetRejected as error:
                 if error.status != _CHANGED_MEANWHILE:
-                    self._labels.forget()  # perhaps something it refers to is gone
+                    self._labels.clear_cache()  # perhaps something it refers to is gone
                     raise self._at.failed(error) from error
         said = f"{work.remote.name} was changed by others each time that it was to be changed"
-        return Failed(work.item, TargetRefused(said, _CHANGED_MEANWHILE))
+        return Failure(work.item, TargetRejected(said, _CHANGED_MEANWHILE))
 
-    def _changed(self, work: Work, change: Change, entity: Entity) -> tuple[Change, Entity]:
+    def _changed(
+        self, work: DesiredGovernance, change: GovernanceChange, entity: JsonObject
+    ) -> tuple[GovernanceChange, JsonObject]:
         """Change an entity; its name for people by itself, for it may be refused."""
         named = {path: value for path, value in change.changes.items() if path == of.DISPLAY_NAME}
         others = {path: value for path, value in change.changes.items() if path not in named}
         try:
-            operations = patch(entity, others, change.references)
+            operations = build_patch(entity, others, change.references)
             entity = self._patched(work, entity, operations) if operations else entity
-        except TargetRefused as error:
+        except TargetRejected as error:
             if error.status == _CHANGED_MEANWHILE or len(others) == 1:
                 raise
             change, entity = self._one_by_one(work, change, others, entity)
         for name in named.values():
-            entity = self._named(work, entity, name)
+            entity = self._set_display_name(work, entity, name)
         return change, entity
 
     def _one_by_one(
-        self, work: Work, change: Change, changes: Mapping[Path, Value], entity: Entity
-    ) -> tuple[Change, Entity]:
+        self,
+        work: DesiredGovernance,
+        change: GovernanceChange,
+        changes: Mapping[FieldPath, FieldValue],
+        entity: JsonObject,
+    ) -> tuple[GovernanceChange, JsonObject]:
         """Change what can be changed of what is refused as a whole: one field keeps none of the others back."""
-        refused: dict[Path, TargetRefused] = {}
+        refused: dict[FieldPath, TargetRejected] = {}
         for path, value in changes.items():
             try:
-                if operations := patch(entity, {path: value}, change.references):
+                if operations := build_patch(entity, {path: value}, change.references):
                     entity = self._patched(work, entity, operations)
-            except TargetRefused as error:
+            except TargetRejected as error:
                 if error.status == _CHANGED_MEANWHILE:
                     raise
                 refused[path] = error
         if len(refused) == len(changes):
             raise next(iter(refused.values()))
-        self._labels.forget()  # perhaps something it refers to is gone
+        self._labels.clear_cache()  # perhaps something it refers to is gone
         problems = [f"{'.'.join(path)}: {error}" for path, error in sorted(refused.items())]
         undone = change.undone._replace(fields=change.undone.fields | refused.keys())
         return change._replace(problems=[*change.problems, *problems], undone=undone), entity
 
-    def _read(self, work: Work) -> Entity:
-        asked = of.GOVERNED if work.remote.type == "table" else of.GOVERNED_WITHOUT_COLUMNS
+    def _read(self, work: DesiredGovernance) -> JsonObject:
+        asked = of.GOVERNANCE_FIELDS if work.remote.type == "table" else of.GOVERNANCE_FIELDS_WITHOUT_COLUMNS
         entity = self._at.client.get(COLLECTIONS[work.remote.type], work.remote.name, *asked)
         if entity is None:
-            raise TargetBusy(f"{work.remote.name} is not there", NOT_FOUND)
+            raise TargetUnavailable(f"{work.remote.name} is not there", NOT_FOUND)
         return entity
 
-    def _patched(self, work: Work, entity: Entity, operations: list[Entity]) -> Entity:
+    def _patched(self, work: DesiredGovernance, entity: JsonObject, operations: list[JsonObject]) -> JsonObject:
         collection = COLLECTIONS[work.remote.type]
         return self._at.client.patch(collection, str(entity["id"]), operations, entity["version"])
 
-    def _change(self, work: Work, entity: Entity, labels: Labels) -> Change:
+    def _change(self, work: DesiredGovernance, entity: JsonObject, labels: GovernanceReferences) -> GovernanceChange:
         """Say what to change: what a steward changed, and nothing of what was changed over there."""
-        there = of.found(entity)
+        there = of.entity_fields(entity)
         work, problems = of_its_columns(work, entity)
-        owners, unknown = known(sorted(elements(work.local.get(of.OWNERS))), labels.owner)
+        owners, unknown = known(sorted(as_set(work.local.get(of.OWNERS))), labels.owner)
         problems += unknown
         named = {name: one.named for name, one in owners.items()} | _as_before(work, there, owners)
         local = dict(work.local)
         if of.OWNERS in local:
             local[of.OWNERS] = frozenset(named.values())
-        remote = work.agreed.remote(there, of.as_said) | _as_they_are_there(local, there)
+        remote = work.agreed.remote_fields(there, of.to_local_value) | _as_they_are_there(local, there)
         merged = merge(work.agreed.sent, local, remote, self._policies(work.item.key, {*work.agreed.sent, *local}))
         changes = {
             path: with_theirs(value, remote.get(path), there.get(path))
             for path, value in merged.fields.items()
-            if not same(value, remote.get(path))
+            if not equal_values(value, remote.get(path))
         }
-        if work.score != there.get(of.SCORE) and (work.score is not None or work.item.detail.get(_SCORED)):
+        if work.score != there.get(of.SCORE) and (work.score is not None or work.item.record.get(_SCORED)):
             changes[of.SCORE] = work.score
-        possible = Possible(labels, work.remote.type, entity, merged.fields.get(of.DOMAIN))
+        possible = ChangeResolver(labels, work.remote.type, entity, merged.fields.get(of.DOMAIN))
         changes = possible.of(changes, {one.named: (one.id, one.type) for one in owners.values()})
-        problems += [*possible.problems, *(say_conflict(one) for one in merged.conflicts)]
-        theirs = told(local, merged)
-        return Change(work.agreed, changes, possible.references, local, theirs, problems, possible.undone, named)
+        problems += [*possible.problems, *(describe_conflict(one) for one in merged.conflicts)]
+        theirs = remote_changes(local, merged)
+        return GovernanceChange(
+            work.agreed, changes, possible.references, local, theirs, problems, possible.undone, named
+        )
 
-    def _policies(self, key: bytes, fields: Iterable[Path]) -> dict[Path, Policy]:
+    def _policies(self, key: bytes, fields: Iterable[FieldPath]) -> dict[FieldPath, MergePolicy]:
         of_all = self._at.rules.conflicts
         return {
-            path: self.decisions.get((key, path)) or self._policy.get(path) or self._policy.get(path[:1], of_all)
+            path: self.overrides.get((key, path)) or self._policy.get(path) or self._policy.get(path[:1], of_all)
             for path in fields
         }
 
-    def _named(self, work: Work, entity: Entity, name: Value) -> Entity:
+    def _set_display_name(self, work: DesiredGovernance, entity: JsonObject, name: FieldValue) -> JsonObject:
         """Set the name for people, which a bot is not allowed to by the rules that a server has at first."""
         if self._may_name:
             try:
-                change = patch(entity, {of.DISPLAY_NAME: name}, NOTHING)
+                change = build_patch(entity, {of.DISPLAY_NAME: name}, NO_REFERENCES)
                 return self._patched(work, entity, change) if change else entity
-            except TargetRefused as error:
+            except TargetRejected as error:
                 if error.status != _FORBIDDEN:
                     raise
                 self._may_name = False
         return entity
 
-    def _settled(self, work: Work, change: Change, entity: Entity) -> Settled:
-        there = of.found(entity)
-        now = agreed(change.agreed, change.local, change.told, there, change.undone)
-        detail = remembered(now, change.told) | {_SCORED: work.score is not None, OWNERS: change.owners}
+    def _settled(self, work: DesiredGovernance, change: GovernanceChange, entity: JsonObject) -> Completed:
+        there = of.entity_fields(entity)
+        now = next_base(change.agreed, change.local, change.told, there, change.undone)
+        detail = to_record(now, change.told) | {_SCORED: work.score is not None, OWNERS: change.owners}
         said = [
             *change.problems,
-            *say_theirs(change.told.theirs),
-            *not_taken(change.local, change.told, there),
+            *describe_remote_changes(change.told.fields),
+            *rejected_fields(change.local, change.told, there),
         ]
         outcome = Outcome.UNRESOLVED if change.problems else Outcome.PUSHED
-        remote = Remote(work.remote.type, f"{work.remote.id}/governance", work.remote.name)
-        reason = "; ".join(said[:_MOST_NOTES]) or None
-        return Settled(work.item, outcome, reason, work.mark, remote, ours=False, detail=detail)
+        remote = RemoteReference(work.remote.type, f"{work.remote.id}/governance", work.remote.name)
+        reason = "; ".join(said[:_MAX_NOTES]) or None
+        return Completed(work.item, outcome, reason, work.mark, remote, created_by_us=False, record=detail)
 
-    def _look(self, work: Work) -> Look:
+    def _look(self, work: DesiredGovernance) -> GovernanceDiff:
         change = self._change(work, self._read(work), self._imagined)
-        return Look(work.item.key, work.remote.name, change.changes, change.told, change.problems, change.owners)
+        return GovernanceDiff(
+            work.item.key, work.remote.name, change.changes, change.told, change.problems, change.owners
+        )
 
 
-def _as_they_are_there(local: Fields, there: Fields) -> dict[Path, Value]:
+def _as_they_are_there(local: FieldValues, there: FieldValues) -> dict[FieldPath, FieldValue]:
     """Give the values that the server says as it would store them: whoever sent them, they are the same."""
     single = {path: value for path, value in local.items() if not isinstance(value, frozenset)}
-    return {path: value for path, value in single.items() if same(of.as_found(path, value), there.get(path))}
+    return {
+        path: value
+        for path, value in single.items()
+        if equal_values(of.to_remote_value(path, value), there.get(path))
+    }
 
 
-def _as_before(work: Work, there: Mapping[Path, Value], found: Container[str]) -> dict[str, str]:
+def _as_before(
+    work: DesiredGovernance, there: Mapping[FieldPath, FieldValue], found: Container[str]
+) -> dict[str, str]:
     """Name the owners that were found once and are not any more, and still are there: nobody took them away."""
-    owners: Mapping[str, str] = work.item.detail.get(OWNERS, {})
-    still = elements(there.get(of.OWNERS))
-    wanted = elements(work.local.get(of.OWNERS))
+    owners: Mapping[str, str] = work.item.record.get(OWNERS, {})
+    still = as_set(there.get(of.OWNERS))
+    wanted = as_set(work.local.get(of.OWNERS))
     return {name: was for name, was in owners.items() if name in wanted and name not in found and was in still}
 
 
-def _failed(work: Work, error: LineageBridgeError) -> Settled | Failed:
-    return Failed(work.item, error, None, work.mark)
+def _failed(work: DesiredGovernance, error: LineageBridgeError) -> Completed | Failure:
+    return Failure(work.item, error, None, work.mark)
 
 
-def _not_seen(work: Work, error: LineageBridgeError) -> Look:
-    return Look(work.item.key, work.remote.name, {}, Told({}, []), [str(error)], {})
+def _not_seen(work: DesiredGovernance, error: LineageBridgeError) -> GovernanceDiff:
+    return GovernanceDiff(work.item.key, work.remote.name, {}, RemoteChanges({}, []), [str(error)], {})
 
 
-def _not_looked(settled: Settled) -> Look:
+def _not_looked(settled: Completed) -> GovernanceDiff:
     """Say why nothing can be compared; what nobody governs is as it should be."""
     silent = settled.outcome in (Outcome.UNWANTED, Outcome.OFF)
-    return Look(settled.item.key, None, {}, Told({}, []), [] if silent else [settled.reason or ""], {})
+    return GovernanceDiff(
+        settled.item.key, None, {}, RemoteChanges({}, []), [] if silent else [settled.reason or ""], {}
+    )

@@ -4,135 +4,138 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from bridge.store.database import Database
-from bridge.store.graph import Graph
-from bridge.sync.edge_states import EdgeState, EdgeStates
-from bridge.sync.item import NOT_WANTED, Failed, Item, Outcome, Settled, fingerprint
-from bridge.sync.lineage import StoredEdge, read_consumption, read_lineage
-from bridge.sync.openmetadata.edges import WantedEdge, details, remove_edge, write_edge
-from bridge.sync.openmetadata.ends import Ends
-from bridge.sync.openmetadata.revenants import RemovedEdge, edges_kept
-from bridge.sync.openmetadata.workbench import Workbench
-from bridge.sync.target import Owed, Pushed, Step
-from mappers.errors import LineageBridgeError, TargetBusy, TargetRefused
-from mappers.openmetadata import edges as mapped
+from bridge.store.lineage.graph import LineageGraph
+from bridge.sync.canonical.lineage import CanonicalEdge, read_consumption, read_lineage
+from bridge.sync.edge_store import EdgeRecord, EdgeStore
+from bridge.sync.openmetadata.context import OpenMetadataContext
+from bridge.sync.openmetadata.edge_writer import DeletedEdge, DesiredEdge, details, remove_edge, write_edge
+from bridge.sync.openmetadata.remote_entities import RemoteEntities
+from bridge.sync.openmetadata.restored_entities import edges_kept
+from bridge.sync.sync_item import EXCLUDED, Completed, Failure, Outcome, SyncItem, fingerprint
+from bridge.sync.target import BatchResult, ExpectedCount, PlanStep
+from connectors.errors import TargetRejected, TargetUnavailable
+from mappers.errors import LineageBridgeError
+from mappers.openmetadata import lineage_details as mapped
 
 #: The fingerprint of all that was looked at: where it is missing the server may have what was removed.
 _LOOKED_AT = fingerprint("looked at")
-_MOST_NOTES = 20
+_MAX_NOTES = 20
 #: How many targets of edges are counted at a time.
 _AT_ONCE = 200
 _NOT_FOUND = 404
 
 
-class _Work(NamedTuple):
+class EdgePlan(NamedTuple):
     """What is to be done about the edges into one target."""
 
-    item: Item
-    put: list[tuple[WantedEdge, EdgeState | None]]
-    gone: list[EdgeState]
+    item: SyncItem
+    put: list[tuple[DesiredEdge, EdgeRecord | None]]
+    gone: list[EdgeRecord]
     notes: list[str]
     #: What it leads from that is not in the target, or what it leads into is not: by keys, with names.
     missing: dict[bytes, str]
     #: What was removed long ago and may be there again.
-    again: list[RemovedEdge]
+    again: list[DeletedEdge]
 
     @property
     def into(self) -> bytes:
         """Name the target by its entity: two datasets that are one entity are worked on one after the other."""
         ends = [wanted.into for wanted, _ in self.put]
-        ends += [state.into for state in self.gone] + [one.into for one in self.again]
+        ends += [state.target for state in self.gone] + [one.into for one in self.again]
         return ends[0].id.encode() if ends else self.item.key
 
 
-class _Done(NamedTuple):
+class _EdgePlanResult(NamedTuple):
     """What was done about one target, as far as it went."""
 
-    result: Settled | Failed
-    written: list[EdgeState]
-    removed: list[EdgeState]
+    result: Completed | Failure
+    written: list[EdgeRecord]
+    removed: list[EdgeRecord]
     #: What has gone from the target.
     doubtful: list[tuple[str, bytes]]
 
 
-class Lineages:
+class LineagePusher:
     """Pushes edges. Not for several threads at once."""
 
-    def __init__(self, at: Workbench, states: EdgeStates) -> None:
+    def __init__(self, at: OpenMetadataContext, states: EdgeStore) -> None:
         self._at = at
         self._states = states
 
-    def push(self, items: Sequence[Item]) -> Pushed:
+    def push(self, items: Sequence[SyncItem]) -> BatchResult:
         """Make the edges into datasets and jobs what the store says."""
         if not self._at.rules.track_lineage:
-            return Pushed([item.linked(Outcome.OFF, "openmetadata.sync.track_lineage is off") for item in items])
-        groups: dict[bytes, list[_Work]] = {}
+            return BatchResult(
+                [item.complete(Outcome.OFF, "openmetadata.sync.track_lineage is off") for item in items]
+            )
+        groups: dict[bytes, list[EdgePlan]] = {}
         works = list(self._works(items))
         for work in works:
             groups.setdefault(work.into, []).append(work)
         self._begin(works)
         done = [one for group in self._at.workers.map(self._write_all, groups.values(), _not_asked) for one in group]
-        return Pushed(
+        return BatchResult(
             [one.result for one in done],
-            edges=[state for one in done for state in one.written],
-            edges_gone=[state for one in done for state in one.removed],
-            doubtful={ended for one in done for ended in one.doubtful},
+            edges_written=[state for one in done for state in one.written],
+            edges_deleted=[state for one in done for state in one.removed],
+            to_verify={ended for one in done for ended in one.doubtful},
         )
 
-    def _begin(self, works: Sequence[_Work]) -> None:
+    def _begin(self, works: Sequence[EdgePlan]) -> None:
         """Write down what is about to be said, before anything is; where an edge lay before stays known."""
         begun = [
-            wanted.begun(known)
+            wanted.with_intent(known)
             for work in works
             for wanted, known in work.put
-            if known is None or known.is_between(wanted.source, wanted.into)
+            if known is None or known.connects(wanted.source, wanted.into)
         ]
         if begun:
             with self._at.db.transaction():
                 self._states.write(begun, [])
 
-    def plan(self, items: Sequence[Item], made: Mapping[bytes, str]) -> Iterator[Step]:
+    def plan(self, items: Sequence[SyncItem], made: Mapping[bytes, str]) -> Iterator[PlanStep]:
         """Say what a push would do once there is what is to be made: names by keys."""
         if not self._at.rules.track_lineage:
             return
         for work in self._works(items):
             for wanted, known in work.put:
                 action = "change" if known else "create"
-                yield Step(action, "edge", f"{wanted.source.name} -> {wanted.into.name}")
-            keys = [work.item.key, *work.missing, *(state.from_key for state in work.gone)]
-            ends = self._at.items.of("dataset", keys) | self._at.items.of("job", keys)
+                yield PlanStep(action, "edge", f"{wanted.source.name} -> {wanted.into.name}")
+            keys = [work.item.key, *work.missing, *(state.source_key for state in work.gone)]
+            ends = self._at.items.get("dataset", keys) | self._at.items.get("job", keys)
             names = {key: item.remote.name for key, item in ends.items() if item.remote}
             for state in work.gone:
-                pair = names.get(state.from_key, state.source.id), names.get(state.into_key, state.into.id)
-                yield Step("delete", "edge", " -> ".join(pair))
+                pair = names.get(state.source_key, state.source.id), names.get(state.target_key, state.target.id)
+                yield PlanStep("delete", "edge", " -> ".join(pair))
             there = names | dict(made)
             for source, name in work.missing.items():
                 if source in there and work.item.key in there:
-                    yield Step("create", "edge", f"{there[source]} -> {there[work.item.key]}")
+                    yield PlanStep("create", "edge", f"{there[source]} -> {there[work.item.key]}")
                 else:
-                    yield Step("wait", "edge", f"{name} -> {there.get(work.item.key, 'what is not there')}")
+                    yield PlanStep("wait", "edge", f"{name} -> {there.get(work.item.key, 'what is not there')}")
 
-    def owed(self) -> Iterator[Owed]:
+    def count_expected(self) -> Iterator[ExpectedCount]:
         """Count the edges that shall be there, and those that were not told as they are now; nothing is asked."""
         if self._at.rules.track_lineage:
-            for items in self._at.items.everything("lineage", _AT_ONCE):
+            for items in self._at.items.batches("lineage", _AT_ONCE):
                 yield self._owed(list(self._works(items)))
 
-    def _owed(self, works: Sequence[_Work]) -> Owed:
+    def _owed(self, works: Sequence[EdgePlan]) -> ExpectedCount:
         """Count edges; those to or from what shall not be there are none."""
         known = self._states.into([work.item.key for work in works])
         ends = {key for work in works for key in (work.item.key, *work.missing)}
-        items = self._at.items.of("dataset", ends) | self._at.items.of("job", ends)
-        left_out = {key for key, item in items.items() if item.outcome in NOT_WANTED}
+        items = self._at.items.get("dataset", ends) | self._at.items.get("job", ends)
+        left_out = {key for key, item in items.items() if item.outcome in EXCLUDED}
         told, untold = 0, 0
         for work in works:
-            put, gone = {one.from_key for one, _ in work.put}, {state.from_key for state in work.gone}
+            put, gone = {one.from_key for one, _ in work.put}, {state.source_key for state in work.gone}
             told += len(known[work.item.key].keys() - put - gone)
             untold += len(put) + (0 if work.item.key in left_out else len(work.missing.keys() - left_out))
-        return Owed("lineage", told + untold, untold)
+        return ExpectedCount("lineage", told + untold, untold)
 
-    def _works(self, items: Sequence[Item]) -> Iterator[_Work]:
+    def _works(self, items: Sequence[SyncItem]) -> Iterator[EdgePlan]:
         keys = [item.key for item in items]
-        jobs = set(self._at.items.of("job", keys))
+        jobs = set(self._at.items.get("job", keys))
         of = (self._at.db, self._at.org, self._at.rules.folding)
         stored = read_lineage(*of, [key for key in keys if key not in jobs])
         stored |= read_consumption(*of, jobs)
@@ -140,17 +143,22 @@ class Lineages:
         sources = {edge.source for edge in everything if edge.source}
         datasets = {*sources, *(key for key in keys if stored[key] and key not in jobs)}
         pipelines = {*jobs, *(edge.job for edge in everything if edge.job)}
-        ends = Ends(self._at.db, self._at.org, self._at.items, datasets, pipelines)
-        names = _Names(self._at.db, self._at.org, everything)
+        ends = RemoteEntities(self._at.db, self._at.org, self._at.items, datasets, pipelines)
+        names = _EdgeNames(self._at.db, self._at.org, everything)
         known = self._states.into(keys)
         for item in items:
             yield self._work(item, stored.get(item.key, []), ends, known[item.key], names)
 
     def _work(
-        self, item: Item, stored: list[StoredEdge], ends: Ends, known: dict[bytes, EdgeState], names: "_Names"
-    ) -> _Work:
-        work = _Work(item, [], [], [], {}, [])
-        wanted: dict[bytes, WantedEdge] = {}
+        self,
+        item: SyncItem,
+        stored: list[CanonicalEdge],
+        ends: RemoteEntities,
+        known: dict[bytes, EdgeRecord],
+        names: "_EdgeNames",
+    ) -> EdgePlan:
+        work = EdgePlan(item, [], [], [], {}, [])
+        wanted: dict[bytes, DesiredEdge] = {}
         for edge in stored:
             source = edge.source or edge.job
             if source is None:
@@ -163,7 +171,7 @@ class Lineages:
             state = known.get(source)
             if not one.is_written(state):
                 work.put.append((one, state))
-            if state and not state.is_between(one.source, one.into):
+            if state and not state.connects(one.source, one.into):
                 work.gone.append(state)
             work.notes.extend(one.notes)
         work.gone.extend(state for source, state in sorted(known.items()) if source not in wanted)
@@ -171,30 +179,32 @@ class Lineages:
             work.again.extend(_removed_before(item, wanted.values()))
         return work
 
-    def _wanted(self, into_key: bytes, from_key: bytes, edge: StoredEdge, ends: Ends, names: "_Names") -> WantedEdge:
-        source, into = ends.end(from_key), ends.end(into_key)
-        lines = edge.lines if self._at.rules.track_column_lineage else ()
-        told = mapped.details(source, into, lines)
+    def _wanted(
+        self, into_key: bytes, from_key: bytes, edge: CanonicalEdge, ends: RemoteEntities, names: "_EdgeNames"
+    ) -> DesiredEdge:
+        source, into = ends.endpoint(from_key), ends.endpoint(into_key)
+        lines = edge.columns if self._at.rules.track_column_lineage else ()
+        told = mapped.lineage_details(source, into, lines)
         pipeline = ends.remote(edge.job) if edge.job and edge.source else None
-        also = f"Also made by {', '.join(names.jobs(edge.also))}" if edge.also else None
+        also = f"Also made by {', '.join(names.jobs(edge.other_jobs))}" if edge.other_jobs else None
         description = "\n".join(filter(None, (told.description, also))) or None
         said = details(told.columns, edge.sql, description, pipeline)
         from_remote, into_remote = ends.remote(from_key), ends.remote(into_key)
         assert from_remote is not None and into_remote is not None  # noqa: S101, PT018 - looked at by the caller
-        shapes = (ends.shape(from_key), ends.shape(into_key))
+        shapes = (ends.columns_version(from_key), ends.columns_version(into_key))
         mark = fingerprint([said, from_remote, into_remote, shapes if told.columns else None])
         notes = tuple(f"there is no column {name}, so it has no lineage" for name in told.unknown)
-        return WantedEdge(into_key, from_key, into_remote, from_remote, edge.job, said, mark, notes)
+        return DesiredEdge(into_key, from_key, into_remote, from_remote, edge.job, said, mark, notes)
 
-    def _write_all(self, group: Sequence[_Work]) -> list[_Done]:
+    def _write_all(self, group: Sequence[EdgePlan]) -> list[_EdgePlanResult]:
         return [self._write(work) for work in group]
 
-    def _write(self, work: _Work) -> _Done:
+    def _write(self, work: EdgePlan) -> _EdgePlanResult:
         """Write the edges into one target, as far as it goes."""
-        if self._at.workers.away is not None and (work.put or work.gone or work.again):
-            return _stopped(work, self._at.workers.away, [], [])
-        written: list[EdgeState] = []
-        removed: list[EdgeState] = []
+        if self._at.workers.unavailable is not None and (work.put or work.gone or work.again):
+            return _stopped(work, self._at.workers.unavailable, [], [])
+        written: list[EdgeRecord] = []
+        removed: list[EdgeRecord] = []
         deleted = _removed_before(work.item, [wanted for wanted, _ in work.put])
         notes = list(work.notes)
         try:
@@ -208,36 +218,40 @@ class Lineages:
             for one in work.again:
                 one.remove(self._at.client)
         except LineageBridgeError as error:
-            return _stopped(work, self._at.workers.failed(error), written, removed)
-        return _Done(_settled(work, notes, deleted), written, removed, [])
+            return _stopped(work, self._at.workers.record_failure(error), written, removed)
+        return _EdgePlanResult(_settled(work, notes, deleted), written, removed, [])
 
 
-def _not_asked(group: Sequence[_Work], error: LineageBridgeError) -> list[_Done]:
+def _not_asked(group: Sequence[EdgePlan], error: LineageBridgeError) -> list[_EdgePlanResult]:
     return [_stopped(work, error, [], []) for work in group]
 
 
-def _stopped(work: _Work, error: LineageBridgeError, written: list[EdgeState], removed: list[EdgeState]) -> _Done:
+def _stopped(
+    work: EdgePlan, error: LineageBridgeError, written: list[EdgeRecord], removed: list[EdgeRecord]
+) -> _EdgePlanResult:
     """Tell how far it went; where an end is gone, what stands for it is to be looked at first."""
     if len(written) == len(work.put):
-        return _Done(Failed(work.item, error), written, removed, [])
+        return _EdgePlanResult(Failure(work.item, error), written, removed, [])
     wanted = work.put[len(written)][0]
     request = {"from": wanted.source.name, "to": wanted.into.name, "details": wanted.said}
-    if not isinstance(error, TargetRefused) or error.status != _NOT_FOUND:
-        return _Done(Failed(work.item, error, request), written, removed, [])
+    if not isinstance(error, TargetRejected) or error.status != _NOT_FOUND:
+        return _EdgePlanResult(Failure(work.item, error, request), written, removed, [])
     keys = [key for key in (wanted.into_key, wanted.from_key, wanted.job) if key]
     doubtful = [(kind, key) for key in keys for kind in ("dataset", "job")]
-    return _Done(Failed(work.item, TargetBusy(str(error), _NOT_FOUND), request), written, removed, doubtful)
+    return _EdgePlanResult(
+        Failure(work.item, TargetUnavailable(str(error), _NOT_FOUND), request), written, removed, doubtful
+    )
 
 
-def _removed_before(item: Item, wanted: Iterable[WantedEdge]) -> list[RemovedEdge]:
+def _removed_before(item: SyncItem, wanted: Iterable[DesiredEdge]) -> list[DeletedEdge]:
     """Give the edges that were removed, but for those that are wanted by now."""
     pairs = {(one.source.id, one.into.id) for one in wanted}
-    return [one for one in RemovedEdge.of(item) if one.pair not in pairs]
+    return [one for one in DeletedEdge.of(item) if one.pair not in pairs]
 
 
-def _settled(work: _Work, notes: list[str], deleted: Sequence[RemovedEdge]) -> Settled:
+def _settled(work: EdgePlan, notes: list[str], deleted: Sequence[DeletedEdge]) -> Completed:
     waiting = [f"waits for the other end: {name}" for name in work.missing.values()]
-    told = "; ".join([*waiting, *notes][:_MOST_NOTES]) or None
+    told = "; ".join([*waiting, *notes][:_MAX_NOTES]) or None
     if work.put or work.gone or work.again:
         outcome = Outcome.PUSHED
     elif work.missing:
@@ -245,18 +259,18 @@ def _settled(work: _Work, notes: list[str], deleted: Sequence[RemovedEdge]) -> S
     else:
         outcome = Outcome.UNCHANGED
         told = told or (work.item.reason if work.item.outcome in (Outcome.PUSHED, Outcome.UNCHANGED) else None)
-    return Settled(work.item, outcome, told, _LOOKED_AT, detail=edges_kept(deleted))
+    return Completed(work.item, outcome, told, _LOOKED_AT, record=edges_kept(deleted))
 
 
-class _Names:
+class _EdgeNames:
     """Names of what edges mention, looked up at once."""
 
-    def __init__(self, db: Database, org: str, edges: Sequence[StoredEdge]) -> None:
-        self._graph = Graph(db, org)
-        self._datasets = self._graph.datasets({edge.source for edge in edges if edge.source})
-        self._jobs = self._graph.jobs({job for edge in edges for job in (edge.job, *edge.also) if job})
+    def __init__(self, db: Database, org: str, edges: Sequence[CanonicalEdge]) -> None:
+        self._graph = LineageGraph(db, org)
+        self._datasets = self._graph.dataset_names({edge.source for edge in edges if edge.source})
+        self._jobs = self._graph.job_names({job for edge in edges for job in (edge.job, *edge.other_jobs) if job})
 
-    def edge(self, edge: StoredEdge, into: bytes) -> str:
+    def edge(self, edge: CanonicalEdge, into: bytes) -> str:
         """Name an edge by its source."""
         named = self._datasets[edge.source] if edge.source else self._jobs[edge.job or into]
         return f"{named.namespace} {named.name}"

@@ -6,48 +6,71 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from bridge.store.database import Database
-from bridge.store.graph import Graph
-from bridge.sync.item import Failed, Item, Outcome, Remote, Settled, as_it_was, fingerprint, is_known
-from bridge.sync.items import Items
-from bridge.sync.runs import StoredRun, read_runs
+from bridge.store.lineage.graph import LineageGraph
+from bridge.sync.canonical.runs import CanonicalRun, read_runs
+from bridge.sync.item_store import SyncItemStore
+from bridge.sync.request_pool import RequestPool
 from bridge.sync.status import read_status
-from bridge.sync.target import Compared, Meaning, Meant, Owed, Pushed, Step, TargetSettings
-from bridge.sync.workers import Workers
-from connectors.webhook.client import Webhook
+from bridge.sync.sync_item import (
+    Completed,
+    Failure,
+    Outcome,
+    RemoteReference,
+    SyncItem,
+    complete_unchanged,
+    fingerprint,
+    is_unchanged,
+)
+from bridge.sync.target import (
+    Affected,
+    AffectedItems,
+    BatchResult,
+    ComparedBatch,
+    ExpectedCount,
+    PlanStep,
+    TargetIdentity,
+)
+from connectors.webhook.client import WebhookClient
 from mappers.errors import LineageBridgeError
-from mappers.folding import FoldingRule
-from mappers.when import iso
+from mappers.logical_job import FoldingRule
+from mappers.timestamps import format_timestamp
 
 NAME = "webhook"
 _AT_ONCE, _THREADS = 100, 4
 
 
-class _Told(NamedTuple):
+class _Notification(NamedTuple):
     """What is to be told of a run."""
 
-    item: Item
+    item: SyncItem
     body: dict[str, Any]
     mark: bytes
 
 
-class EndedRuns:
+class EndedRunItems:
     """Marks of runs mean these runs, and nothing else means anything."""
 
-    def of(self, marks: Mapping[str, set[bytes]]) -> Meant:
+    def of_marks(self, marks: Mapping[str, set[bytes]]) -> Affected:
         """Say which runs marks mean."""
-        return Meant({("run", key) for key in marks.get("run", ())})
+        return Affected({("run", key) for key in marks.get("run", ())})
 
 
 class WebhookTarget:
     """Tells an address how runs end. Not for several threads at once."""
 
     name = NAME
-    kinds = {"run": _AT_ONCE}  # noqa: RUF012 - fixed
-    slow: AbstractSet[str] = frozenset()
-    compared: AbstractSet[str] = frozenset()
+    batch_sizes = {"run": _AT_ONCE}  # noqa: RUF012 - fixed
+    slow_kinds: AbstractSet[str] = frozenset()
+    compared_kinds: AbstractSet[str] = frozenset()
 
     def __init__(
-        self, db: Database, org: str, client: Webhook, items: Items, rule: FoldingRule, states: Collection[str]
+        self,
+        db: Database,
+        org: str,
+        client: WebhookClient,
+        items: SyncItemStore,
+        rule: FoldingRule,
+        states: Collection[str],
     ) -> None:
         self._db = db
         self._org = org
@@ -56,9 +79,9 @@ class WebhookTarget:
         self._rule = rule
         self._states = frozenset(states)
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix=NAME)
-        self._workers = Workers(self._pool, client.probe)
-        self.settings = TargetSettings(client.url, ",".join(sorted(states)))
-        self.meaning: Meaning = EndedRuns()
+        self._workers = RequestPool(self._pool, client.probe)
+        self.settings = TargetIdentity(client.url, ",".join(sorted(states)))
+        self.affected: AffectedItems = EndedRunItems()
 
     def prepare(self) -> None:
         """Make nothing ready: all that is asked of the store lies ready."""
@@ -67,23 +90,23 @@ class WebhookTarget:
         """Ask whether anybody is there."""
         self._client.probe()
 
-    def push(self, kind: str, items: Sequence[Item]) -> Pushed:  # noqa: ARG002 - there is one kind only
+    def push(self, kind: str, items: Sequence[SyncItem]) -> BatchResult:  # noqa: ARG002 - there is one kind only
         """Tell how runs ended, each once; one that ends otherwise after all is told again."""
-        self._workers.begin()
+        self._workers.start_batch()
         found = self._wanted(items)
-        told = self._workers.map(self._tell, [one for one in found if isinstance(one, _Told)], _failed)
-        return Pushed([*(one for one in found if isinstance(one, Settled)), *told])
+        told = self._workers.map(self._tell, [one for one in found if isinstance(one, _Notification)], _failed)
+        return BatchResult([*(one for one in found if isinstance(one, Completed)), *told])
 
-    def plan(self, items: Sequence[Item]) -> list[Step]:
+    def plan(self, items: Sequence[SyncItem]) -> list[PlanStep]:
         """Say what would be told."""
-        wanted = [one for one in self._wanted(items) if isinstance(one, _Told)]
-        return [Step("create", "run", f"{one.body['job']['name']} {one.body['state']}") for one in wanted]
+        wanted = [one for one in self._wanted(items) if isinstance(one, _Notification)]
+        return [PlanStep("create", "run", f"{one.body['job']['name']} {one.body['state']}") for one in wanted]
 
-    def owed(self) -> Iterator[Owed]:
+    def count_expected(self) -> Iterator[ExpectedCount]:
         """Count what shall be told."""
-        return (Owed(*counts) for counts in self._items.owed())
+        return (ExpectedCount(*counts) for counts in self._items.count_expected())
 
-    def compare(self) -> Iterator[Compared]:
+    def compare(self) -> Iterator[ComparedBatch]:
         """Compare nothing: what was told cannot be read."""
         return iter(())
 
@@ -92,39 +115,41 @@ class WebhookTarget:
         self._pool.shutdown()
         self._client.close()
 
-    def _wanted(self, items: Sequence[Item]) -> list[_Told | Settled]:
+    def _wanted(self, items: Sequence[SyncItem]) -> list[_Notification | Completed]:
         runs = read_runs(self._db, self._org, self._rule, [item.key for item in items])
-        names = Graph(self._db, self._org).jobs({run.job for run in runs.values()})
+        names = LineageGraph(self._db, self._org).job_names({run.job for run in runs.values()})
         since = read_status(self._db, self._org, NAME).enabled_at or 0
-        found: list[_Told | Settled] = []
+        found: list[_Notification | Completed] = []
         for item in items:
             run = runs.get(item.key)
             if run is None or run.status not in self._states:
-                found.append(item.linked(Outcome.UNWANTED, "it has not ended so, or another run stands for it"))
-            elif (run.ended or 0) < since:
-                found.append(item.linked(Outcome.UNWANTED, "it ended before anybody wanted to hear of it"))
+                found.append(item.complete(Outcome.UNWANTED, "it has not ended so, or another run stands for it"))
+            elif (run.ended_at or 0) < since:
+                found.append(item.complete(Outcome.UNWANTED, "it ended before anybody wanted to hear of it"))
             else:
                 body = _body(run, *names[run.job])
                 mark = fingerprint([body["run"], body["state"]])
-                found.append(as_it_was(item) if is_known(item, mark) else _Told(item, body, mark))
+                found.append(
+                    complete_unchanged(item) if is_unchanged(item, mark) else _Notification(item, body, mark)
+                )
         return found
 
-    def _tell(self, told: _Told) -> Settled | Failed:
+    def _tell(self, told: _Notification) -> Completed | Failure:
         self._client.send(told.body, told.mark.hex())
-        remote = Remote("run", told.body["run"], told.body["job"]["name"])
-        return Settled(told.item, Outcome.PUSHED, None, told.mark, remote, ours=True)
+        remote = RemoteReference("run", told.body["run"], told.body["job"]["name"])
+        return Completed(told.item, Outcome.PUSHED, None, told.mark, remote, created_by_us=True)
 
 
-def _body(run: StoredRun, namespace: str, name: str) -> dict[str, Any]:
+def _body(run: CanonicalRun, namespace: str, name: str) -> dict[str, Any]:
     return {
         "job": {"namespace": namespace, "name": name},
         "run": run.run_uuid,
         "state": run.status,
-        "startedAt": iso(run.began),
-        "endedAt": iso(run.ended) if run.ended is not None else None,
+        "startedAt": format_timestamp(run.started_at),
+        "endedAt": format_timestamp(run.ended_at) if run.ended_at is not None else None,
         "error": run.error,
     }
 
 
-def _failed(told: _Told, error: LineageBridgeError) -> Settled | Failed:
-    return Failed(told.item, error, told.body, told.mark)
+def _failed(told: _Notification, error: LineageBridgeError) -> Completed | Failure:
+    return Failure(told.item, error, told.body, told.mark)

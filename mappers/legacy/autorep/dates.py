@@ -6,7 +6,7 @@ from datetime import datetime, tzinfo
 from typing import Literal, NamedTuple
 
 #: `mdy` is what Autosys writes unless a site wants otherwise.
-Order = Literal["mdy", "dmy", "ymd"]
+DateOrder = Literal["mdy", "dmy", "ymd"]
 
 _PARTS = re.compile(
     r"(\d{1,4})[-/.](\d{1,2}|[A-Za-z]{3})[-/.](\d{1,4})"
@@ -15,19 +15,19 @@ _PARTS = re.compile(
 #: A date, with or without a time of day, within a line: without groups, as it is put into other patterns.
 DATE = re.sub(r"(?<!\\)\((?!\?)", "(?:", _PARTS.pattern)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MOST_MONTHS = 12
+_MAX_MONTHS = 12
 _NOON = 12
 _YEAR = 4
 
 
-class Guessed(NamedTuple):
+class DateOrderGuess(NamedTuple):
     """The order of the dates of a report, and whether they show it."""
 
-    order: Order
+    order: DateOrder
     certain: bool
 
 
-def guess_order(texts: Iterable[str]) -> Guessed:
+def guess_date_order(texts: Iterable[str]) -> DateOrderGuess:
     """Tell in which order a report writes its dates: by a year that comes first, or a number that is no month.
 
     Dates whose months are words are of any order.
@@ -36,20 +36,20 @@ def guess_order(texts: Iterable[str]) -> Guessed:
     in_numbers = [match for match in found if match[2].isdigit()]
     for match in in_numbers:
         if len(match[1]) == _YEAR:
-            return Guessed("ymd", certain=True)
-        if int(match[1]) > _MOST_MONTHS:
-            return Guessed("dmy", certain=True)
-        if int(match[2]) > _MOST_MONTHS:
-            return Guessed("mdy", certain=True)
-    return Guessed("mdy", certain=bool(found) and not in_numbers)
+            return DateOrderGuess("ymd", certain=True)
+        if int(match[1]) > _MAX_MONTHS:
+            return DateOrderGuess("dmy", certain=True)
+        if int(match[2]) > _MAX_MONTHS:
+            return DateOrderGuess("mdy", certain=True)
+    return DateOrderGuess("mdy", certain=bool(found) and not in_numbers)
 
 
-def has_hour(text: str) -> bool:
+def has_time_of_day(text: str) -> bool:
     """Tell whether a time says more than the day."""
     return ":" in text
 
 
-def read_time(text: str, order: Order, zone: tzinfo) -> datetime:
+def parse_report_time(text: str, order: DateOrder, zone: tzinfo) -> datetime:
     """Read a time; raises ValueError when there is no such one. Of an hour that comes twice it is the first."""
     match = _PARTS.fullmatch(text)
     if match is None:
@@ -65,7 +65,7 @@ def read_time(text: str, order: Order, zone: tzinfo) -> datetime:
     return datetime(year + century, month, day, _hour(hour, half), minute, seconds, tzinfo=zone)
 
 
-def _ordered(first: int, second: int, third: int, order: Order) -> tuple[int, int, int]:
+def _ordered(first: int, second: int, third: int, order: DateOrder) -> tuple[int, int, int]:
     return {"mdy": (third, first, second), "dmy": (third, second, first), "ymd": (first, second, third)}[order]
 
 

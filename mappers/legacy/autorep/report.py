@@ -5,8 +5,8 @@ from collections import Counter
 from typing import NamedTuple
 
 from mappers.legacy.autorep.dates import DATE
-from mappers.legacy.autorep.states import BEGINS, ENDS, STANDING
-from mappers.legacy.jil.statements import Problem
+from mappers.legacy.autorep.states import BEGINS, ENDS, IDLE
+from mappers.legacy.diagnostics import Diagnostic
 
 _NONE = r"-{3,}"
 _ROW = re.compile(
@@ -21,11 +21,11 @@ _EVENT = re.compile(
 #: Stands above the alarm that it announces, or before it.
 _ALARM = re.compile(r"[ \t]*\[\*+ *ALARM *\*+\](?P<alarm>.*)")
 _TIME = re.compile(rf"({DATE})\b.*")
-_STATUSES = BEGINS | ENDS | frozenset(STANDING.values())
+_STATUSES = BEGINS | ENDS | frozenset(IDLE.values())
 _HEADS = re.compile(r"\s*(?:Job Name\s|Status/\[Event\]|[_\-][_\- ]*$)")
 
 
-class Event(NamedTuple):
+class StatusEvent(NamedTuple):
     """Something that happened in a run: a status that it reached."""
 
     status: str
@@ -42,7 +42,7 @@ class Alarm(NamedTuple):
     attempt: int | None
 
 
-class Row(NamedTuple):
+class ReportRow(NamedTuple):
     """A job of a report with its last run, or the one that was asked for."""
 
     file: str
@@ -55,21 +55,21 @@ class Row(NamedTuple):
     run: int | None
     attempt: int | None
     exit_code: int | None
-    events: tuple[Event, ...] = ()
+    events: tuple[StatusEvent, ...] = ()
     alarms: tuple[Alarm, ...] = ()
 
-    def alarmed(self, name: str, time: str | None) -> "Row":
+    def with_alarm(self, name: str, time: str | None) -> "ReportRow":
         """Give the row with an alarm of its newest try."""
         attempts = [one.attempt for one in self.events if one.status in BEGINS | ENDS and one.attempt is not None]
         alarm = Alarm(name, time, attempts[-1] if attempts else self.attempt)
         return self._replace(alarms=(*self.alarms, alarm))
 
 
-class Report(NamedTuple):
+class AutorepReport(NamedTuple):
     """The rows of a report, the lines that cannot be read, and how many tell of no run, by what they tell of."""
 
-    rows: list[Row]
-    problems: list[Problem]
+    rows: list[ReportRow]
+    problems: list[Diagnostic]
     others: Counter[str]
 
     def times(self) -> list[str]:
@@ -79,9 +79,9 @@ class Report(NamedTuple):
         return found + [alarm.time for row in self.rows for alarm in row.alarms if alarm.time]
 
 
-def read_report(text: str, file: str) -> Report:
+def parse_report(text: str, file: str) -> AutorepReport:
     """Read a report; a line that is neither head, row, event nor alarm is told."""
-    reader = _Reader(file)
+    reader = _ReportParser(file)
     for number, line in enumerate(text.splitlines(), 1):
         bare = line.rstrip().lstrip("\ufeff\f")
         if bare and not _HEADS.match(bare):
@@ -90,13 +90,13 @@ def read_report(text: str, file: str) -> Report:
     return reader.report
 
 
-class _Reader:
+class _ReportParser:
     def __init__(self, file: str) -> None:
         self._file = file
         self._boxes: list[tuple[int, str]] = []
         #: Whether an alarm was announced that has no name yet.
         self._announced = False
-        self.report = Report([], [], Counter())
+        self.report = AutorepReport([], [], Counter())
 
     def read(self, line: str, number: int) -> None:
         rows = self.report.rows
@@ -115,7 +115,7 @@ class _Reader:
             self.report.others["a remark"] += 1
         else:
             said = f"is no row of a report: not taken: {line.strip()[:80]}"
-            self.report.problems.append(Problem(self._file, number, "warning", said))
+            self.report.problems.append(Diagnostic(self._file, number, "warning", said))
 
     def settle(self) -> None:
         """Keep an alarm that was announced, and of which nothing more is said."""
@@ -141,19 +141,19 @@ class _Reader:
             return
         self.settle()
         rows = self.report.rows
-        event = Event(what.strip("[]"), found["time"], _number(found["attempt"]), found["machine"])
+        event = StatusEvent(what.strip("[]"), found["time"], _number(found["attempt"]), found["machine"])
         rows[-1] = rows[-1]._replace(events=(*rows[-1].events, event))
         if event.status not in BEGINS | ENDS:
             self.report.others[event.status] += 1
 
     def _alarm(self, name: str, time: str | None) -> None:
         rows = self.report.rows
-        rows[-1] = rows[-1].alarmed(name, time)
+        rows[-1] = rows[-1].with_alarm(name, time)
 
 
-def _row(found: "re.Match[str]", file: str, number: int, boxes: tuple[str, ...]) -> Row:
+def _row(found: "re.Match[str]", file: str, number: int, boxes: tuple[str, ...]) -> ReportRow:
     code = found["exit"] if found["exit"] is not None else found["code"]
-    return Row(
+    return ReportRow(
         file,
         number,
         found["name"],

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from mappers.legacy.autorep.dates import DATE
-from mappers.legacy.autorep.report import Event, Report, Row
-from mappers.legacy.autorep.states import BEGINS, ENDED, GOING
-from mappers.legacy.jil.statements import Problem
+from mappers.legacy.autorep.report import AutorepReport, ReportRow, StatusEvent
+from mappers.legacy.autorep.states import ACTIVE, BEGINS, ENDED
+from mappers.legacy.diagnostics import Diagnostic
 
 _AT = rf"\[(?P<time>{DATE})(?:\.\d+)?\]\s+"
 _CHANGE = re.compile(
@@ -20,22 +20,22 @@ _ALARM = re.compile(
 )
 #: What any other line tells of: an event, else the message that it is.
 _OTHERS = (re.compile(r"EVENT:\s+([A-Z_]+)(?:\s+STATUS:\s+([A-Z_]+))?"), re.compile(r"(CAUAJM_\w+)"))
-_CODES = {word: letters for letters, word in (ENDED | GOING).items() if letters != "RE"}
+_CODES = {word: letters for letters, word in (ENDED | ACTIVE).items() if letters != "RE"}
 
 
-class Text(NamedTuple):
+class LogText(NamedTuple):
     """A text, and the file that it is of."""
 
     file: str
     text: str
 
 
-def read_logs(texts: Iterable[Text]) -> Report:
+def parse_scheduler_logs(texts: Iterable[LogText]) -> AutorepReport:
     """Gather the changes of each job into runs, from a start to the end that follows it; other lines are counted.
 
     Logs that one scheduler wrote one after the other are one log: a run may begin in one and end in the next.
     """
-    reader = _Reader()
+    reader = _LogParser()
     for file, text in texts:
         for number, line in enumerate(text.splitlines(), 1):
             if line.strip():
@@ -43,18 +43,18 @@ def read_logs(texts: Iterable[Text]) -> Report:
     return reader.report
 
 
-def first_time(text: str) -> str | None:
+def first_timestamp(text: str) -> str | None:
     """Give the time of the first change that a log tells of."""
     found = _CHANGE.search(text)
     return found["time"] if found else None
 
 
-class _Reader:
+class _LogParser:
     def __init__(self) -> None:
         #: Where among the rows the newest run of a job is, and which of these have not ended.
         self._newest: dict[str, int] = {}
         self._going: set[str] = set()
-        self.report = Report([], [], Counter())
+        self.report = AutorepReport([], [], Counter())
 
     def read(self, line: str, file: str, number: int) -> None:
         changed, alarmed = _CHANGE.fullmatch(line), _ALARM.fullmatch(line)
@@ -62,7 +62,7 @@ class _Reader:
             self._change(changed, file, number)
         elif alarmed and alarmed["job"] in self._newest:
             place = self._newest[alarmed["job"]]
-            self.report.rows[place] = self.report.rows[place].alarmed(alarmed["alarm"], alarmed["time"])
+            self.report.rows[place] = self.report.rows[place].with_alarm(alarmed["alarm"], alarmed["time"])
         else:
             self.report.others[_kind(line)] += 1
 
@@ -74,13 +74,13 @@ class _Reader:
         if status in BEGINS and (job not in self._going or again):
             self._newest[job] = len(rows)
             self._going.add(job)
-            rows.append(Row(file, number, job, (), time, None, "ST", None, None, None))
+            rows.append(ReportRow(file, number, job, (), time, None, "ST", None, None, None))
         elif job not in self._going:
             said = f"{job} ends with {status}, and its start is in no log that is named: not taken"
-            self.report.problems.append(Problem(file, number, "warning", said))
+            self.report.problems.append(Diagnostic(file, number, "warning", said))
             return
         place = self._newest[job]
-        event = Event(status, time, None, found["machine"])
+        event = StatusEvent(status, time, None, found["machine"])
         rows[place] = rows[place]._replace(status=_CODES[status], events=(*rows[place].events, event))
         if status not in BEGINS:
             code = None if found["code"] is None else int(found["code"])

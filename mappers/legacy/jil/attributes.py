@@ -3,7 +3,7 @@
 import re
 
 #: What a statement does, and to what.
-VERBS = frozenset(
+SUBCOMMANDS = frozenset(
     f"{verb}_{thing}"
     for verb, things in {
         "insert": "job machine global xinst resource job_type monbro blob glob connectionprofile",
@@ -103,12 +103,12 @@ _THINGS = {thing: frozenset(words.split()) for thing, words in _OF_THINGS.items(
 ATTRIBUTES = frozenset(word.lower() for word in _KNOWN.split()).union(*_THINGS.values())
 
 
-def is_verb(name: str) -> bool:
+def is_subcommand(name: str) -> bool:
     """Tell whether a word begins a statement, whether or not anybody knows it."""
     return _VERB.fullmatch(name) is not None or (name not in ATTRIBUTES and _OTHER_VERB.fullmatch(name) is not None)
 
 
-def is_known(attribute: str, verb: str) -> bool:
+def is_valid_attribute(attribute: str, verb: str) -> bool:
     """Tell whether an attribute is one of what a statement is about; where nobody knows them, any is."""
     _, _, thing = verb.partition("_")
     known = ATTRIBUTES if thing in {"job", "box"} else _THINGS.get(thing)

@@ -7,11 +7,11 @@ from typing import Literal, NamedTuple, TypeVar, cast
 
 from lark import Lark, Token, Transformer, UnexpectedInput, v_args
 
+from mappers.cache import bounded_lru_cache
 from mappers.errors import PermanentError
-from mappers.memory import remembered
 
 T = TypeVar("T", float, str)
-Kind = Literal["success", "failure", "done", "terminated", "notrunning"]
+StatusPredicate = Literal["success", "failure", "done", "terminated", "notrunning"]
 Operator = Literal["=", "!=", "<", "<=", ">", ">="]
 
 #: `&` and `|` bind equally and from left to right: `a | b & c` is `(a | b) & c`.
@@ -36,27 +36,27 @@ QUOTED: /"[^"]*"|'[^']*'/
 NAME: /[^\s(),&|^"'=<>!]+/
 %ignore /\s+/
 """
-_KINDS: dict[str, Kind] = {
+_KINDS: dict[str, StatusPredicate] = {
     "s": "success", "f": "failure", "d": "done", "t": "terminated", "n": "notrunning",
 }  # fmt: skip
 #: What is never too long ago.
 FOREVER = None
 
 
-class BadCondition(PermanentError):
+class InvalidCondition(PermanentError):
     """The text is no condition; says where it stops being one."""
 
 
-class StatusIs(NamedTuple):
+class StatusCondition(NamedTuple):
     """A job has a status, reached no longer ago than the lookback in minutes."""
 
     job: str
     instance: str | None
-    kind: Kind
+    kind: StatusPredicate
     lookback: int | None = FOREVER
 
 
-class ExitCodeIs(NamedTuple):
+class ExitCodeCondition(NamedTuple):
     """A job ended with an exit code that compares so."""
 
     job: str
@@ -66,7 +66,7 @@ class ExitCodeIs(NamedTuple):
     lookback: int | None = FOREVER
 
 
-class GlobalIs(NamedTuple):
+class GlobalCondition(NamedTuple):
     """A global variable has a value that compares so."""
 
     name: str
@@ -74,7 +74,7 @@ class GlobalIs(NamedTuple):
     value: str
 
 
-class Both(NamedTuple):
+class CompoundCondition(NamedTuple):
     """Two conditions of which both, or either, must hold."""
 
     left: "Condition"
@@ -82,8 +82,8 @@ class Both(NamedTuple):
     right: "Condition"
 
 
-Atom = StatusIs | ExitCodeIs | GlobalIs
-Condition = Atom | Both
+Atom = StatusCondition | ExitCodeCondition | GlobalCondition
+Condition = Atom | CompoundCondition
 
 
 class JobState(NamedTuple):
@@ -94,18 +94,18 @@ class JobState(NamedTuple):
     code: int | None = None
 
 
-@remembered(1 << 14)
-def read_condition(text: str) -> Condition:
+@bounded_lru_cache(1 << 14)
+def parse_condition(text: str) -> Condition:
     """Read a condition; raises BadCondition with the place."""
     try:
         # Read by methods while it is parsed, it may be as long as anybody wants.
         found = cast("Condition", _parser().parse(text))
     except UnexpectedInput as error:
-        raise BadCondition(_told(error, text)) from error
+        raise InvalidCondition(_message(error, text)) from error
     return found
 
 
-def _told(error: UnexpectedInput, text: str) -> str:
+def _message(error: UnexpectedInput, text: str) -> str:
     place: int | None = getattr(error, "pos_in_stream", None)
     token = getattr(error, "token", None)
     if place is None or place < 0 or (token is not None and token.type == "$END"):
@@ -113,31 +113,31 @@ def _told(error: UnexpectedInput, text: str) -> str:
     return f"character {place + 1}: {text[place : place + 20]!r} was not expected"
 
 
-def atoms(condition: Condition) -> Iterator[Atom]:
+def atomic_conditions(condition: Condition) -> Iterator[Atom]:
     """Give what a condition is made of, from left to right."""
     waiting = [condition]
     while waiting:
         one = waiting.pop()
-        if isinstance(one, Both):
+        if isinstance(one, CompoundCondition):
             waiting += [one.right, one.left]
         else:
             yield one
 
 
-def decided(condition: Condition, true: Callable[[Atom], bool]) -> bool:
+def evaluate(condition: Condition, true: Callable[[Atom], bool]) -> bool:
     """Tell whether a condition holds when its parts do as they are said to: from left to right, as it is written."""
-    others: list[Both] = []
-    while isinstance(condition, Both):
+    others: list[CompoundCondition] = []
+    while isinstance(condition, CompoundCondition):
         others.append(condition)
         condition = condition.left
     found = true(condition)
     for one in reversed(others):
-        also = decided(one.right, true)
+        also = evaluate(one.right, true)
         found = (found and also) if one.join == "&" else (found or also)
     return found
 
 
-def holds(
+def is_satisfied(
     condition: Condition,
     jobs: Mapping[tuple[str, str | None], JobState],
     variables: Mapping[str, str],
@@ -150,24 +150,26 @@ def holds(
     """
 
     def true(atom: Atom) -> bool:
-        if isinstance(atom, GlobalIs):
+        if isinstance(atom, GlobalCondition):
             given = variables.get(atom.name)
             return given is not None and _compares(given, atom.operator, atom.value)
         state = jobs.get((atom.job, atom.instance))
         return state is not None and (state.status == "ON_ICE" or _stands(atom, state, now, own_end))
 
-    return decided(condition, true)
+    return evaluate(condition, true)
 
 
-def _stands(condition: StatusIs | ExitCodeIs, state: JobState, now: float, own_end: float | None) -> bool:
+def _stands(
+    condition: StatusCondition | ExitCodeCondition, state: JobState, now: float, own_end: float | None
+) -> bool:
     if not _recent(state, condition.lookback, now, own_end, condition):
         return False
-    if isinstance(condition, ExitCodeIs):
+    if isinstance(condition, ExitCodeCondition):
         return state.code is not None and _compares(str(state.code), condition.operator, str(condition.code))
     return _is(state.status, condition.kind)
 
 
-def _is(status: str, kind: Kind) -> bool:
+def _is(status: str, kind: StatusPredicate) -> bool:
     if kind == "notrunning":
         return status not in {"RUNNING", "STARTING"}
     wanted = {
@@ -178,11 +180,15 @@ def _is(status: str, kind: Kind) -> bool:
 
 
 def _recent(
-    state: JobState, lookback: int | None, now: float, own_end: float | None, condition: StatusIs | ExitCodeIs
+    state: JobState,
+    lookback: int | None,
+    now: float,
+    own_end: float | None,
+    condition: StatusCondition | ExitCodeCondition,
 ) -> bool:
     """Tell whether a job ended recently enough; a lookback of nothing counts from the last end of who waits."""
     if lookback is None or (
-        isinstance(condition, StatusIs) and condition.kind == "notrunning" and state.ended is None
+        isinstance(condition, StatusCondition) and condition.kind == "notrunning" and state.ended is None
     ):
         return True
     if lookback == 0:
@@ -207,30 +213,30 @@ def _order(left: T, right: T) -> int:
 
 @cache
 def _parser() -> Lark:
-    return Lark(_GRAMMAR, parser="lalr", transformer=_Reading())
+    return Lark(_GRAMMAR, parser="lalr", transformer=_ConditionBuilder())
 
 
 @v_args(inline=True)
-class _Reading(Transformer[Token, Condition]):
+class _ConditionBuilder(Transformer[Token, Condition]):
     def start(self, found: Condition) -> Condition:
         return found
 
     def joined(self, left: Condition, join: Token, right: Condition) -> Condition:
-        return Both(left, "&" if join.lower() in {"&", "and"} else "|", right)
+        return CompoundCondition(left, "&" if join.lower() in {"&", "and"} else "|", right)
 
     def status(self, kind: Token, job: tuple[str, str | None], lookback: Token | None) -> Condition:
-        return StatusIs(*job, _KINDS[kind[0].lower()], _minutes(lookback))
+        return StatusCondition(*job, _KINDS[kind[0].lower()], _minutes(lookback))
 
     def exitcode(
         self, _: Token, job: tuple[str, str | None], lookback: Token | None, operator: Token, code: Token
     ) -> Condition:
-        return ExitCodeIs(*job, _operator(operator), int(code), _minutes(lookback))
+        return ExitCodeCondition(*job, _operator(operator), int(code), _minutes(lookback))
 
     def job(self, name: Token, instance: Token | None) -> tuple[str, str | None]:
         return str(name).replace("\\:", ":"), None if instance is None else str(instance)
 
     def variable(self, _: Token, name: Token, operator: Token, value: Token) -> Condition:
-        return GlobalIs(str(name), _operator(operator), value.strip("\"'"))
+        return GlobalCondition(str(name), _operator(operator), value.strip("\"'"))
 
 
 def _operator(token: Token) -> Operator:

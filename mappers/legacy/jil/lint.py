@@ -1,81 +1,118 @@
-"""What is wrong with an estate though every line of it can be read: jobs that never start, boxes that never end."""
+"""Finds jobs that cannot start, boxes that cannot end, values not understood."""
 
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 
+from mappers.legacy.diagnostics import Diagnostic, DiagnosticLevel
 from mappers.legacy.jil.conditions import (
     Atom,
-    BadCondition,
-    Both,
+    CompoundCondition,
     Condition,
-    ExitCodeIs,
-    GlobalIs,
-    StatusIs,
-    atoms,
-    decided,
-    read_condition,
+    ExitCodeCondition,
+    GlobalCondition,
+    InvalidCondition,
+    StatusCondition,
+    atomic_conditions,
+    evaluate,
+    parse_condition,
 )
-from mappers.legacy.jil.estate import Estate, Job
+from mappers.legacy.jil.dataset_scanner import dataset_warnings
+from mappers.legacy.jil.job_catalog import JobCatalog, JobDefinition
 from mappers.legacy.jil.schedule import TIMES
-from mappers.legacy.jil.statements import Level, Problem
-from mappers.legacy.jil.unread import PREDICATES
+from mappers.legacy.jil.value_checks import invalid_values
+
+PREDICATES = ("condition", "box_success", "box_failure")
 
 
-def lint(estate: Estate, instance: str | None = None) -> list[Problem]:
+def unsupported_definitions(estate: JobCatalog) -> list[Diagnostic]:
+    """Find what of the definitions of an estate is not taken."""
+    return [
+        one for job in estate.jobs.values() for one in (*_unsupported_conditions(job), *_values(job), *_datasets(job))
+    ]
+
+
+def _unsupported_conditions(job: JobDefinition) -> Iterator[Diagnostic]:
+    for name in PREDICATES:
+        if text := job.get(name):
+            try:
+                parse_condition(text)
+            except InvalidCondition as error:
+                said = f"{job.name} {name} is no condition: {error}"
+                yield Diagnostic(job.file, job.line, "error", said)
+
+
+def _values(job: JobDefinition) -> Iterator[Diagnostic]:
+    for level, said in invalid_values(job.values):
+        yield Diagnostic(job.file, job.line, level, f"{job.name} {said}: means nothing")
+
+
+def _datasets(job: JobDefinition) -> Iterator[Diagnostic]:
+    for said in dataset_warnings(job):
+        yield Diagnostic(job.file, job.line, "warning", f"{job.name} {said}")
+
+
+def lint(estate: JobCatalog, instance: str | None = None) -> list[Diagnostic]:
     """Find all that is wrong, in the order of the definitions; jobs of that instance are those of the estate."""
     conditions = {job.name: dict(_conditions(job, instance)) for job in estate.jobs.values()}
-    instances = set(estate.things.get("xinst", {}))
+    instances = set(estate.objects.get("xinst", {}))
     members = estate.members()
-    found: list[Problem] = []
+    found: list[Diagnostic] = []
     for job in estate.jobs.values():
         own = conditions[job.name]
-        found += _of_conditions(job, estate, instances, own)
+        found += _check_conditions(job, estate, instances, own)
         found += _of_box(job, estate, set(members.get(job.name, ())), own)
-        found += _of_times(job)
-        if "condition" in own and not decided(own["condition"], partial(_can_hold, estate, estate.boxes_of(job))):
+        found += _check_schedule(job)
+        if "condition" in own and not evaluate(
+            own["condition"], partial(_can_hold, estate, estate.enclosing_boxes(job))
+        ):
             found.append(_problem(job, "error", "never starts: its condition can never hold"))
     found += _cycles(estate, conditions)
-    return sorted(found, key=lambda one: (one.file, one.line, one.said))
+    return sorted(found, key=lambda one: (one.file, one.line, one.message))
 
 
-def _conditions(job: Job, instance: str | None) -> Iterator[tuple[str, Condition]]:
+def _conditions(job: JobDefinition, instance: str | None) -> Iterator[tuple[str, Condition]]:
     for name in PREDICATES:
         text = job.get(name)
         if text:
             try:
-                yield name, _here(read_condition(text), instance)
-            except BadCondition:
+                yield name, _here(parse_condition(text), instance)
+            except InvalidCondition:
                 continue  # told by `unread`
 
 
 def _here(condition: Condition, instance: str | None) -> Condition:
     """Take jobs of the instance that is looked at for what they are: jobs without an instance."""
-    others: list[Both] = []
-    while isinstance(condition, Both):
+    others: list[CompoundCondition] = []
+    while isinstance(condition, CompoundCondition):
         others.append(condition)
         condition = condition.left
     found = _atom_here(condition, instance)
     for one in reversed(others):
-        found = Both(found, one.join, _here(one.right, instance))
+        found = CompoundCondition(found, one.join, _here(one.right, instance))
     return found
 
 
 def _atom_here(atom: Atom, instance: str | None) -> Condition:
-    if isinstance(atom, GlobalIs) or atom.instance is None or atom.instance != instance:
+    if isinstance(atom, GlobalCondition) or atom.instance is None or atom.instance != instance:
         return atom
     return atom._replace(instance=None)
 
 
-def _of_conditions(
-    job: Job, estate: Estate, instances: set[str], conditions: Mapping[str, Condition]
-) -> Iterator[Problem]:
-    boxes = estate.boxes_of(job)
+def _check_conditions(
+    job: JobDefinition, estate: JobCatalog, instances: set[str], conditions: Mapping[str, Condition]
+) -> Iterator[Diagnostic]:
+    boxes = estate.enclosing_boxes(job)
     for name, condition in conditions.items():
-        for one in atoms(condition):
-            if name == "condition" and not isinstance(one, GlobalIs) and one.instance is None and one.job in boxes:
+        for one in atomic_conditions(condition):
+            if (
+                name == "condition"
+                and not isinstance(one, GlobalCondition)
+                and one.instance is None
+                and one.job in boxes
+            ):
                 said = f"condition waits for its own box {one.job}, which runs until it has ended"
                 yield _problem(job, "error", said)
-            if isinstance(one, GlobalIs):
+            if isinstance(one, GlobalCondition):
                 if one.name not in estate.globals:
                     yield _problem(job, "warning", f"{name} looks at the global {one.name}, which nothing here sets")
             elif one.instance is not None:
@@ -89,7 +126,9 @@ def _of_conditions(
                 )
 
 
-def _of_box(job: Job, estate: Estate, members: set[str], conditions: Mapping[str, Condition]) -> Iterator[Problem]:
+def _of_box(
+    job: JobDefinition, estate: JobCatalog, members: set[str], conditions: Mapping[str, Condition]
+) -> Iterator[Diagnostic]:
     box = job.box
     if box is not None:
         around = estate.jobs.get(box)
@@ -97,7 +136,7 @@ def _of_box(job: Job, estate: Estate, members: set[str], conditions: Mapping[str
             yield _problem(job, "error", f"lies in the box {box}, which there is not")
         elif around.type != "BOX":
             yield _problem(job, "error", f"lies in {box}, which is no box")
-        if estate.lies_in_itself(job):
+        if estate.is_nested_in_itself(job):
             yield _problem(job, "error", "lies in itself")
     if job.type == "BOX" and not members:
         yield _problem(job, "warning", "is a box with nothing in it: it ends as soon as it starts")
@@ -108,13 +147,15 @@ def _of_box(job: Job, estate: Estate, members: set[str], conditions: Mapping[str
         if job.type != "BOX":
             yield _problem(job, "warning", f"{name} means nothing for a job that is no box")
             continue
-        strangers = {one.job for one in atoms(condition) if not isinstance(one, GlobalIs)} - members
+        strangers = {
+            one.job for one in atomic_conditions(condition) if not isinstance(one, GlobalCondition)
+        } - members
         if strangers:
             names = ", ".join(sorted(strangers))
             yield _problem(job, "warning", f"{name} waits for {names}, not in it: the box may run for ever")
 
 
-def _of_times(job: Job) -> Iterator[Problem]:
+def _check_schedule(job: JobDefinition) -> Iterator[Diagnostic]:
     dead = [name for name in TIMES if job.get(name) and name != "timezone"]
     if dead and not job.is_on("date_conditions"):
         yield _problem(job, "warning", f"{', '.join(dead)} mean nothing without date_conditions: 1")
@@ -125,25 +166,26 @@ def _of_times(job: Job) -> Iterator[Problem]:
         yield _problem(job, "warning", "date_conditions is on, and neither days_of_week nor run_calendar says when")
 
 
-def _can_hold(estate: Estate, boxes: Collection[str], atom: Atom) -> bool:
+def _can_hold(estate: JobCatalog, boxes: Collection[str], atom: Atom) -> bool:
     """Tell whether a part could ever hold: what is defined may have any status, what is not has none.
 
     A box runs as long as a job in it may still start: to that job it has no other status.
     """
-    if isinstance(atom, GlobalIs) or atom.instance is not None:
+    if isinstance(atom, GlobalCondition) or atom.instance is not None:
         return True
     return atom.job in estate.jobs and atom.job not in boxes
 
 
-def _cycles(estate: Estate, conditions: Mapping[str, Mapping[str, Condition]]) -> Iterator[Problem]:
+def _cycles(estate: JobCatalog, conditions: Mapping[str, Mapping[str, Condition]]) -> Iterator[Diagnostic]:
     """Find jobs that wait for each other's success in a circle: none of them was ever the first."""
     waits = {
         name: sorted(
             {
                 one.job
-                for one in (atoms(found["condition"]) if "condition" in found else ())
-                if isinstance(one, StatusIs | ExitCodeIs) and one.instance is None and one.job in estate.jobs
-                and not (isinstance(one, StatusIs) and one.kind == "notrunning")
+                for one in (atomic_conditions(found["condition"]) if "condition" in found else ())
+                if isinstance(one, StatusCondition | ExitCodeCondition) and one.instance is None
+                and one.job in estate.jobs
+                and not (isinstance(one, StatusCondition) and one.kind == "notrunning")
             }
         )
         for name, found in conditions.items()
@@ -172,5 +214,5 @@ def _cycles(estate: Estate, conditions: Mapping[str, Mapping[str, Condition]]) -
             waiting += [(one, True) for one in waits[name]]
 
 
-def _problem(job: Job, level: Level, said: str) -> Problem:
-    return Problem(job.file, job.line, level, f"{job.name} {said}")
+def _problem(job: JobDefinition, level: DiagnosticLevel, said: str) -> Diagnostic:
+    return Diagnostic(job.file, job.line, level, f"{job.name} {said}")

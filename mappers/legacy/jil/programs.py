@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from mappers.legacy.jil.dataset import Flow, Side, files
+from mappers.legacy.jil.dataset_candidate import DataFlow, Side, dataset_candidates
 
-COPIES = frozenset({"cp", "mv", "rsync", "install"})
+COPY_PROGRAMS = frozenset({"cp", "mv", "rsync", "install"})
 #: What neither reads nor writes what goes through the commands around it.
-SILENT = frozenset({"cd", "export", "set", "umask", "ulimit", "exit", "true", "test", "[", "mkdir", "chmod", "sleep"})
+PROGRAMS_WITHOUT_IO = frozenset(
+    {"cd", "export", "set", "umask", "ulimit", "exit", "true", "test", "[", "mkdir", "chmod", "sleep"}
+)
 _READERS = frozenset({"cat", "zcat", "sort", "head", "tail", "grep", "awk", "sed", "cut", "wc", "gunzip"})
 #: Of these the first word that is no option is what they do, unless an option says it.
 _PROGRAMMED = {"grep": frozenset({"-e", "-f"}), "sed": frozenset({"-e", "-f"}), "awk": frozenset({"-f"})}
@@ -22,21 +24,21 @@ _TAKE = {
 _INTO = ("-t", "--target-directory")
 
 
-class Conventions(NamedTuple):
+class OptionConventions(NamedTuple):
     """By which options a site's programs name what they read and write."""
 
     inputs: frozenset[str] = frozenset({"--input", "--in", "--source", "--src", "--input-path"})
     outputs: frozenset[str] = frozenset({"--output", "--out", "--target", "--dest", "--output-path"})
 
 
-class _Words(NamedTuple):
+class _Arguments(NamedTuple):
     """The words of a command: those that are no option, and what its options were given."""
 
     plain: list[str | None]
     given: dict[str, str | None]
 
 
-def copies(name: str, words: Sequence[str | None]) -> Iterator[Flow]:
+def copy_flows(name: str, words: Sequence[str | None]) -> Iterator[DataFlow]:
     """Give what a program that copies moves: each source into the target, or into its own file in that folder."""
     plain, given = _sorted(name, words)
     into = next((given[one] for one in _INTO if one in given), None)
@@ -47,25 +49,28 @@ def copies(name: str, words: Sequence[str | None]) -> Iterator[Flow]:
         folder = into is not None or len(sources) > 1 or (target or "").endswith("/")
         made = _in_folder(target, source, name) if folder else target
         evidence = f"command: {name}"
-        yield [*files("input", source, evidence, 0.7, {}), *files("output", made, evidence, 0.7, {})]
+        yield [
+            *dataset_candidates("input", source, evidence, 0.7, {}),
+            *dataset_candidates("output", made, evidence, 0.7, {}),
+        ]
 
 
-def spoken_of(name: str, words: Sequence[str | None], conventions: Conventions) -> Flow:
+def program_datasets(name: str, words: Sequence[str | None], conventions: OptionConventions) -> DataFlow:
     """Give what any other program reads and writes."""
     plain, given = _sorted(name, words)
-    found: Flow = []
+    found: DataFlow = []
     if name in _READERS:
         if name in _PROGRAMMED and not _PROGRAMMED[name] & given.keys():
             plain = plain[1:]
         for word in plain:
             if word and word.startswith("/"):
-                found += files("input", word, f"command: {name}", 0.4, {})
+                found += dataset_candidates("input", word, f"command: {name}", 0.4, {})
         if name == "sort":
-            found += files("output", given.get("-o"), "command: sort -o", 0.7, {})
+            found += dataset_candidates("output", given.get("-o"), "command: sort -o", 0.7, {})
     elif name == "tee":
         for word in plain:
-            found += files("output", word, "command: tee", 0.6, {})
-    return found + _of_options(words, conventions)
+            found += dataset_candidates("output", word, "command: tee", 0.6, {})
+    return found + _option_datasets(words, conventions)
 
 
 def _in_folder(folder: str | None, source: str | None, name: str) -> str | None:
@@ -77,10 +82,10 @@ def _in_folder(folder: str | None, source: str | None, name: str) -> str | None:
     return f"{folder.rstrip('/')}/{base}" if known else folder
 
 
-def _sorted(name: str, words: Sequence[str | None]) -> _Words:
+def _sorted(name: str, words: Sequence[str | None]) -> _Arguments:
     """Tell words from options and what these are given."""
     takes = _TAKE.get(name, "").split()
-    found = _Words([], {})
+    found = _Arguments([], {})
     rest = iter(words)
     for word in rest:
         if word is None or not word.startswith("-") or word == "-":
@@ -100,8 +105,8 @@ def _sorted(name: str, words: Sequence[str | None]) -> _Words:
     return found
 
 
-def _of_options(words: Sequence[str | None], conventions: Conventions) -> Flow:
-    found: Flow = []
+def _option_datasets(words: Sequence[str | None], conventions: OptionConventions) -> DataFlow:
+    found: DataFlow = []
     sides: Mapping[Side, frozenset[str]] = {"input": conventions.inputs, "output": conventions.outputs}
     for place, word in enumerate(words):
         option, equals, value = (word or "").partition("=")
@@ -109,5 +114,5 @@ def _of_options(words: Sequence[str | None], conventions: Conventions) -> Flow:
         for side, names in sides.items():
             if option in names and behind and not behind.startswith("--"):
                 for part in behind.split(","):
-                    found += files(side, part, f"command: {option}", 0.6, {})
+                    found += dataset_candidates(side, part, f"command: {option}", 0.6, {})
     return found

@@ -15,14 +15,14 @@ _DEEPEST = 200
 class Redirection(NamedTuple):
     """A file that a command reads from or writes to."""
 
-    way: Literal["<", ">", ">>"]
+    operator: Literal["<", ">", ">>"]
     file: str
 
 
-class Command(NamedTuple):
+class ShellCommand(NamedTuple):
     """A command with its words; None stands for a word that only a shell could tell."""
 
-    words: tuple[str | None, ...]
+    arguments: tuple[str | None, ...]
     redirections: tuple[Redirection, ...] = ()
     #: Commands of one pipe share it: what one writes, the next reads.
     pipe: int = 0
@@ -30,11 +30,11 @@ class Command(NamedTuple):
     @property
     def name(self) -> str:
         """Give the name of the program, without its folder."""
-        first = self.words[0] if self.words else None
+        first = self.arguments[0] if self.arguments else None
         return (first or "").rpartition("/")[2]
 
 
-def read_commands(text: str, variables: Mapping[str, str] | None = None) -> list[Command]:
+def parse_commands(text: str, variables: Mapping[str, str] | None = None) -> list[ShellCommand]:
     """Read the commands of a line, also in pipes, lists, loops and subshells; variables are put in where known."""
     raw = text.encode()
     root = _parser().parse(raw).root_node
@@ -46,7 +46,7 @@ def _parser() -> Parser:
     return Parser(Language(tree_sitter_bash.language()))
 
 
-class _Within(NamedTuple):
+class _ShellContext(NamedTuple):
     """What a part of a line lies within: redirections of what is around it, and a pipe where it is in one."""
 
     redirections: tuple[Redirection, ...] = ()
@@ -54,8 +54,8 @@ class _Within(NamedTuple):
     depth: int = 0
 
 
-def _commands(root: Node, raw: bytes, variables: dict[str, str]) -> Iterator[Command]:
-    waiting = [(root, _Within())]
+def _commands(root: Node, raw: bytes, variables: dict[str, str]) -> Iterator[ShellCommand]:
+    waiting = [(root, _ShellContext())]
     while waiting:
         node, around = waiting.pop()
         if around.depth > _DEEPEST:
@@ -71,7 +71,7 @@ def _commands(root: Node, raw: bytes, variables: dict[str, str]) -> Iterator[Com
             own = _redirections(node, raw, variables)
             if words:
                 pipe = node.start_byte if around.pipe is None else around.pipe
-                yield Command(tuple(words), (*own, *around.redirections), pipe)
+                yield ShellCommand(tuple(words), (*own, *around.redirections), pipe)
         inner = around._replace(depth=around.depth + 1)
         if node.type == "redirected_statement":
             inner = inner._replace(redirections=(*around.redirections, *_redirections(node, raw, variables)))

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from connectors.caller import Caller
 from connectors.http import HttpSession
-from connectors.marquez.client import Marquez
+from connectors.marquez.client import MarquezClient
+from connectors.session import ThrottledSession
 from tests.standins.marquez import Marquez as StandIn
 
 
@@ -17,7 +17,7 @@ def standin() -> Iterator[StandIn]:
 
 
 @pytest.fixture
-def client(standin: StandIn) -> Iterator[Marquez]:
-    made = Marquez(Caller(HttpSession(standin.url)), attempts=3, sleep=lambda _: None)
+def client(standin: StandIn) -> Iterator[MarquezClient]:
+    made = MarquezClient(ThrottledSession(HttpSession(standin.url)), attempts=3, sleep=lambda _: None)
     yield made
     made.close()

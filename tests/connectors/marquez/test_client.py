@@ -2,11 +2,10 @@
 
 import pytest
 
-from connectors.http import HttpAnswer
-from connectors.marquez.arrival import arrived
-from connectors.marquez.client import Marquez
-from connectors.marquez.refusal import refusal
-from mappers.errors import TargetBusy, TargetLocked, TargetRefused
+from connectors.errors import TargetMisconfigured, TargetRejected, TargetUnavailable
+from connectors.http import HttpResponse
+from connectors.marquez.client import MarquezClient, response_error
+from connectors.marquez.event_log import find_logged_events
 from tests.factories import run_event, run_uuid
 from tests.standins.faults import error, html, reset
 from tests.standins.marquez import Marquez as StandIn
@@ -17,65 +16,65 @@ PAGE = b"<html><head><title>Error 500 Internal Server Error</title></head></html
 @pytest.mark.parametrize(
     ("status", "body", "kind", "said"),
     [
-        (422, b'{"errors":["run.runId must not be null","job.name must not be null"]}', TargetRefused,
+        (422, b'{"errors":["run.runId must not be null","job.name must not be null"]}', TargetRejected,
          "422 job.name must not be null; run.runId must not be null"),
-        (500, b'{"code":400,"message":"Cannot deserialize"}', TargetRefused, "500 Cannot deserialize"),
-        (500, b'{"code":500,"message":"There was an error (ID 25)."}', TargetBusy, "500 There was an error"),
-        (500, PAGE, TargetBusy, "500 Error 500 Internal Server Error"),
-        (400, b"<html><title>Error 400 Bad Request</title></html>", TargetRefused, "400 Error 400 Bad Request"),
-        (503, b"", TargetBusy, "503"),
-        (429, b"slow", TargetBusy, "429 slow"),
-        (401, b"who?", TargetLocked, "401 who?"),
-        (404, b'{"code":404,"message":"Namespace \'x\' not found."}', TargetRefused, "404 Namespace 'x' not found."),
+        (500, b'{"code":400,"message":"Cannot deserialize"}', TargetRejected, "500 Cannot deserialize"),
+        (500, b'{"code":500,"message":"There was an error (ID 25)."}', TargetUnavailable, "500 There was an error"),
+        (500, PAGE, TargetUnavailable, "500 Error 500 Internal Server Error"),
+        (400, b"<html><title>Error 400 Bad Request</title></html>", TargetRejected, "400 Error 400 Bad Request"),
+        (503, b"", TargetUnavailable, "503"),
+        (429, b"slow", TargetUnavailable, "429 slow"),
+        (401, b"who?", TargetMisconfigured, "401 who?"),
+        (404, b'{"code":404,"message":"Namespace \'x\' not found."}', TargetRejected, "404 Namespace 'x' not found."),
     ],
 )  # fmt: skip
 def test_what_an_answer_means(status: int, body: bytes, kind: type[Exception], said: str) -> None:
-    found = refusal(HttpAnswer(status, {"retry-after": "7"}, body), "http://m: POST /lineage")
+    found = response_error(HttpResponse(status, {"retry-after": "7"}, body), "http://m: POST /lineage")
     assert type(found) is kind
     assert str(found).endswith(said) or said in str(found)
 
 
 def test_how_long_it_wants_to_be_left_alone_is_heard() -> None:
-    found = refusal(HttpAnswer(429, {"retry-after": "7"}, b""), "x")
-    assert isinstance(found, TargetBusy)
-    assert found.wait_seconds == 7.0
+    found = response_error(HttpResponse(429, {"retry-after": "7"}, b""), "x")
+    assert isinstance(found, TargetUnavailable)
+    assert found.retry_after == 7.0
 
 
-def test_something_else_in_its_place_is_told(client: Marquez, standin: StandIn) -> None:
+def test_something_else_in_its_place_is_told(client: MarquezClient, standin: StandIn) -> None:
     standin.faults.next(html())
-    with pytest.raises(TargetLocked, match="is it Marquez"):
+    with pytest.raises(TargetMisconfigured, match="is it Marquez"):
         client.probe()
 
 
-def test_a_page_in_the_place_of_an_answer_is_no_delivery(client: Marquez, standin: StandIn) -> None:
+def test_a_page_in_the_place_of_an_answer_is_no_delivery(client: MarquezClient, standin: StandIn) -> None:
     standin.faults.next(html(200), method="POST")
-    with pytest.raises(TargetLocked, match="is it Marquez"):
+    with pytest.raises(TargetMisconfigured, match="is it Marquez"):
         client.send(run_event())
 
 
-def test_an_event_is_sent_once_and_reads_are_tried_again(client: Marquez, standin: StandIn) -> None:
+def test_an_event_is_sent_once_and_reads_are_tried_again(client: MarquezClient, standin: StandIn) -> None:
     standin.faults.next(error(503), method="POST")
-    with pytest.raises(TargetBusy):
+    with pytest.raises(TargetUnavailable):
         client.send(run_event())
     standin.faults.next(error(503), method="GET", times=2)
-    assert list(client.namespaces())
+    assert list(client.list_namespaces())
     assert [seen.method for seen in standin.requests] == ["POST", "GET", "GET", "GET"]
 
 
-def test_names_are_whole_in_paths(client: Marquez) -> None:
+def test_names_are_whole_in_paths(client: MarquezClient) -> None:
     for name in ("a/b", "a b?c#d", "ä;ö%2F", "trino://host:1337/x"):
         client.send(run_event(outputs=[{"namespace": "s3://lake", "name": name}]))
-        assert (client.dataset("s3://lake", name) or {})["name"] == name
+        assert (client.get_dataset("s3://lake", name) or {})["name"] == name
 
 
-def test_what_is_not_there_is_none(client: Marquez) -> None:
-    assert client.run(run_uuid(7)) is None
-    assert client.job("no", "no") is None
-    assert client.dataset("no", "no") is None
-    assert list(client.datasets("no")) == []
+def test_what_is_not_there_is_none(client: MarquezClient) -> None:
+    assert client.get_run(run_uuid(7)) is None
+    assert client.get_job("no", "no") is None
+    assert client.get_dataset("no", "no") is None
+    assert list(client.list_datasets("no")) == []
 
 
-def test_whether_events_arrived_is_told_by_the_log(client: Marquez, standin: StandIn) -> None:
+def test_whether_events_arrived_is_told_by_the_log(client: MarquezClient, standin: StandIn) -> None:
     first, second, other = run_event(run=1), run_event(run=2), run_event(run=3)
     standin.faults.next(reset(applied=True), method="POST")
     standin.faults.next(reset(), method="POST")
@@ -83,4 +82,4 @@ def test_whether_events_arrived_is_told_by_the_log(client: Marquez, standin: Sta
         with pytest.raises(Exception, match="does not answer"):
             client.send(event)
     client.send(other)
-    assert arrived(client, {"first": first, "second": second}) == {"first"}
+    assert find_logged_events(client, {"first": first, "second": second}) == {"first"}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.sync.marquez.marquez_synced import MarquezSynced
+from tests.sync.marquez.marquez_harness import MarquezSynced
 
 
 @pytest.fixture

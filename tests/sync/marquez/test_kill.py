@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.factories import dataset, dataset_event, facet, job_event, run_event, schema
-from tests.sync.marquez.marquez_synced import MarquezSynced
-from tests.sync.mortal import Killed
+from tests.sync.crashes import Killed
+from tests.sync.marquez.marquez_harness import MarquezSynced
 
 GOVERNANCE = facet(description="all", tags=["GOLD"], columns=[{"name": "a", "sensitive": True}])
 TOLD = [

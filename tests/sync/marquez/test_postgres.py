@@ -2,10 +2,10 @@
 
 import pytest
 
-from bridge.store.run_log import forget_index
+from bridge.store.event_log import drop_run_index
 from tests.factories import dataset, dataset_event, facet, job_event, run_event
 from tests.stores import empty_postgres
-from tests.sync.marquez.marquez_synced import MarquezSynced
+from tests.sync.marquez.marquez_harness import MarquezSynced
 
 
 @pytest.mark.system("postgres")
@@ -19,8 +19,8 @@ def test_runs_jobs_and_words_are_told_and_compared() -> None:
         ).converge()
         synced.apply(run_event("FAIL", 4, run=2, outputs=[dataset("out")])).converge()
         assert (synced.state_of(1), synced.state_of(2)) == ("COMPLETED", "FAILED")
-        assert (synced.client.dataset("db", "out") or {})["tags"] == ["GOLD"]
+        assert (synced.client.get_dataset("db", "out") or {})["tags"] == ["GOLD"]
         assert synced.graph("declared") == (["in"], [])
         assert [one for bit in synced.reconciler.compare() for one in bit.differences] == []
-        assert synced.reconciler.reasons(10) == []
-        forget_index(synced.store.db)
+        assert synced.reconciler.unsynced_items(10) == []
+        drop_run_index(synced.store.db)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from bridge.sync.item import Outcome
+from bridge.sync.sync_item import Outcome
 from tests.factories import Json, dataset, facet, job_event, parent, run_event
 from tests.standins.marquez import half_written
 from tests.stores import as_bytes
-from tests.sync.marquez.marquez_synced import MarquezSynced
+from tests.sync.marquez.marquez_harness import MarquezSynced
 
 
 def run(number: int, kind: str = "COMPLETE", second: float | None = None, out: str = "out", job: str = "job") -> Json:
@@ -71,7 +71,7 @@ def test_names_that_would_poison_it_are_never_sent(synced: MarquezSynced, event:
     (reason,) = synced.standing(Outcome.DEAD).values()
     assert said in (reason or "")
     assert [number for number, _ in synced.arrived()] == [5]
-    assert list(synced.client.namespaces())
+    assert list(synced.client.list_namespaces())
 
 
 def test_a_dead_letter_is_not_tried_again_before_the_run_changes(synced: MarquezSynced) -> None:
@@ -111,7 +111,7 @@ def test_what_it_never_takes_is_a_dead_letter(synced: MarquezSynced) -> None:
 
 
 def test_what_came_from_it_is_not_sent_back(synced: MarquezSynced) -> None:
-    source = synced.client.source
+    source = synced.client.source_name
     synced.store.writer.write([synced.store.reader.read(as_bytes(run(1)), source)])
     synced.converge()
     assert synced.arrived() == []
@@ -121,7 +121,7 @@ def test_what_came_from_it_is_not_sent_back(synced: MarquezSynced) -> None:
 
 def test_nor_is_a_job_whose_runs_came_from_it(synced: MarquezSynced) -> None:
     write, read = synced.store.writer.write, synced.store.reader.read
-    write([read(as_bytes(run(1)), synced.client.source)])
+    write([read(as_bytes(run(1)), synced.client.source_name)])
     write([read(as_bytes(job_event(30, job="job", tags=facet(tags=[]))), "marquez-lists:x")])
     synced.converge()
     assert [seen for seen in synced.standin.requests if seen.method == "POST"] == []
@@ -158,6 +158,6 @@ def test_what_others_told_of_a_job_is_put_right(synced: MarquezSynced) -> None:
     synced.apply(run(1)).converge()
     synced.client.send(run(9, out="theirs"))
     differences = [one for compared in synced.reconciler.compare() for one in compared.differences]
-    assert [one.what for one in differences] == ["its job lacks the output db out"]
+    assert [one.description for one in differences] == ["its job lacks the output db out"]
     synced.compare()
     assert synced.graph() == (["in"], ["out"])

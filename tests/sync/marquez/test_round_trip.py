@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bridge.intake.marquez import MarquezLog
-from bridge.store.export import export_canonical
-from connectors.caller import Caller
+from bridge.intake.marquez_log import MarquezLogSource
+from bridge.store.canonical_export import export_canonical
 from connectors.http import HttpSession
-from connectors.marquez.client import Marquez
+from connectors.marquez.client import MarquezClient
+from connectors.session import ThrottledSession
 from tests.factories import Json
 from tests.laws.strategies import run_events
 from tests.laws.test_convergence import CAPTURED, captured
 from tests.stores import Store
-from tests.sync.marquez.marquez_synced import MarquezSynced
+from tests.sync.marquez.marquez_harness import MarquezSynced
 
 _NOW = 2_000_000_000_000_000
 
@@ -27,8 +27,10 @@ def known(store: Store) -> list[bytes]:
 
 def pulled(url: str, store: Store) -> list[bytes]:
     """Take all that a server has heard; gives what is known then."""
-    with closing(MarquezLog(Marquez(Caller(HttpSession(url))), store.reader, store.writer, lambda: _NOW)) as log:
-        log.once()
+    with closing(
+        MarquezLogSource(MarquezClient(ThrottledSession(HttpSession(url))), store.reader, store.writer, lambda: _NOW)
+    ) as log:
+        log.poll()
     return known(store)
 
 

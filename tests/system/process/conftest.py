@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from connectors.spark.conf import Transport, Wanted
-from connectors.spark.lines import Catalog, find_line
+from connectors.errors import MissingDependency
+from connectors.spark.conf import ConfOptions, ListenerTransport
+from connectors.spark.releases import TableFormat, find_release
 from connectors.spark.session import open_session, process_conf
-from mappers.errors import MissingPart
 from tests.stores import Store
 from tests.system.process.works import Works
 from tests.system.spark.conftest import _packages  # noqa: F401 - all packages are fetched once, for these too
@@ -21,7 +21,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Start one Spark for all of these, whose listener writes into one file."""
     pyspark = pytest.importorskip("pyspark")
     events = tmp_path_factory.mktemp("spool") / "events.ndjson"
-    wanted = Wanted(find_line(pyspark.__version__), Transport.file, location=str(events), namespace="processes")
+    wanted = ConfOptions(
+        find_release(pyspark.__version__), ListenerTransport.file, location=str(events), namespace="processes"
+    )
     given = {
         "spark.master": "local[2]",
         "spark.ui.enabled": "false",
@@ -31,8 +33,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         "spark.jars.packages": POSTGRES_DRIVER,
     }
     try:
-        session = open_session("tests.spark", process_conf(wanted, list(Catalog), given))
-    except MissingPart as missing:
+        session = open_session("tests.spark", process_conf(wanted, list(TableFormat), given))
+    except MissingDependency as missing:
         pytest.skip(str(missing))
     yield session
     session.stop()

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from connectors.errors import MissingDependency
 from connectors.spark.submit import find_spark
-from mappers.errors import MissingPart
 from tests.system.process.works import TRADES, check, process
 from tests.system.service import ROOT, Service, environment, new_store
 
@@ -73,7 +73,7 @@ class Desk:
 def desk(tmp_path: Path) -> Desk:
     try:
         find_spark()
-    except MissingPart as missing:
+    except MissingDependency as missing:
         pytest.skip(str(missing))
     return Desk(tmp_path)
 

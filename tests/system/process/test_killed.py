@@ -5,11 +5,12 @@ from typing import Any, TypeVar
 
 import pytest
 
-from bridge.catalogue.question import Question
-from bridge.catalogue.version import Versions
-from bridge.orders.order import Order
-from bridge.process.link import Link
-from mappers.errors import NoAnswer, StoreFull, Unreachable
+from bridge.errors import StoreFull
+from bridge.process.backend import ProcessBackend
+from bridge.queries.query import Query
+from bridge.queries.versions import VersionsQuery
+from bridge.versions.command import Command
+from connectors.errors import NoResponse, Unreachable
 from tests.system.process.works import READ, Works
 
 pytestmark = [
@@ -35,7 +36,7 @@ class Killed(BaseException):
 class Severed:
     """A link that breaks at one of its calls: before it is done, or after it is and before anybody knows."""
 
-    def __init__(self, link: Link, call: int, error: BaseException, *, done: bool) -> None:
+    def __init__(self, link: ProcessBackend, call: int, error: BaseException, *, done: bool) -> None:
         self._link = link
         self._left = call
         self._error = error
@@ -49,16 +50,16 @@ class Severed:
             what(given)
         raise self._error
 
-    def ask(self, question: Question[A]) -> A:
-        found: A = self._call(self._link.ask, question)
+    def query(self, question: Query[A]) -> A:
+        found: A = self._call(self._link.query, question)
         return found
 
-    def order(self, order: Order[A]) -> A:
-        found: A = self._call(self._link.order, order)
+    def execute(self, order: Command[A]) -> A:
+        found: A = self._call(self._link.execute, order)
         return found
 
-    def send(self, events: Sequence[bytes]) -> list[str]:
-        refused: list[str] = self._call(self._link.send, events)
+    def send_events(self, events: Sequence[bytes]) -> list[str]:
+        refused: list[str] = self._call(self._link.send_events, events)
         return refused
 
     def close(self) -> None:
@@ -79,7 +80,7 @@ def pair(works: Works) -> tuple[str | None, str | None]:
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize(
     "error",
-    [Killed(), Unreachable("down"), NoAnswer("down"), StoreFull("no room")],
+    [Killed(), Unreachable("down"), NoResponse("down"), StoreFull("no room")],
     ids=lambda one: type(one).__name__,
 )
 def test_wherever_a_run_ends_it_is_published_whole_or_not_at_all_and_rerun_clean(
@@ -105,7 +106,7 @@ def test_wherever_a_run_ends_it_is_published_whole_or_not_at_all_and_rerun_clean
             rows,
         )
     for dataset in ("first", "second"):
-        versions = works.link.ask(Versions(namespace="file", name=works.path(dataset), limit=1000)).items
+        versions = works.link.query(VersionsQuery(namespace="file", name=works.path(dataset), limit=1000)).items
         keys = [one.idempotency_key for one in versions]
         assert len(keys) == len(set(keys)) == most + 1, "one version for each that was wanted"
 
@@ -114,11 +115,11 @@ def test_a_completion_that_is_told_twice_is_one_version(works: Works) -> None:
     told: list[bytes] = []
 
     class Twice(Severed):
-        def send(self, events: Sequence[bytes]) -> list[str]:
+        def send_events(self, events: Sequence[bytes]) -> list[str]:
             told.extend(events)
-            return self._link.send([*events, *events])
+            return self._link.send_events([*events, *events])
 
     works.runner(works.plan(TWO), Twice(works.link, -1, Killed(), done=False)).run()
-    works.link.send(told)
+    works.link.send_events(told)
     for dataset in ("first", "second"):
-        assert len(works.link.ask(Versions(namespace="file", name=works.path(dataset))).items) == 1
+        assert len(works.link.query(VersionsQuery(namespace="file", name=works.path(dataset))).items) == 1

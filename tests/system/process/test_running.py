@@ -5,11 +5,12 @@ import shutil
 
 import pytest
 
-from bridge.catalogue.lineage import Lineage
-from bridge.catalogue.registry import Publications, Resolve
-from bridge.catalogue.version import Versions
-from bridge.orders.orders import RollBack, ToRollBack
-from mappers.errors import BadData, Conflict, JobFailed, Unready
+from bridge.errors import JobFailed, ProcessNotReady, StateConflict
+from bridge.queries.lineage import LineageQuery
+from bridge.queries.publications import PublicationsQuery
+from bridge.queries.versions import ResolveVersionQuery, VersionsQuery
+from bridge.versions.publish_commands import RollBackCommand, RollBackItem
+from connectors.errors import InvalidData
 from tests.system.process.works import READ, TRADES, Works, check, process
 
 pytestmark = [
@@ -23,7 +24,7 @@ pytestmark = [
 def test_what_is_written_is_a_published_version_with_rows_and_a_checksum(works: Works) -> None:
     ran = works.run(process())
     (made,) = ran.outputs
-    found = works.link.ask(Resolve(namespace="file", name=works.path("positions")))
+    found = works.link.query(ResolveVersionQuery(namespace="file", name=works.path("positions")))
     assert (found.tag, found.path, found.rows, found.checksum) == (made.version, made.path, 3, made.checksum)
     assert (made.checksum or "").startswith("xxhash64:")
     assert [row[0] for row in works.rows("positions")] == [1, 2, 3]
@@ -49,7 +50,7 @@ def test_the_same_run_again_does_nothing_and_new_rows_make_a_new_version(works: 
     works.raw(TRADES + "4,c,7,2026-01-31\n")
     later = works.run(process())
     assert (later.ended, len(works.rows("positions"))) == ("published", 4)
-    assert len(works.link.ask(Versions(namespace="file", name=works.path("positions"))).items) == 2
+    assert len(works.link.query(VersionsQuery(namespace="file", name=works.path("positions"))).items) == 2
 
 
 def test_appended_rows_come_to_those_that_are_there_once(works: Works) -> None:
@@ -73,7 +74,7 @@ def test_merged_rows_take_the_place_of_those_with_their_keys(works: Works) -> No
 
 def test_a_merge_of_a_key_twice_is_refused(works: Works) -> None:
     works.raw(TRADES + "3,z,0,2026-01-31\n")
-    with pytest.raises(BadData, match="keys of the merge of id on positions: 1 rows repeat others"):
+    with pytest.raises(InvalidData, match="keys of the merge of id on positions: 1 rows repeat others"):
         works.run(process(", mode: merge, keys: [id]"))
     assert works.published("positions") is None
 
@@ -85,7 +86,9 @@ def test_partitions_that_are_written_take_the_place_of_their_own_only(works: Wor
     works.run(text)
     assert [(row[0], str(row[3])) for row in works.rows("positions")] == [(1, "2026-01-30"), (9, "2026-01-31")]
     by_day = {
-        part: works.link.ask(Resolve(namespace="file", name=works.path("positions"), partition=part)).rows
+        part: works.link.query(
+            ResolveVersionQuery(namespace="file", name=works.path("positions"), partition=part)
+        ).rows
         for part in ("day=2026-01-30", "day=2026-01-31")
     }
     assert by_day == {"day=2026-01-30": 3, "day=2026-01-31": 1}, "a partition has the version that wrote it"
@@ -153,7 +156,7 @@ def test_checks_that_do_not_hold_say_why_and_keep_what_is_published(works: Works
         sql = f"SELECT id, {account} AS account, amount, day FROM raw"
         text = process(sql=sql, quality=check(f"{wanted}, severity: {severity}"))
         if severity == "fail":
-            with pytest.raises(BadData) as caught:
+            with pytest.raises(InvalidData) as caught:
                 works.run(text, anew=True)
             assert str(caught.value).endswith(said)
             assert works.published("positions") == before
@@ -173,7 +176,7 @@ def test_checks_that_do_not_hold_say_why_and_keep_what_is_published(works: Works
 def test_a_check_of_a_step_looks_at_the_step(works: Works) -> None:
     steps = "  - {name: first, sql: SELECT * FROM made WHERE id < 3}\n"
     quality = "quality: [{on: made, check: row_count, max: 2}]\n"
-    with pytest.raises(BadData, match="row_count on made: 3 rows; wanted at most 2"):
+    with pytest.raises(InvalidData, match="row_count on made: 3 rows; wanted at most 2"):
         works.run(process(steps=steps, quality=quality).replace("from: made", "from: first"))
 
 
@@ -191,19 +194,19 @@ def test_all_outputs_are_published_or_none(works: Works) -> None:
     works.run(two)
     before = works.published("other"), works.published("positions")
     works.raw(TRADES + "4,,7,2026-01-31\n")
-    with pytest.raises(BadData):
+    with pytest.raises(InvalidData):
         works.run(two + check("check: not_null, column: account"))
     assert (works.published("other"), works.published("positions")) == before
     ran = works.run(two)
     assert {one.version for one in ran.outputs} == {works.published("other"), works.published("positions")}
-    moves = works.link.ask(Publications(namespace="file", name=works.path("other"))).items
+    moves = works.link.query(PublicationsQuery(namespace="file", name=works.path("other"))).items
     assert moves[0].publication == ran.publication
 
 
 def test_of_two_runs_at_once_one_is_published_and_the_other_told(works: Works) -> None:
     first, second = works.plan(process(), anew=True), works.plan(process(), anew=True)
     ran = works.runner(first).run()
-    with pytest.raises(Conflict, match="is published, where nothing was expected to be"):
+    with pytest.raises(StateConflict, match="is published, where nothing was expected to be"):
         works.runner(second).run()
     assert works.published("positions") == ran.outputs[0].version
 
@@ -211,7 +214,7 @@ def test_of_two_runs_at_once_one_is_published_and_the_other_told(works: Works) -
 def test_a_run_that_was_beaten_is_published_when_it_is_run_again(works: Works) -> None:
     plan = works.plan(process())
     works.run(process(), anew=True)
-    with pytest.raises(Conflict):
+    with pytest.raises(StateConflict):
         works.runner(plan).run()
     ran = works.run(process())
     assert (ran.ended, works.published("positions")) == ("published", plan.outputs[0].tag)
@@ -222,9 +225,9 @@ def test_what_somebody_rolled_back_is_not_published_again_by_itself(works: Works
     works.raw("id,account,amount,day\n4,c,7,2026-02-01\n")
     bad = works.run(process()).outputs[0].version
     where = {"namespace": "file", "name": works.path("positions")}
-    works.link.order(RollBack(datasets=[ToRollBack(**where)]))
+    works.link.execute(RollBackCommand(datasets=[RollBackItem(**where)]))
     good = works.published("positions")
-    with pytest.raises(Conflict, match=f"rolled back since .positions {bad}.: --anew makes another"):
+    with pytest.raises(StateConflict, match=f"rolled back since .positions {bad}.: --anew makes another"):
         works.run(process())
     assert works.published("positions") == good
     assert works.run(process(), anew=True).ended == "published"
@@ -245,7 +248,7 @@ def test_appending_to_what_somebody_changed_meanwhile_is_done_anew(works: Works)
     works.raw("id,account,amount,day\n5,c,7,2026-02-01\n")
     works.run(text)
     works.raw("id,account,amount,day\n4,c,7,2026-02-01\n")
-    with pytest.raises(Conflict):
+    with pytest.raises(StateConflict):
         works.runner(slow).run()
     works.run(text)
     assert [row[0] for row in works.rows("positions")] == [1, 2, 3, 4, 5]
@@ -263,11 +266,11 @@ def test_a_job_that_breaks_says_why_and_publishes_nothing(works: Works) -> None:
 
 
 def test_columns_that_come_otherwise_than_promised_are_told(works: Works) -> None:
-    with pytest.raises(BadData, match=r"outputs.positions: column id is int, and bigint is promised"):
+    with pytest.raises(InvalidData, match=r"outputs.positions: column id is int, and bigint is promised"):
         works.run(process(", columns: {id: bigint}"))
     works.run(process(", mode: append"))
     with pytest.raises(
-        Unready, match=r"has the column amount \(double\), and now it is missing: say mode: overwrite"
+        ProcessNotReady, match=r"has the column amount \(double\), and now it is missing: say mode: overwrite"
     ):
         works.run(process(", mode: append", sql="SELECT id, account, day FROM raw"))
 
@@ -300,13 +303,13 @@ def test_files_with_a_manifest_become_a_version_once_they_are_as_it_says(works: 
     text = "inputs: [{dataset: brought, as: it, format: files, manifest: manifest.json}]\noutputs: [{dataset: taken, from: it}]\n"
     works.run(text)
     assert next((row[0], str(row[3])) for row in works.rows("taken")) == (1, "2026-01-30")
-    (version,) = works.link.ask(Versions(namespace="file", name=works.path("brought"))).items
+    (version,) = works.link.query(VersionsQuery(namespace="file", name=works.path("brought"))).items
     assert (version.rows, version.path) == (3, str(brought))
     manifest = json.loads((brought / "manifest.json").read_bytes())
     (brought / "manifest.json").write_text(json.dumps(manifest | {"rows": 4}))
-    with pytest.raises(BadData, match="has 3 rows, and the manifest says 4"):
+    with pytest.raises(InvalidData, match="has 3 rows, and the manifest says 4"):
         works.run(text)
-    assert len(works.link.ask(Versions(namespace="file", name=works.path("brought"))).items) == 1
+    assert len(works.link.query(VersionsQuery(namespace="file", name=works.path("brought"))).items) == 1
 
 
 def test_steps_link_what_is_read_to_what_is_written_by_table_and_column(works: Works) -> None:
@@ -325,7 +328,9 @@ outputs: [{{dataset: positions, from: masked}}, {{dataset: calendar, from: days}
     }
     raw, kept = works.path("raw"), works.path("p/kept")
     assert edges == {"p/kept": {(raw, "p")}, "positions": {(kept, "p")}, "calendar": {(raw, "p")}}
-    found = works.link.ask(Lineage(namespace="file", name=works.path("positions"), depth=1, columns=True)).columns
+    found = works.link.query(
+        LineageQuery(namespace="file", name=works.path("positions"), depth=1, columns=True)
+    ).columns
     assert {(one.source.name, one.source.column, one.target.column, one.subtype, one.masking) for one in found} == {
         (kept, "total", "total", "IDENTITY", False),
         (kept, "account", "who", "TRANSFORMATION", True),

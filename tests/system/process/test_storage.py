@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from connectors.spark.storage import LocalFiles, SparkFiles
-from tests.connectors.spark.storage_cases import CASES, prove
+from connectors.spark.file_system import HadoopFileSystem, LocalFileSystem
+from tests.connectors.spark.file_system_cases import CASES, prove
 
 pytestmark = [
     pytest.mark.system("java", "spark"),
@@ -19,13 +19,14 @@ pytestmark = [
 @pytest.mark.parametrize("scheme", ["", "file:", "file://"])
 @pytest.mark.parametrize("case", CASES)
 def test_files_through_spark(tmp_path: Path, spark: Any, case: str, scheme: str) -> None:
-    prove(SparkFiles(lambda: spark), tmp_path, CASES[case], scheme)
+    prove(HadoopFileSystem(lambda: spark), tmp_path, CASES[case], scheme)
 
 
 def test_both_tell_the_same_of_a_file(tmp_path: Path, spark: Any) -> None:
     (tmp_path / "day=1").mkdir()
     (tmp_path / "day=1" / "a").write_bytes(b"123")
     through = [
-        one._replace(path=one.path.removeprefix("file:")) for one in SparkFiles(lambda: spark).files(str(tmp_path))
+        one._replace(path=one.path.removeprefix("file:"))
+        for one in HadoopFileSystem(lambda: spark).files(str(tmp_path))
     ]
-    assert through == LocalFiles().files(str(tmp_path))
+    assert through == LocalFileSystem().files(str(tmp_path))

@@ -11,17 +11,17 @@ from zlib import crc32
 import psycopg
 import pytest
 
-from bridge.catalogue.decided import ResolvedVersion
-from bridge.catalogue.registry import Resolve
-from bridge.catalogue.version import Version, Versions
-from bridge.orders.order import Order
-from bridge.orders.orders import Publish
-from bridge.process.address import of_jdbc
-from bridge.process.link import Link
-from bridge.process.making import Making
-from bridge.process.running import Ran
+from bridge.errors import NotFound, ProcessNotReady
+from bridge.process.backend import ProcessBackend
+from bridge.process.dataset_location import location_from_jdbc
+from bridge.process.runner import RunResult
+from bridge.process.views import ViewBuilder
+from bridge.queries.versions import ResolveVersionQuery, VersionResult, VersionsQuery
 from bridge.store.sqlite import SqliteDatabase
-from mappers.errors import BadData, UnknownName, Unready
+from bridge.versions.command import Command
+from bridge.versions.publish_commands import PublishCommand
+from bridge.versions.results import ResolvedVersion
+from connectors.errors import InvalidData
 from tests.postgres import server
 from tests.system.process.test_command import Desk
 from tests.system.process.works import READ, Works
@@ -47,20 +47,20 @@ class Killed(BaseException):
 class Severed:
     """A link that breaks when one thing is said: that a run is complete, or what is to be published."""
 
-    def __init__(self, link: Link, at: str) -> None:
+    def __init__(self, link: ProcessBackend, at: str) -> None:
         self._link = link
         self._at = at
-        self.ask = link.ask
+        self.query = link.query
 
-    def order(self, order: Order[Any]) -> Any:
-        if self._at == "publish" and isinstance(order, Publish):
+    def execute(self, order: Command[Any]) -> Any:
+        if self._at == "publish" and isinstance(order, PublishCommand):
             raise Killed
-        return self._link.order(order)
+        return self._link.execute(order)
 
-    def send(self, events: Sequence[bytes]) -> list[str]:
+    def send_events(self, events: Sequence[bytes]) -> list[str]:
         if self._at == "complete" and any(b'"COMPLETE"' in one for one in events):
             raise Killed
-        return self._link.send(events)
+        return self._link.send_events(events)
 
     def close(self) -> None:
         """Nothing is held."""
@@ -94,7 +94,7 @@ class Table:
         checks = f"quality: [{{on: {self.dataset}, {quality}}}]" if quality else ""
         return f'{READ}\nsteps: [{{name: made, sql: "{sql}"}}]\noutputs: [{output}]\n{checks}\n'
 
-    def run(self, rows: str, more: str = "", *, severed: str | None = None, **given: str) -> Ran:
+    def run(self, rows: str, more: str = "", *, severed: str | None = None, **given: str) -> RunResult:
         write_raw(self.works, rows)
         plan = self.works.plan(self.text(more, **given))
         link = Severed(self.works.link, severed) if severed else self.works.link
@@ -104,20 +104,20 @@ class Table:
         """Read what a version holds, as another process does; of the columns those that do not change."""
         read = f"{{dataset: {self.dataset}, as: it, format: {self.form}{self.more}, pin: '{pin}'}}"
         plan = self.works.plan(f"inputs: [{read}]\noutputs: [{{dataset: o, from: it}}]\n", "reader")
-        making = Making(self.works.session, plan)
-        making.read(plan.inputs[0])
+        making = ViewBuilder(self.works.session, plan)
+        making.add_input(plan.inputs[0])
         return sorted((tuple(row)[:3] for row in making.frames["it"].collect()), key=str)
 
     @property
     def published(self) -> str | None:
         try:
-            return self.works.link.ask(Resolve(**self.where)).tag
-        except UnknownName:
+            return self.works.link.query(ResolveVersionQuery(**self.where)).tag
+        except NotFound:
             return None
 
     @property
-    def versions(self) -> list[Version]:
-        return list(self.works.link.ask(Versions(**self.where)).items)
+    def versions(self) -> list[VersionResult]:
+        return list(self.works.link.query(VersionsQuery(**self.where)).items)
 
     @property
     def own(self) -> list[str]:
@@ -191,7 +191,7 @@ def test_rows_of_a_key_take_each_others_place_and_null_is_a_key(table: Table) ->
     table.run(FIRST + "3,c,1,2026-01-30\n", more, sql=sql)
     table.run(SECOND, more, sql=sql)
     assert table.rows() == [ONE, NEW_TWO, (None, "c", 30.0)]
-    with pytest.raises(BadData, match="repeat others"):
+    with pytest.raises(InvalidData, match="repeat others"):
         table.run(SECOND + "2,y,1,2026-01-31\n", more, sql=sql)
     with pytest.raises(Exception, match="the table has the columns id, account, amount, day"):
         table.run(SECOND, more, sql="SELECT id, amount FROM raw")
@@ -231,7 +231,7 @@ def test_what_is_replaced_may_have_other_columns(table: Table) -> None:
 @pytest.mark.parametrize("mode", ["append", "merge, keys: [id]", "overwrite"])
 def test_a_check_that_fails_leaves_the_table_as_it_was(table: Table, mode: str) -> None:
     table.run(FIRST, f", mode: {mode}")
-    with pytest.raises(BadData, match="row_count"):
+    with pytest.raises(InvalidData, match="row_count"):
         table.run(SECOND, f", mode: {mode}", quality="check: row_count, min: 9")
     assert (len(table.own), table.published, table.rows("live")) == (1, table.own[0], [ONE, TWO])
     assert len(table.versions) == 1
@@ -246,7 +246,7 @@ class Shop:
         self.jdbc = f"jdbc:postgresql://127.0.0.1:{server().port}/{database}"
         self.options = f'options: {{url: "{self.jdbc}", user: tests}}'
 
-    def run(self, rows: str, mode: str, quality: str = "", **given: Any) -> Ran:
+    def run(self, rows: str, mode: str, quality: str = "", **given: Any) -> RunResult:
         write_raw(self.works, rows)
         checks = f"quality: [{{on: public.positions, {quality}}}]" if quality else ""
         text = f"""
@@ -262,8 +262,8 @@ outputs: [{{dataset: public.positions, from: made, format: jdbc, mode: {mode}, {
             return list(connection.execute("SELECT id, account, amount FROM positions ORDER BY id, account"))
 
     def resolved(self) -> ResolvedVersion:
-        where = of_jdbc(self.jdbc, "public.positions")
-        return self.works.link.ask(Resolve(namespace=where.namespace, name=where.name))
+        where = location_from_jdbc(self.jdbc, "public.positions")
+        return self.works.link.query(ResolveVersionQuery(namespace=where.namespace, name=where.name))
 
 
 @pytest.fixture
@@ -281,7 +281,7 @@ def test_a_table_of_a_database_is_told_as_live(shop: Shop) -> None:
     shop.run(SECOND, "overwrite")
     shop.run(FIRST, "overwrite")
     assert shop.rows() == [ONE, TWO], "what was there before is written again"
-    with pytest.raises(BadData):
+    with pytest.raises(InvalidData):
         shop.run(SECOND, "overwrite", "check: row_count, min: 9")
     assert shop.rows() == [ONE, TWO]
 
@@ -306,7 +306,7 @@ def test_a_table_of_a_database_is_read_as_it_is_now_and_not_as_of_a_version(shop
     read = f"dataset: public.positions, as: it, format: jdbc, {shop.options}"
     output = "steps: [{name: made, sql: 'SELECT id FROM it'}]\noutputs: [{dataset: copies, from: made}]\n"
     for pin in ("published", "latest", version):
-        with pytest.raises(Unready, match="is changed where it lies"):
+        with pytest.raises(ProcessNotReady, match="is changed where it lies"):
             shop.works.run(f"inputs: [{{{read}, pin: '{pin}'}}]\n{output}", "reader")
     for pin in ("", ", pin: live"):
         shop.works.run(f"inputs: [{{{read}{pin}}}]\n{output}", "reader")
@@ -333,8 +333,8 @@ def test_what_the_listener_calls_a_table_and_what_we_call_it_is_one_dataset(tmp_
     text = f'{READ}\nsteps: [{{name: made, sql: "SELECT id, amount FROM raw"}}]\noutputs:\n{listed}'
     code, out, said = desk.run(text, "--conf", f"spark.jars.packages={POSTGRES_DRIVER}", "--output", "json")
     assert code == 0, said
-    with closing(SqliteDatabase.reading(desk.store)) as db:
-        known = [sorted(names.split(",")) for _, names in db.rows(KNOWN)]
+    with closing(SqliteDatabase.for_reading(desk.store)) as db:
+        known = [sorted(names.split(",")) for _, names in db.fetch_all(KNOWN)]
     assert known == sorted([
         [f"{tmp_path}/lake/d"], [f"{tmp_path}/lake/raw"], [f"{tmp_path}/warehouse/db/t", "db.t"],
         ["names.public.t"], ["names.u"],

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from bridge.catalogue.registry import Resolve
-from bridge.process.link import Link
-from bridge.process.making import Making
+from bridge.errors import NotFound
+from bridge.process.backend import ProcessBackend
 from bridge.process.plan import Plan
-from bridge.process.running import Ran, Runner
-from mappers.errors import UnknownName
-from tests.process.workshop import Workshop
+from bridge.process.runner import ProcessRunner, RunResult
+from bridge.process.views import ViewBuilder
+from bridge.queries.versions import ResolveVersionQuery
+from tests.process.process_lake import Workshop
 from tests.stores import Store
 
 TRADES = "id,account,amount,day\n1,a,10.5,2026-01-30\n2,b,20,2026-01-31\n3,a,1.5,2026-01-31\n"
@@ -29,13 +29,13 @@ class Works(Workshop):
     def raw(self, text: str) -> None:
         (self.lake / "raw" / "a.csv").write_text(text, encoding="utf-8")
 
-    def runner(self, plan: Plan, link: Link | None = None) -> Runner:
+    def runner(self, plan: Plan, link: ProcessBackend | None = None) -> ProcessRunner:
         staging = str(self.folder / "staging")
-        return Runner(
-            plan, link or self.link, self.storage, lambda: self.session, staging=staging, said=self.said.append
+        return ProcessRunner(
+            plan, link or self.link, self.storage, lambda: self.session, staging=staging, report=self.said.append
         )
 
-    def run(self, text: str, name: str = "p", **given: Any) -> Ran:
+    def run(self, text: str, name: str = "p", **given: Any) -> RunResult:
         return self.runner(self.plan(text, name, **given)).run()
 
     def rows(self, dataset: str, pin: str = "published") -> list[tuple[Any, ...]]:
@@ -43,15 +43,15 @@ class Works(Workshop):
         plan = self.plan(
             f"inputs: [{{dataset: {dataset}, as: it, pin: '{pin}'}}]\noutputs: [{{dataset: o, from: it}}]\n", "reader"
         )
-        making = Making(self.session, plan)
-        making.read(plan.inputs[0])
+        making = ViewBuilder(self.session, plan)
+        making.add_input(plan.inputs[0])
         return sorted(tuple(row) for row in making.frames["it"].collect())
 
     def published(self, dataset: str) -> str | None:
         where = {"namespace": "file", "name": self.path(dataset)}
         try:
-            return self.link.ask(Resolve(**where)).tag
-        except UnknownName:
+            return self.link.query(ResolveVersionQuery(**where)).tag
+        except NotFound:
             return None
 
     def state(self, run_id: str) -> str:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from connectors.spark.submit import start
-from mappers.errors import MissingPart
+from connectors.errors import MissingDependency
+from connectors.spark.submit import submit_job
 from tests.system.spark.job import JOBS, POSTGRES_DRIVER, line_under_test, spark_under_test
 
 _FETCH_SECONDS = 280
@@ -18,7 +18,7 @@ _FETCH_SECONDS = 280
 def _packages(tmp_path_factory: pytest.TempPathFactory) -> None:
     try:
         spark = spark_under_test()
-    except MissingPart:
+    except MissingDependency:
         return  # each test skips, with the reason
     line = line_under_test()
     packages = [package for package in (line.listener, line.iceberg, line.delta, POSTGRES_DRIVER) if package]
@@ -28,7 +28,7 @@ def _packages(tmp_path_factory: pytest.TempPathFactory) -> None:
             return
         folder = tmp_path_factory.mktemp("packages")
         log = folder / "fetch.log"
-        process = start(spark, JOBS / "nothing.py", [], {"spark.jars.packages": ",".join(packages)}, folder, log)
+        process = submit_job(spark, JOBS / "nothing.py", [], {"spark.jars.packages": ",".join(packages)}, folder, log)
         try:
             code = process.wait(_FETCH_SECONDS)
         finally:

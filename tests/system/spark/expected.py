@@ -6,7 +6,7 @@ that it tells and the code does not contain. Both are asserted, so that a listen
 
 from typing import NamedTuple
 
-from connectors.spark.lines import Catalog
+from connectors.spark.releases import TableFormat
 
 
 class Case(NamedTuple):
@@ -14,7 +14,7 @@ class Case(NamedTuple):
 
     job: str
     words: tuple[str, ...] = ()
-    catalog: Catalog | None = None
+    catalog: TableFormat | None = None
     code: int = 0
     outcome: str = "SUCCESS"
     error: str = ""
@@ -96,7 +96,7 @@ CASES = (
     ),
     Case(
         "iceberg",
-        catalog=Catalog.iceberg,
+        catalog=TableFormat.iceberg,
         datasets="in/customers ice:sales.customers ice:sales.north",
         versions={"ice:sales.customers": [None, 2, 3], "ice:sales.north": [2]},
         edges="""
@@ -136,7 +136,7 @@ CASES = (
     ),
     Case(
         "delta",
-        catalog=Catalog.delta,
+        catalog=TableFormat.delta,
         datasets="in/customers warehouse:default.customers lake/north",
         # What a Delta write by path leaves has no statistics.
         versions={"warehouse:default.customers": [None, 2, 3], "lake/north": [None]},

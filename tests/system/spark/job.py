@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from connectors.spark.conf import Wanted, make_conf
-from connectors.spark.lines import Line, find_line
-from connectors.spark.submit import SMALL_AND_LOCAL, Spark, find_spark, start
+from connectors.spark.conf import ConfOptions, build_conf
+from connectors.spark.releases import SparkRelease, find_release
+from connectors.spark.submit import LOCAL_CONF, SparkInstallation, find_spark, submit_job
 
 JOBS = Path(__file__).parent / "jobs"
 JOB_SECONDS = 200
@@ -32,14 +32,14 @@ class Ended(NamedTuple):
 
 
 @cache
-def spark_under_test() -> Spark:
+def spark_under_test() -> SparkInstallation:
     """Find the Spark under test: the pinned one, or that of the Python that the matrix names."""
     named = os.environ.get("SPARK_MATRIX_PYTHON")
     return find_spark(named) if named else find_spark()
 
 
-def line_under_test() -> Line:
-    return find_line(spark_under_test().version)
+def line_under_test() -> SparkRelease:
+    return find_release(spark_under_test().version)
 
 
 def make_inputs(base: Path) -> None:
@@ -51,19 +51,19 @@ def make_inputs(base: Path) -> None:
 
 
 def start_job(
-    base: Path, name: str, *words: str, wanted: Wanted, conf: Mapping[str, str] | None = None
+    base: Path, name: str, *words: str, wanted: ConfOptions, conf: Mapping[str, str] | None = None
 ) -> "subprocess.Popen[bytes]":
     """Start a job on the inputs under `base`."""
     local = {"spark.sql.warehouse.dir": str(base / "warehouse"), "spark.local.dir": str(base / "tmp")}
-    made = make_conf(wanted)
+    made = build_conf(wanted)
     more = dict(conf or {})
     if extra := more.pop("spark.jars.packages", None):
         made["spark.jars.packages"] += f",{extra}"
-    return start(
+    return submit_job(
         spark_under_test(),
         JOBS / f"{name}.py",
         [str(base), *words],
-        made | SMALL_AND_LOCAL | local | more,
+        made | LOCAL_CONF | local | more,
         base,
         base / f"{name}.log",
     )
@@ -79,5 +79,5 @@ def end_job(base: Path, name: str, process: "subprocess.Popen[bytes]") -> Ended:
     return Ended(code, (base / f"{name}.log").read_text(errors="replace"))
 
 
-def run_job(base: Path, name: str, *words: str, wanted: Wanted, conf: Mapping[str, str] | None = None) -> Ended:
+def run_job(base: Path, name: str, *words: str, wanted: ConfOptions, conf: Mapping[str, str] | None = None) -> Ended:
     return end_job(base, name, start_job(base, name, *words, wanted=wanted, conf=conf))

@@ -4,30 +4,29 @@ import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from connectors.spark.keys import UNPARSED, Kind, Value, known_keys
-from connectors.spark.lookup import holders
+from connectors.spark.listener_keys import UNPARSED, KeySpec, ValueType, accepted_keys, parent_sections
 
 Conf = dict[str, str]
 
 GOOD = {
-    Kind.anything: ["x7"],
-    Kind.text: ["x7"],
-    Kind.boolean: ["true", "FALSE"],
-    Kind.switch: ["true", "false"],
-    Kind.integer: ["7"],
-    Kind.url: ["http://h7:7"],
-    Kind.uuid: ["01234567-89ab-7def-8123-456789abcdef"],
-    Kind.several: ["[a7;b7]"],
+    ValueType.anything: ["x7"],
+    ValueType.text: ["x7"],
+    ValueType.boolean: ["true", "FALSE"],
+    ValueType.switch: ["true", "false"],
+    ValueType.integer: ["7"],
+    ValueType.url: ["http://h7:7"],
+    ValueType.uuid: ["01234567-89ab-7def-8123-456789abcdef"],
+    ValueType.several: ["[a7;b7]"],
 }
 #: A parent as a scheduler hands it over, in one piece.
-CONTEXT = {"parent": {"run": {"runId": GOOD[Kind.uuid][0]}, "job": {"namespace": "n", "name": "m"}}}
+CONTEXT = {"parent": {"run": {"runId": GOOD[ValueType.uuid][0]}, "job": {"namespace": "n", "name": "m"}}}
 FATAL = {
-    Kind.text: "[x]",
-    Kind.boolean: "yes",
-    Kind.integer: "7.5",
-    Kind.several: "x",
-    Kind.choice: "no_such_choice",
-    Kind.exact_choice: "no_such_choice",
+    ValueType.text: "[x]",
+    ValueType.boolean: "yes",
+    ValueType.integer: "7.5",
+    ValueType.several: "x",
+    ValueType.choice: "no_such_choice",
+    ValueType.exact_choice: "no_such_choice",
 }
 HTTP = {"transport.type": "http", "transport.url": "http://h:1"}
 JWT = {f"transport.auth.{key}": value for key, value in
@@ -105,13 +104,13 @@ def named(pattern: str) -> str:
     return pattern.replace("**", "x.y" if "transport." not in pattern else "x").replace("*", "x")
 
 
-def asked_keys() -> Iterator[tuple[Conf, str, Value]]:
+def asked_keys() -> Iterator[tuple[Conf, str, KeySpec]]:
     """Give every key once with each type of its section, beside a conf that it makes sense with."""
     seen = set()
     for base in BASES:
-        for pattern, takes in known_keys(base).keys.items():
-            new = (pattern, *(base.get(f"{section}.type") for section in holders(pattern)))
-            alone = known_keys({**base, named(pattern): "x"}).untyped
+        for pattern, takes in accepted_keys(base).keys.items():
+            new = (pattern, *(base.get(f"{section}.type") for section in parent_sections(pattern)))
+            alone = accepted_keys({**base, named(pattern): "x"}).untyped
             if pattern not in UNPARSED and pattern not in base and not alone and new not in seen:
                 seen.add(new)
                 yield base, pattern, takes

@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from bridge.store.graph import Graph
+from bridge.store.lineage.graph import LineageGraph
 from bridge.store.sqlite import SqliteDatabase
 
 _ORG = "default"
@@ -45,13 +45,14 @@ class Seen(NamedTuple):
 
 def see(store: Path, base: Path, postgres: str = "") -> Seen:
     """Read a store; names lose what changes from run to run: the folder and the port."""
-    with closing(SqliteDatabase.reading(store)) as db:
-        graph = Graph(db, _ORG)
+    with closing(SqliteDatabase.for_reading(store)) as db:
+        graph = LineageGraph(db, _ORG)
         names = {
-            dataset: _short(namespace, name, base, postgres) for dataset, namespace, name in db.rows(_DATASETS, _ORG)
+            dataset: _short(namespace, name, base, postgres)
+            for dataset, namespace, name in db.fetch_all(_DATASETS, _ORG)
         }
         versions: dict[str, list[int | None]] = {}
-        for dataset, rows in db.rows(_VERSIONS, _ORG):
+        for dataset, rows in db.fetch_all(_VERSIONS, _ORG):
             if dataset in names:
                 versions.setdefault(names[dataset], []).append(rows)
         edges = {
@@ -59,13 +60,13 @@ def see(store: Path, base: Path, postgres: str = "") -> Seen:
         }
         columns = {
             f"{names[source]}.{field or '*'} -> {names[target]}.{column or '*'} {how}{' MASKED' if masked else ''}"
-            for source, field, target, column, how, masked in db.rows(_COLUMNS, _ORG)
+            for source, field, target, column, how, masked in db.fetch_all(_COLUMNS, _ORG)
             if source in names and target in names
         }
-        ended = db.rows(_OUTCOMES, _ORG)
+        ended = db.fetch_all(_OUTCOMES, _ORG)
         outcomes = {name: f"{status}{' (derived)' if derived else ''}" for name, status, derived, _ in ended}
         errors = {name: error for name, _, _, error in ended if error}
-        running = {name for (name,) in db.rows(_RUNNING, _ORG)}
+        running = {name for (name,) in db.fetch_all(_RUNNING, _ORG)}
     return Seen(set(names.values()), versions, edges, columns, outcomes, errors, running)
 
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import pytest
 
-from connectors.spark.conf import PREFIX, Transport, Wanted, make_conf
-from connectors.spark.defaults import write_defaults
-from connectors.spark.lines import LISTENER, find_line
+from connectors.spark.conf import PREFIX, ConfOptions, ListenerTransport, build_conf
+from connectors.spark.conf_format import write_defaults
+from connectors.spark.releases import LISTENER_VERSION, find_release
 from connectors.spark.submit import find_spark
 from tests.system.service import Service, finish, kept, new_store, start
 
@@ -38,7 +38,7 @@ class Checked(NamedTuple):
 
 
 def made(**choices: object) -> dict[str, str]:
-    return make_conf(Wanted(find_line(find_spark().version))._replace(**choices))
+    return build_conf(ConfOptions(find_release(find_spark().version))._replace(**choices))
 
 
 def check(folder: Path, conf: Mapping[str, str], *words: str) -> Checked:
@@ -63,7 +63,12 @@ def service(store: Path) -> Iterator[str]:
 
 def test_a_good_conf_over_http_and_into_a_file(tmp_path: Path, store: Path, service: str) -> None:
     spool = tmp_path / "made by the listener" / "events.ndjson"
-    choices = {"transport": Transport.composite, "location": str(spool), "url": service, "api_key": "s3cret-sender"}
+    choices = {
+        "transport": ListenerTransport.composite,
+        "location": str(spool),
+        "url": service,
+        "api_key": "s3cret-sender",
+    }
     done = check(tmp_path, made(**choices) | {"spark.log.level": "ERROR"}, "--spark-log", str(tmp_path / "log"))
     assert done.code == 0, done.said
     assert done.said.endswith("all is well\n")
@@ -93,7 +98,7 @@ def test_a_key_that_may_not_send(tmp_path: Path, store: Path, service: str, key:
 def test_nobody_answers_and_the_file_has_all(tmp_path: Path) -> None:
     spool = tmp_path / "events.ndjson"
     spool.write_text('{"run": {"runId": "of another job"}}\n')
-    done = check(tmp_path, made(transport=Transport.composite, location=str(spool), url=NOBODY))
+    done = check(tmp_path, made(transport=ListenerTransport.composite, location=str(spool), url=NOBODY))
     assert done.code == 1
     told = f"error: {PREFIX}transport.transports.b_http.url has nobody who answers; events do not arrive: start"
     assert done.said.count(told) == 1
@@ -114,7 +119,7 @@ def test_nobody_answers_and_the_file_has_all(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_mistyped_conf(tmp_path: Path, change: dict[str, str], told: list[str], counts: list[int] | None) -> None:
     spool = tmp_path / "events.ndjson"
-    done = check(tmp_path, made(transport=Transport.file, location=str(spool)) | change)
+    done = check(tmp_path, made(transport=ListenerTransport.file, location=str(spool)) | change)
     assert done.code == 1
     assert [text for text in told if text not in done.said] == []
     assert done.counts == (counts or [len(spool.read_text().splitlines())] * 2)
@@ -131,25 +136,27 @@ def test_a_mistyped_conf(tmp_path: Path, change: dict[str, str], told: list[str]
     ids=["no such release", "no listener"],
 )  # fmt: skip
 def test_packages_without_the_listener(tmp_path: Path, package: str, told: str) -> None:
-    conf = made(transport=Transport.file, location=str(tmp_path / "events.ndjson")) | {"spark.jars.packages": package}
+    conf = made(transport=ListenerTransport.file, location=str(tmp_path / "events.ndjson")) | {
+        "spark.jars.packages": package
+    }
     done = check(tmp_path, conf)
     assert (done.code, done.counts) == (1, [0, 0])
     assert told in done.said
 
 
 def test_a_job_that_takes_too_long_is_ended(tmp_path: Path) -> None:
-    conf = made(transport=Transport.file, location=str(tmp_path / "events.ndjson"))
+    conf = made(transport=ListenerTransport.file, location=str(tmp_path / "events.ndjson"))
     done = check(tmp_path, conf, "--timeout", "1")
     assert done.code == 1
     assert "error: the job did not end within 1 s; events do not arrive: give it more with --timeout" in done.said
 
 
 def test_a_conf_for_another_line_is_only_looked_at(tmp_path: Path) -> None:
-    here = find_line(find_spark().version)
+    here = find_release(find_spark().version)
     other = "3.5" if here.name != "3.5" else "4.1"
     refused = check(tmp_path, made(), "--spark", other)
     assert refused.code == 2
     assert f"no job can run on {other}: check it with --no-job" in refused.said
-    looked = check(tmp_path, made(line=find_line(other)), "--spark", other, "--no-job")
+    looked = check(tmp_path, made(line=find_release(other)), "--spark", other, "--no-job")
     assert looked == (0, "nothing to correct in the conf; neither the service nor a job was tried\n")
-    assert f"openlineage-spark_{here.scala}:{LISTENER}" in made()["spark.jars.packages"]
+    assert f"openlineage-spark_{here.scala}:{LISTENER_VERSION}" in made()["spark.jars.packages"]

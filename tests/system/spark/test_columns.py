@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from connectors.spark.submit import SMALL_AND_LOCAL, find_spark, start
-from mappers.sql.views import views_read
-from tests.mappers.sql.test_tracing import PROBLEMS, SCHEMAS, TRACED, WHOLE
+from connectors.spark.submit import LOCAL_CONF, find_spark, submit_job
+from mappers.sql.parser import referenced_views
+from tests.mappers.sql.test_lineage import PROBLEMS, SCHEMAS, TRACED, WHOLE
 
 pytestmark = [pytest.mark.system("java", "spark"), pytest.mark.timeout(300)]
 
@@ -28,7 +28,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     views = {view: {name: VALUES.get(name, "1") for name in columns} for view, columns in SCHEMAS.items()}
     asked.write_text(json.dumps({"views": views, "queries": queries}))
     job = Path(__file__).with_name("ask_columns.py")
-    with start(find_spark(), job, [str(asked), str(said)], dict(SMALL_AND_LOCAL), folder, log) as running:
+    with submit_job(find_spark(), job, [str(asked), str(said)], dict(LOCAL_CONF), folder, log) as running:
         assert running.wait(250) == 0, log.read_text()[-3000:]
     return dict(zip(queries, json.loads(said.read_text()), strict=True))
 
@@ -40,7 +40,7 @@ def test_spark_names_the_same_columns_and_reads_the_same_views(
     told = answers[sql]
     if told.get("refused") in UNKNOWN or sql == INNER:
         return
-    assert set(told["views"]) == views_read(sql)
+    assert set(told["views"]) == referenced_views(sql)
     assert columns is None or told["columns"] == list(columns)
 
 

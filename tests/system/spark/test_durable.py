@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from connectors.spark.conf import Transport, Wanted
+from connectors.spark.conf import ConfOptions, ListenerTransport
 from tests.system.service import Service, finish, kept, new_store, run, start, until
 from tests.system.spark.job import JOB_SECONDS, end_job, line_under_test, make_inputs, start_job
 from tests.system.spark.seen import see
@@ -16,12 +16,12 @@ _STEPS = ("one", "two", "three")
 _ALL = {"lake/one": [3], "lake/two": [3], "lake/three": [3]}
 
 
-def job_with_an_outage(base: Path, store: Path, transport: Transport, **settings: str) -> Path:
+def job_with_an_outage(base: Path, store: Path, transport: ListenerTransport, **settings: str) -> Path:
     """Run three steps; the service is killed before the second and comes back before the third. Gives the events' file."""
     make_inputs(base)
     events = base / "events.ndjson"
     first = Service(store, **settings)
-    wanted = Wanted(
+    wanted = ConfOptions(
         line_under_test(),
         transport,
         url=f"http://127.0.0.1:{first.port}",
@@ -61,14 +61,14 @@ def assert_all_is_there_once(base: Path, store: Path, events: Path) -> None:
 def test_a_file_that_is_tailed_loses_nothing(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     tail = {"INTAKE__TAIL": f'["{tmp_path}/events.ndjson"]', "INTAKE__TAIL_POLL_SECONDS": "0.05"}
-    events = job_with_an_outage(tmp_path, store, Transport.file, **tail)
+    events = job_with_an_outage(tmp_path, store, ListenerTransport.file, **tail)
     assert run(store, "tail", "--once", str(events))[0] == 0
     assert_all_is_there_once(tmp_path, store, events)
 
 
 def test_http_and_a_file_lose_nothing_and_double_nothing(tmp_path: Path) -> None:
     store = new_store(tmp_path)
-    events = job_with_an_outage(tmp_path, store, Transport.composite)
+    events = job_with_an_outage(tmp_path, store, ListenerTransport.composite)
     over_http = kept(store)
     assert over_http < set(events.read_bytes().splitlines()), "HTTP alone has lost the outage"
     assert see(store, tmp_path).versions == {name: rows for name, rows in _ALL.items() if name != "lake/two"}
@@ -81,7 +81,7 @@ def test_http_and_a_file_lose_nothing_and_double_nothing(tmp_path: Path) -> None
 
 def test_http_alone_loses_the_outage_and_the_job_does_not_notice(tmp_path: Path) -> None:
     store = new_store(tmp_path)
-    job_with_an_outage(tmp_path, store, Transport.http)
+    job_with_an_outage(tmp_path, store, ListenerTransport.http)
     seen = see(store, tmp_path)
     assert seen.versions == {"lake/one": [3], "lake/three": [3]}
     assert "lake/two" not in seen.datasets

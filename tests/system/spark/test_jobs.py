@@ -9,10 +9,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from bridge.store.graph import Graph
+from bridge.store.lineage.graph import LineageGraph
 from bridge.store.sqlite import SqliteDatabase
-from connectors.spark.conf import Parent, Wanted
-from connectors.spark.lines import Catalog
+from connectors.spark.conf import ConfOptions, ParentRun
+from connectors.spark.releases import TableFormat
 from tests.factories import run_uuid
 from tests.postgres import running_server
 from tests.system.service import Service, new_store, until
@@ -32,15 +32,15 @@ from tests.system.spark.seen import Seen, facts, see, unexplained
 pytestmark = [pytest.mark.system("java", "spark"), pytest.mark.timeout(300)]
 
 
-def ran(base: Path, case: Case, *words: str, parent: Parent | None = None, **conf: str) -> tuple[Path, Ended]:
+def ran(base: Path, case: Case, *words: str, parent: ParentRun | None = None, **conf: str) -> tuple[Path, Ended]:
     """Run a job through the conf that `lineage-bridge spark conf` makes; gives the store that its events ended in."""
     line = line_under_test()
-    if case.catalog and not (line.iceberg if case.catalog is Catalog.iceberg else line.delta):
+    if case.catalog and not (line.iceberg if case.catalog is TableFormat.iceberg else line.delta):
         pytest.skip(f"{case.catalog} has no release for Spark {line.name}")
     make_inputs(base)
     store = new_store(base)
     with Service(store) as service:
-        wanted = Wanted(
+        wanted = ConfOptions(
             line,
             url=f"http://127.0.0.1:{service.port}",
             namespace="spark",
@@ -115,7 +115,7 @@ WHERE f.name = 'tags'
 def test_a_stream_is_alive_until_it_is_ended_and_never_looks_stuck(tmp_path: Path) -> None:
     store = new_store(tmp_path)
     with Service(store) as service:
-        wanted = Wanted(line_under_test(), url=f"http://127.0.0.1:{service.port}", namespace="spark")
+        wanted = ConfOptions(line_under_test(), url=f"http://127.0.0.1:{service.port}", namespace="spark")
         process = start_job(tmp_path, "endless", wanted=wanted)
         try:
             until(lambda: (tmp_path / "running").exists() or process.poll() is not None, "a third batch", JOB_SECONDS)
@@ -135,17 +135,18 @@ def test_a_parent_job_owners_and_tags(tmp_path: Path) -> None:
         "spark.openlineage.job.tags": "tier:gold:steward;nightly",
         "spark.openlineage.run.tags": "attempt:2",
     }
-    parent = Parent("autosys://prod", "CREDIT_BOX", run_uuid(1))
+    parent = ParentRun("autosys://prod", "CREDIT_BOX", run_uuid(1))
     store, _ = ran(tmp_path, GOVERNED, parent=parent, **conf)
     assert_shows(see(store, tmp_path), GOVERNED)
-    with closing(SqliteDatabase.reading(store)) as db:
-        graph = Graph(db, "default", "job")
-        names = graph.find("file", f"{tmp_path}/lake/names")
+    with closing(SqliteDatabase.for_reading(store)) as db:
+        graph = LineageGraph(db, "default", "job")
+        names = graph.find_dataset("file", f"{tmp_path}/lake/names")
         assert names is not None
-        assert {graph.job(edge.job) for edge in graph.upstream([names]) if edge.job} == {parent[:2]}
-        assert db.rows(_PARENT) == [(parent.run_id,)]
-        assert set(db.rows(_OWNERS)) == {("governed", "credit-data"), (parent.name, None)}
+        assert {graph.job_name(edge.job) for edge in graph.upstream([names]) if edge.job} == {parent[:2]}
+        assert db.fetch_all(_PARENT) == [(parent.run_id,)]
+        assert set(db.fetch_all(_OWNERS)) == {("governed", "credit-data"), (parent.name, None)}
         tags = {
-            owner: [(tag["key"], tag["value"]) for tag in json.loads(body)["tags"]] for owner, body in db.rows(_TAGS)
+            owner: [(tag["key"], tag["value"]) for tag in json.loads(body)["tags"]]
+            for owner, body in db.fetch_all(_TAGS)
         }
     assert tags == {"job": [("tier", "gold"), ("nightly", "true")], "run": [("attempt", "2")]}

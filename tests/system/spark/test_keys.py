@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import pytest
 
-from connectors.spark.check import check_conf
 from connectors.spark.conf import LISTENER_CLASS, PREFIX
-from connectors.spark.findings import Effect
-from connectors.spark.keys import UNPARSED
-from connectors.spark.lines import find_line
-from connectors.spark.submit import find_spark, start
-from tests.connectors.test_spark_defaults import VALUES
+from connectors.spark.conf_check import check_conf
+from connectors.spark.conf_problem import ProblemEffect
+from connectors.spark.listener_keys import UNPARSED
+from connectors.spark.releases import find_release
+from connectors.spark.submit import find_spark, submit_job
+from tests.connectors.spark.test_conf_format import VALUES
 from tests.system.spark.key_cases import Conf, ends, passed_over, takes_effect, whole
 
 pytestmark = [pytest.mark.system("java", "spark"), pytest.mark.timeout(300)]
@@ -40,9 +40,11 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     asked.write_text(json.dumps({"confs": prefixed, "words": [f"{PREFIX}{key}" for key in UNPARSED]}))
     spark = find_spark()
     conf = {"spark.master": "local[1]", "spark.ui.enabled": "false"}
-    conf["spark.jars.packages"] = find_line(spark.version).listener
+    conf["spark.jars.packages"] = find_release(spark.version).listener
     conf |= AWKWARD
-    with start(spark, Path(__file__).with_name("ask_parser.py"), [str(asked), str(said)], conf, folder, log) as job:
+    with submit_job(
+        spark, Path(__file__).with_name("ask_parser.py"), [str(asked), str(said)], conf, folder, log
+    ) as job:
         assert job.wait(250) == 0, log.read_text()[-3000:]
     found = json.loads(said.read_text())
     return Answers(dict(zip(confs, found["parsed"], strict=True)), found["in_the_jar"], found["read"])
@@ -53,7 +55,7 @@ def parsed(answers: Answers) -> dict[str, str | None]:
     return answers.parsed
 
 
-def effects(conf: Conf) -> set[Effect]:
+def effects(conf: Conf) -> set[ProblemEffect]:
     given = {f"{PREFIX}{key}": value for key, value in conf.items()} | {"spark.extraListeners": LISTENER_CLASS}
     sent = {f"{PREFIX}transport.type": "file", f"{PREFIX}transport.location": "/x"}
     return {finding.effect for finding in check_conf((sent if "transport" not in str(conf) else {}) | given)}
@@ -71,13 +73,13 @@ def test_every_known_key_takes_effect(parsed: dict[str, str | None]) -> None:
 def test_what_ends_the_listener_is_told(parsed: dict[str, str | None]) -> None:
     for case in ends():
         assert parsed[whole(case.conf)] is None, case.conf
-        assert Effect.silent in effects(case.conf), case.conf
+        assert ProblemEffect.silent in effects(case.conf), case.conf
 
 
 def test_what_the_listener_passes_over_is_told(parsed: dict[str, str | None]) -> None:
     for case in passed_over():
         assert parsed[whole(case.conf)] == parsed[whole(case.base)] is not None, case.conf
-        assert Effect.ignored in effects(case.conf), case.conf
+        assert ProblemEffect.ignored in effects(case.conf), case.conf
 
 
 def test_keys_that_other_classes_read_are_in_the_jar(answers: Answers) -> None:

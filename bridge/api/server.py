@@ -1,0 +1,84 @@
+"""Runs the HTTP server; drains on the first signal, exits on the second."""
+
+import errno
+import signal
+import socket
+import sys
+from types import FrameType
+
+import structlog
+import uvicorn
+
+from bridge.api.app import AppState, build_app
+from bridge.bootstrap.intake import make_event_reader, make_legacy_reader, tune_garbage_collector
+from bridge.bootstrap.queries import open_query_service
+from bridge.bootstrap.store import make_writer
+from bridge.errors import AddressInUse
+from bridge.log import configure_log
+from bridge.settings.model import Settings
+from bridge.store.connect import StoreUrl
+from connectors.errors import ConfigError
+
+_BACKLOG = 2048
+
+
+class _DrainingServer(uvicorn.Server):
+    """Drains at the first signal and dies of the second; a drain that ends is no failure."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signature is uvicorn's
+        """Take a signal."""
+        if self.should_exit:
+            signal.signal(sig, signal.SIG_DFL)
+            signal.raise_signal(sig)
+        self.should_exit = True
+
+
+def run_server(settings: Settings) -> None:
+    """Serve until SIGTERM or SIGINT; a second signal does not wait for the drain."""
+    configure_log(settings.log)
+    log = structlog.get_logger()
+    writer = make_writer(settings)
+    listener = _listen(settings)
+    host, port = listener.getsockname()[:2]
+    reader = make_event_reader(settings)
+    legacy = make_legacy_reader(settings, reader)
+    app = build_app(AppState(settings, reader, legacy, lambda: writer, lambda: open_query_service(settings)))
+    name = f"[{host}]" if ":" in host else host
+    tune_garbage_collector()
+    log.info(
+        "listening",
+        url=f"http://{name}:{port}",
+        store=StoreUrl(settings.store.url).name,
+        pid_stops_with="SIGTERM",
+    )
+    server = _DrainingServer(
+        uvicorn.Config(
+            app,
+            loop="uvloop" if sys.platform != "win32" else "asyncio",
+            http="httptools",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=settings.server.drain_seconds,
+        )
+    )
+    server.run(sockets=[listener])
+    log.info("stopped")
+
+
+def _listen(settings: Settings) -> socket.socket:
+    host, port = settings.server.host, settings.server.port
+    try:
+        listener = socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=_BACKLOG
+        )
+    except OSError as error:
+        passing = error.errno == errno.EADDRINUSE
+        raise (AddressInUse if passing else ConfigError)(
+            f"cannot listen on server.host {host}, server.port {port}: {error.strerror or error}. "
+            "Is another service running there? Choose another with --port"
+        ) from error
+    listener.setblocking(False)
+    return listener

@@ -1,0 +1,1 @@
+"""Wires the application together, one module per entry point."""

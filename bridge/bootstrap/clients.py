@@ -1,0 +1,83 @@
+"""Builds the clients of sync targets from the settings."""
+
+from collections.abc import Callable
+
+from pydantic import SecretStr
+
+from bridge.settings.openmetadata import OpenMetadataAuthSettings, OpenMetadataSettings
+from bridge.settings.targets import MarquezSettings, WebhookSettings
+from connectors.errors import ConfigError
+from connectors.http import HttpSession, Timeouts
+from connectors.marquez.client import MarquezClient
+from connectors.openmetadata import body_validation
+from connectors.openmetadata.auth import StaticToken, TokenProvider, file_token, login_token, oauth_client_token
+from connectors.openmetadata.client import OpenMetadataClient
+from connectors.session import RateLimiter, ThrottledSession
+
+_TARGET_TIMEOUTS = Timeouts(connect=5.0, read=30.0, write=30.0, pool=30.0)
+
+
+def make_openmetadata_client(
+    settings: OpenMetadataSettings,
+    on_call: Callable[[str], None] = lambda _: None,
+    on_failed_call: Callable[[str], None] = lambda _: None,
+) -> OpenMetadataClient:
+    """Make the client of the OpenMetadata server that the settings name."""
+    host = settings.server.host
+    if host is None:
+        raise ConfigError("openmetadata.server.host is not set: name the server, such as https://om.example.com")
+    return OpenMetadataClient(
+        HttpSession(host, timeouts=_TARGET_TIMEOUTS, connections=settings.concurrency),
+        _token(settings.auth, host),
+        on_call,
+        on_failed_call,
+        attempts=settings.retry_config.max_attempts,
+        concurrency=settings.concurrency,
+        pace=RateLimiter(settings.rate),
+        check=body_validation.validate,
+    )
+
+
+def _token(auth: OpenMetadataAuthSettings, host: str) -> TokenProvider:
+    """Prove who one is as the settings say; a login has its own connection: who waits for it has one."""
+    gap = auth.missing_setting()
+    if gap is not None:
+        raise ConfigError(f"openmetadata.auth.{gap.key} {gap.said}")
+    if auth.type == "basic":
+        login = HttpSession(host, timeouts=_TARGET_TIMEOUTS, connections=1)
+        return login_token(login, auth.username or "", _secret(auth.password))
+    if auth.type == "oauth":
+        tokens = HttpSession(auth.token_url or "", timeouts=_TARGET_TIMEOUTS, connections=1)
+        return oauth_client_token(tokens, auth.client_id or "", _secret(auth.client_secret), auth.scope)
+    return file_token(auth.token_file) if auth.token_file else StaticToken(_secret(auth.jwt_token).strip())
+
+
+def _secret(value: SecretStr | None) -> str:
+    return value.get_secret_value() if value else ""
+
+
+def make_session(
+    of: MarquezSettings | WebhookSettings,
+    url: str,
+    on_call: Callable[[str], None],
+    on_failed_call: Callable[[str], None],
+) -> ThrottledSession:
+    session = HttpSession(url, timeouts=_TARGET_TIMEOUTS, connections=of.concurrency)
+    key = _secret(of.api_key)
+    return ThrottledSession(
+        session, on_call, on_failed_call, api_key=key, concurrency=of.concurrency, pace=RateLimiter(of.rate)
+    )
+
+
+def make_marquez_client(
+    settings: MarquezSettings,
+    on_call: Callable[[str], None] = lambda _: None,
+    on_failed_call: Callable[[str], None] = lambda _: None,
+) -> MarquezClient:
+    """Make the client of a Marquez server."""
+    url = settings.url
+    if url is None:
+        raise ConfigError("marquez.url is not set: name the server, such as http://127.0.0.1:5000")
+    return MarquezClient(
+        make_session(settings, url, on_call, on_failed_call), attempts=settings.retry_config.max_attempts
+    )

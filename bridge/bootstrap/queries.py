@@ -1,0 +1,23 @@
+"""Opens a query service: the local store or a remote one."""
+
+from bridge.bootstrap.store import folding_rule, open_store
+from bridge.queries.query import QueryContext, QueryService, StoreQueryService
+from bridge.queries.remote import RemoteQueryService
+from bridge.settings.model import Settings
+from bridge.store.database import Database
+from connectors.openlineage.http import BridgeClient
+
+
+def make_query_context(settings: Settings, db: Database) -> QueryContext:
+    """Look at a store as the settings say."""
+    return QueryContext(db, settings.org, folding_rule(settings))
+
+
+def open_query_service(settings: Settings) -> QueryService:
+    """Open the store for questions."""
+    return StoreQueryService(make_query_context(settings, open_store(settings)))
+
+
+def open_remote_query_service(url: str, api_key: str | None) -> QueryService:
+    """Ask the service at an address instead."""
+    return RemoteQueryService(BridgeClient(url, api_key=api_key))

@@ -1,0 +1,166 @@
+"""Builds targets and reconcilers from the settings."""
+
+from collections.abc import Callable
+from contextlib import closing
+from typing import NamedTuple
+
+from bridge.bootstrap.clients import make_marquez_client, make_openmetadata_client, make_session
+from bridge.bootstrap.store import folding_rule, open_background_connection
+from bridge.clock import now_micros
+from bridge.governance.asset_sync import OpenMetadataSync
+from bridge.settings.model import Settings
+from bridge.settings.openmetadata import OpenMetadataGovernanceSettings, OpenMetadataSettings
+from bridge.settings.target_names import TargetName, target_settings
+from bridge.store.database import Database
+from bridge.store.dirty_marks import disable_target, is_enabled
+from bridge.store.event_log import drop_run_index
+from bridge.sync.call_counts import CallCounter
+from bridge.sync.dead_letters import DeadLetters
+from bridge.sync.item_store import SyncItemStore
+from bridge.sync.lease import Heartbeat, WorkerLease
+from bridge.sync.marquez.target import MarquezTarget
+from bridge.sync.openmetadata.options import OpenMetadataOptions as SyncRules
+from bridge.sync.openmetadata.target import OpenMetadataTarget
+from bridge.sync.reconciler import Reconciler
+from bridge.sync.target import SyncTarget
+from bridge.sync.webhook.target import WebhookTarget
+from connectors.webhook.client import WebhookClient
+from mappers.openmetadata.governance import TagVocabulary
+from mappers.openmetadata.locations import ServiceLayout, ServiceMapping
+
+
+def make_reconciler(
+    settings: Settings,
+    name: TargetName = TargetName.openmetadata,
+    on_call: Callable[[str], None] = lambda _: None,
+    on_failed_call: Callable[[str], None] = lambda _: None,
+    on_pushed: Callable[[float], None] = lambda _: None,
+) -> Reconciler:
+    """Open a connection of its own to the store, and make the part that keeps a target what the store says."""
+    if name is TargetName.openmetadata:
+        return make_openmetadata_sync(settings, on_call, on_failed_call, on_pushed).reconciler
+    watched = _watched(settings, name, on_call, on_failed_call, on_pushed)
+    items = SyncItemStore(watched.db, settings.org, name, now_micros)
+    make = _make_marquez_target if name is TargetName.marquez else _make_webhook_target
+    return watched.reconciler(make(settings, watched, items), items)
+
+
+class _ReconcilerParts(NamedTuple):
+    """What a reconciler needs beside its target: its store, and who counts what it does."""
+
+    settings: Settings
+    name: TargetName
+    db: Database
+    calls: CallCounter
+    on_call: Callable[[str], None]
+    on_failed_call: Callable[[str], None]
+    on_pushed: Callable[[float], None]
+
+    def reconciler(self, target: SyncTarget, items: SyncItemStore) -> Reconciler:
+        """Make the reconciler of a target, which says that it lives over a connection of its own."""
+        settings = target_settings(self.settings, self.name)
+        beside, org = open_background_connection(self.settings), self.settings.org
+        heartbeat = Heartbeat(beside, WorkerLease(beside, org, self.name, now_micros, items.worker.id))
+        return Reconciler(
+            self.db, org, target, items, now_micros, backoff=settings.retry_config.backoff_seconds,
+            compare_seconds=settings.comparison_interval_seconds, heartbeat=heartbeat, calls=self.calls,
+            on_pushed=self.on_pushed,
+        )  # fmt: skip
+
+
+def _watched(
+    settings: Settings,
+    name: TargetName,
+    on_call: Callable[[str], None],
+    on_failed_call: Callable[[str], None],
+    on_pushed: Callable[[float], None],
+) -> _ReconcilerParts:
+    calls = CallCounter(settings.org, name, now_micros)
+    told = _call_both(calls.count_call, on_call), _call_both(calls.count_failure, on_failed_call)
+    return _ReconcilerParts(settings, name, open_background_connection(settings), calls, *told, on_pushed)
+
+
+def make_openmetadata_sync(
+    settings: Settings,
+    on_call: Callable[[str], None],
+    on_failed_call: Callable[[str], None],
+    on_pushed: Callable[[float], None],
+) -> OpenMetadataSync:
+    watched = _watched(settings, TargetName.openmetadata, on_call, on_failed_call, on_pushed)
+    client = make_openmetadata_client(settings.openmetadata, watched.on_call, watched.on_failed_call)
+    items = SyncItemStore(watched.db, settings.org, OpenMetadataTarget.name, now_micros)
+    target = OpenMetadataTarget(watched.db, settings.org, client, openmetadata_options(settings), items, now_micros)
+    return OpenMetadataSync(target, watched.reconciler(target, items), items)
+
+
+def _make_marquez_target(settings: Settings, watched: _ReconcilerParts, items: SyncItemStore) -> MarquezTarget:
+    of = settings.marquez
+    client = make_marquez_client(of, watched.on_call, watched.on_failed_call)
+    return MarquezTarget(watched.db, settings.org, client, items, of.concurrency)
+
+
+def _make_webhook_target(settings: Settings, watched: _ReconcilerParts, items: SyncItemStore) -> WebhookTarget:
+    of = settings.webhook
+    client = WebhookClient(make_session(of, of.url or "", watched.on_call, watched.on_failed_call))
+    return WebhookTarget(watched.db, settings.org, client, items, folding_rule(settings), of.states)
+
+
+def _call_both(first: Callable[[str], None], second: Callable[[str], None]) -> Callable[[str], None]:
+    def told(kind: str) -> None:
+        first(kind)
+        second(kind)
+
+    return told
+
+
+def disable_sync_target(settings: Settings, name: TargetName) -> bool:
+    """Make no more marks for a target; tells whether any were made until now."""
+    with closing(open_background_connection(settings)) as db:
+        enabled = is_enabled(db, settings.org, name)
+        if enabled:
+            disable_target(db, settings.org, name)
+            if name is TargetName.marquez:
+                drop_run_index(db)
+        return enabled
+
+
+def open_queue(settings: Settings, name: TargetName) -> DeadLetters:
+    """Open what is to be pushed to a target, for a person to change."""
+    return DeadLetters(open_background_connection(settings), settings.org, name, now_micros)
+
+
+def openmetadata_options(settings: Settings) -> SyncRules:
+    """Give the rules by which OpenMetadata is kept."""
+    of, sync = settings.openmetadata, settings.openmetadata.sync
+    return SyncRules(
+        layout=location_layout(of),
+        folding=folding_rule(settings),
+        create=of.create,
+        unresolved=of.unresolved,
+        register_on_completion=sync.register_on_completion,
+        update_on_schema_change=sync.update_on_schema_change,
+        track_lineage=sync.track_lineage,
+        track_column_lineage=sync.track_column_lineage,
+        publish_quality_results=sync.publish_quality_results,
+        publish_profiling_metrics=sync.publish_profiling_metrics,
+        batch_size=of.batch_size,
+        concurrency=of.concurrency,
+        service_description=of.service.description,
+        most_deletions=of.most_deletions,
+        sync_governance_metadata=sync.sync_governance_metadata,
+        words=tag_vocabulary(of.governance),
+        conflicts=of.governance.conflicts,
+        conflicts_of=tuple(sorted(of.governance.conflicts_of.items())),
+    )
+
+
+def tag_vocabulary(governance: OpenMetadataGovernanceSettings) -> TagVocabulary:
+    """Give what plain words of asset files are called in OpenMetadata."""
+    tags = tuple(sorted((word.lower(), name) for word, name in governance.tags.items()))
+    return TagVocabulary(governance.classification, governance.glossary, governance.access_classification, tags)
+
+
+def location_layout(settings: OpenMetadataSettings) -> ServiceLayout:
+    """Give what decides where datasets lie in OpenMetadata."""
+    mappings = (ServiceMapping(one.namespace, one.service, one.database, one.schema_) for one in settings.mappings)
+    return ServiceLayout(tuple(mappings), settings.service.name, settings.paths_as)

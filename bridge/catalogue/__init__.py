@@ -1,1 +1,0 @@
-"""Questions about the store, and their answers: the same on the command line, in this process and over HTTP."""

@@ -1,0 +1,61 @@
+"""`lineage-bridge ingest`."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bridge.cli.ingest_report import print_rejections, show_progress
+from bridge.cli.options import Config, load_settings
+
+if TYPE_CHECKING:
+    from bridge.intake.source import IntakeReport
+
+
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(help="Files or folders of events; - reads standard input.")],
+    config: Config = None,
+    historical: Annotated[bool, typer.Option("--historical", help="Mark the events as history.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Start at the beginning, even of files already taken.")
+    ] = False,
+) -> None:
+    """Take events from files: ndjson, JSON, a JSON array, gzipped or not. Goes on where it stopped."""
+    settings = load_settings(config)
+    from bridge.log import configure_log
+
+    configure_log(settings.log)
+    from bridge.bootstrap.intake import make_event_reader, tune_garbage_collector
+    from bridge.bootstrap.store import make_writer
+    from bridge.intake.file_ingester import EventFileSource, FileIngester
+    from bridge.intake.source import IntakeReport
+    from connectors.openlineage.files import find_event_files
+
+    files = find_event_files([path for path in paths if str(path) != "-"])
+    missing = [path for path in files if not path.exists()]
+    if missing:
+        raise typer.BadParameter(f"no such file: {missing[0]}")
+    tune_garbage_collector()
+    ingestion = FileIngester(
+        make_event_reader(settings), make_writer(settings), historical=historical, from_start=again
+    )
+    total = IntakeReport()
+    for path in files:
+        with show_progress(path) as progress:
+            total = total.add(EventFileSource(ingestion, path, progress).poll())
+    if any(str(path) == "-" for path in paths):
+        total = total.add(ingestion.ingest_stream(sys.stdin.buffer, "stdin"))
+    _print_report(total, len(files))
+
+
+def _print_report(total: "IntakeReport", files: int) -> None:
+    text = f"{total.accepted} events taken from {files} file(s)"
+    if total.resumed_at:
+        text += f", {total.resumed_at} bytes had been taken before (--again takes them anew)"
+    typer.echo(text)
+    for reason in total.unreadable:
+        typer.echo(f"error: cannot read on in {reason}", err=True)
+    print_rejections(total.rejected, total.unmerged)
+    if total.rejected or total.unmerged or total.unreadable:
+        raise typer.Exit(1)

@@ -1,0 +1,48 @@
+"""Printing results: text or JSON, terminal-safe names, truncation notices."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bridge.store.lineage.walk import Truncation
+
+_CONTROLS = {code: repr(chr(code))[1:-1] for code in (*range(0x20), *range(0x7F, 0xA0))}
+
+
+def escape(text: str) -> str:
+    """Spell out control characters: a name must neither break a line nor drive the terminal."""
+    return text.translate(_CONTROLS)
+
+
+def truncation_note(cut: "Truncation | None") -> Iterator[str]:
+    """Name the option that shows more, if anything was cut."""
+    if cut is not None:
+        yield f"… there is more: raise --{'depth' if cut == 'depth' else 'most'}"
+
+
+class OutputFormat(StrEnum):
+    """For whom an answer is printed: people, or programs."""
+
+    text = "text"
+    json = "json"
+
+
+def print_result(answer: object, lines: "Iterable[str]", *, as_json: bool) -> None:
+    """Print an answer for people, line by line, or for programs."""
+    if as_json:
+        print_json(answer)
+        return
+    for line in lines:
+        typer.echo(line)
+
+
+def print_json(answer: object) -> None:
+    """Print an answer as one line of JSON, in UTF-8 whatever the terminal's encoding is."""
+    import msgspec
+
+    typer.echo(msgspec.json.encode(answer))

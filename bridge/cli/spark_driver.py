@@ -1,0 +1,10 @@
+"""Script for spark-submit: runs `lineage-bridge process run`."""
+
+import sys
+
+if __name__ == "__main__":
+    sys.path.pop(0)  # this folder, whose modules are not meant to be found by their bare names
+    from bridge.cli.main import main
+
+    sys.argv[1:1] = ["process", "run"]
+    main()

@@ -1,0 +1,1 @@
+"""Typed queries: one definition serves the CLI, HTTP, the UI and the reference."""

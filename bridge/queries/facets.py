@@ -1,0 +1,20 @@
+"""Facets of a job or run as they were received."""
+
+import msgspec
+
+from bridge.queries.query import QueryContext
+from mappers.canonical.identity import NO_ID
+
+_FACETS = """
+SELECT name, body FROM facet WHERE org_id = ?1 AND owner_id = ?2 AND about_id = ?3 ORDER BY name
+"""
+
+
+def read_facets_of(view: QueryContext, owner: bytes) -> dict[str, msgspec.Raw]:
+    """Give the facets of a job or run."""
+    return latest_facets(view.db.fetch_all(_FACETS, view.org, owner, NO_ID))
+
+
+def latest_facets(rows: list[tuple[str, str | None]]) -> dict[str, msgspec.Raw]:
+    """Give the facets that are not deleted, of several of one name the last."""
+    return {name: msgspec.Raw(body.encode()) for name, body in sorted(dict(rows).items()) if body is not None}

@@ -1,0 +1,44 @@
+"""Query: namespaces."""
+
+import msgspec
+
+from bridge.queries.query import Cursor, Limit, Page, Query, QueryContext, paginate, read_cursor
+from mappers.timestamps import format_timestamp
+
+_NAMESPACES = """
+SELECT n.namespace_uri, n.created_at, coalesce(d.datasets, 0), coalesce(j.jobs, 0) FROM ol_namespace n
+LEFT JOIN (
+  SELECT namespace_id, count(*) AS datasets FROM ol_dataset WHERE org_id = ?1 GROUP BY namespace_id
+) d ON d.namespace_id = n.namespace_id
+LEFT JOIN (
+  SELECT namespace_id, count(*) AS jobs FROM ol_job WHERE org_id = ?1 GROUP BY namespace_id
+) j ON j.namespace_id = n.namespace_id
+WHERE n.org_id = ?1 AND n.namespace_uri > ?2 ORDER BY n.namespace_uri LIMIT ?3
+"""
+
+
+class NamespaceRecord(msgspec.Struct, frozen=True):
+    """A namespace, how many names of datasets and jobs it holds, and since when it is known."""
+
+    namespace: str
+    since: str
+    datasets: int
+    jobs: int
+
+
+class NamespacesQuery(Query[Page[NamespaceRecord]], frozen=True, kw_only=True):
+    """The namespaces of the store, by name."""
+
+    path = "/namespaces"
+    result_type = Page[NamespaceRecord]
+    limit: Limit = 50
+    after: Cursor = None
+
+    def run(self, view: QueryContext) -> Page[NamespaceRecord]:
+        """Read a page."""
+        (behind,) = read_cursor(self.after, tuple[str]) or ("",)
+        rows = view.db.fetch_all(_NAMESPACES, view.org, behind, self.limit + 1)
+        shown, following = paginate(rows, self.limit, lambda row: row[:1])
+        return Page(
+            [NamespaceRecord(name, format_timestamp(since), *counts) for name, since, *counts in shown], following
+        )

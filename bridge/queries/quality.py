@@ -1,0 +1,92 @@
+"""Query: quality checks of a dataset and their newest results."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from bridge.queries.query import QueryContext
+from bridge.queries.subject import DatasetSubjectQuery
+from bridge.store.references import NodeReference, node_reference
+from mappers.openlineage.quality import quality_score
+from mappers.timestamps import format_timestamp
+
+_RESULT = """
+q.name, nullif(q.field_name, ''), q.sql_expression, q.expected_result, t.status, t.executed_at, t.detail_json,
+  r.run_uuid
+"""
+_NEWEST = f"""
+SELECT {_RESULT} FROM (
+  SELECT x.*, row_number() OVER (PARTITION BY x.qdef_id ORDER BY x.executed_at DESC, x.qres_id) AS place
+  FROM ol_dataset m
+  JOIN quality_check_def c ON c.org_id = m.org_id AND c.dataset_id = m.dataset_id
+  JOIN quality_check_result x ON x.org_id = c.org_id AND x.qdef_id = c.qdef_id
+  WHERE m.org_id = ?1 AND m.class_id = ?2
+) t
+JOIN quality_check_def q ON q.org_id = t.org_id AND q.qdef_id = t.qdef_id
+LEFT JOIN ol_run r ON r.org_id = t.org_id AND r.run_id = t.run_id
+WHERE t.place = 1
+ORDER BY q.field_name, q.name, q.qdef_id
+"""
+#: What a run said of the datasets that it read or wrote.
+_OF_RUN = f"""
+SELECT {_RESULT} FROM (
+  SELECT dataset_id FROM ol_run_input WHERE org_id = ?1 AND run_id = ?2
+  UNION SELECT dataset_id FROM ol_run_output WHERE org_id = ?1 AND run_id = ?2
+) m
+JOIN quality_check_def q ON q.org_id = ?1 AND q.dataset_id = m.dataset_id
+JOIN quality_check_result t ON t.org_id = q.org_id AND t.qdef_id = q.qdef_id AND t.run_id = ?2
+JOIN ol_run r ON r.org_id = t.org_id AND r.run_id = t.run_id
+ORDER BY q.field_name, q.name, q.qdef_id
+"""
+
+
+class CheckResult(msgspec.Struct, frozen=True):
+    """How a check last ended; `detail` is what was said of it."""
+
+    name: str
+    column: str | None
+    check: str | None
+    expected: str | None
+    status: Literal["PASS", "WARN", "FAIL", "SKIP"]
+    executed_at: str
+    run_id: str | None
+    detail: msgspec.Raw
+
+
+class QualityChecksResult(msgspec.Struct, frozen=True):
+    """The checks of a dataset with their newest results, and how many ended how."""
+
+    dataset: NodeReference
+    #: 0 to 100: the part of the checks that passed, one that warned counting half; null where none passed or failed.
+    score: float | None
+    counts: dict[str, int]
+    checks: list[CheckResult]
+
+
+class QualityQuery(DatasetSubjectQuery[QualityChecksResult], frozen=True, kw_only=True):
+    """What was checked of a dataset, and how each check last ended."""
+
+    path = "/quality"
+    result_type = QualityChecksResult
+
+    def run(self, view: QueryContext) -> QualityChecksResult:
+        """Look it up."""
+        dataset = self.group_id(view)
+        checks = [_result(row) for row in view.db.fetch_all(_NEWEST, view.org, dataset)]
+        counts = {
+            status: sum(check.status == status for check in checks) for status in ("PASS", "WARN", "FAIL", "SKIP")
+        }
+        return QualityChecksResult(
+            node_reference(dataset, view.graph().dataset_name(dataset)), quality_score(counts), counts, checks
+        )
+
+
+def check_results_of_run(view: QueryContext, run: bytes) -> list[CheckResult]:
+    """Give how the checks ended that a run made of its datasets."""
+    return [_result(row) for row in view.db.fetch_all(_OF_RUN, view.org, run)]
+
+
+def _result(row: tuple[Any, ...]) -> CheckResult:
+    name, column, check, expected, status, executed, detail, run = row
+    said = msgspec.Raw((detail or "null").encode())
+    return CheckResult(name, column, check, expected, status, format_timestamp(executed), run, said)

@@ -1,1 +1,0 @@
-"""What is decided of versions: which are published, pinned or invalid; and what processes are defined as."""

@@ -1,0 +1,1 @@
+"""Typed settings: model, loading and validation."""

@@ -1,0 +1,53 @@
+"""Lists inputs that were rejected or could not be merged, for retry."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import zstandard
+
+from bridge.store.database import Database
+
+_ALL = """
+SELECT 'rejected' AS kind, payload_hash AS hash, reason, path, source, last_at, receipts, payload IS NULL AS evicted
+FROM rejected_event WHERE org_id = ?1
+UNION ALL
+SELECT 'unmerged', event_hash, failure, '', source, received_at, receipts, FALSE
+FROM run_event WHERE org_id = ?1 AND failure IS NOT NULL
+ORDER BY last_at, hash
+"""
+_PAYLOAD = {
+    "rejected": "SELECT payload FROM rejected_event WHERE org_id = ?1 AND payload_hash = ?2",
+    "unmerged": "SELECT payload FROM run_event WHERE org_id = ?1 AND failure IS NOT NULL AND event_hash = ?2",
+}
+
+_IS_REJECTED = "SELECT 1 FROM rejected_event WHERE org_id = ?1 AND payload_hash = ?2"
+
+
+class FailedInput(NamedTuple):
+    """An input that did not become part of the canonical state, and why."""
+
+    kind: str
+    hash: bytes
+    reason: str
+    path: str
+    source: str
+    last_at: int
+    receipts: int
+    evicted: bool
+
+
+def list_failed_inputs(db: Database, org: str) -> Iterator[FailedInput]:
+    """List everything that was refused or could not be merged, oldest first."""
+    for *row, evicted in db.stream(_ALL, org):
+        yield FailedInput._make((*row, bool(evicted)))
+
+
+def is_rejected(db: Database, org: str, payload_hash: bytes) -> bool:
+    """Tell whether an input is listed as refused."""
+    return bool(db.fetch_all(_IS_REJECTED, org, payload_hash))
+
+
+def read_payload(db: Database, org: str, trouble: FailedInput) -> bytes | None:
+    """Give the bytes as they were sent; None when they had to make room for newer ones."""
+    rows = db.fetch_all(_PAYLOAD[trouble.kind], org, trouble.hash)
+    return zstandard.decompress(rows[0][0]) if rows and rows[0][0] is not None else None

@@ -1,0 +1,1 @@
+"""Lineage in the store: evidence, graph and walks."""

@@ -1,0 +1,125 @@
+"""Walks column lineage hop by hop."""
+
+from collections.abc import Collection, Iterable
+from typing import Any, NamedTuple
+
+from bridge.store.database import Database
+from bridge.store.lineage.evidence import NO_TIME_LIMIT
+from bridge.store.lineage.walk import MAX_EDGES, Direction, Truncation
+from mappers.canonical.identity import split_ids
+
+_ROW = """
+t.class_id, c.target_field, s.class_id, c.source_field, c.transformation_type, c.transformation_subtype, c.masking,
+  c.job_id, c.lineage_id, c.is_active
+"""
+_INTO = f"""
+SELECT {_ROW} FROM ol_dataset t
+JOIN column_lineage c ON c.org_id = t.org_id AND c.target_id = t.dataset_id
+JOIN ol_dataset s ON s.org_id = c.org_id AND s.dataset_id = c.source_id
+WHERE t.org_id = ?1 AND t.class_id {{ids}}
+"""
+_OUT_OF = f"""
+SELECT {_ROW} FROM ol_dataset s
+JOIN lineage_edge e ON e.org_id = s.org_id AND e.source_id = s.dataset_id AND e.edge_role = 'DERIVES'
+JOIN column_lineage c ON c.org_id = e.org_id AND c.target_id = e.target_id AND c.source_id = e.source_id
+  AND c.job_id = e.job_id
+JOIN ol_dataset t ON t.org_id = c.org_id AND t.dataset_id = c.target_id
+WHERE s.org_id = ?1 AND s.class_id {{ids}}
+"""
+#: What the newest run that had begun by then said of each target; what is declared is older than any run.
+_SHOWN_THEN = """
+SELECT x.members FROM (
+  SELECT l.org_id, l.target_id, l.job_id, l.run_id, l.explicit, l.columns_set, row_number() OVER (
+    PARTITION BY l.target_id, l.job_id ORDER BY r.started_at DESC NULLS LAST, l.run_id DESC) AS place
+  FROM ol_dataset t
+  JOIN run_lineage l ON l.org_id = t.org_id AND l.target_id = t.dataset_id
+  LEFT JOIN ol_run r ON r.org_id = l.org_id AND r.run_id = l.run_id
+  WHERE t.org_id = ?1 AND t.class_id {ids} AND (r.started_at <= ?2 OR r.run_id IS NULL)
+) n
+LEFT JOIN run_explicit e ON e.org_id = n.org_id AND e.target_id = n.target_id AND e.job_id = n.job_id
+  AND e.run_id = n.run_id AND n.explicit
+JOIN lineage_set x ON x.org_id = n.org_id AND x.set_id = CASE WHEN n.explicit THEN e.set_id ELSE n.columns_set END
+WHERE n.place = 1
+"""
+
+#: A column of a dataset, given by its class; no name means the whole dataset.
+ColumnKey = tuple[bytes, str]
+
+
+class ColumnHop(NamedTuple):
+    """What one job makes of a column."""
+
+    target: ColumnKey
+    source: ColumnKey
+    transformation_type: str
+    subtype: str
+    masking: bool
+    job: bytes
+
+
+class ColumnWalk(NamedTuple):
+    """The hops from a column, and what kept the walk from finding more, if anything did."""
+
+    start: ColumnKey
+    hops: list[ColumnHop]
+    truncated_by: Truncation | None
+
+
+class ColumnLineageWalker:
+    """Column lineage as the newest runs show it, of those that had begun at a time."""
+
+    def __init__(self, db: Database, org: str, until: int = NO_TIME_LIMIT) -> None:
+        self._db = db
+        self._org = org
+        self._until = until
+
+    def walk(self, start: ColumnKey, direction: Direction, depth: int, max_edges: int = MAX_EDGES) -> ColumnWalk:
+        """Follow a column, `depth` hops far; what reaches a dataset as a whole is shown, and not followed."""
+        upstream = direction == "upstream"
+        seen, frontier = {start}, [start]
+        hops: list[ColumnHop] = []
+        for _ in range(depth):
+            found = self._hops(_INTO if upstream else _OUT_OF, {dataset for dataset, _ in frontier})
+            reached: list[ColumnKey] = []
+            for hop in sorted(_touching(found, frontier, upstream)):
+                if len(hops) == max_edges:
+                    return ColumnWalk(start, hops, "size")
+                hops.append(hop)
+                other = hop.source if upstream else hop.target
+                if other not in seen and hop.source[1] and hop.target[1]:
+                    seen.add(other)
+                    reached.append(other)
+            frontier = reached
+            if not frontier:
+                break
+        return ColumnWalk(start, hops, "depth" if frontier else None)
+
+    def between(self, pairs: Collection[tuple[bytes, bytes]]) -> list[ColumnHop]:
+        """Give what is shown of the columns between datasets, given as (source, target)."""
+        wanted = set(pairs)
+        found = self._hops(_INTO, {target for _, target in wanted})
+        return sorted(hop for hop in found if (hop.source[0], hop.target[0]) in wanted)
+
+    def _hops(self, sql: str, datasets: set[bytes]) -> set[ColumnHop]:
+        rows = self._db.fetch_for_ids(sql, sorted(datasets), self._org)
+        shown = self._active_at(rows) if self._until != NO_TIME_LIMIT else {row[-2] for row in rows if row[-1]}
+        return {_hop(row) for row in rows if row[-2] in shown}
+
+    def _active_at(self, rows: list[tuple[Any, ...]]) -> set[bytes]:
+        """Find the lines that were shown at the time."""
+        sets = self._db.fetch_for_ids(_SHOWN_THEN, sorted({row[0] for row in rows}), self._org, self._until)
+        return {line for (members,) in sets for line in split_ids(members)}
+
+
+def _hop(row: tuple[Any, ...]) -> ColumnHop:
+    target, target_field, source, source_field, kind, subtype, masking, job, *_ = row
+    return ColumnHop((target, target_field), (source, source_field), kind, subtype, bool(masking), job)
+
+
+def _touching(found: Iterable[ColumnHop], frontier: Collection[ColumnKey], upstream: bool) -> list[ColumnHop]:
+    """Keep the hops at the columns of the frontier; upstream also what reaches their datasets as a whole."""
+    columns = set(frontier)
+    if not upstream:
+        return [hop for hop in found if hop.source in columns]
+    whole = {(dataset, "") for dataset, _ in frontier}
+    return [hop for hop in found if hop.target in columns or hop.target in whole]

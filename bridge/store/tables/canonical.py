@@ -1,0 +1,124 @@
+"""Tables generated from the row classes of `mappers.canonical`."""
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from bridge.store.tables.columns import TEXT, id_column, metadata, org_column, org_key
+from mappers.canonical.merge import Row, merge_plan, value_type
+from mappers.canonical.rows import TABLES
+
+_SQL_TYPES: dict[type, sa.types.TypeEngine[Any]] = {
+    bytes: sa.LargeBinary(),
+    str: TEXT,
+    int: sa.BigInteger(),
+    bool: sa.Boolean(),
+}
+
+#: Columns that are no statements: computed from them in the same transaction, or filled by later parts.
+_COMPUTED: dict[str, list[sa.Column[Any]]] = {
+    "ol_namespace": [
+        sa.Column("description", TEXT),
+        sa.Column("spec_version", TEXT, nullable=False, server_default="2-0-2"),
+    ],
+    "ol_dataset": [
+        sa.Column("class_id", sa.LargeBinary, nullable=False),
+        sa.Column("is_active", sa.Boolean, nullable=False, server_default=sa.true()),
+    ],
+    "dataset_version": [
+        sa.Column("checksum", TEXT),
+        sa.Column("metadata_json", TEXT),
+    ],
+    "column_lineage": [
+        sa.Column("confidence_score", sa.Float, nullable=False, server_default=sa.text("1.0")),
+        sa.Column("is_active", sa.Boolean, nullable=False, server_default=sa.true()),
+    ],
+}
+
+#: What the values of a table must be like, whoever writes them.
+_CHECKS: dict[str, str] = {
+    "dataset_registration": "status IN ('PENDING', 'APPROVED', 'REJECTED')",
+}
+
+#: Rows too long to lie in an index: they are appended, and only their keys are sorted in.
+_LONG_ROWS = frozenset({"dataset_schema"})
+
+#: Names need no index: the id of a dataset or job is computed from its name.
+_INDEXES: dict[str, list[tuple[str, ...]]] = {
+    "ol_dataset": [("class_id",)],
+    "dataset_symlink": [("alias_id",)],
+    "dataset_succession": [("target_id",)],
+    "ol_run": [("job_id", "started_at"), ("parent_run_id",)],
+    "ol_run_input": [("dataset_id",)],
+    "ol_run_output": [("dataset_id",)],
+    "dataset_version": [("version_tag",), ("idempotency_key",)],
+    "lineage_edge": [("target_id",)],
+    "quality_check_def": [("dataset_id",), ("job_id",)],
+    "quality_check_result": [("qdef_id",)],
+    "dataset_registration": [("dataset_id",)],
+}
+
+
+def _column(name: str, hint: Any) -> sa.Column[Any]:
+    plain = value_type(hint)
+    return sa.Column(name, _SQL_TYPES[plain], nullable=plain is not hint)
+
+
+def _fact_table(name: str, row_class: type[Row]) -> sa.Table:
+    plan = merge_plan(row_class)
+    columns = [_column(column, hint) for column, hint in zip(plan.names, plan.types, strict=True)]
+    key = org_key(*plan.names[1 : plan.key_count])
+    checks = [sa.CheckConstraint(_CHECKS[name])] if name in _CHECKS else []
+    with_rowid = name in _LONG_ROWS
+    table = sa.Table(name, metadata, *columns, *_COMPUTED.get(name, ()), key, *checks, sqlite_with_rowid=with_rowid)
+    for index in _INDEXES.get(name, ()):
+        columns = [table.c[column] for column in index]
+        given = columns[0].is_not(None) if columns[0].nullable else None
+        label = f"ix_{name}__{'__'.join(index)}"
+        sa.Index(label, *columns, table.c.org_id, sqlite_where=given, postgresql_where=given)
+    return table
+
+
+FACT_TABLES: dict[type[Row], sa.Table] = {
+    row_class: _fact_table(name, row_class) for name, row_class in TABLES.items()
+}
+
+
+column_head = sa.Table(
+    "column_head",
+    metadata,
+    org_column(),
+    id_column("job_id", nullable=False),
+    id_column("target_id", nullable=False),
+    id_column("run_id", nullable=False),
+    sa.Column("run_start", sa.BigInteger, nullable=False),
+    id_column("shown", nullable=False),
+    org_key("job_id", "target_id"),
+    sqlite_with_rowid=False,
+)
+sa.Index("ix_column_head__run_id", column_head.c.run_id, column_head.c.org_id)
+
+
+for _name in ("contract", "governance"):  # few facets are these, and all of them are sought
+    _these = sa.text(f"name = 'lineageBridge_{_name}'")
+    sa.Index(
+        f"ix_facet__{_name}",
+        metadata.tables["facet"].c.owner_id,
+        metadata.tables["facet"].c.org_id,
+        sqlite_where=_these,
+        postgresql_where=_these,
+    )
+
+
+sla = sa.Table(
+    "sla",
+    metadata,
+    org_column(),
+    id_column("sla_id", nullable=False),
+    sa.Column("name", TEXT, nullable=False),
+    sa.Column("description", TEXT),
+    sa.Column("sla_window_sec", sa.BigInteger),
+    sa.Column("escalation_json", TEXT),
+    sa.Column("created_at", sa.BigInteger, nullable=False),
+    org_key("sla_id"),
+)

@@ -1,0 +1,59 @@
+"""SQL of the dataset versions that readers see: one per idempotency key or tag."""
+
+
+def written_versions_sql(which: str = "TRUE") -> str:
+    """Write the query of the versions `v` that successful runs `r` left, of those that `which` chooses.
+
+    One statement may run as an action within an action (CREATE TABLE AS SELECT in Spark does), and both report what
+    was written: of two such sisters with the same figures, the outer one stands for both. A run that names the key
+    of its version speaks for all that it started, its application and the actions of that: theirs are no versions.
+    """
+    return f"""
+SELECT c.* FROM (
+  SELECT n.*, max(CASE WHEN creates THEN ended END) OVER (
+      PARTITION BY org_id, class_id, parent_run_id, row_count, byte_count, file_count
+      ORDER BY run_start, ended DESC, writer_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ) AS around
+  FROM (
+    SELECT v.*, d.class_id, coalesce('key:' || v.idempotency_key, 'tag:' || v.version_tag) AS grouped_by,
+      coalesce(r.started_at, v.produced_at) AS run_start, coalesce(r.event_time, v.produced_at) AS ended,
+      r.parent_run_id, EXISTS (
+        SELECT 1 FROM ol_run_output o
+        WHERE o.org_id = v.org_id AND o.run_id = v.writer_id AND o.dataset_id = v.dataset_id
+          AND o.lifecycle = 'CREATE'
+      ) AS creates
+    FROM dataset_version v
+    JOIN ol_dataset d ON d.org_id = v.org_id AND d.dataset_id = v.dataset_id
+    LEFT JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.produced_by_run_id
+    WHERE (v.produced_by_run_id IS NULL OR r.event_type = 'COMPLETE') AND {which}
+      AND (r.parent_run_id IS NULL OR NOT EXISTS (
+        SELECT 1 FROM ol_dataset s JOIN dataset_version k ON k.org_id = s.org_id AND k.dataset_id = s.dataset_id
+        WHERE s.org_id = d.org_id AND s.class_id = d.class_id AND k.idempotency_key IS NOT NULL
+          AND k.writer_id IN (r.parent_run_id, (
+            SELECT p.parent_run_id FROM ol_run p WHERE p.org_id = r.org_id AND p.run_id = r.parent_run_id
+          ))
+      ))
+  ) n
+) c
+WHERE around IS NULL OR around < ended OR creates
+  OR parent_run_id IS NULL OR row_count IS NULL OR byte_count IS NULL OR file_count IS NULL
+"""
+
+
+def visible_versions_sql(which: str = "TRUE") -> str:
+    """Write the query of the versions that readers see, of those chosen: one an idempotency key, else one a tag."""
+    return f"""
+SELECT org_id, class_id, version_id, version_tag, idempotency_key, produced_by_run_id, row_count, byte_count,
+  file_count, path, schema_hash, produced_at, grouped_by = newest_group AS is_latest
+FROM (
+  SELECT w.*,
+    row_number() OVER (
+      PARTITION BY org_id, class_id, grouped_by ORDER BY run_start, writer_id, dataset_id
+    ) AS place,
+    first_value(grouped_by) OVER (
+      PARTITION BY org_id, class_id ORDER BY ended DESC, writer_id DESC, grouped_by DESC
+    ) AS newest_group
+  FROM ({written_versions_sql(which)}) w
+) ranked
+WHERE place = 1
+"""

@@ -1,0 +1,1 @@
+"""Reads from the canonical store what any sync target needs."""

@@ -1,0 +1,165 @@
+"""Reads quality checks, their results, and dataset profiles."""
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+import msgspec
+
+from bridge.store.database import Database
+
+_CHECKS = """
+SELECT q.qdef_id, d.class_id, q.job_id, q.name, q.sql_expression, q.field_name, q.expected_result
+FROM quality_check_def q
+LEFT JOIN ol_dataset d ON d.org_id = q.org_id AND d.dataset_id = q.dataset_id
+WHERE q.org_id = ?1 AND q.qdef_id {ids}
+"""
+_PRODUCED = """
+SELECT e.source_id, d.class_id FROM lineage_edge e
+JOIN ol_dataset d ON d.org_id = e.org_id AND d.dataset_id = e.target_id
+WHERE e.org_id = ?1 AND e.source_id {ids} AND e.edge_role = 'PRODUCES' AND e.target_type = 'dataset'
+"""
+_RESULTS = """
+SELECT qres_id, qdef_id, executed_at, status, detail_json FROM quality_check_result
+WHERE org_id = ?1 AND qres_id {ids}
+"""
+_NEWEST = """
+SELECT x.qres_id, x.qdef_id, x.executed_at, x.status, x.detail_json FROM (
+  SELECT r.*, row_number() OVER (PARTITION BY r.qdef_id ORDER BY r.executed_at DESC, r.qres_id) AS place
+  FROM quality_check_result r WHERE r.org_id = ?1 AND r.qdef_id {ids}
+) x WHERE x.place = 1
+"""
+_OF_DATASETS = """
+SELECT q.qdef_id FROM ol_dataset d
+JOIN quality_check_def q ON q.org_id = d.org_id AND q.dataset_id = d.dataset_id
+WHERE d.org_id = ?1 AND d.class_id {ids}
+"""
+_OF_WRITERS = """
+SELECT q.qdef_id FROM ol_dataset d
+JOIN lineage_edge e ON e.org_id = d.org_id AND e.target_id = d.dataset_id AND e.edge_role = 'PRODUCES'
+JOIN quality_check_def q ON q.org_id = e.org_id AND q.job_id = e.source_id
+WHERE d.org_id = ?1 AND d.class_id {ids}
+"""
+_OF_JOBS = "SELECT qdef_id FROM quality_check_def WHERE org_id = ?1 AND job_id {ids}"
+_OF_CHECKS = "SELECT qres_id FROM quality_check_result WHERE org_id = ?1 AND qdef_id {ids}"
+
+
+class CanonicalCheck(NamedTuple):
+    """A check, and the one dataset that it is about, by its class; a test of a job is about what the job writes."""
+
+    dataset: bytes | None
+    name: str
+    assertion: str
+    column: str | None
+    expected: str | None
+
+
+class CanonicalCheckResult(NamedTuple):
+    """How a check ended; the time is in microseconds."""
+
+    check: bytes
+    executed_at: int
+    status: str
+    said: dict[str, Any]
+
+
+def read_checks(db: Database, org: str, checks: Collection[bytes]) -> dict[bytes, CanonicalCheck]:
+    """Read checks."""
+    rows = db.fetch_for_ids(_CHECKS, sorted(set(checks)), org)
+    written: dict[bytes, set[bytes]] = {}
+    for job, dataset in db.fetch_for_ids(
+        _PRODUCED, sorted({job for _, dataset, job, *_ in rows if job and not dataset}), org
+    ):
+        written.setdefault(job, set()).add(dataset)
+    found = {}
+    for check, dataset, job, name, assertion, column, expected in rows:
+        of_job = written.get(job, set())
+        about = dataset or (next(iter(of_job)) if len(of_job) == 1 else None)
+        found[check] = CanonicalCheck(about, name, assertion or name, column or None, expected)
+    return found
+
+
+def read_results(db: Database, org: str, results: Collection[bytes]) -> dict[bytes, CanonicalCheckResult]:
+    """Read how checks ended."""
+    return {id_: _result(*row) for id_, *row in db.fetch_for_ids(_RESULTS, sorted(set(results)), org)}
+
+
+def read_newest(db: Database, org: str, checks: Collection[bytes]) -> dict[bytes, tuple[bytes, CanonicalCheckResult]]:
+    """Read how checks ended last: the ids of the results, and the results."""
+    rows = db.fetch_for_ids(_NEWEST, sorted(set(checks)), org)
+    return {row[1]: (row[0], _result(*row[1:])) for row in rows}
+
+
+def checks_of(db: Database, org: str, datasets: Collection[bytes]) -> set[bytes]:
+    """Find the checks of datasets, given by their classes, and those of the jobs that write them."""
+    wanted = sorted(set(datasets))
+    return {check for sql in (_OF_DATASETS, _OF_WRITERS) for (check,) in db.fetch_for_ids(sql, wanted, org)}
+
+
+def checks_of_jobs(db: Database, org: str, jobs: Collection[bytes]) -> set[bytes]:
+    """Find the tests of jobs."""
+    return {check for (check,) in db.fetch_for_ids(_OF_JOBS, sorted(set(jobs)), org)}
+
+
+def results_of(db: Database, org: str, checks: Collection[bytes]) -> set[bytes]:
+    """Find all results of checks."""
+    return {result for (result,) in db.fetch_for_ids(_OF_CHECKS, sorted(set(checks)), org)}
+
+
+def _result(check: bytes, executed_at: int, status: str, detail: str | None) -> CanonicalCheckResult:
+    said = msgspec.json.decode(detail) if detail else None
+    return CanonicalCheckResult(check, executed_at, status, said if isinstance(said, dict) else {})
+
+
+_WRITTEN = """
+SELECT g.a, g.b, d.class_id, v.produced_at, i.last_seen, v.row_count, v.byte_count, t.lifecycle, t.run_id
+FROM {keys} g
+JOIN ol_dataset d ON d.org_id = ?1 AND d.dataset_id = g.a
+LEFT JOIN dataset_version v ON v.org_id = ?1 AND v.dataset_id = g.a AND v.writer_id = g.b
+LEFT JOIN ol_run_output t ON t.org_id = ?1 AND t.run_id = g.b AND t.dataset_id = g.a
+LEFT JOIN ol_run_input i ON i.org_id = ?1 AND i.run_id = g.b AND i.dataset_id = g.a
+ORDER BY g.a, g.b
+"""
+_MEASURED = """
+SELECT g.a, g.b, f.body FROM {keys} g
+JOIN facet f ON f.org_id = ?1 AND f.owner_id = g.b AND f.about_id = g.a
+  AND f.name IN ('input:dataQualityMetrics', 'output:dataQualityMetrics') AND f.body IS NOT NULL
+ORDER BY f.name
+"""
+_COLUMNS = """
+SELECT class_id, count(*) FROM class_field WHERE org_id = ?1 AND class_id {ids} AND depth = 0 GROUP BY class_id
+"""
+_ID_BYTES = 16
+
+
+class CanonicalProfile(NamedTuple):
+    """Figures of a dataset, by its class, of one run; the time is in microseconds."""
+
+    dataset: bytes
+    at: int
+    rows: int | None
+    bytes: int | None
+    change: str | None
+    wrote: bool
+    columns: int
+    measured: dict[str, Any]
+
+
+def read_profiles(db: Database, org: str, keys: Collection[bytes]) -> dict[bytes, CanonicalProfile]:
+    """Read figures, by keys that are the id of a dataset and that of a run."""
+    pairs = [(key[:_ID_BYTES], key[_ID_BYTES:]) for key in sorted(set(keys))]
+    measured: dict[bytes, dict[str, Any]] = {}
+    for dataset, run, body in db.fetch_for_keys(_MEASURED, pairs, org):
+        said = msgspec.json.decode(body)
+        if isinstance(said, dict):
+            measured[dataset + run] = said
+    found: dict[bytes, CanonicalProfile] = {}
+    rows = db.fetch_for_keys(_WRITTEN, pairs, org)
+    columns = dict(db.fetch_for_ids(_COLUMNS, sorted({row[2] for row in rows}), org))
+    for dataset, run, class_id, produced_at, read_at, count, size, change, wrote in rows:
+        at = max((time for time in (produced_at, read_at) if time is not None), default=None)
+        if at is not None and dataset + run not in found:
+            found[dataset + run] = CanonicalProfile(
+                class_id, at, count, size, change, wrote is not None, columns.get(class_id, 0),
+                measured.get(dataset + run, {}),
+            )  # fmt: skip
+    return found

@@ -1,0 +1,208 @@
+"""Compares a target periodically, re-queues differences and stores the report."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import NamedTuple
+
+import structlog
+
+from bridge.store.database import Database, Insert
+from bridge.sync.edge_store import EdgeStore
+from bridge.sync.item_store import SyncItemStore
+from bridge.sync.sync_item import DELETION
+from bridge.sync.target import ComparedBatch, ExpectedCount, SyncTarget
+from connectors.errors import NoResponse, TargetUnavailable
+from mappers.errors import PermanentError, TransientError
+
+_INSERT = Insert(
+    "sync_comparison",
+    {
+        "org_id": str, "target": str, "kind": str, "wanted": int, "lacking": int, "looked_at": int,
+        "differing": int, "ended_at": int,
+    },
+    "ON CONFLICT (org_id, target, kind) DO UPDATE SET wanted = excluded.wanted, lacking = excluded.lacking,"
+    " looked_at = excluded.looked_at, differing = excluded.differing, ended_at = excluded.ended_at",
+)  # fmt: skip
+_DELETE = "DELETE FROM sync_comparison WHERE org_id = ?1 AND target = ?2"
+_READ = """
+SELECT kind, wanted, lacking, looked_at, differing, ended_at FROM sync_comparison
+WHERE org_id = ?1 AND target = ?2 ORDER BY kind
+"""
+
+
+class KindReport(NamedTuple):
+    """Result of a comparison for one kind."""
+
+    #: Items expected in the target, and how many of them are missing or not pushed in their current state.
+    expected: int
+    outdated: int
+    #: Items compared, and how many of them differ from what was pushed.
+    checked: int
+    different: int
+
+    @property
+    def in_sync(self) -> int:
+        return max(0, self.expected - self.outdated - self.different)
+
+    @property
+    def percent(self) -> float | None:
+        """Share of expected items that are in sync; None if nothing is expected."""
+        return percent(self.in_sync, self.expected)
+
+
+class ComparisonReport(NamedTuple):
+    """Result of the last completed comparison by kind; times are microseconds."""
+
+    ended_at: int
+    kinds: Mapping[str, KindReport]
+
+
+class ReportBuilder:
+    """Adds up the parts of a comparison."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, Counter[str]] = {}
+
+    def add_expected(self, count: ExpectedCount) -> None:
+        self._counts_of(count.kind).update(expected=count.expected, outdated=count.outdated)
+
+    def add(self, batch: ComparedBatch) -> None:
+        self._counts_of(batch.kind).update(checked=batch.checked, different=len(batch.differences), read=1)
+
+    def reports(self, kinds: Collection[str]) -> dict[str, KindReport]:
+        """Reports of these kinds and of all other kinds that were read."""
+        read = {kind for kind, counts in self._counts.items() if counts["read"] and kind != DELETION}
+        return {
+            kind: KindReport(*(self._counts_of(kind)[name] for name in KindReport._fields))
+            for kind in read.union(kinds)
+        }
+
+    def _counts_of(self, kind: str) -> Counter[str]:
+        return self._counts.setdefault(kind, Counter())
+
+
+def write_report(db: Database, org: str, target: str, reports: Mapping[str, KindReport], now: int) -> None:
+    """Replace the stored report by one that completed now."""
+    with db.transaction():
+        db.execute(_DELETE, org, target)
+        db.insert(_INSERT, [(org, target, kind, *report, now) for kind, report in sorted(reports.items())])
+
+
+def delete_report(db: Database, org: str, target: str) -> None:
+    """Delete the report, because the target is another system. Must run inside a transaction of the caller."""
+    db.execute(_DELETE, org, target)
+
+
+def read_report(db: Database, org: str, target: str) -> ComparisonReport | None:
+    """Last completed comparison, if any."""
+    rows = db.fetch_all(_READ, org, target)
+    return (
+        ComparisonReport(max(row[-1] for row in rows), {row[0]: KindReport(*row[1:-1]) for row in rows})
+        if rows
+        else None
+    )
+
+
+def percent(part: int, total: int) -> float | None:
+    """Percentage rounded down: 100 only if nothing is missing. None if the total is 0."""
+    return part * 10_000 // total / 100 if total else None
+
+
+_log = structlog.get_logger()
+
+#: The daemon that updates this row runs the comparison; the others check again later.
+_CLAIM = """
+UPDATE sync_target SET compared_at = ?3
+WHERE org_id = ?1 AND target = ?2 AND coalesce(compared_at, enabled_at) <= ?4 RETURNING target
+"""
+_RESET = "UPDATE sync_target SET compared_at = NULL WHERE org_id = ?1 AND target = ?2"
+_SERVER_FAILED = 500
+_CHECK_INTERVAL = 60 * 1_000_000
+#: Due items are pushed after this many counts.
+_COUNTS_PER_STEP = 10
+
+
+class ComparisonRunner:
+    """Runs the periodic comparison of one target step by step. Not thread-safe."""
+
+    def __init__(
+        self,
+        db: Database,
+        org: str,
+        target: SyncTarget,
+        items: SyncItemStore,
+        clock: Callable[[], int],
+        interval_seconds: float | None,
+    ) -> None:
+        self._db = db
+        self._bound = (org, target.name)
+        self._target = target
+        self._items = items
+        self._edges = EdgeStore(db, org, target.name)
+        self._clock = clock
+        self._interval = None if interval_seconds is None else int(interval_seconds * 1_000_000)
+        self._check_at = 0
+        self._batches: Iterator[ComparedBatch] | None = None
+
+    def step(self) -> ComparedBatch | None:
+        """Compare the next part if a comparison is running or due; None otherwise."""
+        if self._batches is None and not self._claim_comparison():
+            return None
+        assert self._batches is not None  # noqa: S101 - begun just now
+        try:
+            batch = next(self._batches, None)
+        except TransientError as error:
+            self._batches = None
+            if isinstance(error, NoResponse) or (
+                isinstance(error, TargetUnavailable) and error.status == _SERVER_FAILED
+            ):
+                _log.warning("comparison aborted until the next interval", reason=str(error))
+                return None
+            self._reschedule()
+            raise
+        except PermanentError as error:
+            _log.warning("comparison aborted until the next interval", reason=str(error))
+            self._batches = None
+            return None
+        if batch is None:
+            self._batches = None
+        elif batch.differences:
+            self._requeue_differences(batch)
+        return batch
+
+    def _claim_comparison(self) -> bool:
+        now = self._clock()
+        if self._interval is None or now < self._check_at:
+            return False
+        self._check_at = now + min(self._interval, _CHECK_INTERVAL)
+        with self._db.transaction():
+            claimed = bool(self._db.fetch_all(_CLAIM, *self._bound, now, now - self._interval))
+        if claimed:
+            self._batches = self._count_and_compare()
+        return claimed
+
+    def _count_and_compare(self) -> Iterator[ComparedBatch]:
+        """Count expected items first: differences are pushed again and would otherwise be counted twice.
+
+        The report is stored only when the comparison completes.
+        """
+        report = ReportBuilder()
+        for number, count in enumerate(self._target.count_expected(), 1):
+            report.add_expected(count)
+            if number % _COUNTS_PER_STEP == 0:
+                yield ComparedBatch(count.kind, 0, ())
+        for batch in self._target.compare():
+            report.add(batch)
+            yield batch
+        write_report(self._db, *self._bound, report.reports(self._target.compared_kinds), self._clock())
+
+    def _reschedule(self) -> None:
+        """Make the comparison due immediately, because it did not finish."""
+        self._check_at = 0
+        with self._db.transaction():
+            self._db.execute(_RESET, *self._bound)
+
+    def _requeue_differences(self, batch: ComparedBatch) -> None:
+        with self._db.transaction():
+            self._items.invalidate((difference.kind, difference.key) for difference in batch.differences)
+            self._edges.invalidate_into({difference.key for difference in batch.differences if difference.kind == "lineage"})

@@ -1,0 +1,136 @@
+"""Persists the lineage edges that were pushed to a target."""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from bridge.store.database import Database, Insert
+from bridge.sync.sync_item import RemoteReference
+
+_COLUMNS = "into_key, from_key, into_type, into_id, from_type, from_id, job_key, fingerprint, ours, said_json"
+_INTO = f"SELECT {_COLUMNS} FROM sync_edge WHERE org_id = ?1 AND target = ?2 AND into_key {{ids}}"
+_NEXT = f"""
+SELECT {_COLUMNS} FROM sync_edge
+WHERE org_id = ?1 AND target = ?2 AND (into_key > ?3 OR into_key = ?3 AND from_key > ?4)
+ORDER BY into_key, from_key LIMIT ?5
+"""
+_TARGETS_BY = "SELECT DISTINCT into_key FROM sync_edge WHERE org_id = ?1 AND target = ?2 AND {column} {{ids}}"
+_TARGETS_OF_SOURCES, _TARGETS_OF_JOBS = _TARGETS_BY.format(column="from_key"), _TARGETS_BY.format(column="job_key")
+_HAS_EDGES = "SELECT 1 FROM sync_edge WHERE org_id = ?1 AND target = ?2 AND (into_id = ?3 OR from_id = ?3) LIMIT 1"
+_CONNECTS = "SELECT 1 FROM sync_edge WHERE org_id = ?1 AND target = ?2 AND from_id = ?3 AND into_id = ?4 LIMIT 1"
+_UPSERT = Insert(
+    "sync_edge",
+    {
+        "org_id": str, "target": str, "into_key": bytes, "from_key": bytes, "into_type": str, "into_id": str,
+        "from_type": str, "from_id": str, "job_key": bytes, "fingerprint": bytes, "ours": bool, "said_json": str,
+    },
+    "ON CONFLICT (org_id, target, into_key, from_key) DO UPDATE SET into_type = excluded.into_type,"
+    " into_id = excluded.into_id, from_type = excluded.from_type, from_id = excluded.from_id,"
+    " job_key = excluded.job_key, fingerprint = excluded.fingerprint, ours = excluded.ours,"
+    " said_json = excluded.said_json",
+)  # fmt: skip
+_INVALIDATE_INTO = "UPDATE sync_edge SET fingerprint = ?4 WHERE org_id = ?1 AND target = ?2 AND into_key = ?3"
+_INVALIDATE_ALL = "UPDATE sync_edge SET fingerprint = ?3 WHERE org_id = ?1 AND target = ?2"
+_DELETE = "DELETE FROM sync_edge WHERE org_id = ?1 AND target = ?2 AND into_key = ?3 AND from_key = ?4"
+
+
+class EdgeRecord(NamedTuple):
+    """A lineage edge as it was last written."""
+
+    target_key: bytes
+    source_key: bytes
+    target: RemoteReference
+    source: RemoteReference
+    job: bytes | None
+    fingerprint: bytes
+    #: Whether this bridge created the edge.
+    created_by_us: bool
+    content: dict[str, Any]
+    #: Contents of later writes whose result is unknown.
+    attempted: Sequence[dict[str, Any]] = ()
+    #: Hash of the whole remote edge when it was last read; None while a write is in progress.
+    content_hash: str | None = None
+    #: Earlier hashes since the last foreign write: a restored backup may contain one of them.
+    earlier_hashes: Sequence[str] = ()
+
+    def connects(self, source: RemoteReference, target: RemoteReference) -> bool:
+        """Whether it was written between these entities."""
+        return (self.source.id, self.target.id) == (source.id, target.id)
+
+
+class EdgeStore:
+    """The edges of one target. Not thread-safe."""
+
+    def __init__(self, db: Database, org: str, target: str) -> None:
+        self._db = db
+        self._bound = (org, target)
+
+    def into(self, keys: Collection[bytes]) -> dict[bytes, dict[bytes, EdgeRecord]]:
+        """Edges into datasets and jobs, by target key and source key."""
+        edges: dict[bytes, dict[bytes, EdgeRecord]] = {key: {} for key in keys}
+        for row in self._db.fetch_for_ids(_INTO, sorted(set(keys)), *self._bound):
+            edge = _edge(row)
+            edges[edge.target_key][edge.source_key] = edge
+        return edges
+
+    def batches(self, limit: int) -> Iterator[list[EdgeRecord]]:
+        """All edges, in batches of `limit`."""
+        after = b"", b""
+        while rows := self._db.fetch_all(_NEXT, *self._bound, *after, limit):
+            edges = [_edge(row) for row in rows]
+            yield edges
+            after = edges[-1].target_key, edges[-1].source_key
+
+    def targets_of_sources(self, sources: Collection[bytes]) -> set[bytes]:
+        """Keys of targets of edges out of these sources."""
+        return {key for (key,) in self._db.fetch_for_ids(_TARGETS_OF_SOURCES, sorted(set(sources)), *self._bound)}
+
+    def targets_of_jobs(self, jobs: Collection[bytes]) -> set[bytes]:
+        """Keys of targets of edges that these jobs produce."""
+        return {key for (key,) in self._db.fetch_for_ids(_TARGETS_OF_JOBS, sorted(set(jobs)), *self._bound)}
+
+    def has_edges(self, remote_id: str) -> bool:
+        """Whether an edge starts or ends at an entity."""
+        return bool(self._db.fetch_all(_HAS_EDGES, *self._bound, remote_id))
+
+    def connects(self, source_id: str, target_id: str) -> bool:
+        """Whether an edge connects two entities."""
+        return bool(self._db.fetch_all(_CONNECTS, *self._bound, source_id, target_id))
+
+    def invalidate(self, edges: Sequence[EdgeRecord]) -> None:
+        """Record that edges may have been written here although another worker wrote them since.
+
+        Must run inside a transaction of the caller, like all writes below.
+        """
+        stored = self.into({state.target_key for state in edges})
+        there = [stored[state.target_key].get(state.source_key, state) for state in edges]
+        pairs = zip(there, edges, strict=True)
+        self.write(
+            [now._replace(fingerprint=b"", attempted=(*now.attempted, state.content)) for now, state in pairs], []
+        )
+
+    def invalidate_into(self, keys: Collection[bytes]) -> None:
+        """Compare the edges into datasets and jobs again."""
+        self._db.execute_many(_INVALIDATE_INTO, [(*self._bound, key, b"") for key in sorted(set(keys))])
+
+    def invalidate_all(self) -> None:
+        """Compare all edges again."""
+        self._db.execute(_INVALIDATE_ALL, *self._bound, b"")
+
+    def write(self, written: Sequence[EdgeRecord], deleted: Sequence[EdgeRecord]) -> None:
+        """Store written edges and remove deleted ones."""
+        self._db.execute_many(_DELETE, [(*self._bound, state.target_key, state.source_key) for state in deleted])
+        self._db.insert(_UPSERT, [(*self._bound, *_row(state)) for state in written])
+
+
+def _edge(row: tuple[Any, ...]) -> EdgeRecord:
+    into_key, from_key, into_type, into_id, from_type, from_id, job, fingerprint, created_by_us, content = row
+    ends = RemoteReference(into_type, into_id, ""), RemoteReference(from_type, from_id, "")
+    return EdgeRecord(into_key, from_key, *ends, job, fingerprint, bool(created_by_us), *msgspec.json.decode(content))
+
+
+def _row(edge: EdgeRecord) -> tuple[Any, ...]:
+    content = msgspec.json.encode([edge.content, edge.attempted, edge.content_hash, edge.earlier_hashes]).decode()
+    ends = (edge.target.type, edge.target.id, edge.source.type, edge.source.id)
+    return (edge.target_key, edge.source_key, *ends, edge.job, edge.fingerprint, edge.created_by_us, content)

@@ -1,0 +1,317 @@
+"""Persists sync items: mark, claim, complete, postpone and invalidate."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from bridge.store.database import Database, Insert
+from bridge.store.tables.sync import NEEDS_ATTENTION_SQL
+from bridge.sync.lease import WorkerLease
+from bridge.sync.sync_item import (
+    DELETION,
+    EXCLUDED,
+    UNRESOLVED_RETRY_US,
+    ItemResult,
+    Outcome,
+    Postponed,
+    Released,
+    RemoteReference,
+    SyncItem,
+)
+from mappers.canonical.identity import digest
+
+#: An invalidated item has no fingerprint: its last push is not trusted.
+_COLUMNS = (
+    "kind, key, marked, since, attempts, refusals, outcome, reason, settled_at,"
+    " CASE WHEN doubted > settled THEN NULL ELSE fingerprint END AS fingerprint,"
+    " remote_type, remote_id, remote_name, ours, detail_json, claim"
+)
+_MARK = Insert(
+    "sync_item",
+    {"org_id": str, "target": str, "kind": str, "key": bytes, "marked": int, "since": int, "due_at": int},
+    "ON CONFLICT (org_id, target, kind, key) DO UPDATE SET marked = sync_item.marked + 1,"
+    " since = CASE WHEN sync_item.settled < sync_item.marked THEN sync_item.since ELSE excluded.since END,"
+    " due_at = CASE WHEN sync_item.settled < sync_item.marked THEN sync_item.due_at ELSE excluded.due_at END",
+)
+_MARK_REMOTE = Insert(
+    "sync_item",
+    {
+        "org_id": str, "target": str, "kind": str, "key": bytes, "marked": int, "since": int, "due_at": int,
+        "remote_type": str, "remote_id": str, "remote_name": str, "ours": bool,
+    },
+    "ON CONFLICT (org_id, target, kind, key) DO UPDATE SET marked = sync_item.marked + 1,"
+    " since = excluded.since, due_at = excluded.due_at, remote_type = excluded.remote_type,"
+    " remote_id = excluded.remote_id, remote_name = excluded.remote_name",
+)  # fmt: skip
+#: Not claimed by another live worker; a worker may claim again what it lost track of.
+_FREE = """settled < marked AND due_at <= ?4 AND (claim IS NULL OR NOT EXISTS (
+  SELECT 1 FROM sync_worker w WHERE w.org_id = ?1 AND w.target = ?2 AND w.worker_id = sync_item.claim
+    AND w.worker_id <> ?6 AND w.until >= ?4))"""
+_DUE = """
+SELECT 1 FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled < marked AND due_at <= ?4 LIMIT 1
+"""
+_CLAIM = f"""
+UPDATE sync_item SET claim = ?6
+WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND {_FREE} AND key IN (
+  SELECT key FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND {_FREE}
+  ORDER BY due_at, key LIMIT ?5)
+RETURNING {_COLUMNS}
+"""
+#: Claims given keys as invalidated, whether due or not.
+_CLAIM_KEYS = f"""
+UPDATE sync_item SET claim = ?5, marked = marked + 1, doubted = marked + 1, attempts = 0, refusals = 0
+WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key {{ids}} AND (claim IS NULL OR NOT EXISTS (
+  SELECT 1 FROM sync_worker w WHERE w.org_id = ?1 AND w.target = ?2 AND w.worker_id = sync_item.claim
+    AND w.worker_id <> ?5 AND w.until >= ?4))
+RETURNING {_COLUMNS}
+"""
+_BY_KEYS = f"SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key {{ids}}"
+_BY_REMOTE_ID = f"SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND remote_id = ?3"
+_HAS_STATUSES = """
+SELECT 1 FROM sync_item
+WHERE org_id = ?1 AND target = ?2 AND kind = 'run' AND remote_id > ?3 AND remote_id < ?4 LIMIT 1
+"""
+_BY_OUTCOME = f"""
+SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND outcome = ?3 ORDER BY settled_at, kind, key
+"""
+_BY_KEY_RANGE = "SELECT key FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key >= ?4 AND key < ?5"
+_PUSHED = """
+SELECT remote_type, remote_id, remote_name, key FROM sync_item
+WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled >= marked AND remote_id IS NOT NULL
+ORDER BY remote_type, remote_name
+"""
+_REMOTE_NAMES = """
+SELECT remote_name, key FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND remote_id IS NOT NULL
+"""
+_IS_EXPECTED = f"coalesce(outcome, '') NOT IN {tuple(map(str, EXCLUDED))}"
+#: Pending items and items without an entity count as outdated.
+_EXPECTED = f"""
+SELECT kind, count(*), coalesce(sum(CASE WHEN settled < marked OR remote_id IS NULL THEN 1 ELSE 0 END), 0)
+FROM sync_item WHERE org_id = ?1 AND target = ?2 AND {_IS_EXPECTED} AND kind <> '{DELETION}' GROUP BY kind ORDER BY kind
+"""
+_NEXT = f"""
+SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key > ?4 ORDER BY key LIMIT ?5
+"""
+_COMPLETED_SINCE = f"""
+SELECT {_COLUMNS} FROM sync_item
+WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled >= marked AND settled_at >= ?4 ORDER BY settled_at, key
+"""
+_PENDING = f"""
+SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND settled < marked
+ORDER BY due_at, key
+"""
+#: Results count only while the claim is held.
+_IS_CLAIMED = "org_id = ?1 AND target = ?2 AND kind = ?3 AND key = ?4 AND claim = ?5"
+_COMPLETE = f"""
+UPDATE sync_item SET settled = ?6, outcome = ?7, reason = ?8, settled_at = ?9, fingerprint = ?10, remote_type = ?11,
+  remote_id = ?12, remote_name = ?13, ours = ?14, detail_json = ?15, attempts = 0, refusals = 0, claim = NULL
+WHERE {_IS_CLAIMED} RETURNING key
+"""
+_POSTPONE = f"""
+UPDATE sync_item SET reason = ?6, due_at = ?7, attempts = attempts + 1, refusals = refusals + ?8, claim = NULL
+WHERE {_IS_CLAIMED} RETURNING key
+"""
+#: No fingerprint: the content in the target is unknown until the push completes.
+_RECORD_INTENT = f"UPDATE sync_item SET fingerprint = NULL, detail_json = ?6 WHERE {_IS_CLAIMED}"
+_INVALIDATE = """
+UPDATE sync_item SET marked = marked + 1, doubted = marked + 1, due_at = ?5,
+  attempts = CASE WHEN ?6 = 1 THEN 0 ELSE attempts END, refusals = CASE WHEN ?6 = 1 THEN 0 ELSE refusals END,
+  since = CASE WHEN settled < marked THEN since ELSE ?5 END
+WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key = ?4
+"""
+_INVALIDATE_ALL = """
+UPDATE sync_item SET marked = marked + 1, doubted = marked + 1, due_at = ?3, since = ?3, attempts = 0, refusals = 0
+WHERE org_id = ?1 AND target = ?2 AND remote_id IS NOT NULL
+"""
+_REQUEUE_UNRESOLVED = f"""
+UPDATE sync_item SET marked = marked + 1, since = ?3, due_at = ?3
+WHERE org_id = ?1 AND target = ?2 AND {NEEDS_ATTENTION_SQL} AND outcome = '{Outcome.UNRESOLVED}'
+  AND settled >= marked AND settled_at <= ?4
+"""
+_RELEASE = f"UPDATE sync_item SET claim = NULL WHERE {_IS_CLAIMED} RETURNING key"
+_DROP = f"""
+UPDATE sync_item SET outcome = '{Outcome.DROPPED}' WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key = ?4
+  AND outcome = '{Outcome.DEAD}'
+"""
+_MAX_REASON_CHARACTERS = 2_000
+#: Sorts after every id.
+_AFTER_ALL_IDS = b"\xff" * 17
+#: Items per transaction: limits how long intake waits for the store.
+WRITE_BATCH = 200
+
+
+class SyncItemStore:
+    """The items of one target. Not thread-safe."""
+
+    def __init__(self, db: Database, org: str, target: str, clock: Callable[[], int]) -> None:
+        self._db = db
+        self._org = org
+        self._target = target
+        self._clock = clock
+        self.worker = WorkerLease(db, org, target, clock)
+
+    def mark(self, items: Iterable[tuple[str, bytes]]) -> None:
+        """Mark items as changed; creates missing ones. Must run inside a transaction of the caller."""
+        now = self._clock()
+        rows = [(self._org, self._target, kind, key, 1, now, now) for kind, key in sorted(set(items))]
+        self._db.insert(_MARK, rows)
+
+    def mark_deletions(self, remotes: Iterable[RemoteReference]) -> None:
+        """Request the deletion of entities, one item each. Must run inside a transaction of the caller."""
+        now = self._clock()
+        self._db.insert(
+            _MARK_REMOTE,
+            [
+                (self._org, self._target, DELETION, _deletion_key(remote.id), 1, now, now, *remote, True)
+                for remote in sorted(set(remotes))
+            ],
+        )
+
+    def claim_due(self, kind: str, limit: int) -> list[SyncItem]:
+        """Claim due items, longest pending first; other workers cannot claim them while this worker is alive."""
+        if not self._db.fetch_all(_DUE, self._org, self._target, kind, self._clock()):
+            return []
+        with self._db.transaction():
+            self.worker.renew()
+        with self._db.transaction():  # the lease is visible before the claim
+            rows = self._db.fetch_all(_CLAIM, self._org, self._target, kind, self._clock(), limit, self.worker.id)
+        return sorted(map(_item, rows), key=lambda item: (item.pending_since, item.key))
+
+    def claim(self, kind: str, keys: Collection[bytes]) -> list[SyncItem]:
+        """Claim items by key unless another live worker holds them; they are invalidated."""
+        with self._db.transaction():
+            self.worker.renew()
+        bound = (self._org, self._target, kind, self._clock(), self.worker.id)
+        with self._db.transaction():
+            rows = self._db.fetch_for_ids(_CLAIM_KEYS, sorted(set(keys)), *bound)
+        return sorted(map(_item, rows), key=lambda item: (item.pending_since, item.key))
+
+    def get(self, kind: str, keys: Collection[bytes]) -> dict[bytes, SyncItem]:
+        """Existing items by key."""
+        rows = self._db.fetch_for_ids(_BY_KEYS, sorted(set(keys)), self._org, self._target, kind)
+        return {item.key: item for item in map(_item, rows)}
+
+    def find_by_remote_id(self, remote_id: str) -> list[SyncItem]:
+        """Items that share one remote entity."""
+        return [_item(row) for row in self._db.fetch_all(_BY_REMOTE_ID, self._org, self._target, remote_id)]
+
+    def find_deletion(self, remote_id: str) -> SyncItem | None:
+        """Item that requests or requested the deletion of an entity."""
+        return next(iter(self.get(DELETION, [_deletion_key(remote_id)]).values()), None)
+
+    def has_run_statuses(self, remote_id: str) -> bool:
+        """Whether a pipeline has run statuses: their remote ids begin with the id of the pipeline."""
+        return bool(self._db.fetch_all(_HAS_STATUSES, self._org, self._target, f"{remote_id}/", f"{remote_id}0"))
+
+    def list_by_outcome(self, outcome: Outcome) -> list[SyncItem]:
+        """Items with an outcome, oldest first."""
+        return [_item(row) for row in self._db.fetch_all(_BY_OUTCOME, self._org, self._target, outcome)]
+
+    def find_by_key_prefix(self, kind: str, ids: Collection[bytes]) -> set[bytes]:
+        """Keys of items that consist of several ids, the first of which is given."""
+        keys: set[bytes] = set()
+        for id_ in ids:
+            rows = self._db.fetch_all(_BY_KEY_RANGE, self._org, self._target, kind, id_, id_ + _AFTER_ALL_IDS)
+            keys.update(bytes(key) for (key,) in rows)
+        return keys
+
+    def list_pushed(self, kind: str) -> list[tuple[RemoteReference, bytes]]:
+        """Pushed items that are not pending, in order of their remote names."""
+        rows = self._db.fetch_all(_PUSHED, self._org, self._target, kind)
+        return [(RemoteReference(*remote), bytes(key)) for *remote, key in rows]
+
+    def remote_names(self, kind: str) -> Iterator[tuple[str, bytes]]:
+        """Last known remote name of every item, pending or not."""
+        rows = self._db.stream(_REMOTE_NAMES, self._org, self._target, kind)
+        return ((name, bytes(key)) for name, key in rows)
+
+    def count_expected(self) -> list[tuple[str, int, int]]:
+        """By kind: number of expected items, and how many of them are pending or missing."""
+        return [
+            (kind, int(expected), int(outdated))
+            for kind, expected, outdated in self._db.fetch_all(_EXPECTED, self._org, self._target)
+        ]
+
+    def batches(self, kind: str, limit: int) -> Iterator[list[SyncItem]]:
+        """All items of a kind, in batches of `limit`."""
+        after = b""
+        while rows := self._db.fetch_all(_NEXT, self._org, self._target, kind, after, limit):
+            yield (items := [_item(row) for row in rows])
+            after = items[-1].key
+
+    def completed_since(self, kind: str, at: int) -> list[SyncItem]:
+        """Items that completed at a time or later and are not pending, oldest first."""
+        return [_item(row) for row in self._db.fetch_all(_COMPLETED_SINCE, self._org, self._target, kind, at)]
+
+    def pending(self, kind: str) -> list[SyncItem]:
+        return [_item(row) for row in self._db.fetch_all(_PENDING, self._org, self._target, kind)]
+
+    def record_results(self, results: Sequence[ItemResult]) -> set[bytes]:
+        """Store results and return the keys of items that other workers took over.
+
+        The latter are invalidated, because this worker may have changed the target meanwhile. Must run inside a
+        transaction of the caller.
+        """
+        taken_over = [result.item for result in results if not self._store_result(result)]
+        self.invalidate((item.kind, item.key) for item in taken_over)
+        return {item.key for item in taken_over}
+
+    def drop(self, keys: Iterable[tuple[str, bytes]]) -> None:
+        """Drop dead items. Must run inside a transaction of the caller."""
+        self._db.execute_many(_DROP, [(self._org, self._target, kind, key) for kind, key in sorted(set(keys))])
+
+    def record_intent(self, items: Iterable[tuple[SyncItem, dict[str, Any]]]) -> None:
+        """Record what is about to change before the target is called, so that a crash leaves a trace."""
+        rows = [(*self._key(item), _encode_record(record)) for item, record in items]
+        for i in range(0, len(rows), WRITE_BATCH):
+            with self._db.transaction():
+                self._db.execute_many(_RECORD_INTENT, rows[i : i + WRITE_BATCH])
+
+    def invalidate(self, keys: Iterable[tuple[str, bytes]], *, reset_failures: bool = False) -> None:
+        """Push items again because the target may differ. Must run inside a transaction of the caller.
+
+        `reset_failures` also clears their failure counts.
+        """
+        now = self._clock()
+        rows = [(self._org, self._target, kind, key, now, int(reset_failures)) for kind, key in sorted(set(keys))]
+        self._db.execute_many(_INVALIDATE, rows)
+
+    def invalidate_all(self) -> None:
+        """Trust nothing in the target. Must run inside a transaction of the caller."""
+        self._db.execute(_INVALIDATE_ALL, self._org, self._target, self._clock())
+
+    def requeue_unresolved(self) -> None:
+        """Mark items that have been unresolved for a while: they may have a location by now."""
+        now = self._clock()
+        with self._db.transaction():
+            self._db.execute(_REQUEUE_UNRESOLVED, self._org, self._target, now, now - UNRESOLVED_RETRY_US)
+
+    def _key(self, item: SyncItem) -> tuple[str, str, str, bytes, bytes | None]:
+        return (self._org, self._target, item.kind, item.key, item.claimed_by)
+
+    def _store_result(self, result: ItemResult) -> bool:
+        bound = self._key(result.item)
+        if isinstance(result, Released):
+            return bool(self._db.fetch_all(_RELEASE, *bound))
+        reason = result.reason[:_MAX_REASON_CHARACTERS] if result.reason else None
+        if isinstance(result, Postponed):
+            return bool(self._db.fetch_all(_POSTPONE, *bound, reason, result.due_at, int(result.counts_as_failure)))
+        remote = result.remote or (None, None, None)
+        state = (result.outcome, reason, self._clock(), result.fingerprint)
+        values = (result.item.generation, *state, *remote, result.created_by_us, _encode_record(result.record))
+        return bool(self._db.fetch_all(_COMPLETE, *bound, *values))
+
+
+def _deletion_key(remote_id: str) -> bytes:
+    return digest(remote_id.encode())
+
+
+def _encode_record(record: Mapping[str, Any]) -> str | None:
+    return msgspec.json.encode(dict(record)).decode() if record else None
+
+
+def _item(row: tuple[Any, ...]) -> SyncItem:
+    *head, remote_type, remote_id, remote_name, created_by_us, record, claim = row
+    remote = RemoteReference(remote_type, remote_id, remote_name) if remote_id is not None else None
+    return SyncItem._make((*head, remote, bool(created_by_us), msgspec.json.decode(record) if record else {}, claim))

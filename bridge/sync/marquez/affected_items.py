@@ -1,0 +1,30 @@
+"""Determines which sync items a change affects."""
+
+from collections.abc import Collection, Mapping
+
+from bridge.store.database import Database
+from bridge.store.identity_groups import group_ids
+from bridge.sync.canonical.governance import datasets_with_governance
+from bridge.sync.item_store import SyncItemStore
+from bridge.sync.target import Affected
+
+
+class MarquezAffectedItems:
+    """Finds the items that marks mean. Not for several threads at once."""
+
+    def __init__(self, db: Database, org: str, items: SyncItemStore) -> None:
+        self._db = db
+        self._org = org
+        self._items = items
+
+    def of_marks(self, marks: Mapping[str, set[bytes]]) -> Affected:
+        """Say which runs, jobs and governed datasets marks mean."""
+        found = {(kind, key) for kind in ("run", "job") for key in marks.get(kind, ())}
+        datasets = marks.get("dataset", set())
+        classes = datasets_with_governance(self._db, self._org, datasets) | self._known(datasets)
+        return Affected(found | {("dataset", key) for key in classes})
+
+    def _known(self, datasets: Collection[bytes]) -> set[bytes]:
+        """Find those that were governed once, under any of their names."""
+        groups = set(group_ids(self._db, self._org, datasets).values())
+        return set(self._items.get("dataset", groups | set(datasets)))

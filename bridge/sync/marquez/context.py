@@ -1,0 +1,22 @@
+"""What every sender of Marquez needs: store, client, items and request pool."""
+
+from concurrent.futures import Executor
+from typing import NamedTuple
+
+from bridge.store.database import Database
+from bridge.sync.item_store import SyncItemStore
+from bridge.sync.request_pool import RequestPool
+from connectors.marquez.client import MarquezClient
+
+NAME = "marquez"
+
+
+class MarquezContext(NamedTuple):
+    """The store, the server, and what is to be done."""
+
+    db: Database
+    org: str
+    client: MarquezClient
+    items: SyncItemStore
+    workers: RequestPool
+    pool: Executor

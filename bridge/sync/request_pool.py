@@ -1,0 +1,84 @@
+"""Runs requests to one server in parallel; stops when the server is unavailable."""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
+from threading import Lock
+from typing import TypeVar
+
+from connectors.errors import NoResponse, TargetMisconfigured, TargetUnavailable, Unreachable
+from mappers.errors import LineageBridgeError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_UNAVAILABLE = frozenset({502, 503, 504})
+#: After this many requests without a response, the rest of a batch is postponed.
+_MAX_UNANSWERED = 8
+
+
+class RequestPool:
+    """Sends the requests of a batch in parallel; if the server becomes unavailable, the rest fail without being sent."""
+
+    def __init__(self, pool: Executor, probe: Callable[[], None]) -> None:
+        self._pool = pool
+        self._probe = probe
+        self._lock = Lock()
+        self._unanswered = 0
+        self._probed = False
+        #: Error that stopped the current batch, if any.
+        self.unavailable: LineageBridgeError | None = None
+
+    def start_batch(self) -> None:
+        """Reset the state of the previous batch."""
+        self.unavailable, self._unanswered, self._probed = None, 0, False
+
+    def record_failure(self, error: LineageBridgeError) -> LineageBridgeError:
+        """Note a failure and return the error to report: an unavailable server replaces the original error."""
+        unavailable = isinstance(error, TargetUnavailable) and error.status in _UNAVAILABLE
+        if isinstance(error, NoResponse):
+            with self._lock:
+                self.unavailable = self.unavailable or self._error_after_no_response(error)
+            return self.unavailable or error
+        if unavailable or isinstance(error, TargetMisconfigured | Unreachable):
+            self.unavailable = self.unavailable or error
+        return error
+
+    def server_responds(self) -> bool:
+        """Probe the server, at most once per batch: a 500 may be caused by the request."""
+        with self._lock:
+            if self.unavailable is None and not self._probed:
+                self._probed = True
+                try:
+                    self._probe()
+                except LineageBridgeError as unavailable:
+                    self.unavailable = unavailable
+        return self.unavailable is None
+
+    def _error_after_no_response(self, error: NoResponse) -> LineageBridgeError | None:
+        """Decide whether one more missing response means that the server is unavailable."""
+        self._unanswered += 1
+        if self._unanswered == 1:
+            try:
+                self._probe()
+            except LineageBridgeError as unavailable:
+                return Unreachable(str(unavailable)) if isinstance(unavailable, NoResponse) else unavailable
+        return (
+            TargetUnavailable(f"many requests got no response: {error}", 0)
+            if self._unanswered >= _MAX_UNANSWERED
+            else None
+        )
+
+    def map(
+        self, send: Callable[[T], R], requests: Iterable[T], on_error: Callable[[T, LineageBridgeError], R]
+    ) -> list[R]:
+        """Send each request; `on_error` supplies the result of failed and unsent ones."""
+
+        def send_one(request: T) -> R:
+            if self.unavailable is not None:
+                return on_error(request, self.unavailable)
+            try:
+                return send(request)
+            except LineageBridgeError as error:
+                return on_error(request, self.record_failure(error))
+
+        return list(self._pool.map(send_one, requests))

@@ -1,0 +1,1 @@
+"""Dataset versions: publish, pin, resolve, roll back, invalidate; registered definitions."""

@@ -1,0 +1,67 @@
+"""Marks versions or partitions invalid, and revokes it."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from bridge.errors import NotFound
+from bridge.store.database import Database
+from bridge.versions.reader import WHOLE_VERSION, Version
+
+_MARK = """
+INSERT INTO version_invalid (org_id, version_id, partition_key, dataset_id, reason, marked_by, marked_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+ON CONFLICT (version_id, partition_key, org_id) DO UPDATE SET reason = excluded.reason,
+  marked_by = excluded.marked_by, marked_at = excluded.marked_at, lifted_by = NULL, lifted_at = NULL
+"""
+_LIFT = """
+UPDATE version_invalid SET lifted_by = ?5, lifted_at = ?6
+WHERE org_id = ?1 AND partition_key = ?3 AND lifted_at IS NULL AND version_id IN (
+  SELECT o.version_id FROM dataset_version v
+  JOIN ol_dataset d ON d.org_id = v.org_id AND d.dataset_id = v.dataset_id
+  JOIN ol_dataset m ON m.org_id = d.org_id AND m.class_id = d.class_id
+  JOIN dataset_version o ON o.org_id = m.org_id AND o.dataset_id = m.dataset_id
+    AND coalesce('key:' || o.idempotency_key, 'tag:' || o.version_tag)
+      = coalesce('key:' || v.idempotency_key, 'tag:' || v.version_tag)
+  WHERE v.org_id = ?1 AND v.dataset_id = ?4 AND v.version_id = ?2)
+"""
+
+
+class InvalidationOutcome(NamedTuple):
+    """What was said of a version, or of a partition of it; no reason says that it is valid again."""
+
+    dataset: bytes
+    version: Version
+    partition: str
+    reason: str | None
+    by: str
+    at: int
+
+
+class InvalidationStore:
+    """Keeps which versions are invalid."""
+
+    def __init__(self, db: Database, org: str, clock: Callable[[], int]) -> None:
+        self._db = db
+        self._org = org
+        self._clock = clock
+
+    def invalidate(
+        self, dataset: bytes, version: Version, reason: str, by: str, partition: str = WHOLE_VERSION
+    ) -> InvalidationOutcome:
+        """Mark a version or one of its partitions invalid; the last reason is kept."""
+        if partition and not version.has_partition(partition):
+            raise NotFound(f"no partition {partition!r} in version {version.tag!r}")
+        now = self._clock()
+        self._db.execute(_MARK, self._org, version.id, partition, version.dataset, reason, by, now)
+        return InvalidationOutcome(dataset, version, partition, reason, by, now)
+
+    def revoke(
+        self, dataset: bytes, version: Version, by: str, partition: str = WHOLE_VERSION
+    ) -> InvalidationOutcome:
+        """Take a mark back, whichever attempt at the version bears it; raises UnknownName when there is none."""
+        if partition not in version.invalid:
+            what = f"partition {partition!r} of version" if partition else "version"
+            raise NotFound(f"{what} {version.tag!r} is not marked invalid")
+        now = self._clock()
+        self._db.execute(_LIFT, self._org, version.id, partition, version.dataset, by, now)
+        return InvalidationOutcome(dataset, version, partition, None, by, now)

@@ -1,0 +1,94 @@
+"""Table sets (catalog, OpenLineage) and the lineage views on them."""
+
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from bridge.warehouse.catalog_tables import CATALOG_TABLES, dataset, lineage_edge, process
+from bridge.warehouse.openlineage_tables import (
+    OPENLINEAGE_TABLES,
+    ol_column_lineage,
+    ol_dataset,
+    ol_job,
+    ol_namespace,
+    ol_run,
+    ol_run_input,
+    ol_run_output,
+)
+from connectors.errors import ConfigError
+
+
+class TableSet(NamedTuple):
+    """Tables, parents before children, and the queries of views on them."""
+
+    tables: tuple[sa.Table, ...]
+    views: dict[str, sa.Select[Any]]
+
+
+def select_tables(*, openlineage: bool = False, openlineage_only: bool = False) -> TableSet:
+    """Read the two options of the commands."""
+    if openlineage and openlineage_only:
+        raise ConfigError("say --openlineage or --openlineage-only, not both")
+    if openlineage_only:
+        return TableSet(OPENLINEAGE_TABLES, OPENLINEAGE_VIEWS)
+    if openlineage:
+        return TableSet((*CATALOG_TABLES, *OPENLINEAGE_TABLES), CATALOG_VIEWS | OPENLINEAGE_VIEWS)
+    return TableSet(CATALOG_TABLES, CATALOG_VIEWS)
+
+
+def _equal(one: sa.FromClause, other: sa.FromClause, column: str, of_other: str = "") -> sa.ColumnElement[bool]:
+    return sa.and_(one.c.org_id == other.c.org_id, one.c[column] == other.c[of_other or column])
+
+
+def _lineage_edge() -> sa.Select[Any]:
+    """Name both ends of every edge; an end that is no dataset or process people know has no name."""
+    edge = lineage_edge.alias("e")
+    ends: sa.FromClause = edge
+    names = {}
+    for end in ("source", "target"):
+        of_data, of_work = dataset.alias(f"{end}_data"), process.alias(f"{end}_work")
+        ends = ends.outerjoin(of_data, _equal(edge, of_data, f"{end}_id", "dataset_id"))
+        ends = ends.outerjoin(of_work, _equal(edge, of_work, f"{end}_id", "process_id"))
+        names[end] = sa.func.coalesce(of_data.c.full_name, of_work.c.process_key).label(f"{end}_name")
+    return sa.select(
+        edge.c.org_id, edge.c.source_type, names["source"], edge.c.target_type, names["target"], edge.c.edge_role,
+        edge.c.evidence, edge.c.first_seen, edge.c.last_seen,
+    ).select_from(ends)  # fmt: skip
+
+
+def _dataset_lineage() -> sa.Select[Any]:
+    """Say which dataset was made of which, by which job: what one run read and wrote."""
+    read, written, run, job = ol_run_input.alias("i"), ol_run_output.alias("o"), ol_run.alias("r"), ol_job.alias("j")
+    source, target = ol_dataset.alias("source_ds"), ol_dataset.alias("target_ds")
+    joined = read.join(written, _equal(read, written, "run_id")).join(run, _equal(read, run, "run_id"))
+    joined = joined.join(job, _equal(run, job, "job_id"))
+    joined = joined.join(source, _equal(read, source, "dataset_id")).join(
+        target, _equal(written, target, "dataset_id")
+    )
+    named: list[sa.ColumnElement[Any]] = []
+    for end, thing in (("source", source), ("target", target), ("job", job)):
+        namespace = ol_namespace.alias(f"{end}_ns")
+        joined = joined.join(namespace, _equal(thing, namespace, "namespace_id"))
+        named += [namespace.c.namespace_uri.label(f"{end}_namespace"), thing.c.name.label(f"{end}_name")]
+    counted = sa.func.count(sa.distinct(run.c.run_id)).label("runs")
+    latest = sa.func.max(run.c.event_time).label("last_event_time")
+    query = sa.select(read.c.org_id, *named, counted, latest).select_from(joined)
+    return query.group_by(read.c.org_id, *named)
+
+
+def _column_lineage() -> sa.Select[Any]:
+    """Say which column was made of which, by which job, as the job's newest run tells it."""
+    line, job, namespace = ol_column_lineage.alias("c"), ol_job.alias("j"), ol_namespace.alias("job_ns")
+    joined = line.outerjoin(job, _equal(line, job, "job_id"))
+    joined = joined.outerjoin(namespace, _equal(job, namespace, "namespace_id"))
+    kept = [c for c in line.c if c.name.startswith(("source_", "target_", "transformation_", "masking"))]
+    job_names = [namespace.c.namespace_uri.label("job_namespace"), job.c.name.label("job_name")]
+    query = sa.select(line.c.org_id, *kept, *job_names).select_from(joined)
+    return query.where(line.c.is_active == sa.true())
+
+
+CATALOG_VIEWS: dict[str, sa.Select[Any]] = {"v_lineage_edge": _lineage_edge()}
+OPENLINEAGE_VIEWS: dict[str, sa.Select[Any]] = {
+    "v_dataset_lineage": _dataset_lineage(),
+    "v_column_lineage": _column_lineage(),
+}

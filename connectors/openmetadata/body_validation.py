@@ -1,0 +1,117 @@
+"""Validates request bodies with the models of openmetadata-ingestion."""
+
+import sys
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec, module_from_spec
+from threading import RLock
+
+from pydantic import BaseModel, ValidationError
+
+from connectors.errors import MissingDependency
+
+#: The model of each collection, beneath `metadata.generated.schema`.
+_MODELS = {
+    "services/databaseServices": "api.services.createDatabaseService.CreateDatabaseServiceRequest",
+    "services/storageServices": "api.services.createStorageService.CreateStorageServiceRequest",
+    "services/messagingServices": "api.services.createMessagingService.CreateMessagingServiceRequest",
+    "services/apiServices": "api.services.createApiService.CreateApiServiceRequest",
+    "services/mlmodelServices": "api.services.createMlModelService.CreateMlModelServiceRequest",
+    "services/pipelineServices": "api.services.createPipelineService.CreatePipelineServiceRequest",
+    "databases": "api.data.createDatabase.CreateDatabaseRequest",
+    "databaseSchemas": "api.data.createDatabaseSchema.CreateDatabaseSchemaRequest",
+    "tables": "api.data.createTable.CreateTableRequest",
+    "containers": "api.data.createContainer.CreateContainerRequest",
+    "topics": "api.data.createTopic.CreateTopicRequest",
+    "apiCollections": "api.data.createAPICollection.CreateAPICollectionRequest",
+    "apiEndpoints": "api.data.createAPIEndpoint.CreateAPIEndpointRequest",
+    "mlmodels": "api.data.createMlModel.CreateMlModelRequest",
+    "pipelines": "api.data.createPipeline.CreatePipelineRequest",
+    "lineage": "api.lineage.addLineage.AddLineageRequest",
+    "pipelineStatus": "entity.data.pipeline.PipelineStatus",
+    "dataQuality/testDefinitions": "api.tests.createTestDefinition.CreateTestDefinitionRequest",
+    "dataQuality/testCases": "api.tests.createTestCase.CreateTestCaseRequest",
+    "testCaseResult": "api.tests.createTestCaseResult.CreateTestCaseResult",
+    "classifications": "api.classification.createClassification.CreateClassificationRequest",
+    "tags": "api.classification.createTag.CreateTagRequest",
+    "glossaries": "api.data.createGlossary.CreateGlossaryRequest",
+    "glossaryTerms": "api.data.createGlossaryTerm.CreateGlossaryTermRequest",
+    "domains": "api.domains.createDomain.CreateDomainRequest",
+    "dataProducts": "api.domains.createDataProduct.CreateDataProductRequest",
+    "teams": "api.teams.createTeam.CreateTeamRequest",
+    "roles": "api.teams.createRole.CreateRoleRequest",
+    "policies": "api.policies.createPolicy.CreatePolicyRequest",
+    "tableProfile": "api.data.createTableProfile.CreateTableProfileRequest",
+}
+#: What is checked: collections of entities, edges as `lineage`, single statuses of runs as `pipelineStatus`, single
+#: results of test cases as `testCaseResult`, profiles of a table and its columns as `tableProfile`.
+VALIDATED_COLLECTIONS = frozenset(_MODELS)
+_PACKAGE = "metadata"
+_RENAMING = "metadata.ingestion.models.custom_pydantic"
+_MAX_CHARACTERS = 200
+_lock = RLock()
+
+
+@cache
+def is_available() -> bool:
+    """Tell whether bodies can be checked here; looked at once."""
+    try:
+        _model("databases")
+    except MissingDependency:
+        return False
+    return True
+
+
+def validation_error(collection: str, body: object) -> str | None:
+    """Tell in a line what the model of a collection refuses in a body, by the field; None when it takes it."""
+    try:
+        _model(collection).model_validate(body)
+    except ValidationError as error:
+        return _told(error)
+    return None
+
+
+def validate(collection: str, body: object) -> str | None:
+    """As `refused`, where the models are installed; elsewhere nothing is refused."""
+    return validation_error(collection, body) if collection in VALIDATED_COLLECTIONS and is_available() else None
+
+
+def _told(error: ValidationError) -> str:
+    first, *others = error.errors(include_url=False, include_context=False)
+    field = ".".join(map(str, first["loc"])) or "the body"
+    given = "" if first["type"] == "missing" else f": {first['input']!r:.80}"
+    why = "none of its values" if first["type"] == "enum" else first["msg"][:_MAX_CHARACTERS]
+    more = f" (and {len(others)} more)" if others else ""
+    return f"{field}: {why}{given}{more}"
+
+
+@cache
+def _model(collection: str) -> type[BaseModel]:
+    module, _, name = f"{_PACKAGE}.generated.schema.{_MODELS[collection]}".rpartition(".")
+    with _lock:
+        try:
+            _register_bare_package()
+            model: type[BaseModel] = getattr(import_module(module), name)
+            model.model_rebuild()  # they are built when they are first used: not by two threads at once
+        except ImportError as error:
+            raise MissingDependency(
+                f"checking requests needs openmetadata-ingestion ({error}): "
+                "pip install 'lineage-bridge[openmetadata]'"
+            ) from error
+    return model
+
+
+def _register_bare_package() -> None:
+    """Register the bare package, unless there is one."""
+    if _PACKAGE in sys.modules:
+        return
+    spec = find_spec(_PACKAGE)
+    if spec is None or spec.submodule_search_locations is None:
+        raise ModuleNotFoundError(f"no package named {_PACKAGE}")
+    sys.modules[_PACKAGE] = module_from_spec(spec)
+    try:
+        renaming = import_module(_RENAMING)
+    except ImportError:
+        del sys.modules[_PACKAGE]  # another package of that name
+        raise
+    vars(renaming)["transform_entity_names"] = lambda entity, model: entity  # noqa: ARG005 - called by these names

@@ -1,0 +1,11 @@
+"""Job of `lineage-bridge spark check`: writes a file and derives another."""
+
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+session = SparkSession.builder.getOrCreate()
+here = Path.cwd().as_uri()
+session.range(100).selectExpr("id", "id * 2 AS doubled").write.parquet(f"{here}/made")
+session.read.parquet(f"{here}/made").where("id > 10").write.parquet(f"{here}/read")
+session.stop()

@@ -1,0 +1,49 @@
+"""Size-bounded caches for results derived from content."""
+
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Any, ParamSpec, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+P = ParamSpec("P")
+
+#: Longer strings are not cached: names are shorter, and hostile input could fill the memory.
+_MAX_CHARACTERS = 512
+
+
+class BoundedCache(dict[K, V]):
+    """A dict that is cleared when the total size of its values would exceed `limit`: they can be computed again."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self._limit = limit
+        self._size = 0
+
+    def put(self, key: K, value: V, size: int = 1) -> V:
+        """Cache and return a value; one larger than a quarter of the limit is returned but not cached."""
+        if self._size + size > self._limit:
+            self.clear()
+            self._size = 0
+        if size * 4 <= self._limit:
+            self[key] = value
+            self._size += size
+        return value
+
+
+def bounded_lru_cache(maxsize: int) -> Callable[[Callable[P, V]], Callable[P, V]]:
+    """`lru_cache` for functions of strings; a call with a string of more than 512 characters is not cached."""
+
+    def decorate(function: Callable[P, V]) -> Callable[P, V]:
+        cached: Any = lru_cache(maxsize=maxsize)(function)
+
+        @wraps(function)
+        def call(*texts: Any) -> Any:
+            for text in texts:
+                if len(text) > _MAX_CHARACTERS:
+                    return function(*texts)  # type: ignore[call-arg]
+            return cached(*texts)
+
+        return call  # type: ignore[return-value]
+
+    return decorate

@@ -1,0 +1,47 @@
+"""Decodes JSON with field paths; encodes equal values to equal bytes."""
+
+import re
+from typing import Any, TypeVar
+
+import msgspec
+
+from mappers.errors import InvalidInput
+
+JsonObject = dict[str, Any]
+
+F = TypeVar("F")
+
+_MISSING = re.compile(r"Object missing required field `(\w+)`")
+
+
+def drop_nulls(value: Any) -> Any:
+    """Drop null members of objects at any depth: absent and null mean the same."""
+    if isinstance(value, dict):
+        return {key: drop_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [drop_nulls(item) for item in value]
+    return value
+
+
+def canonical_json(value: Any) -> bytes:
+    """Encode with sorted keys and without null members, so that equal values are equal bytes."""
+    encoded = msgspec.json.encode(value, order="sorted")
+    if b"null" not in encoded:
+        return encoded
+    return msgspec.json.encode(drop_nulls(value), order="sorted")
+
+
+def decode_json(raw: bytes, decoder: msgspec.json.Decoder[F]) -> F:
+    """Decode JSON into a type; raises InvalidInput with the path of the field that does not fit."""
+    try:
+        return decoder.decode(raw)
+    except msgspec.ValidationError as error:
+        reason, _, path = str(error).partition(" - at `")
+        path = path.rstrip("`").removeprefix("$")
+        if missing := _MISSING.fullmatch(reason):
+            reason, path = "is missing", f"{path}.{missing[1]}"
+        raise InvalidInput(reason, path.lstrip(".")) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"not JSON: {error}") from error
+    except RecursionError as error:
+        raise InvalidInput("nested too deeply") from error

@@ -1,0 +1,21 @@
+"""Diagnostics with file, line and level."""
+
+from typing import Any, Literal, NamedTuple
+
+DiagnosticLevel = Literal["error", "warning"]
+
+
+class Diagnostic(NamedTuple):
+    """Something that is wrong, or was not taken, and where."""
+
+    file: str
+    line: int
+    level: DiagnosticLevel
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.level}: {self.message}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Public JSON form; its keys are stable."""
+        return {"file": self.file, "line": self.line, "level": self.level, "said": self.message}

@@ -1,0 +1,47 @@
+"""Legacy request formats, each with its translator."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from mappers.errors import InvalidInput
+from mappers.legacy.body_fields import BodyFields
+from mappers.legacy.names import LegacyNamespaces
+from mappers.legacy.registration import translate_dataset, translate_process, translate_request
+from mappers.legacy.run_event import translate_run_event
+
+
+class LegacyFormat(StrEnum):
+    """What a legacy body is meant to be."""
+
+    RUN_EVENT = "run_event"
+    DATASET = "dataset"
+    PROCESS = "process"
+    REQUEST = "request"
+
+
+class TranslatedBody(NamedTuple):
+    """The events a body became, and what had to be guessed."""
+
+    events: list[bytes]
+    notes: list[str]
+
+
+def translate_body(contract: LegacyFormat, body: bytes, names: LegacyNamespaces, received: str) -> TranslatedBody:
+    """Translate a body received at a time; raises RefusedEvent naming the field when that cannot be done."""
+    notes: list[str] = []
+    try:
+        return TranslatedBody(_translated(contract, BodyFields.parse(body, notes), names, received), notes)
+    except RecursionError as error:
+        raise InvalidInput("nested too deeply") from error
+
+
+def _translated(contract: LegacyFormat, body: BodyFields, names: LegacyNamespaces, received: str) -> list[bytes]:
+    match contract:
+        case LegacyFormat.RUN_EVENT:
+            return translate_run_event(body, names)
+        case LegacyFormat.DATASET:
+            return translate_dataset(body, names)
+        case LegacyFormat.PROCESS:
+            return translate_process(body, names)
+        case LegacyFormat.REQUEST:
+            return translate_request(body, names, received)

@@ -1,0 +1,56 @@
+"""Folds Spark actions into the logical job that people know.
+
+The listener names an action `<application>.<plan node>.<last path parts>`. That name changes with the plan and
+with the Spark version, and unrelated actions share it, so a step is named after its effect.
+"""
+
+from typing import Literal, NamedTuple
+
+from mappers.naming import short_name
+
+Granularity = Literal["run", "step", "job", "root"]
+
+#: Job types that the listener reports for single actions.
+ACTION_TYPES = frozenset({"SQL_JOB", "RDD_JOB"})
+
+
+class FoldingRule(NamedTuple):
+    """How actions fold: into the application or its configured parent, named by their effect or as sent."""
+
+    job: Literal["parent", "application"] = "parent"
+    step: Literal["effect", "listener"] = "effect"
+    #: Number of complete runs without an edge after which it is retired; 0: never.
+    retire_after: int = 0
+
+
+class JobAncestry(NamedTuple):
+    """Jobs above one run: its own, its parent's, its grandparent's and its root's."""
+
+    leaf: bytes
+    is_action: bool
+    parent: bytes | None = None
+    grandparent: bytes | None = None
+    root: bytes | None = None
+
+
+def is_action(integration: str | None, job_type: str | None) -> bool:
+    """A job of the Spark listener for a single action, as opposed to a job people know."""
+    return (integration or "").upper() == "SPARK" and (job_type or "").upper() in ACTION_TYPES
+
+
+def logical_job(ancestry: JobAncestry, granularity: Granularity, rule: FoldingRule) -> bytes:
+    """Select the job under which a run is shown."""
+    if granularity == "root":
+        return ancestry.root or ancestry.grandparent or ancestry.parent or ancestry.leaf
+    if not ancestry.is_action or ancestry.parent is None:
+        return ancestry.leaf
+    if granularity == "job" and rule.job == "parent" and ancestry.grandparent:
+        return ancestry.grandparent
+    return ancestry.parent
+
+
+def step_name(rule: FoldingRule, leaf: str, application: str | None, target: str | None) -> str:
+    """Name a step of an application after the dataset it wrote, if any."""
+    if rule.step == "effect" and target is not None:
+        return f"write {short_name(target)}"
+    return leaf.removeprefix(f"{application}.") if application else leaf

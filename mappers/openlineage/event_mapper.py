@@ -1,0 +1,95 @@
+"""Maps one event to canonical rows."""
+
+from typing import NamedTuple
+
+from mappers.canonical.identity import NO_ID
+from mappers.canonical.merge import Row
+from mappers.canonical.rank import Rank, register_order
+from mappers.canonical.rows import JobRow
+from mappers.openlineage import facets as f
+from mappers.openlineage.datasets import map_dataset
+from mappers.openlineage.event import Event
+from mappers.openlineage.explicit_lineage import DeclaringFacet, LineageAsserter, map_job_lineage
+from mappers.openlineage.facet_parser import facet_value
+from mappers.openlineage.names import CanonicalName, canonical_job_name
+from mappers.openlineage.row_builder import DatasetContext, DatasetRole, MappingOptions, RowBuilder
+from mappers.openlineage.runs import map_boxes, map_dependencies, map_run
+
+
+class MappedEvent(NamedTuple):
+    """The rows of an event, and notes about the assumptions made."""
+
+    rows: list[Row]
+    notes: list[str]
+
+
+def map_event(event: Event, options: MappingOptions) -> MappedEvent:
+    builder = RowBuilder(event, options)
+    if event.dataset is not None:
+        map_dataset(builder, event.dataset, DatasetContext(DatasetRole.DATASET_EVENT, NO_ID, "", NO_ID))
+    elif event.job is not None:
+        job = canonical_job_name(options.org, *event.job)
+        builder.add_namespace(job)
+        if event.run_uuid is None:
+            _map_job_event(builder, event, job)
+        else:
+            _map_run_event(builder, event, job, event.run_uuid)
+    return MappedEvent(builder.rows, list(dict.fromkeys(builder.notes)))
+
+
+def _map_run_event(builder: RowBuilder, event: Event, job: CanonicalName, run_uuid: str) -> None:
+    builder.rows.append(_job_row(builder, event, job, Rank.OUTPUT))
+    lineage = facet_value(event.job_facets.get("lineage"), f.LineageFacet, builder.notes)
+    run = map_run(builder, event, job, explicit=lineage is not None)
+    _map_job_facets(builder, event, job, Rank.OUTPUT)
+    for role, datasets in ((DatasetRole.INPUT, event.inputs), (DatasetRole.OUTPUT, event.outputs)):
+        context = DatasetContext(role, run, run_uuid, job.id)
+        for dataset in datasets:
+            map_dataset(builder, dataset, context)
+    if lineage:
+        map_job_lineage(builder, lineage, LineageAsserter(run, job, None))
+
+
+def _map_job_event(builder: RowBuilder, event: Event, job: CanonicalName) -> None:
+    row = _job_row(builder, event, job, Rank.JOB_EVENT)
+    if event.inputs or event.outputs:
+        row = row._replace(declared_io=builder.event_order)
+    lineage = facet_value(event.job_facets.get("lineage"), f.LineageFacet, builder.notes)
+    if lineage:
+        row = row._replace(
+            declared_lineage=register_order(DeclaringFacet.LINEAGE, builder.micros, builder.event_hash)
+        )
+    builder.rows.append(row)
+    _map_job_facets(builder, event, job, Rank.JOB_EVENT, row.declared_lineage)
+    context = DatasetContext(DatasetRole.DECLARED, NO_ID, "", job.id)
+    for edge_role, datasets in (("CONSUMES", event.inputs), ("PRODUCES", event.outputs)):
+        for dataset in datasets:
+            endpoint = ("dataset", map_dataset(builder, dataset, context).id)
+            source, target = (endpoint, ("job", job.id)) if edge_role == "CONSUMES" else (("job", job.id), endpoint)
+            builder.add_edge(edge_role, source, target, job.id, "declared", declared_io=builder.event_order)
+    if lineage:
+        map_job_lineage(builder, lineage, LineageAsserter(NO_ID, job, row.declared_lineage))
+
+
+def _map_job_facets(
+    builder: RowBuilder, event: Event, job: CanonicalName, rank: int, declared_lineage: bytes | None = None
+) -> None:
+    builder.add_facets(job.id, event.job_facets, rank)
+    map_dependencies(builder, event.job_facets.get("lineageBridge_jobDependencies"), job, declared_lineage)
+    map_boxes(builder, event.job_facets.get("lineageBridge_boxes"), job)
+
+
+def _job_row(builder: RowBuilder, event: Event, job: CanonicalName, rank: int) -> JobRow:
+    row = builder.job_row(job)
+    facets = event.job_facets
+    if (type_register := builder.register_value(facets.get("jobType"), f.JobTypeFacet, rank)) is not None:
+        order, type_ = type_register
+        pattern = type_.emissionPattern if type_ else None
+        row = row._replace(
+            type_order=order,
+            job_type=type_.jobType if type_ else None,
+            processing_type=type_.processingType if type_ else None,
+            integration=type_.integration if type_ else None,
+            emits_snapshots=bool(pattern and pattern.eventContentMode == "COMPLETE_SNAPSHOT"),
+        )
+    return row._replace(**builder.description_columns(facets, rank))

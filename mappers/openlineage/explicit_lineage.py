@@ -1,0 +1,112 @@
+"""Maps the `lineage` facet, whose entries replace inferred edges."""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+from mappers.canonical.identity import NO_ID
+from mappers.canonical.rows import RunExplicitLineageRow, RunLineageRow
+from mappers.openlineage.column_lineage import map_column_lineage, read_lineage_entry, source_datasets
+from mappers.openlineage.facets import LineageEntry, LineageFacet, LineageField, LineageSource
+from mappers.openlineage.names import CanonicalName
+from mappers.openlineage.row_builder import RowBuilder
+
+
+class DeclaringFacet(IntEnum):
+    """The facet that declares a lineage: `lineage` supersedes column lineage."""
+
+    COLUMNS = 1
+    LINEAGE = 2
+
+
+class LineageAsserter(NamedTuple):
+    """The asserter of an entry: a run of a job, a job (declared), or a dataset (declared)."""
+
+    run: bytes
+    job: CanonicalName | None
+    declared: bytes | None
+
+    @property
+    def job_id(self) -> bytes:
+        return self.job.id if self.job else NO_ID
+
+    @property
+    def evidence(self) -> str:
+        """Evidence of the edges: reported by a run, or declared by a definition."""
+        return "declared" if self.declared else "explicit"
+
+
+def map_job_lineage(builder: RowBuilder, facet: LineageFacet, asserter: LineageAsserter) -> None:
+    for entry in [*(facet.entries or ()), *(facet.lineage or ())]:
+        if entry.type.upper() == "JOB":
+            _map_job_target(builder, entry, asserter)
+        elif entry.namespace and entry.name:
+            target = builder.reference_dataset(entry.namespace, entry.name)
+            _map_dataset_target(builder, target, entry.inputs or [], entry.fields or {}, asserter)
+        else:
+            builder.notes.append("lineage entry without dataset name: ignored")
+
+
+def map_dataset_lineage(
+    builder: RowBuilder, facet: LineageFacet, target: CanonicalName, asserter: LineageAsserter
+) -> None:
+    _map_dataset_target(builder, target, facet.inputs or [], facet.fields or {}, asserter)
+
+
+def _map_dataset_target(
+    builder: RowBuilder,
+    target: CanonicalName,
+    inputs: list[LineageSource],
+    fields: dict[str, LineageField],
+    asserter: LineageAsserter,
+) -> None:
+    entries = read_lineage_entry(fields, inputs)
+    sources = [*inputs, *(source for field in fields.values() for source in field.inputs)]
+    for namespace, name in sorted(
+        set(source_datasets(entries)) | {pair for source in sources if (pair := _dataset_name(source))}
+    ):
+        source_name = builder.reference_dataset(namespace, name)
+        _add_edge(builder, "DERIVES", ("dataset", source_name.id), ("dataset", target.id), asserter)
+    for source in sources:
+        if (job := _source_job(builder, source, asserter)) is not None:
+            _add_edge(builder, "PRODUCES", ("job", job), ("dataset", target.id), asserter)
+    set_id = map_column_lineage(builder, entries, asserter.job_id, asserter.run, target.id)
+    if asserter.declared is None:
+        builder.rows.append(RunLineageRow(builder.org, target.id, asserter.job_id, asserter.run, True))
+        builder.rows.append(RunExplicitLineageRow(builder.org, target.id, asserter.job_id, asserter.run, set_id))
+    else:
+        builder.rows.append(
+            RunLineageRow(builder.org, target.id, asserter.job_id, NO_ID, False, asserter.declared, set_id)
+        )
+
+
+def _map_job_target(builder: RowBuilder, entry: LineageEntry, asserter: LineageAsserter) -> None:
+    target = (
+        builder.reference_job(entry.namespace, entry.name).id if entry.namespace and entry.name else asserter.job_id
+    )
+    for source in entry.inputs or ():
+        if (pair := _dataset_name(source)) is not None:
+            _add_edge(
+                builder, "CONSUMES", ("dataset", builder.reference_dataset(*pair).id), ("job", target), asserter
+            )
+        elif (job := _source_job(builder, source, asserter)) is not None:
+            _add_edge(builder, "DERIVES", ("job", job), ("job", target), asserter)
+
+
+def _dataset_name(source: LineageSource) -> tuple[str, str] | None:
+    if source.type.upper() == "DATASET" and source.namespace and source.name:
+        return source.namespace, source.name
+    return None
+
+
+def _source_job(builder: RowBuilder, source: LineageSource, asserter: LineageAsserter) -> bytes | None:
+    if source.type.upper() != "JOB":
+        return None
+    if source.namespace and source.name:
+        return builder.reference_job(source.namespace, source.name).id
+    return asserter.job.id if asserter.job else None
+
+
+def _add_edge(
+    builder: RowBuilder, role: str, source: tuple[str, bytes], target: tuple[str, bytes], asserter: LineageAsserter
+) -> None:
+    builder.add_edge(role, source, target, asserter.job_id, asserter.evidence, declared_lineage=asserter.declared)

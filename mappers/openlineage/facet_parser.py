@@ -1,0 +1,139 @@
+"""Parses facets and datasets of events, cached by content.
+
+The Spark listener repeats the same datasets in every event of a run and in every run of a job, so results
+are cached by the bytes they were parsed from.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from mappers.canonical.identity import digest
+from mappers.canonical_json import canonical_json, decode_json
+from mappers.errors import InvalidInput
+from mappers.openlineage.facets import FACET_TYPES
+
+F = TypeVar("F")
+
+#: Larger facets and datasets are not cached: the cache must stay small whatever is sent.
+_CACHED_BYTES = 32_768
+_SPEC_FIELDS = ("_producer", "_schemaURL")
+
+
+_decoders = {name: msgspec.json.Decoder(facet_type) for name, facet_type in FACET_TYPES.items()}
+
+
+class ParsedFacet(NamedTuple):
+    """A facet: canonical body (None if deleted), hash of the body, bytes as sent, and typed value.
+
+    The value is None for a deleted or unknown facet, and an InvalidInput for one that does not match its
+    specification.
+    """
+
+    name: str
+    body: str | None
+    digest: bytes
+    raw: bytes
+    value: Struct | InvalidInput | None
+
+
+class ParsedDataset(NamedTuple):
+    """A dataset of an event with its facets of all three kinds."""
+
+    namespace: str
+    name: str
+    facets: dict[str, ParsedFacet]
+    input_facets: dict[str, ParsedFacet]
+    output_facets: dict[str, ParsedFacet]
+    notes: tuple[str, ...]
+
+
+class _DatasetJson(msgspec.Struct):
+    namespace: str
+    name: str
+    facets: dict[str, msgspec.Raw] | None = None
+    inputFacets: dict[str, msgspec.Raw] | None = None  # noqa: N815 - the spec's spelling
+    outputFacets: dict[str, msgspec.Raw] | None = None  # noqa: N815
+
+
+_dataset_decoder = msgspec.json.Decoder(_DatasetJson)
+
+
+def parse_facet(name: str, raw: bytes) -> ParsedFacet | None:
+    """Parse a facet; None if it is null or not an object."""
+    return _parse_facet(name, raw) if len(raw) <= _CACHED_BYTES else _parse_facet.__wrapped__(name, raw)
+
+
+@lru_cache(maxsize=4096)
+def _parse_facet(name: str, raw: bytes) -> ParsedFacet | None:
+    value = msgspec.json.decode(raw)
+    if not isinstance(value, dict):
+        return None
+    if value.get("_deleted") is True:
+        return ParsedFacet(name, None, digest(b"deleted"), raw, None)
+    if "/spec/facets/" in str(value.get("_schemaURL")):
+        for key in _SPEC_FIELDS:
+            value.pop(key, None)
+    body = canonical_json(value)
+    return ParsedFacet(name, body.decode(), digest(body), raw, _typed_value(name, raw))
+
+
+def _typed_value(name: str, raw: bytes) -> Struct | InvalidInput | None:
+    decoder = _decoders.get(name)
+    if decoder is None:
+        return None
+    try:
+        return decoder.decode(raw)
+    except (msgspec.ValidationError, RecursionError) as error:
+        return InvalidInput(str(error))
+
+
+def parse_facets(raw: dict[str, msgspec.Raw] | None, path: str, notes: list[str]) -> dict[str, ParsedFacet]:
+    """Parse the facets of an entity; a value that is not an object is noted and skipped."""
+    facets = {}
+    for name, value in (raw or {}).items():
+        facet = parse_facet(name, bytes(value))
+        if facet is not None:
+            facets[name] = facet
+        elif bytes(value) != b"null":
+            notes.append(f"{path}.{name} is not an object: ignored")
+    return facets
+
+
+def parse_dataset(raw: bytes) -> ParsedDataset:
+    """Parse a dataset; raises InvalidInput if it has no name."""
+    return _parse_dataset(raw) if len(raw) <= _CACHED_BYTES else _parse_dataset.__wrapped__(raw)
+
+
+@lru_cache(maxsize=2048)
+def _parse_dataset(raw: bytes) -> ParsedDataset:
+    dataset = decode_json(raw, _dataset_decoder)
+    for key in ("namespace", "name"):
+        if not getattr(dataset, key):
+            raise InvalidInput("must not be empty", key)
+    notes: list[str] = []
+    return ParsedDataset(
+        dataset.namespace,
+        dataset.name,
+        parse_facets(dataset.facets, "facets", notes),
+        parse_facets(dataset.inputFacets, "inputFacets", notes),
+        parse_facets(dataset.outputFacets, "outputFacets", notes),
+        tuple(notes),
+    )
+
+
+def is_deleted(facet: ParsedFacet | None) -> bool:
+    """True for a facet that was sent with `_deleted`, which withdraws its earlier content."""
+    return facet is not None and facet.body is None
+
+
+def facet_value(facet: ParsedFacet | None, facet_type: type[F], notes: list[str]) -> F | None:
+    """Typed value of a facet; one that does not match its specification is noted and treated as unknown."""
+    if facet is None or facet.value is None:
+        return None
+    if isinstance(facet.value, facet_type):
+        return facet.value
+    notes.append(f"facet {facet.name} does not match its specification: {facet.value}")
+    return None

@@ -1,0 +1,52 @@
+"""Canonical dataset and job names, with fixes for the Spark listener."""
+
+import re
+from typing import NamedTuple
+
+from mappers.cache import bounded_lru_cache
+from mappers.canonical import identity
+from mappers.naming import canonical_namespace
+
+_DOUBLED = re.compile(r"(^|/)([^/]+\.db)/\2/")
+
+#: Columns that table formats add to every scan; they are not part of the data.
+METADATA_COLUMNS = frozenset(
+    {"_file", "_pos", "_spec_id", "_partition", "_deleted", "_row_id", "_last_updated_sequence_number"}
+)
+
+
+def repair_path(name: str) -> str:
+    """Remove the duplicated database directory from the path of a dropped table."""
+    return _DOUBLED.sub(r"\1\2/", name) if ".db/" in name else name
+
+
+@bounded_lru_cache(4096)
+def repair_symlink(namespace: str, name: str) -> str:
+    """Remove the database directory from the warehouse of the identifier of a dropped or renamed table."""
+    database = name.partition(".")[0]
+    return namespace.removesuffix(f"/{database}.db") if "." in name else namespace
+
+
+class CanonicalName(NamedTuple):
+    """A dataset or job: its ids and its canonical name."""
+
+    id: bytes
+    namespace_id: bytes
+    namespace: str
+    name: str
+
+
+@bounded_lru_cache(1 << 15)
+def canonical_dataset_name(org: str, namespace: str, name: str) -> CanonicalName:
+    """Ids of a dataset, with its path repaired and its namespace normalized."""
+    namespace, name = canonical_namespace(namespace), repair_path(name)
+    return CanonicalName(
+        identity.dataset_id(org, namespace, name), identity.namespace_id(org, namespace), namespace, name
+    )
+
+
+@bounded_lru_cache(1 << 15)
+def canonical_job_name(org: str, namespace: str, name: str) -> CanonicalName:
+    return CanonicalName(
+        identity.job_id(org, namespace, name), identity.namespace_id(org, namespace), namespace, name
+    )

@@ -1,0 +1,72 @@
+"""Partition keys of a dataset version, from the `subset` output facet."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+#: Characters that separate partitions, or names and values, in a partition key.
+_ESCAPES = str.maketrans({"%": "%25", "/": "%2F", "=": "%3D"})
+
+
+def partition_keys(subset_json: str | None) -> tuple[str, ...] | None:
+    """Keys of the partitions in a version; None if it is a version of the complete dataset.
+
+    A condition without partitions, such as a comparison, has no keys: it selects a part that cannot be named.
+    """
+    if subset_json is None:
+        return None
+    condition = msgspec.json.decode(subset_json).get("outputCondition")
+    return tuple(sorted(set(_condition_keys(condition))))
+
+
+def normalize_partition_key(text: str) -> str:
+    """Normalize a partition key: `region=EU/day=1` becomes `day=1/region=EU`; raises ValueError if it is empty."""
+    parts = [part for part in text.strip("/").split("/") if part]
+    if not parts:
+        raise ValueError("a partition is written as day=2026-01-31 or day=2026-01-31/region=EU")
+    return _join_parts(parts)
+
+
+def _condition_keys(condition: Any) -> Iterator[str]:
+    if not isinstance(condition, dict):
+        return
+    for partition in _as_list(condition.get("partitions")):
+        if isinstance(partition, dict) and (key := _partition_key(partition)):
+            yield key
+    for location in _as_list(condition.get("locations")):
+        if isinstance(location, str) and (key := _location_key(location)):
+            yield key
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _partition_key(partition: dict[str, Any]) -> str:
+    dimensions = partition.get("dimensions")
+    if isinstance(dimensions, dict) and dimensions:
+        return _join_parts(f"{_escape(name)}={_escape(_text(value))}" for name, value in dimensions.items())
+    identifier = partition.get("identifier")
+    return _join_parts(part for part in identifier.split("/") if part) if isinstance(identifier, str) else ""
+
+
+def _location_key(location: str) -> str:
+    """Use the path from its first `name=value` on: the listener reports partitions by their folders."""
+    parts = [part for part in location.split("/") if part]
+    first = next((i for i, part in enumerate(parts) if "=" in part), None)
+    return _escape(location) if first is None else _join_parts(parts[first:])
+
+
+def _join_parts(parts: Iterable[str]) -> str:
+    """Join the parts of a key: `name=value` parts have no order, folders do."""
+    part_list = list(parts)
+    return "/".join(sorted(part_list) if all("=" in part for part in part_list) else part_list)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _escape(text: str) -> str:
+    return text.translate(_ESCAPES)

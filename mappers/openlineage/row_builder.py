@@ -1,0 +1,199 @@
+"""Collects the rows and notes of one event."""
+
+from enum import Enum
+from typing import Any, NamedTuple
+
+from mappers.canonical.identity import MAX_KEY_CHARACTERS, NO_ID, bounded_key, digest
+from mappers.canonical.merge import Row
+from mappers.canonical.rank import Rank, event_order, register_order
+from mappers.canonical.rows import DatasetRow, FacetRow, JobRow, LineageEdgeRow, NamespaceRow
+from mappers.naming import source_type
+from mappers.openlineage.event import Event
+from mappers.openlineage.facet_parser import F, ParsedFacet, facet_value
+from mappers.openlineage.facets import DocumentationFacet, FacetOwner, OwnershipFacet
+from mappers.openlineage.names import CanonicalName, canonical_dataset_name, canonical_job_name
+
+
+def team_and_email(owners: list[FacetOwner] | None) -> tuple[str | None, str | None]:
+    """Pick the first team and the first email address, whatever type the producer gives them."""
+    team = next((owner.name for owner in owners or () if "team" in (owner.type or owner.name).lower()), None)
+    email = next((owner.name for owner in owners or () if "@" in owner.name), None)
+    return team, email
+
+
+class DatasetRole(Enum):
+    """How an event names a dataset."""
+
+    INPUT = "input"
+    OUTPUT = "output"
+    DECLARED = "declared"
+    DATASET_EVENT = "itself"
+
+    @property
+    def rank(self) -> Rank:
+        return _RANKS[self]
+
+
+_RANKS = {
+    DatasetRole.INPUT: Rank.INPUT,
+    DatasetRole.OUTPUT: Rank.OUTPUT,
+    DatasetRole.DECLARED: Rank.JOB_EVENT,
+    DatasetRole.DATASET_EVENT: Rank.OUTPUT,
+}
+
+
+class DatasetContext(NamedTuple):
+    """The role of a dataset, and the run and job it belongs to."""
+
+    role: DatasetRole
+    run: bytes
+    run_uuid: str
+    job: bytes
+
+
+#: Facets that repeat other content at many times its size.
+DEFAULT_IGNORED_FACETS = frozenset({"spark.logicalPlan", "spark_unknown", "debug", "environment-properties"})
+
+#: Facets with assertions of people, which outrank everything that machines observe.
+STEWARD_PREFIX = "lineageBridge_"
+
+
+class MappingOptions(NamedTuple):
+    """Settings of the mapping."""
+
+    org: str = "default"
+    ignored_facets: frozenset[str] = DEFAULT_IGNORED_FACETS
+
+
+class RowBuilder:
+    """Rows and notes of one event, and the values that all rows share."""
+
+    def __init__(self, event: Event, options: MappingOptions) -> None:
+        self.org = options.org
+        self.ignored_facets = options.ignored_facets
+        self.micros = event.micros
+        self.event_hash = event.event_hash
+        self.event_order = event_order(event.micros, event.event_hash)
+        self.rows: list[Row] = []
+        self._added_ids: set[bytes] = set()
+        self.notes = list(event.notes)
+
+    def register_order(self, rank: int, content: bytes) -> bytes:
+        """Order of an assertion of this event among all others about the same register."""
+        return register_order(rank, self.micros, content)
+
+    def register_value(
+        self, facet: ParsedFacet | None, facet_type: type[F], rank: int
+    ) -> tuple[bytes, F | None] | None:
+        """Order and content of a facet (content None if deleted); None if there is nothing to assert."""
+        value = facet_value(facet, facet_type, self.notes)
+        if facet is None or (value is None and facet.body is not None):
+            return None
+        return self.register_order(rank, facet.digest), value
+
+    def bounded_key(self, text: str, description: str) -> str:
+        """Truncate a text to the key size of the stores, with a note."""
+        if len(text) > MAX_KEY_CHARACTERS:
+            self.notes.append(f"{description} has {len(text)} characters: truncated, with a hash of the full text")
+        return bounded_key(text)
+
+    def description_columns(self, facets: dict[str, ParsedFacet], rank: int) -> dict[str, Any]:
+        """Columns for description and owners, common to datasets and jobs."""
+        columns: dict[str, Any] = {}
+        if (documentation := self.register_value(facets.get("documentation"), DocumentationFacet, rank)) is not None:
+            columns["documentation_order"], text = documentation
+            columns["description"] = text.description if text else None
+        if (ownership := self.register_value(facets.get("ownership"), OwnershipFacet, rank)) is not None:
+            columns["ownership_order"], owners = ownership
+            columns["owner_team"], columns["owner_email"] = team_and_email(owners.owners if owners else None)
+        return columns
+
+    def add_namespace(self, name: CanonicalName) -> None:
+        """Add a namespace, once per event."""
+        if name.namespace_id not in self._added_ids:
+            self._added_ids.add(name.namespace_id)
+            self.rows.append(NamespaceRow(self.org, name.namespace_id, name.namespace, self.micros))
+
+    def reference_dataset(self, namespace: str, name: str) -> CanonicalName:
+        """Add a dataset that the event only names."""
+        canonical = canonical_dataset_name(self.org, namespace, name)
+        if canonical.id not in self._added_ids:
+            self.add_namespace(canonical)
+            self.rows.append(self.dataset_row(canonical))
+        return canonical
+
+    def dataset_row(self, name: CanonicalName) -> DatasetRow:
+        self._added_ids.add(name.id)
+        return DatasetRow(
+            self.org,
+            name.id,
+            name.namespace_id,
+            name.name,
+            source_type(name.namespace),
+            self.micros,
+            self.micros,
+        )
+
+    def reference_job(self, namespace: str, name: str) -> CanonicalName:
+        """Add a job that the event only names."""
+        canonical = canonical_job_name(self.org, namespace, name)
+        if canonical.id not in self._added_ids:
+            self.add_namespace(canonical)
+            self.rows.append(self.job_row(canonical))
+        return canonical
+
+    def job_row(self, name: CanonicalName) -> JobRow:
+        self._added_ids.add(name.id)
+        return JobRow(self.org, name.id, name.namespace_id, name.name, self.micros, self.micros)
+
+    def add_facets(
+        self,
+        owner: bytes,
+        facets: dict[str, ParsedFacet],
+        rank: int,
+        *,
+        about: bytes = NO_ID,
+        prefix: str = "",
+        in_columns: frozenset[str] = frozenset(),
+    ) -> None:
+        """Store facets raw, except ignored ones and those whose content has columns in the store (`in_columns`)."""
+        for facet in facets.values():
+            if facet.name in self.ignored_facets or (facet.name in in_columns and facet.body is not None):
+                continue
+            weight = Rank.STEWARD if facet.name.startswith(STEWARD_PREFIX) else rank
+            name = self.bounded_key(prefix + facet.name, "facet name")
+            self.rows.append(
+                FacetRow(self.org, owner, about, name, self.register_order(weight, facet.digest), facet.body)
+            )
+
+    def add_edge(
+        self,
+        role: str,
+        source: tuple[str, bytes],
+        target: tuple[str, bytes],
+        job: bytes,
+        evidence: str,
+        *,
+        meta: bytes | None = None,
+        declared_io: bytes | None = None,
+        declared_lineage: bytes | None = None,
+    ) -> None:
+        """Add an edge between two nodes, each as (type, id)."""
+        self.rows.append(
+            LineageEdgeRow(
+                self.org,
+                source[1],
+                target[1],
+                role,
+                job,
+                evidence,
+                source[0],
+                target[0],
+                self.micros,
+                self.micros,
+                self.register_order(0, digest(meta)) if meta else None,
+                meta.decode() if meta else None,
+                declared_io,
+                declared_lineage,
+            )
+        )

@@ -1,0 +1,106 @@
+"""Redacts passwords, tokens and keys in commands, URLs and documents."""
+
+import re
+from typing import Any
+
+MASK = "***"
+#: Parts of names and options that denote secrets; `passport`, `passenger` and `passed` do not.
+_KEY_WORDS = r"(?:api|access|private|account|storage|shared)[._-]?key"
+_SECRET_WORDS = rf"(?:pass(?!port|enger|iv|ed|age|ing)|pwd|secret|token|{_KEY_WORDS}|credentials?)"
+_SECRET_NAME = re.compile(rf"{_SECRET_WORDS}|private|(?:^|_)pw$", re.IGNORECASE)
+#: The value of a secret; quotes keep blanks together.
+_VALUE = r"(N?\"[^\"]*\"|N?'[^']*'|[^\s;&|\"')]+)"
+_VALUE_NOT_OPTION = r"(?![-=:])(\"[^\"]*\"|'[^']*'|[^\s;&|\"')]+)"
+_BOUNDARY = r"(?:^|[\s;&|\"'({])"
+#: `-password=x`, `PASSWORD=x`, `/password:x`, `"passwd": "x"`; `--password x`, `password 'x'` (no option).
+_NAMED_SECRETS = (
+    re.compile(rf"({_BOUNDARY}[-/]{{0,2}}[\w.-]*{_SECRET_WORDS}[\w.-]*[\"']?\s*[=:]\s*){_VALUE}", re.IGNORECASE),
+    re.compile(
+        rf"({_BOUNDARY}(?:--?[\w.-]*{_SECRET_WORDS}[\w.-]*|(?:password|passwd|passphrase))\s+){_VALUE_NOT_OPTION}",
+        re.IGNORECASE,
+    ),
+)
+#: `user:password@host` of URLs, `user/password@host` of Oracle; then `?password=x`, `;password=x`, `,password=x`.
+_URL_PASSWORD = re.compile(r"(://[^\s/:@\"']*:)([^\s@\"'/]+)(@)")
+_ORACLE_PASSWORD = re.compile(r"(jdbc:oracle:\w+:[^\s/@]*/)([^\s@]+)(@|(?=\s|$))", re.IGNORECASE)
+_URL_PARAMETER = re.compile(rf"([?&;:][\w.-]*{_SECRET_WORDS}[\w.-]*=)([^\s&;\"']+)()", re.IGNORECASE)
+_URL_PROPERTY = re.compile(rf"([,/][\w.-]*{_SECRET_WORDS}[\w.-]*=)('[^']*'|[^\s&;,\"']+)()", re.IGNORECASE)
+_URL_START = re.compile(r"://|jdbc:", re.IGNORECASE)
+#: `user/password@db` of sqlplus.
+_ORACLE_LOGIN = re.compile(r"(?<![\w/.-])([A-Za-z_][\w$#.-]*/)([^\s/@\"']+)(@[\w.:/-]+)")
+_QUOTED_LOGIN = re.compile(r"([\"'][A-Za-z_][\w$#]*/)([^\s/@\"']+)([\"']?@)")
+#: The rest of a command after its program, quoted text included.
+_COMMAND_REST = r"\b(?:[^;&|\"']|\"[^\"]*\"|'[^']*')*?"
+#: Options that contain or precede a secret; their meaning depends on the program.
+_SECRET_OPTIONS = {
+    "mysql\\w*|mariadb\\w*|7z\\w*": r"-p(?=\S)", "isql|bcp|osql|sqlcmd|tsql": r"-P\s*", "sshpass": r"-p\s*",
+    "beeline|pmcmd|pmrep|tdload|mongo\\w*": r"-p\s+", "pmrep": r"-x\s+", "redis-cli": r"-a\s+",
+    "ldap\\w+": r"-w\s*", "nz\\w+|plink|pscp|psftp": r"-pw\s+", "unzip|zip": r"-P\s*", "openssl": r"-[kK]\s+",
+    "lftp|ncftp\\w*": r"-u\s*[^\s,]+,",
+    "smb\\w+": r"(?:-U\s*|--user[= ])[^\s%]+%",
+}  # fmt: skip
+_PROGRAM_SECRETS = tuple(
+    re.compile(rf"(\b(?:{program}){_COMMAND_REST}\s{option}){_VALUE_NOT_OPTION}")
+    for program, option in _SECRET_OPTIONS.items()
+)
+_OTHER_SECRETS = (
+    # `-u user:password` of curl and others, but not `-u URL`.
+    re.compile(r"((?:^|\s)(?:-u|--user)[ =]?[\"']?(?!\S*://)[^\s:\"']+:)([^\s\"']+)"),
+    re.compile(r"(\b(?:db2\b[^;&|]*?|user\s+\S+\s+)\busing\s+)([^\s\"';]+)", re.IGNORECASE),
+    # `user/password` of Oracle's programs.
+    re.compile(r"(\bsqlplus\b[^;&|]*?\s[\"']?[A-Za-z_][\w$#]*/)([^\s@\"']+)", re.IGNORECASE),
+    re.compile(
+        r"(\b(?:exp|imp|expdp|impdp|sqlldr|sqlcl|rman(?:\s+(?:target|catalog|auxiliary))+)(?:\s+-\S+)*"
+        r"\s+[\"']?[A-Za-z_][\w$#]*/)([^\s@\"'/]+)(?![^\s@]*/)", re.IGNORECASE),
+    re.compile(r"(\buserid\s*=\s*[\"']?[^\s/\"'@]*/)([^\s@\"']+)", re.IGNORECASE),
+    re.compile(r"(\.logon\s+[^\s,;]+,)([^\s;\"']+)", re.IGNORECASE),
+    re.compile(r"(\b(?:Bearer|Basic)\s+)([A-Za-z0-9+/_.=~-]{8,})"),
+    re.compile(rf"(name=\"?[\w.-]*{_SECRET_WORDS}[\w.-]*\"?\s*,\s*value=)(\"[^\"]*\"|\S+)", re.IGNORECASE),
+    # SQL that creates or alters a user.
+    re.compile(rf"(\bidentified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:values\s+)?){_VALUE}", re.IGNORECASE),
+    re.compile(rf"(\bidentified\s+by\s+\S+\s+replace\s+){_VALUE}", re.IGNORECASE),
+)  # fmt: skip
+#: A text without any of these contains no secret.
+_HINT = re.compile(
+    r"pass|pwd|secret|token|key|cred|://|jdbc:|@|\s-[aAkKpPuUwx]|--user|userid|using|logon|identified|bearer|basic"
+    r"|sqlplus|sqlldr|sqlcl|rman|\b(?:exp|imp)", re.IGNORECASE
+)  # fmt: skip
+
+
+def is_secret_name(name: str) -> bool:
+    return _SECRET_NAME.search(name) is not None
+
+
+def redact_command(text: str) -> str:
+    """Replace everything in a command that looks like a secret with `***`."""
+    if not _HINT.search(text):
+        return text
+    text = redact_url(text)
+    for pattern in (_ORACLE_LOGIN, _QUOTED_LOGIN):
+        text = pattern.sub(rf"\g<1>{MASK}\g<3>", text)
+    for pattern in (*_PROGRAM_SECRETS, *_OTHER_SECRETS, _URL_PROPERTY, *_NAMED_SECRETS):
+        text = pattern.sub(rf"\g<1>{MASK}", text)
+    return text
+
+
+def redact_value(name: str, value: str) -> str:
+    """Redact the complete value if its name denotes a secret, otherwise the secrets in it."""
+    return MASK if is_secret_name(name) else redact_command(value)
+
+
+def redact_url(text: str) -> str:
+    """Redact the passwords in URLs, and nothing else."""
+    if not _URL_START.search(text):
+        return text
+    for pattern in (_URL_PASSWORD, _ORACLE_PASSWORD, _URL_PARAMETER, _URL_PROPERTY):
+        text = pattern.sub(rf"\g<1>{MASK}\g<3>", text)
+    return text
+
+
+def redact_document(value: Any) -> Any:
+    """Redact members with secret names, and passwords in URLs, at any depth."""
+    if isinstance(value, dict):
+        return {key: MASK if is_secret_name(key) else redact_document(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [redact_document(item) for item in value]
+    return redact_url(value) if isinstance(value, str) else value

@@ -1,0 +1,47 @@
+"""Converts between ISO 8601 and microseconds since 1970 (UTC)."""
+
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+#: The latest time that can be formatted.
+MAX_MICROS = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+
+
+def format_timestamp(micros: int) -> str:
+    """Format a time as the views of the store do: microseconds and `Z`."""
+    return (_EPOCH + timedelta(microseconds=micros)).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+@lru_cache(maxsize=8192)
+def parse_timestamp(text: str) -> tuple[int, str | None]:
+    """Parse an ISO 8601 time; the note describes an assumption that was necessary.
+
+    Raises ValueError if the text is not a time.
+    """
+    time = datetime.fromisoformat(text)
+    note = None
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=UTC)
+        note = "has no time zone: read as UTC"
+    elif len(text) > 26 and len(text.partition(".")[2].rstrip("Zz0123456789")) < len(text) - 26:
+        note = _precision_note(text)
+    try:
+        return (time - _EPOCH) // _MICROSECOND, note
+    except OverflowError as error:
+        raise ValueError(f"time out of range: {text}") from error
+
+
+def _precision_note(text: str) -> str | None:
+    fraction = text.partition(".")[2]
+    digits = len(fraction) - len(fraction.lstrip("0123456789"))
+    return "is finer than microseconds: truncated" if digits > 6 else None
+
+
+def to_datetime(micros: int) -> datetime:
+    return _EPOCH + micros * _MICROSECOND
+
+
+def from_datetime(time: datetime) -> int:
+    return (time - _EPOCH) // _MICROSECOND

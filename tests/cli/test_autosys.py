@@ -1,0 +1,290 @@
+"""`lineage-bridge autosys`: an estate and its history, as users bring them."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from bridge.cli.main import app
+from bridge.errors import StateConflict
+from connectors.errors import ConfigError
+from tests.commands import url_of
+
+ESTATE = """\
+insert_job: BOX1   job_type: b
+date_conditions: 1
+days_of_week: all
+start_times: "06:00"
+must_complete_times: "08:00"
+insert_job: LOAD   job_type: c
+box_name: BOX1
+command: cp /in/a.csv /lake/a.csv
+insert_job: REPORT   job_type: c
+box_name: BOX1
+condition: s(LOAD)
+command: spark-submit job.py --input /lake/a.csv --output /lake/b
+"""
+REPORT = """
+Job Name             Last Start           Last End             ST Run/Ntry Pri/Xit
+____________________ ____________________ ____________________ __ ________ _______
+BOX1                 01/31/2026 06:00:00  01/31/2026 06:30:00  SU 12/1     0
+ LOAD                01/31/2026 06:00:00  01/31/2026 06:10:00  SU 12/1     0
+ REPORT              01/31/2026 06:10:00  01/31/2026 06:30:00  FA 12/2     8
+"""
+
+
+class Site:
+    """A folder of files, a store, and the command."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._environment = {"LINEAGE_BRIDGE__STORE__URL": url_of(folder)}
+
+    def file(self, name: str, text: str) -> str:
+        path = self.folder / name
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    def run(self, *words: str, **more: str) -> Result:
+        return CliRunner(env=self._environment | more).invoke(app, list(words), catch_exceptions=False)
+
+    def answer(self, *words: str, code: int = 0) -> dict[str, object]:
+        done = self.run(*words, "--output", "json")
+        assert done.exit_code == code, done.output
+        found: dict[str, object] = json.loads(done.stdout)
+        return found
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path)
+
+
+def edges(site: Site) -> set[tuple[str, str]]:
+    found = site.answer("process", "dag")
+    names = {one["id"]: one["name"] for one in found["processes"]}  # type: ignore[attr-defined]
+    return {(names[one["before"]], names[one["after"]]) for one in found["dependencies"]}  # type: ignore[attr-defined]
+
+
+def test_an_estate_is_taken_once_and_then_what_changed(site: Site) -> None:
+    file = site.file("a.jil", ESTATE)
+    first = site.answer("autosys", "scan", file, "--instance", "PRD")
+    assert first["scan"] == {
+        "new": ["BOX1", "LOAD", "REPORT"],
+        "changed": [],
+        "retired": [],
+        "unchanged": 0,
+        "refused": [],
+    }
+    assert edges(site) == {("LOAD", "REPORT")}
+    again = site.answer("autosys", "scan", file, "--instance", "PRD")
+    assert again["scan"] == {"new": [], "changed": [], "retired": [], "unchanged": 3, "refused": []}
+    site.file("a.jil", ESTATE.replace("job_type: c", "job_type: CMD").replace("ns: 1", "ns: y"))
+    spelled = site.answer("autosys", "scan", file, "--instance", "PRD")
+    assert spelled["scan"] == again["scan"], "as autorep prints it"
+    site.file(
+        "a.jil",
+        ESTATE.replace("condition: s(LOAD)\n", "")
+        .replace(" --input /lake/a.csv", "")
+        .partition("insert_job: LOAD")[0],
+    )
+    with pytest.raises(StateConflict, match="2 jobs of PRD are not in these files, which is most of them"):
+        site.run("autosys", "scan", file, "--instance", "PRD")
+    last = site.answer("autosys", "scan", file, "--instance", "PRD", "--retire-most")
+    assert last["scan"] == {"new": [], "changed": [], "retired": ["LOAD", "REPORT"], "unchanged": 1, "refused": []}
+    assert edges(site) == set()
+    listed = site.answer("process", "list")["items"]
+    assert [one["name"] for one in listed] == ["BOX1"]  # type: ignore[attr-defined]
+
+
+FOLDERS: dict[str, tuple[list[str], list[str], int]] = {
+    "any case": (["a.JIL", "b.jil"], [], 0),
+    "others are told": (["a.jil", "b.txt", "c/d.md"], [": warning: 2 files are hidden or do not end with .jil: not read: b.txt, c/d.md"], 0),
+    "hidden ones too": (["a.jil", ".hidden.jil", ".git/x", ".git/y.jil"], [": warning: 2 files are hidden or do not end with .jil: not read: .git/y.jil, .hidden.jil"], 0),
+    "none": ([], [": error: holds no file that ends with .jil"], 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("names", "said", "code"), FOLDERS.values(), ids=FOLDERS)
+def test_a_folder_is_read_whole_or_says_what_is_not(site: Site, names: list[str], said: list[str], code: int) -> None:
+    folder = site.folder / "estate"
+    folder.mkdir()
+    for number, name in enumerate(names):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(f"insert_job: J{number}\n", encoding="utf-8")
+    problems = site.answer("autosys", "lint", str(folder), code=code)["problems"]
+    told = [f": {one['level']}: {one['said']}" for one in problems]  # type: ignore[attr-defined]
+    assert told == said
+
+
+NOTHING = {"CAUAJM_E_18400 no connection\n": 1, "": 1, "/* later */\n": 0}
+
+
+@pytest.mark.parametrize(("text", "code"), NOTHING.items())
+def test_a_file_without_a_statement_is_told_and_what_it_says_too(site: Site, text: str, code: int) -> None:
+    file = site.file("err.txt", text)
+    done = site.run("autosys", "scan", file, "--instance", "PRD")
+    assert (done.exit_code, "holds no statement of JIL" in done.stdout) == (code, True)
+    site.run("autosys", "scan", site.file("a.jil", ESTATE), "--instance", "PRD")
+    held = CliRunner(env=site._environment).invoke(app, ["autosys", "scan", file, "--instance", "PRD"])
+    assert isinstance(held.exception, StateConflict)
+    assert ("CAUAJM_E_18400" in held.stderr, "holds no statement" in held.stderr) == ("CAUAJM" in text, True)
+
+
+def test_a_look_changes_nothing(site: Site) -> None:
+    file = site.file("a.jil", ESTATE)
+    assert site.answer("autosys", "scan", file, "--dry-run")["scan"]["new"] == ["BOX1", "LOAD", "REPORT"]  # type: ignore[index]
+    assert site.answer("process", "list")["items"] == []
+
+
+def test_a_job_whose_event_is_refused_is_as_it_was_and_comes_again(site: Site) -> None:
+    file = site.file("a.jil", ESTATE + "owner: ann\ndescription: d\n")
+    limit = {"LINEAGE_BRIDGE__INTAKE__MAX_FACETS": "5"}
+    for _ in range(2):
+        done = site.run("autosys", "scan", file, "--instance", "PRD", **limit)
+        assert (done.exit_code, done.stdout.splitlines()[-2:]) == (
+            1,
+            [
+                "refused: REPORT: 7 facets on one entity; the limit is 5",
+                "1 refused: they are as they were, and the next scan tells them again",
+            ],
+        )
+        assert edges(site) == set()
+        assert [one["name"] for one in site.answer("process", "list")["items"]] == ["BOX1", "LOAD"]  # type: ignore[attr-defined]
+    last = site.answer("autosys", "scan", file, "--instance", "PRD")
+    assert last["scan"] == {"new": ["REPORT"], "changed": [], "retired": [], "unchanged": 2, "refused": []}
+    assert edges(site) == {("LOAD", "REPORT")}
+    site.file("a.jil", ESTATE.partition("insert_job: REPORT")[0])
+    gone = site.run("autosys", "scan", file, "--instance", "PRD", LINEAGE_BRIDGE__INTAKE__MAX_FACETS="2")
+    assert (gone.exit_code, "refused: REPORT: " in gone.stdout, "1 retired" in gone.stdout) == (1, True, False)
+    assert site.answer("autosys", "scan", file, "--instance", "PRD")["scan"]["retired"] == ["REPORT"]  # type: ignore[index]
+
+
+def test_an_estate_is_shown_as_a_tree(site: Site) -> None:
+    done = site.run("autosys", "scan", site.file("a.jil", ESTATE), "--dry-run")
+    assert done.stdout.splitlines() == [
+        "BOX1  BOX; days_of_week all start_times 06:00 must_complete_times 08:00; promised must_complete_times 08:00",
+        "  LOAD  CMD",
+        "  REPORT  CMD; after LOAD SUCCESS",
+        "3 jobs: 1 BOX, 2 CMD",
+        "3 new: BOX1, LOAD, REPORT",
+        "0 as before",
+    ]
+
+
+def test_history_comes_without_touching_a_job_and_again_does_no_harm(site: Site) -> None:
+    site.run("autosys", "scan", site.file("a.jil", ESTATE), "--instance", "PRD")
+    report = site.file("autorep.txt", REPORT)
+    for _ in range(2):
+        done = site.run("autosys", "history", report, "--instance", "PRD", "--timezone", "Europe/London")
+        assert (done.exit_code, done.stdout) == (0, "3 runs taken, 0 refused, 0 remarks\n")
+    runs = [json.loads(line) for line in site.run("runs", "--output", "json").stdout.splitlines()]
+    assert {(one["job"], one["status"]) for one in runs} == {
+        ("REPORT", "FAILED"),
+        ("LOAD", "SUCCESS"),
+        ("BOX1", "SUCCESS"),
+    }
+    assert {one["start_ts"][:16] for one in runs} == {"2026-01-31T06:00", "2026-01-31T06:10"}
+
+
+BOXES = """\
+insert_job: A   job_type: c
+insert_job: B   job_type: c
+condition: s(A) | f(A) | e(A) = 5
+insert_job: BOX   job_type: b
+condition: s(B) & d(X^DR)
+insert_job: M   job_type: c
+box_name: BOX
+insert_job: N   job_type: c
+box_name: BOX
+condition: s(M)
+insert_job: LAST   job_type: c
+condition: s(BOX)
+"""
+LEVELS = [
+    "level 1", "  autosys://DR X", "  autosys://PRD A   version 1",
+    "level 2", "  autosys://PRD B   version 1", "    waits for autosys://PRD A: SUCCESS, FAILURE, EXITCODE = 5",
+    "level 3", "  autosys://PRD BOX   version 1", "    waits for autosys://DR X: DONE", "    waits for autosys://PRD B: SUCCESS",
+    "  autosys://PRD M   version 1   in BOX",
+    "level 4", "  autosys://PRD N   version 1   in BOX", "    waits for autosys://PRD M: SUCCESS",
+    "level 5", "  autosys://PRD LAST   version 1", "    waits for autosys://PRD BOX: SUCCESS",
+]  # fmt: skip
+
+
+def test_what_lies_in_a_box_waits_as_the_box_does_and_who_waits_for_it_waits_for_all_of_it(site: Site) -> None:
+    site.run("autosys", "scan", site.file("a.jil", BOXES), "--instance", "PRD")
+    lines = site.run("process", "dag", "--namespace", "autosys://PRD").stdout.splitlines()
+    waits = [re.sub(r"declared .*status_trigger_rule=(.*?)( trigger_rule=.*)?$", r"\1", one) for one in lines]
+    assert waits == ["7 processes, 5 dependencies", *LEVELS]
+
+
+def test_a_member_that_waits_for_its_own_box_has_a_level_nevertheless(site: Site) -> None:
+    text = "insert_job: BOX   job_type: b\ninsert_job: M   job_type: c\nbox_name: BOX\ncondition: s(BOX)\n"
+    site.run("autosys", "scan", site.file("a.jil", text), "--instance", "PRD")
+    assert "level 1" in site.run("process", "dag").stdout
+
+
+LOG = """\
+[01/31/2026 06:00:00]  CAUAJM_I_40245 EVENT: STARTJOB         JOB: LOAD
+[01/31/2026 06:00:01]  CAUAJM_I_40245 EVENT: CHANGE_STATUS    STATUS: STARTING        JOB: LOAD MACHINE: h
+[01/31/2026 06:10:00]  CAUAJM_I_40245 EVENT: CHANGE_STATUS    STATUS: FAILURE         JOB: LOAD MACHINE: h EXITCODE:  3
+[01/31/2026 06:10:01]  CAUAJM_I_40245 EVENT: ALARM            ALARM: JOBFAILURE       JOB: LOAD EXITCODE:  3
+[01/31/2026 06:10:02]  the scheduler rests
+"""
+
+
+def test_lines_of_a_log_that_tell_of_no_run_are_counted(site: Site) -> None:
+    file = site.file("event_demon.PRD", LOG)
+    told = ["2 lines tell of no run: 1 STARTJOB, 1 another line", "1 runs taken, 0 refused, 0 remarks"]
+    assert site.run("autosys", "history", file).stdout.splitlines() == told
+    assert site.answer("autosys", "history", file) == {
+        "runs": 1,
+        "rejected": 0,
+        "problems": [],
+        "others": {"STARTJOB": 1, "another line": 1},
+    }
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
+def test_a_log_that_was_rotated_is_one_whatever_the_order_of_its_parts(site: Site, names: tuple[str, str]) -> None:
+    lines = LOG.splitlines(keepends=True)
+    parts = {"a": site.file("a.log", "".join(lines[:2])), "b": site.file("b.log", "".join(lines[2:]))}
+    assert site.answer("autosys", "history", *(parts[one] for one in names))["problems"] == []
+    (run,) = (json.loads(line) for line in site.run("runs", "--output", "json").stdout.splitlines())
+    assert (run["job"], run["status"]) == ("LOAD", "FAILED")
+
+
+def test_the_last_run_of_a_job_on_ice_has_its_end_where_its_definition_tells_which(site: Site) -> None:
+    report = site.file("autorep.txt", REPORT.replace("FA 12/2     8", "OI 12/2     8"))
+    doubt = f"{report}:6: warning: REPORT: is ON_ICE, and how its last run ended is not told: shown as begun"
+    assert site.run("autosys", "history", report).stdout.splitlines()[0] == doubt
+    jil = site.file("a.jil", ESTATE + "max_exit_success: 8\n")
+    assert site.run("autosys", "history", report, "--jil", jil).stdout == "3 runs taken, 0 refused, 0 remarks\n"
+    runs = [json.loads(line) for line in site.run("runs", "--output", "json").stdout.splitlines()]
+    assert {(one["job"], one["status"]) for one in runs if one["job"] == "REPORT"} == {("REPORT", "SUCCESS")}
+
+
+def test_a_time_zone_that_there_is_not_is_told(site: Site) -> None:
+    done = site.run("autosys", "history", site.file("a.txt", REPORT), "--timezone", "London")
+    assert (done.exit_code, "is no time zone" in done.stderr) == (2, True)
+
+
+def test_a_file_that_there_is_not_is_told(site: Site) -> None:
+    with pytest.raises(ConfigError, match=r"none.txt: cannot be read: No such file"):
+        site.run("autosys", "history", str(site.folder / "none.txt"))
+
+
+def test_lint_says_what_can_never_work_and_ends_so(site: Site) -> None:
+    done = site.run("autosys", "lint", site.file("a.jil", ESTATE + "condition: s(GONE)\n"))
+    assert done.exit_code == 1
+    assert done.stdout.splitlines()[-1] == "3 jobs, 2 errors, 1 warnings"
+    assert site.run("autosys", "lint", site.file("b.jil", ESTATE)).exit_code == 0
+
+
+def test_a_difference_ends_with_a_code_of_its_own(site: Site) -> None:
+    before, after = site.file("a.jil", ESTATE), site.file("b.jil", ESTATE.replace("06:00", "07:00"))
+    done = site.run("autosys", "diff", before, after)
+    assert (done.exit_code, done.stdout) == (5, "BOX1.start_times: 06:00 -> 07:00\n1 differences\n")
+    assert site.run("autosys", "diff", before, before).exit_code == 0

@@ -1,0 +1,132 @@
+"""What `lineage` prints for other programs, of the past, and of graphs too large to show."""
+
+import json
+from uuid import UUID
+
+import pytest
+
+from mappers.openlineage.names import CanonicalName, canonical_dataset_name, canonical_job_name
+from tests import factories as make
+from tests.commands import Ask
+from tests.factories import columns, dataset, done, field, run_event
+
+HOSTILE = 'a"b\\n\n]#<i>'
+FIRST = run_event(
+    job="first", inputs=[dataset("a")],
+    outputs=[dataset("b", columnLineage=columns({"y": [field("a", "x", done(masking=True))]}))],
+)  # fmt: skip
+LATER = run_event(second=9, run=2, job="later", inputs=[dataset("c")], outputs=[dataset("b")])
+HOSTILE_EVENT = run_event(job=HOSTILE, inputs=[dataset("a")], outputs=[dataset(HOSTILE)])
+MERMAID = """\
+flowchart LR
+  n0["db b"]
+  n1["db a"]
+  n2["db c"]
+  n1 -- "first" --> n0
+  n2 -- "later" --> n0
+"""
+DOT = """\
+digraph lineage {
+  rankdir=LR; node [shape=box];
+  n0 [label="db b"];
+  n1 [label="db a"];
+  n2 [label="db c"];
+  n1 -> n0 [label="first"];
+  n2 -> n0 [label="later"];
+}
+"""
+
+
+def uuid_of(named: CanonicalName) -> str:
+    return str(UUID(bytes=named.id))
+
+
+def sorted_lines(text: str) -> list[str]:
+    """Leave out the numbers of nodes, which follow ids."""
+    return sorted(text.translate(str.maketrans("", "", "0123456789")).splitlines())
+
+
+@pytest.mark.parametrize(("form", "text"), [("mermaid", MERMAID), ("dot", DOT)])
+def test_diagrams(ask: Ask, form: str, text: str) -> None:
+    assert sorted_lines(ask(f"lineage db b --output {form}", FIRST, LATER).stdout) == sorted_lines(text)
+
+
+@pytest.mark.parametrize(
+    ("form", "label"),
+    [
+        ("mermaid", '["db a#34;b#92;n#92;n#93;#35;#60;i#62;"]'),
+        ("dot", r'[label="db a\"b\\n\\n]#<i>"];'),
+    ],
+)
+def test_a_hostile_name_stays_a_name(ask: Ask, form: str, label: str) -> None:
+    shown = ask(["lineage", "db", HOSTILE, "--output", form], HOSTILE_EVENT)
+    assert label in shown.stdout
+
+
+def test_json_is_a_contract(ask: Ask) -> None:
+    a, b = (
+        {"id": uuid_of(canonical_dataset_name("default", "db", name)), "namespace": "db", "name": name}
+        for name in "ab"
+    )
+    first = {"id": uuid_of(canonical_job_name("default", "jobs", "first")), "namespace": "jobs", "name": "first"}
+    shown = json.loads(ask("lineage db b --output json --columns --granularity run", FIRST).stdout)
+    assert shown == {
+        "start": b,
+        "edges": [
+            {
+                "source": a, "target": b, "job": first, "step": None,
+                "evidence": "column", "run_id": make.run_uuid(1), "source_version": None, "target_version": make.run_uuid(1), "retired": False,
+            }
+        ],
+        "columns": [
+            {
+                "source": a | {"column": "x"}, "target": b | {"column": "y"},
+                "type": "DIRECT", "subtype": "IDENTITY", "masking": True, "job": first,
+            }
+        ],
+        "cut": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "jobs", "cut"),
+    [
+        ("", {"first", "later"}, None),
+        ("--as-of 2026-01-01T00:00:08", {"first"}, None),
+        ("--as-of 2025-12-31", set(), None),
+        ("--most 1", {"first"}, "size"),
+        ("--depth 1", {"first", "later"}, "depth"),
+    ],
+)
+def test_a_walk_is_of_a_time_and_a_size(ask: Ask, words: str, jobs: set[str], cut: str | None) -> None:
+    shown = json.loads(ask(f"lineage db b --output json {words}", FIRST, LATER).stdout)
+    assert shown["cut"] == cut
+    found = {edge["job"]["name"] for edge in shown["edges"]}
+    assert found == jobs if cut != "size" else len(found) == 1
+
+
+def test_a_tree_may_be_deeper_than_calls_can_be_nested(ask: Ask) -> None:
+    chain = [
+        run_event(run=n + 1, job=f"j{n}", inputs=[dataset(f"d{n}")], outputs=[dataset(f"d{n + 1}")])
+        for n in range(1_200)
+    ]
+    shown = ask("lineage db d1200 --depth 2000", *chain).stdout.splitlines()
+    assert len(shown) == 1_201
+    assert shown[-1].endswith("<- db d0   [jobs j0, inferred]")
+
+
+def test_a_column_is_followed(ask: Ask) -> None:
+    shown = ask("lineage db b --column y", FIRST)
+    assert shown.stdout == "db b.y  <- db a.x  DIRECT/IDENTITY [masked]   [jobs first]\n"
+    assert ask("lineage db a --column x --direction downstream", FIRST).stdout == shown.stdout
+    (hop,) = json.loads(ask("lineage db b --column y --output json", FIRST).stdout)["hops"]
+    assert (hop["source"]["column"], hop["target"]["column"], hop["masking"]) == ("x", "y", True)
+    assert hop["job"]["name"] == "first"
+    assert ask("lineage db b --column x --direction downstream", FIRST).exit_code == 1
+    unknown = ask("lineage db b --column nothing", FIRST)
+    assert (unknown.exit_code, unknown.stderr) == (1, "error: no column 'nothing' in the dataset: known are y\n")
+    assert (
+        ask("lineage db b --column y --direction downstream", FIRST).stdout
+        == "no column lineage is known from here\n"
+    )
+    assert ask("lineage db b --column y --output dot", FIRST).exit_code == 2

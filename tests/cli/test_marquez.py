@@ -1,0 +1,141 @@
+"""What the commands do with a Marquez, against a stand-in."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from bridge.cli.main import app as command
+from connectors.http import HttpSession
+from connectors.marquez.client import MarquezClient
+from connectors.session import ThrottledSession
+from tests.commands import url_of
+from tests.factories import Json, dataset, run_event
+from tests.standins.marquez import Marquez as StandIn
+from tests.standins.marquez import error
+from tests.stores import as_bytes
+
+RUN = run_event(inputs=[dataset("in")], outputs=[dataset("out")])
+Shell = Callable[..., Result]
+
+
+@pytest.fixture
+def standin() -> Iterator[StandIn]:
+    with StandIn() as running:
+        yield running
+
+
+@pytest.fixture
+def shell(standin: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: None) -> Shell:
+    monkeypatch.setenv("LINEAGE_BRIDGE__STORE__URL", url_of(tmp_path))
+    monkeypatch.setenv("LINEAGE_BRIDGE__MARQUEZ__ENABLED", "true")
+    monkeypatch.setenv("LINEAGE_BRIDGE__MARQUEZ__URL", standin.url)
+
+    def run(*words: str, events: tuple[Json, ...] = ()) -> Result:
+        if events:
+            file = tmp_path / "events.ndjson"
+            file.write_bytes(b"\n".join(map(as_bytes, events)))
+            assert CliRunner().invoke(command, ["ingest", str(file)]).exit_code == 0
+        return CliRunner().invoke(command, list(words))
+
+    return run
+
+
+def test_what_is_there_is_sent_and_compared(shell: Shell) -> None:
+    pushed = shell("sync", "--once", events=(RUN,))
+    assert (pushed.exit_code, pushed.stdout.splitlines()[-1]) == (0, "Marquez is what the store says")
+    assert shell("sync", "status").stdout.splitlines()[0] == "marquez is asked"
+    verified = shell("verify")
+    assert (verified.exit_code, verified.stdout) == (
+        0, "Marquez:\n  1 looked at, 0 differ; calls: job 1, run 1\n",
+    )  # fmt: skip
+
+
+def test_what_others_did_there_is_told(shell: Shell, standin: StandIn) -> None:
+    shell("sync", "--once", events=(RUN,))
+    client = MarquezClient(ThrottledSession(HttpSession(standin.url)))
+    client.send(run_event(second=9, run=9, outputs=[dataset("theirs")]))
+    client.close()
+    verified = shell("verify", "marquez")
+    assert verified.exit_code == 1
+    assert "run  jobs job  its job lacks the input db in" in verified.stdout
+
+
+def test_what_it_refuses_is_told_with_its_words(shell: Shell) -> None:
+    bad = run_event(run=3, job="bad", outputs=[dataset("x", "a b")])
+    pushed = shell("sync", "--once", events=(RUN, bad))
+    assert pushed.exit_code == 1
+    listed = shell("dead", "list")
+    assert "would break all lists of Marquez, for ever" in listed.stdout
+    verified = shell("verify", "--output", "json")
+    assert verified.exit_code == 1
+    (why,) = json.loads(verified.stdout)["marquez"]["not_there"]
+    assert (why["kind"], why["name"]) == ("run", "jobs bad")
+
+
+def test_why_a_thing_is_not_there_by_itself_is_told(shell: Shell) -> None:
+    shell("sync", "--once", events=(RUN,))
+    assert "it is no thing of its own there: runs tell of it" in shell("sync", "explain", "db", "out").stdout
+    assert "job: unwanted" in shell("sync", "explain", "jobs", "job", "--job").stdout
+
+
+def test_a_plan_says_what_would_be_sent(shell: Shell, standin: StandIn) -> None:
+    planned = shell("sync", "--dry-run", events=(RUN,))
+    assert planned.exit_code == 0, planned.output
+    assert "+ create run jobs job  (1 events)" in planned.stdout
+    assert not [seen for seen in standin.requests if seen.method == "POST"]
+
+
+def test_one_that_is_away_is_told(shell: Shell, standin: StandIn) -> None:
+    standin.faults.plan = lambda *_: error(503, "away")
+    pushed = shell("sync", "--once", events=(RUN,))
+    assert pushed.exit_code == 3
+    assert "error: " in pushed.stderr
+    assert "503 away" in pushed.stderr
+
+
+def test_what_it_has_heard_is_pulled(shell: Shell, standin: StandIn) -> None:
+    client = MarquezClient(ThrottledSession(HttpSession(standin.url)))
+    client.send(RUN)
+    client.add_tag("db", "out", "PII")
+    client.close()
+    pulled = shell("marquez", "pull")
+    assert (pulled.exit_code, pulled.stdout) == (
+        0, "1 events of its log taken\n1 datasets and jobs that only its lists tell of taken\n",
+    )  # fmt: skip
+    assert "SUCCESS" in shell("runs", "jobs", "job").stdout
+    assert shell("sync", "--once").exit_code == 0
+    assert not [seen for seen in standin.requests if seen.path.endswith("/lineage") and b"reconstructed" in seen.body]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["marquez", "pull", "--since", "yesterday"],
+            "--since yesterday: is no time, such as 2026-11-01T00:00:00Z",
+        ),
+        (["marquez", "pull", "nowhere"], "nowhere is no address of a service"),
+        (["marquez", "pull", "http://127.0.0.1:1"], "http://127.0.0.1:1 does not answer"),
+        (["sync", "--once", "--target", "webhook"], "webhook.enabled is false: set it to true"),
+    ],
+)
+def test_what_is_wrong_is_told(shell: Shell, words: list[str], said: str) -> None:
+    assert said in told(shell(*words))
+
+
+def told(failed: Result) -> str:
+    """Give what a command that failed says: what it prints, or what is printed of what it raises."""
+    assert failed.exit_code
+    return f"{failed.output}{failed.exception}"
+
+
+def test_without_an_address_it_says_so(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LINEAGE_BRIDGE__MARQUEZ__ENABLED")
+    monkeypatch.delenv("LINEAGE_BRIDGE__MARQUEZ__URL")
+    assert "marquez.url is not set: name the server" in told(shell("marquez", "pull"))
+    assert "no target is enabled" in told(shell("verify"))
+    monkeypatch.setenv("LINEAGE_BRIDGE__MARQUEZ__ENABLED", "true")
+    assert "marquez.url" in told(shell("verify"))

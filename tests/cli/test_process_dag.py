@@ -1,0 +1,110 @@
+"""What `process list` and `process dag` print."""
+
+import pytest
+
+from bridge.store.database import Database
+from bridge.versions.registry import VersionRegistry
+from tests.commands import Ask
+from tests.factories import dataset, job_event, micros, run_event
+
+HOSTILE = "load\n]"
+EVENTS = (
+    run_event("START", 1, run=1, job=HOSTILE, inputs=[dataset("raw")]),
+    run_event(second=2, run=1, job=HOSTILE, inputs=[dataset("raw")], outputs=[dataset("trades")]),
+    run_event("FAIL", 5, run=2, job="positions", inputs=[dataset("trades"), dataset("limits")], outputs=[dataset("positions")]),
+    run_event(second=6, run=3, job="limits", inputs=[dataset("positions")], outputs=[dataset("limits")]),
+    job_event(7, job="report", inputs=[dataset("positions")]),
+)  # fmt: skip
+LISTED = """\
+VERSION     TRIGGER    LAST RUN    ENDED (UTC)          OWNER                     PROCESS
+1           -          never                            -                         jobs new
+spring      HYBRID     FAILED      2026-01-01 00:00:05  desk@company.com          jobs positions
+"""
+TOLD = """\
+5 processes, 4 dependencies
+level 1
+  jobs load\\n]
+  jobs new   version 1
+level 2
+  jobs limits
+    waits for jobs positions: db positions
+  jobs positions   version spring
+    waits for jobs limits: db limits
+    waits for jobs load\\n]: db trades
+level 3
+  jobs report
+    waits for jobs positions: db positions (only declared)
+wait for each other: jobs limits, jobs positions
+nobody is known to produce db raw, read by jobs load\\n]
+"""
+MERMAID = """\
+flowchart LR
+  n0["jobs limits"]
+  n1["jobs load#92;n#93;"]
+  n2["jobs new"]
+  n3["jobs positions"]
+  n4["jobs report"]
+  n0 -- "db limits" --> n3
+  n1 -- "db trades" --> n3
+  n3 -- "db positions" --> n0
+  n3 -- "db positions" --> n4
+"""
+DOT = r"""digraph lineage {
+  rankdir=LR; node [shape=box];
+  n0 [label="jobs limits"];
+  n1 [label="jobs load\\n]"];
+  n2 [label="jobs new"];
+  n3 [label="jobs positions"];
+  n4 [label="jobs report"];
+  n0 -> n3 [label="db limits"];
+  n1 -> n3 [label="db trades"];
+  n3 -> n0 [label="db positions"];
+  n3 -> n4 [label="db positions"];
+}
+"""
+
+
+def define(db: Database) -> None:
+    registry = VersionRegistry(db, "default", lambda: micros(59))
+    file = {"process": {"owner": "desk@company.com", "trigger_mode": "HYBRID"}}
+    with registry.transaction():
+        registry.definitions.register("process", "jobs", "positions", file, "ann", version="spring")
+        registry.definitions.register("process", "jobs", "new", {}, "ann")
+
+
+def ordered(text: str) -> list[str]:
+    """Arrows come in the order of ids, which says nothing."""
+    return sorted(text.splitlines())
+
+
+def test_what_is_registered_is_listed(ask: Ask) -> None:
+    done = ask("process list", *EVENTS, then=define)
+    assert (done.exit_code, done.stdout) == (0, LISTED)
+    assert (
+        ask("process list --limit 1", *EVENTS, then=define).stdout.splitlines()[-1]
+        == "… there is more: raise --limit"
+    )
+
+
+def test_nothing_is_registered(ask: Ask) -> None:
+    done = ask("process list", *EVENTS)
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "no processes are registered\n")
+
+
+def test_processes_are_told_in_the_order_in_which_they_can_run(ask: Ask) -> None:
+    done = ask("process dag", *EVENTS, then=define)
+    assert (done.exit_code, done.stdout) == (0, TOLD)
+
+
+@pytest.mark.parametrize(("form", "text"), [("mermaid", MERMAID), ("dot", DOT)])
+def test_diagrams(ask: Ask, form: str, text: str) -> None:
+    assert ordered(ask(f"process dag --output {form}", *EVENTS, then=define).stdout) == ordered(text)
+
+
+def test_what_was_cut_is_said(ask: Ask) -> None:
+    lines = ask("process dag --most 1", *EVENTS, then=define).stdout.splitlines()
+    assert (lines[0], lines[-1]) == ("5 processes, 1 dependencies", "… there is more: raise --most")
+
+
+def test_a_namespace_of_nobody_is_empty(ask: Ask) -> None:
+    assert ask("process dag --namespace nobody", *EVENTS).stdout == "0 processes, 0 dependencies\n"

@@ -1,0 +1,87 @@
+"""What `search` prints."""
+
+import json
+from uuid import UUID
+
+import pytest
+
+from mappers.openlineage.names import canonical_dataset_name, canonical_job_name
+from tests import factories as make
+from tests.commands import Ask
+from tests.factories import dataset, run_event
+
+KNOWN = {
+    "documentation": make.facet(description="\nwhat was sold\nand where"),
+    "ownership": make.facet(owners=[{"name": "etl", "type": "team"}]),
+    "tags": make.facet(tags=[{"key": "pii"}]),
+    "storage": make.facet(fileFormat="parquet"),
+    "schema": make.schema("email"),
+}
+EVENTS = (
+    run_event(job="sales job", inputs=[dataset("/raw\n", "s3://lake")], outputs=[dataset("sales", **KNOWN)]),
+    run_event(second=1, run=2, outputs=[dataset("old_sales", lifecycleStateChange=make.lifecycle("DROP"))]),
+)
+SALES = "dataset  db sales   [etl, #pii, parquet]\n         what was sold\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["sales"], SALES + "dataset  db old_sales   (dropped)\njob      jobs sales job\n"),
+        (["sales", "--limit", "1"], SALES + "… there is more: raise --limit\n"),
+        (["sales", "--type", "job"], "job      jobs sales job\n"),
+        (["--tag", "PII"], SALES),
+        (["--owner", "ETL", "--format", "parquet", "--namespace", "d*"], SALES),
+        (["ema"], SALES),
+        (["raw", "--namespace", "s3://lake"], "dataset  s3://lake /raw\\n\n"),
+        (["--rebuild", "email"], SALES),
+        (["--rebuild"], ""),
+    ],
+)
+def test_what_is_found(ask: Ask, words: list[str], text: str) -> None:
+    assert ask(["search", *words], *EVENTS).stdout == text
+
+
+def test_json_is_a_contract(ask: Ask) -> None:
+    dataset_id, old_id, job_id = (str(UUID(bytes=named.id)) for named in (
+        canonical_dataset_name("default", "db", "sales"), canonical_dataset_name("default", "db", "old_sales"),
+        canonical_job_name("default", "jobs", "sales job"),
+    ))  # fmt: skip
+    answer = json.loads(ask("search sal --output json --limit 2", *EVENTS).stdout)
+    after = answer.pop("next")
+    assert answer == {
+        "items": [
+            {
+                "type": "dataset", "id": dataset_id, "namespace": "db", "name": "sales",
+                "description": "\nwhat was sold\nand where", "owners": ["etl"], "tags": ["pii"], "format": "parquet",
+                "category": None, "active": True,
+            },
+            {
+                "type": "dataset", "id": old_id, "namespace": "db", "name": "old_sales", "description": None,
+                "owners": [], "tags": [], "format": None, "category": None, "active": False,
+            },
+        ],
+        "pending": 0,
+        "near": [],
+    }  # fmt: skip
+    rest = json.loads(ask(["search", "sal", "--output", "json", "--after", after], *EVENTS).stdout)
+    assert ([(hit["type"], hit["id"]) for hit in rest["items"]], rest["next"]) == ([("job", job_id)], None)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nothing"], "error: nothing found for 'nothing'"),
+        (["salse"], "error: nothing found for 'salse'; near: sales"),
+        (["--owner", "nobody"], "error: nothing found"),
+        (["no\x1b[31mthing"], "error: nothing found for 'no\\x1b[31mthing'"),
+    ],
+)
+def test_nothing_found_is_said(ask: Ask, words: list[str], said: str) -> None:
+    done = ask(["search", *words], *EVENTS)
+    assert (done.exit_code, done.stdout, done.stderr.strip()) == (1, "", said)
+
+
+@pytest.mark.parametrize("words", [[], [" "], ["--limit", "5"], ["x", "--type", "column"], ["x", "--limit", "0"]])
+def test_who_asks_for_nothing_is_told_how(ask: Ask, words: list[str]) -> None:
+    assert ask(["search", *words]).exit_code == 2

@@ -1,0 +1,134 @@
+"""What `show`, `explain` and `events` print."""
+
+import json
+
+import pytest
+
+from tests.commands import Ask
+from tests.factories import dataset, run_event, run_uuid
+from tests.queries.sample_store import ESTATE
+
+DATASET = f"""\
+dataset db lake.clean
+  id: 881ae488-f42d-8ad1-a9d9-485a525b22de
+  description: Cleaned.
+  owners: data
+  status: ACTIVE
+  known since: 2026-01-01T00:00:05.000000Z
+  last event: 2026-01-01T00:00:12.000000Z
+  also known as:
+    db clean
+  governed by the asset clean:
+    category: people
+    retentionDays: 90
+    tags: pii
+  facets: dataQualityAssertions, documentation, lineageBridge_governance, ownership
+  columns:
+    mail  string
+    id    string   who it is
+  newest versions:
+    {run_uuid(1)}  2026-01-01T00:00:05.000000Z by jobs clean, 3 rows, 30 bytes, 1 files (latest)
+"""
+JOB = f"""\
+job jobs app2
+  id: fca71871-fd7e-84fc-a76a-7ac2318710a5
+  kind: SPARK APPLICATION BATCH
+  known since: 2026-01-01T00:00:10.000000Z
+  last event: 2026-01-01T00:00:14.000000Z
+  last read:
+    db lake.clean
+  last wrote:
+    db report
+  facets: jobType
+  newest runs (more: `runs`):
+    2026-01-01T00:00:10.000000Z  FAILED     {run_uuid(2)}
+"""
+RUN = f"""\
+run {run_uuid(2)}
+  of job:
+    jobs app2
+  status: FAILED (derived)
+  began: 2026-01-01T00:00:10.000000Z
+  ended: 2026-01-01T00:00:14.000000Z
+  error: boom
+  steps:
+    2026-01-01T00:00:13.000000Z  FAILED     {run_uuid(4)}  app1.4
+    2026-01-01T00:00:12.000000Z  SUCCESS    {run_uuid(3)}  write report
+  producer: https://example.com/producer
+"""
+FIRST = f"event 2 (COMPLETE at 2026-01-01T00:00:05.000000Z of jobs clean, run {run_uuid(1)}, from test)"
+EDGE = f"""\
+db raw -> db lake.clean: shown as column
+  column: the facet columnLineage of jobs clean, first 2026-01-01T00:00:05.000000Z, last 2026-01-01T00:00:05.000000Z
+    {FIRST}
+  inferred: the inputs and outputs of a run of jobs clean, run {run_uuid(1)}, first 2026-01-01T00:00:05.000000Z, \
+last 2026-01-01T00:00:05.000000Z
+    {FIRST}
+"""
+COLUMN = f"""\
+db lake.clean
+  mail  <- db raw.email  DIRECT/TRANSFORMATION [masked]
+    {FIRST}
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "printed"),
+    [
+        ("show db clean", DATASET),
+        ("show db/lake.clean", DATASET),
+        ("show jobs app2", JOB),
+        ("show jobs app2 --job", JOB),
+        (f"show {run_uuid(2)}", RUN),
+        ("explain db clean --from db raw", EDGE),
+        ("explain db clean --column mail", COLUMN),
+        ("explain db clean --from db report", "db report -> db lake.clean: no walk shows this edge now\n  nothing was ever said of it\n"),
+        ("events --limit 1", "10  2026-01-01T00:00:21.000000Z  JOB       job jobs mailer  from test\n"),
+        ("events --after 0 --limit 1", f"1  2026-01-01T00:00:00.000000Z  START     job jobs clean run {run_uuid(1)}  from test\n"),
+    ],
+)  # fmt: skip
+def test_for_people(ask: Ask, words: str, printed: str) -> None:
+    assert ask(words, *ESTATE).stdout == printed
+
+
+@pytest.mark.parametrize(
+    ("words", "key", "value"),
+    [
+        ("show db clean", "name", "lake.clean"),
+        ("show jobs app2", "process_key", "jobs/app2"),
+        (f"show {run_uuid(1)}", "parent_run_id", None),
+        ("explain db clean", "assertions", []),
+        ("events --limit 1", "seq", 10),
+    ],
+)
+def test_json_is_what_the_service_answers(ask: Ask, words: str, key: str, value: object) -> None:
+    assert json.loads(ask(f"{words} --output json", *ESTATE).stdout)[key] == value
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("show db nothing", 1, "error: no dataset or job 'nothing' in namespace 'db' in the store"),
+        ("show db clean --job", 1, "error: no job 'clean' in namespace 'db' in the store"),
+        ("show nothing", 1, "error: no dataset 'nothing' in the store"),
+        ("show jobs --job", 2, "a job is named by its namespace and name"),
+        (f"show {run_uuid(9)}", 1, f"error: no run {run_uuid(9)} in the store"),
+        ("explain db clean --from db raw --column mail", 2, "explain an edge or a column"),
+        ("explain db clean --from db nothing", 1, "error: no dataset 'nothing' in namespace 'db' in the store"),
+        ("show db clean --url http://127.0.0.1:1", 3, "http://127.0.0.1:1 does not answer"),
+    ],
+)
+def test_a_mistake_is_told(ask: Ask, words: str, code: int, said: str) -> None:
+    if code == 3:  # the error of a service ends the process where main turns it into its exit code
+        with pytest.raises(Exception, match=said):
+            ask(words, *ESTATE)
+        return
+    shown = ask(words, *ESTATE)
+    assert (shown.exit_code, shown.stdout) == (code, "")
+    assert said in shown.stderr
+
+
+def test_names_with_control_characters_are_spelled_out(ask: Ask) -> None:
+    event = run_event(job="a\n\x1b", inputs=[dataset("a\n\x1b")])
+    for words in (["show", "db", "a\n\x1b"], ["show", "jobs", "a\n\x1b"], ["events"], ["explain", "db", "a\n\x1b"]):
+        assert r"a\n\x1b" in ask(words, event).stdout

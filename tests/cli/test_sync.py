@@ -1,0 +1,260 @@
+"""What `sync` and `dead` do and print, against a stand-in of OpenMetadata."""
+
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from bridge.cli.main import app as command
+from bridge.store.sqlite import SqliteDatabase
+from tests.commands import url_of
+from tests.factories import Json, columns, dataset, done, facet, field, run_event, schema
+from tests.standins.openmetadata import OpenMetadata, error, failing_rows
+from tests.stores import Store
+
+COPY = run_event(
+    inputs=[dataset("a", schema=schema("k"))],
+    outputs=[dataset("t", schema=schema("k"), columnLineage=columns({"k": [field("a", "k", done())]}))],
+)
+PLAN = """\
++ create services/databaseServices warehouse
++ create databases warehouse.d
++ create databaseSchemas warehouse.d.s
++ create tables warehouse.d.s.a
++ create tables warehouse.d.s.t
++ create services/pipelineServices lineage_bridge
++ create pipelines lineage_bridge.jobs/job
++ create edge warehouse.d.s.a -> warehouse.d.s.t
++ create status lineage_bridge.jobs/job: 1 runs
+plan: create 9
+"""
+PUSHED = """\
+items: pushed 5, unchanged 2
+calls: bulk 2, get 10, get edge 2, put 4, put edge 1, put statuses 1, version 1
+OpenMetadata is what the store says
+"""
+STATUS = """\
+openmetadata is asked
+  it is what the store says
+  nobody is at work on it now: is the service running?
+  what is there was never read to its end: completeness is not known yet
+  the newest changes took 0.0 s (p50), 0.0 s (p99)
+  calls of the last 24 hours: 100 % succeeded; bulk 2, get 10, get edge 2, put 4, put edge 1, put statuses 1, version 1
+  dataset: pushed 2
+  job: pushed 1
+  lineage: pushed 1, unchanged 2
+  run: pushed 1
+"""
+EXPLAINED = """\
+db t
+  dataset: pushed at 2026
+    is the table warehouse.d.s.t, made from here
+  lineage: pushed at 2026
+  <- db a by jobs job, 1 columns
+"""
+
+
+class Shell:
+    """Commands on one store, with a stand-in that the settings name."""
+
+    def __init__(self, folder: Path, standin: OpenMetadata, *events: Json) -> None:
+        self.standin = standin
+        self._path = folder / "store.db"
+        of = "LINEAGE_BRIDGE__OPENMETADATA__"
+        self.given = {
+            "LINEAGE_BRIDGE__STORE__URL": url_of(folder, *events),
+            f"{of}ENABLED": "true",
+            f"{of}SERVER__HOST": standin.url,
+            f"{of}AUTH__JWT_TOKEN": standin.bot_token,
+            f"{of}MAPPINGS": json.dumps(
+                [{"namespace": "db", "service": "warehouse", "database": "d", "schema": "s"}]
+            ),
+            f"{of}RETRY_CONFIG__BACKOFF_SECONDS": "0.01",
+        }
+
+    def __call__(self, words: str, **given: str) -> Result:
+        env = self.given | {f"LINEAGE_BRIDGE__OPENMETADATA__{name}": value for name, value in given.items()}
+        return CliRunner(env=env).invoke(command, words.split())
+
+    def let_comparison_be_due(self) -> None:
+        """Do what time does."""
+        with closing(sqlite3.connect(self._path)) as store:
+            store.execute("UPDATE sync_target SET enabled_at = 1")
+            store.commit()
+
+    def apply(self, *events: Json) -> None:
+        with closing(SqliteDatabase.for_writing(self._path)) as db:
+            Store(db=db).apply_each(*events)
+
+
+@pytest.fixture
+def shell(tmp_path: Path, log: None) -> Iterator[Shell]:
+    with OpenMetadata() as standin:
+        yield Shell(tmp_path, standin, COPY)
+
+
+def short(text: str) -> str:
+    """Cut times to their year."""
+    return "\n".join(line.partition(" at 2026")[0] + " at 2026" * (" at 2026" in line) for line in text.split("\n"))
+
+
+def test_a_plan_is_printed_and_nothing_written(shell: Shell) -> None:
+    done = shell("sync --dry-run")
+    assert (done.exit_code, done.stdout) == (0, PLAN)
+    assert {seen.method for seen in shell.standin.requests} == {"GET"}
+    assert shell("sync status").stdout.startswith("openmetadata: nothing is sent")
+
+
+def test_what_is_due_is_pushed_and_counted(shell: Shell) -> None:
+    done = shell("sync --once")
+    assert (done.exit_code, done.stdout) == (0, PUSHED)
+    assert re.sub(r"\d+\.\d s", "0.0 s", shell("sync status").stdout) == STATUS
+    assert short(shell("sync explain db t").stdout) == EXPLAINED
+    assert shell("sync --dry-run").stdout == "plan: none\n"
+
+
+def test_completeness_is_what_a_comparison_found(shell: Shell) -> None:
+    shell("sync --once")
+    shell.standin.store.edges.clear()
+    shell.let_comparison_be_due()
+    assert shell("sync --once", SYNC__SYNC_FREQUENCY="1s").exit_code == 0
+    said = shell("sync status").stdout
+    assert "    dataset: 2 of 2, 100 %\n    job: 1 of 1, 100 %\n    lineage completeness: 0 of 1, 0 %\n" in said
+    told = json.loads(shell("sync status --output json").stdout)
+    assert (told["lineage_completeness"], told["quality_published"]) == (0.0, None)
+    assert told["comparison"]["kinds"]["lineage"] == {
+        "wanted": 1, "lacking": 0, "looked_at": 1, "differing": 1, "found": 0, "percent": 0.0
+    }  # fmt: skip
+    assert told["comparison"]["ended_at"] >= told["enabled_at"]
+
+
+def test_calls_that_fail_are_counted(shell: Shell) -> None:
+    shell.standin.faults.next(error(500), path="/tables/bulk")
+    shell("sync --once")
+    told = json.loads(shell("sync status --output json").stdout)
+    assert told["calls_failed"] == {"bulk": 1}
+    calls = sum(told["calls"].values())
+    assert told["success_percent"] == (calls - 1) * 10_000 // calls / 100
+    assert "failed of them: bulk 1\n" in shell("sync status").stdout
+
+
+def test_a_second_push_calls_nobody(shell: Shell) -> None:
+    shell("sync --once")
+    told = json.loads(shell("sync --once --output json").stdout)
+    assert (told["converged"], told["calls"], told["pushed"]) == (True, {}, {})
+
+
+def test_what_is_refused_is_listed_shown_and_tried_again(shell: Shell) -> None:
+    shell.standin.faults.next(failing_rows("t", message="Too odd"), path="/tables/bulk")
+    done = shell("sync --once")
+    assert (done.exit_code, done.stderr.splitlines()) == (
+        1,
+        ["1 refused or without a place: see `lineage-bridge dead list`"],
+    )
+    (line,) = shell("dead list").stdout.splitlines()
+    id_, outcome, *_ = line.split()
+    assert (outcome, "Too odd" in line) == ("dead", True)
+    assert '"name": "t"' in shell(f"dead show {id_}").stdout
+    assert shell("dead retry").stdout.startswith("1 to be pushed anew")
+    assert shell("sync --once").exit_code == 0
+    assert shell("dead list").stdout == ""
+
+
+def test_what_is_given_up_is_tried_again_only_when_it_changes(shell: Shell) -> None:
+    shell.standin.faults.next(failing_rows("t"), path="/tables/bulk")
+    shell("sync --once")
+    (id_,) = (line.split()[0] for line in shell("dead list").stdout.splitlines())
+    assert shell(f"dead drop {id_}").exit_code == 0
+    assert (shell("sync --once").exit_code, shell("dead list").stdout) == (0, "")
+    shell.apply(run_event(second=9, run=2, outputs=[dataset("t", schema=schema("k", "v"))]))
+    shell("sync --once")
+    assert ("table", "warehouse.d.s.t") in shell.standin.state()["entities"]
+
+
+def test_what_has_no_place_is_listed_with_the_reason_and_finds_it_on_retry(shell: Shell) -> None:
+    done = shell("sync --once", CREATE="nothing")
+    assert done.exit_code == 1
+    listed = shell("dead list").stdout
+    assert "unresolved  db t  warehouse.d.s.t is not in OpenMetadata" in listed
+    assert shell("sync retry db t").stdout.startswith("2 to be pushed anew")
+    shell("sync --once")
+    assert ("table", "warehouse.d.s.t") in shell.standin.state()["entities"]
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "said"),
+    [
+        ({"ENABLED": "false"}, 2, "error: openmetadata.enabled is false"),
+        ({"SERVER__HOST": "http://127.0.0.1:1"}, 3, "error: http://127.0.0.1:1 does not answer"),
+        ({"AUTH__JWT_TOKEN": "not-a-token"}, 3, "Invalid token"),
+    ],
+)
+def test_what_stops_a_push_is_told(shell: Shell, given: dict[str, str], code: int, said: str) -> None:
+    env = shell.given | {f"LINEAGE_BRIDGE__OPENMETADATA__{name}": value for name, value in given.items()}
+    done = subprocess.run(
+        [sys.executable, "-m", "bridge", "sync", "--once"], env=env, capture_output=True, check=False
+    )
+    assert (done.returncode, said in done.stderr.decode()) == (code, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("sync explain db nothing", "no dataset 'nothing' in namespace 'db'"),
+        ("sync explain db --job", "a job is named by its namespace and name"),
+        ("dead show nothing", "no item has an id that begins with nothing"),
+        ("sync --output json", "say what to do: --once or --dry-run"),
+    ],
+)
+def test_what_is_not_there_is_told(shell: Shell, words: str, said: str) -> None:
+    done = shell(words)
+    assert (done.exit_code != 0, said in done.stderr) == (True, True)
+
+
+def test_what_somebody_broke_is_told_and_left_alone(shell: Shell) -> None:
+    assert shell("verify openmetadata").stderr.startswith("nothing was ever sent")
+    shell("sync --once")
+    done = shell("verify openmetadata")
+    assert (done.exit_code, done.stdout) == (
+        0,
+        "5 looked at, 0 differ; calls: get 3, get edge 1, get statuses 1, version 1\n",
+    )
+    shell.standin.store.edges.clear()
+    (table,) = (entity for entity in shell.standin.store.by_id.values() if entity.fqn == "warehouse.d.s.t")
+    table.data["columns"] = []
+    done = shell("verify openmetadata")
+    assert (done.exit_code, done.stdout.splitlines()) == (
+        1,
+        [
+            "dataset  warehouse.d.s.t  says otherwise: columns",
+            "lineage  warehouse.d.s.a -> warehouse.d.s.t  is not as it was left",
+            "5 looked at, 2 differ; calls: get 3, get edge 1, get statuses 1, version 1",
+        ],
+    )
+    assert shell.standin.state()["edges"] == {}
+    told = json.loads(shell("verify openmetadata --output json").stdout)
+    assert (told["looked_at"], len(told["differences"]), told["left"]) == (5, 2, 0)
+
+
+def test_a_job_is_explained_too(shell: Shell) -> None:
+    shell("sync --once")
+    assert "is the pipeline lineage_bridge.jobs/job, made from here" in shell("sync explain jobs job --job").stdout
+
+
+def test_more_deletions_than_the_settings_allow_are_done_when_a_person_says_so(shell: Shell) -> None:
+    shell("sync --once")
+    dropped = dataset("t", lifecycleStateChange=facet(lifecycleStateChange="DROP"))
+    shell.apply(run_event(second=9, run=2, job="drop", outputs=[dropped]))
+    done = shell("sync --once --output json", MOST_DELETIONS="0")
+    assert (done.exit_code, json.loads(done.stdout)["pending"]) == (1, 1)
+    assert "openmetadata.most_deletions is 0" in shell("dead list --which pending").stdout
+    done = shell("sync --once --allow-delete 1", MOST_DELETIONS="0")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert shell.standin.state()["entities"]["table", "warehouse.d.s.t"]["deleted"]

@@ -1,0 +1,274 @@
+"""Growing files: which lines they give when, and which files a place stands for."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Self
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from connectors.openlineage.file_finder import FileFinder, names_before_rotation
+from connectors.openlineage.growing_file import GrowingFile, RawLine
+
+LIMIT = 100
+BOM = b"\xef\xbb\xbf"
+LONG = b'{"a":"' + b"x" * LIMIT + b'"}'
+
+
+class Growing:
+    """A file, and who reads it."""
+
+    def __init__(self, path: Path, limit: int = LIMIT) -> None:
+        self.path = path
+        path.touch()
+        self.reader = GrowingFile(path, limit)
+        self.end = 0
+
+    def grow(self, content: bytes) -> None:
+        with self.path.open("ab") as file:
+            file.write(content)
+
+    def take(self, count: int = 1000) -> list[RawLine]:
+        batch = self.reader.read(self.end, count)
+        assert batch is not None
+        self.end = batch.end
+        return batch.lines
+
+    def take_all(self, count: int = 1000) -> list[RawLine]:
+        taken: list[RawLine] = []
+        before = None
+        while self.end != before:
+            before = self.end
+            taken += self.take(count)
+        return taken
+
+    def payloads(self, count: int = 1000) -> list[bytes]:
+        return [line.payload for line in self.take_all(count)]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.reader.close()
+
+
+@pytest.fixture
+def growing(tmp_path: Path) -> Iterator[Growing]:
+    with Growing(tmp_path / "events.ndjson") as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("pieces", "expected"),
+    [
+        ([b""], [[]]),
+        ([b'{"a":1}\n{"a":2}\n'], [[b'{"a":1}', b'{"a":2}']]),
+        ([b'{"a":1}\n{"a"', b":2}\n"], [[b'{"a":1}'], [b'{"a":2}']]),
+        ([b'{"a":1}\r\n{"a":2}\r', b"\n"], [[b'{"a":1}', b'{"a":2}'], []]),
+        ([b'{"a":1}', b'\n{"a":2}'], [[b'{"a":1}'], [b'{"a":2}']]),
+        (['{"a":"ü'.encode()[:-1], 'ü"}\n'.encode()[1:]], [[], ['{"a":"ü"}'.encode()]]),
+        ([b'{"a":"}', b'"}'], [[], [b'{"a":"}"}']]),
+        ([b"12", b"34\n"], [[], [b"1234"]]),
+        ([b"\n \r\n\n", b'{"a":1}\n'], [[], [b'{"a":1}']]),
+        ([b'garbage\n{"a":1}\n'], [[b"garbage", b'{"a":1}']]),
+        ([b"garbage", b" goes on\n"], [[], [b"garbage goes on"]]),
+        ([b"\0\0\0" + b'{"a":1}\n'], [[b'{"a":1}']]),
+        ([b"\0\0\0", b'\0{"a":1}'], [[], [b'{"a":1}']]),
+        ([BOM + b'{"a":1}'], [[BOM + b'{"a":1}']]),
+        ([b'{\n  "a": 1,\n', b'  "b": {\n  }\n}', b'\n{"a":2}\n'], [[], [b'{\n  "a": 1,\n  "b": {\n  }\n}'], [b'{"a":2}']]),
+        ([b'{"a":1}\n{\n  "a": 1\n}\n{"a":2}\n'], [[b'{"a":1}', b'{\n  "a": 1\n}', b'{"a":2}']]),
+        ([b'{\n{"a":2}\n'], [[b"{", b'{"a":2}']]),
+        ([b"{\n", b'{"a":2}\n'], [[], [b"{", b'{"a":2}']]),
+    ],
+    ids=[
+        "empty", "lines", "torn", "carriage returns", "whole without its end", "torn in a character", "brace in a text",
+        "no object", "blank", "garbage", "torn garbage", "zeros before", "zeros first", "mark", "printed over lines",
+        "printed between lines", "a brace alone", "a brace alone, then more",
+    ],
+)  # fmt: skip
+def test_only_whole_lines_are_given(growing: Growing, pieces: list[bytes], expected: list[list[bytes]]) -> None:
+    for piece, lines in zip(pieces, expected, strict=True):
+        growing.grow(piece)
+        assert growing.payloads() == lines
+
+
+@pytest.mark.parametrize("before", [b"", b"{}\n" * 2000], ids=["short file", "long file"])
+@pytest.mark.parametrize("size", [LIMIT + 1, 3 << 20], ids=["short", "longer than what is read at once"])
+@pytest.mark.parametrize("torn", [False, True])
+def test_a_line_over_the_limit_is_cut_and_gone_on_behind(
+    growing: Growing, before: bytes, size: int, torn: bool
+) -> None:
+    growing.grow(before)
+    growing.take_all()
+    growing.grow(b"x" * size)
+    if torn:
+        assert growing.payloads() == []
+        growing.grow(b"x" * size)
+        assert growing.payloads() == []
+    growing.grow(b'\n{"a":1}\n')
+    lines = growing.take_all()
+    assert [line.too_long for line in lines] == [True, False]
+    assert len(lines[0].payload) <= 1 << 16
+    assert lines[1].payload == b'{"a":1}'
+
+
+def test_a_line_longer_than_what_is_read_at_once_is_given_whole(tmp_path: Path) -> None:
+    long = b'{"a":"' + b"x" * (3 << 20) + b'"}'
+    with Growing(tmp_path / "events", limit=10 << 20) as growing:
+        growing.grow(long[:-5])
+        assert growing.payloads() == []
+        growing.grow(long[-5:])
+        assert growing.payloads() == [long]
+        growing.grow(b"\n" + long + b"\n" + long)
+        assert growing.payloads() == [long, long]
+
+
+def test_a_document_on_the_edge_of_what_is_read_at_once_is_given_whole(growing: Growing) -> None:
+    document = b'{\n  "a": 1,\n  "b": 2\n}'
+    before = (1 << 20) - len(document) // 2
+    growing.grow(b"\n" * before + document + b"\n")
+    assert growing.payloads() == [document]
+
+
+def test_no_more_lines_are_given_than_asked_for(growing: Growing) -> None:
+    growing.grow(b"".join(b"%d\n" % number for number in range(10)))
+    assert [line.payload for line in growing.take(3)] == [b"0", b"1", b"2"]
+    assert growing.payloads(4) == [b"%d" % number for number in range(3, 10)]
+
+
+@pytest.mark.parametrize("size", [0, 5, 5000])
+def test_a_file_that_was_cut_off_gives_nothing_from_the_middle(growing: Growing, size: int) -> None:
+    growing.grow(b'{"a":1}\n' * 1000)
+    growing.take_all()
+    os.truncate(growing.path, size)
+    batch = growing.reader.read(growing.end, 1000)
+    assert batch is None or not batch.lines
+
+
+def test_a_file_that_is_replaced_while_it_is_read_gives_nothing(
+    growing: Growing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    growing.grow(b'{"a":1}\n' * 1000)
+    growing.take_all()
+    growing.grow(b'{"a":1}\n' * 1000)
+    pread = os.pread
+
+    def replace(number: int, size: int, offset: int) -> bytes:
+        if offset:
+            growing.path.write_bytes(b'{"b":22}\n' * 2000)
+        return pread(number, size, offset)
+
+    monkeypatch.setattr(os, "pread", replace)
+    assert growing.reader.read(growing.end, 1000) is None
+
+
+def test_a_line_without_an_end_is_not_searched_from_its_beginning_again(
+    growing: Growing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    growing.grow(b"x" * (5 << 20))
+    assert growing.payloads() == []
+    pread, read = os.pread, []
+
+    def counting(number: int, size: int, offset: int) -> bytes:
+        found = pread(number, size, offset)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(os, "pread", counting)
+    growing.grow(b"x" * 10)
+    assert growing.payloads() == []
+    assert sum(read) < 2 << 20
+
+
+@given(
+    st.lists(st.one_of(st.binary(max_size=8).map(lambda text: b'{"a":"%s"}' % text.hex().encode()), st.just(LONG), st.just(b"x"))),
+    st.data(),
+)  # fmt: skip
+def test_lines_are_the_same_however_they_arrive(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], data: st.DataObject
+) -> None:
+    content = b"".join(line + b"\n" for line in lines)
+    taken: list[bytes] = []
+    with Growing(tmp_path_factory.mktemp("tail") / "events") as growing:
+        while content:
+            piece = data.draw(st.integers(1, len(content)))
+            growing.grow(content[:piece])
+            content = content[piece:]
+            taken += growing.payloads(data.draw(st.integers(1, 5)))
+    assert taken == lines
+
+
+# -- which files a place stands for
+
+
+def names(folder: Path, place: str) -> list[str]:
+    return sorted(
+        path.relative_to(folder).as_posix() for path in FileFinder([f"{folder}/{place}"]).list_files().files
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("e.ndjson", ["e-2026-01-01.ndjson", "e.ndjson", "e.ndjson-20260101", "e.ndjson.1", "e.ndjson.old"]),
+        ("absent.ndjson", []),
+        ("one", ["one-20260101-101010.123456.json", "one-20260101-101011.123456-job-START.json"]),
+        ("*.ndjson", ["e-2026-01-01.ndjson", "e.ndjson", "e.ndjson-20260101", "e.ndjson.1", "e.ndjson.old"]),
+        ("deep", ["deep/er/b.log", "deep/er/b.log.2", "deep/f.jsonl"]),
+        ("d*p", ["deep/er/b.log", "deep/er/b.log.2", "deep/f.jsonl"]),
+        ("deep/**/*.log", ["deep/er/b.log", "deep/er/b.log.2"]),
+        ("[x]/[y].json", ["[x]/[y].json"]),
+        ("loop.ndjson", []),
+    ],
+)
+def test_a_place_stands_for_files_and_their_rotations(tmp_path: Path, place: str, expected: list[str]) -> None:
+    for name in (
+        "e.ndjson", "e.ndjson.1", "e.ndjson-20260101", "e-2026-01-01.ndjson", "e.ndjson.old", "e.ndjson.2.gz",
+        "one-20260101-101010.123456.json", "one-20260101-101011.123456-job-START.json", "other.txt",
+        "deep/er/b.log", "deep/er/b.log.2", "deep/er/b.log.3.gz", "deep/f.jsonl", "deep/.hidden.json", "deep/notes.txt",
+        "[x]/[y].json",
+    ):  # fmt: skip
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    assert names(tmp_path, place) == expected
+
+
+def test_what_is_no_file_is_told_and_never_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "events")
+    listing = FileFinder([str(tmp_path / "events")]).list_files()
+    assert (listing.files, listing.problems) == ({}, {tmp_path / "events": "not a file"})
+
+
+def test_a_loop_of_links_is_told(tmp_path: Path) -> None:
+    (tmp_path / "events").symlink_to(tmp_path / "events")
+    assert list(FileFinder([str(tmp_path / "events")]).list_files().problems) == [tmp_path / "events"]
+
+
+@pytest.mark.parametrize("place", ["closed", "closed/*.json", "closed/a.json", "closed/deep/a.json"])
+def test_a_folder_that_may_not_be_listed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    def refuse(folder: object) -> None:
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    (tmp_path / "closed").mkdir()
+    monkeypatch.setattr(os, "scandir", refuse)
+    listing = FileFinder([str(tmp_path / place)]).list_files()
+    assert (listing.files, list(listing.problems.values())) == ({}, ["Permission denied"])
+
+
+@pytest.mark.parametrize(
+    ("name", "former"),
+    [
+        ("events.ndjson", []),
+        ("events.ndjson.2", ["events.ndjson", "events.ndjson.1"]),
+        ("events.ndjson.old", ["events.ndjson"]),
+        ("events.ndjson-20260101", ["events.ndjson"]),
+        ("events-2026.ndjson", ["events", "events.ndjson"]),
+        ("app-4.ndjson.1", ["app", "app-4.ndjson", "app-4.ndjson.0"]),
+    ],
+)
+def test_a_rotated_file_had_another_name(name: str, former: list[str]) -> None:
+    assert set(former) <= {path.name for path in names_before_rotation(Path("folder") / name)}
+    assert bool(former) == bool(names_before_rotation(Path(name)))

@@ -1,0 +1,147 @@
+"""Every kind of request that the mappers make is taken by OpenMetadata's own models."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from connectors.openmetadata import body_validation
+from mappers.openmetadata.columns import ColumnRow
+from mappers.openmetadata.entity_requests import DatasetContent, EntityRequest, dataset_requests
+from mappers.openmetadata.lineage_details import ColumnEdge, EdgeEndpoint, lineage_details
+from mappers.openmetadata.locations import CUSTOM, ServiceLayout, ServiceMapping, locate_dataset
+from mappers.openmetadata.pipelines import PipelineContent, PipelineTask, locate_job, pipeline_requests
+from tests.fuzz.hostile_names import HOSTILE
+
+installed = pytest.mark.system("openmetadata-ingestion")
+
+DATASETS = {
+    "postgres://h:1": "d.s.t", "mysql://h:1": "d.t", "mariadb://h:1": "d.t", "mssql://h:1": "d.s.t", "oracle://h:1": "d.s.t",
+    "db2://h:1": "d.s.t", "teradata://h:1": "d.t", "redshift://c:1": "d.s.t", "snowflake://a": "d.s.t", "bigquery": "d.s.t",
+    "trino://h:1": "d.s.t", "presto://h:1": "d.s.t", "hive://h:1": "d.t", "impala://h:1": "d.t", "awsathena://h": "d.s.t",
+    "unitycatalog://h": "d.s.t", "databricks://h": "d.s.t", "clickhouse://h:1": "d.t", "cassandra://h:1": "k.t",
+    "vertica://h:1": "d.s.t", "greenplum://h:1": "d.s.t", "singlestore://h:1": "d.t", "oceanbase://h:1": "d.t",
+    "crate://h:1": "d.t", "spanner://p:i": "d.t", "saphana://h:1": "s.t", "sqlite": "d.t", "arn:aws:glue:r:1": "table/d/t",
+    "mongodb://h:1": "d.c", "s3://lake": "sales/daily", "gs://lake": "sales/daily", "abfss://c@a": "sales/daily",
+    "wasbs://c@a": "sales/daily", "file": "/data/x.csv", "hdfs://n:1": "/data/x", "dbfs://w": "/data/x", "kafka://h:1": "orders",
+    "pubsub": "topic:p:t", "kinesis://s": "orders", "inmemory://": "/x", "https://api": "/v1/orders", "mlflow://h": "churn",
+}  # fmt: skip
+#: As columns of tables, containers and messages are told, with and without lengths.
+TYPES = (
+    "string", "varchar", "varchar(20)", "char", "binary", "binary(8)", "decimal", "decimal(18,2)", "numeric(9)", "boolean",
+    "timestamp(6)", "timestamp with time zone", "interval day to second", "array<int>", "array<struct<x:array<varchar(3)>>>",
+    "map<string,struct<a:int,b:decimal(9,2)>>", "struct<x:int,y:struct<z:date>>", "object", "uuid", "enum('a','b')", "gibberish", None,
+)  # fmt: skip
+COLUMNS = tuple(ColumnRow(f"c{i}", type_, "what = it is") for i, type_ in enumerate(TYPES))
+LAYOUTS = [
+    ServiceLayout(tuple(ServiceMapping(f"{namespace}*", "mapped") for namespace in mapped), files_as=files)
+    for mapped in ((), DATASETS)
+    for files in ("table", "container")
+]
+UUID = "11111111-2222-3333-4444-555555555555"
+
+
+def all_refused(made: list[EntityRequest]) -> dict[str, str]:
+    """Check requests, as they go over the wire; gives the reasons by the names."""
+    told = {
+        one.fqn: body_validation.validation_error(one.collection, json.loads(json.dumps(one.body))) for one in made
+    }
+    return {name: reason for name, reason in told.items() if reason}
+
+
+def of_dataset(layout: ServiceLayout, namespace: str, name: str, **said: Any) -> list[EntityRequest]:
+    asked = dataset_requests(locate_dataset(layout, namespace, name), DatasetContent(name, **said))
+    return [*asked.parents, asked.own]
+
+
+@installed
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("namespace", DATASETS)
+def test_requests_of_every_place_are_taken(layout: ServiceLayout, namespace: str) -> None:
+    made = of_dataset(
+        layout, namespace, DATASETS[namespace], description="a=b", columns=COLUMNS, full_path="s3://lake/x"
+    )
+    assert all_refused(made) == {}
+
+
+@installed
+@pytest.mark.parametrize(
+    "format_", ["parquet", "PARQUET", "orc", "avro", "csv", "json", "tsv", "delta", "iceberg", "hudi", "?", "", None]
+)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_format_is_taken_or_left_out(layout: ServiceLayout, format_: str | None) -> None:
+    assert all_refused(of_dataset(layout, "s3://lake", "sales", format=format_)) == {}
+
+
+@installed
+@pytest.mark.parametrize("name", HOSTILE.values(), ids=list(HOSTILE))
+@pytest.mark.parametrize("namespace", ["file", "kafka://h:1", "https://api", "mlflow://h"])
+def test_requests_of_hostile_names_are_taken(namespace: str, name: str) -> None:
+    columns = (ColumnRow(name, "struct<x:int>", name), ColumnRow("plain", name))
+    assert all_refused(of_dataset(ServiceLayout(), namespace, name, description=name, columns=columns)) == {}
+
+
+names = st.text(max_size=300)
+
+
+@installed
+@given(
+    st.sampled_from(LAYOUTS),
+    st.sampled_from(sorted(DATASETS)),
+    names,
+    st.lists(
+        st.builds(ColumnRow, names, st.one_of(st.sampled_from(TYPES), names), st.none() | names, st.integers(0, 3)),
+        max_size=6,
+    ),
+)
+def test_whatever_is_told_of_a_dataset_makes_requests_that_are_taken(
+    layout: ServiceLayout, namespace: str, name: str, columns: list[ColumnRow]
+) -> None:
+    assert all_refused(of_dataset(layout, namespace, name, columns=tuple(columns), description=name)) == {}
+
+
+@installed
+@given(
+    st.sampled_from([ServiceLayout(), ServiceLayout((ServiceMapping("*", "mapped"),))]),
+    names,
+    names,
+    st.sampled_from([None, "SPARK", "airflow", "DBT", "FLINK", "whatever"]),
+    st.lists(st.builds(PipelineTask, names, st.none() | names, st.tuples(names)), max_size=4),
+)
+def test_whatever_is_told_of_a_job_makes_requests_that_are_taken(
+    layout: ServiceLayout, namespace: str, name: str, integration: str | None, tasks: list[PipelineTask]
+) -> None:
+    job = PipelineContent(name, name, "https://git/x", tuple(tasks))
+    assert all_refused(list(pipeline_requests(locate_job(layout, namespace, name, integration), job))) == {}
+
+
+@installed
+@given(names, names)
+def test_edges_are_taken(column: str, function: str) -> None:
+    ends = EdgeEndpoint("a.b.c.t", {column: (column or "x",)}), EdgeEndpoint("a.b.c.u", {column: (column or "x",)})
+    told = lineage_details(*ends, [ColumnEdge(column, column, "DIRECT", function, True, function)])
+    edge = {
+        "fromEntity": {"id": UUID, "type": "table"},
+        "toEntity": {"id": UUID, "type": "container"},
+        "lineageDetails": {
+            "columnsLineage": told.columns,
+            "description": told.description,
+            "sqlQuery": function,
+            "source": "OpenLineage",
+            "pipeline": {"id": UUID, "type": "pipeline"},
+        },
+    }
+    assert body_validation.validation_error("lineage", {"edge": edge}) is None
+
+
+def test_every_collection_that_is_written_can_be_checked() -> None:
+    made = [
+        one
+        for layout in LAYOUTS
+        for namespace, name in DATASETS.items()
+        for one in of_dataset(layout, namespace, name)
+    ]
+    services = {f"services/{kind}s" for kind, _ in CUSTOM.values()} | {"services/pipelineServices", "pipelines"}
+    assert {one.collection for one in made} | services <= body_validation.VALIDATED_COLLECTIONS

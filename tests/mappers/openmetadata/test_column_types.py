@@ -1,0 +1,74 @@
+"""Types of columns, of every system whose types we meet."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mappers.openmetadata.column_types import column_type
+
+
+def said(written: str | None) -> dict[str, Any]:
+    return {key: value for key, value in column_type(written).items() if key != "dataTypeDisplay"}
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"),
+    [
+        ("string", "STRING"), ("integer", "INT"), ("float", "FLOAT"), ("boolean", "BOOLEAN"), ("date", "DATE"),
+        ("timestamp", "TIMESTAMP"), ("object", "JSON"), ("long", "BIGINT"), ("short", "SMALLINT"), ("byte", "TINYINT"),
+        ("double", "DOUBLE"), ("binary", "BYTES"), ("timestamp_ntz", "TIMESTAMP"), ("timestamp_ltz", "TIMESTAMPZ"),
+        ("void", "NULL"), ("variant", "VARIANT"), ("INTERVAL DAY TO SECOND", "INTERVAL"), ("interval year to month", "INTERVAL"),
+        ("TIMESTAMP(6)", "TIMESTAMP"), ("TIMESTAMP(6) WITH TIME ZONE", "TIMESTAMPZ"), ("timestamptz", "TIMESTAMPZ"),
+        ("DOUBLE PRECISION", "DOUBLE"), ("int8", "BIGINT"), ("BYTEINT", "BYTEINT"), ("PERIOD(DATE)", "INTERVAL"),
+        ("CLOB(1M)", "CLOB"), ("DECFLOAT(34)", "DECIMAL"), ("bigint unsigned", "BIGINT"), ("JSONB", "JSON"), ("uuid", "UUID"),
+        ("varchar", "STRING"), ("CHARACTER", "STRING"), ("VARBINARY", "BYTES"), ("number", "NUMBER"), ("decimal", "DECIMAL"),
+        ("", "UNKNOWN"), (None, "UNKNOWN"), ("my_udt", "UNKNOWN"), ("pointy", "UNKNOWN"), ("interval_thing", "UNKNOWN"),
+        ("enum('a','b')", "ENUM"), ("map", "MAP"), ("struct", "STRUCT"),
+    ],
+)  # fmt: skip
+def test_a_plain_type_is_known_by_its_words(written: str | None, kind: str) -> None:
+    assert column_type(written)["dataType"] == kind
+
+
+@pytest.mark.parametrize(
+    ("written", "column"),
+    [
+        ("varchar(20)", {"dataType": "VARCHAR", "dataLength": 20}),
+        ("CHARACTER VARYING (20) NOT NULL", {"dataType": "VARCHAR", "dataLength": 20}),
+        ("VARCHAR2(20 CHAR)", {"dataType": "VARCHAR", "dataLength": 20}),
+        ("decimal(18,2)", {"dataType": "DECIMAL", "precision": 18, "scale": 2}),
+        ("NUMBER(10)", {"dataType": "NUMBER", "precision": 10}),
+        ("array<string>", {"dataType": "ARRAY", "arrayDataType": "STRING"}),
+        ("array<decimal(10, 2)>", {"dataType": "ARRAY", "arrayDataType": "DECIMAL"}),
+        ("array<array<int>>", {"dataType": "ARRAY", "arrayDataType": "ARRAY"}),
+        ("array", {"dataType": "ARRAY", "arrayDataType": "UNKNOWN"}),
+        ("map<string,int>", {"dataType": "MAP"}),
+        (
+            "struct<a:int,b:struct<c:decimal(10,2),d:array<string>>>",
+            {"dataType": "STRUCT", "children": [
+                {"name": "a", "dataType": "INT"},
+                {"name": "b", "dataType": "STRUCT", "children": [
+                    {"name": "c", "dataType": "DECIMAL", "precision": 10, "scale": 2},
+                    {"name": "d", "dataType": "ARRAY", "arrayDataType": "STRING"},
+                ]},
+            ]},
+        ),
+        (
+            "array<struct<`odd name`: string COMMENT 'what, it: is', n:bigint>>",
+            {"dataType": "ARRAY", "arrayDataType": "STRUCT", "children": [
+                {"name": "odd name", "dataType": "STRING"}, {"name": "n", "dataType": "BIGINT"},
+            ]},
+        ),
+        ("map<string,struct<a:int>>", {"dataType": "MAP", "children": [{"name": "a", "dataType": "INT"}]}),
+    ],
+)  # fmt: skip
+def test_a_type_with_more_to_it_is_parsed(written: str, column: dict[str, Any]) -> None:
+    assert said(written) == column
+    assert column_type(written)["dataTypeDisplay"] == written.lower()
+
+
+@given(st.one_of(st.text(max_size=60), st.text("<>(),:`'\" abarraystructmap12", max_size=60)))
+def test_whatever_is_written_gives_a_type(written: str) -> None:
+    assert column_type(written)["dataType"]

@@ -1,0 +1,88 @@
+"""Checks as test cases, results and figures as OpenMetadata takes them."""
+
+from typing import Any
+
+import pytest
+
+from mappers.openmetadata.profiles import TableMetrics, table_profile
+from mappers.openmetadata.quality import CheckDefinition, CheckSubject, case_requests, case_result
+
+TABLE = CheckSubject("s.d.s.t", None)
+
+
+@pytest.mark.parametrize(
+    ("check", "checked", "name", "fqn", "link"),
+    [
+        (CheckDefinition("rows", "rows"), TABLE, "rows", "s.d.s.t.rows", "<#E::table::s.d.s.t>"),
+        (CheckDefinition("r.1", "rows"), TABLE, "r.1 (rows)", 's.d.s.t."r.1 (rows)"', "<#E::table::s.d.s.t>"),
+        (CheckDefinition("not_null", "not_null", "k"), CheckSubject("s.d.s.t", ("k",)), "not_null", "s.d.s.t.k.not_null",
+         "<#E::table::s.d.s.t::columns::k>"),
+        (CheckDefinition("not_null", "not_null", "a.b"), CheckSubject("s.d.s.t", ("a.b",)), "not_null", 's.d.s.t."a.b".not_null',
+         "<#E::table::s.d.s.t::columns::a.b>"),
+        (CheckDefinition("not_null", "not_null", "gone"), TABLE, "gone: not_null", "s.d.s.t.gone: not_null",
+         "<#E::table::s.d.s.t>"),
+    ],
+)  # fmt: skip
+def test_a_check_is_a_test_case_of_a_table_or_column(
+    check: CheckDefinition, checked: CheckSubject, name: str, fqn: str, link: str
+) -> None:
+    made = case_requests(check, checked)
+    assert (made.body["name"], made.fqn, made.body["entityLink"]) == (name, fqn, link)
+    assert made.definition["entityType"] == ("COLUMN" if checked.column else "TABLE")
+    assert made.body["testDefinition"] == made.definition["name"]
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "word", "text"),
+    [
+        ("PASS", {}, "Success", "PASS"),
+        ("FAIL", {"expected": "0", "actual": "3"}, "Failed", "expected 0; found 3"),
+        ("WARN", {"actual": 3}, "Aborted", "WARN; found 3"),
+        ("SKIP", {}, "Aborted", "SKIP"),
+    ],
+)
+def test_a_result_says_how_a_check_ended(status: str, said: dict[str, Any], word: str, text: str) -> None:
+    body = case_result(status, 7, said)
+    assert (body["timestamp"], body["testCaseStatus"], body["result"]) == (7, word, text)
+
+
+def test_rows_and_bounds_are_told_where_a_producer_says_them() -> None:
+    said = {"expected": {"min": 1, "max": 9}, "actual": {"passedRows": 5, "failedRows": 2, "other": True}}
+    body = case_result("FAIL", 7, said)
+    assert [body[key] for key in ("minBound", "maxBound", "passedRows", "failedRows")] == [1, 9, 5, 2]
+
+
+MEASURED = {
+    "rowCount": 10,
+    "bytes": 100,
+    "columnMetrics": {
+        "k": {"count": 8, "nullCount": 2, "distinctCount": 6, "sum": 40, "min": 1, "max": 9, "quantiles": {"0.5": 4}},
+        "ghost": {"nullCount": 1},
+    },
+}
+
+
+def test_figures_become_profiles_of_a_table_and_its_columns() -> None:
+    body = table_profile(
+        TableMetrics(None, None, None, wrote=False, column_count=2, measured=MEASURED), 7, {"k": "k"}
+    )
+    assert body["tableProfile"] == {"timestamp": 7, "rowCount": 10, "sizeInByte": 100, "columnCount": 2}
+    (column,) = body["columnProfile"]
+    assert column == {
+        "name": "k", "timestamp": 7, "valuesCount": 8, "nullCount": 2, "distinctCount": 6, "sum": 40, "min": 1, "max": 9,
+        "median": 4, "mean": 5.0, "validCount": 8, "duplicateCount": 0, "nullProportion": 0.2, "distinctProportion": 0.6,
+        "valuesPercentage": 80.0,
+    }  # fmt: skip
+    assert "systemProfile" not in body
+
+
+@pytest.mark.parametrize(
+    ("change", "rows", "operation"),
+    [("OVERWRITE", 5, "WRITE"), ("CREATE", 5, "WRITE"), (None, None, "WRITE"), ("APPEND", None, "INSERT")],
+)
+def test_what_a_run_wrote_is_all_rows_only_where_it_wrote_the_whole(
+    change: str | None, rows: int | None, operation: str
+) -> None:
+    body = table_profile(TableMetrics(5, 50, change, wrote=True, column_count=0, measured={}), 7, {})
+    assert body["tableProfile"].get("rowCount") == rows
+    assert body["systemProfile"] == [{"timestamp": 7, "operation": operation, "rowsAffected": 5}]

@@ -1,0 +1,175 @@
+"""Settings of OpenMetadata: what is missing, what is wrong, and what is not repeated."""
+
+from pathlib import Path
+
+import pytest
+
+from bridge.settings.loader import load_settings
+from bridge.settings.openmetadata import OpenMetadataSyncSettings
+from tests.settings.config_files import Write, refusal
+
+ON = "openmetadata:\n  enabled: true\n"
+SERVED = f"{ON}  server: {{host: 'http://om:8585'}}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (ON, ["PATH:1: openmetadata.server.host: is not set: name the server",
+              "PATH:1: openmetadata.auth.jwt_token: is not set; type jwt needs jwt_token or token_file"]),
+        (f"{ON}  server: {{host: ''}}\n  auth: {{jwt_token: x}}\n", ["PATH:3: openmetadata.server.host: is not set"]),
+        (f"{SERVED}  auth: {{jwt_token: ''}}\n", ["PATH:4: openmetadata.auth.jwt_token: is empty: is the variable"]),
+        (f"{SERVED}  auth: {{jwt_token: '${{EMPTY}}'}}\n", ["PATH:4: openmetadata.auth.jwt_token: is empty"]),
+        (f"{SERVED}  auth:\n    jwt_token: '${{SURELY_NOT_SET}}'\n", ["PATH:5: the environment variable SURELY_NOT_SET"]),
+        (f"{SERVED}  auth: {{jwt_token: hunter2, token_file: /x}}\n", ["PATH:4: openmetadata.auth.jwt_token: is set, and so is"]),
+        (f"{SERVED}  auth: {{type: basic, password: hunter2}}\n",
+         ["PATH:4: openmetadata.auth.username: is not set; type basic needs username, password"]),
+        (f"{SERVED}  auth: {{type: basic, username: me, password: ''}}\n", ["PATH:4: openmetadata.auth.password: is not set"]),
+        (f"{SERVED}  auth: {{type: oauth, client_id: me, client_secret: hunter2}}\n",
+         ["PATH:4: openmetadata.auth.token_url: is not set; type oauth needs token_url, client_id, client_secret"]),
+    ],
+)  # fmt: skip
+def test_what_is_missing_is_told_once_openmetadata_is_enabled(
+    write: Write, monkeypatch: pytest.MonkeyPatch, text: str, told: list[str]
+) -> None:
+    monkeypatch.setenv("EMPTY", "")
+    path = write(text)
+    lines = refusal(path).splitlines()
+    assert len(lines) == len(told)
+    for line, said in zip(lines, told, strict=True):
+        assert line.startswith(said.replace("PATH", str(path)))
+        assert "hunter2" not in line
+    if "SURELY" not in text:
+        assert not load_settings([write(text.replace("enabled: true", "enabled: false"))]).openmetadata.enabled
+
+
+@pytest.mark.parametrize(
+    "auth",
+    [
+        "{jwt_token: a.b.c}",
+        "{token_file: /run/secrets/token}",
+        "{jwt_token: '', token_file: /run/secrets/token}",
+        "{type: basic, username: me@example.com, password: secret}",
+        "{type: oauth, token_url: 'https://idp/token', client_id: me, client_secret: secret}",
+    ],
+)
+def test_each_way_to_prove_who_one_is_is_complete(write: Write, auth: str) -> None:
+    assert load_settings([write(f"{SERVED}  auth: {auth}\n")]).openmetadata.enabled
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("https://om.example", "https://om.example"),
+        ("https://om.example/", "https://om.example"),
+        ("http://om:8585/api", "http://om:8585"),
+        ("http://om:8585/api/", "http://om:8585"),
+        ("http://om:8585/api/v1/", "http://om:8585"),
+        ("http://om/catalogue/api", "http://om/catalogue"),
+        ("http://[::1]:8585", "http://[::1]:8585"),
+        ("", None),
+    ],
+)
+def test_the_address_of_openmetadata_is_without_its_api(write: Write, given: str, meant: str | None) -> None:
+    assert (
+        load_settings([write(f"openmetadata: {{server: {{host: '{given}'}}}}\n")]).openmetadata.server.host == meant
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "reason"),
+    [
+        (
+            "server.host",
+            "om.example",
+            "must be an http or https URL, such as https://server.example.com (got 'om",
+        ),
+        ("server.host", "ftp://om", "must be an http or https URL"),
+        ("server.host", "http://", "must be an http or https URL"),
+        ("server.host", "http://om:port", "must be an http or https URL"),
+        ("server.host", "http://[om", "must be an http or https URL"),
+        ("server.host", "http://om/?a=b", "must be an http or https URL"),
+        ("server.host", "http://me:hunter2@om", "an address holds no user or password"),
+        ("server.api_version", "v2", "'v1'"),
+        ("auth.type", "kerberos", "'jwt', 'basic' or 'oauth'"),
+        ("auth.jwt_token", "[hunter2]", "valid string"),
+        ("auth.password", "{a: hunter2}", "valid string"),
+        ("auth.client_secret", "[hunter2]", "valid string"),
+        ("auth", "hunter2", "valid dictionary"),
+        ("auth.token_url", "idp", "must be an http or https URL"),
+        ("service.type", "pipelineService", "'databaseService'"),
+        ("service.name", "''", "at least 1 character"),
+        (
+            "sync.sync_frequency",
+            "sometimes",
+            "hourly, daily, weekly, never, or a duration such as 90s, 15m, 6h or 2d",
+        ),
+        ("sync.sync_frequency", "0m", "or a duration"),
+        ("sync.sync_frequency", "15", "valid string"),
+        ("batch_size", "0", "greater than or equal to 1"),
+        ("batch_size", "501", "less than or equal to 500"),
+        ("retry_config.max_attempts", "11", "less than or equal to 10"),
+        ("retry_config.backoff_seconds", "0", "greater than 0"),
+        ("concurrency", "17", "less than or equal to 16"),
+        ("rate", "0", "greater than 0"),
+        ("rate", ".inf", "finite number"),
+        ("paths_as", "file", "'table' or 'container'"),
+        ("create", "some", "'all', 'entities' or 'nothing'"),
+        ("unresolved", "guess", "'report' or 'own_service'"),
+    ],
+)
+def test_a_wrong_setting_of_openmetadata_is_told(write: Write, key: str, value: str, reason: str) -> None:
+    text = value if value.startswith(("[", "{", "'", ".")) or value.isdecimal() else f"'{value}'"
+    for part in reversed(("openmetadata", *key.split("."))):
+        text = f"{{{part}: {text}}}"
+    message = refusal(write(text))
+    assert f":1: openmetadata.{key}: " in message
+    assert reason in message
+    assert "hunter2" not in message
+
+
+@pytest.mark.parametrize(
+    ("mapping", "said"),
+    [
+        ("{namespace: a}", "openmetadata.mappings.0.service: Field required"),
+        (
+            "{namespace: a, service: b, schema: '{tabel}'}",
+            "openmetadata.mappings.0.schema: {tabel} stands for nothing",
+        ),
+        ("{namespace: a, service: b, schem: c}", "unknown key openmetadata.mappings.0.schem; did you mean schema?"),
+        ("{namespace: a, service: b, schema: ''}", "at least 1 character"),
+    ],
+)
+def test_a_wrong_mapping_is_told(write: Write, mapping: str, said: str) -> None:
+    assert said in refusal(write(f"openmetadata:\n  mappings:\n    - {mapping}\n"))
+
+
+@pytest.mark.parametrize(
+    ("frequency", "seconds"),
+    [("hourly", 3_600), ("daily", 86_400), ("weekly", 604_800), ("never", None), ("90s", 90), ("15m", 900),
+     ("6h", 21_600), ("2d", 172_800)],
+)  # fmt: skip
+def test_a_frequency_has_seconds(frequency: str, seconds: float | None) -> None:
+    assert OpenMetadataSyncSettings(sync_frequency=frequency).comparison_interval_seconds == seconds
+
+
+def test_a_file_of_the_token_is_named_by_a_variable_or_read_through_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    secret = tmp_path / "token"
+    secret.write_text("a.b.c\n")
+    auth = "LINEAGE_BRIDGE__OPENMETADATA__AUTH__"
+    monkeypatch.setenv(f"{auth}TOKEN_FILE", str(secret))
+    assert load_settings().openmetadata.auth.token_file == secret
+    monkeypatch.setenv(f"{auth}JWT_TOKEN", "to be put back after the test")
+    monkeypatch.setenv(f"{auth}JWT_TOKEN_FILE", str(secret))
+    token = load_settings().openmetadata.auth.jwt_token
+    assert token is not None
+    assert token.get_secret_value() == "a.b.c"
+
+
+def test_a_secret_is_in_no_text_of_the_settings(write: Write) -> None:
+    settings = load_settings(
+        [write(f"{SERVED}  auth: {{jwt_token: hunter2, password: hunter2, client_secret: hunter2}}\n")]
+    )
+    assert "hunter2" not in f"{settings!r} {settings} {settings.model_dump()} {settings.model_dump_json()}"
