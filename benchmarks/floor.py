@@ -25,7 +25,7 @@ class Appender(Writer):
     """A writer that only keeps the log."""
 
     def _apply(self, changes: Any, group: Any, positions: Any) -> Any:  # noqa: ARG002 - the writer's signature
-        self._log([item for item in group if isinstance(item, IncomingEvent)])
+        self._append_events([item for item in group if isinstance(item, IncomingEvent)])
         return []
 
 

@@ -146,11 +146,11 @@ def openmetadata_options(settings: Settings) -> SyncRules:
         batch_size=of.batch_size,
         concurrency=of.concurrency,
         service_description=of.service.description,
-        most_deletions=of.most_deletions,
+        max_deletions=of.most_deletions,
         sync_governance_metadata=sync.sync_governance_metadata,
-        words=tag_vocabulary(of.governance),
+        vocabulary=tag_vocabulary(of.governance),
         conflicts=of.governance.conflicts,
-        conflicts_of=tuple(sorted(of.governance.conflicts_of.items())),
+        conflicts_by_field=tuple(sorted(of.governance.conflicts_of.items())),
     )
 
 

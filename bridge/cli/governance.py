@@ -135,7 +135,7 @@ def pull(
     settings = load_settings(config)
     with _steward(settings, policy) as steward:
         _, seen = steward.plan(loaded)
-    pulled = pulled_from(seen, openmetadata_options(settings).words)
+    pulled = pulled_from(seen, openmetadata_options(settings).vocabulary)
     count = 0
     for one in pulled:
         for line in one.patch.splitlines():

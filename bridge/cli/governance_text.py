@@ -44,7 +44,7 @@ def _in_openmetadata(one: "DatasetPlan") -> Iterator[str]:
         return
     for path, value in sorted(one.look.changes.items()):
         yield f"  ~ openmetadata  {'.'.join(path)}: {format_value(value)}"
-    yield from (f"  < {said}" for said in describe_remote_changes(one.look.told.fields))
+    yield from (f"  < {said}" for said in describe_remote_changes(one.look.remote.fields))
     yield from (f"  ! {problem}" for problem in one.look.problems)
 
 
@@ -72,7 +72,7 @@ def _told(one: "DatasetPlan") -> dict[str, Any]:
         "files": [loaded.source for loaded in one.loaded],
         "store": _fields(one.new) | dict.fromkeys(one.facets, "changed"),
         "openmetadata": _fields(look.changes) if look else {},
-        "theirs": _fields(look.told.fields) if look else {},
+        "theirs": _fields(look.remote.fields) if look else {},
         "taken_over": _fields(one.kept),
         "problems": look.problems if look else [],
         "differs": one.has_differences,

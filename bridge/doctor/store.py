@@ -90,7 +90,7 @@ def _exists(db: Database, name: str) -> bool:
 def check_accounting(db: Database, org: str) -> Iterator[Finding]:
     """Give the account of every source, and what does not add up."""
     books = audit_intake(db, org)
-    for account in books.accounts:
+    for account in books.sources:
         found = (
             f"{account.source}: {account.received} received = {account.applied} applied"
             f" + {account.duplicate} duplicate + {account.rejected} rejected + {account.unmerged} not merged"
@@ -100,8 +100,8 @@ def check_accounting(db: Database, org: str) -> Iterator[Finding]:
             yield Finding(Level.warning, "conservation", found, remedy)
         else:
             yield Finding(Level.ok, "conservation", found)
-    for fault in books.faults:
+    for fault in books.discrepancies:
         remedy = "keep a copy of the store, then restore the last backup as docs/guides/operations.md says"
         yield Finding(Level.error, "conservation", fault, remedy)
-    if not books.faults:
+    if not books.discrepancies:
         yield Finding(Level.ok, "conservation", "everything that came in is accounted for")

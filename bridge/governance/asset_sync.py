@@ -53,7 +53,7 @@ class DatasetPlan(NamedTuple):
     def has_differences(self) -> bool:
         """Tell whether the files, the store and OpenMetadata do not all say the same."""
         look = self.look
-        there = look and (look.changes or look.told.fields or look.told.conflicts or look.problems)
+        there = look and (look.changes or look.remote.fields or look.remote.conflicts or look.problems)
         return bool(self.new or self.facets or there or self.kept)
 
 
@@ -102,7 +102,7 @@ class AssetSync:
         """Ask who wins of all that both sides changed."""
         decisions: dict[tuple[bytes, FieldPath], MergePolicy] = {}
         for look in (seen.look for seen in self.plan(loaded)[1] if seen.look):
-            for conflict in look.told.conflicts:
+            for conflict in look.remote.conflicts:
                 if answer := ask(f"{look.name}: {describe_conflict(conflict)}"):
                     decisions[look.key, conflict.path] = answer
         return decisions

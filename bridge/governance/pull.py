@@ -42,7 +42,7 @@ def plan_file_edits(seen: Sequence[DatasetPlan], words: TagVocabulary) -> list[F
     """Say how the files read with what was changed over there; one that is about many datasets is left alone."""
     pulled = []
     for one in seen:
-        theirs = one.look.told.fields if one.look else {}
+        theirs = one.look.remote.fields if one.look else {}
         if not theirs and not one.kept:
             continue
         own = [loaded for loaded in one.loaded if not loaded.asset.is_pattern]

@@ -92,7 +92,7 @@ class MarquezMetadataSource:
 
     def _is_shown_twice(self, dataset: JsonObject, known: StoredMetadata) -> bool:
         """Tell whether a dataset is listed under its own name, too: a symlink of a run gave it this one."""
-        if known.is_told or not is_alias(dataset):
+        if known.has_events or not is_alias(dataset):
             return False
         return self._client.is_written_by_run(str(dataset["namespace"]), str(dataset["name"]))
 

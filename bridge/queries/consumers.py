@@ -20,7 +20,7 @@ GROUP BY e.target_id, e.evidence
 
 
 class Consumer(NodeReference, frozen=True):
-    """A job that reads a dataset, or only declares to; when events first and last said so."""
+    """A job that reads a dataset or only declares to, with the times of the first and the last event that says so."""
 
     owners: list[str]
     evidence: Literal["observed", "declared"]
@@ -29,21 +29,20 @@ class Consumer(NodeReference, frozen=True):
 
 
 class ConsumersQuery(DatasetSubjectQuery[Page[Consumer]], frozen=True, kw_only=True):
-    """The jobs that read a dataset, by name."""
+    """Jobs that read a dataset, by name."""
 
     path = "/consumers"
     result_type = Page[Consumer]
     limit: Limit = 50
     after: Cursor = None
 
-    def run(self, view: QueryContext) -> Page[Consumer]:
-        """Read a page."""
-        readers = self._readers(view)
-        names = view.graph().job_names(readers)
-        behind = read_cursor(self.after, tuple[str, str]) or ("", "")
-        order = sorted((*names[job], job) for job in readers if names[job] > behind)
-        shown, following = paginate(order, self.limit, lambda named: named[:2])
-        owners = read_owners(view.db, view.org, [job for *_, job in shown])
+    def run(self, ctx: QueryContext) -> Page[Consumer]:
+        readers = self._readers(ctx)
+        names = ctx.graph().job_names(readers)
+        after = read_cursor(self.after, tuple[str, str]) or ("", "")
+        candidates = sorted((*names[job], job) for job in readers if names[job] > after)
+        page, next_cursor = paginate(candidates, self.limit, lambda row: row[:2])
+        owners = read_owners(ctx.db, ctx.org, [job for *_, job in page])
         return Page(
             [
                 Consumer(
@@ -51,18 +50,18 @@ class ConsumersQuery(DatasetSubjectQuery[Page[Consumer]], frozen=True, kw_only=T
                     "declared" if readers[job][0] else "observed",
                     format_timestamp(readers[job][1]), format_timestamp(readers[job][2]),
                 )
-                for namespace, name, job in shown
+                for namespace, name, job in page
             ],
-            following,
+            next_cursor,
         )  # fmt: skip
 
-    def _readers(self, view: QueryContext) -> dict[bytes, tuple[bool, int, int]]:
-        """Find the jobs that people know: what one run did counts for more than what is declared."""
-        rows = view.db.fetch_all(_READERS, view.org, self.group_id(view))
-        folds = logical_jobs(view.db, view.org, view.rule, {job for job, *_ in rows})
+    def _readers(self, ctx: QueryContext) -> dict[bytes, tuple[bool, int, int]]:
+        """Find the logical jobs that read the dataset; one observed run outweighs any declaration."""
+        rows = ctx.db.fetch_all(_READERS, ctx.org, self.group_id(ctx))
+        logical = logical_jobs(ctx.db, ctx.org, ctx.rule, {job for job, *_ in rows})
         readers: dict[bytes, tuple[bool, int, int]] = {}
-        for leaf, evidence, first, last in rows:
-            for job in folds[leaf]:
-                declared, begun, ended = readers.get(job, (True, first, last))
-                readers[job] = declared and evidence == "declared", min(begun, first), max(ended, last)
+        for reporting_job, evidence, first_seen, last_seen in rows:
+            for job in logical[reporting_job]:
+                declared, earliest, latest = readers.get(job, (True, first_seen, last_seen))
+                readers[job] = declared and evidence == "declared", min(earliest, first_seen), max(latest, last_seen)
         return readers

@@ -6,51 +6,53 @@ from typing import TypeVar
 N = TypeVar("N", bound=Hashable)
 
 
-def strongly_connected_components(leads: Mapping[N, Sequence[N]]) -> Iterator[list[N]]:
-    """List the nodes that lead to each other, together; each node is in one list, most of them alone.
+def strongly_connected_components(successors: Mapping[N, Sequence[N]]) -> Iterator[list[N]]:
+    """Group nodes that reach each other; each node is in one list, most of them alone.
 
-    Tarjan's way, in linear time; without calls of itself: a chain may be longer than calls can be nested.
+    Tarjan's algorithm, in linear time and without recursion: a path may be longer than the call stack allows.
     """
-    number: dict[N, int] = {}
-    lowest: dict[N, int] = {}
-    waiting: list[N] = []
-    there: set[N] = set()
-    for start in leads:
-        path = [] if start in number else [(start, iter(leads[start]))]
+    index: dict[N, int] = {}
+    low_link: dict[N, int] = {}
+    stack: list[N] = []
+    on_stack: set[N] = set()
+    for start in successors:
+        path = [] if start in index else [(start, iter(successors[start]))]
         while path:
-            node, ways = path[-1]
-            if node not in number:
-                number[node] = lowest[node] = len(number)
-                waiting.append(node)
-                there.add(node)
-            new = _next_new(node, ways, number, lowest, there)
-            if new is not None:
-                path.append((new, iter(leads.get(new, ()))))
+            node, remaining = path[-1]
+            if node not in index:
+                index[node] = low_link[node] = len(index)
+                stack.append(node)
+                on_stack.add(node)
+            successor = _next_unvisited(node, remaining, index, low_link, on_stack)
+            if successor is not None:
+                path.append((successor, iter(successors.get(successor, ()))))
                 continue
             path.pop()
             if path:
-                above = path[-1][0]
-                lowest[above] = min(lowest[above], lowest[node])
-            if lowest[node] == number[node]:
-                found = list(_taken(waiting, node))
-                there.difference_update(found)
-                yield found
+                predecessor = path[-1][0]
+                low_link[predecessor] = min(low_link[predecessor], low_link[node])
+            if low_link[node] == index[node]:
+                component = list(_pop_until(stack, node))
+                on_stack.difference_update(component)
+                yield component
 
 
-def _next_new(node: N, ways: Iterator[N], number: dict[N, int], lowest: dict[N, int], there: set[N]) -> N | None:
-    """Find where to go on from a node; on the way, hear from what was seen before how far back it leads."""
-    for other in ways:
-        if other not in number:
-            return other
-        if other in there:
-            lowest[node] = min(lowest[node], number[other])
+def _next_unvisited(
+    node: N, remaining: Iterator[N], index: dict[N, int], low_link: dict[N, int], on_stack: set[N]
+) -> N | None:
+    """Return the next unvisited successor of a node; successors on the stack before it lower the node's low link."""
+    for successor in remaining:
+        if successor not in index:
+            return successor
+        if successor in on_stack:
+            low_link[node] = min(low_link[node], index[successor])
     return None
 
 
-def _taken(waiting: list[N], until: N) -> Iterator[N]:
-    """Take nodes from the end, that one with them."""
-    while waiting:
-        node = waiting.pop()
+def _pop_until(stack: list[N], last: N) -> Iterator[N]:
+    """Pop nodes, up to and including this one."""
+    while stack:
+        node = stack.pop()
         yield node
-        if node == until:
+        if node == last:
             return

@@ -33,36 +33,36 @@ WHERE e.org_id = ?1 AND e.edge_role = 'DEPENDS' AND {IS_CURRENT_SQL}
 _UNINTEGRATED = "SELECT job_id FROM ol_job WHERE org_id = ?1 AND integration IS NULL AND job_id {ids}"
 _decoder: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
 
-#: A job, or a dataset, which is told from a job by being in a tuple.
+#: A job, or a dataset in a tuple, which distinguishes it from a job.
 _Node = bytes | tuple[bytes]
 
 
 class Dependency(msgspec.Struct, frozen=True):
-    """One process comes after another, because of a dataset that it reads or of what somebody declared."""
+    """One process runs after another, because it reads a dataset of the other or because it was declared."""
 
     before: str
     after: str
     kind: Literal["declared", "inferred"]
-    #: The dataset, where it is inferred.
+    #: The dataset of an inferred dependency.
     dataset: NodeReference | None = None
-    #: What was declared: kind of dependency and the rules, as far as they were given.
+    #: The kind and the rules of a declared dependency, as far as they were specified.
     declared: dict[str, Any] | None = None
-    #: Whether runs showed both ends of what is inferred; false where one is only declared to read or write it.
+    #: False for an inferred dependency whose writer or reader is only declared, rather than observed in runs.
     observed: bool = True
 
 
 class DagProcess(NodeReference, frozen=True):
-    """A process, and the version of its definition that is in effect; null where none is registered."""
+    """A process, and the version of its active definition; null if none is registered."""
 
     version: str | None
-    #: The id of the box that it lies in, as its definition says: it starts no sooner, and the box ends no sooner.
+    #: The id of its box according to the definition: it starts after the box, and the box ends after it.
     box: str | None = None
 
 
 class UnproducedDataset(msgspec.Struct, frozen=True):
-    """A dataset that nobody is known to produce, and the ids of the processes that read it.
+    """A dataset without a known producer, and the ids of the processes that read it.
 
-    No fault in itself: what comes from outside is made by nobody here.
+    That is not necessarily an error: external datasets have no producer in the store.
     """
 
     dataset: NodeReference
@@ -70,85 +70,87 @@ class UnproducedDataset(msgspec.Struct, frozen=True):
 
 
 class DagResult(msgspec.Struct, frozen=True):
-    """Processes by their ids, the dependencies between them, and whether more were found than asked for.
+    """Processes by id, the dependencies between them, and whether these were truncated.
 
-    Of one namespace that is asked for, with those of others that its processes wait for.
+    A query for one namespace also returns the processes of others that its processes depend on.
     """
 
     processes: list[DagProcess]
     dependencies: list[Dependency]
     cut: Literal["size"] | None
-    #: The ids of processes that wait for each other; all of them, whatever was cut. Who reads what it writes is none.
+    #: Ids of processes that depend on each other, complete even if truncated; self-dependencies do not count.
     cycles: list[list[str]]
-    #: What processes that are registered here, and jobs of which no integration tells, read without a known producer.
+    #: Inputs without a known producer, of registered processes and of jobs without an integration.
     missing: list[UnproducedDataset]
 
 
 class DagQuery(Query[DagResult], frozen=True, kw_only=True):
-    """Processes and their dependencies: declared, or inferred from what they read and write."""
+    """Processes and their dependencies, declared or inferred from what they read and write."""
 
     path = "/dag"
     result_type = DagResult
     namespace: Annotated[str, msgspec.Meta(description="Only processes of this namespace.", min_length=1)] | None = (
         None
     )
-    most: Annotated[int, msgspec.Meta(ge=1, le=100_000, description="How many dependencies at most.")] = MAX_EDGES
+    most: Annotated[int, msgspec.Meta(ge=1, le=100_000, description="Maximum number of dependencies.")] = MAX_EDGES
 
-    def run(self, view: QueryContext) -> DagResult:
-        """Put it together."""
-        io = view.db.fetch_all(_IO, view.org)
-        declared = view.db.fetch_all(_DECLARED, view.org)
-        ends = {job for _, job, *_ in io} | {job for row in declared for job in row[:2]}
-        folds = logical_jobs(view.db, view.org, view.rule, ends)
-        graph = view.graph()
-        defined = {one.process: one for one in DefinitionStore(view.db, view.org, now_micros).list_active()}
-        names = {job: QualifiedName(one.namespace, one.name) for job, one in defined.items()}
-        names |= graph.job_names({job for found in folds.values() for job in found})
-        shown = {job: named for job, named in names.items() if self.namespace in {None, named.namespace}}
-        sides = _sides(io, folds)
-        pairs = (
-            pair
-            for pair in chain(_declared(declared, folds), _inferred(sides))
-            if pair.before in names and pair.after in shown and pair.before != pair.after
+    def run(self, ctx: QueryContext) -> DagResult:
+        io = ctx.db.fetch_all(_IO, ctx.org)
+        declared = ctx.db.fetch_all(_DECLARED, ctx.org)
+        job_ids = {job for _, job, *_ in io} | {job for row in declared for job in row[:2]}
+        logical = logical_jobs(ctx.db, ctx.org, ctx.rule, job_ids)
+        graph = ctx.graph()
+        defined = {
+            definition.process: definition
+            for definition in DefinitionStore(ctx.db, ctx.org, now_micros).list_active()
+        }
+        names = {job: QualifiedName(definition.namespace, definition.name) for job, definition in defined.items()}
+        names |= graph.job_names({job for jobs in logical.values() for job in jobs})
+        selected = {job: name for job, name in names.items() if self.namespace in {None, name.namespace}}
+        usage = _readers_and_writers(io, logical)
+        dependencies = (
+            dependency
+            for dependency in chain(_declared_dependencies(declared, logical), _inferred_dependencies(usage))
+            if dependency.before in names and dependency.after in selected and dependency.before != dependency.after
         )
-        found = list(islice(pairs, self.most + 1))
-        told = shown | {pair.before: names[pair.before] for pair in found[: self.most]}
-        datasets = graph.dataset_names({pair.dataset for pair in found if pair.dataset})
-        order = sorted(shown, key=lambda job: (*shown[job], job))
+        found = list(islice(dependencies, self.most + 1))
+        listed = selected | {dependency.before: names[dependency.before] for dependency in found[: self.most]}
+        datasets = graph.dataset_names({dependency.dataset for dependency in found if dependency.dataset})
+        ordered = sorted(selected, key=lambda job: (*selected[job], job))
         return DagResult(
             [
-                _result(job, told[job], defined.get(job), view.org)
-                for job in sorted(told, key=lambda job: (*told[job], job))
+                _dag_process(job, listed[job], defined.get(job), ctx.org)
+                for job in sorted(listed, key=lambda job: (*listed[job], job))
             ],
-            [pair.told(datasets) for pair in found[: self.most]],
+            [dependency.to_result(datasets) for dependency in found[: self.most]],
             "size" if len(found) > self.most else None,
-            _cycles(sides, _declared(declared, folds), order),
-            _missing(view, sides, order, defined.keys()),
+            _cycles(usage, _declared_dependencies(declared, logical), ordered),
+            _unproduced_datasets(ctx, usage, ordered, defined.keys()),
         )
 
 
-def _result(job: bytes, named: QualifiedName, definition: RegisteredDefinition | None, org: str) -> DagProcess:
+def _dag_process(job: bytes, name: QualifiedName, definition: RegisteredDefinition | None, org: str) -> DagProcess:
     if definition is None:
-        return DagProcess(format_id(job), *named, None)
-    box = _box(definition)
-    around = format_id(job_id(org, definition.namespace, box)) if box else None
-    return DagProcess(format_id(job), *named, definition.version, around)
+        return DagProcess(format_id(job), *name, None)
+    box = _innermost_box(definition)
+    box_id = format_id(job_id(org, definition.namespace, box)) if box else None
+    return DagProcess(format_id(job), *name, definition.version, box_id)
 
 
-def _box(definition: RegisteredDefinition) -> str | None:
-    """Name the innermost box of a definition that names boxes."""
+def _innermost_box(definition: RegisteredDefinition) -> str | None:
+    """Return the name of the innermost box of a definition; None if there is none."""
     if '"boxes"' not in definition.definition:
         return None
-    said = msgspec.json.decode(definition.definition)
-    boxes = said.get("boxes") if isinstance(said, dict) else None
+    content = msgspec.json.decode(definition.definition)
+    boxes = content.get("boxes") if isinstance(content, dict) else None
     return boxes[-1] if isinstance(boxes, list) and boxes and isinstance(boxes[-1], str) else None
 
 
 class _ReadersAndWriters(NamedTuple):
-    """Who makes each dataset and who reads it, and whether that was observed."""
+    """The writers and the readers of each dataset, and whether each was observed."""
 
-    made: dict[bytes, dict[bytes, bool]]
-    read: dict[bytes, dict[bytes, bool]]
+    writers: dict[bytes, dict[bytes, bool]]
+    readers: dict[bytes, dict[bytes, bool]]
 
 
 class _JobDependency(NamedTuple):
@@ -158,7 +160,7 @@ class _JobDependency(NamedTuple):
     declared: str | None = None
     observed: bool = True
 
-    def told(self, datasets: dict[bytes, QualifiedName]) -> Dependency:
+    def to_result(self, datasets: dict[bytes, QualifiedName]) -> Dependency:
         return Dependency(
             format_id(self.before),
             format_id(self.after),
@@ -169,57 +171,65 @@ class _JobDependency(NamedTuple):
         )
 
 
-def _declared(rows: list[tuple[Any, ...]], folds: dict[bytes, set[bytes]]) -> Iterator[_JobDependency]:
-    for before, after, meta in rows:
-        for pair in product(sorted(folds[before]), sorted(folds[after])):
-            yield _JobDependency(*pair, declared=meta)
+def _declared_dependencies(rows: list[tuple[Any, ...]], logical: dict[bytes, set[bytes]]) -> Iterator[_JobDependency]:
+    for before, after, metadata in rows:
+        for jobs in product(sorted(logical[before]), sorted(logical[after])):
+            yield _JobDependency(*jobs, declared=metadata)
 
 
-def _sides(rows: list[tuple[Any, ...]], folds: dict[bytes, set[bytes]]) -> _ReadersAndWriters:
-    """Gather who makes and who reads; what was observed counts for more than what is declared."""
-    sides = _ReadersAndWriters({}, {})
-    for role, leaf, dataset, evidence in rows:
-        jobs = (sides.made if role == "PRODUCES" else sides.read).setdefault(dataset, {})
-        for job in folds[leaf]:
+def _readers_and_writers(rows: list[tuple[Any, ...]], logical: dict[bytes, set[bytes]]) -> _ReadersAndWriters:
+    """Group writers and readers by dataset; observed runs outweigh declarations."""
+    usage = _ReadersAndWriters({}, {})
+    for role, reporting_job, dataset, evidence in rows:
+        jobs = (usage.writers if role == "PRODUCES" else usage.readers).setdefault(dataset, {})
+        for job in logical[reporting_job]:
             jobs[job] = jobs.get(job, False) or evidence != "declared"
-    return sides
+    return usage
 
 
-def _inferred(sides: _ReadersAndWriters) -> Iterator[_JobDependency]:
-    """Pair who makes a dataset with who reads it."""
-    made, read = sides
-    for dataset in sorted(made.keys() & read.keys()):
-        for (before, seen), (after, also) in product(sorted(made[dataset].items()), sorted(read[dataset].items())):
-            yield _JobDependency(before, after, dataset, observed=seen and also)
+def _inferred_dependencies(usage: _ReadersAndWriters) -> Iterator[_JobDependency]:
+    """Pair the writers of each dataset with its readers."""
+    writers, readers = usage
+    for dataset in sorted(writers.keys() & readers.keys()):
+        for (before, write_observed), (after, read_observed) in product(
+            sorted(writers[dataset].items()), sorted(readers[dataset].items())
+        ):
+            yield _JobDependency(before, after, dataset, observed=write_observed and read_observed)
 
 
-def _cycles(sides: _ReadersAndWriters, declared: Iterable[_JobDependency], order: list[bytes]) -> list[list[str]]:
-    """Find who waits for each other; by way of the datasets, whose makers and readers in pairs would be too many."""
-    place = {job: at for at, job in enumerate(order)}
-    leads: dict[_Node, list[_Node]] = {job: [] for job in order}
-    for dataset in sides.made.keys() & sides.read.keys():
-        leads[dataset,] = [job for job in sides.read[dataset] if job in place]
-        for job in sides.made[dataset]:
-            if job in place:
-                leads[job].append((dataset,))
-    for pair in declared:
-        if pair.before in place and pair.after in place:
-            leads[pair.before].append(pair.after)
-    among = ([node for node in found if isinstance(node, bytes)] for found in strongly_connected_components(leads))
-    found = sorted(sorted(place[job] for job in jobs) for jobs in among if len(jobs) > 1)
-    return [[format_id(order[at]) for at in cycle] for cycle in found]
+def _cycles(usage: _ReadersAndWriters, declared: Iterable[_JobDependency], ordered: list[bytes]) -> list[list[str]]:
+    """Find processes that depend on each other. Datasets are nodes, as pairs of writers and readers are too many."""
+    position = {job: index for index, job in enumerate(ordered)}
+    successors: dict[_Node, list[_Node]] = {job: [] for job in ordered}
+    for dataset in usage.writers.keys() & usage.readers.keys():
+        successors[dataset,] = [job for job in usage.readers[dataset] if job in position]
+        for job in usage.writers[dataset]:
+            if job in position:
+                successors[job].append((dataset,))
+    for dependency in declared:
+        if dependency.before in position and dependency.after in position:
+            successors[dependency.before].append(dependency.after)
+    components = (
+        [node for node in component if isinstance(node, bytes)]
+        for component in strongly_connected_components(successors)
+    )
+    cycles = sorted(sorted(position[job] for job in jobs) for jobs in components if len(jobs) > 1)
+    return [[format_id(ordered[index]) for index in cycle] for cycle in cycles]
 
 
-def _missing(
-    view: QueryContext, sides: _ReadersAndWriters, order: list[bytes], defined: Collection[bytes]
+def _unproduced_datasets(
+    ctx: QueryContext, usage: _ReadersAndWriters, ordered: list[bytes], defined: Collection[bytes]
 ) -> list[UnproducedDataset]:
-    """Find what is read and not made; of what an integration tells, every raw file would be such a thing."""
-    read = {dataset: jobs for dataset, jobs in sides.read.items() if dataset not in sides.made}
-    jobs = {job for found in read.values() for job in found}
-    telling = {job for (job,) in view.db.fetch_for_ids(_UNINTEGRATED, sorted(jobs), view.org)} | set(defined)
-    readers = {dataset: [job for job in order if job in found and job in telling] for dataset, found in read.items()}
-    names = view.graph().dataset_names({dataset for dataset, found in readers.items() if found})
+    """Find inputs that no job writes. Jobs of an integration do not count: all their raw files would be listed."""
+    readers_by_dataset = {dataset: jobs for dataset, jobs in usage.readers.items() if dataset not in usage.writers}
+    jobs = {job for readers in readers_by_dataset.values() for job in readers}
+    relevant = {job for (job,) in ctx.db.fetch_for_ids(_UNINTEGRATED, sorted(jobs), ctx.org)} | set(defined)
+    readers = {
+        dataset: [job for job in ordered if job in dataset_readers and job in relevant]
+        for dataset, dataset_readers in readers_by_dataset.items()
+    }
+    names = ctx.graph().dataset_names({dataset for dataset, dataset_readers in readers.items() if dataset_readers})
     return [
         UnproducedDataset(node_reference(dataset, names[dataset]), [format_id(job) for job in readers[dataset]])
-        for dataset in sorted(names, key=lambda one: (*names[one], one))
+        for dataset in sorted(names, key=lambda dataset: (*names[dataset], dataset))
     ]

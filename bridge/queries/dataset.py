@@ -9,6 +9,7 @@ from bridge.queries.query import QueryContext
 from bridge.queries.subject import DatasetSubjectQuery
 from bridge.queries.versions import VersionResult, newest_versions
 from bridge.store.governance_facets import GOVERNANCE, read_facets, read_owners, read_slas
+from bridge.store.identity_groups import group_members
 from bridge.store.lineage.graph import QualifiedName
 from bridge.store.references import NodeReference, format_id, node_reference
 from mappers.canonical.columns import decode_columns
@@ -19,12 +20,6 @@ _DATASET = """
 SELECT d.full_name, d.description, d.default_format, d.status, d.created_at, d.updated_at FROM dataset d
 WHERE d.org_id = ?1 AND d.dataset_id = ?2
 """
-_ALIASES = """
-SELECT m.dataset_id, n.namespace_uri, m.name FROM ol_dataset m
-JOIN ol_namespace n ON n.org_id = m.org_id AND n.namespace_id = m.namespace_id
-WHERE m.org_id = ?1 AND m.class_id = ?2 AND m.dataset_id <> ?2
-ORDER BY n.namespace_uri, m.name
-"""
 _SCHEMA = "SELECT columns_json FROM class_schema WHERE org_id = ?1 AND class_id = ?2"
 _FACETS = """
 SELECT f.name, f.body FROM facet f
@@ -34,8 +29,8 @@ ORDER BY f.facet_order
 """
 _RENAMED = """
 SELECT d.class_id FROM dataset_succession s
-JOIN ol_dataset m ON m.org_id = s.org_id AND m.dataset_id = s.{mine}_id
-JOIN ol_dataset d ON d.org_id = s.org_id AND d.dataset_id = s.{other}_id
+JOIN ol_dataset m ON m.org_id = s.org_id AND m.dataset_id = s.{side}_id
+JOIN ol_dataset d ON d.org_id = s.org_id AND d.dataset_id = s.{other_side}_id
 WHERE s.org_id = ?1 AND m.class_id = ?2
 GROUP BY d.class_id
 """
@@ -43,7 +38,7 @@ _SHOWN_VERSIONS = 5
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A column; nested ones have their whole path as name, and their depth."""
+    """A column; nested columns have their full path as name, and their depth."""
 
     name: str
     type: str | None
@@ -52,7 +47,7 @@ class Field(msgspec.Struct, frozen=True):
 
 
 class DatasetResult(NodeReference, frozen=True):
-    """What is known of a dataset, and its newest versions."""
+    """A dataset with its newest versions."""
 
     full_name: str
     description: str | None
@@ -66,29 +61,28 @@ class DatasetResult(NodeReference, frozen=True):
     renamed_to: list[NodeReference]
     fields: list[Field]
     sla: dict[str, Any] | None
-    #: What a steward wrote down of it.
+    #: Governance as stewards wrote it.
     governance: dict[str, Any] | None
     facets: dict[str, msgspec.Raw]
     versions: list[VersionResult]
 
 
 class DatasetQuery(DatasetSubjectQuery[DatasetResult], frozen=True, kw_only=True):
-    """What is known of a dataset, and its newest versions."""
+    """A dataset with its newest versions."""
 
     result_type = DatasetResult
 
-    def run(self, view: QueryContext) -> DatasetResult:
-        """Look it up."""
-        dataset = self.group_id(view)
-        named = view.graph().dataset_name(dataset)
-        bound = (view.org, dataset)
-        governance = read_facets(view.db, view.org, [dataset], GOVERNANCE).get(dataset) or {}
-        owners = read_owners(view.db, view.org, [dataset]).get(dataset, [])
-        ((full_name, description, format_, status, created, updated),) = view.db.fetch_all(_DATASET, *bound)
+    def run(self, ctx: QueryContext) -> DatasetResult:
+        dataset = self.group_id(ctx)
+        name = ctx.graph().dataset_name(dataset)
+        values = (ctx.org, dataset)
+        governance = read_facets(ctx.db, ctx.org, [dataset], GOVERNANCE).get(dataset) or {}
+        owners = read_owners(ctx.db, ctx.org, [dataset]).get(dataset, [])
+        ((full_name, description, format_, status, created, updated),) = ctx.db.fetch_all(_DATASET, *values)
         return DatasetResult(
             id=format_id(dataset),
-            namespace=named.namespace,
-            name=named.name,
+            namespace=name.namespace,
+            name=name.name,
             full_name=full_name,
             description=governance.get("description") or description,
             format=format_,
@@ -96,24 +90,33 @@ class DatasetQuery(DatasetSubjectQuery[DatasetResult], frozen=True, kw_only=True
             status=status,
             created_at=created,
             updated_at=updated,
-            aliases=[
-                node_reference(alias, QualifiedName(*name)) for alias, *name in view.db.fetch_all(_ALIASES, *bound)
-            ],
-            renamed_from=_renamed(view, dataset, "target", "source"),
-            renamed_to=_renamed(view, dataset, "source", "target"),
+            aliases=_aliases(ctx, dataset),
+            renamed_from=_renames(ctx, dataset, "target", "source"),
+            renamed_to=_renames(ctx, dataset, "source", "target"),
             fields=[
-                Field(*row) for (columns,) in view.db.fetch_all(_SCHEMA, *bound) for row in decode_columns(columns)
+                Field(*row) for (columns,) in ctx.db.fetch_all(_SCHEMA, *values) for row in decode_columns(columns)
             ],
-            sla=read_slas(view.db, view.org, [dataset]).get(dataset),
+            sla=read_slas(ctx.db, ctx.org, [dataset]).get(dataset),
             governance={key: value for key, value in governance.items() if key != FILE} or None,
-            facets=latest_facets(view.db.fetch_all(_FACETS, *bound, NO_ID)),
-            versions=newest_versions(view, dataset, _SHOWN_VERSIONS),
+            facets=latest_facets(ctx.db.fetch_all(_FACETS, *values, NO_ID)),
+            versions=newest_versions(ctx, dataset, _SHOWN_VERSIONS),
         )
 
 
-def _renamed(view: QueryContext, dataset: bytes, mine: str, other: str) -> list[NodeReference]:
-    others = [
-        other_id for (other_id,) in view.db.fetch_all(_RENAMED.format(mine=mine, other=other), view.org, dataset)
+def _aliases(ctx: QueryContext, dataset: bytes) -> list[NodeReference]:
+    members = sorted(group_members(ctx.db, ctx.org, [dataset]), key=lambda member: (member.namespace, member.name))
+    return [
+        node_reference(member.dataset_id, QualifiedName(member.namespace, member.name))
+        for member in members
+        if member.dataset_id != dataset
     ]
-    names = view.graph().dataset_names(others)
-    return sorted((node_reference(one, names[one]) for one in others), key=lambda one: (one.namespace, one.name))
+
+
+def _renames(ctx: QueryContext, dataset: bytes, side: str, other_side: str) -> list[NodeReference]:
+    groups = [
+        group for (group,) in ctx.db.fetch_all(_RENAMED.format(side=side, other_side=other_side), ctx.org, dataset)
+    ]
+    names = ctx.graph().dataset_names(groups)
+    return sorted(
+        (node_reference(group, names[group]) for group in groups), key=lambda node: (node.namespace, node.name)
+    )

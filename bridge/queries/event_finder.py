@@ -14,18 +14,18 @@ from mappers.openlineage.facet_parser import ParsedDataset, ParsedFacet
 from mappers.openlineage.names import canonical_dataset_name, canonical_job_name
 from mappers.timestamps import format_timestamp
 
-_AT = """
+_EVENTS_AT = """
 SELECT seq, event_hash, event_type, event_time, source, payload FROM run_event
 WHERE org_id = ?1 AND event_time = ?2 ORDER BY event_time, event_hash LIMIT ?3
 """
 _ORDER = Struct(">BQ16s")
-_SHIFT = 1 << 63
-#: Of how many events of one microsecond it is looked which are meant.
+_SIGN_OFFSET = 1 << 63
+#: Maximum number of events of one microsecond that are examined.
 _MAX_CANDIDATES = 1_000
 
 
 class RegisterOrder(NamedTuple):
-    """Who last won a register: how much the statement weighs, when it was made, and the hash of its content."""
+    """The order of the assertion that won a register: its rank, its time and the hash of its content."""
 
     rank: int
     micros: int
@@ -33,7 +33,7 @@ class RegisterOrder(NamedTuple):
 
 
 class EventReference(msgspec.Struct, frozen=True):
-    """An event, to be read with `events`."""
+    """An event, which the query `events` returns in full."""
 
     seq: int
     hash: str
@@ -45,18 +45,17 @@ class EventReference(msgspec.Struct, frozen=True):
 
 
 def decode_order(order: bytes) -> RegisterOrder:
-    """Take a register's order apart."""
     rank, micros, content = _ORDER.unpack(order)
-    return RegisterOrder(rank, micros - _SHIFT, content)
+    return RegisterOrder(rank, micros - _SIGN_OFFSET, content)
 
 
 def rank_name(rank: int) -> str:
-    """Name a rank: who speaks."""
+    """Return the name of a rank, as shown to users."""
     return Rank(rank).name.lower().replace("_", " ") if rank in set(Rank) else str(rank)
 
 
 class _EventIndexEntry(NamedTuple):
-    """An event, the ids of all that it mentions, and the hashes of its facets."""
+    """An event, the ids of the datasets and jobs that it mentions, and the hashes of its facets."""
 
     reference: EventReference
     mentioned: frozenset[bytes]
@@ -64,43 +63,45 @@ class _EventIndexEntry(NamedTuple):
 
 
 class EventFinder:
-    """Finds events in the log; those of one moment are read once, however many facts they made."""
+    """Finds events in the log; those of one time are read once, however many facts they set."""
 
-    def __init__(self, view: QueryContext) -> None:
-        self._view = view
-        self._read: dict[int, list[_EventIndexEntry]] = {}
+    def __init__(self, ctx: QueryContext) -> None:
+        self._view = ctx
+        self._entries: dict[int, list[_EventIndexEntry]] = {}
 
     def find(self, micros: int, mentioning: Iterable[bytes], content: bytes | None = None) -> list[EventReference]:
-        """Find the events of a time that mention a dataset or job; those with a facet of this content, if any."""
-        wanted = frozenset(mentioning)
-        found = [witness for witness in self._of(micros) if wanted & witness.mentioned]
-        exact = [witness for witness in found if content in witness.contents]
-        return [witness.reference for witness in exact or found]
+        """Find the events of a time that mention any of these ids; prefer those with a facet of this content."""
+        ids = frozenset(mentioning)
+        entries = [entry for entry in self._entries_at(micros) if ids & entry.mentioned]
+        exact = [entry for entry in entries if content in entry.contents]
+        return [entry.reference for entry in exact or entries]
 
-    def _of(self, micros: int) -> list[_EventIndexEntry]:
-        if micros not in self._read:
-            rows = self._view.db.fetch_all(_AT, self._view.org, micros, _MAX_CANDIDATES)
-            self._read[micros] = [_witness(self._view.org, row) for row in rows]
-        return self._read[micros]
+    def _entries_at(self, micros: int) -> list[_EventIndexEntry]:
+        if micros not in self._entries:
+            rows = self._view.db.fetch_all(_EVENTS_AT, self._view.org, micros, _MAX_CANDIDATES)
+            self._entries[micros] = [_index_entry(self._view.org, row) for row in rows]
+        return self._entries[micros]
 
 
-def _witness(org: str, row: tuple[Any, ...]) -> _EventIndexEntry:
-    seq, hash_, kind, event_time, source, payload = row
+def _index_entry(org: str, row: tuple[Any, ...]) -> _EventIndexEntry:
+    seq, hash_, event_type, event_time, source, payload = row
     event = parse_event(zstandard.decompress(payload), NO_LIMITS)
     job = " ".join(event.job) if event.job else None
-    told = EventReference(seq, hash_.hex(), kind or None, format_timestamp(event_time), job, event.run_uuid, source)
+    reference = EventReference(
+        seq, hash_.hex(), event_type or None, format_timestamp(event_time), job, event.run_uuid, source
+    )
     contents = frozenset(facet.digest for facet in _facets(event))
-    return _EventIndexEntry(told, frozenset(_mentioned(org, event)), contents)
+    return _EventIndexEntry(reference, frozenset(_mentioned_ids(org, event)), contents)
 
 
-def _mentioned(org: str, event: Event) -> Iterator[bytes]:
-    for part in _parts(event):
-        yield canonical_dataset_name(org, part.namespace, part.name).id
+def _mentioned_ids(org: str, event: Event) -> Iterator[bytes]:
+    for dataset in _datasets(event):
+        yield canonical_dataset_name(org, dataset.namespace, dataset.name).id
     if event.job:
         yield canonical_job_name(org, *event.job).id
 
 
-def _parts(event: Event) -> Iterator[ParsedDataset]:
+def _datasets(event: Event) -> Iterator[ParsedDataset]:
     yield from event.inputs
     yield from event.outputs
     if event.dataset:
@@ -110,6 +111,6 @@ def _parts(event: Event) -> Iterator[ParsedDataset]:
 def _facets(event: Event) -> Iterator[ParsedFacet]:
     for facets in (event.run_facets, event.job_facets):
         yield from facets.values()
-    for part in _parts(event):
-        for facets in (part.facets, part.input_facets, part.output_facets):
+    for dataset in _datasets(event):
+        for facets in (dataset.facets, dataset.input_facets, dataset.output_facets):
             yield from facets.values()

@@ -13,13 +13,13 @@ seq, event_hash, event_type, event_time, received_at, source, historical, receip
 """
 _AFTER = f"SELECT {_COLUMNS} FROM run_event WHERE org_id = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq LIMIT ?4"
 _NEWEST = f"SELECT {_COLUMNS} FROM run_event WHERE org_id = ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT ?3"
-#: What every reader of JSON takes for a whole number.
+#: The largest integer that every JSON parser reads exactly.
 MAX_SAFE_INTEGER = (1 << 53) - 1
 _BOM = b"\xef\xbb\xbf"
 
 
 class EventRecord(msgspec.Struct, frozen=True):
-    """An event as it was sent, and what became of it."""
+    """An event as it was sent, and how it was processed."""
 
     seq: int
     hash: str
@@ -28,55 +28,57 @@ class EventRecord(msgspec.Struct, frozen=True):
     received_at: str
     source: str
     historical: bool
-    #: How often it came.
+    #: How often it was received.
     receipts: int
-    #: What had to be assumed to read it.
+    #: Assumptions that were needed to interpret it.
     notes: list[str]
-    #: Why it could not be merged, if it could not.
+    #: Why it could not be merged; null if it was.
     failure: str | None
     event: msgspec.Raw
 
 
 class EventsResult(msgspec.Struct, frozen=True):
-    """Some events; `next` is what to ask for those after them, at the end, too."""
+    """A page of events; `next` continues after it, at the end of the log as well."""
 
     items: list[EventRecord]
     next: int
 
 
 class EventsQuery(Query[EventsResult], frozen=True, kw_only=True):
-    """The events as they came in; the newest, or those after a number."""
+    """Raw events: the newest, or those after a sequence number."""
 
     path = "/events"
     result_type = EventsResult
     after: (
         Annotated[
             int,
-            msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER, description="`next` of the answer before; the newest without."),
+            msgspec.Meta(
+                ge=0,
+                le=MAX_SAFE_INTEGER,
+                description="`next` of the previous response; without it, the newest events.",
+            ),
         ]
         | None
     ) = None
-    limit: Annotated[int, msgspec.Meta(ge=1, le=MAX_PAGE_SIZE, description="How many.")] = 50
+    limit: Annotated[int, msgspec.Meta(ge=1, le=MAX_PAGE_SIZE, description="Maximum number of events.")] = 50
 
-    def run(self, view: QueryContext) -> EventsResult:
-        """Read them."""
-        settled = view.db.last_stable_seq()
+    def run(self, ctx: QueryContext) -> EventsResult:
+        last_stable_seq = ctx.db.last_stable_seq()
         if self.after is None:
-            rows = view.db.fetch_all(_NEWEST, view.org, settled, self.limit)[::-1]
+            rows = ctx.db.fetch_all(_NEWEST, ctx.org, last_stable_seq, self.limit)[::-1]
         else:
-            rows = view.db.fetch_all(_AFTER, view.org, self.after, settled, self.limit)
+            rows = ctx.db.fetch_all(_AFTER, ctx.org, self.after, last_stable_seq, self.limit)
         last = rows[-1][0] if rows else self.after or 0
         return EventsResult([event_record(row) for row in rows], last)
 
 
 def event_record(row: tuple[Any, ...]) -> EventRecord:
-    """Give a row of the log."""
-    seq, hash_, kind, event_time, received_at, source, historical, receipts, notes, failure, payload = row
+    seq, hash_, event_type, event_time, received_at, source, historical, receipts, notes, failure, payload = row
     sent = zstandard.decompress(payload).removeprefix(_BOM)
     return EventRecord(
         seq,
         hash_.hex(),
-        kind or None,
+        event_type or None,
         format_timestamp(event_time),
         format_timestamp(received_at),
         source,

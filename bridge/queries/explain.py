@@ -17,7 +17,7 @@ from mappers.canonical.identity import NO_ID
 from mappers.timestamps import format_timestamp
 
 _REGISTERS = """
-SELECT 'description' AS fact, documentation_order AS said, description AS value FROM ol_dataset
+SELECT 'description' AS fact, documentation_order AS register_order, description AS value FROM ol_dataset
 WHERE org_id = ?1 AND class_id = ?2 AND documentation_order IS NOT NULL
 UNION ALL
 SELECT 'owners', ownership_order, coalesce(owner_team, owner_email) FROM ol_dataset
@@ -35,7 +35,7 @@ SELECT 'facet ' || f.name, f.facet_order, f.body FROM ol_dataset d
 JOIN facet f ON f.org_id = d.org_id AND f.owner_id = d.dataset_id AND f.about_id = ?3
 WHERE d.org_id = ?1 AND d.class_id = ?2
 """
-_STATED = """
+_EDGES = """
 SELECT e.evidence, e.job_id, e.first_seen, e.last_seen FROM ol_dataset s
 JOIN lineage_edge e ON e.org_id = s.org_id AND e.source_id = s.dataset_id AND e.edge_role = 'DERIVES'
 JOIN ol_dataset t ON t.org_id = e.org_id AND t.dataset_id = e.target_id
@@ -59,7 +59,7 @@ LEFT JOIN ol_run r ON r.org_id = x.org_id AND r.run_id = x.run_id
 WHERE s.org_id = ?1 AND s.class_id = ?2 AND t.class_id = ?3
 ORDER BY x.renamed_at DESC, r.run_uuid LIMIT ?4
 """
-_LINES = """
+_COLUMN_ROWS = """
 SELECT t.class_id, c.target_field, s.class_id, c.source_field, c.transformation_type, c.transformation_subtype,
   c.masking, c.job_id, c.is_active, r.run_uuid, c.discovered_at
 FROM ol_dataset t
@@ -79,7 +79,7 @@ _EVIDENCE_SOURCES: dict[str, str] = {
 
 
 class Fact(msgspec.Struct, frozen=True):
-    """What is known of a dataset, who said so, when, and in which events."""
+    """A fact about a dataset: its source, its time, and the events that set it."""
 
     fact: str
     value: str | None
@@ -89,7 +89,7 @@ class Fact(msgspec.Struct, frozen=True):
 
 
 class Assertion(msgspec.Struct, frozen=True):
-    """One reason for an edge: what says so, for which job, in which run, and in which events."""
+    """One reason for an edge: the kind of evidence, its job, its run, and its events."""
 
     evidence: str
     said_by: str
@@ -101,7 +101,7 @@ class Assertion(msgspec.Struct, frozen=True):
 
 
 class ColumnDerivation(msgspec.Struct, frozen=True):
-    """One way in which a column is made, whether the newest run still shows it, and which event first said so."""
+    """One derivation of a column, whether the newest run still reports it, and the event that first did."""
 
     hop: ColumnHopResult
     active: bool
@@ -111,95 +111,109 @@ class ColumnDerivation(msgspec.Struct, frozen=True):
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """Why the store holds what it holds of a dataset, of an edge into it, or of a column of it."""
+    """The reasons for facts about a dataset, for an edge into it, or for one of its columns."""
 
     dataset: NodeReference
     facts: list[Fact] = []
-    #: Of an edge: its source, the evidence with which walks show it (null when they do not), and what speaks for it.
+    #: For an edge: its source, its evidence in walks (null if they do not contain it), and its reasons.
     source: NodeReference | None = None
     shown_as: EvidenceKind | None = None
     assertions: list[Assertion] = []
-    #: Of a column.
+    #: For a column.
     lines: list[ColumnDerivation] = []
 
 
 class ExplainQuery(DatasetSubjectQuery[Explanation], frozen=True, kw_only=True):
-    """Which events and facets made what is known of a dataset, of an edge into it, or of a column of it."""
+    """The events and facets behind the facts about a dataset, an edge into it, or one of its columns."""
 
     path = "/explain"
     result_type = Explanation
     source_namespace: Namespace | None = None
     source_name: (
-        Annotated[str, msgspec.Meta(min_length=1, description="Explain the edge that comes from this dataset.")]
-        | None
+        Annotated[str, msgspec.Meta(min_length=1, description="Explain the edge from this dataset.")] | None
     ) = None
     field: Annotated[str, msgspec.Meta(min_length=1, description="Explain this column.")] | None = None
-    limit: Annotated[int, msgspec.Meta(ge=1, le=100, description="How many reasons of each kind.")] = 10
+    limit: Annotated[int, msgspec.Meta(ge=1, le=100, description="Maximum number of reasons of each kind.")] = 10
 
-    def run(self, view: QueryContext) -> Explanation:
-        """Look for the reasons."""
-        target = self.group_id(view)
-        dataset = node_reference(target, view.graph().dataset_name(target))
+    def run(self, ctx: QueryContext) -> Explanation:
+        target = self.group_id(ctx)
+        dataset = node_reference(target, ctx.graph().dataset_name(target))
         if self.source_name is not None:
-            source = _EdgeSource(namespace=self.source_namespace, name=self.source_name).group_id(view)
-            shown = [edge.evidence for edge in view.graph().upstream([target]) if edge.source == source]
+            source = _EdgeSource(namespace=self.source_namespace, name=self.source_name).group_id(ctx)
+            evidence = [edge.evidence for edge in ctx.graph().upstream([target]) if edge.source == source]
             return Explanation(
                 dataset,
-                source=node_reference(source, view.graph().dataset_name(source)),
-                shown_as=next(iter(shown), None),
-                assertions=self._assertions(view, source, target),
+                source=node_reference(source, ctx.graph().dataset_name(source)),
+                shown_as=next(iter(evidence), None),
+                assertions=self._assertions(ctx, source, target),
             )
         if self.field is not None:
-            require_column(view, target, self.field)
-            return Explanation(dataset, lines=list(self._lines(view, target)))
-        return Explanation(dataset, facts=list(_facts(view, target)))
+            require_column(ctx, target, self.field)
+            return Explanation(dataset, lines=list(self._derivations(ctx, target)))
+        return Explanation(dataset, facts=list(_facts(ctx, target)))
 
-    def _assertions(self, view: QueryContext, source: bytes, target: bytes) -> list[Assertion]:
-        bound = (view.org, source, target, self.limit)
-        ends = _members(view, source) | _members(view, target)
-        log = EventFinder(view)
-        found = [(*row, None) for row in view.db.fetch_all(_STATED, *bound)]
-        found += [("inferred", job, first, last, run) for run, job, first, last in view.db.fetch_all(_RUNS, *bound)]
-        found += [("renamed", NO_ID, at, at, run) for run, at in view.db.fetch_all(_RENAMED, *bound)]
-        jobs = view.graph().job_names({job for _, job, *_ in found if job != NO_ID})
+    def _assertions(self, ctx: QueryContext, source: bytes, target: bytes) -> list[Assertion]:
+        values = (ctx.org, source, target, self.limit)
+        node_ids = _members(ctx, source) | _members(ctx, target)
+        finder = EventFinder(ctx)
+        reasons = [(*row, None) for row in ctx.db.fetch_all(_EDGES, *values)]
+        reasons += [
+            ("inferred", job, first_seen, last_seen, run)
+            for run, job, first_seen, last_seen in ctx.db.fetch_all(_RUNS, *values)
+        ]
+        reasons += [
+            ("renamed", NO_ID, renamed_at, renamed_at, run) for run, renamed_at in ctx.db.fetch_all(_RENAMED, *values)
+        ]
+        jobs = ctx.graph().job_names({job for _, job, *_ in reasons if job != NO_ID})
         return [
             Assertion(
-                evidence, _EVIDENCE_SOURCES[evidence], node_reference(job, jobs[job]) if job != NO_ID else None, run,
-                format_timestamp(first), format_timestamp(last), _events(log, (first, last), ends | {job}, run),
+                evidence,
+                _EVIDENCE_SOURCES[evidence],
+                node_reference(job, jobs[job]) if job != NO_ID else None,
+                run,
+                format_timestamp(first_seen),
+                format_timestamp(last_seen),
+                _find_events(finder, (first_seen, last_seen), node_ids | {job}, run),
             )
-            for evidence, job, first, last, run in found
-        ]  # fmt: skip
+            for evidence, job, first_seen, last_seen, run in reasons
+        ]
 
-    def _lines(self, view: QueryContext, target: bytes) -> Iterator[ColumnDerivation]:
-        ends, log = _members(view, target), EventFinder(view)
-        rows = view.db.fetch_all(_LINES, view.org, target, self.field, self.limit)
+    def _derivations(self, ctx: QueryContext, target: bytes) -> Iterator[ColumnDerivation]:
+        node_ids, finder = _members(ctx, target), EventFinder(ctx)
+        rows = ctx.db.fetch_all(_COLUMN_ROWS, ctx.org, target, self.field, self.limit)
         hops = [ColumnHop((row[0], row[1]), (row[2], row[3]), row[4], row[5], bool(row[6]), row[7]) for row in rows]
-        for hop, (*_, active, run, discovered) in zip(hop_results(view.graph(), hops), rows, strict=True):
+        for hop, (*_, active, run, discovered) in zip(hop_results(ctx.graph(), hops), rows, strict=True):
             yield ColumnDerivation(
-                hop, bool(active), run, format_timestamp(discovered), _events(log, (discovered,), ends, run)
+                hop,
+                bool(active),
+                run,
+                format_timestamp(discovered),
+                _find_events(finder, (discovered,), node_ids, run),
             )
 
 
 class _EdgeSource(DatasetSubjectQuery[Any], frozen=True, kw_only=True):
-    """The other end of an edge."""
+    """The source of the edge that is explained."""
 
 
-def _members(view: QueryContext, dataset: bytes) -> set[bytes]:
-    return member_ids(view.db, view.org, [dataset])
+def _members(ctx: QueryContext, dataset: bytes) -> set[bytes]:
+    return member_ids(ctx.db, ctx.org, [dataset])
 
 
-def _events(log: EventFinder, times: Iterable[int], ends: set[bytes], run: str | None) -> list[EventReference]:
-    found = [event for at in sorted(set(times)) for event in log.find(at, ends)]
-    return [event for event in found if run is None or event.run_id == run]
+def _find_events(
+    finder: EventFinder, times: Iterable[int], node_ids: set[bytes], run: str | None
+) -> list[EventReference]:
+    events = [event for time in sorted(set(times)) for event in finder.find(time, node_ids)]
+    return [event for event in events if run is None or event.run_id == run]
 
 
-def _facts(view: QueryContext, dataset: bytes) -> Iterator[Fact]:
-    """Give every fact in the words of the statement that won it."""
-    ends, log = _members(view, dataset), EventFinder(view)
+def _facts(ctx: QueryContext, dataset: bytes) -> Iterator[Fact]:
+    """List every fact with the assertion that won its register."""
+    node_ids, finder = _members(ctx, dataset), EventFinder(ctx)
     winners: dict[str, tuple[bytes, str | None]] = {}
-    for fact, order, value in view.db.fetch_all(_REGISTERS, view.org, dataset, NO_ID):
-        winners[fact] = max(winners.get(fact, (b"", None)), (order, value), key=lambda one: one[0])
+    for fact, order, value in ctx.db.fetch_all(_REGISTERS, ctx.org, dataset, NO_ID):
+        winners[fact] = max(winners.get(fact, (b"", None)), (order, value), key=lambda candidate: candidate[0])
     for fact, (order, value) in sorted(winners.items()):
-        said: RegisterOrder = decode_order(order)
-        events = log.find(said.micros, ends, said.content)
-        yield Fact(fact, value, rank_name(said.rank), format_timestamp(said.micros), events)
+        assertion: RegisterOrder = decode_order(order)
+        events = finder.find(assertion.micros, node_ids, assertion.content)
+        yield Fact(fact, value, rank_name(assertion.rank), format_timestamp(assertion.micros), events)

@@ -10,11 +10,10 @@ SELECT name, body FROM facet WHERE org_id = ?1 AND owner_id = ?2 AND about_id = 
 """
 
 
-def read_facets_of(view: QueryContext, owner: bytes) -> dict[str, msgspec.Raw]:
-    """Give the facets of a job or run."""
-    return latest_facets(view.db.fetch_all(_FACETS, view.org, owner, NO_ID))
+def read_facets_of(ctx: QueryContext, owner: bytes) -> dict[str, msgspec.Raw]:
+    return latest_facets(ctx.db.fetch_all(_FACETS, ctx.org, owner, NO_ID))
 
 
 def latest_facets(rows: list[tuple[str, str | None]]) -> dict[str, msgspec.Raw]:
-    """Give the facets that are not deleted, of several of one name the last."""
+    """Drop deleted facets; of several with one name, the last one counts."""
     return {name: msgspec.Raw(body.encode()) for name, body in sorted(dict(rows).items()) if body is not None}

@@ -13,7 +13,7 @@ from mappers.governance.facet import FILE
 from mappers.timestamps import format_timestamp
 
 CONTRACT_CHECK_NAME = "contract"
-#: In the order of their times, those of one time by their ids; from a place on.
+#: Ordered by time, then by id; continues after a position.
 _RESULTS = """
 SELECT r.executed_at, r.qres_id, r.status, r.detail_json, d.class_id, n.namespace_uri, h.name
 FROM quality_check_def q
@@ -21,20 +21,20 @@ JOIN quality_check_result r ON r.org_id = q.org_id AND r.qdef_id = q.qdef_id
 JOIN ol_dataset d ON d.org_id = q.org_id AND d.dataset_id = q.dataset_id
 JOIN ol_dataset h ON h.org_id = d.org_id AND h.dataset_id = d.class_id
 JOIN ol_namespace n ON n.org_id = h.org_id AND n.namespace_id = h.namespace_id
-WHERE q.org_id = ?1 AND q.name = ?2 AND q.sql_expression = ?2 {which}
+WHERE q.org_id = ?1 AND q.name = ?2 AND q.sql_expression = ?2 {condition}
   AND (r.executed_at < ?3 OR (r.executed_at = ?3 AND r.qres_id < ?4))
 ORDER BY r.executed_at DESC, r.qres_id DESC LIMIT ?5
 """
-_VIOLATIONS = _RESULTS.format(which="AND r.status = 'FAIL'")
+_VIOLATIONS = _RESULTS.format(condition="AND r.status = 'FAIL'")
 _OF_DATASET = _RESULTS.format(
-    which="AND q.dataset_id IN (SELECT m.dataset_id FROM ol_dataset m WHERE m.org_id = ?1 AND m.class_id = ?6)"
+    condition="AND q.dataset_id IN (SELECT m.dataset_id FROM ol_dataset m WHERE m.org_id = ?1 AND m.class_id = ?6)"
 )
 _LATEST = (1 << 63) - 1, b"\xff" * 17
 _SHOWN_RESULTS = 50
 
 
 class ContractResult(msgspec.Struct, frozen=True):
-    """How a version of a dataset kept its contract; `broken` says what it did not keep."""
+    """Whether a version of a dataset met its contract; `broken` lists the violations."""
 
     dataset: NodeReference
     at: str
@@ -45,7 +45,7 @@ class ContractResult(msgspec.Struct, frozen=True):
 
 
 class GovernanceResult(msgspec.Struct, frozen=True):
-    """What stewards say of a dataset, as they wrote it, and how its newest versions kept its contract."""
+    """The governance of a dataset as stewards wrote it, and whether its newest versions met the contract."""
 
     dataset: NodeReference
     governance: dict[str, Any] | None
@@ -56,52 +56,50 @@ class GovernanceResult(msgspec.Struct, frozen=True):
 
 
 class GovernanceQuery(DatasetSubjectQuery[GovernanceResult], frozen=True, kw_only=True):
-    """What stewards say of a dataset, and how what arrives keeps its contract."""
+    """Governance of a dataset, and whether its versions meet the contract."""
 
     path = "/governance"
     result_type = GovernanceResult
 
-    def run(self, view: QueryContext) -> GovernanceResult:
-        """Look it up."""
-        dataset = self.group_id(view)
+    def run(self, ctx: QueryContext) -> GovernanceResult:
+        dataset = self.group_id(ctx)
         facets = (GOVERNANCE, CONTRACT, EXPECTATIONS, SLA)
-        said = {facet: read_facets(view.db, view.org, [dataset], facet).get(dataset) for facet in facets}
-        governance = said[GOVERNANCE]
-        rows = view.db.fetch_all(_OF_DATASET, view.org, CONTRACT_CHECK_NAME, *_LATEST, _SHOWN_RESULTS, dataset)
+        facet_bodies = {facet: read_facets(ctx.db, ctx.org, [dataset], facet).get(dataset) for facet in facets}
+        governance = facet_bodies[GOVERNANCE]
+        rows = ctx.db.fetch_all(_OF_DATASET, ctx.org, CONTRACT_CHECK_NAME, *_LATEST, _SHOWN_RESULTS, dataset)
         return GovernanceResult(
-            node_reference(dataset, view.graph().dataset_name(dataset)),
+            node_reference(dataset, ctx.graph().dataset_name(dataset)),
             {key: value for key, value in governance.items() if key != FILE} if governance else None,
-            said[CONTRACT],
-            (said[EXPECTATIONS] or {}).get("checks", []),
-            said[SLA],
+            facet_bodies[CONTRACT],
+            (facet_bodies[EXPECTATIONS] or {}).get("checks", []),
+            facet_bodies[SLA],
             [_result(row) for row in rows],
         )
 
 
 class ContractViolationsQuery(Query[Page[ContractResult]], frozen=True, kw_only=True):
-    """Versions that did not keep the contract of their asset, the newest first."""
+    """Versions that violated the contract of their asset, newest first."""
 
     path = "/contract-violations"
     result_type = Page[ContractResult]
     limit: Limit = 50
     after: Cursor = None
 
-    def run(self, view: QueryContext) -> Page[ContractResult]:
-        """List them."""
-        place = read_cursor(self.after, tuple[int, str])
-        at, last = (place[0], bytes.fromhex(place[1])) if place else _LATEST
-        rows = view.db.fetch_all(_VIOLATIONS, view.org, CONTRACT_CHECK_NAME, at, last, self.limit + 1)
-        shown, next_ = paginate(rows, self.limit, lambda row: (row[0], bytes(row[1]).hex()))
-        return Page([_result(row) for row in shown], next_)
+    def run(self, ctx: QueryContext) -> Page[ContractResult]:
+        position = read_cursor(self.after, tuple[int, str])
+        time, last_id = (position[0], bytes.fromhex(position[1])) if position else _LATEST
+        rows = ctx.db.fetch_all(_VIOLATIONS, ctx.org, CONTRACT_CHECK_NAME, time, last_id, self.limit + 1)
+        page, next_cursor = paginate(rows, self.limit, lambda row: (row[0], bytes(row[1]).hex()))
+        return Page([_result(row) for row in page], next_cursor)
 
 
 def _result(row: tuple[Any, ...]) -> ContractResult:
-    at, _, status, detail, dataset, namespace, name = row
-    said = msgspec.json.decode(detail or "{}")
-    actual, expected = said.get("actual") or {}, said.get("expected") or {}
+    executed_at, _, status, detail, dataset, namespace, name = row
+    content = msgspec.json.decode(detail or "{}")
+    actual, expected = content.get("actual") or {}, content.get("expected") or {}
     return ContractResult(
         node_reference(dataset, QualifiedName(namespace, name)),
-        format_timestamp(at),
+        format_timestamp(executed_at),
         status == "PASS",
         list(actual.get("broken") or ()),
         actual.get("run"),

@@ -15,7 +15,7 @@ from bridge.store.references import NodeReference, format_id
 
 
 class AffectedNode(NodeReference, frozen=True):
-    """A dataset or job that a change reaches, how far away it is, who owns it, and what was promised of it."""
+    """An affected dataset or job with its distance, its owners and its SLA."""
 
     distance: int
     owners: list[str]
@@ -23,7 +23,7 @@ class AffectedNode(NodeReference, frozen=True):
 
 
 class ImpactResult(msgspec.Struct, frozen=True):
-    """All that a change reaches, nearest first, and what kept the walk from finding more, if anything did."""
+    """All that a change affects, nearest first, and the limit that truncated the walk, if any."""
 
     datasets: list[AffectedNode]
     jobs: list[AffectedNode]
@@ -32,39 +32,38 @@ class ImpactResult(msgspec.Struct, frozen=True):
 
 
 class ImpactQuery(DatasetSubjectQuery[ImpactResult], frozen=True, kw_only=True):
-    """What is made of a dataset, directly or not, and whom a change of it concerns."""
+    """What is derived from a dataset, directly or indirectly, and who owns it."""
 
     path = "/impact"
     result_type = ImpactResult
     depth: DepthField = 20
     most: MaxEdgesField = MAX_EDGES
 
-    def run(self, view: QueryContext) -> ImpactResult:
-        """Walk."""
-        graph, start = view.graph(), self.group_id(view)
-        found = walk(graph, start, "downstream", self.depth, self.most)
+    def run(self, ctx: QueryContext) -> ImpactResult:
+        graph, start = ctx.graph(), self.group_id(ctx)
+        downstream = walk(graph, start, "downstream", self.depth, self.most)
         datasets, jobs = {start: 0}, dict[bytes, int]()
-        for edge in found.edges:  # level by level: where an edge ends is no nearer than where it begins
+        for edge in downstream.edges:  # edges are sorted by level: a target is never nearer than its source
             distance = datasets[edge.source or start] + 1
             datasets.setdefault(edge.target, distance)
             if edge.job:
                 jobs.setdefault(edge.job, distance)
         del datasets[start]
-        ends = [*datasets, *jobs]
-        owners = read_owners(view.db, view.org, ends)
-        promised = read_slas(view.db, view.org, ends)
+        nodes = [*datasets, *jobs]
+        owners = read_owners(ctx.db, ctx.org, nodes)
+        slas = read_slas(ctx.db, ctx.org, nodes)
 
-        def reached(ends: dict[bytes, int], names: Mapping[bytes, QualifiedName]) -> list[AffectedNode]:
-            told = [
-                AffectedNode(format_id(one), *names[one], far, owners.get(one, []), promised.get(one))
-                for one, far in ends.items()
+        def affected(distances: dict[bytes, int], names: Mapping[bytes, QualifiedName]) -> list[AffectedNode]:
+            results = [
+                AffectedNode(format_id(node), *names[node], distance, owners.get(node, []), slas.get(node))
+                for node, distance in distances.items()
             ]
-            return sorted(told, key=lambda end: (end.distance, end.namespace, end.name))
+            return sorted(results, key=lambda result: (result.distance, result.namespace, result.name))
 
-        everybody = sorted(set().union(*owners.values()))
+        all_owners = sorted(set().union(*owners.values()))
         return ImpactResult(
-            reached(datasets, graph.dataset_names(datasets)),
-            reached(jobs, graph.job_names(jobs)),
-            everybody,
-            found.truncated_by,
+            affected(datasets, graph.dataset_names(datasets)),
+            affected(jobs, graph.job_names(jobs)),
+            all_owners,
+            downstream.truncated_by,
         )

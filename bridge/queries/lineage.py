@@ -1,4 +1,4 @@
-"""-"""
+"""Queries: lineage of datasets and of columns."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -31,46 +31,46 @@ JOIN dataset_version v ON v.org_id = d.org_id AND v.dataset_id = d.dataset_id AN
 
 
 class _RunVersions:
-    """The versions along edges of runs, all looked up at once."""
+    """The versions that runs read and wrote along edges, looked up in two queries."""
 
     def __init__(self, db: Database, org: str, edges: Iterable[Edge]) -> None:
         self._org = org
         self._runs = {edge: run_id(org, edge.run_uuid) for edge in edges if edge.run_uuid}
-        read = sorted({(run, edge.source) for edge, run in self._runs.items() if edge.source})
-        written = sorted({(run, edge.target) for edge, run in self._runs.items()})
-        self._read = _least(db.fetch_for_keys(_READ, read, org))
-        self._written = _least(db.fetch_for_keys(_WRITTEN, written, org))
+        read_keys = sorted({(run, edge.source) for edge, run in self._runs.items() if edge.source})
+        written_keys = sorted({(run, edge.target) for edge, run in self._runs.items()})
+        self._read = _smallest_versions(db.fetch_for_keys(_READ, read_keys, org))
+        self._written = _smallest_versions(db.fetch_for_keys(_WRITTEN, written_keys, org))
 
-    def read(self, edge: Edge) -> str | None:
-        """Tell which version of its source the run of an edge read."""
+    def version_read(self, edge: Edge) -> str | None:
+        """Return the version of its source that the run of an edge read, if known."""
         return self._read.get((self._runs[edge], edge.source)) if edge in self._runs and edge.source else None
 
-    def written(self, edge: Edge) -> str | None:
-        """Tell which version of its target the run of an edge wrote."""
+    def version_written(self, edge: Edge) -> str | None:
+        """Return the version of its target that the run of an edge wrote, if known."""
         return self._written.get((self._runs[edge], edge.target)) if edge in self._runs else None
 
 
-def _least(rows: list[tuple[bytes, bytes, str]]) -> dict[tuple[bytes, bytes], str]:
-    """Keep one version a run and dataset: a dataset of many names may be told of under each."""
-    found: dict[tuple[bytes, bytes], str] = {}
+def _smallest_versions(rows: list[tuple[bytes, bytes, str]]) -> dict[tuple[bytes, bytes], str]:
+    """Keep one version per run and dataset: a dataset with several names may be reported under each."""
+    versions: dict[tuple[bytes, bytes], str] = {}
     for run, dataset, version in sorted(rows, key=lambda row: (row[0], row[1], row[2]), reverse=True):
-        found[run, dataset] = version
-    return found
+        versions[run, dataset] = version
+    return versions
 
 
-DepthField = Annotated[int, msgspec.Meta(ge=1, le=10_000, description="How many datasets far.")]
+DepthField = Annotated[int, msgspec.Meta(ge=1, le=10_000, description="Maximum distance in datasets.")]
 MaxEdgesField = Annotated[
-    int, msgspec.Meta(ge=1, le=100_000, description="How many edges at most, in each direction.")
+    int, msgspec.Meta(ge=1, le=100_000, description="Maximum number of edges in each direction.")
 ]
 AsOfField = Annotated[
     datetime | None,
     msgspec.Meta(
-        description="Only what runs said that had begun by then; UTC without a time zone.",
+        description="Only what runs reported that had started by then; UTC unless it has a time zone.",
         extra_json_schema={"format": "date-time"},
     ),
 ]
 DirectionChoice = Literal["upstream", "downstream", "both"]
-_WAYS: dict[DirectionChoice, tuple[Direction, ...]] = {
+_DIRECTIONS: dict[DirectionChoice, tuple[Direction, ...]] = {
     "upstream": ("upstream",),
     "downstream": ("downstream",),
     "both": ("upstream", "downstream"),
@@ -78,23 +78,23 @@ _WAYS: dict[DirectionChoice, tuple[Direction, ...]] = {
 
 
 class EdgeResult(msgspec.Struct, frozen=True):
-    """Data went from source to target in a job; null where nobody knows them."""
+    """Data flows from source to target in a job; null if they are unknown."""
 
     source: NodeReference | None
     target: NodeReference
     job: NodeReference | None
     step: str | None
     evidence: EvidenceKind
-    #: With granularity run: the run, and which version it read and wrote, as far as they are known.
+    #: With granularity `run`: the run, and the versions that it read and wrote, if they are known.
     run_id: str | None = None
     source_version: str | None = None
     target_version: str | None = None
-    #: Whether it is gone: its job ran often enough since, and showed it no more.
+    #: True if the last complete runs of the job did not report the edge.
     retired: bool = False
 
 
 class ColumnHopResult(msgspec.Struct, frozen=True):
-    """What a job makes of a column."""
+    """How a job derives a target column from a source column."""
 
     source: ColumnReference
     target: ColumnReference
@@ -105,7 +105,7 @@ class ColumnHopResult(msgspec.Struct, frozen=True):
 
 
 class LineageResult(msgspec.Struct, frozen=True):
-    """What a walk found, and what kept it from finding more, if anything did."""
+    """The edges of a walk, and the limit that truncated it, if any."""
 
     start: NodeReference
     edges: list[EdgeResult]
@@ -114,7 +114,7 @@ class LineageResult(msgspec.Struct, frozen=True):
 
 
 class ColumnLineageResult(msgspec.Struct, frozen=True):
-    """The hops from a column, and what kept the walk from finding more, if anything did."""
+    """The hops from a column, and the limit that truncated the walk, if any."""
 
     start: ColumnReference
     hops: list[ColumnHopResult]
@@ -122,68 +122,69 @@ class ColumnLineageResult(msgspec.Struct, frozen=True):
 
 
 class LineageQuery(DatasetSubjectQuery[LineageResult], frozen=True, kw_only=True):
-    """Where a dataset comes from, and where it goes."""
+    """Upstream and downstream lineage of a dataset."""
 
     path = "/lineage"
     result_type = LineageResult
     direction: DirectionChoice = "upstream"
     depth: DepthField = 5
     granularity: Annotated[
-        Granularity, msgspec.Meta(description="What counts as a job: a run, a step, a job, the root of all.")
+        Granularity, msgspec.Meta(description="What counts as a job: a run, a step, a logical job, or the root job.")
     ] = "job"
     as_of: AsOfField = None
-    columns: Annotated[bool, msgspec.Meta(description="Also which column is made of which.")] = False
+    columns: Annotated[bool, msgspec.Meta(description="Include column lineage.")] = False
     retired: Annotated[
-        bool, msgspec.Meta(description="Also edges that the last complete runs of their jobs no longer showed.")
+        bool, msgspec.Meta(description="Include edges that the last complete runs of their jobs did not report.")
     ] = False
     most: MaxEdgesField = MAX_EDGES
 
-    def run(self, view: QueryContext) -> LineageResult:
-        """Walk."""
-        start = self.group_id(view)
+    def run(self, ctx: QueryContext) -> LineageResult:
+        start = self.group_id(ctx)
         until = _micros(self.as_of)
-        graph = view.graph(self.granularity, until, retired=self.retired)
-        walks = [walk(graph, start, way, self.depth, self.most) for way in _WAYS[self.direction]]
-        edges = list(dict.fromkeys(edge for found in walks for edge in found.edges))
+        graph = ctx.graph(self.granularity, until, retired=self.retired)
+        walks = [walk(graph, start, direction, self.depth, self.most) for direction in _DIRECTIONS[self.direction]]
+        edges = list(dict.fromkeys(edge for lineage_walk in walks for edge in lineage_walk.edges))
         pairs = {(edge.source, edge.target) for edge in edges if edge.source}
-        hops = ColumnLineageWalker(view.db, view.org, until).between(pairs) if self.columns else []
-        told = _edges(graph, edges, _RunVersions(view.db, view.org, edges if self.granularity == "run" else []))
+        hops = ColumnLineageWalker(ctx.db, ctx.org, until).between(pairs) if self.columns else []
+        edge_results = _edges(graph, edges, _RunVersions(ctx.db, ctx.org, edges if self.granularity == "run" else []))
         return LineageResult(
-            node_reference(start, graph.dataset_name(start)), told, hop_results(graph, hops), _cut(walks)
+            node_reference(start, graph.dataset_name(start)),
+            edge_results,
+            hop_results(graph, hops),
+            _truncation(walks),
         )
 
 
 class ColumnLineageQuery(DatasetSubjectQuery[ColumnLineageResult], frozen=True, kw_only=True):
-    """Where a column comes from, and where it goes, with what is done on each hop; as the newest runs show it."""
+    """Upstream and downstream lineage of a column with its transformations, as the newest runs reported it."""
 
     path = "/columns/{field}/lineage"
     result_type = ColumnLineageResult
-    field: Annotated[str, msgspec.Meta(min_length=1, description="The column.")]
+    field: Annotated[str, msgspec.Meta(min_length=1, description="Column name.")]
     direction: DirectionChoice = "upstream"
     depth: DepthField = 5
     as_of: AsOfField = None
     most: MaxEdgesField = MAX_EDGES
 
-    def run(self, view: QueryContext) -> ColumnLineageResult:
-        """Walk."""
-        graph = view.graph()
-        start = (self.group_id(view), self.field)
-        require_column(view, *start)
-        columns = ColumnLineageWalker(view.db, view.org, _micros(self.as_of))
-        walks = [columns.walk(start, way, self.depth, self.most) for way in _WAYS[self.direction]]
-        hops = dict.fromkeys(hop for found in walks for hop in found.hops)
-        return ColumnLineageResult(_column(graph, start), hop_results(graph, hops), _cut(walks))
+    def run(self, ctx: QueryContext) -> ColumnLineageResult:
+        graph = ctx.graph()
+        start = (self.group_id(ctx), self.field)
+        require_column(ctx, *start)
+        walker = ColumnLineageWalker(ctx.db, ctx.org, _micros(self.as_of))
+        walks = [walker.walk(start, direction, self.depth, self.most) for direction in _DIRECTIONS[self.direction]]
+        hops = dict.fromkeys(hop for column_walk in walks for hop in column_walk.hops)
+        return ColumnLineageResult(_column(graph, start), hop_results(graph, hops), _truncation(walks))
 
 
-def _cut(walks: Iterable[LineageWalk | ColumnWalk]) -> Truncation | None:
-    cuts = {found.truncated_by for found in walks}
-    return "size" if "size" in cuts else "depth" if "depth" in cuts else None
+def _truncation(walks: Iterable[LineageWalk | ColumnWalk]) -> Truncation | None:
+    limits = {lineage_walk.truncated_by for lineage_walk in walks}
+    return "size" if "size" in limits else "depth" if "depth" in limits else None
 
 
-def _micros(moment: datetime | None) -> int:
-    if moment is None:
+def _micros(time: datetime | None) -> int:
+    if time is None:
         return NO_TIME_LIMIT
-    zoned = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    zoned = time if time.tzinfo else time.replace(tzinfo=UTC)
     return int(zoned.timestamp()) * 1_000_000 + zoned.microsecond
 
 
@@ -198,8 +199,8 @@ def _edges(graph: LineageGraph, edges: Sequence[Edge], versions: _RunVersions) -
             edge.step or None,
             edge.evidence,
             edge.run_uuid,
-            versions.read(edge),
-            versions.written(edge),
+            versions.version_read(edge),
+            versions.version_written(edge),
             edge.retired,
         )
         for edge in edges
@@ -207,10 +208,10 @@ def _edges(graph: LineageGraph, edges: Sequence[Edge], versions: _RunVersions) -
 
 
 def hop_results(graph: LineageGraph, hops: Iterable[ColumnHop]) -> list[ColumnHopResult]:
-    """Give hops with the names of their ends."""
-    told = list(hops)
-    graph.dataset_names({end for hop in told for end in (hop.source[0], hop.target[0])})
-    graph.job_names({hop.job for hop in told if hop.job != NO_ID})
+    """Resolve the names of hops, in two queries."""
+    hop_list = list(hops)
+    graph.dataset_names({end for hop in hop_list for end in (hop.source[0], hop.target[0])})
+    graph.job_names({hop.job for hop in hop_list if hop.job != NO_ID})
     return [
         ColumnHopResult(
             _column(graph, hop.source),
@@ -220,11 +221,11 @@ def hop_results(graph: LineageGraph, hops: Iterable[ColumnHop]) -> list[ColumnHo
             hop.masking,
             node_reference(hop.job, graph.job_name(hop.job)) if hop.job != NO_ID else None,
         )
-        for hop in told
+        for hop in hop_list
     ]
 
 
 def _column(graph: LineageGraph, column: ColumnKey) -> ColumnReference:
-    named: QualifiedName = graph.dataset_name(column[0])
-    known = node_reference(column[0], named)
-    return ColumnReference(known.id, known.namespace, known.name, column[1] or None)
+    name: QualifiedName = graph.dataset_name(column[0])
+    reference = node_reference(column[0], name)
+    return ColumnReference(reference.id, reference.namespace, reference.name, column[1] or None)

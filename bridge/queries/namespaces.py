@@ -18,7 +18,7 @@ WHERE n.org_id = ?1 AND n.namespace_uri > ?2 ORDER BY n.namespace_uri LIMIT ?3
 
 
 class NamespaceRecord(msgspec.Struct, frozen=True):
-    """A namespace, how many names of datasets and jobs it holds, and since when it is known."""
+    """A namespace, when it was first seen, and how many names of datasets and jobs it contains."""
 
     namespace: str
     since: str
@@ -34,11 +34,10 @@ class NamespacesQuery(Query[Page[NamespaceRecord]], frozen=True, kw_only=True):
     limit: Limit = 50
     after: Cursor = None
 
-    def run(self, view: QueryContext) -> Page[NamespaceRecord]:
-        """Read a page."""
-        (behind,) = read_cursor(self.after, tuple[str]) or ("",)
-        rows = view.db.fetch_all(_NAMESPACES, view.org, behind, self.limit + 1)
-        shown, following = paginate(rows, self.limit, lambda row: row[:1])
+    def run(self, ctx: QueryContext) -> Page[NamespaceRecord]:
+        (after,) = read_cursor(self.after, tuple[str]) or ("",)
+        rows = ctx.db.fetch_all(_NAMESPACES, ctx.org, after, self.limit + 1)
+        page, next_cursor = paginate(rows, self.limit, lambda row: row[:1])
         return Page(
-            [NamespaceRecord(name, format_timestamp(since), *counts) for name, since, *counts in shown], following
+            [NamespaceRecord(name, format_timestamp(since), *counts) for name, since, *counts in page], next_cursor
         )

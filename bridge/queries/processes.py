@@ -28,14 +28,14 @@ _PARENTS = """
 SELECT DISTINCT e.source_id FROM lineage_edge e
 WHERE e.org_id = ?1 AND e.target_id = ?2 AND e.edge_role = 'PARENT'
 """
-#: A run, its children and theirs: an application with its actions, and what started it.
-_BENEATH = """
+#: Runs with their children and grandchildren: what started an application, the application, and its actions.
+_WITH_DESCENDANTS = """
 SELECT r.run_id FROM ol_run r WHERE r.org_id = ?1 AND r.run_id {ids}
 UNION SELECT c.run_id FROM ol_run c WHERE c.org_id = ?1 AND c.parent_run_id {ids}
 UNION SELECT g.run_id FROM ol_run c JOIN ol_run g ON g.org_id = c.org_id AND g.parent_run_id = c.run_id
 WHERE c.org_id = ?1 AND c.parent_run_id {ids}
 """
-_TOUCHED = """
+_USED_DATASETS = """
 SELECT DISTINCT d.class_id FROM {table} t JOIN ol_dataset d ON d.org_id = t.org_id AND d.dataset_id = t.dataset_id
 WHERE t.org_id = ?1 AND t.run_id {{ids}}
 """
@@ -43,7 +43,7 @@ _SHOWN_RUNS = 10
 
 
 class JobResult(NodeReference, frozen=True):
-    """What is known of a job, its newest runs, and what these read and wrote."""
+    """A job with its newest runs, and the datasets that they read and wrote."""
 
     process_key: str
     technology: str
@@ -62,78 +62,87 @@ class JobResult(NodeReference, frozen=True):
 
 
 class JobQuery(JobSubjectQuery[JobResult], frozen=True, kw_only=True):
-    """What is known of a job, its newest runs, and what these read and wrote."""
+    """A job with its newest runs, and the datasets that they read and wrote."""
 
     result_type = JobResult
 
-    def run(self, view: QueryContext) -> JobResult:
-        """Look it up."""
-        job = self.job_id(view)
-        db, org, graph = view.db, view.org, view.graph()
-        ((key, technology, kind, processing, description, created, updated),) = db.fetch_all(_PROCESS, org, job)
-        named = graph.job_name(job)
+    def run(self, ctx: QueryContext) -> JobResult:
+        job = self.job_id(ctx)
+        db, org, graph = ctx.db, ctx.org, ctx.graph()
+        ((key, technology, job_type, processing_type, description, created, updated),) = db.fetch_all(
+            _PROCESS, org, job
+        )
+        name = graph.job_name(job)
         runs = recent_runs(db, org, _SHOWN_RUNS, job=job)
-        beneath = [run for (run,) in db.fetch_for_ids(_BENEATH, [run.run_id for run in runs], org)]
+        run_ids = [run for (run,) in db.fetch_for_ids(_WITH_DESCENDANTS, [run.run_id for run in runs], org)]
         return JobResult(
             id=format_id(job),
-            namespace=named.namespace,
-            name=named.name,
+            namespace=name.namespace,
+            name=name.name,
             process_key=key,
             technology=technology,
-            job_type=kind,
-            processing_type=processing,
+            job_type=job_type,
+            processing_type=processing_type,
             description=description,
             owners=read_owners(db, org, [job]).get(job, []),
             created_at=created,
             updated_at=updated,
-            parents=_sorted(graph.job_names([parent for (parent,) in db.fetch_all(_PARENTS, org, job)]), job),
-            inputs=_touched(view, "ol_run_input", beneath),
-            outputs=_touched(view, "ol_run_output", beneath),
+            parents=_sorted_references(
+                graph.job_names([parent for (parent,) in db.fetch_all(_PARENTS, org, job)]), job
+            ),
+            inputs=_used_datasets(ctx, "ol_run_input", run_ids),
+            outputs=_used_datasets(ctx, "ol_run_output", run_ids),
             sla=read_slas(db, org, [job]).get(job),
-            facets=read_facets_of(view, job),
-            runs=[run_record(view, run) for run in runs],
+            facets=read_facets_of(ctx, job),
+            runs=[run_record(ctx, run) for run in runs],
         )
 
 
-def _sorted(names: dict[bytes, QualifiedName], without: bytes = NO_ID) -> list[NodeReference]:
+def _sorted_references(names: dict[bytes, QualifiedName], excluded: bytes = NO_ID) -> list[NodeReference]:
     return [
-        node_reference(one, named) for one, named in sorted(names.items(), key=lambda item: item[1]) if one != without
+        node_reference(node_id, name)
+        for node_id, name in sorted(names.items(), key=lambda item: item[1])
+        if node_id != excluded
     ]
 
 
-def _touched(view: QueryContext, table: str, runs: list[bytes]) -> list[NodeReference]:
-    found = view.db.fetch_for_ids(_TOUCHED.format(table=table), runs, view.org)
-    return _sorted(view.graph().dataset_names(dataset for (dataset,) in found))
+def _used_datasets(ctx: QueryContext, table: str, runs: list[bytes]) -> list[NodeReference]:
+    rows = ctx.db.fetch_for_ids(_USED_DATASETS.format(table=table), runs, ctx.org)
+    return _sorted_references(ctx.graph().dataset_names(dataset for (dataset,) in rows))
 
 
 class RegisteredProcess(NodeReference, frozen=True):
-    """A process with the definition that is in effect, and how its last run went."""
+    """A process with its active definition and its last run."""
 
     version: str
     registered_at: str
     registered_by: str
-    #: Who the definition says owns it; where it says nothing, who events say does.
+    #: The owner according to the definition; without one, the owners according to events.
     owners: list[str]
-    #: What it may be started by: SCHEDULED, EVENT, MANUAL or HYBRID; null where the definition does not say.
+    #: How it may be started: SCHEDULED, EVENT, MANUAL or HYBRID; null if the definition does not specify it.
     trigger_mode: str | None
     last_run: RunRecord | None
 
 
 class RegisteredProcessesQuery(Query[Page[RegisteredProcess]], frozen=True, kw_only=True):
-    """The processes that are registered, by their names, and how the last run of each went."""
+    """The registered processes by name, each with its last run."""
 
     path = "/processes"
     result_type = Page[RegisteredProcess]
     limit: Limit = 100
     after: Cursor = None
 
-    def run(self, view: QueryContext) -> Page[RegisteredProcess]:
-        """Read a page."""
-        behind = read_cursor(self.after, tuple[str, str]) or ("", "")
-        definitions = DefinitionStore(view.db, view.org, now_micros).list_active("process", self.limit + 1, behind)
-        shown, following = paginate(definitions, self.limit, lambda one: (one.namespace, one.name))
-        owners = read_owners(view.db, view.org, [one.process for one in shown])
-        return Page([_result(view, one, owners.get(one.process, [])) for one in shown], following)
+    def run(self, ctx: QueryContext) -> Page[RegisteredProcess]:
+        after = read_cursor(self.after, tuple[str, str]) or ("", "")
+        definitions = DefinitionStore(ctx.db, ctx.org, now_micros).list_active("process", self.limit + 1, after)
+        page, next_cursor = paginate(
+            definitions, self.limit, lambda definition: (definition.namespace, definition.name)
+        )
+        owners = read_owners(ctx.db, ctx.org, [definition.process for definition in page])
+        return Page(
+            [_registered_process(ctx, definition, owners.get(definition.process, [])) for definition in page],
+            next_cursor,
+        )
 
 
 class _Process(msgspec.Struct, frozen=True):
@@ -148,24 +157,24 @@ class _File(msgspec.Struct, frozen=True):
 _decoder = msgspec.json.Decoder(_File)
 
 
-def _result(view: QueryContext, one: RegisteredDefinition, owners: list[str]) -> RegisteredProcess:
-    said = _read(one.definition)
-    runs = recent_runs(view.db, view.org, 1, job=one.process)
+def _registered_process(ctx: QueryContext, registered: RegisteredDefinition, owners: list[str]) -> RegisteredProcess:
+    declared = _declared_process(registered.definition)
+    runs = recent_runs(ctx.db, ctx.org, 1, job=registered.process)
     return RegisteredProcess(
-        id=format_id(one.process),
-        namespace=one.namespace,
-        name=one.name,
-        version=one.version,
-        registered_at=format_timestamp(one.registered_at),
-        registered_by=one.registered_by,
-        owners=[said.owner] if said.owner else owners,
-        trigger_mode=said.trigger_mode,
-        last_run=run_record(view, runs[0]) if runs else None,
+        id=format_id(registered.process),
+        namespace=registered.namespace,
+        name=registered.name,
+        version=registered.version,
+        registered_at=format_timestamp(registered.registered_at),
+        registered_by=registered.registered_by,
+        owners=[declared.owner] if declared.owner else owners,
+        trigger_mode=declared.trigger_mode,
+        last_run=run_record(ctx, runs[0]) if runs else None,
     )
 
 
-def _read(definition: str) -> _Process:
-    """Read what a process file says; a definition may be any object."""
+def _declared_process(definition: str) -> _Process:
+    """Read the process section of a definition, which may be any JSON object."""
     try:
         return _decoder.decode(definition).process
     except msgspec.ValidationError:
@@ -173,34 +182,35 @@ def _read(definition: str) -> _Process:
 
 
 class DefinitionsQuery(JobSubjectQuery[Page[DefinitionVersion]], frozen=True, kw_only=True):
-    """What a process or DAG was defined as, newest first, and which definition is in effect."""
+    """The definitions of a process or DAG, newest first; one of them is active."""
 
     path = "/versions"
     result_type = Page[DefinitionVersion]
-    kind: Annotated[DefinitionKind, msgspec.Meta(description="What is named; an id tells it by itself.")] = "process"
+    kind: Annotated[DefinitionKind, msgspec.Meta(description="What the name refers to; not needed with an id.")] = (
+        "process"
+    )
     limit: Limit = 50
     after: Cursor = None
 
-    def run(self, view: QueryContext) -> Page[DefinitionVersion]:
-        """Read a page."""
-        definitions = DefinitionStore(view.db, view.org, now_micros)
+    def run(self, ctx: QueryContext) -> Page[DefinitionVersion]:
+        store = DefinitionStore(ctx.db, ctx.org, now_micros)
         (before,) = read_cursor(self.after, tuple[int]) or (MAX_NUMBER,)
-        process = self._process(view)
-        found = definitions.list_versions(process, self.limit + 1, before)
-        shown, following = paginate(found, self.limit, lambda one: (one.number,))
-        return Page([definition_version(one) for one in shown], following)
+        process = self._process_id(ctx)
+        definitions = store.list_versions(process, self.limit + 1, before)
+        page, next_cursor = paginate(definitions, self.limit, lambda definition: (definition.number,))
+        return Page([definition_version(definition) for definition in page], next_cursor)
 
-    def _process(self, view: QueryContext) -> bytes:
-        """Find a process by what was registered; one that only ran is known, too, and has no definitions."""
-        named = self.id is None and self.namespace is not None and self.name is not None
-        if named:
-            process = process_id(view.org, self.kind, self.namespace or "", self.name or "")
+    def _process_id(self, ctx: QueryContext) -> bytes:
+        """Find a registered process; one that only ran is found as well, and has no definitions."""
+        by_name = self.id is None and self.namespace is not None and self.name is not None
+        if by_name:
+            process = process_id(ctx.org, self.kind, self.namespace or "", self.name or "")
         elif self.id is not None:
             process = parse_id(self.id)
         else:
-            return self.job_id(view)
-        if DefinitionStore(view.db, view.org, now_micros).list_versions(process, 1):
+            return self.job_id(ctx)
+        if DefinitionStore(ctx.db, ctx.org, now_micros).list_versions(process, 1):
             return process
-        if self.kind == "dag" and named:
+        if self.kind == "dag" and by_name:
             raise NotFound(f"no DAG {self.name!r} in namespace {self.namespace!r} in the store")
-        return self.job_id(view)
+        return self.job_id(ctx)

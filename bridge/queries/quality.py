@@ -16,7 +16,7 @@ q.name, nullif(q.field_name, ''), q.sql_expression, q.expected_result, t.status,
 """
 _NEWEST = f"""
 SELECT {_RESULT} FROM (
-  SELECT x.*, row_number() OVER (PARTITION BY x.qdef_id ORDER BY x.executed_at DESC, x.qres_id) AS place
+  SELECT x.*, row_number() OVER (PARTITION BY x.qdef_id ORDER BY x.executed_at DESC, x.qres_id) AS rn
   FROM ol_dataset m
   JOIN quality_check_def c ON c.org_id = m.org_id AND c.dataset_id = m.dataset_id
   JOIN quality_check_result x ON x.org_id = c.org_id AND x.qdef_id = c.qdef_id
@@ -24,10 +24,10 @@ SELECT {_RESULT} FROM (
 ) t
 JOIN quality_check_def q ON q.org_id = t.org_id AND q.qdef_id = t.qdef_id
 LEFT JOIN ol_run r ON r.org_id = t.org_id AND r.run_id = t.run_id
-WHERE t.place = 1
+WHERE t.rn = 1
 ORDER BY q.field_name, q.name, q.qdef_id
 """
-#: What a run said of the datasets that it read or wrote.
+#: Results that a run reported for the datasets that it read or wrote.
 _OF_RUN = f"""
 SELECT {_RESULT} FROM (
   SELECT dataset_id FROM ol_run_input WHERE org_id = ?1 AND run_id = ?2
@@ -41,7 +41,7 @@ ORDER BY q.field_name, q.name, q.qdef_id
 
 
 class CheckResult(msgspec.Struct, frozen=True):
-    """How a check last ended; `detail` is what was said of it."""
+    """The last result of a check, with its details."""
 
     name: str
     column: str | None
@@ -54,39 +54,38 @@ class CheckResult(msgspec.Struct, frozen=True):
 
 
 class QualityChecksResult(msgspec.Struct, frozen=True):
-    """The checks of a dataset with their newest results, and how many ended how."""
+    """The checks of a dataset with their newest results, and the number of checks by status."""
 
     dataset: NodeReference
-    #: 0 to 100: the part of the checks that passed, one that warned counting half; null where none passed or failed.
+    #: Percentage of checks that passed, a warning counting half; null if no check passed or failed.
     score: float | None
     counts: dict[str, int]
     checks: list[CheckResult]
 
 
 class QualityQuery(DatasetSubjectQuery[QualityChecksResult], frozen=True, kw_only=True):
-    """What was checked of a dataset, and how each check last ended."""
+    """The quality checks of a dataset with their last results."""
 
     path = "/quality"
     result_type = QualityChecksResult
 
-    def run(self, view: QueryContext) -> QualityChecksResult:
-        """Look it up."""
-        dataset = self.group_id(view)
-        checks = [_result(row) for row in view.db.fetch_all(_NEWEST, view.org, dataset)]
+    def run(self, ctx: QueryContext) -> QualityChecksResult:
+        dataset = self.group_id(ctx)
+        checks = [_result(row) for row in ctx.db.fetch_all(_NEWEST, ctx.org, dataset)]
         counts = {
             status: sum(check.status == status for check in checks) for status in ("PASS", "WARN", "FAIL", "SKIP")
         }
         return QualityChecksResult(
-            node_reference(dataset, view.graph().dataset_name(dataset)), quality_score(counts), counts, checks
+            node_reference(dataset, ctx.graph().dataset_name(dataset)), quality_score(counts), counts, checks
         )
 
 
-def check_results_of_run(view: QueryContext, run: bytes) -> list[CheckResult]:
-    """Give how the checks ended that a run made of its datasets."""
-    return [_result(row) for row in view.db.fetch_all(_OF_RUN, view.org, run)]
+def check_results_of_run(ctx: QueryContext, run: bytes) -> list[CheckResult]:
+    """Read the results of the checks that a run made on its datasets."""
+    return [_result(row) for row in ctx.db.fetch_all(_OF_RUN, ctx.org, run)]
 
 
 def _result(row: tuple[Any, ...]) -> CheckResult:
     name, column, check, expected, status, executed, detail, run = row
-    said = msgspec.Raw((detail or "null").encode())
-    return CheckResult(name, column, check, expected, status, format_timestamp(executed), run, said)
+    raw_detail = msgspec.Raw((detail or "null").encode())
+    return CheckResult(name, column, check, expected, status, format_timestamp(executed), run, raw_detail)

@@ -15,14 +15,14 @@ from mappers.logical_job import FoldingRule, Granularity
 A = TypeVar("A")
 T = TypeVar("T")
 
-#: How many things a page may hold.
+#: Maximum number of items per page.
 MAX_PAGE_SIZE = 1_000
-Limit = Annotated[int, msgspec.Meta(ge=1, le=MAX_PAGE_SIZE, description="How many a page.")]
-Cursor = Annotated[str | None, msgspec.Meta(description="`next` of the page before.")]
+Limit = Annotated[int, msgspec.Meta(ge=1, le=MAX_PAGE_SIZE, description="Maximum number of items per page.")]
+Cursor = Annotated[str | None, msgspec.Meta(description="`next` of the previous page.")]
 
 
 class QueryContext(NamedTuple):
-    """A store as one organisation reads it."""
+    """The store as one organisation sees it, and the rule that folds its jobs."""
 
     db: Database
     org: str
@@ -31,86 +31,83 @@ class QueryContext(NamedTuple):
     def graph(
         self, granularity: Granularity = "job", until: int = NO_TIME_LIMIT, *, retired: bool = False
     ) -> LineageGraph:
-        """Look at the lineage graph; at what is gone as well, where that is asked for."""
+        """Open the lineage graph; `retired` includes retired edges."""
         return LineageGraph(self.db, self.org, granularity, self.rule, until, retired=retired)
 
 
 class Query(msgspec.Struct, Generic[A], frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One thing that can be asked; its fields are the parameters of its route."""
+    """A query; its fields are the parameters of its route."""
 
-    #: What it is about, if it is about one thing: that is named by an id or by its names.
+    #: The kind of the one node or run that the query is about, if any; it is identified by id or by name.
     subject: ClassVar[Literal["dataset", "process", "run"] | None] = None
-    #: The route, beneath that of the thing.
+    #: The route, relative to that of the subject.
     path: ClassVar[str] = ""
     result_type: ClassVar[type[Any]]
 
-    def run(self, view: QueryContext) -> A:
-        """Answer from a store."""
+    def run(self, ctx: QueryContext) -> A:
+        """Run the query on a store; raise NotFound if its subject does not exist."""
         raise NotImplementedError
 
 
 class QueryService(Protocol):
-    """Whoever can be asked."""
+    """Runs queries on a store or on a service."""
 
-    def run(self, question: Query[A]) -> A:
-        """Answer a question; raises UnknownName when what it is about is not there."""
+    def run(self, query: Query[A]) -> A:
+        """Run a query; raise NotFound if its subject does not exist."""
 
-    def close(self) -> None:
-        """Ask no more."""
+    def close(self) -> None: ...
 
 
 class StoreQueryService:
-    """Answers from a store."""
+    """Runs queries on a store."""
 
-    def __init__(self, view: QueryContext) -> None:
-        self._view = view
+    def __init__(self, ctx: QueryContext) -> None:
+        self._ctx = ctx
 
-    def run(self, question: Query[A]) -> A:
-        """Answer a question."""
-        for parameter in msgspec.structs.fields(type(question)):
-            value = getattr(question, parameter.name)
+    def run(self, query: Query[A]) -> A:
+        for parameter in msgspec.structs.fields(type(query)):
+            value = getattr(query, parameter.name)
             if isinstance(value, str):
-                _check_text(value, parameter.name)
-        return question.run(self._view)
+                _reject_unstorable(value, parameter.name)
+        return query.run(self._ctx)
 
     def close(self) -> None:
-        """Close the store."""
-        self._view.db.close()
+        self._ctx.db.close()
 
 
-def _check_text(text: str, parameter: str) -> None:
-    """Refuse what no store can hold."""
+def _reject_unstorable(text: str, parameter: str) -> None:
+    """Reject text that no store can contain."""
     try:
         holds_nul = b"\0" in text.encode()
     except UnicodeEncodeError as error:
-        raise InvalidParameter("not Unicode", parameter) from error
+        raise InvalidParameter("not valid Unicode", parameter) from error
     if holds_nul:
-        raise InvalidParameter("U+0000 is in no name: events have U+FFFD in its place", parameter)
+        raise InvalidParameter("names cannot contain U+0000: events are stored with U+FFFD instead", parameter)
 
 
 class Page(msgspec.Struct, Generic[T], frozen=True):
-    """Some of many: `next` is the cursor of those after them, null at the end."""
+    """A page of results; `next` is the cursor of the next page, null on the last page."""
 
     items: list[T]
     next: str | None = None
 
 
 def paginate(rows: Sequence[T], limit: int, key: Callable[[T], Sequence[Any]]) -> tuple[list[T], str | None]:
-    """Cut what was found, one more than asked for, to a page and the cursor of the next."""
-    shown = list(rows[:limit])
-    return shown, _cursor(key(shown[-1])) if len(rows) > limit else None
+    """Cut rows, of which one more than `limit` was read, to a page; return it with the cursor of the next page."""
+    page = list(rows[:limit])
+    return page, _format_cursor(key(page[-1])) if len(rows) > limit else None
 
 
-def _cursor(key: Sequence[Any]) -> str:
+def _format_cursor(key: Sequence[Any]) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode(key)).decode().rstrip("=")
 
 
 def read_cursor(cursor: str | None, key: type[T]) -> T | None:
-    """Read a cursor that was given out; raises BadQuestion when it was not."""
+    """Parse a cursor; raise InvalidParameter if it was not returned by a query."""
     if cursor is None:
         return None
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         return msgspec.json.decode(base64.b64decode(padded, altchars=b"-_", validate=True), type=key)
     except (ValueError, msgspec.DecodeError) as error:
-        raise InvalidParameter("not a cursor that was given as `next`", "after") from error
+        raise InvalidParameter("not a cursor that was returned as `next`", "after") from error

@@ -9,9 +9,9 @@ from connectors.errors import ConfigError, Unreachable
 from connectors.http import HttpResponse
 from connectors.openlineage.http import API_KEY_HINT, BridgeClient
 
-#: What a service calls the refusal of a name that it does not know, rather than of a route.
+#: Title of the problem "unknown name", as opposed to an unknown route.
 UNKNOWN_NAME = "Unknown name"
-#: What a service calls the refusal of what is there.
+#: Title of the problem "conflict with existing data".
 CONFLICT = "Conflict"
 
 
@@ -23,34 +23,33 @@ class _Problem(msgspec.Struct):
 
 
 class RemoteQueryService:
-    """Answers what a service answers."""
+    """Runs queries on a service."""
 
     def __init__(self, client: BridgeClient) -> None:
         self._client = client
 
-    def run(self, question: Query[A]) -> A:
-        """Ask the service; raises what a store would raise, and Unreachable when there is no answer."""
-        path, parameters = to_request(question)
-        kind: type[A] = question.result_type
-        return decode_response(self._client.url, path, self._client.get(path, parameters), kind)
+    def run(self, query: Query[A]) -> A:
+        """Run a query; raises the errors that a store raises, and Unreachable if there is no response."""
+        path, parameters = to_request(query)
+        result_type: type[A] = query.result_type
+        return decode_response(self._client.url, path, self._client.get(path, parameters), result_type)
 
     def close(self) -> None:
-        """Close the connections."""
         self._client.close()
 
 
-def decode_response(url: str, path: str, answer: HttpResponse, kind: type[A]) -> A:
-    """Read what a service answers; raises what a store would raise, and Unreachable for what passes."""
-    status, _, body = answer
+def decode_response(url: str, path: str, response: HttpResponse, result_type: type[A]) -> A:
+    """Decode a response; raises the errors that a store raises, and Unreachable for temporary failures."""
+    status, _, body = response
     try:
         if status == 200:
-            found: A = msgspec.json.decode(body, type=kind)
-            return found
+            result: A = msgspec.json.decode(body, type=result_type)
+            return result
         problem = msgspec.json.decode(body, type=_Problem)
     except msgspec.DecodeError as error:
         raise ConfigError(
-            f"{url} answers {path} with {status} and what this lineage-bridge does not understand "
-            f"({error}): is it a lineage-bridge, and of the same version?"
+            f"{url} returned an invalid response to {path} (status {status}: {error}): "
+            "check that it is a lineage-bridge of the same version"
         ) from error
     if status == 404 and problem.title == UNKNOWN_NAME:
         raise NotFound(problem.detail)
@@ -58,7 +57,7 @@ def decode_response(url: str, path: str, answer: HttpResponse, kind: type[A]) ->
         raise StateConflict(problem.detail, problem.conflicts)
     if status == 400:
         raise InvalidParameter(problem.detail.removeprefix(f"{problem.field}: "), problem.field)
-    said = f"{url}: {problem.title}: {problem.detail}"
+    message = f"{url}: {problem.title}: {problem.detail}"
     if status in {401, 403}:
-        raise ConfigError(f"{said} {API_KEY_HINT}")
-    raise Unreachable(said)
+        raise ConfigError(f"{message} {API_KEY_HINT}")
+    raise Unreachable(message)

@@ -12,38 +12,42 @@ _ROOT = "/api/v1"
 _FIELD = "/{field}"
 
 
-def routes_of(kind: type[Query[Any]]) -> list[str]:
-    """Give the routes of a question, the one of names first: no name is an id."""
-    routes = [id_route(kind)] if name_route(kind) is None else [name_route(kind) or "", id_route(kind)]
-    if _FIELD in kind.path:  # for people; what holds a line break is in no path
-        routes.append(f"{_ROOT}/{kind.subject}/{{id}}{kind.path}")
+def routes_of(query_type: type[Query[Any]]) -> list[str]:
+    """List the routes of a query, the one by name first: `{id}` would match it as well."""
+    routes = (
+        [id_route(query_type)]
+        if name_route(query_type) is None
+        else [name_route(query_type) or "", id_route(query_type)]
+    )
+    if _FIELD in query_type.path:  # for people; a path cannot contain a line break
+        routes.append(f"{_ROOT}/{query_type.subject}/{{id}}{query_type.path}")
     return routes
 
 
-def id_route(kind: type[Query[Any]]) -> str:
-    """Give the route of a question; a thing that it is about is named by its id."""
-    path = kind.path.replace(_FIELD, "")
-    return f"{_ROOT}/{kind.subject}/{{id}}{path}" if kind.subject else f"{_ROOT}{path}"
+def id_route(query_type: type[Query[Any]]) -> str:
+    """Return the route of a query by the id of its subject, if it has one."""
+    path = query_type.path.replace(_FIELD, "")
+    return f"{_ROOT}/{query_type.subject}/{{id}}{path}" if query_type.subject else f"{_ROOT}{path}"
 
 
-def name_route(kind: type[Query[Any]]) -> str | None:
-    """Give the route of a question whose thing is named by namespace and name; None where it has no name."""
-    if kind.subject in {None, "run"}:
+def name_route(query_type: type[Query[Any]]) -> str | None:
+    """Return the route of a query by the name of its subject; None if that has no name."""
+    if query_type.subject in {None, "run"}:
         return None
-    return id_route(kind).replace("{id}", "by-name")
+    return id_route(query_type).replace("{id}", "by-name")
 
 
-def to_request(question: Query[Any]) -> tuple[str, dict[str, str]]:
-    """Give the path and the parameters by which a question is asked."""
-    kind = type(question)
-    given = {
+def to_request(query: Query[Any]) -> tuple[str, dict[str, str]]:
+    """Return the path and the parameters that run a query on a service."""
+    query_type = type(query)
+    parameters = {
         field.name: _text(value)
-        for field in msgspec.structs.fields(kind)
-        if (value := getattr(question, field.name)) != field.default
+        for field in msgspec.structs.fields(query_type)
+        if (value := getattr(query, field.name)) != field.default
     }
-    if kind.subject and "id" in given:
-        return id_route(kind).format(id=quote(given.pop("id"), safe="")), given
-    return name_route(kind) or id_route(kind), given
+    if query_type.subject and "id" in parameters:
+        return id_route(query_type).format(id=quote(parameters.pop("id"), safe="")), parameters
+    return name_route(query_type) or id_route(query_type), parameters
 
 
 def _text(value: Any) -> str:

@@ -14,11 +14,11 @@ from bridge.store.run_history import FIRST_PAGE, RunHistoryEntry, find_run, rece
 from mappers.canonical.identity import run_id
 from mappers.logical_job import step_name
 
-FailedField = Annotated[bool, msgspec.Meta(description="Only runs that failed.")]
+FailedField = Annotated[bool, msgspec.Meta(description="Only failed runs.")]
 
 
 class RunRecord(msgspec.Struct, frozen=True):
-    """One run as people read it; times are UTC."""
+    """A run; times are in UTC."""
 
     run_id: str
     namespace: str
@@ -31,15 +31,15 @@ class RunRecord(msgspec.Struct, frozen=True):
     last_activity_ts: str
     rows_written: int | None
     error_message: str | None
-    #: What the step of an application is called; null for a run that is no step.
+    #: Name of a step of an application; null for a run that is not a step.
     step: str | None = None
-    #: The newest steps of a run, as many as are asked for, and whether there are more.
+    #: The newest steps of a run, up to the requested number, and whether there are more.
     steps: list["RunRecord"] = []
     more_steps: bool = False
 
 
 class RunsQuery(Query[Page[RunRecord]], frozen=True, kw_only=True):
-    """How runs ended, newest first: of all jobs that people know."""
+    """Runs of all logical jobs, newest first."""
 
     path = "/runs"
     result_type = Page[RunRecord]
@@ -47,41 +47,39 @@ class RunsQuery(Query[Page[RunRecord]], frozen=True, kw_only=True):
     limit: Limit = 50
     after: Cursor = None
 
-    def run(self, view: QueryContext) -> Page[RunRecord]:
-        """Read a page."""
-        return _page(view, None, failed=self.failed, limit=self.limit, cursor=self.after)
+    def run(self, ctx: QueryContext) -> Page[RunRecord]:
+        return _page(ctx, None, failed=self.failed, limit=self.limit, cursor=self.after)
 
 
 class JobRunsQuery(JobSubjectQuery[Page[RunRecord]], frozen=True, kw_only=True):
-    """How the runs of a job ended, newest first, with their steps if so asked."""
+    """Runs of a job, newest first, optionally with their steps."""
 
     path = "/runs"
     result_type = Page[RunRecord]
     failed: FailedField = False
-    steps: Annotated[int, msgspec.Meta(ge=0, le=MAX_PAGE_SIZE, description="How many of the steps of each run.")] = 0
+    steps: Annotated[int, msgspec.Meta(ge=0, le=MAX_PAGE_SIZE, description="Maximum number of steps per run.")] = 0
     limit: Limit = 50
     after: Cursor = None
 
-    def run(self, view: QueryContext) -> Page[RunRecord]:
-        """Read a page."""
-        job = self.job_id(view)
-        return _page(view, job, failed=self.failed, limit=self.limit, cursor=self.after, steps=self.steps)
+    def run(self, ctx: QueryContext) -> Page[RunRecord]:
+        job = self.job_id(ctx)
+        return _page(ctx, job, failed=self.failed, limit=self.limit, cursor=self.after, steps=self.steps)
 
 
 def _page(
-    view: QueryContext, job: bytes | None, *, failed: bool, limit: int, cursor: str | None, steps: int = 0
+    ctx: QueryContext, job: bytes | None, *, failed: bool, limit: int, cursor: str | None, steps: int = 0
 ) -> Page[RunRecord]:
-    behind = read_cursor(cursor, tuple[int, bytes]) or FIRST_PAGE
-    found = recent_runs(view.db, view.org, limit + 1, job=job, failed=failed, behind=behind)
-    runs, following = paginate(found, limit, lambda run: (run.started_at, bytes(run.run_id)))
-    return Page([run_record(view, run, steps=steps) for run in runs], following)
+    after = read_cursor(cursor, tuple[int, bytes]) or FIRST_PAGE
+    entries = recent_runs(ctx.db, ctx.org, limit + 1, job=job, failed=failed, cursor=after)
+    page, next_cursor = paginate(entries, limit, lambda entry: (entry.started_at, bytes(entry.run_id)))
+    return Page([run_record(ctx, run, steps=steps) for run in page], next_cursor)
 
 
 def run_record(
-    view: QueryContext, run: RunHistoryEntry, *, steps: int = 0, of: RunHistoryEntry | None = None
+    ctx: QueryContext, run: RunHistoryEntry, *, steps: int = 0, application: RunHistoryEntry | None = None
 ) -> RunRecord:
-    """Give a run, or a step of one, with as many of its newest steps."""
-    beneath = recent_steps(view.db, view.org, steps + 1, run.run_id) if steps else []
+    """Build the record of a run with so many of its newest steps, or of a step of an application's run."""
+    step_entries = recent_steps(ctx.db, ctx.org, steps + 1, run.run_id) if steps else []
     return RunRecord(
         run.run_uuid,
         run.namespace,
@@ -94,9 +92,9 @@ def run_record(
         run.last_activity_ts,
         run.rows_written,
         run.error_message,
-        step_name(view.rule, run.job, of.job, run.output_name) if of else None,
-        [run_record(view, step, of=run) for step in beneath[:steps]],
-        len(beneath) > steps,
+        step_name(ctx.rule, run.job, application.job, run.output_name) if application else None,
+        [run_record(ctx, step, application=run) for step in step_entries[:steps]],
+        len(step_entries) > steps,
     )
 
 
@@ -120,7 +118,7 @@ _SHOWN_STEPS = 200
 
 
 class DatasetUsageResult(msgspec.Struct, frozen=True):
-    """A dataset that a run read or wrote, in which version, and how much of it."""
+    """A dataset that a run read or wrote, with version and size."""
 
     dataset: NodeReference
     version: str | None
@@ -130,7 +128,7 @@ class DatasetUsageResult(msgspec.Struct, frozen=True):
 
 
 class RunDetailsResult(msgspec.Struct, frozen=True):
-    """A run with its newest steps, what it read and wrote, and what was checked in it."""
+    """A run with its newest steps, its inputs and outputs, and its check results."""
 
     run: RunRecord
     job: NodeReference
@@ -148,23 +146,22 @@ class RunDetailsResult(msgspec.Struct, frozen=True):
 
 
 class RunQuery(Query[RunDetailsResult], frozen=True, kw_only=True):
-    """A run by the UUID that its events carry: how it ended, what it read and wrote, in which versions."""
+    """A run by the UUID in its events: its outcome, and the versions that it read and wrote."""
 
     subject = "run"
     result_type = RunDetailsResult
     id: Annotated[str, msgspec.Meta(description="The UUID of the run.", min_length=1, max_length=64)]
 
-    def run(self, view: QueryContext) -> RunDetailsResult:
-        """Look it up."""
-        own = run_id(view.org, format_id(parse_id(self.id)))
-        rows = view.db.fetch_for_ids(_RUN, [own], view.org)
-        found = find_run(view.db, view.org, own)
-        if not rows or found is None:
+    def run(self, ctx: QueryContext) -> RunDetailsResult:
+        own_id = run_id(ctx.org, format_id(parse_id(self.id)))
+        rows = ctx.db.fetch_for_ids(_RUN, [own_id], ctx.org)
+        entry = find_run(ctx.db, ctx.org, own_id)
+        if not rows or entry is None:
             raise NotFound(f"no run {self.id} in the store")
         run, job, parent, parent_job, nominal_start, nominal_end, producer, disputed = rows[0]
-        jobs = view.graph().job_names(one for one in (job, parent_job) if one)
+        jobs = ctx.graph().job_names(job_id for job_id in (job, parent_job) if job_id)
         return RunDetailsResult(
-            run=run_record(view, found, steps=_SHOWN_STEPS),
+            run=run_record(ctx, entry, steps=_SHOWN_STEPS),
             job=node_reference(job, jobs[job]),
             parent_run_id=parent,
             parent_job=node_reference(parent_job, jobs[parent_job]) if parent_job else None,
@@ -172,21 +169,24 @@ class RunQuery(Query[RunDetailsResult], frozen=True, kw_only=True):
             nominal_end=iso_or_none(nominal_end),
             producer=producer,
             claim_disputed=bool(disputed),
-            inputs=_touched(view, _READ, run),
-            outputs=_touched(view, _WRITTEN, run),
-            quality=check_results_of_run(view, run),
-            facets=read_facets_of(view, run),
+            inputs=_dataset_usage(ctx, _READ, run),
+            outputs=_dataset_usage(ctx, _WRITTEN, run),
+            quality=check_results_of_run(ctx, run),
+            facets=read_facets_of(ctx, run),
         )
 
 
-def _touched(view: QueryContext, sql: str, run: bytes) -> list[DatasetUsageResult]:
-    """Give what a run touched; what was told under several names of a dataset, or by several jobs, once."""
-    found: dict[bytes, tuple[str | int | None, ...]] = {}
-    for dataset, *said in view.db.fetch_all(sql, view.org, run):
-        known = found.get(dataset, (None,) * len(said))
-        found[dataset] = tuple(old if old is not None else new for old, new in zip(known, said, strict=True))
-    names = view.graph().dataset_names(found)
+def _dataset_usage(ctx: QueryContext, sql: str, run: bytes) -> list[DatasetUsageResult]:
+    """List the datasets of a run, each once: several jobs may report it, under several names."""
+    figures_by_dataset: dict[bytes, tuple[str | int | None, ...]] = {}
+    for dataset, *figures in ctx.db.fetch_all(sql, ctx.org, run):
+        known = figures_by_dataset.get(dataset, (None,) * len(figures))
+        figures_by_dataset[dataset] = tuple(
+            known_figure if known_figure is not None else figure
+            for known_figure, figure in zip(known, figures, strict=True)
+        )
+    names = ctx.graph().dataset_names(figures_by_dataset)
     return [
-        DatasetUsageResult(node_reference(dataset, names[dataset]), *found[dataset])  # type: ignore[arg-type] # rows are untyped
-        for dataset in sorted(found, key=lambda dataset: names[dataset])
+        DatasetUsageResult(node_reference(dataset, names[dataset]), *figures_by_dataset[dataset])  # type: ignore[arg-type] # rows are untyped
+        for dataset in sorted(figures_by_dataset, key=lambda dataset: names[dataset])
     ]

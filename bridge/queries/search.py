@@ -12,15 +12,18 @@ TextField = Annotated[str, msgspec.Meta(min_length=1)] | None
 
 
 class SearchQuery(Query[SearchResult], frozen=True, kw_only=True):
-    """Datasets and jobs by words of their names, descriptions and columns, and by what is known of them."""
+    """Datasets and jobs by words of their names, descriptions and columns, and by filters."""
 
     path = "/search"
     result_type = SearchResult
-    q: Annotated[str, msgspec.Meta(description="Words; of the last one its beginning will do.")] = ""
+    q: Annotated[str, msgspec.Meta(description="Search words; the last one may be a prefix.")] = ""
     type: Literal["dataset", "job"] | None = None
     namespace: (
         Annotated[
-            str, msgspec.Meta(description="Only of this namespace; with * at its end: that begin so.", min_length=1)
+            str,
+            msgspec.Meta(
+                description="Only this namespace; with a trailing *, all namespaces with this prefix.", min_length=1
+            ),
         ]
         | None
     ) = None
@@ -31,9 +34,8 @@ class SearchQuery(Query[SearchResult], frozen=True, kw_only=True):
     limit: Limit = 20
     after: Cursor = None
 
-    def run(self, view: QueryContext) -> SearchResult:
-        """Search what is indexed."""
-        wanted = SearchCriteria(self.q, self.type, self.namespace, self.owner, self.tag, self.category, self.format)
-        if wanted.is_empty:
-            raise InvalidParameter("say what to search for: words, or one of the filters", "q")
-        return search(view.db, view.org, wanted, self.limit, self.after)
+    def run(self, ctx: QueryContext) -> SearchResult:
+        criteria = SearchCriteria(self.q, self.type, self.namespace, self.owner, self.tag, self.category, self.format)
+        if criteria.is_empty:
+            raise InvalidParameter("specify search words or a filter", "q")
+        return search(ctx.db, ctx.org, criteria, self.limit, self.after)

@@ -13,37 +13,37 @@ _JOB_IDS = "SELECT job_id FROM ol_job WHERE org_id = ?1 AND job_id {ids}"
 
 
 Namespace = Annotated[
-    str, msgspec.Meta(description="Left out, `name` is split at the longest namespace that is known.", min_length=1)
+    str, msgspec.Meta(description="If omitted, `name` is split at the longest namespace that exists.", min_length=1)
 ]
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class DatasetSubjectQuery(Query[A], frozen=True, kw_only=True):
-    """A question about one dataset, by its id or by any of its names."""
+    """A query about one dataset, by its id or by any of its names."""
 
     subject = "dataset"
     id: Id | None = None
     namespace: Namespace | None = None
     name: Name | None = None
 
-    def group_id(self, view: QueryContext) -> bytes:
-        """Find the class of the dataset."""
-        graph = view.graph()
+    def group_id(self, ctx: QueryContext) -> bytes:
+        """Find the identity group of the dataset; raise NotFound if the store does not contain it."""
+        graph = ctx.graph()
         if self.id is not None:
-            found = graph.group_of(parse_id(self.id))
-            called = f"with the id {self.id}"
+            group = graph.group_of(parse_id(self.id))
+            label = f"with the id {self.id}"
         elif self.name is None:
-            raise InvalidParameter("say which dataset: by its name, with its namespace or in one", "name")
-        elif self.namespace is None:
-            found, called = graph.find_by_full_name(self.name), f"{self.name!r}"
-        else:
-            found, called = (
-                graph.find_dataset(self.namespace, self.name),
-                f"{self.name!r} in namespace {self.namespace!r}",
+            raise InvalidParameter(
+                "missing dataset: specify an id or a name, which may include the namespace", "name"
             )
-        if found is None:
-            raise NotFound(f"no dataset {called} in the store")
-        return found
+        elif self.namespace is None:
+            group, label = graph.find_by_full_name(self.name), f"{self.name!r}"
+        else:
+            group = graph.find_dataset(self.namespace, self.name)
+            label = f"{self.name!r} in namespace {self.namespace!r}"
+        if group is None:
+            raise NotFound(f"no dataset {label} in the store")
+        return group
 
 
 _COLUMNS = """
@@ -60,34 +60,39 @@ ORDER BY 1
 _SHOWN_COLUMNS = 20
 
 
-def require_column(view: QueryContext, dataset: bytes, column: str) -> None:
-    """Raise UnknownName, with the columns that are known, when a dataset has none of that name."""
-    known = [name for (name,) in view.db.fetch_all(_COLUMNS, view.org, dataset) if name]
-    if column not in known:
-        more = ", …" if len(known) > _SHOWN_COLUMNS else ""
-        there = f"known are {', '.join(known[:_SHOWN_COLUMNS])}{more}" if known else "none is known"
-        raise NotFound(f"no column {column[:256]!r} in the dataset: {there}")
+def require_column(ctx: QueryContext, dataset: bytes, column: str) -> None:
+    """Raise NotFound, listing known columns, if a dataset has no such column."""
+    columns = [name for (name,) in ctx.db.fetch_all(_COLUMNS, ctx.org, dataset) if name]
+    if column not in columns:
+        ellipsis = ", …" if len(columns) > _SHOWN_COLUMNS else ""
+        hint = (
+            f"known columns: {', '.join(columns[:_SHOWN_COLUMNS])}{ellipsis}" if columns else "no columns are known"
+        )
+        raise NotFound(f"no column {column[:256]!r} in the dataset; {hint}")
 
 
 class JobSubjectQuery(Query[A], frozen=True, kw_only=True):
-    """A question about one job, by its id or by its name."""
+    """A query about one job, by its id or by its name."""
 
     subject = "process"
     id: Id | None = None
     namespace: Annotated[str, msgspec.Meta(min_length=1)] | None = None
     name: Name | None = None
 
-    def job_id(self, view: QueryContext) -> bytes:
-        """Find the id of the job."""
-        found: bytes | None
+    def job_id(self, ctx: QueryContext) -> bytes:
+        """Find the id of the job; raise NotFound if the store does not contain it."""
+        job: bytes | None
         if self.id is not None:
-            found = next((job for (job,) in view.db.fetch_for_ids(_JOB_IDS, [parse_id(self.id)], view.org)), None)
-            called = f"with the id {self.id}"
+            rows = ctx.db.fetch_for_ids(_JOB_IDS, [parse_id(self.id)], ctx.org)
+            job = rows[0][0] if rows else None
+            label = f"with the id {self.id}"
         elif self.name is None or self.namespace is None:
-            raise InvalidParameter("say which job: by its namespace and name", "namespace" if self.name else "name")
+            raise InvalidParameter(
+                "missing job: specify an id, or a namespace and name", "namespace" if self.name else "name"
+            )
         else:
-            found = find_job(view.db, view.org, self.namespace, self.name)
-            called = f"{self.name!r} in namespace {self.namespace!r}"
-        if found is None:
-            raise NotFound(f"no job {called} in the store")
-        return found
+            job = find_job(ctx.db, ctx.org, self.namespace, self.name)
+            label = f"{self.name!r} in namespace {self.namespace!r}"
+        if job is None:
+            raise NotFound(f"no job {label} in the store")
+        return job

@@ -15,21 +15,21 @@ from bridge.store.tables.sync import NEEDS_ATTENTION_SQL
 from bridge.sync.status import read_status
 from bridge.sync.sync_item import DELETION, Outcome
 
-#: How many digits the key in an id has at most.
+#: Maximum number of hexadecimal digits of the key in an id.
 _DIGITS = 64
 _COLUMNS = """
 kind, key, CASE WHEN settled < marked THEN 1 ELSE 0 END AS pending, outcome, reason, settled_at, since, due_at,
 attempts, remote_type, remote_name, ours, detail_json
 """
-_WHICH = {
+_FILTERS = {
     "troubled": NEEDS_ATTENTION_SQL,
     "pending": "settled < marked",
     **{outcome.value: f"outcome = '{outcome}'" for outcome in Outcome},
 }
-_BEGINNING = "kind = ?6 AND key >= ?7 AND key <= ?8"
+_BY_KEY_RANGE = "kind = ?6 AND key >= ?7 AND key <= ?8"
 _LISTED = f"""
 SELECT {_COLUMNS} FROM sync_item
-WHERE org_id = ?1 AND target = ?2 AND {{which}} AND (kind > ?3 OR kind = ?3 AND key > ?4)
+WHERE org_id = ?1 AND target = ?2 AND {{condition}} AND (kind > ?3 OR kind = ?3 AND key > ?4)
 ORDER BY kind, key LIMIT ?5
 """
 _OF = f"SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND key = ?3 ORDER BY kind"
@@ -39,17 +39,15 @@ WHERE e.org_id = ?1 AND e.target = ?2 AND e.into_key = ?3 ORDER BY e.from_key
 """
 _OWN_MARK = "SELECT count(*) FROM dirty_mark WHERE org_id = ?1 AND target = ?2 AND key {ids}"
 
-#: Which system is asked about.
-TargetField = Annotated[
-    Literal["openmetadata", "marquez", "webhook"], msgspec.Meta(description="Which of the systems that are kept.")
-]
+#: The sync target that a query is about.
+TargetField = Annotated[Literal["openmetadata", "marquez", "webhook"], msgspec.Meta(description="Sync target.")]
 ItemFilter = Literal[
     "troubled", "pending", "pushed", "unchanged", "waiting", "unresolved", "dead", "dropped", "unwanted", "off"
 ]
 
 
 class RemoteEntityResult(msgspec.Struct, frozen=True):
-    """What a thing is in the target, and whether it was made from here."""
+    """An entity of the target, and whether lineage-bridge created it."""
 
     type: str
     name: str
@@ -57,145 +55,145 @@ class RemoteEntityResult(msgspec.Struct, frozen=True):
 
 
 class SyncItemResult(msgspec.Struct, frozen=True):
-    """A thing that the target shall have, or the lineage into it, and what became of it."""
+    """A desired entity, or the lineage into it, and the outcome of its sync."""
 
     id: str
     kind: str
     about: NodeReference | None
-    #: Whether it waits for its turn; what is said below is then of the last time.
+    #: True if it is pending; the outcome is then that of the last attempt.
     pending: bool
     outcome: str | None
     reason: str | None
     settled_at: str | None
-    #: Since when it waits, or waited, and when it is tried next.
+    #: Since when it is or was pending, and when it is tried next.
     since: str | None
     due_at: str | None
-    #: How often it failed in a row.
+    #: Number of consecutive failures.
     attempts: int
     entity: RemoteEntityResult | None
-    #: What the target refused.
+    #: The request that the target rejected.
     request: msgspec.Raw | None
 
 
 class SyncEdgeResult(msgspec.Struct, frozen=True):
-    """An edge as it was last written: from what, by which job, how many of its columns."""
+    """An edge as it was last written: its source, its job and the number of its columns."""
 
     source: NodeReference
     job: NodeReference | None
     columns: int
-    #: Whether nobody else had written it.
+    #: True if no other producer has written it.
     ours: bool
-    #: Whether the server is known to have it like this.
+    #: True if the server is known to have this state of it.
     sure: bool
 
 
 class SyncExplanation(msgspec.Struct, frozen=True):
-    """All that is known of a thing in a target."""
+    """The sync state of a dataset or job in a target."""
 
     target: str
     about: NodeReference
-    #: Why the target is left alone now, if it is.
+    #: Why sync of the target is paused; null if it is not.
     trouble: str | None
-    #: Whether changes wait that nobody has looked at.
+    #: True if there are dirty marks that were not consumed yet.
     marked: bool
     items: list[SyncItemResult]
     edges: list[SyncEdgeResult]
 
 
 class SyncItemsQuery(Query[Page[SyncItemResult]], frozen=True, kw_only=True):
-    """What a target shall have, by what became of it: what a person must look at, unless another is asked for."""
+    """Sync items of a target by outcome; by default those that need attention."""
 
     path = "/sync/items"
     result_type = Page[SyncItemResult]
     which: Annotated[ItemFilter, msgspec.Meta(description="`troubled` is `dead` and `unresolved`.")] = "troubled"
-    id: Annotated[str, msgspec.Meta(description="Only those whose ids begin so, whatever `which` is.")] | None = None
+    id: (
+        Annotated[str, msgspec.Meta(description="Only items whose ids have this prefix, regardless of `which`.")]
+        | None
+    ) = None
     target: TargetField = "openmetadata"
     limit: Limit = 100
     after: Cursor = None
 
-    def run(self, view: QueryContext) -> Page[SyncItemResult]:
-        """List them."""
+    def run(self, ctx: QueryContext) -> Page[SyncItemResult]:
         kind, key = read_cursor(self.after, tuple[str, bytes]) or ("", b"")
-        which, bound = (_WHICH[self.which], ()) if self.id is None else (_BEGINNING, _key_range(self.id))
-        sql = _LISTED.format(which=which)
-        rows = view.db.fetch_all(sql, view.org, self.target, kind, key, self.limit + 1, *bound)
-        shown, following = paginate(rows, self.limit, lambda row: (row[0], bytes(row[1])))
-        return Page(_items(view, shown), following)
+        condition, values = (_FILTERS[self.which], ()) if self.id is None else (_BY_KEY_RANGE, _key_range(self.id))
+        sql = _LISTED.format(condition=condition)
+        rows = ctx.db.fetch_all(sql, ctx.org, self.target, kind, key, self.limit + 1, *values)
+        page, next_cursor = paginate(rows, self.limit, lambda row: (row[0], bytes(row[1])))
+        return Page(_items(ctx, page), next_cursor)
 
 
 class DatasetSyncQuery(DatasetSubjectQuery[SyncExplanation], frozen=True, kw_only=True):
-    """What a dataset is in a target, or why it is not there."""
+    """Sync state of a dataset in a target, and the reason if it is missing there."""
 
     path = "/sync"
     result_type = SyncExplanation
     target: TargetField = "openmetadata"
 
-    def run(self, view: QueryContext) -> SyncExplanation:
-        """Look it up."""
-        dataset = self.group_id(view)
-        members = sorted(member_ids(view.db, view.org, [dataset]))
-        return _explanation(view, self.target, dataset, view.graph().dataset_name(dataset), members)
+    def run(self, ctx: QueryContext) -> SyncExplanation:
+        dataset = self.group_id(ctx)
+        members = sorted(member_ids(ctx.db, ctx.org, [dataset]))
+        return _explanation(ctx, self.target, dataset, ctx.graph().dataset_name(dataset), members)
 
 
 class JobSyncQuery(JobSubjectQuery[SyncExplanation], frozen=True, kw_only=True):
-    """What a job is in a target, or why it is not there."""
+    """Sync state of a job in a target, and the reason if it is missing there."""
 
     path = "/sync"
     result_type = SyncExplanation
     target: TargetField = "openmetadata"
 
-    def run(self, view: QueryContext) -> SyncExplanation:
-        """Look it up."""
-        job = self.job_id(view)
-        return _explanation(view, self.target, job, view.graph().job_name(job), [job])
+    def run(self, ctx: QueryContext) -> SyncExplanation:
+        job = self.job_id(ctx)
+        return _explanation(ctx, self.target, job, ctx.graph().job_name(job), [job])
 
 
-def _key_range(beginning: str) -> tuple[str, bytes, bytes]:
-    """Give the kind, and the least and the greatest key, of the items whose ids begin so."""
-    kind, _, digits = beginning.lower().partition("-")
+def _key_range(prefix: str) -> tuple[str, bytes, bytes]:
+    """Return the kind, and the smallest and largest key, of items whose ids have this prefix."""
+    kind, _, digits = prefix.lower().partition("-")
     try:
         return kind, bytes.fromhex(digits + "0" * (len(digits) % 2)), bytes.fromhex(digits.ljust(_DIGITS, "f"))
     except ValueError as error:
-        raise InvalidParameter("not the beginning of an id such as dataset-3f2a", "id") from error
+        raise InvalidParameter("not a prefix of an id such as dataset-3f2a", "id") from error
 
 
 def _explanation(
-    view: QueryContext, target: str, key: bytes, named: QualifiedName, members: Sequence[bytes]
+    ctx: QueryContext, target: str, key: bytes, node_name: QualifiedName, members: Sequence[bytes]
 ) -> SyncExplanation:
-    graph = view.graph()
-    rows = view.db.fetch_all(_EDGES, view.org, target, key)
-    ids = {one for source, job, *_ in rows for one in (source, job) if one}
+    graph = ctx.graph()
+    rows = ctx.db.fetch_all(_EDGES, ctx.org, target, key)
+    ids = {node_id for source, job, *_ in rows for node_id in (source, job) if node_id}
     names = {**graph.job_names(ids), **graph.dataset_names(ids)}
     edges = [
         SyncEdgeResult(
             node_reference(source, names[source]),
             node_reference(job, names[job]) if job else None,
-            len(msgspec.json.decode(said)[0].get("columnsLineage", ())),
+            len(msgspec.json.decode(content)[0].get("columnsLineage", ())),
             bool(ours),
-            bool(known),
+            bool(is_known),
         )
-        for source, job, ours, said, known in rows
+        for source, job, ours, content, is_known in rows
     ]
-    ((marks,),) = view.db.fetch_for_ids(_OWN_MARK, sorted(members), view.org, target)
-    items = _items(view, view.db.fetch_all(_OF, view.org, target, key))
-    trouble = read_status(view.db, view.org, target).trouble
-    return SyncExplanation(target, node_reference(key, named), trouble, bool(marks), items, edges)
+    ((marks,),) = ctx.db.fetch_for_ids(_OWN_MARK, sorted(members), ctx.org, target)
+    items = _items(ctx, ctx.db.fetch_all(_OF, ctx.org, target, key))
+    trouble = read_status(ctx.db, ctx.org, target).trouble
+    return SyncExplanation(target, node_reference(key, node_name), trouble, bool(marks), items, edges)
 
 
-def _items(view: QueryContext, rows: Sequence[tuple[Any, ...]]) -> list[SyncItemResult]:
-    graph = view.graph()
+def _items(ctx: QueryContext, rows: Sequence[tuple[Any, ...]]) -> list[SyncItemResult]:
+    graph = ctx.graph()
     keys = {row[1] for row in rows if row[0] != DELETION}
     names = {**graph.dataset_names(keys), **graph.job_names(keys)}
     return [_item(row, names.get(row[1])) for row in rows]
 
 
-def _item(row: tuple[Any, ...], named: QualifiedName | None) -> SyncItemResult:
+def _item(row: tuple[Any, ...], node_name: QualifiedName | None) -> SyncItemResult:
     kind, key, pending, outcome, reason, settled_at, since, due_at, attempts, type_, name, ours, detail = row
     request = msgspec.json.decode(detail, type=dict[str, msgspec.Raw]).get("request") if detail else None
     return SyncItemResult(
         id=f"{kind}-{bytes(key).hex()}",
         kind=kind,
-        about=node_reference(key, named) if named else None,
+        about=node_reference(key, node_name) if node_name else None,
         pending=bool(pending),
         outcome=outcome,
         reason=reason,

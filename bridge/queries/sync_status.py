@@ -14,113 +14,113 @@ from mappers.timestamps import format_timestamp
 
 
 class ComparedKindResult(msgspec.Struct, frozen=True):
-    """What a comparison found of one kind of things."""
+    """What a comparison found for one kind of item."""
 
-    #: How many there shall be, and how many of them the target was not told of as they are now.
+    #: Number of desired items, and of those whose current state was not pushed yet.
     wanted: int
     lacking: int
-    #: How many were looked at, and how many of those were not as they were left.
+    #: Number of compared items, and of those that differ from what was last pushed.
     looked_at: int
     differing: int
-    #: How many are there as they shall be: in all, and in percent of the wanted.
+    #: Number of items in sync, and their percentage of the desired items.
     found: int
     percent: float | None
 
 
 class ComparisonResult(msgspec.Struct, frozen=True):
-    """What a comparison of everything found."""
+    """The result of a full comparison."""
 
     ended_at: str
     kinds: dict[str, ComparedKindResult]
 
 
 class TargetStatus(msgspec.Struct, frozen=True):
-    """How far a target is."""
+    """The sync status of a target."""
 
     target: str
-    #: Whether the target is what the store says, as far as anybody has looked.
+    #: True if the target is in sync with the store, as far as is known.
     converged: bool
-    #: Since when the target is kept; null if it never was.
+    #: Since when the target is enabled; null if it never was.
     enabled_at: str | None
-    #: Why the target is left alone now, if it is, and since when.
+    #: Why sync is paused, and since when; null if it is not.
     trouble: str | None
     trouble_at: str | None
-    #: When the last comparison of everything that is there began.
+    #: Start of the last full comparison.
     compared_at: str | None
-    #: What the last one found that came to its end; null if none did.
+    #: Result of the last completed comparison; null if there is none.
     comparison: ComparisonResult | None
-    #: How many of the edges that there shall be it found as they shall be, and of the results of checks, in percent;
-    #: null where none shall be, or none was looked at.
+    #: Percentage of desired edges, and of desired check results, that it found in sync;
+    #: null if none is desired or none was compared.
     lineage_completeness: float | None
     quality_published: float | None
-    #: How many processes work on it now.
+    #: Number of live workers.
     workers: int
-    #: Changes that nobody has looked at yet.
+    #: Dirty marks that were not consumed yet.
     marks: int
-    #: Items that wait for their turn, how many of them failed before, since when the oldest waits, who is next.
+    #: Pending items, those that failed before, since when the oldest is pending, and when the next one is due.
     pending: int
     failing: int
     oldest_pending_at: str | None
     next_due_at: str | None
-    #: How many seconds the newest thousand changes took: half of them, and all but one in a hundred.
+    #: Seconds that the newest 1,000 changes took: median and 99th percentile.
     latency_p50: float | None
     latency_p99: float | None
-    #: Calls of the last 24 hours by kind, tries included, and those that were refused or not answered.
+    #: Requests of the last 24 hours by kind, including retries, and those that failed or got no response.
     calls: dict[str, int]
     calls_failed: dict[str, int]
-    #: How many of these calls succeeded, in percent; null where there was none.
+    #: Percentage of these requests that succeeded; null if there were none.
     success_percent: float | None
-    #: What became of items when they were last looked at, by kind.
+    #: Number of items by kind and last outcome.
     outcomes: dict[str, dict[str, int]]
 
 
 class SyncStatusQuery(Query[TargetStatus], frozen=True, kw_only=True):
-    """How far a target is what the store says."""
+    """Sync status of a target."""
 
     path = "/sync"
     result_type = TargetStatus
     target: TargetField = "openmetadata"
 
-    def run(self, view: QueryContext) -> TargetStatus:
-        """Count."""
-        found = read_status(view.db, view.org, self.target)
-        half, most = read_latency(view.db, view.org, self.target)
+    def run(self, ctx: QueryContext) -> TargetStatus:
+        status = read_status(ctx.db, ctx.org, self.target)
+        median, percentile_99 = read_latency(ctx.db, ctx.org, self.target)
         now = now_micros()
-        calls = read_calls(view.db, view.org, self.target, now)
-        compared = _comparison(read_report(view.db, view.org, self.target))
+        calls = read_calls(ctx.db, ctx.org, self.target, now)
+        comparison = _comparison(read_report(ctx.db, ctx.org, self.target))
         return TargetStatus(
             target=self.target,
-            converged=found.converged,
-            enabled_at=iso_or_none(found.enabled_at),
-            trouble=found.trouble,
-            trouble_at=iso_or_none(found.trouble_at),
-            compared_at=iso_or_none(found.compared_at),
-            comparison=compared,
-            lineage_completeness=_percent(compared, "lineage"),
-            quality_published=_percent(compared, "result"),
-            workers=count_live_workers(view.db, view.org, self.target, now),
-            marks=found.marks,
-            pending=found.pending,
-            failing=found.failing,
-            oldest_pending_at=iso_or_none(found.oldest_pending_at),
-            next_due_at=iso_or_none(found.next_due_at),
-            latency_p50=half,
-            latency_p99=most,
+            converged=status.converged,
+            enabled_at=iso_or_none(status.enabled_at),
+            trouble=status.trouble,
+            trouble_at=iso_or_none(status.trouble_at),
+            compared_at=iso_or_none(status.compared_at),
+            comparison=comparison,
+            lineage_completeness=_percent(comparison, "lineage"),
+            quality_published=_percent(comparison, "result"),
+            workers=count_live_workers(ctx.db, ctx.org, self.target, now),
+            marks=status.marks,
+            pending=status.pending,
+            failing=status.failing,
+            oldest_pending_at=iso_or_none(status.oldest_pending_at),
+            next_due_at=iso_or_none(status.next_due_at),
+            latency_p50=median,
+            latency_p99=percentile_99,
             calls=calls.calls,
             calls_failed=calls.failed,
             success_percent=calls.success_percent,
-            outcomes=found.outcomes,
+            outcomes=status.outcomes,
         )
 
 
-def _comparison(found: ComparisonReport | None) -> ComparisonResult | None:
-    if found is None:
+def _comparison(report: ComparisonReport | None) -> ComparisonResult | None:
+    if report is None:
         return None
     kinds = {
-        kind: ComparedKindResult(*one, found=one.in_sync, percent=one.percent) for kind, one in found.kinds.items()
+        kind: ComparedKindResult(*kind_report, found=kind_report.in_sync, percent=kind_report.percent)
+        for kind, kind_report in report.kinds.items()
     }
-    return ComparisonResult(format_timestamp(found.ended_at), kinds)
+    return ComparisonResult(format_timestamp(report.ended_at), kinds)
 
 
-def _percent(compared: ComparisonResult | None, kind: str) -> float | None:
-    return compared.kinds[kind].percent if compared and kind in compared.kinds else None
+def _percent(comparison: ComparisonResult | None, kind: str) -> float | None:
+    return comparison.kinds[kind].percent if comparison and kind in comparison.kinds else None

@@ -1,1 +1,1 @@
-"""The canonical store: tables, the one write path, and what is read from it."""
+"""The canonical store: schema, write path, lineage graph and search."""

@@ -7,27 +7,27 @@ from mappers.canonical.identity import NO_ID, digest, split_ids
 from mappers.canonical.merge import Reducer
 from mappers.canonical.rows import ColumnLineageRow, JobRow, RunLineageRow, RunRow
 
-#: A job, and a dataset whose columns it speaks of.
+#: A job, and a dataset whose column lineage it reports.
 _Pair = tuple[bytes, bytes]
-#: The source and the id of one row of column lineage.
-_Line = tuple[bytes, bytes]
+#: The source and the id of a row of column lineage.
+_LineageRow = tuple[bytes, bytes]
 
 _NEVER = -(1 << 63)
 
-_MOVED = """
+_RESTARTED = """
 SELECT h.job_id, h.target_id FROM column_head h
 JOIN ol_run r ON r.org_id = h.org_id AND r.run_id = h.run_id
 WHERE h.org_id = ?1 AND h.run_id {ids} AND h.run_start <> r.started_at
 """
-_NEWEST = f"""
+_NEWEST_RUN = f"""
 SELECT l.run_id, coalesce(r.started_at, {_NEVER}) AS started FROM run_lineage l
 LEFT JOIN ol_run r ON r.org_id = l.org_id AND r.run_id = l.run_id
 WHERE l.org_id = ?1 AND l.job_id = ?2 AND l.target_id = ?3
 ORDER BY started DESC, l.run_id DESC LIMIT 1
 """
-#: What nobody's run says of a target is a declaration: it counts while no newer one has replaced it.
+#: Column lineage without a run is a declaration, which counts until a newer one replaces it.
 _DECLARED = "SELECT target_id FROM column_head WHERE org_id = ?1 AND job_id = ?2 AND run_id = ?3"
-_REPLACED = """
+_IS_REPLACED = """
 SELECT 1 FROM run_lineage l
 JOIN ol_job j ON j.org_id = l.org_id AND j.job_id = l.job_id
 WHERE l.org_id = ?1 AND l.run_id = ?4 AND l.job_id = ?2 AND l.target_id = ?3
@@ -35,12 +35,12 @@ WHERE l.org_id = ?1 AND l.run_id = ?4 AND l.job_id = ?2 AND l.target_id = ?3
   AND (j.declared_lineage IS NULL OR l.columns_order <> j.declared_lineage)
 """
 _STARTS = "SELECT run_id, started_at FROM ol_run WHERE org_id = ?1 AND run_id {ids} AND started_at IS NOT NULL"
-_HEADS = """
+_ACTIVE_RUNS = """
 SELECT h.job_id, h.target_id, h.run_id, h.run_start, h.shown FROM {keys} g
 JOIN column_head h ON h.job_id = g.a AND h.target_id = g.b AND h.org_id = ?1
 """
-_JOB = "SELECT job_id FROM ol_job WHERE org_id = ?1 AND job_id = ?2"
-_SAID = """
+_JOB_TO_LOCK = "SELECT job_id FROM ol_job WHERE org_id = ?1 AND job_id = ?2"
+_REPORTED = """
 SELECT l.job_id, l.target_id, l.explicit, s.members FROM {keys} g
 JOIN run_lineage l ON l.job_id = g.a AND l.target_id = g.b AND l.run_id = g.c AND l.org_id = ?1
 LEFT JOIN lineage_set s ON s.set_id = l.columns_set AND s.org_id = l.org_id
@@ -49,13 +49,13 @@ _EXPLICIT = """
 SELECT s.members FROM run_explicit e JOIN lineage_set s ON s.org_id = e.org_id AND s.set_id = e.set_id
 WHERE e.org_id = ?1 AND e.job_id = ?2 AND e.target_id = ?3 AND e.run_id = ?4
 """
-_WRITE_HEADS = Insert(
+_SAVE_ACTIVE_RUNS = Insert(
     "column_head",
     {"org_id": str, "job_id": bytes, "target_id": bytes, "run_id": bytes, "run_start": int, "shown": bytes},
     "ON CONFLICT (org_id, job_id, target_id) DO UPDATE"
     " SET run_id = excluded.run_id, run_start = excluded.run_start, shown = excluded.shown",
 )
-_LINES = """
+_LINEAGE_ROWS = """
 SELECT source_id, lineage_id, is_active FROM column_lineage WHERE org_id = ?1 AND target_id = ?2 AND job_id = ?3
 """
 _ACTIVATE = """
@@ -64,89 +64,93 @@ UPDATE column_lineage SET is_active = ?5 WHERE org_id = ?1 AND target_id = ?2 AN
 
 
 class _ActiveRun(NamedTuple):
-    """The newest run that speaks of a target, and the hash of what it shows."""
+    """The newest run that reports column lineage of a target, and a hash of what it reports."""
 
     run: bytes
     start: int
-    shown: bytes
+    columns_hash: bytes
 
 
 class ActiveColumnLineage:
-    """Keeps `column_head`, and with it `column_lineage.is_active`, what the runs say."""
+    """Maintains `column_head`, and `column_lineage.is_active` which follows from it."""
 
     def __init__(self, db: Database, org: str) -> None:
         self._db = db
         self._org = org
 
     def update(self, changes: Reducer) -> None:
-        """Find the newest run again for every job and target that the changes touch."""
-        spoken = self._reporting_runs(changes)
-        recount = set(self._db.fetch_for_ids(_MOVED, [run.run_id for run in changes.rows(RunRow)], self._org))
-        for job in sorted({job for job, _ in recount} - {row.job_id for row in changes.rows(JobRow)}):
-            self._db.lock_rows(_JOB, self._org, job)
-        pairs = sorted(spoken.keys() | recount)
-        heads = self._newest(pairs, spoken, recount)
-        wanted = [(*pair, run) for pair, (_, run, _) in zip(pairs, heads, strict=True)]
-        said = {(job, target): what for job, target, *what in self._db.fetch_for_keys(_SAID, wanted, self._org)}
-        asserted: dict[_Pair, set[_Line]] = {}
-        for line in changes.rows(ColumnLineageRow) if pairs else ():
-            asserted.setdefault((line.job_id, line.target_id), set()).add((line.source_id, line.lineage_id))
-        written: list[tuple[Any, ...]] = []
-        for pair, (old, run, start) in zip(pairs, heads, strict=True):
-            members = self._reported_columns(pair, run, *said[pair])
+        """Determine the newest run again for every job and target that the changes affect."""
+        reporting_runs = self._reporting_runs(changes)
+        restarted = set(self._db.fetch_for_ids(_RESTARTED, [run.run_id for run in changes.rows(RunRow)], self._org))
+        for job in sorted({job for job, _ in restarted} - {row.job_id for row in changes.rows(JobRow)}):
+            self._db.lock_rows(_JOB_TO_LOCK, self._org, job)
+        pairs = sorted(reporting_runs.keys() | restarted)
+        active_runs = self._newest(pairs, reporting_runs, restarted)
+        keys = [(*pair, run) for pair, (_, run, _) in zip(pairs, active_runs, strict=True)]
+        reports = {
+            (job, target): report for job, target, *report in self._db.fetch_for_keys(_REPORTED, keys, self._org)
+        }
+        asserted: dict[_Pair, set[_LineageRow]] = {}
+        for row in changes.rows(ColumnLineageRow) if pairs else ():
+            asserted.setdefault((row.job_id, row.target_id), set()).add((row.source_id, row.lineage_id))
+        updates: list[tuple[Any, ...]] = []
+        for pair, (old, run, start) in zip(pairs, active_runs, strict=True):
+            members = self._reported_columns(pair, run, *reports[pair])
             new = _ActiveRun(run, start, digest(members))
             if new != old:
-                written.append((self._org, *pair, *new))
-            moved = old is not None and old.shown != new.shown
-            self._set_active(pair, moved, set(split_ids(members)), asserted.get(pair, set()))
-        self._db.insert(_WRITE_HEADS, written)
+                updates.append((self._org, *pair, *new))
+            columns_changed = old is not None and old.columns_hash != new.columns_hash
+            self._set_active(pair, columns_changed, set(split_ids(members)), asserted.get(pair, set()))
+        self._db.insert(_SAVE_ACTIVE_RUNS, updates)
 
     def _reporting_runs(self, changes: Reducer) -> dict[_Pair, set[bytes]]:
-        """Give the runs of these changes that speak of each job's target."""
-        spoken: dict[_Pair, set[bytes]] = {}
+        """Map each job and target to the runs among the changes that report its column lineage."""
+        reporting_runs: dict[_Pair, set[bytes]] = {}
         for row in changes.rows(RunLineageRow):
-            spoken.setdefault((row.job_id, row.target_id), set()).add(row.run_id)
+            reporting_runs.setdefault((row.job_id, row.target_id), set()).add(row.run_id)
         for job in changes.rows(JobRow):
             if job.declared_io or job.declared_lineage:
                 for (target,) in self._db.fetch_all(_DECLARED, self._org, job.job_id, NO_ID):
-                    spoken.setdefault((job.job_id, target), set()).add(NO_ID)
-        return spoken
+                    reporting_runs.setdefault((job.job_id, target), set()).add(NO_ID)
+        return reporting_runs
 
     def _newest(
-        self, pairs: list[_Pair], spoken: dict[_Pair, set[bytes]], recount: set[_Pair]
+        self, pairs: list[_Pair], reporting_runs: dict[_Pair, set[bytes]], restarted: set[_Pair]
     ) -> list[tuple[_ActiveRun | None, bytes, int]]:
-        """Give for each pair the head it had, and the run that is newest now, with its start."""
-        starts = dict(self._db.fetch_for_ids(_STARTS, sorted(set().union(*spoken.values())), self._org))
-        heads = {
-            (job, target): _ActiveRun(*head)
-            for job, target, *head in self._db.fetch_for_keys(_HEADS, pairs, self._org)
+        """Return for each pair its previous active run, and the newest run with its start."""
+        starts = dict(self._db.fetch_for_ids(_STARTS, sorted(set().union(*reporting_runs.values())), self._org))
+        active_runs = {
+            (job, target): _ActiveRun(*active_run)
+            for job, target, *active_run in self._db.fetch_for_keys(_ACTIVE_RUNS, pairs, self._org)
         }
         newest: list[tuple[_ActiveRun | None, bytes, int]] = []
         for pair in pairs:
-            old = heads.get(pair)
-            if pair in recount:
-                ((run, start),) = self._db.fetch_all(_NEWEST, self._org, *pair)
+            old = active_runs.get(pair)
+            if pair in restarted:
+                ((run, start),) = self._db.fetch_all(_NEWEST_RUN, self._org, *pair)
             else:
-                known = {old.run: old.start} if old else {}
-                known.update((run, starts.get(run, _NEVER)) for run in spoken[pair])
-                run, start = max(known.items(), key=lambda item: (item[1], item[0]))
+                candidates = {old.run: old.start} if old else {}
+                candidates.update((run, starts.get(run, _NEVER)) for run in reporting_runs[pair])
+                run, start = max(candidates.items(), key=lambda item: (item[1], item[0]))
             newest.append((old, run, start))
         return newest
 
     def _reported_columns(self, pair: _Pair, run: bytes, explicit: bool, columns: bytes | None) -> bytes:
-        if run == NO_ID and self._db.fetch_all(_REPLACED, self._org, *pair, run):
+        if run == NO_ID and self._db.fetch_all(_IS_REPLACED, self._org, *pair, run):
             return b""
         if not explicit:
             return columns or b""
         sets = self._db.fetch_all(_EXPLICIT, self._org, *pair, run)
-        return b"".join(sorted({part for (members,) in sets for part in split_ids(members)}))
+        return b"".join(sorted({lineage_id for (members,) in sets for lineage_id in split_ids(members)}))
 
-    def _set_active(self, pair: _Pair, moved: bool, shown: set[bytes], asserted: set[_Line]) -> None:
-        """Make the lines that the newest run shows the active ones; every line is born active."""
+    def _set_active(
+        self, pair: _Pair, columns_changed: bool, reported: set[bytes], asserted: set[_LineageRow]
+    ) -> None:
+        """Activate the rows that the newest run reports, deactivate others; new rows are active."""
         job, target = pair
-        lines = dict.fromkeys(asserted, True)
-        if moved:
-            rows = self._db.fetch_all(_LINES, self._org, target, job)
-            lines.update(((source, line), bool(active)) for source, line, active in rows)
-        wrong = [line for line, active in sorted(lines.items()) if active != (line[1] in shown)]
-        self._db.execute_many(_ACTIVATE, [(self._org, target, *line, line[1] in shown) for line in wrong])
+        is_active = dict.fromkeys(asserted, True)
+        if columns_changed:
+            rows = self._db.fetch_all(_LINEAGE_ROWS, self._org, target, job)
+            is_active.update(((source, lineage_id), bool(active)) for source, lineage_id, active in rows)
+        outdated = [row for row, active in sorted(is_active.items()) if active != (row[1] in reported)]
+        self._db.execute_many(_ACTIVATE, [(self._org, target, *row, row[1] in reported) for row in outdated])

@@ -1,4 +1,4 @@
-"""The assets that stewards have written down, as they were last taken from their files."""
+"""Assets as they were last loaded from their files."""
 
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
@@ -12,20 +12,20 @@ SELECT namespace, name, source, content_json, waiting FROM asset WHERE org_id = 
 _ONE = """
 SELECT namespace, name, source, content_json, waiting FROM asset WHERE org_id = ?1 AND asset_id = ?2
 """
-_PUT = Insert(
+_SAVE = Insert(
     "asset",
     {"org_id": str, "asset_id": bytes, "namespace": str, "name": str, "source": str, "content_json": str,
      "waiting": str, "taken_at": int},
     "ON CONFLICT (org_id, asset_id) DO UPDATE SET source = excluded.source, content_json = excluded.content_json,"
     " waiting = excluded.waiting, taken_at = excluded.taken_at",
 )  # fmt: skip
-_DROP = "DELETE FROM asset WHERE org_id = ?1 AND asset_id = ?2"
-_EVERY_NAME = """
+_DELETE = "DELETE FROM asset WHERE org_id = ?1 AND asset_id = ?2"
+_ACTIVE_NAMES = """
 SELECT n.namespace_uri, d.name FROM ol_dataset d
 JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
 WHERE d.org_id = ?1 AND d.is_active
 """
-_TOUCHED = """
+_WITH_RUNS = """
 SELECT d.class_id FROM ol_dataset d WHERE d.org_id = ?1 AND d.class_id {ids} AND (
   EXISTS (SELECT 1 FROM ol_run_output x WHERE x.org_id = d.org_id AND x.dataset_id = d.dataset_id)
   OR EXISTS (SELECT 1 FROM ol_run_input x WHERE x.org_id = d.org_id AND x.dataset_id = d.dataset_id))
@@ -34,7 +34,7 @@ _NAMESPACE = "SELECT 1 FROM ol_namespace WHERE org_id = ?1 AND namespace_uri = ?
 
 
 class AssetRecord(NamedTuple):
-    """An asset: what it is about, the file it stands in, all that the file says, and what it waits for."""
+    """An asset: the dataset or pattern it describes, its file with the content, and why it is pending, if it is."""
 
     namespace: str
     name: str
@@ -44,41 +44,41 @@ class AssetRecord(NamedTuple):
 
 
 class AssetStore:
-    """The assets of an organisation. Not for several threads at once."""
+    """The assets of an organisation. Not thread-safe."""
 
     def __init__(self, db: Database, org: str) -> None:
         self._db = db
         self._org = org
 
     def all(self) -> list[AssetRecord]:
-        """List them."""
         return [AssetRecord(*row) for row in self._db.fetch_all(_ALL, self._org)]
 
     def find(self, namespace: str, name: str) -> list[AssetRecord]:
-        """Give the asset of this name, if there is one."""
+        """Return the asset of this name, or an empty list."""
         return [AssetRecord(*row) for row in self._db.fetch_all(_ONE, self._org, _id(namespace, name))]
 
     def save(self, assets: Iterable[AssetRecord], now: int) -> None:
-        """Remember assets, in the place of those of the same names."""
-        rows = [(self._org, _id(one.namespace, one.name), *one, now) for one in sorted(set(assets))]
+        """Insert assets, or replace those of the same names."""
+        rows = [(self._org, _id(asset.namespace, asset.name), *asset, now) for asset in sorted(set(assets))]
         with self._db.transaction():
-            self._db.insert(_PUT, rows)
+            self._db.insert(_SAVE, rows)
 
     def delete(self, assets: Iterable[AssetRecord]) -> None:
-        """Forget assets."""
         with self._db.transaction():
-            self._db.execute_many(_DROP, [(self._org, _id(one.namespace, one.name)) for one in sorted(set(assets))])
+            self._db.execute_many(
+                _DELETE, [(self._org, _id(asset.namespace, asset.name)) for asset in sorted(set(assets))]
+            )
 
     def active_dataset_names(self) -> Iterator[tuple[str, str]]:
-        """Give the names of all datasets that there are, one by one: there may be a million."""
-        return ((namespace, name) for namespace, name in self._db.stream(_EVERY_NAME, self._org))
+        """Stream the names of all active datasets; there may be a million."""
+        return ((namespace, name) for namespace, name in self._db.stream(_ACTIVE_NAMES, self._org))
 
-    def datasets_with_runs(self, classes: Collection[bytes]) -> set[bytes]:
-        """Find the datasets that any run has read or written."""
-        return {one for (one,) in self._db.fetch_for_ids(_TOUCHED, sorted(classes), self._org)}
+    def datasets_with_runs(self, groups: Collection[bytes]) -> set[bytes]:
+        """Select the groups with a dataset that any run has read or written."""
+        return {group for (group,) in self._db.fetch_for_ids(_WITH_RUNS, sorted(groups), self._org)}
 
     def has_namespace(self, namespace: str) -> bool:
-        """Tell whether any dataset or job lies in a namespace."""
+        """True if the namespace contains any dataset or job."""
         return bool(self._db.fetch_all(_NAMESPACE, self._org, namespace))
 
 

@@ -10,33 +10,33 @@ from bridge.store.database import Database
 from mappers.canonical.merge import merge_plan
 from mappers.canonical.rows import TABLES
 
-#: What follows from the statements: computed columns, and whole views with the columns that order them.
-_FOLLOWS = {"ol_dataset": ("class_id", "is_active"), "column_lineage": ("is_active",)}
+#: What is computed from the merged rows: columns, and views with the columns that they are sorted by.
+_COMPUTED = {"ol_dataset": ("class_id", "is_active"), "column_lineage": ("is_active",)}
 _VIEWS = {
     "class_schema": ("class_id",),
     "run_outcome": ("run_id",),
     "dataset_version_read": ("class_id", "version_id"),
 }
-#: Columns that hold when something was said or happened, and the orders of statements, which begin with it.
+#: Columns with times, and with register orders, which begin with a time.
 _TIME = re.compile(r"(_at|_seen|_order|^event_time|^declared_io|^declared_lineage)$")
 
 
 def export_canonical(db: Database, org: str, *, without_times: bool = False) -> Iterator[bytes]:
-    """Write one JSON line a row, tables and rows in a fixed order. Reads one state of the store.
+    """Export one JSON line per row, tables and rows in a fixed order, from one state of the store.
 
-    Without times, stores are compared that heard the same at other times.
+    Without times, the exports of stores that received the same events at different times are equal.
     """
     with db.snapshot():
         for table, row_class in TABLES.items():
             plan = merge_plan(row_class)
-            columns = (*plan.names[1:], *_FOLLOWS.get(table, ()))
-            yield from _rows(db, org, table, _chosen(columns, without_times), plan.names[1 : plan.key_count])
+            columns = (*plan.names[1:], *_COMPUTED.get(table, ()))
+            yield from _rows(db, org, table, _select_columns(columns, without_times), plan.names[1 : plan.key_count])
         for view, order in _VIEWS.items():
             columns = tuple(column for column in db.column_names(view) if column != "org_id")
-            yield from _rows(db, org, view, _chosen(columns, without_times), order)
+            yield from _rows(db, org, view, _select_columns(columns, without_times), order)
 
 
-def _chosen(columns: tuple[str, ...], without_times: bool) -> tuple[str, ...]:
+def _select_columns(columns: tuple[str, ...], without_times: bool) -> tuple[str, ...]:
     return tuple(column for column in columns if not _TIME.search(column)) if without_times else columns
 
 
@@ -44,11 +44,11 @@ def _rows(db: Database, org: str, table: str, columns: tuple[str, ...], order: t
     # Table and column names are the code's own; values are bound.
     query = f"SELECT {', '.join(columns)} FROM {table} WHERE org_id = ?1 ORDER BY {', '.join(order)}"
     for row in db.stream(query, org):
-        yield msgspec.json.encode([table, dict(zip(columns, map(_plain, row), strict=True))]) + b"\n"
+        yield msgspec.json.encode([table, dict(zip(columns, map(_to_json_value, row), strict=True))]) + b"\n"
 
 
-def _plain(value: Any) -> Any:
-    """Spell a value as both kinds of store do: one of them has no booleans."""
+def _to_json_value(value: Any) -> Any:
+    """Convert values that the two databases return differently: SQLite has no booleans."""
     if isinstance(value, bytes):
         return value.hex()
     return int(value) if isinstance(value, bool) else value

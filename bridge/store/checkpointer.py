@@ -1,4 +1,4 @@
-"""Moves SQLite's write-ahead log into the store's file, beside the writer instead of in its way."""
+"""Background thread that checkpoints the SQLite write-ahead log, so that commits do not have to."""
 
 import sqlite3
 import threading
@@ -11,62 +11,62 @@ from mappers.errors import LineageBridgeError, TransientError
 
 _log = structlog.get_logger()
 
-#: How long commits gather before the log is moved: pages written twice in between are moved once.
+#: Interval between checkpoints: a page that is written twice in between is copied once.
 _PAUSE_SECONDS = 0.5
-#: Each pass is shorter than the one before; one that ends between two commits lets the log begin anew.
+#: Each pass is shorter than the one before; a pass that ends between two commits lets SQLite restart the log.
 _PASSES = 4
 
 
 class Checkpointer:
-    """A thread with a connection of its own. SQLite lets it work while others read and write."""
+    """A thread with its own connection; SQLite allows checkpoints while others read and write."""
 
-    def __init__(self, path: Path, translated: Callable[[Exception], LineageBridgeError]) -> None:
+    def __init__(self, path: Path, translate_error: Callable[[Exception], LineageBridgeError]) -> None:
         self._path = path
-        self._translated = translated
-        self._work = threading.Event()
+        self._translate_error = translate_error
+        self._committed = threading.Event()
         self._stop = threading.Event()
         self._failure: LineageBridgeError | None = None
         self._thread = threading.Thread(target=self._run, name="checkpointer", daemon=True)
         self._thread.start()
 
     def notify_commit(self) -> None:
-        """Take note that there is something to move; raises the failure of an earlier move."""
-        self._work.set()
+        """Schedule a checkpoint; raise the failure of an earlier one."""
+        self._committed.set()
         if self._failure is not None:
             raise self._failure
 
     def close(self) -> None:
-        """End the thread; what the log still holds is safe in it."""
+        """Stop the thread; commits that are still in the log are safe there."""
         self._stop.set()
-        self._work.set()
+        self._committed.set()
         self._thread.join()
 
     def _run(self) -> None:
         connection = sqlite3.connect(self._path, isolation_level=None, timeout=0, check_same_thread=False)
         try:
             while not self._stop.wait(_PAUSE_SECONDS):
-                self._work.wait()
-                self._work.clear()
-                if not self._move(connection):
-                    self._work.set()
+                self._committed.wait()
+                self._committed.clear()
+                if not self._checkpoint(connection):
+                    self._committed.set()
         except sqlite3.Error as error:
-            self._failure = self._translated(error)
+            self._failure = self._translate_error(error)
         finally:
             connection.close()
 
-    def _move(self, connection: sqlite3.Connection) -> bool:
-        """Move what there is; tells whether nothing has to be tried again."""
+    def _checkpoint(self, connection: sqlite3.Connection) -> bool:
+        """Checkpoint the log; return False if it has to be tried again."""
         for _ in range(_PASSES):
             try:
-                _, logged, moved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+                _, log_pages, copied_pages = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             except sqlite3.Error as error:
-                if isinstance(self._translated(error), TransientError):
-                    return False  # no room, or not alone: the log keeps everything until the next try
+                if isinstance(self._translate_error(error), TransientError):
+                    return False  # disk full or store locked: the log keeps everything until the next attempt
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_IOERR:
                     raise
-                # Nothing counts as moved before it was flushed: the next try writes all of it again.
-                _log.error("the log could not be moved into the store: trying again", reason=str(error))
+                # Pages count as copied only after a flush: the next attempt copies all of them again.
+                _log.error("checkpoint of the write-ahead log failed, retrying", reason=str(error))
                 return False
-            if logged == moved:
+            if log_pages == copied_pages:
                 break
         return True

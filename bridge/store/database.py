@@ -1,7 +1,8 @@
-"""One connection to a store, whichever kind of store it is.
+"""Connection protocol that SQLite and PostgreSQL stores implement.
 
-All SQL of the store is written once, in words that SQLite and PostgreSQL share: values are bound as `?1`, `?2`, …,
-and `{ids}` stands for a list of ids. Where the two differ, a method here says what is meant.
+SQL is written once, in the subset that both databases share: values are bound as `?1`, `?2`, …, and `{ids}`, `{keys}`
+and `{matches}` stand for what `fetch_for_ids`, `fetch_for_keys` and `fetch_matches` bind. Where the databases differ,
+the protocol has a method.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +14,7 @@ from mappers.canonical.merge import Row
 
 
 class Insert(NamedTuple):
-    """An insertion of many rows: where, which columns of which types, and what to do with rows that are there."""
+    """An INSERT of many rows: column names with their Python types, and the ON CONFLICT clause."""
 
     table: str
     columns: dict[str, type]
@@ -21,66 +22,63 @@ class Insert(NamedTuple):
 
 
 class Database(Protocol):
-    """A connection. Every failure is one of this project's errors: RefusedRow, transient, or StorageFailure."""
+    """A connection. Every failure is raised as UnstorableRow, as a transient error or as StorageFailure."""
 
-    #: Whether commits are work of this process, rather than of a server it waits for.
+    #: True if commits are work of this process, false if a database server does it.
     embedded: bool
-    #: What the database calls itself, with its version.
+    #: Product name and version.
     version: str
 
-    def fetch_all(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Give all rows of a query."""
+    def fetch_all(self, sql: str, *values: Any) -> list[tuple[Any, ...]]: ...
 
     def fetch_for_ids(self, sql: str, ids: Iterable[bytes], *values: Any) -> list[tuple[Any, ...]]:
-        """Give all rows of a query whose `{ids}` means one of these ids."""
+        """Fetch the rows of a query in which `column {ids}` holds for any of these ids."""
 
-    def fetch_for_keys(self, sql: str, ids: Sequence[tuple[Any, ...]], *values: Any) -> list[tuple[Any, ...]]:
-        """Give all rows of a query in which `{keys}` is a table of these keys, its columns a, b, c."""
+    def fetch_for_keys(self, sql: str, keys: Sequence[tuple[Any, ...]], *values: Any) -> list[tuple[Any, ...]]:
+        """Fetch the rows of a query in which `{keys}` is a table of these keys; its columns are a, b, c and so on."""
 
-    def fetch_matches(self, sql: str, sought: SearchExpression, *values: Any) -> list[tuple[Any, ...]]:
-        """Give all rows of a query in which `{matches}` is a table of the search entries that are sought."""
+    def fetch_matches(self, sql: str, expression: SearchExpression, *values: Any) -> list[tuple[Any, ...]]:
+        """Fetch the rows of a query in which `{matches}` is a table of the search entries that match."""
 
     def stream(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        """Give the rows of a query one by one, without holding them all."""
+        """Fetch rows one by one, without holding all of them in memory."""
 
     def column_names(self, view: str) -> tuple[str, ...]:
-        """Name the columns of a table or view."""
+        """List the columns of a table or view in order."""
 
-    def execute(self, sql: str, *values: Any) -> None:
-        """Execute a statement."""
+    def execute(self, sql: str, *values: Any) -> None: ...
 
     def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Execute a statement for each row of values."""
+        """Execute a statement once for each row of values."""
 
     def insert(self, statement: Insert, rows: Sequence[Sequence[Any]]) -> None:
-        """Insert rows of which no two have the same key."""
+        """Insert rows with distinct keys."""
 
     def merge_rows(self, row_class: type[Row], rows: Sequence[Row]) -> None:
-        """Merge rows of one class, in the order of their keys, into their table."""
+        """Upsert rows of one class, sorted by key."""
 
-    def lock(self, what: str) -> None:
-        """Let no other transaction that asks for the same lock go on before this one ends."""
+    def lock(self, name: str) -> None:
+        """Hold a named lock until the transaction ends."""
 
     def lock_rows(self, sql: str, *values: Any) -> None:
-        """Let nobody else change the rows of a query before this transaction ends."""
+        """Lock the rows of a query until the transaction ends."""
 
-    def transaction(self, *, keep: bool = True) -> AbstractContextManager[None]:
-        """Do everything inside or nothing of it; `keep=False` does nothing of it anyway."""
+    def transaction(self, *, commit: bool = True) -> AbstractContextManager[None]:
+        """Run the block in one transaction, rolled back on an exception or with `commit=False`."""
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """Read one state of the store, whatever is written meanwhile."""
+        """Run the block on one state of the store, unaffected by concurrent writes."""
 
     def last_stable_seq(self) -> int:
-        """Give a number of the event log up to which nobody is still to commit anything."""
+        """Find a `seq` of the event log that no open transaction can undercut: none will commit a smaller one."""
 
     def set_lock_timeout(self, seconds: float) -> None:
-        """Set how long a write waits for another process before it is StoreBusy."""
+        """Set how long a write waits for another process before it raises StoreBusy."""
 
     def terminate_stalled_sessions(self, seconds: float) -> int:
-        """End what processes of ours do that hold up others and have stood still for so long; tells how many."""
+        """Terminate our own sessions that block others and have been idle for this long; return their number."""
 
     def integrity_problems(self) -> list[str]:
-        """Say what is wrong with the database itself."""
+        """Check the database itself; return one message per problem."""
 
-    def close(self) -> None:
-        """Close the connection."""
+    def close(self) -> None: ...

@@ -1,10 +1,10 @@
-"""How each kind of store spells what views and triggers need beyond the SQL that all of them share."""
+"""SQL fragments that differ between SQLite and PostgreSQL."""
 
 from typing import NamedTuple
 
 
 class Dialect(NamedTuple):
-    """How a kind of store spells what views and triggers need beyond common SQL."""
+    """The SQL fragments of one database, used in views and triggers."""
 
     iso: str
     hex: str
@@ -17,7 +17,7 @@ class Dialect(NamedTuple):
     create_trigger: tuple[str, ...]
 
 
-#: The part of a second, of times before 1970 too: division cuts towards zero.
+#: Microseconds within the second; the sum handles times before 1970, as division truncates toward zero.
 _FRACTION = "((({0}) % 1000000 + 1000000) % 1000000)"
 _SECONDS = f"((({{0}}) - {_FRACTION}) / 1000000)"
 
@@ -51,8 +51,8 @@ POSTGRES = Dialect(
     group_columns_query="""
 SELECT s.org_id, s.class_id, s.first_seen, (c.value ->> 'name') COLLATE \"C\" AS name,
   c.value ->> 'type' AS type, c.value ->> 'description' AS description,
-  coalesce((c.value ->> 'ordinal')::bigint, c.place) AS ordinal, coalesce((c.value ->> 'depth')::bigint, 0) AS depth
-FROM class_schema s CROSS JOIN json_array_elements(s.columns_json::json) WITH ORDINALITY AS c (value, place)
+  coalesce((c.value ->> 'ordinal')::bigint, c.rn) AS ordinal, coalesce((c.value ->> 'depth')::bigint, 0) AS depth
+FROM class_schema s CROSS JOIN json_array_elements(s.columns_json::json) WITH ORDINALITY AS c (value, rn)
 """,
     run_facets="json_object_agg({0}, {1}::json)",
     error_message="CASE WHEN json_typeof({0}::json -> 'message') = 'string' THEN {0}::json ->> 'message' END",

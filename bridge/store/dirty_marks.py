@@ -15,10 +15,10 @@ from mappers.canonical.rows import (
     RunRow,
 )
 
-#: What was measured of a dataset that a run read or wrote.
+#: Facets with measurements of a dataset that a run read or wrote.
 METRICS_FACETS = ("input:dataQualityMetrics", "output:dataQualityMetrics")
 _TARGETS = "SELECT target FROM sync_target WHERE org_id = ?1 AND enabled_at IS NOT NULL ORDER BY target"
-#: A mark that is there already becomes a later one: whoever works on the earlier one does not take it away.
+#: An existing mark gets a later time: a consumer that has read the earlier one will not delete it.
 _MARK = Insert(
     "dirty_mark",
     {"org_id": str, "target": str, "kind": str, "key": bytes, "marked_at": int},
@@ -30,7 +30,7 @@ _ENABLE = """
 INSERT INTO sync_target (org_id, target, enabled_at) VALUES (?1, ?2, ?3)
 ON CONFLICT (org_id, target) DO UPDATE SET enabled_at = excluded.enabled_at
 """
-_EVERYTHING = """
+_MARK_ALL = """
 INSERT INTO dirty_mark (org_id, target, kind, key, marked_at)
 SELECT org_id, ?2, 'dataset', dataset_id, CAST(?3 AS bigint) FROM ol_dataset WHERE org_id = ?1
 UNION ALL SELECT org_id, ?2, 'job', job_id, CAST(?3 AS bigint) FROM ol_job WHERE org_id = ?1
@@ -39,23 +39,23 @@ UNION ALL SELECT org_id, ?2, 'check', qdef_id, CAST(?3 AS bigint) FROM quality_c
 UNION ALL SELECT org_id, ?2, 'result', qres_id, CAST(?3 AS bigint) FROM quality_check_result WHERE org_id = ?1
 ON CONFLICT (org_id, target, kind, key) DO UPDATE SET marked_at = dirty_mark.marked_at + 1
 """
-_FIGURES = """
+_PROFILE_KEYS = """
 SELECT dataset_id, writer_id FROM dataset_version WHERE org_id = ?1 AND statistics_order IS NOT NULL
 UNION SELECT about_id, owner_id FROM facet WHERE org_id = ?1 AND name IN (?2, ?3)
 """
-_AT_ONCE = 1_000
+_BATCH_SIZE = 1_000
 _DISABLE = ("UPDATE sync_target SET enabled_at = NULL WHERE org_id = ?1 AND target = ?2",
             "DELETE FROM dirty_mark WHERE org_id = ?1 AND target = ?2")  # fmt: skip
 
 
 def mark_changes(db: Database, org: str, changes: Reducer, regrouped: Collection[bytes]) -> None:
-    """Mark what a group of events mentions, and the datasets whose names belong together differently now."""
+    """Mark what a group of events changed, and the datasets whose identity group has changed."""
     targets = [target for (target,) in db.fetch_all(_TARGETS, org)]
     if not targets:
         return
     now = now_micros()
-    touched = sorted({*_changed_entities(changes, regrouped), *_changed_observations(changes)})
-    db.insert(_MARK, [(org, target, kind, key, now) for target in targets for kind, key in touched])
+    changed_keys = sorted({*_changed_entities(changes, regrouped), *_changed_observations(changes)})
+    db.insert(_MARK, [(org, target, kind, key, now) for target in targets for kind, key in changed_keys])
 
 
 def _changed_entities(changes: Reducer, regrouped: Collection[bytes]) -> Iterator[tuple[str, bytes]]:
@@ -67,12 +67,12 @@ def _changed_entities(changes: Reducer, regrouped: Collection[bytes]) -> Iterato
         yield "job", job.job_id
     for run in changes.rows(RunRow):
         yield "run", run.run_id
-        if run.parent_order is not None:  # whose run this is decides under which job its children are shown
+        if run.parent_order is not None:  # its parent decides which logical job its children are shown as
             yield "children", run.run_id
 
 
 def _changed_observations(changes: Reducer) -> Iterator[tuple[str, bytes]]:
-    """Name what was told of data: checks, how they ended, and figures by dataset and run."""
+    """List checks, check results, and profiles by dataset and run."""
     for check in changes.rows(QualityCheckRow):
         yield "check", check.qdef_id
     for result in changes.rows(QualityResultRow):
@@ -86,41 +86,41 @@ def _changed_observations(changes: Reducer) -> Iterator[tuple[str, bytes]]:
 
 
 def is_enabled(db: Database, org: str, target: str) -> bool:
-    """Tell whether marks are made for a target."""
+    """True if dirty marks are written for the target."""
     return (target,) in db.fetch_all(_TARGETS, org)
 
 
 def enable_target(db: Database, org: str, target: str, now: int) -> bool:
-    """Let marks be made for a target from now on, and mark everything that is there; False when it was enabled."""
+    """Start writing dirty marks for a target, and mark everything; return False if it was already enabled."""
     if is_enabled(db, org, target):
         return False
     with db.transaction():
         db.execute(_ENABLE, org, target, now)
-    db.last_stable_seq()  # who began to write before that makes no marks
+    db.last_stable_seq()  # transactions that began earlier write no marks
     mark_all(db, org, target, now)
     return True
 
 
 def mark_all(db: Database, org: str, target: str, now: int) -> None:
-    """Mark everything that there is for a target."""
+    """Mark everything in the store for a target."""
     with db.transaction():
-        db.execute(_EVERYTHING, org, target, now)
+        db.execute(_MARK_ALL, org, target, now)
     _mark_profiles(db, org, target, now)
 
 
 def _mark_profiles(db: Database, org: str, target: str, now: int) -> None:
-    """Mark all figures: keys of two ids are made here, for no SQL puts bytes together on both stores."""
+    """Mark all profiles: no SQL concatenates the two ids of their keys on both databases."""
     keys: set[bytes] = set()
-    for dataset, run in db.fetch_all(_FIGURES, org, *METRICS_FACETS):
+    for dataset, run in db.fetch_all(_PROFILE_KEYS, org, *METRICS_FACETS):
         keys.add(bytes(dataset) + bytes(run))
     marks = [(org, target, "profile", key, now) for key in sorted(keys)]
-    for i in range(0, len(marks), _AT_ONCE):
+    for i in range(0, len(marks), _BATCH_SIZE):
         with db.transaction():
-            db.insert(_MARK, marks[i : i + _AT_ONCE])
+            db.insert(_MARK, marks[i : i + _BATCH_SIZE])
 
 
 def disable_target(db: Database, org: str, target: str) -> None:
-    """Make no more marks for a target, and forget those that are there; what it was sent stays known."""
+    """Stop writing dirty marks for a target and delete its marks; its sync items remain."""
     with db.transaction():
         for statement in _DISABLE:
             db.execute(statement, org, target)

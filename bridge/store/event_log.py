@@ -1,4 +1,4 @@
-"""The raw event log: appends events and rejected inputs, reads the events of a run."""
+"""The raw event log: types of its inputs, and reading the events of a run."""
 
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
@@ -9,9 +9,9 @@ from bridge.store.database import Database
 from mappers.canonical.merge import Row
 from mappers.openlineage.event import Event
 
-#: Made when somebody needs it: each event costs a page of it.
-_INDEX = "CREATE INDEX IF NOT EXISTS ix_run_event__run_id ON run_event (run_id, org_id)"
-_DROP = "DROP INDEX IF EXISTS ix_run_event__run_id"
+#: Created only when it is needed: each event costs a page of it.
+_CREATE_RUN_INDEX = "CREATE INDEX IF NOT EXISTS ix_run_event__run_id ON run_event (run_id, org_id)"
+_DROP_RUN_INDEX = "DROP INDEX IF EXISTS ix_run_event__run_id"
 _EVENTS = """
 SELECT run_id, event_time, event_hash, source, payload FROM run_event
 WHERE org_id = ?1 AND run_id {ids} AND failure IS NULL ORDER BY event_time, event_hash
@@ -19,7 +19,7 @@ WHERE org_id = ?1 AND run_id {ids} AND failure IS NULL ORDER BY event_time, even
 
 
 class LoggedEvent(NamedTuple):
-    """An event as it was sent, its time in microseconds, and where it came from first."""
+    """An event as it was sent, its time in microseconds, and the source that sent it first."""
 
     micros: int
     hash: bytes
@@ -28,28 +28,28 @@ class LoggedEvent(NamedTuple):
 
 
 def create_run_index(db: Database) -> None:
-    """Let the events of a run be found quickly from now on."""
+    """Create the index that `read_run_events` needs to be fast."""
     with db.transaction():
-        db.execute(_INDEX)
+        db.execute(_CREATE_RUN_INDEX)
 
 
 def drop_run_index(db: Database) -> None:
-    """Save the cost of the index: nobody asks any more."""
+    """Drop the index by run, which costs every insert a page."""
     with db.transaction():
-        db.execute(_DROP)
+        db.execute(_DROP_RUN_INDEX)
 
 
 def read_run_events(db: Database, org: str, runs: Collection[bytes]) -> dict[bytes, list[LoggedEvent]]:
-    """Read the events of runs, those of each in the order of their times."""
-    found: dict[bytes, list[LoggedEvent]] = {}
+    """Read the events of runs; those of each run are ordered by time."""
+    events_by_run: dict[bytes, list[LoggedEvent]] = {}
     for run, micros, hash_, source, payload in db.fetch_for_ids(_EVENTS, sorted(runs), org):
         event = LoggedEvent(micros, bytes(hash_), source, zstandard.decompress(payload))
-        found.setdefault(bytes(run), []).append(event)
-    return found
+        events_by_run.setdefault(bytes(run), []).append(event)
+    return events_by_run
 
 
 class IncomingEvent(NamedTuple):
-    """An event on its way into the store: its bytes, what they say, and where they came from."""
+    """An event to be stored: its bytes, what was parsed from them, and its source."""
 
     payload: bytes
     event: Event
@@ -63,7 +63,10 @@ class IncomingEvent(NamedTuple):
 
 
 class RejectedInput(NamedTuple):
-    """Bytes that are no event, and why; those of another store may be gone, and came at several times."""
+    """An input that is not a valid event, and the reason.
+
+    One that is imported from another store may have lost its payload there, and may stand for several receipts.
+    """
 
     payload: bytes | None
     payload_hash: bytes
@@ -78,12 +81,12 @@ class RejectedInput(NamedTuple):
 
     @property
     def message(self) -> str:
-        """Say what is wrong, and where."""
+        """The reason, with the JSON path if there is one."""
         return f"{self.path}: {self.reason}" if self.path else self.reason
 
 
 class FilePosition(NamedTuple):
-    """How far a file was taken, and the hash of its beginning by which it is known again."""
+    """How far a file was loaded, and the hash of its beginning, by which it is recognized."""
 
     path: str
     fingerprint: bytes

@@ -24,7 +24,7 @@ _IS_REJECTED = "SELECT 1 FROM rejected_event WHERE org_id = ?1 AND payload_hash 
 
 
 class FailedInput(NamedTuple):
-    """An input that did not become part of the canonical state, and why."""
+    """An input that is not part of the canonical state, and why."""
 
     kind: str
     hash: bytes
@@ -37,17 +37,16 @@ class FailedInput(NamedTuple):
 
 
 def list_failed_inputs(db: Database, org: str) -> Iterator[FailedInput]:
-    """List everything that was refused or could not be merged, oldest first."""
+    """List all inputs that were rejected or could not be merged, oldest first."""
     for *row, evicted in db.stream(_ALL, org):
         yield FailedInput._make((*row, bool(evicted)))
 
 
 def is_rejected(db: Database, org: str, payload_hash: bytes) -> bool:
-    """Tell whether an input is listed as refused."""
     return bool(db.fetch_all(_IS_REJECTED, org, payload_hash))
 
 
-def read_payload(db: Database, org: str, trouble: FailedInput) -> bytes | None:
-    """Give the bytes as they were sent; None when they had to make room for newer ones."""
-    rows = db.fetch_all(_PAYLOAD[trouble.kind], org, trouble.hash)
+def read_payload(db: Database, org: str, failed_input: FailedInput) -> bytes | None:
+    """Return the bytes as they were sent; None if they were evicted to make room for newer ones."""
+    rows = db.fetch_all(_PAYLOAD[failed_input.kind], org, failed_input.hash)
     return zstandard.decompress(rows[0][0]) if rows and rows[0][0] is not None else None

@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 from bridge.store.database import Database
 
-_BOOKED = """
+_RECEIVED = """
 SELECT source, sum(events), sum(rejected), sum(retried) FROM intake_ledger WHERE org_id = ?1
 GROUP BY source ORDER BY source
 """
-_KEPT = """
+_LOGGED = """
 SELECT source, count(*), sum(CASE WHEN failure IS NULL THEN 0 ELSE 1 END), sum(receipts) FROM run_event
 WHERE org_id = ?1 GROUP BY source
 """
@@ -16,7 +16,7 @@ _REJECTED = "SELECT coalesce(sum(receipts), 0) FROM rejected_event WHERE org_id 
 
 
 class SourceTotals(NamedTuple):
-    """What became of everything that one source sent; what several sent belongs to the one that was first."""
+    """Counts of what one source sent; an event that several sources sent belongs to the first one."""
 
     source: str
     received: int
@@ -27,32 +27,34 @@ class SourceTotals(NamedTuple):
 
 
 class IntakeAudit(NamedTuple):
-    """The accounts of all sources, and what does not add up."""
+    """The counts of all sources, and contradictions between ledger and store."""
 
-    accounts: list[SourceTotals]
-    faults: list[str]
+    sources: list[SourceTotals]
+    discrepancies: list[str]
 
 
 def audit_intake(db: Database, org: str) -> IntakeAudit:
-    """Compare what was booked as received with what the store holds; reads one state of the store."""
+    """Compare the ledger of received inputs with the content of the store, in one snapshot."""
     with db.snapshot():
-        booked = {source: tuple(map(int, counts)) for source, *counts in db.fetch_all(_BOOKED, org)}
-        kept = {source: tuple(map(int, counts)) for source, *counts in db.fetch_all(_KEPT, org)}
-        ((refusals,),) = db.fetch_all(_REJECTED, org)
-    accounts = []
-    for source in sorted(booked.keys() | kept.keys()):
-        events, refused, _ = booked.get(source, (0, 0, 0))
-        rows, unmerged, _ = kept.get(source, (0, 0, 0))
-        accounts.append(SourceTotals(source, events + refused, rows - unmerged, events - rows, refused, unmerged))
-    faults = [
-        f"{account.source}: the store holds {-account.duplicate} events more than were received"
-        for account in accounts
-        if account.duplicate < 0
+        received = {source: tuple(map(int, counts)) for source, *counts in db.fetch_all(_RECEIVED, org)}
+        logged = {source: tuple(map(int, counts)) for source, *counts in db.fetch_all(_LOGGED, org)}
+        ((listed,),) = db.fetch_all(_REJECTED, org)
+    totals = []
+    for source in sorted(received.keys() | logged.keys()):
+        events, rejected, _ = received.get(source, (0, 0, 0))
+        rows, unmerged, _ = logged.get(source, (0, 0, 0))
+        totals.append(SourceTotals(source, events + rejected, rows - unmerged, events - rows, rejected, unmerged))
+    discrepancies = [
+        f"{source_totals.source}: the store contains {-source_totals.duplicate} more events than were received"
+        for source_totals in totals
+        if source_totals.duplicate < 0
     ]
-    events, refused, retried = (sum(counts[i] for counts in booked.values()) for i in range(3))
-    receipts = sum(counts[2] for counts in kept.values())
+    events, rejected, retried = (sum(counts[i] for counts in received.values()) for i in range(3))
+    receipts = sum(counts[2] for counts in logged.values())
     if events != receipts:
-        faults.append(f"{events} events were received, the log knows of {receipts}")
-    if refused != int(refusals) + retried:
-        faults.append(f"{refused} inputs were refused; {refusals} are listed, and {retried} could be taken later")
-    return IntakeAudit(accounts, faults)
+        discrepancies.append(f"{events} events were received, but the log counts {receipts}")
+    if rejected != int(listed) + retried:
+        discrepancies.append(
+            f"{rejected} inputs were rejected; {listed} are listed and {retried} were ingested later"
+        )
+    return IntakeAudit(totals, discrepancies)

@@ -1,4 +1,4 @@
-"""Stores in a PostgreSQL database, shared by several processes, and what PostgreSQL's errors mean."""
+"""PostgreSQL connection: session settings, pipelining and translation of errors."""
 
 import re
 import time
@@ -25,68 +25,68 @@ from mappers.errors import LineageBridgeError
 
 _log = structlog.get_logger()
 
-_PATIENCE = "SET lock_timeout = 30000;"
-_LETTERS = "abcdef"
-#: An offset keeps the planner from reading entries in their order, one by one, because it takes words for common.
-_MATCHING = """
+_DEFAULT_LOCK_TIMEOUT = "SET lock_timeout = 30000;"
+_KEY_COLUMNS = "abcdef"
+#: OFFSET 0 stops the planner from scanning the entries in order when it takes a word for a common one.
+_MATCHES_SQL = """
 (SELECT * FROM search_entry WHERE array_to_tsvector(string_to_array(words, ' ')) @@ CAST(?{0} AS tsquery) OFFSET 0)
 """
-_MARK = re.compile(r"\?(\d+)")
-#: What a connection relies on, whatever the server's defaults are.
-_SESSION = """
+_PLACEHOLDER = re.compile(r"\?(\d+)")
+#: Settings that the code relies on, whatever the server's defaults.
+_SESSION_SETTINGS = """
 SET synchronous_commit = on; SET default_transaction_isolation = 'read committed'; SET client_min_messages = error;
 """
-#: Every statement of the writer finds few rows by an index, and others by those. Planning anew each time would cost
-#: more than the statements do.
-_WRITING = """
+#: Statements of the writer look up a few rows by index and join from there. Planning them again each time would
+#: cost more than running them.
+_WRITER_SETTINGS = """
 SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_bitmapscan = off;
 SET join_collapse_limit = 1; SET plan_cache_mode = force_generic_plan; SET jit = off;
 """
-#: Sessions of ours that hold up others, and have not said anything for so many seconds: their process stands still.
-#: In a pipeline they are not idle, so that the server's own time-outs do not know them.
-_END_STANDSTILL = """
+#: Terminates our sessions that block others and have sent nothing for ?1 seconds, because their process hangs.
+#: Timeouts of the server do not end them: a session within a pipeline does not count as idle.
+_TERMINATE_STALLED = """
 SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
 WHERE a.datname = current_database() AND a.usename = current_user AND a.application_name = 'lineage-bridge'
   AND a.wait_event = 'ClientRead' AND a.state_change < now() - make_interval(secs => ?1)
   AND a.pid IN (SELECT unnest(pg_blocking_pids(w.pid)) FROM pg_locks w WHERE NOT w.granted)
 """
-#: Readers find few rows by an index in each of many small statements, which are planned once.
-_READING = """
+#: Readers run many small statements that look up a few rows by index and are planned once.
+_READER_SETTINGS = """
 SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
 SET plan_cache_mode = force_generic_plan; SET jit = off;
 """
-#: After how many commits plans are made anew: those made while a table was empty read it whole for ever.
-_ANALYZED_AT = frozenset({16, 128, 1024, 8192})
+#: Numbers of commits after which to run ANALYZE: a plan made while a table was empty would always scan it.
+_ANALYZE_AFTER = frozenset({16, 128, 1024, 8192})
 _ANALYZE = f"ANALYZE {', '.join(TABLES)}, column_head"
 _COLUMNS = """
 SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = ?1
 ORDER BY ordinal_position
 """
-#: What transactions that write events hold together.
+#: Advisory lock that every transaction of a writer holds in share mode.
 _LOG_LOCK = 7_305_442_180_413_002
-_WRITERS = """
+_OPEN_WRITERS = """
 SELECT virtualtransaction FROM pg_locks WHERE locktype = 'advisory' AND granted AND mode = 'ShareLock'
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
   AND classid = ?1 AND objid = ?2 AND objsubid = 1
 """
-_SETTLED_WITHIN = 30
-_REFUSALS = (pg.DataError, pg.IntegrityError, pg.ProgramLimitExceeded, pg.ProgrammingError, pg.NotSupportedError)
+_STABLE_TIMEOUT_SECONDS = 30
+_ROW_ERRORS = (pg.DataError, pg.IntegrityError, pg.ProgramLimitExceeded, pg.ProgrammingError, pg.NotSupportedError)
 _BUSY = (pg.SerializationFailure, pg.DeadlockDetected, pg.LockNotAvailable)
 _FULL = (pg.DiskFull, pg.OutOfMemory, pg.TooManyConnections)
 
 
 class PostgresDatabase:
-    """A connection to a PostgreSQL store; one that was lost is made anew for the next transaction."""
+    """A connection to a PostgreSQL store; a lost connection is reopened for the next transaction."""
 
     embedded = False
 
     def __init__(self, url: str, *, writing: bool) -> None:
         self._url = url
-        self._session = _SESSION + (_WRITING if writing else _READING)
-        self._patience = _PATIENCE
-        self._inside = False
-        self._commits = 0
-        self._day = today()
+        self._session_settings = _SESSION_SETTINGS + (_WRITER_SETTINGS if writing else _READER_SETTINGS)
+        self._lock_timeout = _DEFAULT_LOCK_TIMEOUT
+        self._in_transaction = False
+        self._commit_count = 0
+        self._partition_day = today()
         self._writing = writing
         self._connection = self._connect()
         self.version = f"PostgreSQL {self._connection.info.server_version // 10_000}"
@@ -97,73 +97,64 @@ class PostgresDatabase:
                 self._url, autocommit=True, cursor_factory=psycopg.RawCursor, row_factory=tuple_row,
                 application_name="lineage-bridge", connect_timeout=10, prepare_threshold=5 if self._writing else 0,
             )  # fmt: skip
-            connection.execute(self._session + self._patience, prepare=False)
-            for made, dumper in array_dumpers().items():
-                connection.adapters.register_dumper(made, dumper)
+            connection.execute(self._session_settings + self._lock_timeout, prepare=False)
+            for array_class, dumper in array_dumpers().items():
+                connection.adapters.register_dumper(array_class, dumper)
         except psycopg.Error as error:
             raise translate_error(error) from error
         return connection
 
-    def _connected(self) -> psycopg.Connection[tuple[Any, ...]]:
-        """Give the connection, made anew if it was lost; in the midst of a transaction it is not replaced."""
-        if self._connection.closed and not self._inside:
+    def _ensure_connected(self) -> psycopg.Connection[tuple[Any, ...]]:
+        """Return the connection, reopened if it was lost, except within a transaction."""
+        if self._connection.closed and not self._in_transaction:
             self._connection = self._connect()
         return self._connection
 
     def fetch_all(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Give all rows of a query."""
         try:
-            return self._connected().execute(_numbered(sql), values).fetchall()
+            return self._ensure_connected().execute(_with_dollar_placeholders(sql), values).fetchall()
         except psycopg.Error as error:
             raise translate_error(error) from error
 
     def fetch_for_ids(self, sql: str, ids: Iterable[bytes], *values: Any) -> list[tuple[Any, ...]]:
-        """Give all rows of a query whose `{ids}` means one of these ids."""
-        wanted = list(ids)
-        if not wanted:
+        id_list = list(ids)
+        if not id_list:
             return []
         return self.fetch_all(
-            sql.replace("{ids}", f"= ANY(?{len(values) + 1})"), *values, encode_array(bytes, wanted)
+            sql.replace("{ids}", f"= ANY(?{len(values) + 1})"), *values, encode_array(bytes, id_list)
         )
 
-    def fetch_for_keys(self, sql: str, ids: Sequence[tuple[Any, ...]], *values: Any) -> list[tuple[Any, ...]]:
-        """Give all rows of a query in which `{keys}` is a table of these keys, its columns a, b, c."""
-        if not ids:
+    def fetch_for_keys(self, sql: str, keys: Sequence[tuple[Any, ...]], *values: Any) -> list[tuple[Any, ...]]:
+        if not keys:
             return []
-        columns = [encode_array(type(column[0]), column) for column in zip(*ids, strict=True)]
-        return self.fetch_all(_given(sql, len(values), len(columns)), *values, *columns)
+        columns = [encode_array(type(column[0]), column) for column in zip(*keys, strict=True)]
+        return self.fetch_all(_expand_keys(sql, len(values), len(columns)), *values, *columns)
 
-    def fetch_matches(self, sql: str, sought: SearchExpression, *values: Any) -> list[tuple[Any, ...]]:
-        """Give all rows of a query in which `{matches}` is a table of the search entries that are sought."""
+    def fetch_matches(self, sql: str, expression: SearchExpression, *values: Any) -> list[tuple[Any, ...]]:
         return self.fetch_all(
-            sql.replace("{matches}", _MATCHING.format(len(values) + 1)), *values, to_tsquery(sought)
+            sql.replace("{matches}", _MATCHES_SQL.format(len(values) + 1)), *values, to_tsquery(expression)
         )
 
     def stream(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        """Give the rows of a query one by one, without holding them all."""
         try:
-            yield from self._connected().cursor().stream(_numbered(sql), values)
+            yield from self._ensure_connected().cursor().stream(_with_dollar_placeholders(sql), values)
         except psycopg.Error as error:
             raise translate_error(error) from error
 
     def column_names(self, view: str) -> tuple[str, ...]:
-        """Name the columns of a table or view."""
         return tuple(name for (name,) in self.fetch_all(_COLUMNS, view))
 
     def execute(self, sql: str, *values: Any) -> None:
-        """Execute a statement."""
         try:
-            self._connected().execute(_numbered(sql), values)
+            self._ensure_connected().execute(_with_dollar_placeholders(sql), values)
         except psycopg.Error as error:
             raise translate_error(error) from error
 
     def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Execute a statement for each row of values."""
         for row in rows:
             self.execute(sql, *row)
 
     def insert(self, statement: Insert, rows: Sequence[Sequence[Any]]) -> None:
-        """Insert rows of which no two have the same key."""
         if rows:
             columns = map(encode_array, statement.columns.values(), zip(*rows, strict=True))
             names = ", ".join(statement.columns)
@@ -172,40 +163,37 @@ class PostgresDatabase:
             self.execute(f"INSERT INTO {statement.table} ({names}) {source} {statement.conflict}", *columns)
 
     def merge_rows(self, row_class: type[Row], rows: Sequence[Row]) -> None:
-        """Merge rows of one class, in the order of their keys, into their table."""
         if rows:
             (org, *_), *columns = zip(*rows, strict=True)
-            kinds = _kinds(row_class)
-            self.execute(upsert_arrays(row_class), org, *map(encode_array, kinds, columns))
+            types = _column_types(row_class)
+            self.execute(upsert_arrays(row_class), org, *map(encode_array, types, columns))
 
-    def lock(self, what: str) -> None:
-        """Let no other transaction that asks for the same lock go on before this one ends."""
+    def lock(self, name: str) -> None:
         self.execute(
-            "SELECT pg_advisory_xact_lock(?1)", int.from_bytes(digest(what.encode())[:8], "big", signed=True)
+            "SELECT pg_advisory_xact_lock(?1)", int.from_bytes(digest(name.encode())[:8], "big", signed=True)
         )
 
     def lock_rows(self, sql: str, *values: Any) -> None:
-        """Let nobody else change the rows of a query before this transaction ends."""
         self.execute(f"{sql} FOR UPDATE", *values)
 
     @contextmanager
-    def transaction(self, *, keep: bool = True) -> Iterator[None]:
-        """Do everything inside or nothing of it; `keep=False` does nothing of it anyway.
+    def transaction(self, *, commit: bool = True) -> Iterator[None]:
+        """Run the block in one transaction, rolled back on an exception or with `commit=False`.
 
-        Statements whose results nobody reads are sent without waiting for the one before. A transaction that
-        fails takes its connection along: nobody knows which of its statements the server has come to prepare.
+        Statements whose results are not read are pipelined. A failed transaction closes the connection: it is unknown
+        which of its statements the server has prepared.
         """
-        self._connected()
-        if self._writing and self._day != today():
-            self._make_partitions()
-        self._inside = True
+        self._ensure_connected()
+        if self._writing and self._partition_day != today():
+            self._create_partitions()
+        self._in_transaction = True
         try:
             with self._connection.pipeline():
                 self.execute("BEGIN")
                 if self._writing:
                     self.execute(f"SELECT pg_advisory_xact_lock_shared({_LOG_LOCK})")
                 yield
-                self.execute("COMMIT" if keep else "ROLLBACK")
+                self.execute("COMMIT" if commit else "ROLLBACK")
         except psycopg.Error as error:
             self._connection.close()
             raise translate_error(error) from error
@@ -213,97 +201,97 @@ class PostgresDatabase:
             self._connection.close()
             raise
         finally:
-            self._inside = False
-        self._commits += 1
-        if self._commits in _ANALYZED_AT:
+            self._in_transaction = False
+        self._commit_count += 1
+        if self._commit_count in _ANALYZE_AFTER:
             self.execute(_ANALYZE)
 
-    def _make_partitions(self) -> None:
-        """Make the log's partitions for the days that a daemon lives to see."""
+    def _create_partitions(self) -> None:
         try:
             with self._connection.transaction():
                 self._connection.execute(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})")
                 create_partitions(self._connection, today())
         except psycopg.Error as error:
-            _log.warning("no partitions for the days ahead: their events lie in run_event_default", reason=str(error))
-        self._day = today()
+            _log.warning(
+                "partitions for the coming days were not created: their events are stored in run_event_default",
+                reason=str(error),
+            )
+        self._partition_day = today()
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read one state of the store, whatever is written meanwhile."""
         self.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        self._inside = True
+        self._in_transaction = True
         try:
             yield
         finally:
-            self._inside = False
+            self._in_transaction = False
             self.execute("ROLLBACK")
 
     def last_stable_seq(self) -> int:
-        """Wait for the transactions that may hold numbers of the log that were given out by now.
+        """Return the last allocated number once all transactions that may hold a smaller one have ended.
 
-        Numbers are given out before they are committed: who reads on behind the last that it sees would miss those
-        that come later. Nobody is held up by the wait.
+        Numbers are allocated before they are committed: a reader that continues after the largest visible one would
+        miss those committed later. Waiting blocks no writer; raises StoreBusy after 30 seconds.
         """
-        number: int = self.fetch_all("SELECT last_value FROM run_event_seq")[0][0]
-        writing = set(self.fetch_all(_WRITERS, *divmod(_LOG_LOCK, 1 << 32)))
-        deadline = time.monotonic() + _SETTLED_WITHIN
-        while writing and time.monotonic() < deadline:
+        last_seq: int = self.fetch_all("SELECT last_value FROM run_event_seq")[0][0]
+        writers = set(self.fetch_all(_OPEN_WRITERS, *divmod(_LOG_LOCK, 1 << 32)))
+        deadline = time.monotonic() + _STABLE_TIMEOUT_SECONDS
+        while writers and time.monotonic() < deadline:
             time.sleep(0.005)
-            writing &= set(self.fetch_all(_WRITERS, *divmod(_LOG_LOCK, 1 << 32)))
-        if writing:
-            raise StoreBusy(f"transactions that began {_SETTLED_WITHIN} s ago are still writing events: ask again")
-        return number
+            writers &= set(self.fetch_all(_OPEN_WRITERS, *divmod(_LOG_LOCK, 1 << 32)))
+        if writers:
+            raise StoreBusy(
+                f"transactions opened {_STABLE_TIMEOUT_SECONDS} s ago are still writing events: try again"
+            )
+        return last_seq
 
     def set_lock_timeout(self, seconds: float) -> None:
-        """Set how long a write waits for another process before it is StoreBusy."""
-        self._patience = f"SET lock_timeout = {int(seconds * 1000)};"
-        self.execute(self._patience)
+        self._lock_timeout = f"SET lock_timeout = {int(seconds * 1000)};"
+        self.execute(self._lock_timeout)
 
     def terminate_stalled_sessions(self, seconds: float) -> int:
-        """End the sessions of processes that stand still in a transaction and hold up others."""
-        return len(self.fetch_all(_END_STANDSTILL, float(seconds)))
+        return len(self.fetch_all(_TERMINATE_STALLED, float(seconds)))
 
     def integrity_problems(self) -> list[str]:
-        """Say what is wrong with the database: settings under which what was acknowledged could be lost."""
+        """Report settings under which acknowledged events could be lost."""
         settings = self.fetch_all("SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes')")
         return [f"the database server runs with {name} = {value}" for name, value in settings if value != "on"]
 
     def close(self) -> None:
-        """Close the connection."""
         self._connection.close()
 
 
 @cache
-def _kinds(row_class: type[Row]) -> list[type]:
-    """Give the types of a row's columns behind the organisation."""
+def _column_types(row_class: type[Row]) -> list[type]:
+    """List the types of the columns after `org_id`."""
     return [value_type(hint) for hint in merge_plan(row_class).types[1:]]
 
 
 @cache
-def _given(sql: str, fixed: int, width: int) -> str:
-    arrays = ", ".join(f"?{fixed + i + 1}" for i in range(width))
-    return sql.replace("{keys}", f"(SELECT * FROM unnest({arrays}) AS u ({', '.join(_LETTERS[:width])}))")
+def _expand_keys(sql: str, value_count: int, column_count: int) -> str:
+    arrays = ", ".join(f"?{value_count + i + 1}" for i in range(column_count))
+    return sql.replace("{keys}", f"(SELECT * FROM unnest({arrays}) AS u ({', '.join(_KEY_COLUMNS[:column_count])}))")
 
 
 @lru_cache(maxsize=512)
-def _numbered(sql: str) -> str:
-    return _MARK.sub(r"$\1", sql)
+def _with_dollar_placeholders(sql: str) -> str:
+    return _PLACEHOLDER.sub(r"$\1", sql)
 
 
 def translate_error(error: Exception) -> LineageBridgeError:
-    """Say what an error means: the row's fault, passing, or the server's data in doubt.
+    """Translate a driver error: the row is at fault, the failure is transient, or the server's data may be damaged.
 
-    A connection lost at a commit leaves open whether it happened. That passes too: who sends an event again
-    changes nothing by it.
+    A connection lost during a commit leaves its outcome open. That is transient as well: sending an event again
+    changes nothing.
     """
-    said = str(error).strip().partition("\n")[0]
+    message = str(error).strip().partition("\n")[0]
     if isinstance(error, _BUSY):
-        return StoreBusy(f"another process holds what this one needs ({said})")
+        return StoreBusy(f"another transaction holds a lock that is needed ({message})")
     if isinstance(error, _FULL):
-        return StoreFull(f"the database server has no room: {said}")
-    if isinstance(error, _REFUSALS):
-        return UnstorableRow(said)
+        return StoreFull(f"the database server has run out of space, memory or connections: {message}")
+    if isinstance(error, _ROW_ERRORS):
+        return UnstorableRow(message)
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | pg.ReadOnlySqlTransaction):
-        return StoreUnreachable(f"the database server does not answer: {said}")
-    return StorageFailure(f"the database failed ({said}): see the server's log, then start again")
+        return StoreUnreachable(f"the database server does not respond: {message}")
+    return StorageFailure(f"the database failed ({message}): see the server's log, then restart")

@@ -10,7 +10,7 @@ from psycopg.pq import Format
 
 from bridge.errors import UnstorableRow
 
-_HEAD = Struct(">iiIii")
+_HEADER = Struct(">iiIii")
 _LENGTH = Struct(">i")
 _NULL = _LENGTH.pack(-1)
 _ID_BYTES = 16
@@ -19,13 +19,13 @@ _TRUE, _FALSE = _LENGTH.pack(1) + b"\x01", _LENGTH.pack(1) + b"\x00"
 
 
 class _ArrayType(NamedTuple):
-    """The names of a type's elements and arrays in the server's catalogue."""
+    """The OIDs of an element type and of its array type."""
 
     element: int
     array: int
 
 
-_KINDS: dict[type, _ArrayType] = {
+_ARRAY_TYPES: dict[type, _ArrayType] = {
     bytes: _ArrayType(17, 1001),
     str: _ArrayType(25, 1009),
     int: _ArrayType(20, 1016),
@@ -34,7 +34,7 @@ _KINDS: dict[type, _ArrayType] = {
 
 
 class PackedArray:
-    """An array ready to be sent."""
+    """An array encoded in the binary format."""
 
     __slots__ = ("data",)
 
@@ -58,50 +58,57 @@ class BooleanArray(PackedArray):
     """An array of boolean."""
 
 
-_CLASSES: dict[type, type[PackedArray]] = {bytes: ByteaArray, str: TextArray, int: BigintArray, bool: BooleanArray}
+_ARRAY_CLASSES: dict[type, type[PackedArray]] = {
+    bytes: ByteaArray,
+    str: TextArray,
+    int: BigintArray,
+    bool: BooleanArray,
+}
 
 
-def encode_array(kind: type, values: Sequence[Any]) -> PackedArray:
-    """Pack values of one type, among them None; raises RefusedRow for one that the type does not hold."""
+def encode_array(element_type: type, values: Sequence[Any]) -> PackedArray:
+    """Encode values of one type, nulls included; raise UnstorableRow for a value that the type cannot hold."""
     try:
-        elements = b"".join(_PACKERS[kind](values))
+        elements = b"".join(_ENCODERS[element_type](values))
     except (struct.error, UnicodeEncodeError) as error:
         raise UnstorableRow(f"{error}") from error
-    head = _HEAD.pack(1, 1, _KINDS[kind].element, len(values), 1)
-    return _CLASSES[kind](head + elements)
+    header = _HEADER.pack(1, 1, _ARRAY_TYPES[element_type].element, len(values), 1)
+    return _ARRAY_CLASSES[element_type](header + elements)
 
 
-def _sized(value: bytes) -> bytes:
+def _with_length(value: bytes) -> bytes:
     return (_ID if len(value) == _ID_BYTES else _LENGTH.pack(len(value))) + value
 
 
-def _pack_bytes(values: Sequence[bytes | None]) -> list[bytes]:
-    return [_NULL if value is None else _sized(value) for value in values]
+def _encode_bytes(values: Sequence[bytes | None]) -> list[bytes]:
+    return [_NULL if value is None else _with_length(value) for value in values]
 
 
-def _pack_texts(values: Sequence[str | None]) -> list[bytes]:
-    return [_NULL if value is None else _sized(value.encode()) for value in values]
+def _encode_texts(values: Sequence[str | None]) -> list[bytes]:
+    return [_NULL if value is None else _with_length(value.encode()) for value in values]
 
 
-def _pack_integers(values: Sequence[int | None]) -> list[bytes]:
+def _encode_integers(values: Sequence[int | None]) -> list[bytes]:
     return [_NULL if value is None else pack(">iq", 8, value) for value in values]
 
 
-def _pack_booleans(values: Sequence[bool | None]) -> list[bytes]:
+def _encode_booleans(values: Sequence[bool | None]) -> list[bytes]:
     return [_NULL if value is None else _TRUE if value else _FALSE for value in values]
 
 
-_PACKERS: dict[type, Any] = {bytes: _pack_bytes, str: _pack_texts, int: _pack_integers, bool: _pack_booleans}
+_ENCODERS: dict[type, Any] = {bytes: _encode_bytes, str: _encode_texts, int: _encode_integers, bool: _encode_booleans}
 
 
 def array_dumpers() -> dict[type[PackedArray], type[Dumper]]:
-    """Make for each class of arrays what tells the driver that it is packed already."""
-    return {made: _dumper(_KINDS[kind].array) for kind, made in _CLASSES.items()}
+    """Return the psycopg dumper of each array class; its values are already encoded."""
+    return {
+        array_class: _dumper(_ARRAY_TYPES[element_type].array) for element_type, array_class in _ARRAY_CLASSES.items()
+    }
 
 
-def _dumper(array: int) -> type[Dumper]:
+def _dumper(array_oid: int) -> type[Dumper]:
     class PackedDumper(Dumper):
-        oid = array
+        oid = array_oid
         format = Format.BINARY
 
         def dump(self, obj: PackedArray) -> bytes:

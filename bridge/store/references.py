@@ -9,7 +9,7 @@ from bridge.errors import InvalidParameter
 from bridge.store.lineage.graph import QualifiedName
 from mappers.timestamps import format_timestamp
 
-Id = Annotated[str, msgspec.Meta(description="A UUID, as answers give it.", min_length=1, max_length=64)]
+Id = Annotated[str, msgspec.Meta(description="A UUID, as responses contain it.", min_length=1, max_length=64)]
 
 
 class NodeReference(msgspec.Struct, frozen=True):
@@ -21,29 +21,26 @@ class NodeReference(msgspec.Struct, frozen=True):
 
 
 class ColumnReference(NodeReference, frozen=True):
-    """A column of a dataset; null means the whole dataset."""
+    """A column of a dataset; null stands for the whole dataset."""
 
     column: str | None
 
 
 def parse_id(text: str) -> bytes:
-    """Read an id; raises BadQuestion when it is none."""
+    """Parse a UUID; raise InvalidParameter if it is not one."""
     try:
         return UUID(text).bytes
     except ValueError as error:
-        raise InvalidParameter(f"{text[:64]!r} is no UUID", "id") from error
+        raise InvalidParameter(f"{text[:64]!r} is not a UUID", "id") from error
 
 
 def format_id(id_: bytes) -> str:
-    """Write an id as a UUID."""
     return str(UUID(bytes=bytes(id_)))
 
 
-def node_reference(id_: bytes, named: QualifiedName) -> NodeReference:
-    """Give a dataset or job by its id and names."""
-    return NodeReference(format_id(id_), named.namespace, named.name)
+def node_reference(id_: bytes, name: QualifiedName) -> NodeReference:
+    return NodeReference(format_id(id_), name.namespace, name.name)
 
 
 def iso_or_none(micros: int | None) -> str | None:
-    """Write a time, if there is one."""
     return None if micros is None else format_timestamp(micros)

@@ -7,33 +7,34 @@ from bridge.store.visible_versions import written_versions_sql
 from mappers.logical_job import ACTION_TYPES
 from mappers.openlineage.names import canonical_job_name
 
-_ACTION = f"""(upper(coalesce(j.integration, '')) = 'SPARK'
+_IS_ACTION = f"""(upper(coalesce(j.integration, '')) = 'SPARK'
   AND upper(coalesce(j.job_type, '')) IN ({", ".join(f"'{kind}'" for kind in sorted(ACTION_TYPES))}))"""
-#: Of a job `j`: whether it is an action of an application, rather than a job that people know.
-IS_STEP_SQL = f"""({_ACTION} AND EXISTS (
+#: True for a job `j` that is an action of an application rather than a logical job.
+IS_STEP_SQL = f"""({_IS_ACTION} AND EXISTS (
   SELECT 1 FROM lineage_edge e WHERE e.org_id = j.org_id AND e.target_id = j.job_id AND e.edge_role = 'PARENT'))"""
-#: Of a job `j`: whether it is the application in which a process runs, which people know by the process.
-_WITHIN = """(upper(coalesce(j.job_type, '')) = 'APPLICATION' AND EXISTS (
+#: True for a job `j` that is the application of a registered process, which is shown as the process.
+_IS_PROCESS_APPLICATION = """(upper(coalesce(j.job_type, '')) = 'APPLICATION' AND EXISTS (
   SELECT 1 FROM lineage_edge e JOIN ol_job above ON above.org_id = e.org_id AND above.job_id = e.source_id
   WHERE e.org_id = j.org_id AND e.target_id = j.job_id AND e.edge_role = 'PARENT'
     AND above.integration = 'LINEAGE_BRIDGE'))"""
-#: A cross join is taken in the order in which it is written: few jobs first, then the index of their runs.
-_OF_KNOWN_JOBS = f"""
-ol_job j CROSS JOIN ol_run r WHERE r.org_id = j.org_id AND r.job_id = j.job_id AND NOT {IS_STEP_SQL} AND NOT {_WITHIN}
+#: A cross join fixes the join order: few jobs first, then the index of their runs.
+_OF_LOGICAL_JOBS = f"""
+ol_job j CROSS JOIN ol_run r
+WHERE r.org_id = j.org_id AND r.job_id = j.job_id AND NOT {IS_STEP_SQL} AND NOT {_IS_PROCESS_APPLICATION}
 """
 _OF_JOB = "ol_run r WHERE r.job_id = ?5"
-_STEPS_OF = f"""
+_OF_STEPS = f"""
 ol_run r JOIN ol_job j ON j.org_id = r.org_id AND j.job_id = r.job_id
 WHERE (r.parent_run_id = ?5 OR r.parent_run_id IN (SELECT a.run_id FROM ol_run a WHERE a.parent_run_id = ?5))
-  AND {_ACTION}
+  AND {_IS_ACTION}
 """
 _FAILED = "'FAILED' = (SELECT o.status FROM run_outcome o WHERE o.org_id = r.org_id AND o.run_id = r.run_id)"
-_CHOSEN = """
-SELECT r.run_id, r.started_at FROM {which} AND r.org_id = ?1 AND r.started_at IS NOT NULL
+_PAGE = """
+SELECT r.run_id, r.started_at FROM {source} AND r.org_id = ?1 AND r.started_at IS NOT NULL
   AND (r.started_at < ?3 OR (r.started_at = ?3 AND r.run_id < ?4))
 ORDER BY r.started_at DESC, r.run_id DESC LIMIT ?2
 """
-#: Counts are added up as fractions: what somebody sends as a count may be too large to be added as integers.
+#: Row counts are summed as floats: counts that producers send may overflow an integer sum.
 _OUTPUTS = f"""
 (v.dataset_id, v.writer_id) IN (
   SELECT t.dataset_id, t.run_id FROM ol_run_output t
@@ -41,33 +42,36 @@ _OUTPUTS = f"""
     SELECT p.run_id
     UNION SELECT c.run_id FROM ol_run c
     JOIN ol_job j ON j.org_id = c.org_id AND j.job_id = c.job_id
-    WHERE c.org_id = p.org_id AND c.parent_run_id = p.run_id AND {_ACTION}
+    WHERE c.org_id = p.org_id AND c.parent_run_id = p.run_id AND {_IS_ACTION}
   ) w ON w.run_id = t.run_id
   WHERE t.org_id = p.org_id)
 """
-_WRITTEN = f"SELECT sum(w.row_count * 1.0) FROM ({written_versions_sql(_OUTPUTS)}) w WHERE w.org_id = p.org_id"
-_WROTE = """
-SELECT min(known.name) FROM ol_run_output t
+_ROWS_WRITTEN = f"SELECT sum(w.row_count * 1.0) FROM ({written_versions_sql(_OUTPUTS)}) w WHERE w.org_id = p.org_id"
+_OUTPUT_NAME = """
+SELECT min(h.name) FROM ol_run_output t
 JOIN ol_dataset d ON d.org_id = t.org_id AND d.dataset_id = t.dataset_id
-JOIN ol_dataset known ON known.org_id = d.org_id AND known.dataset_id = d.class_id
+JOIN ol_dataset h ON h.org_id = d.org_id AND h.dataset_id = d.class_id
 WHERE t.org_id = p.org_id AND t.run_id = p.run_id
 """
 _RUNS = f"""
 SELECT p.run_id, p.run_uuid, n.namespace_uri, j.name, p.status, p.status_derived, p.start_ts, p.end_ts,
-  o.ended_at - chosen.started_at AS lasted, p.last_activity_ts, ({_WRITTEN}) AS rows_written, p.error_message,
-  ({_WROTE}) AS wrote, chosen.started_at
-FROM ({{chosen}}) chosen
-JOIN process_run p ON p.org_id = ?1 AND p.run_id = chosen.run_id
+  o.ended_at - page.started_at AS duration_us, p.last_activity_ts, ({_ROWS_WRITTEN}) AS rows_written, p.error_message,
+  ({_OUTPUT_NAME}) AS output_name, page.started_at
+FROM ({{page}}) page
+JOIN process_run p ON p.org_id = ?1 AND p.run_id = page.run_id
 JOIN run_outcome o ON o.org_id = p.org_id AND o.run_id = p.run_id
 JOIN ol_job j ON j.org_id = p.org_id AND j.job_id = p.process_id
 JOIN ol_namespace n ON n.org_id = j.org_id AND n.namespace_id = j.namespace_id
-ORDER BY chosen.started_at DESC, p.run_id DESC
+ORDER BY page.started_at DESC, p.run_id DESC
 """
 _JOB = "SELECT job_id FROM ol_job WHERE org_id = ?1 AND job_id = ?2"
 
 
 class RunHistoryEntry(NamedTuple):
-    """One run as people read it, and a dataset it wrote; times are ISO texts, the duration is in microseconds."""
+    """A run with one of the datasets that it wrote.
+
+    Times are ISO strings, except `started_at`, which is in microseconds as is the duration.
+    """
 
     run_id: bytes
     run_uuid: str
@@ -85,13 +89,12 @@ class RunHistoryEntry(NamedTuple):
     started_at: int
 
 
-#: Where a page of runs begins: behind a run that began at a time, newest first.
+#: The last run of the previous page: its start in microseconds and its id.
 RunCursor = tuple[int, bytes]
 FIRST_PAGE: RunCursor = ((1 << 63) - 1, b"")
 
 
 def find_job(db: Database, org: str, namespace: str, name: str) -> bytes | None:
-    """Find a job by its name."""
     rows = db.fetch_all(_JOB, org, canonical_job_name(org, namespace, name).id)
     return rows[0][0] if rows else None
 
@@ -103,31 +106,31 @@ def recent_runs(
     *,
     job: bytes | None = None,
     failed: bool = False,
-    behind: RunCursor = FIRST_PAGE,
+    cursor: RunCursor = FIRST_PAGE,
 ) -> list[RunHistoryEntry]:
-    """Give the newest runs, of one job or of all jobs that people know; newest first."""
-    which = _OF_KNOWN_JOBS if job is None else _OF_JOB
-    bound = () if job is None else (job,)
-    return _read(db, f"{which} AND {_FAILED}" if failed else which, org, limit, *behind, *bound)
+    """Read the newest runs of one job, or of all logical jobs, newest first."""
+    source = _OF_LOGICAL_JOBS if job is None else _OF_JOB
+    values = () if job is None else (job,)
+    return _read_runs(db, f"{source} AND {_FAILED}" if failed else source, org, limit, *cursor, *values)
 
 
 def recent_steps(db: Database, org: str, limit: int, run: bytes) -> list[RunHistoryEntry]:
-    """Give the newest actions of one run of an application; newest first."""
-    return _read(db, _STEPS_OF, org, limit, *FIRST_PAGE, run)
+    """Read the newest actions of one run of an application, newest first."""
+    return _read_runs(db, _OF_STEPS, org, limit, *FIRST_PAGE, run)
 
 
 def find_run(db: Database, org: str, run: bytes) -> RunHistoryEntry | None:
-    """Give one run that somebody reported of."""
-    found = _read(db, "ol_run r WHERE r.run_id = ?5", org, 1, *FIRST_PAGE, run)
-    return found[0] if found else None
+    """Find a run; None if no event started it."""
+    runs = _read_runs(db, "ol_run r WHERE r.run_id = ?5", org, 1, *FIRST_PAGE, run)
+    return runs[0] if runs else None
 
 
-def _read(db: Database, which: str, *bound: str | int | bytes) -> list[RunHistoryEntry]:
-    return [_run(row) for row in db.fetch_all(_RUNS.format(chosen=_CHOSEN.format(which=which)), *bound)]
+def _read_runs(db: Database, source: str, *values: str | int | bytes) -> list[RunHistoryEntry]:
+    return [_to_entry(row) for row in db.fetch_all(_RUNS.format(page=_PAGE.format(source=source)), *values)]
 
 
-def _run(row: tuple[Any, ...]) -> RunHistoryEntry:
-    """Make a run of a row; one kind of store has no booleans, the other gives sums as decimals."""
+def _to_entry(row: tuple[Any, ...]) -> RunHistoryEntry:
+    """Convert a row: SQLite has no booleans, and PostgreSQL returns sums as decimals."""
     run = RunHistoryEntry(*row)
     rows = run.rows_written
     return run._replace(status_derived=bool(run.status_derived), rows_written=None if rows is None else int(rows))

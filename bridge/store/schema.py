@@ -1,4 +1,4 @@
-"""Brings a store to the schema of this code, or says why it cannot."""
+"""Creates and upgrades the schema; refuses stores of a newer version."""
 
 import sqlite3
 from pathlib import Path
@@ -20,99 +20,100 @@ if TYPE_CHECKING:
 SPEC_VERSION = "2-0-2"
 
 _EXISTS = "SELECT to_regclass('alembic_version') IS NOT NULL"
-_FOUND = "SELECT version_num FROM alembic_version"
+_VERSION = "SELECT version_num FROM alembic_version"
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def sqlite_schema_version(connection: sqlite3.Connection) -> str | None:
-    """Tell which migration a store was last brought to; None for an empty store."""
+    """Return the last migration of a SQLite store; None if it is empty."""
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if "alembic_version" not in tables:
         if tables - {"sqlite_sequence"}:
-            raise IncompatibleStore("the file is a database, but not one of lineage-bridge: choose another store.url")
+            raise IncompatibleStore("the file is a database of another application: choose another store.url")
         return None
     row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
     return row[0] if row else None
 
 
 def schema_version(db: Database) -> str | None:
-    """Tell which migration an opened store was last brought to; it stays there."""
+    """Return the last migration of an open store, without upgrading it."""
     if isinstance(db, SqliteDatabase):
         return sqlite_schema_version(db.connection)
     ((exists,),) = db.fetch_all(_EXISTS)
-    return db.fetch_all(_FOUND)[0][0] if exists else None
+    return db.fetch_all(_VERSION)[0][0] if exists else None
 
 
 def upgrade_sqlite(path: Path) -> None:
-    """Create the store or bring it up to this code's version; refuse one that is newer."""
+    """Create the store or upgrade it to this version; raise IncompatibleStore if it is newer."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.touch(mode=0o600)  # names of everything, and perhaps secrets in facets: nobody else's to read
+    path.touch(mode=0o600)  # it holds names, and perhaps secrets in facets: not readable by other users
     connection = sqlite3.connect(path, timeout=30)
     try:
         if sqlite_schema_version(connection) == HEAD:
             return
     finally:
         connection.close()
-    import sqlalchemy as sa  # noqa: PLC0415 - a store that is up to date starts without it
+    import sqlalchemy as sa  # noqa: PLC0415 - not needed if the store is up to date
 
     url = sa.URL.create("sqlite", database=str(path))
     engine = sa.create_engine(url, connect_args={"timeout": 30}, poolclass=sa.NullPool)
-    with engine.connect() as connected:
-        connected.exec_driver_sql("PRAGMA journal_mode=WAL")
-        connected.exec_driver_sql("BEGIN IMMEDIATE")
-        _migrate(connected, sqlite_schema_version(_driver(connected)), str(path), SQLITE)
-        connected.commit()
+    with engine.connect() as sa_connection:
+        sa_connection.exec_driver_sql("PRAGMA journal_mode=WAL")
+        sa_connection.exec_driver_sql("BEGIN IMMEDIATE")
+        _migrate(sa_connection, sqlite_schema_version(_driver(sa_connection)), str(path), SQLITE)
+        sa_connection.commit()
 
 
 def upgrade_postgres(url: str, name: str) -> None:
-    """Create the store in its database or bring it up to this code's version; refuse one that is newer.
+    """Create the store in its database or upgrade it; raise IncompatibleStore if it is newer.
 
-    Daemons that start together wait for each other. Partitions of the event log are made for the days ahead.
+    Daemons that start at the same time wait for each other. Creates the partitions of the event log for the next
+    days.
     """
-    import psycopg  # noqa: PLC0415 - an extra: only who names such a store needs it
-    import sqlalchemy as sa  # noqa: PLC0415 - as above
+    import psycopg  # noqa: PLC0415 - an optional dependency
+    import sqlalchemy as sa  # noqa: PLC0415 - not needed by SQLite stores that are up to date
 
     engine: Engine = sa.create_engine(
         "postgresql+psycopg://", creator=lambda: psycopg.connect(url, connect_timeout=10), poolclass=sa.NullPool
     )
-    with engine.connect() as connected:
-        driver = _driver(connected)
-        driver.execute(f"SELECT pg_advisory_lock({SCHEMA_LOCK})")  # until the connection is closed
+    with engine.connect() as sa_connection:
+        driver = _driver(sa_connection)
+        driver.execute(f"SELECT pg_advisory_lock({SCHEMA_LOCK})")  # released when the connection closes
         exists = driver.execute(_EXISTS).fetchone()[0]
-        found = driver.execute(_FOUND).fetchone()[0] if exists else None
-        if found != HEAD:
-            _migrate(connected, found, name, POSTGRES)
+        version = driver.execute(_VERSION).fetchone()[0] if exists else None
+        if version != HEAD:
+            _migrate(sa_connection, version, name, POSTGRES)
         create_partitions(driver, today())
-        connected.commit()
+        sa_connection.commit()
 
 
 def supported_versions() -> set[str]:
-    """Name the versions of stores that this code can bring up to date, and its own."""
-    from alembic.script import ScriptDirectory  # noqa: PLC0415 - a store that is up to date starts without it
+    """List the schema versions that this code can upgrade, and its own."""
+    from alembic.script import ScriptDirectory  # noqa: PLC0415 - not needed if the store is up to date
 
     return {script.revision for script in ScriptDirectory(str(_MIGRATIONS)).walk_revisions()}
 
 
 def _driver(connection: "Connection") -> Any:
-    """Give the driver's own connection: it takes SQL as it is."""
+    """Unwrap the driver's own connection, which executes SQL unchanged."""
     return connection.connection.driver_connection
 
 
-def _migrate(connection: "Connection", found: str | None, name: str, dialect: Dialect) -> None:
-    import sqlalchemy as sa  # noqa: PLC0415 - a store that is up to date starts without it
+def _migrate(connection: "Connection", version: str | None, name: str, dialect: Dialect) -> None:
+    import sqlalchemy as sa  # noqa: PLC0415 - not needed if the store is up to date
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
 
     config = Config()
     config.set_main_option("script_location", str(_MIGRATIONS))
-    if found is not None and found not in supported_versions():
+    if version is not None and version not in supported_versions():
         raise IncompatibleStore(
-            f"the store {name} is at version {found}, this lineage-bridge knows up to {HEAD}: "
-            "use the newer lineage-bridge, or another store.url"
+            f"the store {name} is at version {version}, this lineage-bridge supports up to {HEAD}: "
+            "upgrade lineage-bridge, or choose another store.url"
         )
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
-    _make_views(_driver(connection), view_queries(dialect))
+    _create_views(_driver(connection), view_queries(dialect))
     create_triggers(_driver(connection), dialect)
     connection.execute(
         sa.text(
@@ -123,7 +124,7 @@ def _migrate(connection: "Connection", found: str | None, name: str, dialect: Di
     )
 
 
-def _make_views(driver: Any, queries: dict[str, str]) -> None:
+def _create_views(driver: Any, queries: dict[str, str]) -> None:
     for name in reversed(queries):
         driver.execute(f"DROP VIEW IF EXISTS {name}")
     for name, query in queries.items():

@@ -1,4 +1,4 @@
-"""Stores in a SQLite file, durable by default, and what SQLite's errors mean."""
+"""SQLite connection: pragmas, batching of ids and translation of errors."""
 
 import re
 import sqlite3
@@ -17,16 +17,16 @@ from mappers.canonical.merge import Row
 from mappers.errors import LineageBridgeError
 
 _CACHE_KIB = 32_768
-#: Where the log is moved by the commit itself, should nobody have moved it earlier.
+#: A commit checkpoints a log of this size itself, should the checkpointer not have done it.
 _CHECKPOINT_PAGES = 32_000
 _MAX_IDS = 512
-_LETTERS = "abcdef"
-_MATCHING = """
+_KEY_COLUMNS = "abcdef"
+_MATCHES_SQL = """
 (SELECT e.* FROM search_words CROSS JOIN search_entry e ON e.entry = search_words.rowid
  WHERE search_words MATCH ?{0})
 """
 
-_REFUSALS = (
+_ROW_ERRORS = (
     sqlite3.ProgrammingError,
     sqlite3.InterfaceError,
     sqlite3.IntegrityError,
@@ -36,12 +36,12 @@ _REFUSALS = (
 )
 _ERRORS = (sqlite3.Error, OverflowError, UnicodeEncodeError)
 
-_NULL = re.compile(r"NULL value in (\w+)\.\w+")
-_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name"
+_NULL_PROBLEM = re.compile(r"NULL value in (\w+)\.\w+")
+_TABLE_NAMES = "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name"
 
 
 class SqliteDatabase:
-    """A connection to a SQLite store. Not for several threads at once."""
+    """A connection to a SQLite store. Not thread-safe."""
 
     embedded = True
     version = f"SQLite {sqlite3.sqlite_version}"
@@ -52,11 +52,10 @@ class SqliteDatabase:
 
     @classmethod
     def for_writing(cls, path: Path, *, max_pages: int | None = None) -> Self:
-        """Open the connection of a writer: every commit reaches the disk before it returns.
+        """Open the writer's connection: every commit reaches the disk before it returns.
 
-        What the write-ahead log holds is moved into the store first: after a failed flush the kernel may call
-        pages clean that never reached the disk, and commits appended behind such a hole would be lost in a power
-        cut.
+        Checkpoints the write-ahead log first: after a failed flush the kernel may report pages as clean that never
+        reached the disk, and commits appended after such a gap would be lost in a power cut.
         """
         connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
         for pragma in (
@@ -74,10 +73,10 @@ class SqliteDatabase:
 
     @classmethod
     def for_background_writes(cls, path: Path, *, max_pages: int | None = None, durable: bool = False) -> Self:
-        """Open a connection for what is written beside the events.
+        """Open a connection for writes other than events.
 
-        What can be computed again need not be durable: its commits wait for no disk, and none is torn. They reach the
-        disk with the writer's next commit, or when the log is moved.
+        Without `durable`, commits are atomic but do not wait for the disk: they reach it with the writer's next
+        commit or the next checkpoint. That is enough for data that can be recomputed.
         """
         connection = sqlite3.connect(path, isolation_level=None, timeout=30, check_same_thread=False)
         connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
@@ -93,90 +92,82 @@ class SqliteDatabase:
         return cls(connection)
 
     def fetch_all(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Give all rows of a query."""
         try:
             return self.connection.execute(sql, values).fetchall()
         except _ERRORS as error:
             raise translate_error(error) from error
 
     def fetch_for_ids(self, sql: str, ids: Iterable[bytes], *values: Any) -> list[tuple[Any, ...]]:
-        """Give all rows of a query whose `{ids}` means one of these ids."""
-        wanted, found = list(ids), []
-        for i in range(0, len(wanted), _MAX_IDS):
-            part = wanted[i : i + _MAX_IDS]
-            size = 1 << (len(part) - 1).bit_length()  # few sizes make few statements to prepare
-            part.extend(part[-1:] * (size - len(part)))
-            found.extend(self.fetch_all(_among(sql, len(values), size), *values, *part))
-        return found
+        id_list, rows = list(ids), []
+        for i in range(0, len(id_list), _MAX_IDS):
+            batch = id_list[i : i + _MAX_IDS]
+            size = 1 << (len(batch) - 1).bit_length()  # padded to a power of two: few distinct statements to prepare
+            batch.extend(batch[-1:] * (size - len(batch)))
+            rows.extend(self.fetch_all(_expand_ids(sql, len(values), size), *values, *batch))
+        return rows
 
-    def fetch_for_keys(self, sql: str, ids: Sequence[tuple[Any, ...]], *values: Any) -> list[tuple[Any, ...]]:
-        """Give all rows of a query in which `{keys}` is a table of these keys, its columns a, b, c."""
-        found: list[tuple[Any, ...]] = []
-        for i in range(0, len(ids), _MAX_IDS):
-            part = ids[i : i + _MAX_IDS]
-            whole = _given(sql, len(values), len(part), len(part[0]))
-            found.extend(self.fetch_all(whole, *values, *(value for row in part for value in row)))
-        return found
+    def fetch_for_keys(self, sql: str, keys: Sequence[tuple[Any, ...]], *values: Any) -> list[tuple[Any, ...]]:
+        rows: list[tuple[Any, ...]] = []
+        for i in range(0, len(keys), _MAX_IDS):
+            batch = keys[i : i + _MAX_IDS]
+            batch_sql = _expand_keys(sql, len(values), len(batch), len(batch[0]))
+            rows.extend(self.fetch_all(batch_sql, *values, *(value for row in batch for value in row)))
+        return rows
 
-    def fetch_matches(self, sql: str, sought: SearchExpression, *values: Any) -> list[tuple[Any, ...]]:
-        """Give all rows of a query in which `{matches}` is a table of the search entries that are sought."""
-        return self.fetch_all(sql.replace("{matches}", _MATCHING.format(len(values) + 1)), *values, to_fts5(sought))
+    def fetch_matches(self, sql: str, expression: SearchExpression, *values: Any) -> list[tuple[Any, ...]]:
+        return self.fetch_all(
+            sql.replace("{matches}", _MATCHES_SQL.format(len(values) + 1)), *values, to_fts5(expression)
+        )
 
     def stream(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        """Give the rows of a query one by one, without holding them all."""
         try:
             yield from self.connection.execute(sql, values)
         except _ERRORS as error:
             raise translate_error(error) from error
 
     def column_names(self, view: str) -> tuple[str, ...]:
-        """Name the columns of a table or view."""
         return tuple(name for (name,) in self.fetch_all("SELECT name FROM pragma_table_info(?1)", view))
 
     def execute(self, sql: str, *values: Any) -> None:
-        """Execute a statement."""
         self.fetch_all(sql, *values)
 
     def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Execute a statement for each row of values."""
         try:
             self.connection.executemany(sql, rows)
         except _ERRORS as error:
             raise translate_error(error) from error
 
     def insert(self, statement: Insert, rows: Sequence[Sequence[Any]]) -> None:
-        """Insert rows of which no two have the same key."""
-        marks = ", ".join("?" * len(statement.columns))
+        placeholders = ", ".join("?" * len(statement.columns))
         columns = ", ".join(statement.columns)
-        self.execute_many(f"INSERT INTO {statement.table} ({columns}) VALUES ({marks}) {statement.conflict}", rows)
+        self.execute_many(
+            f"INSERT INTO {statement.table} ({columns}) VALUES ({placeholders}) {statement.conflict}", rows
+        )
 
     def merge_rows(self, row_class: type[Row], rows: Sequence[Row]) -> None:
-        """Merge rows of one class, in the order of their keys, into their table."""
         self.execute_many(upsert_row(row_class), rows)
 
-    def lock(self, what: str) -> None:
-        """Do nothing: there is one writing transaction at a time."""
+    def lock(self, name: str) -> None:
+        """Do nothing: SQLite has one writing transaction at a time."""
 
     def lock_rows(self, sql: str, *values: Any) -> None:
-        """Do nothing: there is one writing transaction at a time."""
+        """Do nothing: SQLite has one writing transaction at a time."""
 
     @contextmanager
-    def transaction(self, *, keep: bool = True) -> Iterator[None]:
-        """Do everything inside or nothing of it; `keep=False` does nothing of it anyway."""
+    def transaction(self, *, commit: bool = True) -> Iterator[None]:
         self.execute("BEGIN IMMEDIATE")
         try:
             yield
-            if keep:
+            if commit:
                 self.execute("COMMIT")
         finally:
             if self.connection.in_transaction:
                 self.execute("ROLLBACK")
-        if keep and self._checkpointer is not None:
+        if commit and self._checkpointer is not None:
             self._checkpointer.notify_commit()
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read one state of the store, whatever is written meanwhile."""
         self.execute("BEGIN")
         try:
             yield
@@ -184,68 +175,67 @@ class SqliteDatabase:
             self.execute("ROLLBACK")
 
     def last_stable_seq(self) -> int:
-        """Give the last number: one transaction writes at a time, in the order of the numbers."""
+        """Return the largest `seq`: transactions are serialized, so none can commit a smaller one."""
         return self.fetch_all("SELECT coalesce(max(seq), 0) FROM run_event")[0][0]  # type: ignore[no-any-return]
 
     def set_lock_timeout(self, seconds: float) -> None:
-        """Set how long a write waits for another process before it is StoreBusy."""
         self.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
 
-    def terminate_stalled_sessions(self, seconds: float) -> int:  # noqa: ARG002 - the signature is the protocol's
-        """Nobody can end another process's transaction here."""
+    def terminate_stalled_sessions(self, seconds: float) -> int:  # noqa: ARG002 - part of the protocol
+        """Do nothing: no process can end the transaction of another one."""
         return 0
 
     def integrity_problems(self) -> list[str]:
-        """Say what is wrong with the file.
+        """Run `quick_check`, and `integrity_check` where its result cannot be trusted.
 
-        Of a table whose rows are all key, SQLite's quick look finds a null where there is none, and ends after a
-        hundred of them: where it does, every table is looked at by itself, and such a table whole.
+        `quick_check` reports nulls that do not exist in tables whose columns are all part of the key, and stops after
+        a hundred problems. If it does, every table is checked separately, and such a table with `integrity_check`.
         """
-        found = self._looked("quick_check")
-        suspect = {match[1] for said in found if (match := _NULL.fullmatch(said))}
-        if suspect:
-            tables = [name for (name,) in self.fetch_all(_TABLES)]
-            found = [said for said in found if not _NULL.fullmatch(said)]
+        problems = self._check("quick_check")
+        misreported = {match[1] for problem in problems if (match := _NULL_PROBLEM.fullmatch(problem))}
+        if misreported:
+            tables = [name for (name,) in self.fetch_all(_TABLE_NAMES)]
+            problems = [problem for problem in problems if not _NULL_PROBLEM.fullmatch(problem)]
             for name in tables:
-                found += self._looked(f"{'integrity' if name in suspect else 'quick'}_check('{name}')")
-        return [f"the store's file: {said}" for said in dict.fromkeys(found)]
+                problems += self._check(f"{'integrity' if name in misreported else 'quick'}_check('{name}')")
+        return [f"store file: {problem}" for problem in dict.fromkeys(problems)]
 
-    def _looked(self, pragma: str) -> list[str]:
-        return [said for (said,) in self.fetch_all(f"PRAGMA {pragma}") if said != "ok"]
+    def _check(self, pragma: str) -> list[str]:
+        return [problem for (problem,) in self.fetch_all(f"PRAGMA {pragma}") if problem != "ok"]
 
     def close(self) -> None:
-        """Close the connection."""
         if self._checkpointer is not None:
             self._checkpointer.close()
         self.connection.close()
 
 
 @lru_cache(maxsize=256)
-def _among(sql: str, fixed: int, count: int) -> str:
-    marks = ", ".join(f"?{fixed + i}" for i in range(1, count + 1))
-    return sql.replace("{ids}", f"IN ({marks})")
+def _expand_ids(sql: str, value_count: int, id_count: int) -> str:
+    placeholders = ", ".join(f"?{value_count + i}" for i in range(1, id_count + 1))
+    return sql.replace("{ids}", f"IN ({placeholders})")
 
 
 @lru_cache(maxsize=256)
-def _given(sql: str, fixed: int, count: int, width: int) -> str:
-    names = ", ".join(f"column{i + 1} AS {_LETTERS[i]}" for i in range(width))
+def _expand_keys(sql: str, value_count: int, row_count: int, column_count: int) -> str:
+    names = ", ".join(f"column{i + 1} AS {_KEY_COLUMNS[i]}" for i in range(column_count))
     rows = ", ".join(
-        "(" + ", ".join(f"?{fixed + row * width + i + 1}" for i in range(width)) + ")" for row in range(count)
+        "(" + ", ".join(f"?{value_count + row * column_count + i + 1}" for i in range(column_count)) + ")"
+        for row in range(row_count)
     )
     return sql.replace("{keys}", f"(SELECT {names} FROM (VALUES {rows}))")
 
 
 def translate_error(error: Exception) -> LineageBridgeError:
-    """Say what an error means: the row's fault, passing by itself, or the content of the disk in doubt.
+    """Translate a driver error: the row is at fault, the failure is transient, or the content of the disk is unknown.
 
-    Only a failure that leaves the store as it was passes. After any other error nobody knows what the disk
-    holds, so going on would break the promise that acknowledged means kept.
+    Only a failure that leaves the store unchanged is transient. After any other error, continuing would break the
+    promise that acknowledged events are stored.
     """
-    if isinstance(error, _REFUSALS):
+    if isinstance(error, _ROW_ERRORS):
         return UnstorableRow(str(error))
     code = getattr(error, "sqlite_errorcode", None)
     if code == sqlite3.SQLITE_FULL:
-        return StoreFull("the store is full: make room on the disk or raise its limit")
+        return StoreFull("the store is full: free disk space or raise store.max_size_mb")
     if code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreBusy("another process holds the store's write lock")
-    return StorageFailure(f"the store failed ({error}): check its disk, then start again: what was committed is safe")
+    return StorageFailure(f"the store failed ({error}): check the disk, then restart; committed data is safe")

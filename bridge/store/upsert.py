@@ -1,4 +1,4 @@
-"""The merge of the vocabulary as SQL: one upsert statement a table, made from its declaration."""
+"""Generates the upsert statement of each canonical table from its merge rules."""
 
 from functools import cache
 
@@ -7,59 +7,58 @@ from mappers.canonical.rows import TABLES, DatasetRow
 
 _TABLE_OF = {row_class: name for name, row_class in TABLES.items()}
 
-#: Computed columns that need a value at birth, and the key column they start from.
-_BORN_AS: dict[type[Row], tuple[str, str]] = {DatasetRow: ("class_id", "dataset_id")}
+#: Computed columns that need an initial value, and the key column it is copied from.
+_INITIAL_VALUES: dict[type[Row], tuple[str, str]] = {DatasetRow: ("class_id", "dataset_id")}
 
 
 @cache
 def upsert_row(row_class: type[Row]) -> str:
-    """Write the statement that merges one row of this class into its table.
-
-    A row that changes nothing writes nothing.
-    """
+    """Build the statement that merges one row; it writes nothing if the row changes nothing."""
     plan = merge_plan(row_class)
     values = {name: f"?{i}" for i, name in enumerate(plan.names, start=1)}
-    if row_class in _BORN_AS:
-        column, origin = _BORN_AS[row_class]
+    if row_class in _INITIAL_VALUES:
+        column, origin = _INITIAL_VALUES[row_class]
         values[column] = values[origin]
-    return _upsert(row_class, list(values), f"VALUES ({', '.join(values.values())})")
+    return _build_upsert(row_class, list(values), f"VALUES ({', '.join(values.values())})")
 
 
 @cache
 def upsert_arrays(row_class: type[Row]) -> str:
-    """Write the statement that merges many rows of this class at once, given as one array a column.
+    """Build the statement that merges many rows, bound as one array per column.
 
-    The first value, their organisation, is the same in all rows.
+    The first value, the organisation, is the same for all rows.
     """
     plan = merge_plan(row_class)
-    org, *others = plan.names
+    org, *other_columns = plan.names
     arrays = [f"?{i}" for i in range(2, len(plan.names) + 1)]
-    columns, selected = [org, *others], ["?1", *(f"x.{name}" for name in others)]
-    if row_class in _BORN_AS:
-        column, origin = _BORN_AS[row_class]
+    columns, selected = [org, *other_columns], ["?1", *(f"x.{name}" for name in other_columns)]
+    if row_class in _INITIAL_VALUES:
+        column, origin = _INITIAL_VALUES[row_class]
         columns.append(column)
         selected.append(f"x.{origin}")
-    source = f"SELECT {', '.join(selected)} FROM unnest({', '.join(arrays)}) AS x ({', '.join(others)})"
-    return _upsert(row_class, columns, source)
+    source = f"SELECT {', '.join(selected)} FROM unnest({', '.join(arrays)}) AS x ({', '.join(other_columns)})"
+    return _build_upsert(row_class, columns, source)
 
 
-def _upsert(row_class: type[Row], columns: list[str], source: str) -> str:
+def _build_upsert(row_class: type[Row], columns: list[str], source: str) -> str:
     plan = merge_plan(row_class)
     insert = f"INSERT INTO {_TABLE_OF[row_class]} AS t ({', '.join(columns)}) {source}"
     conflict = f"ON CONFLICT ({', '.join(plan.names[: plan.key_count])}) DO"
     if not plan.registers:
         return f"{insert} {conflict} NOTHING"
-    conditions = [(register, _beats(plan.names, register)) for register in plan.registers]
+    conditions = [(register, _wins_sql(plan.names, register)) for register in plan.registers]
     changes = ", ".join(
-        f"{plan.names[i]} = CASE WHEN {beats} THEN excluded.{plan.names[i]} ELSE t.{plan.names[i]} END"
-        for register, beats in conditions
+        f"{plan.names[i]} = CASE WHEN {wins} THEN excluded.{plan.names[i]} ELSE t.{plan.names[i]} END"
+        for register, wins in conditions
         for i in register.columns
     )
-    return f"{insert} {conflict} UPDATE SET {changes} WHERE {' OR '.join(beats for _, beats in conditions)}"
+    return f"{insert} {conflict} UPDATE SET {changes} WHERE {' OR '.join(wins for _, wins in conditions)}"
 
 
-def _beats(names: tuple[str, ...], register: Register) -> str:
+def _wins_sql(names: tuple[str, ...], register: Register) -> str:
     order = [names[i] for i in register.order]
-    theirs, ours = (", ".join(f"{side}.{name}" for name in order) for side in ("excluded", "t"))
-    sign = "<" if register.minimum else ">"
-    return f"(({theirs}) {sign} ({ours}) OR (t.{order[0]} IS NULL AND excluded.{order[0]} IS NOT NULL))"
+    new_order, stored_order = (", ".join(f"{side}.{name}" for name in order) for side in ("excluded", "t"))
+    operator = "<" if register.minimum else ">"
+    return (
+        f"(({new_order}) {operator} ({stored_order}) OR (t.{order[0]} IS NULL AND excluded.{order[0]} IS NOT NULL))"
+    )

@@ -3,20 +3,20 @@
 from bridge.store.dialect import Dialect
 from bridge.store.visible_versions import visible_versions_sql
 
-_ENDS = "('COMPLETE', 'FAIL', 'ABORT')"
-#: The SQL action of an application that ended last: the listener calls the application complete however it ended.
+_TERMINAL = "('COMPLETE', 'FAIL', 'ABORT')"
+#: The SQL action of an application that ended last: the listener reports COMPLETE even for a failed application.
 _LAST_ACTION = f"""
 SELECT c.run_id FROM ol_run c
 JOIN ol_job cj ON cj.org_id = c.org_id AND cj.job_id = c.job_id
-WHERE c.org_id = r.org_id AND c.parent_run_id = r.run_id AND cj.job_type = 'SQL_JOB' AND c.event_type IN {_ENDS}
+WHERE c.org_id = r.org_id AND c.parent_run_id = r.run_id AND cj.job_type = 'SQL_JOB' AND c.event_type IN {_TERMINAL}
 ORDER BY c.event_time DESC, c.run_id DESC LIMIT 1
 """
 
 
 def run_outcome_sql(d: Dialect) -> str:
-    """Write the query of every run's outcome: as reported, or derived from its actions or its application.
+    """Build the query of run outcomes: as reported, or derived from the run's actions or its application.
 
-    What an outcome is derived from is joined, so that it is found once however often it is used.
+    The runs that an outcome is derived from are joined, so that each is looked up once however often it is used.
     """
     return f"""
 SELECT r.org_id, r.run_id,
@@ -25,7 +25,7 @@ SELECT r.org_id, r.run_id,
     WHEN r.least_claimant IS NULL OR coalesce(p.run_id, q.run_id) IS NOT NULL THEN 'UNKNOWN'
     ELSE 'STARTED' END AS status,
   coalesce(x.run_id, p.run_id, q.run_id) IS NOT NULL AS status_derived,
-  CASE WHEN r.event_type IN {_ENDS} THEN r.event_time ELSE coalesce(p.event_time, q.event_time) END AS ended_at,
+  CASE WHEN r.event_type IN {_TERMINAL} THEN r.event_time ELSE coalesce(p.event_time, q.event_time) END AS ended_at,
   CASE WHEN r.event_type IN ('FAIL', 'ABORT') OR x.run_id IS NOT NULL
     THEN coalesce({_error_of("r", d)}, {_error_of("x", d)}) END AS error
 FROM ol_run r
@@ -37,16 +37,16 @@ LEFT JOIN ol_run x ON x.org_id = r.org_id AND x.event_type = 'FAIL'
 """
 
 
-def _ended_application(alias: str, above: str) -> str:
-    """Join the application in which a run without an end began, if it has ended."""
+def _ended_application(alias: str, ancestor_column: str) -> str:
+    """Join the application that a run without a terminal event belongs to, if the application has ended."""
     return f"""LEFT JOIN ol_run {alias} ON {alias}.org_id = r.org_id
-  AND {alias}.run_id = CASE WHEN r.event_type IN {_ENDS} THEN NULL ELSE r.{above} END
-  AND {alias}.event_type IN {_ENDS} AND 'APPLICATION' = (
+  AND {alias}.run_id = CASE WHEN r.event_type IN {_TERMINAL} THEN NULL ELSE r.{ancestor_column} END
+  AND {alias}.event_type IN {_TERMINAL} AND 'APPLICATION' = (
     SELECT aj.job_type FROM ol_job aj WHERE aj.org_id = {alias}.org_id AND aj.job_id = {alias}.job_id)"""
 
 
 def _error_of(run: str, d: Dialect) -> str:
-    """Pick what a run said of its failure; the standard facet goes before Spark's own, as its name does."""
+    """Select the error message of a run; `errorMessage` sorts before Spark's own facet and takes precedence."""
     return f"""(
     SELECT m.message FROM (SELECT f.name, {d.error_message.format("f.body")} AS message FROM facet f
       WHERE f.org_id = {run}.org_id AND f.owner_id = {run}.run_id AND f.about_id = {d.zero_id}
@@ -55,7 +55,7 @@ def _error_of(run: str, d: Dialect) -> str:
 
 
 def process_run_sql(d: Dialect) -> str:
-    """Write the query of runs in the shape of the catalogue."""
+    """Build the query of the view `process_run`: runs in the shape of the data catalog."""
     return f"""
 SELECT r.org_id, r.run_id, r.run_uuid, r.job_id AS process_id,
   {d.iso.format("coalesce(r.started_at, r.created_at)")} AS start_ts, {d.iso.format("o.ended_at")} AS end_ts,
@@ -77,7 +77,7 @@ JOIN run_outcome o ON o.org_id = r.org_id AND o.run_id = r.run_id
 
 
 def view_queries(d: Dialect) -> dict[str, str]:
-    """Write the query of every view, in the order in which they build on each other."""
+    """Build the query of every view, ordered by dependency."""
     return {
         "class_schema": _class_schema(d),
         "class_field": d.group_columns_query,
@@ -91,8 +91,8 @@ def view_queries(d: Dialect) -> dict[str, str]:
     }
 
 
-def _of_class(column: str, order: str) -> str:
-    """Pick a register's value over all members of a dataset's class."""
+def _group_value(column: str, order: str) -> str:
+    """Select the winning value of a register among all members of a dataset's identity group."""
     return (
         f"(SELECT m.{column} FROM ol_dataset m WHERE m.org_id = d.org_id AND m.class_id = d.dataset_id"
         f" AND m.{order} IS NOT NULL ORDER BY m.{order} DESC LIMIT 1)"
@@ -108,7 +108,7 @@ FROM (
     ORDER BY s.written_at DESC NULLS LAST, s.declared_at DESC NULLS LAST, s.column_count DESC,
              s.read_at DESC NULLS LAST, s.schema_hash DESC, s.columns_order DESC NULLS LAST,
              s.dataset_id
-  ) AS place
+  ) AS rn
   FROM dataset_schema s
   JOIN ol_dataset d ON d.org_id = s.org_id AND d.dataset_id = s.dataset_id
   WHERE NOT EXISTS (
@@ -117,7 +117,7 @@ FROM (
     WHERE m.org_id = s.org_id AND m.class_id = d.class_id AND f.name = 'schema' AND f.body IS NULL
       AND f.facet_order > s.columns_order)
 ) ranked
-WHERE place = 1
+WHERE rn = 1
 """
 
 
@@ -149,10 +149,10 @@ def _dataset(d: Dialect) -> str:
     return f"""
 SELECT d.org_id, d.dataset_id, n.namespace_uri AS namespace, d.name,
   n.namespace_uri || '/' || d.name AS full_name,
-  {_of_class("description", "documentation_order")} AS description,
-  {_of_class("default_format", "storage_order")} AS default_format,
-  {_of_class("owner_team", "ownership_order")} AS owner_team,
-  {_of_class("owner_email", "ownership_order")} AS owner_email,
+  {_group_value("description", "documentation_order")} AS description,
+  {_group_value("default_format", "storage_order")} AS default_format,
+  {_group_value("owner_team", "ownership_order")} AS owner_team,
+  {_group_value("owner_email", "ownership_order")} AS owner_email,
   NULL AS default_sla_id, CASE WHEN d.is_active THEN 'ACTIVE' ELSE 'DEPRECATED' END AS status,
   NULL AS created_by,
   (SELECT {d.iso.format("min(m.created_at)")} FROM ol_dataset m
@@ -166,7 +166,7 @@ WHERE d.class_id = d.dataset_id
 
 
 def _process(d: Dialect) -> str:
-    scheme_ends = d.position.format("n.namespace_uri", "'://'")
+    scheme_end = d.position.format("n.namespace_uri", "'://'")
     return f"""
 SELECT j.org_id, j.job_id AS process_id,
   CASE WHEN substr(n.namespace_uri, 1, 10) = 'autosys://' THEN 'AUTOSYS/' || coalesce((
@@ -176,8 +176,8 @@ SELECT j.org_id, j.job_id AS process_id,
     ORDER BY e.last_seen DESC, e.source_id LIMIT 1), '') || j.name
   ELSE n.namespace_uri || '/' || j.name END AS process_key,
   j.name, j.description,
-  upper(CASE WHEN {scheme_ends} > 0 AND j.integration IS NULL
-    THEN substr(n.namespace_uri, 1, {scheme_ends} - 1)
+  upper(CASE WHEN {scheme_end} > 0 AND j.integration IS NULL
+    THEN substr(n.namespace_uri, 1, {scheme_end} - 1)
     ELSE coalesce(j.integration, 'OTHER') END) AS technology,
   j.owner_team AS team, j.owner_email, 'PROCESS' AS trigger_mode,
   {d.iso.format("j.created_at")} AS created_at, {d.iso.format("j.updated_at")} AS updated_at

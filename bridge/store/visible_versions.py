@@ -1,12 +1,12 @@
 """SQL of the dataset versions that readers see: one per idempotency key or tag."""
 
 
-def written_versions_sql(which: str = "TRUE") -> str:
-    """Write the query of the versions `v` that successful runs `r` left, of those that `which` chooses.
+def written_versions_sql(condition: str = "TRUE") -> str:
+    """Build the query of the versions `v` that successful runs `r` wrote, restricted by `condition`.
 
-    One statement may run as an action within an action (CREATE TABLE AS SELECT in Spark does), and both report what
-    was written: of two such sisters with the same figures, the outer one stands for both. A run that names the key
-    of its version speaks for all that it started, its application and the actions of that: theirs are no versions.
+    A statement may run as an action within an action (CREATE TABLE AS SELECT in Spark does), and both report what was
+    written: of two such siblings with the same figures, the outer one counts. A run that names the idempotency key of
+    its version stands for all runs that it started, its application and the actions of that: those add no versions.
     """
     return f"""
 SELECT c.* FROM (
@@ -25,7 +25,7 @@ SELECT c.* FROM (
     FROM dataset_version v
     JOIN ol_dataset d ON d.org_id = v.org_id AND d.dataset_id = v.dataset_id
     LEFT JOIN ol_run r ON r.org_id = v.org_id AND r.run_id = v.produced_by_run_id
-    WHERE (v.produced_by_run_id IS NULL OR r.event_type = 'COMPLETE') AND {which}
+    WHERE (v.produced_by_run_id IS NULL OR r.event_type = 'COMPLETE') AND {condition}
       AND (r.parent_run_id IS NULL OR NOT EXISTS (
         SELECT 1 FROM ol_dataset s JOIN dataset_version k ON k.org_id = s.org_id AND k.dataset_id = s.dataset_id
         WHERE s.org_id = d.org_id AND s.class_id = d.class_id AND k.idempotency_key IS NOT NULL
@@ -40,8 +40,8 @@ WHERE around IS NULL OR around < ended OR creates
 """
 
 
-def visible_versions_sql(which: str = "TRUE") -> str:
-    """Write the query of the versions that readers see, of those chosen: one an idempotency key, else one a tag."""
+def visible_versions_sql(condition: str = "TRUE") -> str:
+    """Build the query of the versions that readers see: one per idempotency key, or per tag without a key."""
     return f"""
 SELECT org_id, class_id, version_id, version_tag, idempotency_key, produced_by_run_id, row_count, byte_count,
   file_count, path, schema_hash, produced_at, grouped_by = newest_group AS is_latest
@@ -49,11 +49,11 @@ FROM (
   SELECT w.*,
     row_number() OVER (
       PARTITION BY org_id, class_id, grouped_by ORDER BY run_start, writer_id, dataset_id
-    ) AS place,
+    ) AS rn,
     first_value(grouped_by) OVER (
       PARTITION BY org_id, class_id ORDER BY ended DESC, writer_id DESC, grouped_by DESC
     ) AS newest_group
-  FROM ({written_versions_sql(which)}) w
+  FROM ({written_versions_sql(condition)}) w
 ) ranked
-WHERE place = 1
+WHERE rn = 1
 """

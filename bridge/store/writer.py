@@ -64,34 +64,34 @@ _GET_RULES = "SELECT value FROM store_meta WHERE name = ?1"
 _SET_RULES = """
 INSERT INTO store_meta (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
-_LINKED = "SELECT DISTINCT dataset_id FROM dataset_symlink WHERE org_id = ?1"
+_LINKED_DATASETS = "SELECT DISTINCT dataset_id FROM dataset_symlink WHERE org_id = ?1"
 _RECEIPTS_OF = "SELECT source, receipts FROM rejected_event WHERE org_id = ?1 AND payload_hash = ?2"
-_FORGET_REJECTED = "DELETE FROM rejected_event WHERE org_id = ?1 AND payload_hash = ?2"
-_COUNT = """
+_DELETE_REJECTED = "DELETE FROM rejected_event WHERE org_id = ?1 AND payload_hash = ?2"
+_ADD_TO_LEDGER = """
 INSERT INTO intake_ledger (org_id, source, writer_id, events, rejected, retried) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
 ON CONFLICT (org_id, source, writer_id) DO UPDATE SET events = intake_ledger.events + excluded.events,
   rejected = intake_ledger.rejected + excluded.rejected, retried = intake_ledger.retried + excluded.retried
 """
-#: Classes whose rows repeat unchanged in most events: what is stored is remembered.
-_REMEMBERED = frozenset({NamespaceRow, LineageSetRow, ColumnLineageRow})
-#: About how many bytes of rows are remembered a class, and what a row of short columns counts for.
-_MEMORY_BYTES, _ROW_BYTES = 8 << 20, 400
-#: How often a group is tried that others on the same server stand in the way of.
-_TRIES = 10
-#: A row that was sent to the store, by class and key.
-_Learnt = tuple[type[Row], Row, Row]
+#: Classes whose rows most events repeat unchanged: those known to be stored are cached.
+_CACHED_CLASSES = frozenset({NamespaceRow, LineageSetRow, ColumnLineageRow})
+#: Approximate size of the cache of each class, and the size assumed for a row of short columns.
+_CACHE_BYTES, _ROW_BYTES = 8 << 20, 400
+#: Attempts at a group that conflicts with other writers on the same server.
+_MAX_ATTEMPTS = 10
+#: A row sent to the store: its class, key and value.
+_StoredRow = tuple[type[Row], Row, Row]
 
 
 class StagedGroup(NamedTuple):
-    """A group in an open transaction, what the store learns by it, and what ends the transaction."""
+    """A group in an open transaction, and the rows that are stored once it is committed."""
 
     changes: Reducer
-    stored_rows: list[_Learnt]
+    stored_rows: list[_StoredRow]
     open_transaction: ExitStack
 
 
 class Writer:
-    """Writes groups of events, each group in one durable transaction. Not for several threads at once."""
+    """Writes groups of events, each in one durable transaction. Not thread-safe."""
 
     def __init__(
         self,
@@ -103,102 +103,102 @@ class Writer:
     ) -> None:
         self._db = db
         self._org = org
-        self._id = os.urandom(8)
+        self._writer_id = os.urandom(8)
         self._keep_rejected = keep_rejected
-        self._classes = IdentityGroups(db, org, never_link)
-        self._heads = ActiveColumnLineage(db, org)
+        self._identity_groups = IdentityGroups(db, org, never_link)
+        self._active_columns = ActiveColumnLineage(db, org)
         self._compressor = zstandard.ZstdCompressor(level=1)
-        self._memory: dict[type[Row], BoundedCache[Row, Row]] = {}
+        self._row_cache: dict[type[Row], BoundedCache[Row, Row]] = {}
         self._regroup_after_rule_change(tuple(never_link))
 
     @property
     def embedded(self) -> bool:
-        """Whether commits are work of this process, rather than of a server it waits for."""
+        """True if commits are work of this process, false if a database server does it."""
         return self._db.embedded
 
     @property
     def version(self) -> str:
-        """Name the database with its version."""
+        """Product name and version of the database."""
         return self._db.version
 
     def write(self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition] = ()) -> None:
-        """Commit a group, and the positions in the files it is from; on return it is on disk.
+        """Commit a group, and the positions in the files it comes from; on return it is on disk.
 
-        Raises TransientError when nothing was written (or nobody knows, on a lost connection), StorageFailure
-        when the store cannot be trusted.
+        Raises TransientError if nothing was written (or, after a lost connection, if that is unknown), StorageFailure
+        if the store cannot be trusted.
 
-        An event whose rows the store refuses is kept with the reason instead, and never fails its group.
+        An event whose rows the store rejects is stored with the reason instead, and never fails its group.
         """
-        for tries_left in reversed(range(_TRIES)):
+        for attempts_left in reversed(range(_MAX_ATTEMPTS)):
             try:
                 self.commit(self.stage(group, positions))
                 break
             except StoreBusy:
-                if self._db.embedded or not tries_left:
+                if self._db.embedded or not attempts_left:
                     raise
 
     def stage(
         self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition] = ()
     ) -> StagedGroup:
-        """Write a group into a transaction that `commit` ends; nothing is on disk before that."""
+        """Write a group into a transaction that `commit` ends; nothing is on disk before."""
         try:
             return self._stage(group, positions)
         except UnstorableRow:
             return self._stage([self._without_refused_rows(item) for item in group], positions)
 
     def commit(self, staged: StagedGroup) -> None:
-        """End the transaction of a staged group: on return it is on disk. Any thread may do it."""
+        """End the transaction of a staged group; on return it is on disk. Any thread may call it."""
         staged.open_transaction.close()
         for row_class, key, row in staged.stored_rows:
             size = len(row.members) if isinstance(row, LineageSetRow) else _ROW_BYTES
-            self._memory.setdefault(row_class, BoundedCache(_MEMORY_BYTES)).put(key, row, size)
-        self._classes.remember_symlinks(staged.changes)
+            self._row_cache.setdefault(row_class, BoundedCache(_CACHE_BYTES)).put(key, row, size)
+        self._identity_groups.remember_symlinks(staged.changes)
 
     def _without_refused_rows(self, item: IncomingEvent | RejectedInput) -> IncomingEvent | RejectedInput:
-        """Give an event as it can be stored: with its rows, or with the reason why they are refused."""
+        """Replace an event whose rows the store rejects: the result has the reason instead of the rows."""
         if isinstance(item, RejectedInput):
             return item
         try:
-            with self._db.transaction(keep=False):
-                self._apply(_reduced([item]), [item], ())
+            with self._db.transaction(commit=False):
+                self._apply(_reduce([item]), [item], ())
         except UnstorableRow as error:
-            return item._replace(rows=(), failure=f"the store refused it: {error}")
+            return item._replace(rows=(), failure=f"rejected by the store: {error}")
         return item
 
     def _stage(
         self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition]
     ) -> StagedGroup:
-        changes = _reduced(group)
+        changes = _reduce(group)
         with ExitStack() as stack:
             stack.enter_context(self._db.transaction())
-            learnt = self._apply(changes, group, positions)
-            return StagedGroup(changes, learnt, stack.pop_all())
+            stored_rows = self._apply(changes, group, positions)
+            return StagedGroup(changes, stored_rows, stack.pop_all())
 
     def _apply(
         self, changes: Reducer, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition]
-    ) -> list[_Learnt]:
-        learnt: list[_Learnt] = []
-        new_links = self._classes.find_new_symlinks(changes)
-        self._log([item for item in group if isinstance(item, IncomingEvent)])
-        self._reject([item for item in group if isinstance(item, RejectedInput)])
+    ) -> list[_StoredRow]:
+        stored_rows: list[_StoredRow] = []
+        new_symlinks = self._identity_groups.find_new_symlinks(changes)
+        self._append_events([item for item in group if isinstance(item, IncomingEvent)])
+        self._append_rejected([item for item in group if isinstance(item, RejectedInput)])
         self._count_inputs(group)
         for row_class in TABLES.values():
-            self._merge(row_class, changes.rows(row_class), learnt)
-        reclassed = self._classes.update(changes, new_links)
-        update_is_active(self._db, self._org, changes, reclassed)
-        self._heads.update(changes)
-        mark_changes(self._db, self._org, changes, reclassed)
+            self._merge(row_class, changes.rows(row_class), stored_rows)
+        regrouped = self._identity_groups.update(changes, new_symlinks)
+        update_is_active(self._db, self._org, changes, regrouped)
+        self._active_columns.update(changes)
+        mark_changes(self._db, self._org, changes, regrouped)
         self._db.execute_many(_SET_POSITION, [(self._org, *position) for position in positions])
-        return learnt
+        return stored_rows
 
-    def _log(self, events: list[IncomingEvent]) -> None:
-        equal: dict[tuple[int, bytes], list[IncomingEvent]] = {}
+    def _append_events(self, events: list[IncomingEvent]) -> None:
+        receipts_by_key: dict[tuple[int, bytes], list[IncomingEvent]] = {}
         for item in events:
-            equal.setdefault((item.event.micros, item.event.event_hash), []).append(item)
-        self._db.insert(_INSERT_EVENTS, [self._logged(equal[key]) for key in sorted(equal)])
+            receipts_by_key.setdefault((item.event.micros, item.event.event_hash), []).append(item)
+        self._db.insert(_INSERT_EVENTS, [self._event_row(receipts_by_key[key]) for key in sorted(receipts_by_key)])
 
-    def _logged(self, receipts: list[IncomingEvent]) -> tuple[Any, ...]:
-        """Give the row of one event, received once or several times in a group."""
+    def _event_row(self, receipts: list[IncomingEvent]) -> tuple[Any, ...]:
+        """Build the row of one event, which a group may contain several times."""
         item = receipts[-1]
         return (
             self._org,
@@ -216,7 +216,7 @@ class Writer:
             self._compressor.compress(item.payload),
         )
 
-    def _reject(self, refused: list[RejectedInput]) -> None:
+    def _append_rejected(self, rejected: list[RejectedInput]) -> None:
         self._db.execute_many(
             _INSERT_REJECTED,
             [
@@ -232,80 +232,81 @@ class Writer:
                     len(item.payload or b"") if item.size is None else item.size,
                     None if item.payload is None else self._compressor.compress(item.payload),
                 )
-                for item in sorted(refused, key=attrgetter("payload_hash"))
+                for item in sorted(rejected, key=attrgetter("payload_hash"))
             ],
         )
-        if refused:
+        if rejected:
             self._db.execute(_EVICT_REJECTED, self._org, self._keep_rejected)
 
     def _count_inputs(self, group: Sequence[IncomingEvent | RejectedInput]) -> None:
-        """Keep the books: what came in from each source, whatever becomes of it."""
+        """Count the inputs of a group by source in the intake ledger, whatever their outcome."""
         events, rejected = Counter[str](), Counter[str]()
         for item in group:
             (events if isinstance(item, IncomingEvent) else rejected)[item.source] += item.receipts
         self._db.execute_many(
-            _COUNT,
-            [(self._org, name, self._id, events[name], rejected[name], 0) for name in sorted(events | rejected)],
+            _ADD_TO_LEDGER,
+            [
+                (self._org, name, self._writer_id, events[name], rejected[name], 0)
+                for name in sorted(events | rejected)
+            ],
         )
 
-    def _merge(self, row_class: type[Row], rows: list[Row], learnt: list[_Learnt]) -> None:
-        if row_class in _REMEMBERED:
-            rows = self._rows_not_yet_stored(row_class, rows, learnt)
+    def _merge(self, row_class: type[Row], rows: list[Row], stored_rows: list[_StoredRow]) -> None:
+        if row_class in _CACHED_CLASSES:
+            rows = self._rows_not_yet_stored(row_class, rows, stored_rows)
         if rows:
             self._db.merge_rows(row_class, rows)
 
-    def _rows_not_yet_stored(self, row_class: type[Row], rows: list[Row], learnt: list[_Learnt]) -> list[Row]:
-        """Keep the rows that could change what the store is known to hold.
+    def _rows_not_yet_stored(self, row_class: type[Row], rows: list[Row], stored_rows: list[_StoredRow]) -> list[Row]:
+        """Leave out rows that change nothing according to the cache.
 
-        The store's rows only ever grow, so what was once committed is a lower bound for ever, whoever
-        else writes.
+        Rows of the store only ever grow, so a committed row stays a lower bound, whatever other writers do.
         """
-        known: dict[Row, Row] = self._memory.get(row_class, {})
-        keys, merge = merge_plan(row_class).key_count, merger(row_class)
-        news = []
+        cached: dict[Row, Row] = self._row_cache.get(row_class, {})
+        key_count, merge = merge_plan(row_class).key_count, merger(row_class)
+        new_rows = []
         for row in rows:
-            key = row[:keys]
-            stored = known.get(key)
+            key = row[:key_count]
+            stored = cached.get(key)
             if stored is not None and merge(stored, row) == stored:
                 continue
-            learnt.append((row_class, key, row))
-            news.append(row)
-        return news
+            stored_rows.append((row_class, key, row))
+            new_rows.append(row)
+        return new_rows
 
     def _regroup_after_rule_change(self, never_link: tuple[NeverLinkRule, ...]) -> None:
-        """Recompute every class when the rules are not those the store was last settled with."""
+        """Recompute every identity group if the rules differ from those the store was last grouped by."""
         name, rules = f"never_link/{self._org}", msgspec.json.encode(sorted(never_link)).decode()
         with self._db.transaction():
             row = self._db.fetch_all(_GET_RULES, name)
             if (row[0][0] if row else "[]") == rules:
                 return
             self._db.lock(f"classes of {self._org}")
-            linked = {dataset for (dataset,) in self._db.fetch_all(_LINKED, self._org)}
-            update_is_active(self._db, self._org, Reducer(), self._classes.recompute(linked))
+            linked = {dataset for (dataset,) in self._db.fetch_all(_LINKED_DATASETS, self._org)}
+            update_is_active(self._db, self._org, Reducer(), self._identity_groups.recompute(linked))
             self._db.execute(_SET_RULES, name, rules)
 
     def file_position(self, path: str) -> FilePosition | None:
-        """Tell how far a file was taken."""
+        """Return how far a file was loaded; None if it never was."""
         rows = self._db.fetch_all(_GET_POSITION, self._org, path)
         return FilePosition(path, *rows[0]) if rows else None
 
     def delete_rejected(self, payload_hash: bytes) -> None:
-        """Delete the row of an input that could be taken at last, and book it as such."""
+        """Delete a rejected input that was ingested at last, and count it as retried."""
         with self._db.transaction():
             for source, receipts in self._db.fetch_all(_RECEIPTS_OF, self._org, payload_hash):
-                self._db.execute(_COUNT, self._org, source, self._id, 0, 0, receipts)
-                self._db.execute(_FORGET_REJECTED, self._org, payload_hash)
+                self._db.execute(_ADD_TO_LEDGER, self._org, source, self._writer_id, 0, 0, receipts)
+                self._db.execute(_DELETE_REJECTED, self._org, payload_hash)
 
     def set_lock_timeout(self, seconds: float) -> None:
-        """Set how long a write waits for another process before it is StoreBusy."""
+        """Set how long a write waits for another process before it raises StoreBusy."""
         self._db.set_lock_timeout(seconds)
 
     def close(self) -> None:
-        """Close the connection."""
         self._db.close()
 
 
-def _reduced(group: Sequence[IncomingEvent | RejectedInput]) -> Reducer:
+def _reduce(group: Sequence[IncomingEvent | RejectedInput]) -> Reducer:
     changes = Reducer()
     for item in group:
         if isinstance(item, IncomingEvent):

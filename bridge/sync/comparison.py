@@ -205,4 +205,6 @@ class ComparisonRunner:
     def _requeue_differences(self, batch: ComparedBatch) -> None:
         with self._db.transaction():
             self._items.invalidate((difference.kind, difference.key) for difference in batch.differences)
-            self._edges.invalidate_into({difference.key for difference in batch.differences if difference.kind == "lineage"})
+            self._edges.invalidate_into(
+                {difference.key for difference in batch.differences if difference.kind == "lineage"}
+            )

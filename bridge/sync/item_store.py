@@ -88,7 +88,8 @@ _IS_EXPECTED = f"coalesce(outcome, '') NOT IN {tuple(map(str, EXCLUDED))}"
 #: Pending items and items without an entity count as outdated.
 _EXPECTED = f"""
 SELECT kind, count(*), coalesce(sum(CASE WHEN settled < marked OR remote_id IS NULL THEN 1 ELSE 0 END), 0)
-FROM sync_item WHERE org_id = ?1 AND target = ?2 AND {_IS_EXPECTED} AND kind <> '{DELETION}' GROUP BY kind ORDER BY kind
+FROM sync_item WHERE org_id = ?1 AND target = ?2 AND {_IS_EXPECTED} AND kind <> '{DELETION}'
+GROUP BY kind ORDER BY kind
 """
 _NEXT = f"""
 SELECT {_COLUMNS} FROM sync_item WHERE org_id = ?1 AND target = ?2 AND kind = ?3 AND key > ?4 ORDER BY key LIMIT ?5

@@ -28,7 +28,10 @@ def count_live_workers(db: Database, org: str, target: str, now: int) -> int:
 
 
 class WorkerLease:
-    """Lease of one worker on the items that it claims; results count while no other worker has taken the items over."""
+    """Lease of one worker on the items that it claims.
+
+    Results count while no other worker has taken the items over.
+    """
 
     def __init__(
         self, db: Database, org: str, target: str, clock: Callable[[], int], id_: bytes | None = None

@@ -47,7 +47,10 @@ class MarkConsumer:
         return len(marks)
 
     def preview(self, *, everything: bool) -> set[ItemKey]:
-        """Items that pending marks affect; all items if `everything` is set or the target was never enabled. Changes nothing."""
+        """Items that pending marks affect.
+
+        All items if `everything` is set or the target was never enabled. Changes nothing.
+        """
         keys_by_kind: dict[str, set[bytes]] = {}
         if everything or not is_enabled(self._db, self._org, self._target):
             marks = self._db.fetch_all(_ALL_KEYS, self._org)

@@ -18,9 +18,9 @@ from bridge.sync.status import (
     SyncStatus,
     UnsyncedItem,
     read_progress,
-    read_unsynced_items,
-    read_target_identity,
     read_status,
+    read_target_identity,
+    read_unsynced_items,
     record_pause,
     write_target_identity,
 )
@@ -88,7 +88,10 @@ class Reconciler:
         self._comparison = ComparisonRunner(db, org, target, items, clock, compare_seconds)
 
     def enable(self) -> bool:
-        """Start writing dirty marks for the target; true if a full sync was scheduled (new target or changed options)."""
+        """Start writing dirty marks for the target.
+
+        True if a full sync was scheduled (new target or changed options).
+        """
         bound = (self._db, self._org, self._target.name)
         record_pause(*bound, None, self._clock())
         self._target.prepare()

@@ -17,7 +17,10 @@ _MAX_UNANSWERED = 8
 
 
 class RequestPool:
-    """Sends the requests of a batch in parallel; if the server becomes unavailable, the rest fail without being sent."""
+    """Sends the requests of a batch in parallel.
+
+    If the server becomes unavailable, the rest fail without being sent.
+    """
 
     def __init__(self, pool: Executor, probe: Callable[[], None]) -> None:
         self._pool = pool

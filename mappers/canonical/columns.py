@@ -10,9 +10,9 @@ class SchemaColumn(NamedTuple):
     """A column with its full path as name; nested columns follow their parent, one level deeper."""
 
     name: str
-    type: str | None
-    description: str | None
-    depth: int
+    type: str | None = None
+    description: str | None = None
+    depth: int = 0
 
 
 class _StoredColumn(msgspec.Struct):

@@ -1,1 +1,1 @@
-"""What stewards write down of data, and how it is brought together with what others wrote elsewhere."""
+"""Governance facets, contracts and their three-way merge."""

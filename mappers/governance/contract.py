@@ -1,11 +1,11 @@
-"""Whether the columns that arrive are those that a contract promises."""
+"""Checks columns against a data contract."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-#: Names of types that mean the same, whatever system they are from.
-_ALIKE = {
+#: Type names with the same meaning in different systems.
+_SYNONYMS = {
     "string": ("varchar", "char", "text", "clob", "nvarchar", "nchar", "character", "character varying", "bpchar"),
     "int": ("integer", "int4", "int32", "signed"),
     "bigint": ("long", "int8", "int64"),
@@ -19,42 +19,42 @@ _ALIKE = {
     "timestamptz": ("timestamp_ltz", "timestamp with time zone"),
     "binary": ("varbinary", "bytea", "blob"),
 }
-_CALLED = {name: kind for kind, names in _ALIKE.items() for name in (kind, *names)}
+_CANONICAL_TYPES = {name: kind for kind, names in _SYNONYMS.items() for name in (kind, *names)}
 _TYPE = re.compile(r"\s*([a-z_0-9 ]+?)\s*(\(.*\))?\s*")
-#: Types whose parameters say what fits into them.
-_EXACT = frozenset({"decimal"})
+#: Types whose parameters limit their values.
+_PARAMETRIC_TYPES = frozenset({"decimal"})
 
 
-def contract_violations(promised: Sequence[Mapping[str, Any]], columns: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Say what of a promise is broken: columns that are missing, of another type, or may be empty now.
+def contract_violations(promises: Sequence[Mapping[str, Any]], columns: Iterable[Mapping[str, Any]]) -> list[str]:
+    """List columns that are missing or of another type, and required columns that are nullable.
 
-    Columns that nobody promised break nothing, and what is not known of a column neither.
+    Additional columns and unknown properties of a column are not violations.
     """
-    there = {str(column["name"]): column for column in columns}
-    alike = {name.casefold(): column for name, column in there.items()}
-    broken = []
-    for one in promised:
-        name = str(one["name"])
-        column = there.get(name) or alike.get(name.casefold())
+    by_name = {str(column["name"]): column for column in columns}
+    by_folded_name = {name.casefold(): column for name, column in by_name.items()}
+    violations = []
+    for promise in promises:
+        name = str(promise["name"])
+        column = by_name.get(name) or by_folded_name.get(name.casefold())
         if column is None:
-            broken.append(f"{name} is missing")
+            violations.append(f"{name} is missing")
             continue
-        type_, promised_type = column.get("type"), one.get("type")
+        type_, promised_type = column.get("type"), promise.get("type")
         if promised_type and type_ and normalize_type(str(promised_type)) != normalize_type(str(type_)):
-            broken.append(f"{name} is {type_}, not {promised_type}")
-        if one.get("required") and column.get("nullable") is True:
-            broken.append(f"{name} may be empty now")
-    return broken
+            violations.append(f"{name} is {type_}, not {promised_type}")
+        if promise.get("required") and column.get("nullable") is True:
+            violations.append(f"{name} is nullable but required")
+    return violations
 
 
 def normalize_type(type_: str) -> str:
-    """Give the one name of a type: lengths of texts and precisions of times do not matter."""
+    """Canonical name of a type; lengths of texts and precisions of times are ignored."""
     lower = " ".join(type_.lower().split())
-    matched = _TYPE.fullmatch(lower)
-    if matched is None:
+    match = _TYPE.fullmatch(lower)
+    if match is None:
         return lower
-    kind = _CALLED.get(matched[1], matched[1])
-    parameters = (matched[2] or "").replace(" ", "")
-    if kind in _EXACT or matched[1] not in _CALLED:
+    kind = _CANONICAL_TYPES.get(match[1], match[1])
+    parameters = (match[2] or "").replace(" ", "")
+    if kind in _PARAMETRIC_TYPES or match[1] not in _CANONICAL_TYPES:
         return kind + parameters
     return kind

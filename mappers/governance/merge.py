@@ -1,22 +1,26 @@
-"""Three-way merge: what both sides last agreed on, what the file says now, and what the other system says now.
+"""Three-way merge of governance fields: base, local, remote.
 
-A set is as many decisions as it has elements: each is there or it is not, so two sides never disagree on one that
-both changed. A single value that both changed otherwise is a conflict, for a person or a policy to decide.
+The base holds the values that both sides last agreed on, local those of the asset file, remote those of the
+other system.
+
+Sets are merged element by element: each is present or absent, so two sides cannot change it to different
+values. A scalar that both sides changed to different values is a conflict, for a person or a policy to
+resolve.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
-#: What a field may hold; None where nothing is said.
+#: Value of a field; None if it is not set.
 FieldValue = str | int | float | bool | frozenset[str] | None
-#: A field: its name, or names from the outside in, as of the tags of a column.
+#: Path of a field: its name, or names from the outside in, as for the tags of a column.
 FieldPath = tuple[str, ...]
 FieldValues = Mapping[FieldPath, FieldValue]
 MergePolicy = Literal["report", "local", "remote"]
 
 
 class Conflict(NamedTuple):
-    """A field that both sides changed, each in its own way."""
+    """A field that both sides changed to different values."""
 
     path: FieldPath
     base: FieldValue
@@ -25,7 +29,7 @@ class Conflict(NamedTuple):
 
 
 class MergeResult(NamedTuple):
-    """What both sides should say, and what they do not agree on: of that, nothing is said."""
+    """The merged fields, and the conflicts, whose fields are not among them."""
 
     fields: dict[FieldPath, FieldValue]
     conflicts: list[Conflict]
@@ -37,39 +41,39 @@ def merge(
     remote: FieldValues,
     policy: Mapping[FieldPath, MergePolicy] | MergePolicy = "report",
 ) -> MergeResult:
-    """Bring together what was changed on either side; only what the file says or once said is looked at."""
+    """Merge the fields that the asset file sets or once set; other remote fields are ignored."""
     fields: dict[FieldPath, FieldValue] = {}
     conflicts: list[Conflict] = []
     for path in sorted({*base, *local}):
         values = base.get(path), local.get(path), remote.get(path)
         if is_conflict(*values):
-            of = policy if isinstance(policy, str) else policy.get(path, "report")
-            if of == "report":
+            resolution = policy if isinstance(policy, str) else policy.get(path, "report")
+            if resolution == "report":
                 conflicts.append(Conflict(path, *values))
                 continue
-            fields[path] = values[1] if of == "local" else values[2]
+            fields[path] = values[1] if resolution == "local" else values[2]
         else:
             fields[path] = merge_value(*values)
     return MergeResult(fields, conflicts)
 
 
 def is_conflict(base: FieldValue, local: FieldValue, remote: FieldValue) -> bool:
-    """Tell whether both sides changed a single value, each in its own way."""
+    """True if both sides changed a scalar to different values."""
     if _is_set(base, local, remote):
         return False
     return not equal_values(local, remote) and not equal_values(local, base) and not equal_values(remote, base)
 
 
 def merge_value(base: FieldValue, local: FieldValue, remote: FieldValue) -> FieldValue:
-    """Take over what was changed on either side of what is no conflict."""
+    """Merge a field that is not in conflict."""
     if _is_set(base, local, remote):
-        was, here, there = (as_set(one) for one in (base, local, remote))
-        return (here & there) | (here - was) | (there - was)
+        base_set, local_set, remote_set = (as_set(value) for value in (base, local, remote))
+        return (local_set & remote_set) | (local_set - base_set) | (remote_set - base_set)
     return remote if equal_values(local, base) else local
 
 
 def changed_fields(before: FieldValues, after: FieldValues) -> dict[FieldPath, FieldValue]:
-    """Give the fields that are not as before, with what they are now."""
+    """Fields that differ from before, with their new values."""
     paths = {*before, *after}
     return {path: after.get(path) for path in sorted(paths) if not equal_values(before.get(path), after.get(path))}
 
@@ -79,17 +83,17 @@ def _is_set(*values: FieldValue) -> bool:
 
 
 def as_set(value: FieldValue) -> frozenset[str]:
-    """Give the elements of a set; of nothing there are none."""
+    """Elements of a set; None has none."""
     if value is None:
         return frozenset()
     return value if isinstance(value, frozenset) else frozenset([str(value)])
 
 
-def equal_values(one: FieldValue, other: FieldValue) -> bool:
-    """Compare values; a set without elements says as much as none, and yes is not the number one."""
-    if _is_set(one, other):
-        return as_set(one) == as_set(other)
-    return (type(one) is type(other) and one == other) or (_is_number(one) and _is_number(other) and one == other)
+def equal_values(left: FieldValue, right: FieldValue) -> bool:
+    """Compare values: an empty set equals None, and True does not equal 1."""
+    if _is_set(left, right):
+        return as_set(left) == as_set(right)
+    return (type(left) is type(right) and left == right) or (_is_number(left) and _is_number(right) and left == right)
 
 
 def _is_number(value: FieldValue) -> bool:
@@ -97,5 +101,5 @@ def _is_number(value: FieldValue) -> bool:
 
 
 def format_paths(fields: Iterable[FieldPath]) -> list[str]:
-    """Name fields as people write them."""
+    """Join the names of each path with dots."""
     return [".".join(path) for path in fields]

@@ -6,60 +6,64 @@ from typing import Any, NamedTuple
 
 from mappers.governance.merge import Conflict, FieldPath, FieldValue, FieldValues, MergeResult, as_set, equal_values
 
-#: Says a value of the other system as a steward writes it.
+#: Converts a remote value to the form in which stewards write it.
 ToLocalValue = Callable[[FieldPath, FieldValue], FieldValue]
-_SENT, _SEEN, _THEIRS, _OF = "sent", "seen", "theirs", "of"
+_SENT, _READ, _REMOTE, _REMOTE_ID = "sent", "seen", "theirs", "of"
 
 
 class MergeBase(NamedTuple):
-    """What was sent, what was read back then, and of what: what is not in it was never agreed on."""
+    """Fields last sent to an entity, and the same fields as read back; no other fields were ever agreed on."""
 
     sent: dict[FieldPath, FieldValue] = {}  # noqa: RUF012 - never changed
     read: dict[FieldPath, FieldValue] = {}  # noqa: RUF012 - never changed
     remote_id: str | None = None
 
     @classmethod
-    def from_record(cls, detail: Mapping[str, Any]) -> "MergeBase":
-        """Read it from what is remembered of an item."""
-        return cls(_fields(detail.get(_SENT, ())), _fields(detail.get(_SEEN, ())), detail.get(_OF))
+    def from_record(cls, record: Mapping[str, Any]) -> "MergeBase":
+        """Read it from the record of an item."""
+        return cls(
+            _decode_fields(record.get(_SENT, ())), _decode_fields(record.get(_READ, ())), record.get(_REMOTE_ID)
+        )
 
-    def for_entity(self, thing: str) -> "MergeBase":
-        """Give what was agreed on of a thing: nothing, where it was another one."""
-        return self if self.remote_id == thing else MergeBase(remote_id=thing)
+    def for_entity(self, remote_id: str) -> "MergeBase":
+        """The base for an entity; empty if it belongs to another entity."""
+        return self if self.remote_id == remote_id else MergeBase(remote_id=remote_id)
 
-    def remote_fields(self, there: FieldValues, as_said: ToLocalValue) -> dict[FieldPath, FieldValue]:
-        """Say what the other system says, in the words of what was sent where it says the same as then."""
-        return {path: self._one(path, there.get(path), as_said) for path in {*there, *self.sent}}
+    def remote_fields(self, remote: FieldValues, to_local_value: ToLocalValue) -> dict[FieldPath, FieldValue]:
+        """Remote fields in local form; a value that did not change since it was sent is returned as sent."""
+        return {path: self._remote_value(path, remote.get(path), to_local_value) for path in {*remote, *self.sent}}
 
-    def _one(self, path: FieldPath, there: FieldValue, as_said: ToLocalValue) -> FieldValue:
-        sent, seen = self.sent.get(path), self.read.get(path)
-        if isinstance(there, frozenset) or isinstance(sent, frozenset):
-            return as_set(there) | (as_set(sent) - as_set(seen))  # what was not taken is as it was left
-        if path in self.sent and equal_values(there, seen):
+    def _remote_value(self, path: FieldPath, remote: FieldValue, to_local_value: ToLocalValue) -> FieldValue:
+        sent, read = self.sent.get(path), self.read.get(path)
+        if isinstance(remote, frozenset) or isinstance(sent, frozenset):
+            return as_set(remote) | (
+                as_set(sent) - as_set(read)
+            )  # elements that the server did not accept are unchanged
+        if path in self.sent and equal_values(remote, read):
             return sent
-        return as_said(path, there)
+        return to_local_value(path, remote)
 
 
 class RemoteChanges(NamedTuple):
-    """What the other system changed that the file does not say yet, and what both changed."""
+    """Remote changes that the asset file does not contain yet, and conflicts."""
 
     fields: dict[FieldPath, FieldValue]
     conflicts: list[Conflict]
 
     @classmethod
-    def read(cls, detail: Mapping[str, Any]) -> "RemoteChanges":
-        """Read the changes from what is remembered of an item."""
-        return cls(_fields(detail.get(_THEIRS, ())), [])
+    def read(cls, record: Mapping[str, Any]) -> "RemoteChanges":
+        """Read the changes from the record of an item."""
+        return cls(_decode_fields(record.get(_REMOTE, ())), [])
 
 
 def remote_changes(local: FieldValues, merged: MergeResult) -> RemoteChanges:
-    """Say what of a merge the file does not say yet."""
-    theirs = {path: value for path, value in merged.fields.items() if not equal_values(value, local.get(path))}
-    return RemoteChanges(theirs, merged.conflicts)
+    """Merged fields that differ from the asset file."""
+    fields = {path: value for path, value in merged.fields.items() if not equal_values(value, local.get(path))}
+    return RemoteChanges(fields, merged.conflicts)
 
 
 class UnappliedChanges(NamedTuple):
-    """What could not be done: fields that were refused, and elements of sets that are not there."""
+    """Changes that could not be applied: rejected fields, and elements of sets that the server does not have."""
 
     fields: frozenset[FieldPath] = frozenset()
     missing: Mapping[FieldPath, frozenset[str]] = MappingProxyType({})
@@ -69,50 +73,54 @@ _ALL_APPLIED = UnappliedChanges()
 
 
 def next_base(
-    before: MergeBase,
+    previous: MergeBase,
     local: FieldValues,
-    found: RemoteChanges,
-    there: FieldValues,
-    undone: UnappliedChanges = _ALL_APPLIED,
+    changes: RemoteChanges,
+    remote: FieldValues,
+    unapplied: UnappliedChanges = _ALL_APPLIED,
 ) -> MergeBase:
-    """Say what is agreed on now.
+    """Compute the base after a merge.
 
-    What the file does not say yet, what is in conflict and what was refused is as it was before; what was missing was
-    never agreed on, so that it is tried again.
+    Fields that the asset file does not contain yet, conflicts and rejected fields keep their previous base.
+    Missing elements never become part of the base, so they are retried.
     """
-    undecided = {conflict.path for conflict in found.conflicts} | found.fields.keys()
+    undecided = {conflict.path for conflict in changes.conflicts} | changes.fields.keys()
     sent: dict[FieldPath, FieldValue] = {}
-    seen: dict[FieldPath, FieldValue] = {}
-    for path in {*before.sent, *local}:
-        mine = local.get(path)
-        several = isinstance(mine, frozenset)
-        if path in undone.fields or (path in undecided and not several):
-            if path in before.sent:
-                sent[path], seen[path] = before.sent[path], before.read.get(path)
-        elif isinstance(mine, frozenset):
-            sent[path] = mine = mine - undone.missing.get(path, frozenset())
-            gone = as_set(before.read.get(path)) - as_set(found.fields.get(path)) if path in found.fields else set()
-            seen[path] = frozenset(mine & (as_set(there.get(path)) | gone))
-        elif mine is not None:
-            sent[path], seen[path] = mine, there.get(path)
-    return MergeBase(sent, seen, before.remote_id)
+    read: dict[FieldPath, FieldValue] = {}
+    for path in {*previous.sent, *local}:
+        value = local.get(path)
+        is_set = isinstance(value, frozenset)
+        if path in unapplied.fields or (path in undecided and not is_set):
+            if path in previous.sent:
+                sent[path], read[path] = previous.sent[path], previous.read.get(path)
+        elif isinstance(value, frozenset):
+            sent[path] = value = value - unapplied.missing.get(path, frozenset())
+            removed = (
+                as_set(previous.read.get(path)) - as_set(changes.fields.get(path))
+                if path in changes.fields
+                else set()
+            )
+            read[path] = frozenset(value & (as_set(remote.get(path)) | removed))
+        elif value is not None:
+            sent[path], read[path] = value, remote.get(path)
+    return MergeBase(sent, read, previous.remote_id)
 
 
-def to_record(agreement: MergeBase, found: RemoteChanges) -> dict[str, Any]:
-    """Write it as it is remembered of an item."""
+def to_record(base: MergeBase, changes: RemoteChanges) -> dict[str, Any]:
+    """Convert to the record of an item."""
     return {
-        _SENT: _rows(agreement.sent),
-        _SEEN: _rows(agreement.read),
-        _THEIRS: _rows(found.fields),
-        _OF: agreement.remote_id,
+        _SENT: _encode_fields(base.sent),
+        _READ: _encode_fields(base.read),
+        _REMOTE: _encode_fields(changes.fields),
+        _REMOTE_ID: base.remote_id,
     }
 
 
-def _rows(fields: FieldValues) -> list[list[Any]]:
+def _encode_fields(fields: FieldValues) -> list[list[Any]]:
     return [
         [path, sorted(value) if isinstance(value, frozenset) else value] for path, value in sorted(fields.items())
     ]
 
 
-def _fields(rows: Any) -> dict[FieldPath, FieldValue]:
+def _decode_fields(rows: Any) -> dict[FieldPath, FieldValue]:
     return {tuple(path): frozenset(value) if isinstance(value, list) else value for path, value in rows}

@@ -1,1 +1,1 @@
-"""From the events of the store to those that Marquez takes, and back from what it lists."""
+"""Maps events to what Marquez accepts, and Marquez lists to events."""

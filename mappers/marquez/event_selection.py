@@ -1,4 +1,8 @@
-"""Selects the fewest run events that carry everything a run reported."""
+"""Selects the fewest run events that carry everything a run reported.
+
+A register keeps its first or its last value, and a few facets keep every value. So the events that report
+something first or last are sufficient. Most runs need two: one that starts them and one that ends them.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -6,63 +10,63 @@ from typing import Any
 from mappers.canonical.identity import digest
 from mappers.canonical_json import canonical_json
 
-#: Facets whose older words count, too: each makes rows of its own. Of all others the newest word is what is known.
-_EVERY_WORD = frozenset({
+#: Facets whose earlier values count, too: each adds rows. Of all others, only the newest value counts.
+_CUMULATIVE_FACETS = frozenset({
     "parent", "parentRun", "jobDependencies", "lineageBridge_jobDependencies", "test", "lineage", "schema",
     "symlinks",
     "lifecycleStateChange", "version", "columnLineage", "dataQualityAssertions", "lineageBridge_boxes",
     "lineageBridge_registration", "lineageBridge_expectations",
 })  # fmt: skip
-_TYPES = ("START", "COMPLETE", "ABORT", "FAIL")
+_STATE_CHANGES = ("START", "COMPLETE", "ABORT", "FAIL")
 _RANK = {"FAIL": 5, "ABORT": 4, "COMPLETE": 3, "RUNNING": 2, "START": 1}
 
 
 def select_events(events: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Choose from the events of a run, given in the order of their times; gives places, the last of which ends it."""
+    """Select from the events of a run in order of time; returns indexes, the last of which ends the run."""
     first: dict[object, int] = {}
     last: dict[object, int] = {}
-    for place, event in enumerate(events):
-        for word in _words(event):
-            first.setdefault(word, place)
-            last[word] = place
-    chosen = {0, *first.values(), *last.values()} if events else set()
-    if not chosen:
+    for index, event in enumerate(events):
+        for fact in _facts(event):
+            first.setdefault(fact, index)
+            last[fact] = index
+    selected = {0, *first.values(), *last.values()} if events else set()
+    if not selected:
         return []
-    ends = max(chosen, key=lambda place: (_rank(events[place]), place))
-    return [*sorted(chosen - {ends}), ends]
+    final = max(selected, key=lambda index: (_rank(events[index]), index))
+    return [*sorted(selected - {final}), final]
 
 
 def _rank(event: Mapping[str, Any]) -> int:
     return _RANK.get(str(event.get("eventType") or "").upper(), 0)
 
 
-def _words(event: Mapping[str, Any]) -> Iterator[object]:
-    """Give what an event says, as far as it is to be told apart."""
-    kind = str(event.get("eventType") or "").upper()
-    if kind in _TYPES:
-        yield kind
+def _facts(event: Mapping[str, Any]) -> Iterator[object]:
+    """Everything that an event reports, as keys that identify equal reports."""
+    event_type = str(event.get("eventType") or "").upper()
+    if event_type in _STATE_CHANGES:
+        yield event_type
     job = event["job"]
-    named = (job["namespace"], job["name"])
-    yield named
+    job_name = (job["namespace"], job["name"])
+    yield job_name
     for owner in ("run", "job"):
         for name, facet in (event[owner].get("facets") or {}).items():
-            yield from _required_of_facet((owner, named), name, facet)
+            yield from _facet_facts((owner, job_name), name, facet)
     for side in ("inputs", "outputs"):
         for dataset in event.get(side) or ():
-            yield from _required_of_dataset(side, named, dataset)
+            yield from _dataset_facts(side, job_name, dataset)
 
 
-def _required_of_dataset(side: str, job: object, dataset: Mapping[str, Any]) -> Iterator[object]:
-    at = (side, job, dataset["namespace"], dataset["name"])
-    yield at
+def _dataset_facts(side: str, job: object, dataset: Mapping[str, Any]) -> Iterator[object]:
+    dataset_key = (side, job, dataset["namespace"], dataset["name"])
+    yield dataset_key
     for kind in ("facets", "inputFacets", "outputFacets"):
         for name, facet in (dataset.get(kind) or {}).items():
-            yield from _required_of_facet((at, kind), name, facet)
+            yield from _facet_facts((dataset_key, kind), name, facet)
 
 
-def _required_of_facet(owner: object, name: str, facet: Any) -> Iterator[object]:
+def _facet_facts(owner: object, name: str, facet: Any) -> Iterator[object]:
     yield owner, name
-    if name in _EVERY_WORD:
+    if name in _CUMULATIVE_FACETS:
         yield owner, name, _content(facet)
 
 

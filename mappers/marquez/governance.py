@@ -1,66 +1,71 @@
-"""What stewards say of a dataset, in the words of OpenLineage, and as tags of Marquez."""
+"""Governance facets as OpenLineage facets and Marquez tags."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from mappers.marquez.events import add_base_fields
 
-#: The tag of columns that stewards call sensitive: one that Marquez comes with.
+#: Tag of sensitive columns, predefined in Marquez.
 SENSITIVE = "SENSITIVE"
 
 
 class MarquezTags(NamedTuple):
-    """The tags of a dataset, and those of its columns."""
+    """Tags of a dataset, and tags of its columns."""
 
-    own: frozenset[str]
-    of_columns: frozenset[tuple[str, str]]
+    dataset_tags: frozenset[str]
+    column_tags: frozenset[tuple[str, str]]
 
-    def without(self, others: "MarquezTags") -> "MarquezTags":
-        """Give those that are not among others."""
-        return MarquezTags(self.own - others.own, self.of_columns - others.of_columns)
+    def without(self, excluded: "MarquezTags") -> "MarquezTags":
+        return MarquezTags(self.dataset_tags - excluded.dataset_tags, self.column_tags - excluded.column_tags)
 
 
-def governance_facets(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the facets that say what a steward says."""
+def governance_facets(governance: Mapping[str, Any]) -> dict[str, Any]:
+    """OpenLineage facets with the content of a governance facet."""
     facets: dict[str, Any] = {}
-    if description := said.get("description"):
+    if description := governance.get("description"):
         facets["documentation"] = {"description": description}
-    if owners := said.get("owners"):
+    if owners := governance.get("owners"):
         facets["ownership"] = {"owners": [{"name": owner} for owner in owners]}
-    tags = governance_tags(said)
-    found = [{"key": tag, "value": "true", "source": "STEWARD"} for tag in sorted(tags.own)]
-    found += [
-        {"key": tag, "value": "true", "source": "STEWARD", "field": column} for column, tag in sorted(tags.of_columns)
+    marquez_tags = governance_tags(governance)
+    entries = [{"key": tag, "value": "true", "source": "STEWARD"} for tag in sorted(marquez_tags.dataset_tags)]
+    entries += [
+        {"key": tag, "value": "true", "source": "STEWARD", "field": column}
+        for column, tag in sorted(marquez_tags.column_tags)
     ]
-    if found:
-        facets["tags"] = {"tags": found}
+    if entries:
+        facets["tags"] = {"tags": entries}
     return facets
 
 
-def governance_tags(said: Mapping[str, Any]) -> MarquezTags:
-    """Give the tags that say what a steward says: all words that classify, and the tier."""
-    own = {word for key in ("tags", "classifications", "glossaryTerms") for word in said.get(key) or ()}
-    own |= {said[key] for key in ("tier", "certification") if said.get(key)}
-    of_columns = set()
-    for column in said.get("columns") or ():
-        of_columns |= {(column["name"], word) for word in column.get("classifications") or ()}
+def governance_tags(governance: Mapping[str, Any]) -> MarquezTags:
+    """Tags of a governance facet: tags, classifications, glossary terms, tier and certification."""
+    dataset_tags = {
+        word for key in ("tags", "classifications", "glossaryTerms") for word in governance.get(key) or ()
+    }
+    dataset_tags |= {governance[key] for key in ("tier", "certification") if governance.get(key)}
+    column_tags = set()
+    for column in governance.get("columns") or ():
+        column_tags |= {(column["name"], word) for word in column.get("classifications") or ()}
         if column.get("sensitive"):
-            of_columns.add((column["name"], SENSITIVE))
-    return MarquezTags(frozenset(own), frozenset(of_columns))
+            column_tags.add((column["name"], SENSITIVE))
+    return MarquezTags(frozenset(dataset_tags), frozenset(column_tags))
 
 
 def add_steward_facets(
     event: Mapping[str, Any], job: Mapping[str, Any], datasets: Mapping[tuple[str, str], Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Add to an event of a run what others say of its job, in facets, and of its datasets: else it would be wiped."""
-    told = dict(event)
+    """Add facets of other sources about the job and the datasets to a run event, which would otherwise erase them."""
+    completed = dict(event)
     if job:
-        told["job"] = {**event["job"], "facets": {**add_base_fields(job), **(event["job"].get("facets") or {})}}
+        completed["job"] = {**event["job"], "facets": {**add_base_fields(job), **(event["job"].get("facets") or {})}}
     for side in ("inputs", "outputs"):
-        told[side] = [_with_said(one, datasets.get((one["namespace"], one["name"]), {})) for one in event[side]]
-    return told
+        completed[side] = [
+            _add_governance(dataset, datasets.get((dataset["namespace"], dataset["name"]), {}))
+            for dataset in event[side]
+        ]
+    return completed
 
 
-def _with_said(dataset: dict[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
-    facets = governance_facets(said)
+def _add_governance(dataset: dict[str, Any], governance: Mapping[str, Any]) -> dict[str, Any]:
+    facets = governance_facets(governance)
     return {**dataset, "facets": {**(dataset.get("facets") or {}), **add_base_fields(facets)}} if facets else dataset

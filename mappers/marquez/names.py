@@ -1,53 +1,60 @@
-"""Which names Marquez can bear: a bad one is half written, and breaks its lists for everybody, for ever."""
+"""Finds names that Marquez would store but could not list.
+
+Such a name is stored incompletely, and breaks the lists of Marquez for everybody, permanently.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-#: What a namespace of datasets may be, and one of jobs, in which every other character silently becomes `_`.
-_OF_DATASETS = re.compile(r"[a-zA-Z:;=/0-9_.@+-]{1,1024}")
-_OF_JOBS = re.compile(r"[a-zA-Z:/0-9_.@+-]{1,1024}")
+#: Valid namespaces of datasets and jobs; in the latter every other character silently becomes `_`.
+_DATASET_NAMESPACE = re.compile(r"[a-zA-Z:;=/0-9_.@+-]{1,1024}")
+_JOB_NAMESPACE = re.compile(r"[a-zA-Z:/0-9_.@+-]{1,1024}")
 
 
 def find_unsafe_name(event: Mapping[str, Any]) -> str | None:
-    """Say which name of an event would do harm in Marquez, and why; None when none would."""
-    return next(_faults(event), None)
+    """Describe the first name in an event that would damage Marquez; None if there is none."""
+    return next(_unsafe_names(event), None)
 
 
-def _faults(event: Mapping[str, Any]) -> Iterator[str]:
+def _unsafe_names(event: Mapping[str, Any]) -> Iterator[str]:
     job = event.get("job")
     if job is not None:
         yield from _job(job, "job")
     parent = ((event.get("run") or {}).get("facets") or {}).get("parent") or {}
-    for key, above in (("parent", parent), ("parent.root", parent.get("root") or {})):
-        if isinstance(above.get("job"), Mapping):
-            yield from _job(above["job"], key)
-    one = event.get("dataset")
-    for dataset in [*(event.get("inputs") or ()), *(event.get("outputs") or ()), *([one] if one else ())]:
+    for key, ancestor in (("parent", parent), ("parent.root", parent.get("root") or {})):
+        if isinstance(ancestor.get("job"), Mapping):
+            yield from _job(ancestor["job"], key)
+    dataset_event = event.get("dataset")
+    for dataset in [
+        *(event.get("inputs") or ()),
+        *(event.get("outputs") or ()),
+        *([dataset_event] if dataset_event else ()),
+    ]:
         yield from _dataset(dataset, "dataset")
         symlinks = (dataset.get("facets") or {}).get("symlinks") or {}
-        for other in symlinks.get("identifiers") or ():
-            yield from _dataset(other, "symlink")
+        for identifier in symlinks.get("identifiers") or ():
+            yield from _dataset(identifier, "symlink")
 
 
-def _job(job: Mapping[str, Any], what: str) -> Iterator[str]:
+def _job(job: Mapping[str, Any], role: str) -> Iterator[str]:
     namespace, name = str(job.get("namespace") or ""), str(job.get("name") or "")
-    if not _OF_JOBS.fullmatch(namespace):
-        yield f"{what} {name!r}: Marquez would keep the namespace {namespace!r} as another one, {_kept(namespace)!r}"
-    yield from _name(name, what)
+    if not _JOB_NAMESPACE.fullmatch(namespace):
+        yield f"{role} {name!r}: Marquez would store the namespace {namespace!r} as {_stored_namespace(namespace)!r}"
+    yield from _name(name, role)
 
 
-def _dataset(dataset: Mapping[str, Any], what: str) -> Iterator[str]:
+def _dataset(dataset: Mapping[str, Any], role: str) -> Iterator[str]:
     namespace, name = str(dataset.get("namespace") or ""), str(dataset.get("name") or "")
-    if not _OF_DATASETS.fullmatch(namespace):
-        yield f"{what} {name!r}: the namespace {namespace!r} would break all lists of Marquez, for ever"
-    yield from _name(name, what)
+    if not _DATASET_NAMESPACE.fullmatch(namespace):
+        yield f"{role} {name!r}: the namespace {namespace!r} would break all lists of Marquez permanently"
+    yield from _name(name, role)
 
 
-def _name(name: str, what: str) -> Iterator[str]:
+def _name(name: str, role: str) -> Iterator[str]:
     if not name or "\0" in name:
-        yield f"{what} {name!r}: an empty name, or one with U+0000, would break lists of Marquez"
+        yield f"{role} {name!r}: an empty name or one with U+0000 would break lists of Marquez"
 
 
-def _kept(namespace: str) -> str:
+def _stored_namespace(namespace: str) -> str:
     return re.sub(r"[^a-zA-Z0-9:/_.@+-]", "_", namespace)

@@ -1,1 +1,1 @@
-"""From the canonical vocabulary to the requests of OpenMetadata."""
+"""Maps canonical rows to OpenMetadata requests."""

@@ -11,7 +11,7 @@ _PREFIX = "lineage_bridge_"
 
 
 def access_policies(facets: Iterable[Mapping[str, Any]], classification: str) -> dict[str, JsonObject]:
-    """Say which policy each role shall have, given what stewards say of all datasets."""
+    """The policy of each role, from the governance facets of all datasets."""
     rules: dict[str, dict[str, JsonObject]] = {}
     for facet in facets:
         for policy in facet.get("accessPolicies") or ():
@@ -20,18 +20,23 @@ def access_policies(facets: Iterable[Mapping[str, Any]], classification: str) ->
                 "name": tag,
                 "effect": "allow",
                 "resources": ["All"],
-                "operations": [_OPERATIONS[word] for word in sorted(set(policy["permissions"]))],
+                "operations": [_OPERATIONS[permission] for permission in sorted(set(policy["permissions"]))],
                 "condition": f"matchAnyTag('{fqn(classification, tag)}')",
             }
             rules.setdefault(str(policy["role"]), {})[tag] = rule
-    return {role: _policy(role, [found[tag] for tag in sorted(found)]) for role, found in sorted(rules.items())}
+    return {
+        role: _policy(role, [role_rules[tag] for tag in sorted(role_rules)])
+        for role, role_rules in sorted(rules.items())
+    }
 
 
 def policy_name(role: str) -> str:
-    """Name the policy of a role that is ours."""
+    """Name of the policy that is generated for a role."""
     return f"{_PREFIX}{role}"
 
 
 def _policy(role: str, rules: list[JsonObject]) -> JsonObject:
-    described = f"What the assets of lineage-bridge allow to {role}. Made from asset files: changes here are lost."
-    return {"name": policy_name(role), "description": described, "rules": rules}
+    description = (
+        f"Access to the assets of lineage-bridge for {role}. Generated from asset files: changes here are lost."
+    )
+    return {"name": policy_name(role), "description": description, "rules": rules}

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from mappers.canonical_json import JsonObject
 
-_KINDS: dict[str, str] = {
+_TYPE_NAMES: dict[str, str] = {
     "STRING": "string, str, name, xml, xmltype, inet, cidr, rowid",
     "JSON": "object, json, jsonb",
     "TEXT": "text, tinytext, longtext, long varchar, long vargraphic, citext",
@@ -50,74 +50,82 @@ _KINDS: dict[str, str] = {
     "GEOMETRY": "geometry",
     "NULL": "void, null",
 }
-_WORDS = {word.strip(): kind for kind, words in _KINDS.items() for word in words.split(",")}
-#: Types that the server refuses without a length, and what stands for one that has none.
-_NEED_LENGTH = {"VARCHAR": "STRING", "CHAR": "STRING", "BINARY": "BYTES", "VARBINARY": "BYTES"}
-_LENGTHS = frozenset(_NEED_LENGTH)
-_PRECISE = frozenset({"DECIMAL", "NUMERIC", "NUMBER"})
-_UNSPOKEN = re.compile(r"\b(unsigned|signed|zerofill|not null|nullable|year to \w+|day to \w+)\b")
+_DATA_TYPES = {name.strip(): data_type for data_type, names in _TYPE_NAMES.items() for name in names.split(",")}
+#: Types that the server rejects without a length, and their substitutes.
+_WITHOUT_LENGTH = {"VARCHAR": "STRING", "CHAR": "STRING", "BINARY": "BYTES", "VARBINARY": "BYTES"}
+_TYPES_WITH_LENGTH = frozenset(_WITHOUT_LENGTH)
+_TYPES_WITH_PRECISION = frozenset({"DECIMAL", "NUMERIC", "NUMBER"})
+_IGNORED_WORDS = re.compile(r"\b(unsigned|signed|zerofill|not null|nullable|year to \w+|day to \w+)\b")
 _NUMBERS = re.compile(r"\d+")
 _SYMBOL = re.compile(r"\s*([<>(),:]|`(?:[^`]|``)*`|\"[^\"]*\"|'(?:[^']|'')*'|[^<>(),:`\"'\s]+)")
 _MAX_DISPLAYED = 1_000
-#: How long the types are at most that are parsed once.
-_MAX_REMEMBERED = 50
+#: Longest type that is cached.
+_MAX_CACHED_CHARACTERS = 50
 
 
 class _ParsedType(NamedTuple):
-    """A parsed type: its words, its numbers, and the types within it with their names."""
+    """A parsed type: its keywords, its arguments, and its nested types with their names."""
 
-    words: str
+    keywords: str
     arguments: tuple[str, ...] = ()
     inner: tuple[tuple[str, "_ParsedType"], ...] = ()
 
 
-def column_type(written: str | None) -> JsonObject:
-    """Give the keys of a column that say its type; one that nobody knows is UNKNOWN, and shown as it was written."""
-    text = (written or "").strip()
+def column_type(type_name: str | None) -> JsonObject:
+    """Type members of a column; an unknown type is UNKNOWN, and displayed as it was written."""
+    text = (type_name or "").strip()
     if not text:
         return {"dataType": "UNKNOWN"}
-    told = _simple(text) if len(text) <= _MAX_REMEMBERED and "<" not in text else _column(_parsed(text))
-    return told | {"dataTypeDisplay": text.lower()[:_MAX_DISPLAYED]}
+    members = (
+        _cached_type_members(text)
+        if len(text) <= _MAX_CACHED_CHARACTERS and "<" not in text
+        else _type_members(_parse(text))
+    )
+    return members | {"dataTypeDisplay": text.lower()[:_MAX_DISPLAYED]}
 
 
 @lru_cache(maxsize=4_096)
-def _simple(text: str) -> JsonObject:
-    """Give the keys of a short type, of which a warehouse has few; whoever gets them copies them."""
-    return _column(_parsed(text))
+def _cached_type_members(text: str) -> JsonObject:
+    """Type members of a short type, of which a warehouse has few; callers must copy the result."""
+    return _type_members(_parse(text))
 
 
-def _parsed(text: str) -> _ParsedType:
+def _parse(text: str) -> _ParsedType:
     parser = _TypeParser(_SYMBOL.findall(text))
     return parser.type()
 
 
-def _column(found: _ParsedType) -> JsonObject:
-    words = _UNSPOKEN.sub("", found.words).strip()
-    if words in {"array", "list"} and found.inner:
-        item = found.inner[0][1]
-        column: JsonObject = {"dataType": "ARRAY", "arrayDataType": _column(item)["dataType"]}
-        children = _struct_within(item)
-        return column | ({"children": children} if children else {})
-    if words in {"struct", "row", "record"}:
-        return {"dataType": "STRUCT", "children": [_named(*inner) for inner in found.inner]}
-    if words == "map" and found.inner:
-        children = _struct_within(found.inner[-1][1])
+def _type_members(parsed: _ParsedType) -> JsonObject:
+    keywords = _IGNORED_WORDS.sub("", parsed.keywords).strip()
+    if keywords in {"array", "list"} and parsed.inner:
+        element = parsed.inner[0][1]
+        members: JsonObject = {"dataType": "ARRAY", "arrayDataType": _type_members(element)["dataType"]}
+        children = _struct_children(element)
+        return members | ({"children": children} if children else {})
+    if keywords in {"struct", "row", "record"}:
+        return {"dataType": "STRUCT", "children": [_child(*inner) for inner in parsed.inner]}
+    if keywords == "map" and parsed.inner:
+        children = _struct_children(parsed.inner[-1][1])
         return {"dataType": "MAP"} | ({"children": children} if children else {})
-    return _plain(_WORDS.get(re.sub(r"\s+", " ", words), ""), found.arguments) or _bare(words)
+    return _scalar_members(_DATA_TYPES.get(re.sub(r"\s+", " ", keywords), ""), parsed.arguments) or _fallback_members(
+        keywords
+    )
 
 
-def _plain(kind: str, arguments: tuple[str, ...]) -> JsonObject | None:
+def _scalar_members(data_type: str, arguments: tuple[str, ...]) -> JsonObject | None:
     numbers = [int(number) for argument in arguments for number in _NUMBERS.findall(argument)]
-    if kind in _LENGTHS:
-        return {"dataType": kind, "dataLength": numbers[0]} if numbers else {"dataType": _NEED_LENGTH[kind]}
-    if kind in _PRECISE and numbers:
-        return {"dataType": kind, "precision": numbers[0]} | ({"scale": numbers[1]} if len(numbers) > 1 else {})
-    return {"dataType": kind} if kind else None
+    if data_type in _TYPES_WITH_LENGTH:
+        return (
+            {"dataType": data_type, "dataLength": numbers[0]} if numbers else {"dataType": _WITHOUT_LENGTH[data_type]}
+        )
+    if data_type in _TYPES_WITH_PRECISION and numbers:
+        return {"dataType": data_type, "precision": numbers[0]} | ({"scale": numbers[1]} if len(numbers) > 1 else {})
+    return {"dataType": data_type} if data_type else None
 
 
-def _bare(words: str) -> JsonObject:
-    """Give a type of many words by the first that says it: `interval year`, `timestamp(6)`."""
-    first = words.partition(" ")[0]
+def _fallback_members(keywords: str) -> JsonObject:
+    """Type members by the first keyword: `interval year`, `timestamp(6)`."""
+    first = keywords.partition(" ")[0]
     return (
         {"dataType": "ARRAY", "arrayDataType": "UNKNOWN"}
         if first in {"array", "list"}
@@ -125,32 +133,32 @@ def _bare(words: str) -> JsonObject:
     )
 
 
-def _struct_within(found: _ParsedType) -> list[JsonObject]:
-    return [_named(*inner) for inner in found.inner] if found.words in {"struct", "row", "record"} else []
+def _struct_children(parsed: _ParsedType) -> list[JsonObject]:
+    return [_child(*inner) for inner in parsed.inner] if parsed.keywords in {"struct", "row", "record"} else []
 
 
-def _named(name: str, found: _ParsedType) -> JsonObject:
-    return {"name": name, **_column(found)}
+def _child(name: str, parsed: _ParsedType) -> JsonObject:
+    return {"name": name, **_type_members(parsed)}
 
 
 class _TypeParser:
-    """Reads `name<inner, …>`, `name(arguments) more words`, `name: type` within structs."""
+    """Parses `name<inner, …>`, `name(arguments) more words`, and `name: type` within structs."""
 
     def __init__(self, symbols: list[str]) -> None:
         self._symbols = symbols
-        self._at = 0
+        self._position = 0
 
     def _peek(self) -> str:
-        return self._symbols[self._at] if self._at < len(self._symbols) else ""
+        return self._symbols[self._position] if self._position < len(self._symbols) else ""
 
     def _take(self) -> str:
         symbol = self._peek()
-        self._at += 1
+        self._position += 1
         return symbol
 
     def type(self) -> _ParsedType:
-        """Read one type, up to what ends it."""
-        words: list[str] = []
+        """Parse one type, up to the symbol that ends it."""
+        keywords: list[str] = []
         arguments: tuple[str, ...] = ()
         inner: tuple[tuple[str, _ParsedType], ...] = ()
         while self._peek() and self._peek() not in {">", ",", ")"}:
@@ -158,34 +166,34 @@ class _TypeParser:
             if symbol == "(":
                 arguments += self._arguments()
             elif symbol == "<":
-                inner = self._inner(named=words[-1:] in (["struct"], ["row"], ["record"]))
+                inner = self._inner(has_names=keywords[-1:] in (["struct"], ["row"], ["record"]))
             elif symbol == ":" or symbol[0] in "'\"":
                 continue
             elif symbol.lower() == "comment":
                 self._take()
             else:
-                words.append(symbol.lower())
-        return _ParsedType(" ".join(words), arguments, inner)
+                keywords.append(symbol.lower())
+        return _ParsedType(" ".join(keywords), arguments, inner)
 
     def _arguments(self) -> tuple[str, ...]:
-        found: list[str] = []
+        arguments: list[str] = []
         depth = 1
         while depth and self._peek():
             symbol = self._take()
             depth += (symbol == "(") - (symbol == ")")
             if depth and symbol != ",":
-                found.append(symbol)
-        return tuple(found)
+                arguments.append(symbol)
+        return tuple(arguments)
 
-    def _inner(self, *, named: bool) -> tuple[tuple[str, _ParsedType], ...]:
-        found: list[tuple[str, _ParsedType]] = []
+    def _inner(self, *, has_names: bool) -> tuple[tuple[str, _ParsedType], ...]:
+        inner: list[tuple[str, _ParsedType]] = []
         while self._peek() and self._peek() != ">":
-            name = self._name() if named else ""
-            found.append((name, self.type()))
+            name = self._name() if has_names else ""
+            inner.append((name, self.type()))
             if self._peek() in {",", ")"}:
                 self._take()
         self._take()
-        return tuple(found)
+        return tuple(inner)
 
     def _name(self) -> str:
         name = self._take()

@@ -1,49 +1,48 @@
-"""Names as OpenMetadata takes them, and fully qualified names made of them."""
+"""Entity names and fully qualified names."""
 
 import re
 from typing import NamedTuple
 
 from mappers.canonical.identity import digest
 
-#: What no name may hold: the separator of old links, what quotes and links are made of, control characters.
+#: Not allowed in names: the separator of old links, quotes, delimiters of links, control characters.
 _FORBIDDEN = re.compile(r'::|[>"\x00-\x1f]')
 _MAX_CHARACTERS = 256
-_MARK_CHARACTERS = 9
+_SUFFIX_CHARACTERS = 9
 _PART = re.compile(r'"((?:[^"]|"")*)"|([^."]+)')
 
 
 class EntityName(NamedTuple):
-    """A name that a server takes, and the one that people know where it had to be another."""
+    """A valid entity name, and the original name where it is different."""
 
     name: str
     display_name: str | None = None
 
 
-def entity_name(known: str, most: int = _MAX_CHARACTERS) -> EntityName:
-    """Make a name that a server takes: as it is, or replaced by a stable one that holds a hash of the whole."""
-    if known and len(known) <= most and not _FORBIDDEN.search(known):
-        return EntityName(known)
-    mark = "~" + digest(known.encode()).hex()[: _MARK_CHARACTERS - 1]
-    plain = _FORBIDDEN.sub("_", known)[: most - _MARK_CHARACTERS]
-    return EntityName(plain + mark, known or None)
+def entity_name(name: str, max_characters: int = _MAX_CHARACTERS) -> EntityName:
+    """Make a name valid: unchanged where possible, otherwise replaced by a stable one with a hash of the name."""
+    if name and len(name) <= max_characters and not _FORBIDDEN.search(name):
+        return EntityName(name)
+    suffix = "~" + digest(name.encode()).hex()[: _SUFFIX_CHARACTERS - 1]
+    plain = _FORBIDDEN.sub("_", name)[: max_characters - _SUFFIX_CHARACTERS]
+    return EntityName(plain + suffix, name or None)
 
 
 def quote_part(part: str) -> str:
-    """Quote a part of a fully qualified name, if it needs it."""
+    """Quote a part of a fully qualified name if it contains a dot."""
     return f'"{part}"' if "." in part else part
 
 
 def fqn(*parts: str) -> str:
-    """Join the names of an entity and of those that it lies in."""
+    """Join the names of an entity and its parents into a fully qualified name."""
     return ".".join(map(quote_part, parts))
 
 
-def split_fqn(whole: str) -> list[str]:
-    """Take a fully qualified name apart."""
-    return [quoted.replace('""', '"') if quoted else plain for quoted, plain in _PART.findall(whole)]
+def split_fqn(full_name: str) -> list[str]:
+    return [quoted.replace('""', '"') if quoted else plain for quoted, plain in _PART.findall(full_name)]
 
 
-def is_valid_fqn(whole: str) -> bool:
-    """Tell whether a text is a fully qualified name of parts that a server takes as names."""
-    parts = split_fqn(whole)
-    return bool(parts) and fqn(*parts) == whole and all(entity_name(part).name == part for part in parts)
+def is_valid_fqn(full_name: str) -> bool:
+    """True for a fully qualified name whose parts are valid entity names."""
+    parts = split_fqn(full_name)
+    return bool(parts) and fqn(*parts) == full_name and all(entity_name(part).name == part for part in parts)

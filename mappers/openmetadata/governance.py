@@ -9,7 +9,7 @@ from mappers.governance.merge import FieldPath, FieldValue
 from mappers.openmetadata.descriptions import escape_description, unescape_description
 from mappers.openmetadata.fqn import fqn
 
-#: What a read must ask for, so that all that governs an entity is in the answer.
+#: Fields to request in order to read all governance fields of an entity.
 GOVERNANCE_FIELDS = (
     "owners",
     "tags",
@@ -25,7 +25,7 @@ DESCRIPTION, DISPLAY_NAME, RETENTION = ("description",), ("displayName",), ("ret
 OWNERS, TAGS, TERMS, TIER = ("owners",), ("tags",), ("glossaryTerms",), ("tier",)
 DOMAIN, PRODUCTS, CERTIFICATION = ("domain",), ("dataProducts",), ("certification",)
 CUSTOM, COLUMNS = "customProperties", "columns"
-#: The custom property that holds the quality score, which nobody but us writes.
+#: Custom property with the quality score, which only lineage-bridge writes.
 SCORE = (CUSTOM, "lineageBridgeQualityScore")
 _CERTIFICATIONS, _TIERS = "Certification", "Tier"
 TIER_LABELS, CERTIFICATION_LABELS = f"{_TIERS}.", f"{_CERTIFICATIONS}."
@@ -33,81 +33,83 @@ _DAYS = re.compile(r"P(\d+)D")
 
 
 class TagVocabulary(NamedTuple):
-    """Where plain words lie on the server: in a classification and a glossary of ours, unless they are named."""
+    """Resolves plain words to tags of our classification and terms of our glossary; qualified names stay."""
 
     classification: str = "LineageBridge"
     glossary: str = "LineageBridge"
     access: str = "LineageBridgeAccess"
-    #: Words that are tags of others, such as PII for PII.Sensitive.
+    #: Words for tags of other classifications, such as PII for PII.Sensitive.
     tags: tuple[tuple[str, str], ...] = (("pii", "PII.Sensitive"),)
 
     def tag_fqn(self, word: str) -> str:
-        """Name a tag by its fully qualified name."""
-        known = dict(self.tags).get(word.lower())
-        return known or (word if "." in word else fqn(self.classification, word))
+        """Fully qualified name of a tag."""
+        mapped = dict(self.tags).get(word.lower())
+        return mapped or (word if "." in word else fqn(self.classification, word))
 
     def term_fqn(self, word: str) -> str:
-        """Name a term by its fully qualified name."""
+        """Fully qualified name of a glossary term."""
         return word if "." in word else fqn(self.glossary, word)
 
     def local_tag(self, name: str) -> str:
-        """Name a tag as a steward writes it: by a plain word only where that means this very tag."""
+        """Tag as stewards write it: a plain word only if that resolves to this tag."""
         word = name.removeprefix(f"{self.classification}.")
         return word if word and self.tag_fqn(word) == name else name
 
     def local_term(self, name: str) -> str:
-        """Name a term as a steward writes it."""
+        """Glossary term as stewards write it."""
         word = name.removeprefix(f"{self.glossary}.")
         return word if word and self.term_fqn(word) == name else name
 
 
-def desired_fields(facet: Mapping[str, Any], words: TagVocabulary) -> dict[FieldPath, FieldValue]:
-    """Say what a governance facet wants of an entity; owners are as they were written, to be looked up."""
-    single: dict[FieldPath, FieldValue] = {
+def desired_fields(facet: Mapping[str, Any], vocabulary: TagVocabulary) -> dict[FieldPath, FieldValue]:
+    """Fields that a governance facet sets on an entity; owners are still to be resolved."""
+    scalars: dict[FieldPath, FieldValue] = {
         DESCRIPTION: facet.get("description"),
         DISPLAY_NAME: facet.get("displayName"),
         DOMAIN: facet.get("domain"),
-        TIER: _within(_TIERS, facet.get("tier")),
-        CERTIFICATION: _within(_CERTIFICATIONS, facet.get("certification")),
+        TIER: _qualify(_TIERS, facet.get("tier")),
+        CERTIFICATION: _qualify(_CERTIFICATIONS, facet.get("certification")),
         RETENTION: f"P{facet['retentionDays']}D" if "retentionDays" in facet else None,
         (CUSTOM, "category"): facet.get("category"),
     }
     sets = {OWNERS: "owners", PRODUCTS: "dataProducts"}
-    fields: dict[FieldPath, FieldValue] = {path: value for path, value in single.items() if value is not None}
+    fields: dict[FieldPath, FieldValue] = {path: value for path, value in scalars.items() if value is not None}
     fields |= {path: frozenset(facet[key]) for path, key in sets.items() if key in facet}
-    fields |= _wanted_labels(facet, words)
+    fields |= _desired_labels(facet, vocabulary)
     fields |= {(CUSTOM, name): value for name, value in (facet.get("customProperties") or {}).items()}
     for column in facet.get("columns", ()):
-        fields |= _desired_column_fields(column, words)
+        fields |= _desired_column_fields(column, vocabulary)
     return fields
 
 
-def _wanted_labels(facet: Mapping[str, Any], words: TagVocabulary) -> Iterator[tuple[FieldPath, FieldValue]]:
-    said = [key for key in ("tags", "classifications", "accessPolicies") if key in facet]
-    tags = [words.tag_fqn(word) for key in said if key != "accessPolicies" for word in facet[key]]
+def _desired_labels(facet: Mapping[str, Any], vocabulary: TagVocabulary) -> Iterator[tuple[FieldPath, FieldValue]]:
+    keys = [key for key in ("tags", "classifications", "accessPolicies") if key in facet]
+    tags = [vocabulary.tag_fqn(word) for key in keys if key != "accessPolicies" for word in facet[key]]
     if facet.get("accessPolicies"):
-        tags.append(fqn(words.access, facet["accessTag"]))
-    if said:
+        tags.append(fqn(vocabulary.access, facet["accessTag"]))
+    if keys:
         yield TAGS, frozenset(tags)
     if "glossaryTerms" in facet:
-        yield TERMS, frozenset(map(words.term_fqn, facet["glossaryTerms"]))
+        yield TERMS, frozenset(map(vocabulary.term_fqn, facet["glossaryTerms"]))
 
 
-def _desired_column_fields(column: Mapping[str, Any], words: TagVocabulary) -> Iterator[tuple[FieldPath, FieldValue]]:
-    tags = [words.tag_fqn(word) for word in column.get("classifications", ())]
-    tags += [words.tag_fqn(word.capitalize()) for word in ("sensitive", "required") if column.get(word)]
+def _desired_column_fields(
+    column: Mapping[str, Any], vocabulary: TagVocabulary
+) -> Iterator[tuple[FieldPath, FieldValue]]:
+    tags = [vocabulary.tag_fqn(word) for word in column.get("classifications", ())]
+    tags += [vocabulary.tag_fqn(word.capitalize()) for word in ("sensitive", "required") if column.get(word)]
     if tags or "classifications" in column:
         yield (COLUMNS, column["name"], "tags"), frozenset(tags)
-    if isinstance(said := column.get("description"), str):
-        yield (COLUMNS, column["name"], "description"), said
+    if isinstance(description := column.get("description"), str):
+        yield (COLUMNS, column["name"], "description"), description
 
 
 def entity_fields(entity: JsonObject) -> dict[FieldPath, FieldValue]:
-    """Say what governs an entity, its texts as they are stored."""
+    """Governance fields of an entity, with texts as stored."""
     labels = _tags(entity)
     tiers = sorted(tag for tag in labels if tag.startswith(TIER_LABELS))
     certification = (entity.get("certification") or {}).get("tagLabel") or {}
-    domains = [str(one["fullyQualifiedName"]) for one in own_references(entity, "domains")]
+    domains = [str(reference["fullyQualifiedName"]) for reference in own_references(entity, "domains")]
     fields: dict[FieldPath, FieldValue] = {
         DESCRIPTION: entity.get("description") or None,
         DISPLAY_NAME: entity.get("displayName"),
@@ -115,8 +117,12 @@ def entity_fields(entity: JsonObject) -> dict[FieldPath, FieldValue]:
         TIER: tiers[0] if tiers else None,
         CERTIFICATION: certification.get("tagFQN"),
         RETENTION: entity.get("retentionPeriod"),
-        OWNERS: frozenset(f"{one['type']}:{one['name']}" for one in own_references(entity, "owners")),
-        PRODUCTS: frozenset(str(one["fullyQualifiedName"]) for one in own_references(entity, "dataProducts")),
+        OWNERS: frozenset(
+            f"{reference['type']}:{reference['name']}" for reference in own_references(entity, "owners")
+        ),
+        PRODUCTS: frozenset(
+            str(reference["fullyQualifiedName"]) for reference in own_references(entity, "dataProducts")
+        ),
         TAGS: labels - {*tiers},
         TERMS: frozenset(str(label["tagFQN"]) for label in _direct_labels(entity) if is_term(label)),
     }
@@ -130,42 +136,42 @@ def entity_fields(entity: JsonObject) -> dict[FieldPath, FieldValue]:
 
 
 def entity_columns(entity: JsonObject) -> Iterator[tuple[tuple[str, ...], JsonObject]]:
-    """Give the columns of a table, by their paths."""
+    """Columns of a table with their paths."""
     return ((path, column) for _, path, column in located_columns(entity))
 
 
 def located_columns(entity: JsonObject) -> Iterator[tuple[str, tuple[str, ...], JsonObject]]:
-    """Give the columns of a table, each with the JSON pointer to it and its path: its name may hold dots as well."""
+    """Columns of a table with JSON pointer and path; names may contain dots."""
 
-    def within(
-        at: str, columns: Sequence[JsonObject], above: tuple[str, ...]
+    def walk(
+        pointer: str, columns: Sequence[JsonObject], parent: tuple[str, ...]
     ) -> Iterator[tuple[str, tuple[str, ...], JsonObject]]:
-        for place, column in enumerate(columns):
-            path = (*above, str(column["name"]))
-            yield f"{at}/{place}", path, column
-            yield from within(f"{at}/{place}/children", column.get("children") or (), path)
+        for index, column in enumerate(columns):
+            path = (*parent, str(column["name"]))
+            yield f"{pointer}/{index}", path, column
+            yield from walk(f"{pointer}/{index}/children", column.get("children") or (), path)
 
-    return within("/columns", entity.get("columns") or (), ())
+    return walk("/columns", entity.get("columns") or (), ())
 
 
 def to_remote_value(path: FieldPath, value: FieldValue) -> FieldValue:
-    """Say a value as the server will: of texts, as they are stored."""
+    """Convert a value to its form on the server: texts as stored."""
     return escape_description(value) or None if is_text(path) and isinstance(value, str) else value
 
 
 def to_local_value(path: FieldPath, value: FieldValue) -> FieldValue:
-    """Say a value of the server as a steward writes it."""
+    """Convert a value of the server to the form in which stewards write it."""
     return unescape_description(value) if is_text(path) and isinstance(value, str) else value
 
 
 def is_text(path: FieldPath) -> bool:
-    """Tell whether a field is a text that the server escapes."""
+    """True for a text that the server escapes."""
     return path[-1] == "description" and (len(path) == 1 or path[0] == COLUMNS)
 
 
 def own_references(entity: JsonObject, key: str) -> list[JsonObject]:
-    """Give what an entity refers to by itself, without what it has of the schema or service that it lies in."""
-    return [one for one in entity.get(key) or () if not one.get("inherited")]
+    """References of the entity itself, without those inherited from its schema or service."""
+    return [reference for reference in entity.get(key) or () if not reference.get("inherited")]
 
 
 def _tags(owner: JsonObject) -> frozenset[str]:
@@ -177,20 +183,20 @@ def _direct_labels(owner: JsonObject) -> list[JsonObject]:
 
 
 def is_derived(label: JsonObject) -> bool:
-    """Tell whether a label only follows from another, such as from a term that has tags: nobody gave it."""
+    """True for a label that only follows from another, such as the tags of a glossary term."""
     return label.get("labelType") == "Derived"
 
 
 def is_term(label: JsonObject) -> bool:
-    """Tell whether a label is a glossary term: a tag may have the same name."""
+    """True for a glossary term: a tag may have the same name."""
     return label.get("source") == "Glossary"
 
 
-def _within(classification: str, word: str | None) -> str | None:
-    return word if word is None or word.startswith(f"{classification}.") else f"{classification}.{word}"
+def _qualify(classification: str, label: str | None) -> str | None:
+    return label if label is None or label.startswith(f"{classification}.") else f"{classification}.{label}"
 
 
 def retention_days(period: FieldValue) -> int | None:
-    """Read a period of whole days."""
-    matched = _DAYS.fullmatch(str(period))
-    return int(matched[1]) if matched else None
+    """Number of days of a period; None if it is not specified in days."""
+    match = _DAYS.fullmatch(str(period))
+    return int(match[1]) if match else None

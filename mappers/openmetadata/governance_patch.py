@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mappers.canonical_json import JsonObject
-from mappers.governance.merge import FieldPath, FieldValue, FieldValues
+from mappers.governance.merge import FieldPath, FieldValue, FieldValues, as_set
 from mappers.openmetadata.descriptions import escape_description
 from mappers.openmetadata.governance import (
     CERTIFICATION,
@@ -29,7 +29,7 @@ from mappers.openmetadata.governance import (
 
 
 class ReferenceIds(NamedTuple):
-    """The ids of what an entity refers to: of owners, domains and data products, as they are named in fields."""
+    """Ids of owners (with their types), domains and data products, by their names in fields."""
 
     owners: Mapping[str, tuple[str, str]]
     domains: Mapping[str, str]
@@ -39,8 +39,8 @@ class ReferenceIds(NamedTuple):
 NO_REFERENCES = ReferenceIds({}, {}, {})
 
 
-def build_patch(entity: JsonObject, changes: FieldValues, of: ReferenceIds) -> list[JsonObject]:
-    """Say what changes fields of an entity; what is None goes."""
+def build_patch(entity: JsonObject, changes: FieldValues, references: ReferenceIds) -> list[JsonObject]:
+    """Build the operations that change fields of an entity; None removes a field."""
     operations: list[JsonObject] = []
     labels: dict[str | None, dict[FieldPath, FieldValue]] = {}
     custom: dict[str, FieldValue] = {}
@@ -51,66 +51,69 @@ def build_patch(entity: JsonObject, changes: FieldValues, of: ReferenceIds) -> l
             labels.setdefault(None, {})[path] = value
         elif path[0] == COLUMNS and path[2] == "tags":
             labels.setdefault(path[1], {})[TAGS] = value
-    # a data product must lie in the domain of what it holds: that goes first
+    # the domain first: a data product must belong to the domain of its assets
     for path in (DESCRIPTION, DISPLAY_NAME, RETENTION, OWNERS, DOMAIN, PRODUCTS, CERTIFICATION):
         if path in changes:
-            operations += _set(entity, path[0], _patch_value(entity, path, changes[path], of))
-    for where, said in sorted(labels.items(), key=lambda one: one[0] or ""):
-        operations += _relabelled(entity, where, said)
+            operations += _set(entity, path[0], _patch_value(entity, path, changes[path], references))
+    for column_name, fields in sorted(labels.items(), key=lambda item: item[0] or ""):
+        operations += _replace_labels(entity, column_name, fields)
     for path, value in changes.items():
         if path[0] == COLUMNS and path[2] == "description":
-            operations += _described(entity, path[1], value)
-    return operations + _extended(entity, custom)
+            operations += _set_description(entity, path[1], value)
+    return operations + _set_custom_properties(entity, custom)
 
 
-_KEYS = {"domain": "domains"}
+_MEMBER_NAMES = {"domain": "domains"}
 
 
 def _set(entity: JsonObject, name: str, value: Any) -> list[JsonObject]:
-    key = _KEYS.get(name, name)
+    key = _MEMBER_NAMES.get(name, name)
     if value is not None:
         return [{"op": "add", "path": f"/{key}", "value": value}]
     return [{"op": "remove", "path": f"/{key}"}] if entity.get(key) else []
 
 
-def _patch_value(entity: JsonObject, path: FieldPath, value: FieldValue, of: ReferenceIds) -> Any:
-    """Say a value as a patch does; of a set that others wrote into as well, all that is there stays in its order."""
-    if path == DOMAIN:  # a server may be told to take several: of those the first is ours, and the others stay
-        others = [_reference(str(one["id"]), "domain") for one in own_references(entity, "domains")[1:]]
-        ours = [] if value is None else [_reference(of.domains[str(value)], "domain")]
-        return ours + [one for one in others if one not in ours]
+def _patch_value(entity: JsonObject, path: FieldPath, value: FieldValue, references: ReferenceIds) -> Any:
+    """Value in a patch; sets that others write to keep all their elements, in the same order."""
+    if path == DOMAIN:  # a server can be configured to allow several: the first is ours, the others stay
+        other_domains = [_reference(str(domain["id"]), "domain") for domain in own_references(entity, "domains")[1:]]
+        our_domain = [] if value is None else [_reference(references.domains[str(value)], "domain")]
+        return our_domain + [domain for domain in other_domains if domain not in our_domain]
     if value is None:
         return [] if path == PRODUCTS else None
     if path == OWNERS:
-        return [_reference(*of.owners[one]) for one in _ordered(value, _names(entity, "owners"))]
+        return [
+            _reference(*references.owners[owner])
+            for owner in _in_existing_order(value, _reference_names(entity, "owners"))
+        ]
     if path == PRODUCTS:
-        return [_reference(of.products[one], "dataProduct") for one in sorted(_elements(value))]
+        return [_reference(references.products[product], "dataProduct") for product in sorted(as_set(value))]
     if path == CERTIFICATION:
         return {"tagLabel": _label(str(value), term=False), "appliedDate": 0, "expiryDate": 0}
     return to_remote_value(path, value)
 
 
-def _ordered(value: FieldValue, there: Sequence[str]) -> list[str]:
-    wanted_ones = _elements(value)
-    kept = [one for one in there if one in wanted_ones]
-    return kept + sorted(wanted_ones - {*kept})
+def _in_existing_order(value: FieldValue, existing: Sequence[str]) -> list[str]:
+    desired = as_set(value)
+    unchanged = [name for name in existing if name in desired]
+    return unchanged + sorted(desired - {*unchanged})
 
 
-def _names(entity: JsonObject, key: str) -> list[str]:
-    return [f"{one['type']}:{one['name']}" for one in entity.get(key) or ()]
+def _reference_names(entity: JsonObject, key: str) -> list[str]:
+    return [f"{reference['type']}:{reference['name']}" for reference in entity.get(key) or ()]
 
 
-def _relabelled(entity: JsonObject, where: str | None, said: FieldValues) -> list[JsonObject]:
-    """Replace the labels of an entity or column by those that it shall have: what stays is as it was."""
-    at = _pointer(entity, where)
-    if at is None:
+def _replace_labels(entity: JsonObject, column_name: str | None, fields: FieldValues) -> list[JsonObject]:
+    """Replace the labels of an entity or column that belong to these fields; all others stay."""
+    located = _pointer(entity, column_name)
+    if located is None:
         return []
-    pointer, owner = at
-    there = {_key(label): label for label in owner.get("tags") or ()}
-    wanted_ones = [key for key, label in there.items() if not _of(label, said)]
-    for path, value in said.items():
-        wanted_ones += [(tag, path == TERMS) for tag in sorted(_elements(value))]
-    labels = [there.get(key) or _label(*key) for key in dict.fromkeys(wanted_ones)]
+    pointer, owner = located
+    existing = {_key(label): label for label in owner.get("tags") or ()}
+    keys = [key for key, label in existing.items() if not _belongs_to(label, fields)]
+    for path, value in fields.items():
+        keys += [(tag, path == TERMS) for tag in sorted(as_set(value))]
+    labels = [existing.get(key) or _label(*key) for key in dict.fromkeys(keys)]
     return [{"op": "add", "path": f"{pointer}/tags", "value": labels}]
 
 
@@ -118,58 +121,57 @@ def _key(label: JsonObject) -> tuple[str, bool]:
     return str(label["tagFQN"]), is_term(label)
 
 
-def _of(label: JsonObject, said: FieldValues) -> bool:
-    """Tell whether a label is of one of these fields."""
+def _belongs_to(label: JsonObject, fields: FieldValues) -> bool:
     if is_derived(label):
         return False
     if is_term(label):
-        return TERMS in said
-    return (TIER if str(label["tagFQN"]).startswith(TIER_LABELS) else TAGS) in said
+        return TERMS in fields
+    return (TIER if str(label["tagFQN"]).startswith(TIER_LABELS) else TAGS) in fields
 
 
-def _described(entity: JsonObject, where: str, value: FieldValue) -> list[JsonObject]:
-    at = _pointer(entity, where)
-    if at is None:
+def _set_description(entity: JsonObject, column_name: str, value: FieldValue) -> list[JsonObject]:
+    located = _pointer(entity, column_name)
+    if located is None:
         return []
-    pointer, column = at
+    pointer, column = located
     if value is None:
         return [{"op": "remove", "path": f"{pointer}/description"}] if column.get("description") else []
     return [{"op": "add", "path": f"{pointer}/description", "value": escape_description(str(value))}]
 
 
-def _pointer(entity: JsonObject, where: str | None) -> tuple[str, JsonObject] | None:
-    """Find where a column lies in an entity; the entity itself lies nowhere in it."""
-    if where is None:
+def _pointer(entity: JsonObject, column_name: str | None) -> tuple[str, JsonObject] | None:
+    """JSON pointer and body of a column, or of the entity if there is no column name."""
+    if column_name is None:
         return "", entity
-    return next(((at, column) for at, path, column in located_columns(entity) if ".".join(path) == where), None)
+    return next(
+        ((pointer, column) for pointer, path, column in located_columns(entity) if ".".join(path) == column_name),
+        None,
+    )
 
 
-def _extended(entity: JsonObject, custom: Mapping[str, FieldValue]) -> list[JsonObject]:
+def _set_custom_properties(entity: JsonObject, custom: Mapping[str, FieldValue]) -> list[JsonObject]:
     """Set custom properties; those of others stay."""
-    there = entity.get("extension")
-    said = {name: sorted(value) if isinstance(value, frozenset) else value for name, value in custom.items()}
-    new = {name: value for name, value in said.items() if value is not None}
-    if not there:
-        return [{"op": "add", "path": "/extension", "value": new}] if new else []
-    added: list[JsonObject] = [
-        {"op": "add", "path": f"/extension/{_escaped(name)}", "value": value} for name, value in new.items()
+    existing = entity.get("extension")
+    values = {name: sorted(value) if isinstance(value, frozenset) else value for name, value in custom.items()}
+    assigned = {name: value for name, value in values.items() if value is not None}
+    if not existing:
+        return [{"op": "add", "path": "/extension", "value": assigned}] if assigned else []
+    operations: list[JsonObject] = [
+        {"op": "add", "path": f"/extension/{_escape_pointer(name)}", "value": value}
+        for name, value in assigned.items()
     ]
-    gone = [name for name, value in said.items() if value is None and name in there]
-    return added + [{"op": "remove", "path": f"/extension/{_escaped(name)}"} for name in gone]
+    removed = [name for name, value in values.items() if value is None and name in existing]
+    return operations + [{"op": "remove", "path": f"/extension/{_escape_pointer(name)}"} for name in removed]
 
 
-def _escaped(name: str) -> str:
+def _escape_pointer(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
 def _label(tag: str, term: bool) -> JsonObject:
-    source, kind = ("Glossary", "Manual") if term else ("Classification", "Automated")
-    return {"tagFQN": tag, "source": source, "labelType": kind, "state": "Confirmed"}
+    source, label_type = ("Glossary", "Manual") if term else ("Classification", "Automated")
+    return {"tagFQN": tag, "source": source, "labelType": label_type, "state": "Confirmed"}
 
 
 def _reference(id_: str, kind: str) -> JsonObject:
     return {"id": id_, "type": kind}
-
-
-def _elements(value: FieldValue) -> frozenset[str]:
-    return value if isinstance(value, frozenset) else frozenset() if value is None else frozenset([str(value)])

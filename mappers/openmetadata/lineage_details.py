@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 from mappers.openmetadata.fqn import fqn
 
-#: How long what is told of an edge or a column may get.
+#: Maximum length of the descriptions of an edge or a column.
 _MAX_CHARACTERS = 2_000
 
 
 class ColumnEdge(NamedTuple):
-    """One way in which a column is made; no name means the whole dataset."""
+    """Derivation of a column from another; an empty name means the complete dataset."""
 
     source: str
     target: str
@@ -21,72 +21,71 @@ class ColumnEdge(NamedTuple):
 
 
 class EdgeEndpoint(NamedTuple):
-    """An end of an edge: its fully qualified name, and the paths of its columns by the names that jobs give them."""
+    """An end of an edge: its fully qualified name, and the paths of its columns by their original names."""
 
     fqn: str
     columns: Mapping[str, tuple[str, ...]]
 
     def column_fqn(self, name: str) -> str | None:
-        """Give the fully qualified name of a column; None when the entity has none of that name."""
+        """Fully qualified name of a column; None if the entity has no such column."""
         path = self.columns.get(name)
         return f"{self.fqn}.{fqn(*path)}" if path else None
 
 
 class LineageDetails(NamedTuple):
-    """What is said of an edge, and the names of columns that one of its ends does not have."""
+    """Details of an edge, and the names of columns that one of its ends does not have."""
 
     columns: list[dict[str, Any]]
     description: str | None
     unknown: list[str]
 
 
-def lineage_details(source: EdgeEndpoint, target: EdgeEndpoint, lines: Iterable[ColumnEdge]) -> LineageDetails:
-    """Tell what the columns of a target are made of; what reaches it as a whole is told in words."""
-    made: dict[str, tuple[set[str], set[str]]] = {}
-    whole: set[str] = set()
+def lineage_details(source: EdgeEndpoint, target: EdgeEndpoint, column_edges: Iterable[ColumnEdge]) -> LineageDetails:
+    """Build the column lineage of an edge; dataset-level influences go into its description."""
+    by_target: dict[str, tuple[set[str], set[str]]] = {}
+    dataset_level: set[str] = set()
     unknown: set[str] = set()
-    for line in lines:
-        if not line.source or not line.target:
-            whole.add(_describe_dataset_level(line))
+    for edge in column_edges:
+        if not edge.source or not edge.target:
+            dataset_level.add(_describe_dataset_level(edge))
             continue
-        ends = source.column_fqn(line.source), target.column_fqn(line.target)
-        if ends[0] is None or ends[1] is None:
-            unknown.add(line.source if ends[0] is None else line.target)
+        column_fqns = source.column_fqn(edge.source), target.column_fqn(edge.target)
+        if column_fqns[0] is None or column_fqns[1] is None:
+            unknown.add(edge.source if column_fqns[0] is None else edge.target)
             continue
-        columns, functions = made.setdefault(ends[1], (set(), set()))
-        columns.add(ends[0])
-        functions.add(_describe_transformation(line))
-    told = [
+        columns, functions = by_target.setdefault(column_fqns[1], (set(), set()))
+        columns.add(column_fqns[0])
+        functions.add(_describe_transformation(edge))
+    entries = [
         {
             "fromColumns": sorted(columns),
             "toColumn": column,
             "function": "; ".join(sorted(functions))[:_MAX_CHARACTERS],
         }
-        for column, (columns, functions) in sorted(made.items())
+        for column, (columns, functions) in sorted(by_target.items())
     ]
-    return LineageDetails(told, "\n".join(sorted(whole))[:_MAX_CHARACTERS] or None, sorted(unknown))
+    return LineageDetails(entries, "\n".join(sorted(dataset_level))[:_MAX_CHARACTERS] or None, sorted(unknown))
 
 
-def merge_column_details(mine: Iterable[dict[str, Any]], theirs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Unite what two producers say of the columns of one edge; what is said of a function stays theirs."""
-    entries: dict[str, dict[str, Any]] = {entry["toColumn"]: dict(entry) for entry in mine}
-    for entry in theirs:
-        known = entries.setdefault(entry["toColumn"], dict(entry))
-        known["fromColumns"] = sorted({*known.get("fromColumns", ()), *entry.get("fromColumns", ())})
+def merge_column_details(own: Iterable[dict[str, Any]], remote: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Merge the columns of an edge that two producers assert; remote function texts win."""
+    entries: dict[str, dict[str, Any]] = {entry["toColumn"]: dict(entry) for entry in own}
+    for entry in remote:
+        merged = entries.setdefault(entry["toColumn"], dict(entry))
+        merged["fromColumns"] = sorted({*merged.get("fromColumns", ()), *entry.get("fromColumns", ())})
         if entry.get("function"):
-            known["function"] = entry["function"]
+            merged["function"] = entry["function"]
     return [entries[column] for column in sorted(entries)]
 
 
-def _describe_transformation(line: ColumnEdge) -> str:
-    """Tell in a few words what is done."""
-    done = line.subtype or line.type
-    indirect = f"{line.type}/" if line.type == "INDIRECT" and line.subtype else ""
-    described = f": {line.description}" if line.description else ""
-    return f"{indirect}{done}{' (masked)' if line.masking else ''}{described}"
+def _describe_transformation(edge: ColumnEdge) -> str:
+    transformation = edge.subtype or edge.type
+    indirect = f"{edge.type}/" if edge.type == "INDIRECT" and edge.subtype else ""
+    description = f": {edge.description}" if edge.description else ""
+    return f"{indirect}{transformation}{' (masked)' if edge.masking else ''}{description}"
 
 
-def _describe_dataset_level(line: ColumnEdge) -> str:
-    of = f" on {line.source}" if line.source else ""
-    into = f" into {line.target}" if line.target else ""
-    return f"{_describe_transformation(line)}{of}{into}"
+def _describe_dataset_level(edge: ColumnEdge) -> str:
+    source = f" on {edge.source}" if edge.source else ""
+    target = f" into {edge.target}" if edge.target else ""
+    return f"{_describe_transformation(edge)}{source}{target}"

@@ -1,4 +1,8 @@
-"""Builds pipeline statuses from runs."""
+"""Builds pipeline statuses from runs.
+
+The server knows four states. An aborted run is Skipped, with an error that says so. A run whose end was not
+reported is Skipped, too: it did not succeed, and is not known to have failed.
+"""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -6,22 +10,22 @@ from typing import NamedTuple
 from mappers.canonical_json import JsonObject
 from mappers.openmetadata.fqn import entity_name
 
-_WORDS = {
+_STATES = {
     "STARTED": "Pending", "SUCCESS": "Successful", "FAILED": "Failed", "CANCELLED": "Skipped", "UNKNOWN": "Skipped",
 }  # fmt: skip
 _ERRORS = {
     "CANCELLED": ("ABORT", "the run was aborted"),
     "UNKNOWN": ("UNKNOWN", "no end was reported before its application ended"),
 }
-#: Of several runs of one step the worst tells how the step went.
-_WORST = ("FAILED", "CANCELLED", "UNKNOWN", "STARTED", "SUCCESS")
+#: The worst of several runs of a step determines the status of the step.
+_WORST_FIRST = ("FAILED", "CANCELLED", "UNKNOWN", "STARTED", "SUCCESS")
 _MAX_CHARACTERS, _MAX_TRACE = 1_000, 20_000
 _MAX_DATASETS = 200
-_NOMINAL = ("nominalStartTime", "nominalEndTime")
+_NOMINAL_TIMES = ("nominalStartTime", "nominalEndTime")
 
 
 class DatasetUsage(NamedTuple):
-    """A dataset that a run read or wrote, by its fully qualified name, and how much of it."""
+    """A dataset that a run read or wrote, by its fully qualified name, with the amount of data."""
 
     fqn: str
     rows: int | None = None
@@ -30,7 +34,7 @@ class DatasetUsage(NamedTuple):
 
 
 class TaskExecution(NamedTuple):
-    """A run of one step; times are milliseconds."""
+    """A run of a step; times are milliseconds."""
 
     name: str
     status: str
@@ -39,7 +43,7 @@ class TaskExecution(NamedTuple):
 
 
 class RunContent(NamedTuple):
-    """What the store knows of a run, as far as it goes into a status; times are milliseconds."""
+    """Content of a run that goes into a status; times are milliseconds."""
 
     run_uuid: str
     status: str
@@ -52,10 +56,10 @@ class RunContent(NamedTuple):
 
 
 def pipeline_status(run: RunContent, timestamp: int) -> JsonObject:
-    """Say how a run went, at the time by which its status is known."""
+    """Build the status of a run, at the time that identifies the status."""
     body: JsonObject = {
         "timestamp": timestamp,
-        "executionStatus": _WORDS[run.status],
+        "executionStatus": _STATES[run.status],
         "executionId": run.run_uuid,
         "taskStatus": _tasks(run.steps),
     }
@@ -63,49 +67,49 @@ def pipeline_status(run: RunContent, timestamp: int) -> JsonObject:
         body["endTime"] = run.ended
     if error := _error(run):
         body["error"] = error
-    if parameters := {key: value for key, value in zip(_NOMINAL, run.nominal, strict=True) if value}:
+    if parameters := {key: value for key, value in zip(_NOMINAL_TIMES, run.nominal, strict=True) if value}:
         body["parameters"] = parameters
     if run.inputs:
-        body["inputs"] = [_usage(one) for one in run.inputs[:_MAX_DATASETS]]
+        body["inputs"] = [_usage(usage) for usage in run.inputs[:_MAX_DATASETS]]
     if run.outputs:
-        body["outputs"] = [_usage(one) for one in run.outputs[:_MAX_DATASETS]]
-        counts = [one.rows for one in run.outputs if one.rows is not None]
+        body["outputs"] = [_usage(usage) for usage in run.outputs[:_MAX_DATASETS]]
+        counts = [usage.rows for usage in run.outputs if usage.rows is not None]
         if counts:
             body["metrics"] = {"totalRowsProcessed": sum(counts)}
     return body
 
 
 def _error(run: RunContent) -> JsonObject | None:
-    """Say what went wrong: the first line of it, and all of it."""
+    """Error of a run: its first line, and the full text."""
     failed = next((step.name for step in run.steps if step.status == "FAILED"), None)
     if run.status == "FAILED":
-        said = (run.error or "").strip()
-        first, _, rest = said.partition("\n")
+        text = (run.error or "").strip()
+        first, _, rest = text.partition("\n")
         error: JsonObject = {
             "errorType": "FAIL",
             "errorMessage": (first or "no reason was reported")[:_MAX_CHARACTERS],
         }
         if rest or len(first) > _MAX_CHARACTERS:
-            error["stackTrace"] = said[:_MAX_TRACE]
+            error["stackTrace"] = text[:_MAX_TRACE]
     elif run.status in _ERRORS:
-        kind, message = _ERRORS[run.status]
-        error = {"errorType": kind, "errorMessage": ((run.error or "").strip() or message)[:_MAX_CHARACTERS]}
+        error_type, message = _ERRORS[run.status]
+        error = {"errorType": error_type, "errorMessage": ((run.error or "").strip() or message)[:_MAX_CHARACTERS]}
     else:
         return None
     return error | ({"failedTask": entity_name(failed).name} if failed else {})
 
 
 def _tasks(steps: Iterable[TaskExecution]) -> list[JsonObject]:
-    """Say how steps went; several runs of one are told as one."""
+    """Statuses of steps; several runs of a step become one."""
     runs: dict[str, list[TaskExecution]] = {}
     for step in steps:
         runs.setdefault(entity_name(step.name).name, []).append(step)
-    return [_task(name, found) for name, found in sorted(runs.items())]
+    return [_task(name, executions) for name, executions in sorted(runs.items())]
 
 
 def _task(name: str, runs: list[TaskExecution]) -> JsonObject:
-    worst = min((step.status for step in runs), key=_WORST.index)
-    body: JsonObject = {"name": name, "executionStatus": _WORDS[worst]}
+    worst = min((step.status for step in runs), key=_WORST_FIRST.index)
+    body: JsonObject = {"name": name, "executionStatus": _STATES[worst]}
     began = [step.began for step in runs if step.began is not None]
     ended = [step.ended for step in runs if step.ended is not None]
     if began:
@@ -115,6 +119,6 @@ def _task(name: str, runs: list[TaskExecution]) -> JsonObject:
     return body
 
 
-def _usage(one: DatasetUsage) -> JsonObject:
-    told = {"datasetFQN": one.fqn, "rowCount": one.rows, "sizeBytes": one.bytes, "version": one.version}
-    return {key: value for key, value in told.items() if value is not None}
+def _usage(usage: DatasetUsage) -> JsonObject:
+    members = {"datasetFQN": usage.fqn, "rowCount": usage.rows, "sizeBytes": usage.bytes, "version": usage.version}
+    return {key: value for key, value in members.items() if value is not None}

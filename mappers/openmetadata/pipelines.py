@@ -1,4 +1,4 @@
-"""Where a job lies in OpenMetadata, and the requests that make it known there: its service, then its pipeline."""
+"""Pipelines: location of a job, and requests that create it."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -9,20 +9,19 @@ from mappers.openmetadata.fqn import EntityName, entity_name, fqn
 from mappers.openmetadata.locations import ServiceLayout, ServiceRef, find_mapping
 
 _CUSTOM = "CustomPipeline"
-#: Types of the services that jobs of an integration run in.
-_TYPES = {"SPARK": "Spark", "AIRFLOW": "Airflow", "DBT": "DBTCloud", "FLINK": "Flink"}
+#: Service types by integration.
+_SERVICE_TYPES = {"SPARK": "Spark", "AIRFLOW": "Airflow", "DBT": "DBTCloud", "FLINK": "Flink"}
 
 
 class PipelineLocation(NamedTuple):
-    """Where a job lies: in a service, under its own name."""
+    """Location of a job: service and name."""
 
     service: ServiceRef
-    own: EntityName
+    name: EntityName
 
     @property
     def fqn(self) -> str:
-        """Give the fully qualified name."""
-        return fqn(self.service.name, self.own.name)
+        return fqn(self.service.name, self.name.name)
 
 
 class PipelineTask(NamedTuple):
@@ -34,7 +33,7 @@ class PipelineTask(NamedTuple):
 
 
 class PipelineContent(NamedTuple):
-    """What the store knows of a job, as far as it goes into a pipeline."""
+    """Content of a job that goes into a pipeline."""
 
     name: str
     description: str | None = None
@@ -43,37 +42,37 @@ class PipelineContent(NamedTuple):
 
 
 def locate_job(layout: ServiceLayout, namespace: str, name: str, integration: str | None) -> PipelineLocation:
-    """Tell where a job lies: in the service that a mapping names, or in ours, with its namespace in its name."""
+    """Locate a job: in its mapped service, otherwise in our service with the namespace as part of the name."""
     mapping = find_mapping(layout.mappings, namespace)
     if mapping is None:
-        own = entity_name(f"{namespace}/{name}")
+        pipeline_name = entity_name(f"{namespace}/{name}")
         return PipelineLocation(
-            ServiceRef("pipelineService", _CUSTOM, layout.service), own._replace(display_name=name or None)
+            ServiceRef("pipelineService", _CUSTOM, layout.service), pipeline_name._replace(display_name=name or None)
         )
-    type_ = _TYPES.get((integration or "").upper(), _CUSTOM)
+    type_ = _SERVICE_TYPES.get((integration or "").upper(), _CUSTOM)
     return PipelineLocation(ServiceRef("pipelineService", type_, mapping.service), entity_name(name))
 
 
-def pipeline_requests(place: PipelineLocation, job: PipelineContent) -> tuple[EntityRequest, EntityRequest]:
-    """Say what is to be made so that a job stands where it lies: its service, then itself."""
-    service = service_request(place.service)
-    body: JsonObject = {**name_keys(place.own), **description_keys(job.description), "service": service.fqn}
+def pipeline_requests(location: PipelineLocation, job: PipelineContent) -> tuple[EntityRequest, EntityRequest]:
+    """Requests that create the service of a job and its pipeline."""
+    service = service_request(location.service)
+    body: JsonObject = {**name_keys(location.name), **description_keys(job.description), "service": service.fqn}
     if job.source_url:
         body["sourceUrl"] = job.source_url
     if job.tasks:
         body["tasks"] = _tasks(job.tasks)
-    return service, EntityRequest("pipelines", place.fqn, body)
+    return service, EntityRequest("pipelines", location.fqn, body)
 
 
 def _tasks(tasks: Iterable[PipelineTask]) -> list[JsonObject]:
-    """Make tasks in the order of their names; of two of one name the first stays."""
+    """Tasks sorted by name; of several with one name the first stays."""
     names = {task.name: entity_name(task.name) for task in tasks}
-    made: dict[str, JsonObject] = {}
+    by_name: dict[str, JsonObject] = {}
     for task in sorted(tasks, key=lambda task: task.name):
         body = name_keys(names[task.name])
         if task.sql:
             body["taskSQL"] = task.sql
-        if following := sorted({names[other].name for other in task.downstream if other in names}):
-            body["downstreamTasks"] = following
-        made.setdefault(body["name"], body)
-    return list(made.values())
+        if downstream := sorted({names[task_name].name for task_name in task.downstream if task_name in names}):
+            body["downstreamTasks"] = downstream
+        by_name.setdefault(body["name"], body)
+    return list(by_name.values())

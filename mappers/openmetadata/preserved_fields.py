@@ -1,14 +1,20 @@
-"""Keeps existing values that a PUT would erase; compares entities with requests."""
+"""Keeps existing values that a PUT would erase; compares entities with requests.
+
+A PUT replaces an entity: fields that it omits are erased. The server itself keeps or merges owners, tags,
+domains, data products, custom properties, certification, life cycle, and the description and display name
+of the entity. `sourceHash` is never preserved: a bulk request skips a row whose hash is known, whatever
+else it contains.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mappers.canonical_json import JsonObject
 
-#: What an update would wipe, by collection, in the words of reads and requests; and with it what a read must ask for.
+#: Fields that a PUT erases if it omits them, by collection.
 FIELDS_ERASED_BY_PUT: Mapping[str, tuple[str, ...]] = {
-    collection: tuple(words.split())
-    for collection, words in {
+    collection: tuple(fields.split())
+    for collection, fields in {
         "databases": "retentionPeriod sourceUrl default",
         "databaseSchemas": "retentionPeriod sourceUrl",
         "tables": (
@@ -26,7 +32,7 @@ FIELDS_ERASED_BY_PUT: Mapping[str, tuple[str, ...]] = {
         "mlmodels": "algorithm target dashboard server mlFeatures mlHyperParameters mlStore sourceUrl",
     }.items()
 }
-#: Fields that a read gives only when it is asked for them; labels of columns and tasks come with `tags`.
+#: Fields that a read returns only on request; labels of columns and tasks come with `tags`.
 READ_FIELDS: Mapping[str, tuple[str, ...]] = {
     "tables": ("columns", "tableConstraints", "tablePartition", "tableProfilerConfig", "dataModel",
                "schemaDefinition", "retentionPeriod", "locationPath", "fileFormat", "tags"),
@@ -37,54 +43,66 @@ READ_FIELDS: Mapping[str, tuple[str, ...]] = {
     "apiEndpoints": ("endpointURL", "requestMethod", "requestSchema", "responseSchema", "tags"),
     "mlmodels": ("algorithm", "target", "dashboard", "server", "mlFeatures", "mlHyperParameters", "mlStore", "tags"),
 }  # fmt: skip
-#: What our requests say only because something must be said: what another has said of it stands.
+#: Fields that our requests set only because they are required: existing values win.
 _PLACEHOLDERS = {"tableType", "partitions", "algorithm"}
-#: What our requests may know in part: what ends in the same and says more stands.
-_WHOLE_ADDRESSES = {"endpointURL", "fullPath"}
-#: The parts of entities that are objects with columns in them, and the name of those columns.
-_MODELS = {
+#: Fields that our requests may know in part: an existing value that ends with ours wins.
+_PARTIAL_ADDRESSES = {"endpointURL", "fullPath"}
+#: Members of entities that contain columns, and the name of the list of columns.
+_COLUMN_CONTAINERS = {
     "dataModel": "columns",
     "messageSchema": "schemaFields",
     "requestSchema": "schemaFields",
     "responseSchema": "schemaFields",
 }
 _REFERENCE = ("id", "type")
-#: Where columns, fields and tasks are found, each with what the server writes into it.
-_PARTS = frozenset({*_MODELS, *_MODELS.values(), "children", "tasks", "mlFeatures", "featureSources"})
-_SERVER_MADE = frozenset({"fullyQualifiedName", "href", "version", "profile", "customMetrics"})
-#: What says the type of a column, and belongs together.
-_TYPED = frozenset({"dataType", "arrayDataType", "dataLength", "precision", "scale", "dataTypeDisplay", "children"})
+#: Members with columns, fields and tasks, to which the server adds members.
+_NESTED_MEMBERS = frozenset(
+    {*_COLUMN_CONTAINERS, *_COLUMN_CONTAINERS.values(), "children", "tasks", "mlFeatures", "featureSources"}
+)
+_SERVER_MEMBERS = frozenset({"fullyQualifiedName", "href", "version", "profile", "customMetrics"})
+#: Members that together specify the type of a column.
+_TYPE_MEMBERS = frozenset(
+    {"dataType", "arrayDataType", "dataLength", "precision", "scale", "dataTypeDisplay", "children"}
+)
+#: The location of an entity is in its fully qualified name; responses contain references instead.
+_LOCATION_MEMBERS = frozenset({"name", "service", "database", "databaseSchema", "apiCollection", "parent"})
+#: Texts that people may change; they differ only if the entity has none.
+_EDITABLE_TEXTS = frozenset({"description", "displayName"})
 
 
-def preserve_fields(collection: str, desired: JsonObject, read: JsonObject) -> JsonObject:
-    """Give a body with what was read of an entity and would be wiped, as far as the body says nothing of it."""
+def preserve_fields(collection: str, desired: JsonObject, existing: JsonObject) -> JsonObject:
+    """Add to a request the existing values that it omits and a PUT would erase."""
     body = dict(desired)
     for key in FIELDS_ERASED_BY_PUT.get(collection, ()):
-        theirs = _own(key, read.get(key))
-        if theirs not in (None, "", [], {}):
-            body[key] = _chosen(key, body.get(key), theirs)
-    return _without_lost_columns(body, read) if collection == "tables" else body
+        existing_value = _to_request_value(key, existing.get(key))
+        if existing_value not in (None, "", [], {}):
+            body[key] = _choose_value(key, body.get(key), existing_value)
+    return _without_removed_columns(body, existing) if collection == "tables" else body
 
 
-def _own(key: str, value: Any) -> Any:
-    """Write what was read as a request says it."""
+def _to_request_value(key: str, value: Any) -> Any:
+    """Convert a value of a response to its form in requests."""
     if key == "parent":
         return _reference(value) if value else None
     if key == "dashboard":
         return value["fullyQualifiedName"] if isinstance(value, Mapping) else value
-    return _cut(value) if key in _PARTS else value
+    return _without_server_members(value) if key in _NESTED_MEMBERS else value
 
 
-def _cut(value: Any) -> Any:
-    """Cut what the server makes out of columns and tasks, and out of those within them."""
+def _without_server_members(value: Any) -> Any:
+    """Remove members that the server adds to columns and tasks, nested ones included."""
     if isinstance(value, list):
-        return [_cut(item) for item in value]
+        return [_without_server_members(item) for item in value]
     if not isinstance(value, Mapping):
         return value
-    kept = {key: item for key, item in value.items() if key not in _SERVER_MADE and item is not None}
+    members = {key: item for key, item in value.items() if key not in _SERVER_MEMBERS and item is not None}
     return {
-        key: _cut(item) if key in _PARTS else [_reference(one) for one in item] if key == "owners" else item
-        for key, item in kept.items()
+        key: _without_server_members(item)
+        if key in _NESTED_MEMBERS
+        else [_reference(owner) for owner in item]
+        if key == "owners"
+        else item
+        for key, item in members.items()
     }
 
 
@@ -92,46 +110,54 @@ def _reference(value: Mapping[str, Any]) -> JsonObject:
     return {key: value[key] for key in _REFERENCE if key in value}
 
 
-def _chosen(key: str, ours: Any, theirs: Any) -> Any:
-    """Choose between what we say and what was read; of what we name, the rest of what was read stays."""
-    if not ours or key in _PLACEHOLDERS:
-        return theirs
-    if key in _WHOLE_ADDRESSES:
-        return theirs if str(theirs).endswith(ours) else ours
-    if key in _MODELS:
-        inner = _MODELS[key]
-        return {**theirs, inner: _merge_parts(ours.get(inner), theirs.get(inner), _TYPED)}
+def _choose_value(key: str, desired: Any, existing: Any) -> Any:
+    """Choose between desired and existing value; existing members of columns and tasks are preserved."""
+    if not desired or key in _PLACEHOLDERS:
+        return existing
+    if key in _PARTIAL_ADDRESSES:
+        return existing if str(existing).endswith(desired) else desired
+    if key in _COLUMN_CONTAINERS:
+        inner = _COLUMN_CONTAINERS[key]
+        return {**existing, inner: _merge_parts(desired.get(inner), existing.get(inner), _TYPE_MEMBERS)}
     if key == "columns":
-        return _merge_parts(ours, theirs, _TYPED)
-    return _merge_parts(ours, theirs, frozenset()) if key == "tasks" else ours
+        return _merge_parts(desired, existing, _TYPE_MEMBERS)
+    return _merge_parts(desired, existing, frozenset()) if key == "tasks" else desired
 
 
 def _merge_parts(
-    ours: list[JsonObject] | None, theirs: list[JsonObject] | None, told: frozenset[str]
+    desired: list[JsonObject] | None, existing: list[JsonObject] | None, own_members: frozenset[str]
 ) -> list[JsonObject]:
-    """Give our columns or tasks with what was read of those of the same names, but for what only we tell."""
-    if not ours:
-        return theirs or []
-    known = {one["name"]: one for one in theirs or []}
-    made = []
-    for one in ours:
-        before = known.get(one["name"], {})
-        made.append({key: value for key, value in before.items() if key not in told} | one)
-        if one.get("children") and before.get("children"):
-            made[-1]["children"] = _merge_parts(one["children"], before["children"], told)
-    return made
+    """Add to columns or tasks the existing members of those with the same name, except members that only we set."""
+    if not desired:
+        return existing or []
+    existing_by_name = {part["name"]: part for part in existing or []}
+    merged = []
+    for part in desired:
+        existing_part = existing_by_name.get(part["name"], {})
+        merged.append({key: value for key, value in existing_part.items() if key not in own_members} | part)
+        if part.get("children") and existing_part.get("children"):
+            merged[-1]["children"] = _merge_parts(part["children"], existing_part["children"], own_members)
+    return merged
 
 
-def _without_lost_columns(body: JsonObject, read: JsonObject) -> JsonObject:
-    """Drop constraints and partitions of columns that the update takes away: the server refuses them."""
-    lost = _names(read.get("columns")) - _names(body.get("columns"))
-    if not lost:
+def _without_removed_columns(body: JsonObject, existing: JsonObject) -> JsonObject:
+    """Drop constraints and partitions on columns that the update removes: the server would reject them."""
+    removed = _names(existing.get("columns")) - _names(body.get("columns"))
+    if not removed:
         return body
     if "tableConstraints" in body:
-        constraints = [one for one in body["tableConstraints"] if lost.isdisjoint(one.get("columns") or ())]
+        constraints = [
+            constraint
+            for constraint in body["tableConstraints"]
+            if removed.isdisjoint(constraint.get("columns") or ())
+        ]
         body["tableConstraints"] = constraints
     if "tablePartition" in body:
-        columns = [one for one in body["tablePartition"].get("columns") or [] if one.get("columnName") not in lost]
+        columns = [
+            column
+            for column in body["tablePartition"].get("columns") or []
+            if column.get("columnName") not in removed
+        ]
         body["tablePartition"] = {"columns": columns}
     return body
 
@@ -140,30 +166,28 @@ def _names(columns: Iterable[JsonObject] | None) -> set[str]:
     return {column["name"] for column in columns or ()}
 
 
-#: Where an entity lies is in its fully qualified name, and told by references in an answer.
-_PLACE = frozenset({"name", "service", "database", "databaseSchema", "apiCollection", "parent"})
-#: What people may say otherwise, and then it stays: it is lacking only where nothing is said.
-_THEIRS = frozenset({"description", "displayName"})
-
-
-def differing_fields(collection: str, said: JsonObject, entity: JsonObject) -> list[str]:
-    """Name the keys of a request that an entity does not say the same of."""
-    body = preserve_fields(collection, said, entity)
+def differing_fields(collection: str, desired: JsonObject, entity: JsonObject) -> list[str]:
+    """Members of a request whose values the entity does not have."""
+    body = preserve_fields(collection, desired, entity)
     lacking = [
         key
         for key, value in body.items()
-        if key not in _PLACE and not (entity.get(key) if key in _THEIRS else _holds(entity.get(key), value))
+        if key not in _LOCATION_MEMBERS
+        and not (entity.get(key) if key in _EDITABLE_TEXTS else _contains(entity.get(key), value))
     ]
     return sorted(lacking)
 
 
-def _holds(there: Any, value: Any) -> bool:
-    """Tell whether all that a request says is there; what is named is compared by its name, in any order."""
+def _contains(existing: Any, value: Any) -> bool:
+    """True if an entity has everything that a request sets; items with names are matched by name, in any order."""
     if isinstance(value, Mapping):
-        return isinstance(there, Mapping) and all(
-            bool(there.get(key)) if key in _THEIRS else _holds(there.get(key), one) for key, one in value.items()
+        return isinstance(existing, Mapping) and all(
+            bool(existing.get(key)) if key in _EDITABLE_TEXTS else _contains(existing.get(key), item)
+            for key, item in value.items()
         )
-    if not isinstance(value, list) or not all(isinstance(one, Mapping) and "name" in one for one in value):
-        return bool(there == value)
-    named = {one["name"]: one for one in there or ()}
-    return named.keys() == {one["name"] for one in value} and all(_holds(named[one["name"]], one) for one in value)
+    if not isinstance(value, list) or not all(isinstance(item, Mapping) and "name" in item for item in value):
+        return bool(existing == value)
+    by_name = {item["name"]: item for item in existing or ()}
+    return by_name.keys() == {item["name"] for item in value} and all(
+        _contains(by_name[one["name"]], one) for one in value
+    )

@@ -1,1 +1,1 @@
-"""What a query of Spark's dialect reads, and which of its columns come from which."""
+"""SQL lineage: columns of Spark SQL queries, tables of SQL scripts."""

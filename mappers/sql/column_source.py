@@ -7,7 +7,7 @@ Kind = Literal["DIRECT", "INDIRECT"]
 
 
 class ColumnSource(NamedTuple):
-    """A column of a view, and what is made of it; the subtypes are those of OpenLineage's columnLineage facet."""
+    """A column of a view and its transformation; subtypes are those of the OpenLineage columnLineage facet."""
 
     view: str
     column: str
@@ -20,16 +20,16 @@ ColumnSources = frozenset[ColumnSource]
 
 
 class QueryLineage(NamedTuple):
-    """The columns of a result with their sources, what influences all of it, and the views that it was made of."""
+    """Sources of each result column, sources that affect all columns, and the views that are read."""
 
     columns: dict[str, tuple[ColumnSource, ...]]
     dataset_level: tuple[ColumnSource, ...]
-    #: The views themselves: a result of `count(*)` has no column as its source, and is made of a view nevertheless.
+    #: Listed separately because `count(*)` has no source column, but reads a view.
     views: frozenset[str] = frozenset()
 
 
 class ColumnTransformation(NamedTuple):
-    """What is done to a value on its way."""
+    """A transformation of a value."""
 
     type: Kind
     subtype: str
@@ -50,65 +50,67 @@ _STRENGTH = {"IDENTITY": 0, "TRANSFORMATION": 1, "AGGREGATION": 2}
 
 
 def combine(first: ColumnTransformation, second: ColumnTransformation) -> ColumnTransformation:
-    """Say what two things are together: what is indirect stays so, as it was last; of direct ones the stronger."""
+    """Combine two successive transformations: the last indirect one, otherwise the stronger direct one."""
     masking = first.masking or second.masking
-    indirect = next((done for done in (second, first) if done.type == "INDIRECT"), None)
-    stronger = indirect or max(first, second, key=lambda done: _STRENGTH[done.subtype])
+    indirect = next((transformation for transformation in (second, first) if transformation.type == "INDIRECT"), None)
+    stronger = indirect or max(first, second, key=lambda transformation: _STRENGTH[transformation.subtype])
     return ColumnTransformation(stronger.type, stronger.subtype, masking)
 
 
-def apply_transformation(sources: Iterable[ColumnSource], done: ColumnTransformation) -> ColumnSources:
-    """Tell what sources become by what is done to a value that was made of them."""
+def apply_transformation(sources: Iterable[ColumnSource], transformation: ColumnTransformation) -> ColumnSources:
+    """Apply a transformation to a value that has these sources."""
     return frozenset(
-        ColumnSource(one.view, one.column, *combine(ColumnTransformation(one.type, one.subtype, one.masking), done))
-        for one in sources
+        ColumnSource(
+            source.view,
+            source.column,
+            *combine(ColumnTransformation(source.type, source.subtype, source.masking), transformation),
+        )
+        for source in sources
     )
 
 
 def compose(steps: Sequence[tuple[str, QueryLineage]], result: str, inputs: Collection[str]) -> QueryLineage:
-    """Say which columns of the inputs the columns of a step come from; KeyError if no step is called so.
+    """Sources of a step in columns of the inputs; raises KeyError if there is no such step.
 
-    Steps come in the order in which they run; case does not matter in names of views and columns. What a step takes
-    from a view that is neither an input nor a step before it has no sources.
+    Steps are in execution order; names of views and columns are case-insensitive. Columns of a view that is
+    neither an input nor an earlier step have no sources.
     """
-    given = frozenset(name.lower() for name in inputs)
-    known: dict[str, QueryLineage] = {}
-    for name, traced in steps:
-        known[name.lower()] = _down(traced, known, given)
-    return known[result.lower()]
+    input_names = frozenset(name.lower() for name in inputs)
+    resolved: dict[str, QueryLineage] = {}
+    for name, lineage in steps:
+        resolved[name.lower()] = _resolve(lineage, resolved, input_names)
+    return resolved[result.lower()]
 
 
-def _down(traced: QueryLineage, known: dict[str, QueryLineage], inputs: frozenset[str]) -> QueryLineage:
-    columns = {name: _listed(_beneath(sources, known, inputs)) for name, sources in traced.columns.items()}
-    whole = _beneath(traced.dataset_level, known, inputs)
-    views = traced.views | {source.view for sources in traced.columns.values() for source in sources}
-    views |= {source.view for source in traced.dataset_level}
-    steps = [known[view] for view in views if view in known]
-    whole = whole.union(*(step.dataset_level for step in steps))
-    reads = frozenset(view for view in views if view not in known and view in inputs)
-    return QueryLineage(columns, _listed(whole), reads.union(*(step.views for step in steps)))
+def _resolve(lineage: QueryLineage, resolved: dict[str, QueryLineage], inputs: frozenset[str]) -> QueryLineage:
+    columns = {
+        name: tuple(sorted(_resolve_sources(sources, resolved, inputs))) for name, sources in lineage.columns.items()
+    }
+    dataset_level = _resolve_sources(lineage.dataset_level, resolved, inputs)
+    views = lineage.views | {source.view for sources in lineage.columns.values() for source in sources}
+    views |= {source.view for source in lineage.dataset_level}
+    steps = [resolved[view] for view in views if view in resolved]
+    dataset_level = dataset_level.union(*(step.dataset_level for step in steps))
+    input_views = frozenset(view for view in views if view not in resolved and view in inputs)
+    return QueryLineage(columns, tuple(sorted(dataset_level)), input_views.union(*(step.views for step in steps)))
 
 
-def _beneath(
-    sources: Iterable[ColumnSource], known: dict[str, QueryLineage], inputs: frozenset[str]
+def _resolve_sources(
+    sources: Iterable[ColumnSource], resolved: dict[str, QueryLineage], inputs: frozenset[str]
 ) -> ColumnSources:
-    found: set[ColumnSource] = set()
+    input_sources: set[ColumnSource] = set()
     for source in sources:
-        step = known.get(source.view)
+        step = resolved.get(source.view)
         if step is not None:
-            done = ColumnTransformation(source.type, source.subtype, source.masking)
-            found |= apply_transformation(_column(step, source.column), done)
+            transformation = ColumnTransformation(source.type, source.subtype, source.masking)
+            input_sources |= apply_transformation(_column_sources(step, source.column), transformation)
         elif source.view in inputs:
-            found.add(source)
-    return frozenset(found)
+            input_sources.add(source)
+    return frozenset(input_sources)
 
 
-def _column(step: QueryLineage, name: str) -> tuple[ColumnSource, ...]:
+def _column_sources(step: QueryLineage, name: str) -> tuple[ColumnSource, ...]:
     exact = step.columns.get(name)
     if exact is not None:
         return exact
     return next((sources for column, sources in step.columns.items() if column.lower() == name.lower()), ())
-
-
-def _listed(sources: ColumnSources) -> tuple[ColumnSource, ...]:
-    return tuple(sorted(sources))

@@ -1,4 +1,4 @@
-"""Which columns an expression takes its value from."""
+"""Finds the source columns of an expression."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -20,54 +20,54 @@ from mappers.sql.parser import child_nodes
 from mappers.sql.scope import NO_SOURCES, Relation, RelationColumn, Scope
 from mappers.sql.spark_functions import function_transformation
 
-_Parts = Iterator[tuple[exp.Expression, ColumnTransformation]]
+_Operands = Iterator[tuple[exp.Expression, ColumnTransformation]]
 
 
 class SubqueryReader(Protocol):
-    """What an expression asks of the query around it."""
+    """The analyzer of the enclosing query, as used by expressions."""
 
     def relation(self, query: exp.Expression, scope: Scope) -> Relation:
-        """Read a query that stands in an expression, and may name columns of what is around it."""
+        """Analyze a subquery, which may refer to columns of the enclosing scope."""
 
-    def problem(self, node: exp.Expression, text: str) -> None:
-        """Say what is wrong at a place of the text."""
+    def add_problem(self, node: exp.Expression, message: str) -> None:
+        """Add a problem at the position of a node."""
 
 
 def find_sources(
-    node: exp.Expression, scope: Scope, queries: SubqueryReader, done: ColumnTransformation = IDENTITY
+    node: exp.Expression, scope: Scope, queries: SubqueryReader, transformation: ColumnTransformation = IDENTITY
 ) -> ColumnSources:
-    """List the columns that a value is made of, and those that decide it; `done` is what is made of it."""
-    found: set[object] = set()
-    waiting = [(node, done)]
-    while waiting:
-        one, after = waiting.pop()
-        if isinstance(one, exp.Column | exp.Star):
-            found |= apply_transformation(_named(one, scope, queries), after)
-        elif isinstance(one, exp.Exists):
-            found |= apply_transformation(queries.relation(one.this, scope).dataset_level, after)
-        elif isinstance(one, exp.Query | exp.Values):
-            relation = queries.relation(one, scope)
-            found |= apply_transformation(
-                relation.dataset_level.union(*(cell.sources for cell in relation.cells)), after
+    """Source columns of a value, and those that decide it; `transformation` is applied to the value."""
+    sources: set[object] = set()
+    pending = [(node, transformation)]
+    while pending:
+        operand, outer = pending.pop()
+        if isinstance(operand, exp.Column | exp.Star):
+            sources |= apply_transformation(_column_sources(operand, scope, queries), outer)
+        elif isinstance(operand, exp.Exists):
+            sources |= apply_transformation(queries.relation(operand.this, scope).dataset_level, outer)
+        elif isinstance(operand, exp.Query | exp.Values):
+            relation = queries.relation(operand, scope)
+            sources |= apply_transformation(
+                relation.dataset_level.union(*(column.sources for column in relation.columns)), outer
             )
         else:
-            waiting += [(child, combine(how, after)) for child, how in _parts(one, scope)]
-    return frozenset(found)  # type: ignore[arg-type]
+            pending += [(child, combine(inner, outer)) for child, inner in _operands(operand, scope)]
+    return frozenset(sources)  # type: ignore[arg-type]
 
 
 def expand_star(
     node: exp.Expression, scope: Scope, queries: SubqueryReader
 ) -> tuple[list[RelationColumn], frozenset[str] | None]:
-    """List what `*` or `t.*` stands for, and the views of which it is not known."""
+    """Columns of `*` or `t.*`, and the views whose columns are unknown (None if all columns are known)."""
     qualifier = _qualifier(node)
     if not qualifier:
         return scope.row, scope.incomplete_views()
-    relation = scope.named(qualifier)
+    relation = scope.find_relation(qualifier)
     if relation:
-        return list(relation.cells), relation.incomplete_views
-    structure = scope.find(qualifier)
+        return list(relation.columns), relation.incomplete_views
+    structure = scope.resolve(qualifier)
     if isinstance(structure, str):
-        queries.problem(node, f"there is no view {'.'.join(qualifier)} that * could be of")
+        queries.add_problem(node, f"there is no view {'.'.join(qualifier)} to expand * from")
     return [], frozenset()
 
 
@@ -75,28 +75,28 @@ def _qualifier(node: exp.Expression) -> list[str]:
     return [part.name for part in node.parts[:-1]] if isinstance(node, exp.Column) else []
 
 
-def _named(node: exp.Expression, scope: Scope, queries: SubqueryReader) -> ColumnSources:
+def _column_sources(node: exp.Expression, scope: Scope, queries: SubqueryReader) -> ColumnSources:
     if isinstance(node, exp.Star) or isinstance(node.this, exp.Star):
-        return NO_SOURCES.union(*(cell.sources for cell in expand_star(node, scope, queries)[0]))
-    found = scope.find([part.name for part in node.parts]) if isinstance(node, exp.Column) else NO_SOURCES
-    if isinstance(found, str):
-        queries.problem(node, found)
+        return NO_SOURCES.union(*(column.sources for column in expand_star(node, scope, queries)[0]))
+    sources = scope.resolve([part.name for part in node.parts]) if isinstance(node, exp.Column) else NO_SOURCES
+    if isinstance(sources, str):
+        queries.add_problem(node, sources)
         return NO_SOURCES
-    return found
+    return sources
 
 
-def _parts(node: exp.Expression, scope: Scope) -> _Parts:
-    """List what an expression is made of, and what it does to each."""
+def _operands(node: exp.Expression, scope: Scope) -> _Operands:
+    """Operands of an expression, each with the transformation that the expression applies."""
     match node:
         case exp.Alias() | exp.Paren() | exp.IgnoreNulls() | exp.RespectNulls():
             yield node.this, IDENTITY
         case exp.Case() | exp.If() | exp.Nvl2():
-            yield from _chosen(node)
+            yield from _conditional_operands(node)
         case exp.Coalesce() | exp.Nullif():
-            yield from _compared(node)
+            yield from _compared_operands(node)
         case exp.Window():
             yield node.this, IDENTITY
-            yield from _window(node, scope)
+            yield from _window_operands(node, scope)
         case exp.Filter():
             yield node.this, IDENTITY
             yield node.expression, CONDITIONAL
@@ -106,12 +106,12 @@ def _parts(node: exp.Expression, scope: Scope) -> _Parts:
         case exp.Count(this=exp.Star()):
             return
         case _:
-            done = function_transformation(node)
-            yield from ((child, done) for child in child_nodes(node))
+            transformation = function_transformation(node)
+            yield from ((child, transformation) for child in child_nodes(node))
 
 
-def _chosen(node: exp.Expression) -> _Parts:
-    """Tell what decides, a condition, from what is taken."""
+def _conditional_operands(node: exp.Expression) -> _Operands:
+    """Conditions decide, values are taken."""
     for key in ("true", "false", "default"):
         if isinstance(value := node.args.get(key), exp.Expression):
             yield value, TRANSFORMATION
@@ -120,22 +120,26 @@ def _chosen(node: exp.Expression) -> _Parts:
     yield from ((branch, IDENTITY) for branch in node.args.get("ifs") or ())
 
 
-def _compared(node: exp.Expression) -> _Parts:
-    """Say that what is compared decides, too; of what NULLIF compares, only the first can be the value."""
+def _compared_operands(node: exp.Expression) -> _Operands:
+    """Compared values also decide the result; NULLIF returns only its first operand."""
     for child in child_nodes(node):
         yield child, CONDITIONAL
         if not isinstance(node, exp.Nullif) or child is node.this:
             yield child, TRANSFORMATION
 
 
-def _window(node: exp.Expression, scope: Scope) -> _Parts:
-    """List what rows are taken together by and in which order, said here or under a name in the WINDOW clause."""
+def _window_operands(node: exp.Expression, scope: Scope) -> _Operands:
+    """Partition and sort keys, specified inline or by a name of the WINDOW clause."""
     seen: set[str] = set()
     window: exp.Expression | None = node
     while window is not None:
         for key in ("partition_by", "order"):
-            parts = window.args.get(key)
-            yield from ((part, WINDOW) for part in (parts if isinstance(parts, list) else [parts]) if part)
+            expressions = window.args.get(key)
+            yield from (
+                (expression, WINDOW)
+                for expression in (expressions if isinstance(expressions, list) else [expressions])
+                if expression
+            )
         name = window.text("alias").lower()
         window = scope.windows.get(name) if name not in seen else None
         seen.add(name)

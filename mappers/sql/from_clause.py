@@ -20,68 +20,74 @@ from mappers.sql.spark_functions import generated_names
 
 
 def apply_pivot(pivot: exp.Expression, scope: Scope, relation: Relation, queries: SubqueryReader) -> Relation:
-    """Say what PIVOT or UNPIVOT makes of a relation, which is all that the scope holds."""
+    """Apply PIVOT or UNPIVOT to a relation, which is the only one in the scope."""
     if pivot.args.get("unpivot"):
-        return _unpivoted(pivot, scope, relation, queries)
-    said = [*pivot.expressions, *(field.this for field in pivot.args.get("fields") or ())]
-    values = frozenset().union(*(find_sources(one, scope, queries) for one in pivot.expressions))
-    chosen = frozenset().union(
+        return _apply_unpivot(pivot, scope, relation, queries)
+    used = [*pivot.expressions, *(field.this for field in pivot.args.get("fields") or ())]
+    values = frozenset().union(*(find_sources(aggregate, scope, queries) for aggregate in pivot.expressions))
+    conditions = frozenset().union(
         *(find_sources(field.this, scope, queries, CONDITIONAL) for field in pivot.args.get("fields") or ())
     )
-    rest = exclude_columns(relation.cells, _columns(said))
-    grouped = NO_SOURCES.union(*(apply_transformation(cell.sources, GROUP_BY) for cell in rest))
-    new = [RelationColumn(one.name, values | chosen) for one in pivot.args.get("columns") or ()]
-    return Relation((*rest, *new), relation.dataset_level | grouped, relation.incomplete_views)
+    other_columns = exclude_columns(relation.columns, _column_names(used))
+    group_keys = NO_SOURCES.union(*(apply_transformation(column.sources, GROUP_BY) for column in other_columns))
+    pivoted = [RelationColumn(identifier.name, values | conditions) for identifier in pivot.args.get("columns") or ()]
+    return Relation((*other_columns, *pivoted), relation.dataset_level | group_keys, relation.incomplete_views)
 
 
-def _unpivoted(pivot: exp.Expression, scope: Scope, relation: Relation, queries: SubqueryReader) -> Relation:
-    """Each of the columns that are listed becomes a row: a name, and a value of any of them."""
+def _apply_unpivot(pivot: exp.Expression, scope: Scope, relation: Relation, queries: SubqueryReader) -> Relation:
+    """Each listed column becomes a row: its name, and a value of any listed column."""
     fields = pivot.args.get("fields") or ()
-    listed = [one for field in fields for one in field.expressions]
-    values = frozenset().union(*(find_sources(one, scope, queries, TRANSFORMATION) for one in listed))
-    rest = exclude_columns(relation.cells, _columns(listed))
-    names = [RelationColumn(field.this.name, NO_SOURCES) for field in fields]
-    new = [RelationColumn(name.name, values) for one in pivot.expressions for name in one.find_all(exp.Identifier)]
-    return Relation((*rest, *names, *new), relation.dataset_level, relation.incomplete_views)
+    columns = [column for field in fields for column in field.expressions]
+    values = frozenset().union(*(find_sources(column, scope, queries, TRANSFORMATION) for column in columns))
+    other_columns = exclude_columns(relation.columns, _column_names(columns))
+    name_columns = [RelationColumn(field.this.name, NO_SOURCES) for field in fields]
+    value_columns = [
+        RelationColumn(identifier.name, values)
+        for expression in pivot.expressions
+        for identifier in expression.find_all(exp.Identifier)
+    ]
+    return Relation(
+        (*other_columns, *name_columns, *value_columns), relation.dataset_level, relation.incomplete_views
+    )
 
 
-def _columns(expressions: list[exp.Expression]) -> set[str]:
-    return {column.name for one in expressions for column in one.find_all(exp.Column)}
+def _column_names(expressions: list[exp.Expression]) -> set[str]:
+    return {column.name for expression in expressions for column in expression.find_all(exp.Column)}
 
 
 class FromClause:
-    """Fills a scope from a FROM clause, and collects what influences all that comes of it."""
+    """Fills a scope from a FROM clause, and collects the sources that affect all of its rows."""
 
     def __init__(self, queries: SubqueryReader, schemas: dict[str, list[str]], scope: Scope) -> None:
         self._queries = queries
         self._schemas = schemas
         self._scope = scope
-        self.whole: ColumnSources = NO_SOURCES
+        self.dataset_level: ColumnSources = NO_SOURCES
 
     def add(self, node: exp.Expression) -> None:
-        """Take in a view, a query, a function that gives rows, or a join in parentheses, with all joined to it."""
+        """Add a view, query, table function or parenthesized join, with everything joined to it."""
         alias = node.args.get("alias")
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table) and not alias:
             self.add(node.this)
         else:
-            relation = self._pivoted(node, self._relation(node))
-            columns = [one.name for one in alias.args.get("columns") or ()] if alias else []
-            self._take(self._name(node), relation.with_aliases(columns))
+            relation = self._apply_pivots(node, self._relation(node))
+            aliases = [identifier.name for identifier in alias.args.get("columns") or ()] if alias else []
+            self._add_relation(self._relation_name(node), relation.with_aliases(aliases))
         self.join_all(node)
 
     def join_all(self, node: exp.Expression) -> None:
-        """Take in what is joined to a SELECT, a view or a query, and what is made of its rows."""
+        """Add the joins and lateral views of a SELECT, a view or a query."""
         for join in node.args.get("joins") or ():
-            self._join(join)
+            self._add_join(join)
         for lateral in node.args.get("laterals") or ():
             self.add(lateral)
 
-    def _take(self, name: tuple[str, ...], relation: Relation) -> None:
+    def _add_relation(self, name: tuple[str, ...], relation: Relation) -> None:
         self._scope.add(name, relation)
-        self.whole |= relation.dataset_level
+        self.dataset_level |= relation.dataset_level
 
     @staticmethod
-    def _name(node: exp.Expression) -> tuple[str, ...]:
+    def _relation_name(node: exp.Expression) -> tuple[str, ...]:
         if node.alias:
             return (node.alias,)
         if isinstance(node, exp.Table):
@@ -95,67 +101,78 @@ class FromClause:
             case exp.Lateral(this=exp.Query()):
                 return self._queries.relation(node.this, self._scope)
             case exp.Subquery(this=exp.Table()):
-                return self._joined(node.this)
+                return self._parenthesized_join(node.this)
             case exp.Query() | exp.Values():
                 return self._queries.relation(node, Scope(self._scope.ctes, self._scope.outer))
             case _:
-                return self._made(node.this or node, node)
+                return self._table_function(node.this or node, node)
 
     def _view(self, node: exp.Table) -> Relation:
         name = view_name(node) or ""
         cte = None if node.db else self._scope.ctes.get(name)
         return cte or view_relation(name, self._schemas.get(name))
 
-    def _joined(self, node: exp.Expression) -> Relation:
-        """Read a join in parentheses that has a name of its own."""
+    def _parenthesized_join(self, node: exp.Expression) -> Relation:
+        """Analyze a parenthesized join that has an alias."""
         inner = Scope(self._scope.ctes, self._scope.outer)
         clause = FromClause(self._queries, self._schemas, inner)
         clause.add(node)
-        return Relation(tuple(inner.row), clause.whole, inner.incomplete_views())
+        return Relation(tuple(inner.row), clause.dataset_level, inner.incomplete_views())
 
-    def _made(self, function: exp.Expression, node: exp.Expression) -> Relation:
+    def _table_function(self, function: exp.Expression, node: exp.Expression) -> Relation:
         sources = find_sources(function, self._scope, self._queries, TRANSFORMATION)
         alias = node.args.get("alias")
-        names = [one.name for one in alias.args.get("columns") or ()] if alias else []
-        known = names or generated_names(function)
-        return generated_relation(known, sources) if known else Relation((), incomplete_views=frozenset())
+        names = [identifier.name for identifier in alias.args.get("columns") or ()] if alias else []
+        column_names = names or generated_names(function)
+        return (
+            generated_relation(column_names, sources) if column_names else Relation((), incomplete_views=frozenset())
+        )
 
-    def _pivoted(self, node: exp.Expression, relation: Relation) -> Relation:
+    def _apply_pivots(self, node: exp.Expression, relation: Relation) -> Relation:
         for pivot in node.args.get("pivots") or ():
             inner = Scope(self._scope.ctes, self._scope.outer)
-            inner.add(self._name(node), relation)
+            inner.add(self._relation_name(node), relation)
             relation = apply_pivot(pivot, inner, relation, self._queries)
         return relation
 
-    def _join(self, node: exp.Join) -> None:
+    def _add_join(self, node: exp.Join) -> None:
         scope = self._scope
-        before, relations = list(scope.row), len(scope.relations)
+        left_columns, relation_count = list(scope.row), len(scope.relations)
         self.add(node.this)
-        added = scope.row[len(before) :]
+        right_columns = scope.row[len(left_columns) :]
         if on := node.args.get("on"):
-            self.whole |= find_sources(on, scope, self._queries, JOIN)
-        shared = [one.name for one in node.args.get("using") or ()]
+            self.dataset_level |= find_sources(on, scope, self._queries, JOIN)
+        shared = [identifier.name for identifier in node.args.get("using") or ()]
         if node.method == "NATURAL":
-            shared = [cell.name for cell in before if any(cell.matches(other.name) for other in added)]
+            shared = [
+                column.name for column in left_columns if any(column.matches(right.name) for right in right_columns)
+            ]
         if shared:
-            keys = [self._key(node, name, before, added) for name in shared]
-            scope.row = [*keys, *exclude_columns(before, shared), *exclude_columns(added, shared)]
+            keys = [self._join_key(node, name, left_columns, right_columns) for name in shared]
+            scope.row = [*keys, *exclude_columns(left_columns, shared), *exclude_columns(right_columns, shared)]
         if node.kind in {"SEMI", "ANTI"}:
-            scope.row = before
-            del scope.relations[relations:]
+            scope.row = left_columns
+            del scope.relations[relation_count:]
 
-    def _key(
-        self, node: exp.Join, name: str, before: Iterable[RelationColumn], added: Iterable[RelationColumn]
+    def _join_key(
+        self,
+        node: exp.Join,
+        name: str,
+        left_columns: Iterable[RelationColumn],
+        right_columns: Iterable[RelationColumn],
     ) -> RelationColumn:
-        """Join by a column of both sides: of which the value is, the kind of the join says."""
-        left, right = (next((cell for cell in side if cell.matches(name)), None) for side in (before, added))
+        """Merge the columns that both sides are joined by; the kind of the join decides whose value it has."""
+        left, right = (
+            next((column for column in columns if column.matches(name)), None)
+            for columns in (left_columns, right_columns)
+        )
         for side in (left, right):
             if side is None and self._scope.incomplete_views() is None:
-                self._queries.problem(node, f"there is no column {name} on both sides of the join")
-        found = [cell for cell in (left, right) if cell]
-        self.whole |= frozenset().union(*(apply_transformation(cell.sources, JOIN) for cell in found))
+                self._queries.add_problem(node, f"column {name} is not on both sides of the join")
+        sides = [column for column in (left, right) if column]
+        self.dataset_level |= frozenset().union(*(apply_transformation(column.sources, JOIN) for column in sides))
         if node.side == "FULL":
-            both = NO_SOURCES.union(*(apply_transformation(cell.sources, TRANSFORMATION) for cell in found))
-            return RelationColumn(left.name if left else name, both)
-        kept = right if node.side == "RIGHT" else left
-        return kept or RelationColumn(name, NO_SOURCES)
+            sources = NO_SOURCES.union(*(apply_transformation(column.sources, TRANSFORMATION) for column in sides))
+            return RelationColumn(left.name if left else name, sources)
+        preserved = right if node.side == "RIGHT" else left
+        return preserved or RelationColumn(name, NO_SOURCES)

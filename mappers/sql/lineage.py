@@ -12,146 +12,153 @@ from mappers.sql.select_statement import apply_to_all, select, sort_sources
 
 
 def trace_columns(sql: str, schemas: Mapping[str, Sequence[str]]) -> QueryLineage:
-    """Say which columns of which views each column of a query comes from; `schemas` are the columns of the views.
+    """Column lineage of a query; `schemas` are the columns of the views.
 
-    Raises BadSql for a text that is not one query and for a column that no view has. A view without a schema has
-    every column that it is asked for, and `*` of it gives none; the columns that are made of a structure by
-    `structure.*` or `inline`, and those of functions of tables that are not known, are not known either: columns
-    that are taken from these are there without sources. Functions that are not known count as TRANSFORMATION.
+    Raises InvalidSql for a text that is not one query and for a column that no view has. A view without a
+    schema has every column that is requested, but `*` adds none of them. Columns created by `structure.*`,
+    `inline` and unknown table functions are unknown: references to them have no sources. Unknown functions
+    count as TRANSFORMATION.
     """
-    query, reader, relation = _read(sql, schemas)
-    if reader.problems:
-        raise InvalidSql(next(iter(reader.problems)))
+    query, analyzer, relation = _analyze(sql, schemas)
+    if analyzer.problems:
+        raise InvalidSql(next(iter(analyzer.problems)))
     columns: dict[str, ColumnSources] = {}
-    for cell in relation.cells:
-        columns[cell.name] = columns.get(cell.name, NO_SOURCES) | cell.sources
-    listed: dict[str, tuple[ColumnSource, ...]] = {name: tuple(sorted(sources)) for name, sources in columns.items()}
-    return QueryLineage(listed, tuple(sorted(relation.dataset_level)), views_in(query))
+    for column in relation.columns:
+        columns[column.name] = columns.get(column.name, NO_SOURCES) | column.sources
+    sorted_columns: dict[str, tuple[ColumnSource, ...]] = {
+        name: tuple(sorted(sources)) for name, sources in columns.items()
+    }
+    return QueryLineage(sorted_columns, tuple(sorted(relation.dataset_level)), views_in(query))
 
 
 def missing_columns(sql: str, schemas: Mapping[str, Sequence[str]]) -> list[str]:
-    """List all columns that a query asks for and no view has; raises BadSql where the text is not one query.
+    """List the columns in a query that no view has; raises InvalidSql if the text is not one query.
 
-    Views without a schema are not checked, nor is what could be a column of one.
+    Views without a schema are not checked, nor are columns that could belong to one.
     """
-    return list(_read(sql, schemas)[1].problems)
+    return list(_analyze(sql, schemas)[1].problems)
 
 
-def _read(sql: str, schemas: Mapping[str, Sequence[str]]) -> tuple[exp.Expression, "_QueryAnalyzer", Relation]:
+def _analyze(sql: str, schemas: Mapping[str, Sequence[str]]) -> tuple[exp.Expression, "_QueryAnalyzer", Relation]:
     query = parse_query(sql)
-    reader = _QueryAnalyzer(sql, schemas)
+    analyzer = _QueryAnalyzer(sql, schemas)
     try:
-        return query, reader, reader.relation(query, Scope({}))
+        return query, analyzer, analyzer.relation(query, Scope({}))
     except RecursionError:
-        raise InvalidSql("line 1, column 1: the query is nested too deeply to be read") from None
+        raise InvalidSql("line 1, column 1: the query is nested too deeply") from None
 
 
 class _QueryAnalyzer:
-    """Reads the queries of one text, and collects what is wrong with them."""
+    """Analyzes the queries of one text, and collects problems."""
 
     def __init__(self, sql: str, schemas: Mapping[str, Sequence[str]]) -> None:
         self._sql = sql
         self._schemas = {view.lower(): list(columns) for view, columns in schemas.items()}
-        #: What is wrong, once each, in the order in which it was found.
+        #: Distinct problems in the order of detection.
         self.problems: dict[str, None] = {}
 
-    def problem(self, node: exp.Expression, text: str) -> None:
-        """Say what is wrong at a place of the text."""
-        self.problems[printable(f"{source_position(self._sql, node)}: {text}")] = None
+    def add_problem(self, node: exp.Expression, message: str) -> None:
+        """Add a problem with its position in the text."""
+        self.problems[printable(f"{source_position(self._sql, node)}: {message}")] = None
 
     def relation(self, query: exp.Expression, scope: Scope) -> Relation:
-        """Read a query; a name that it does not know may be a column of the scope."""
-        return self._read(query, Scope(scope.ctes, scope if scope.relations or scope.outer else None))
+        """Analyze a query; names that it does not define may be columns of the scope."""
+        return self._analyze(query, Scope(scope.ctes, scope if scope.relations or scope.outer else None))
 
-    def _read(self, query: exp.Expression, around: Scope) -> Relation:
-        around = self._with(query, around)
+    def _analyze(self, query: exp.Expression, context: Scope) -> Relation:
+        context = self._add_ctes(query, context)
         if isinstance(query, exp.Select):
-            return select(self, self._schemas, query, around)
+            return select(self, self._schemas, query, context)
         if isinstance(query, exp.Values):
             return _values(query)
-        read = self._combined if isinstance(query, exp.SetOperation) else self._wrapped
-        inner = read(query, around)
-        scope = Scope(around.ctes)
+        analyze = self._analyze_set_operation if isinstance(query, exp.SetOperation) else self._analyze_wrapped
+        inner = analyze(query, context)
+        scope = Scope(context.ctes)
         scope.add((), inner)
-        scope.outputs = list(inner.cells)
+        scope.outputs = list(inner.columns)
         return inner._replace(dataset_level=inner.dataset_level | sort_sources(query, scope, self))
 
-    def _with(self, query: exp.Expression, around: Scope) -> Scope:
-        """Read what a WITH clause names; each knows those before it."""
+    def _add_ctes(self, query: exp.Expression, context: Scope) -> Scope:
+        """Add the relations of a WITH clause; each can refer to those before it."""
         clause = query.args.get("with_")
-        ctes = dict(around.ctes)
-        read = self._recursive if clause and clause.recursive else self._named
+        ctes = dict(context.ctes)
+        analyze = self._analyze_recursive_cte if clause and clause.recursive else self._analyze_cte
         for cte in clause.expressions if clause else ():
-            within = Scope(ctes, around.outer)
-            columns = [one.name for one in cte.args["alias"].args.get("columns") or ()]
-            ctes = {**ctes, cte.alias.lower(): read(cte, within, columns)}
-        return Scope(ctes, around.outer)
+            scope = Scope(ctes, context.outer)
+            columns = [identifier.name for identifier in cte.args["alias"].args.get("columns") or ()]
+            ctes = {**ctes, cte.alias.lower(): analyze(cte, scope, columns)}
+        return Scope(ctes, context.outer)
 
-    def _named(self, cte: exp.Expression, within: Scope, columns: list[str]) -> Relation:
-        return self._read(cte.this, within).with_aliases(columns)
+    def _analyze_cte(self, cte: exp.Expression, scope: Scope, columns: list[str]) -> Relation:
+        return self._analyze(cte.this, scope).with_aliases(columns)
 
-    def _recursive(self, cte: exp.Expression, within: Scope, columns: list[str]) -> Relation:
-        """Read what names itself again and again, until nothing comes to it: there are only so many sources."""
+    def _analyze_recursive_cte(self, cte: exp.Expression, scope: Scope, columns: list[str]) -> Relation:
+        """Repeat until the relation no longer changes: the number of sources is finite."""
         relation = Relation((), incomplete_views=frozenset())
         while True:
-            known = Scope({**within.ctes, cte.alias.lower(): relation}, within.outer)
-            again = self._named(cte, known, columns)
-            if again == relation:
+            recursive_scope = Scope({**scope.ctes, cte.alias.lower(): relation}, scope.outer)
+            next_relation = self._analyze_cte(cte, recursive_scope, columns)
+            if next_relation == relation:
                 return relation
-            relation = again
+            relation = next_relation
 
-    def _wrapped(self, query: exp.Expression, around: Scope) -> Relation:
-        known = isinstance(query.this, exp.Query | exp.Values)
-        return self._read(query.this, around) if known else Relation((), incomplete_views=frozenset())
+    def _analyze_wrapped(self, query: exp.Expression, context: Scope) -> Relation:
+        is_query = isinstance(query.this, exp.Query | exp.Values)
+        return self._analyze(query.this, context) if is_query else Relation((), incomplete_views=frozenset())
 
-    def _combined(self, query: exp.Expression, around: Scope) -> Relation:
-        """Read UNION, INTERSECT and EXCEPT from the left: a thousand of them are no thousand calls deep."""
-        spine: list[exp.SetOperation] = []
+    def _analyze_set_operation(self, query: exp.Expression, context: Scope) -> Relation:
+        """Analyze UNION, INTERSECT and EXCEPT from the left, so that thousands of them do not recurse deeply."""
+        operations: list[exp.SetOperation] = []
         left: exp.Expression = query
         while isinstance(left, exp.SetOperation) and (left is query or not left.args.get("with_")):
-            spine.append(left)
+            operations.append(left)
             left = left.this
-        relation = self._read(left, around)
-        for operation in reversed(spine):
-            relation = self._with_other(operation, relation, self._read(operation.expression, around))
+        relation = self._analyze(left, context)
+        for operation in reversed(operations):
+            relation = self._combine(operation, relation, self._analyze(operation.expression, context))
         return relation
 
-    def _with_other(self, operation: exp.SetOperation, left: Relation, right: Relation) -> Relation:
-        whole = left.dataset_level | right.dataset_level
+    def _combine(self, operation: exp.SetOperation, left: Relation, right: Relation) -> Relation:
+        dataset_level = left.dataset_level | right.dataset_level
         if not isinstance(operation, exp.Union):
-            compared = apply_to_all([*left.cells, *right.cells], FILTER)
-            return left._replace(dataset_level=whole | compared)
-        cells = _united(left, right, by_name=bool(operation.args.get("by_name")))
-        known = left.incomplete_views is None and right.incomplete_views is None
-        if known and len(left.cells) != len(right.cells) and not operation.args.get("by_name"):
-            self.problem(operation, f"UNION of {len(left.cells)} columns and of {len(right.cells)}")
+            compared = apply_to_all([*left.columns, *right.columns], FILTER)
+            return left._replace(dataset_level=dataset_level | compared)
+        columns = _merge_columns(left, right, by_name=bool(operation.args.get("by_name")))
+        complete = left.incomplete_views is None and right.incomplete_views is None
+        if complete and len(left.columns) != len(right.columns) and not operation.args.get("by_name"):
+            self.add_problem(operation, f"UNION of {len(left.columns)} and {len(right.columns)} columns")
         if operation.args.get("distinct"):
-            whole |= apply_to_all(cells, GROUP_BY)
-        return Relation(tuple(cells), whole, merge_incomplete_views(left.incomplete_views, right.incomplete_views))
+            dataset_level |= apply_to_all(columns, GROUP_BY)
+        return Relation(
+            tuple(columns), dataset_level, merge_incomplete_views(left.incomplete_views, right.incomplete_views)
+        )
 
 
-def _united(left: Relation, right: Relation, *, by_name: bool) -> list[RelationColumn]:
-    """Bring the columns of two relations together: by their places, or by their names."""
+def _merge_columns(left: Relation, right: Relation, *, by_name: bool) -> list[RelationColumn]:
+    """Merge the columns of two relations by position or by name."""
     if by_name:
         common = [
             RelationColumn(
-                column.name, column.sources.union(*(same.sources for same in right.columns_named(column.name)))
+                column.name, column.sources.union(*(match.sources for match in right.columns_named(column.name)))
             )
-            for column in left.cells
+            for column in left.columns
         ]
-        return common + [cell for cell in right.cells if not left.columns_named(cell.name)]
+        return common + [column for column in right.columns if not left.columns_named(column.name)]
     if left.incomplete_views is not None or right.incomplete_views is not None:
-        return list(left.cells)
-    others = [cell.sources for cell in right.cells] + [NO_SOURCES] * len(left.cells)
-    return [RelationColumn(one.name, one.sources | other) for one, other in zip(left.cells, others, strict=False)]
+        return list(left.columns)
+    right_sources = [column.sources for column in right.columns] + [NO_SOURCES] * len(left.columns)
+    return [
+        RelationColumn(column.name, column.sources | sources)
+        for column, sources in zip(left.columns, right_sources, strict=False)
+    ]
 
 
 def _values(query: exp.Values) -> Relation:
-    """Rows that are written down come from nowhere."""
+    """Literal rows have no sources."""
     first = query.expressions[0] if query.expressions else None
     width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
     alias = query.args.get("alias")
-    said = [one.name for one in alias.args.get("columns") or ()] if alias else []
-    return Relation(tuple(RelationColumn(f"col{place}", NO_SOURCES) for place in range(1, width + 1))).with_aliases(
-        said
-    )
+    aliases = [identifier.name for identifier in alias.args.get("columns") or ()] if alias else []
+    return Relation(
+        tuple(RelationColumn(f"col{position}", NO_SOURCES) for position in range(1, width + 1))
+    ).with_aliases(aliases)

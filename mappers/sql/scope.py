@@ -13,46 +13,45 @@ NO_SOURCES: ColumnSources = frozenset()
 
 
 class RelationColumn(NamedTuple):
-    """A column as a query sees it."""
+    """A column as seen by a query."""
 
     name: str
     sources: ColumnSources
 
     def matches(self, name: str) -> bool:
-        """Compare names as Spark does: case does not matter."""
+        """Compare names as Spark does: case-insensitively."""
         return self.name.lower() == name.lower()
 
 
 class Relation(NamedTuple):
-    """Rows: the columns in their order, what influences all of them, and whether there may be columns unknown."""
+    """Rows: the columns in order, the sources that affect all of them, and views with unknown columns."""
 
-    cells: tuple[RelationColumn, ...]
+    columns: tuple[RelationColumn, ...]
     dataset_level: ColumnSources = NO_SOURCES
-    #: The views whose columns are not known and that may be among these, empty for columns of nobody knows where;
-    #: None where all columns are known.
+    #: Views with unknown columns that may be part of this relation; empty if even the view is unknown;
+    #: None if all columns are known.
     incomplete_views: frozenset[str] | None = None
 
     def columns_named(self, name: str) -> list[RelationColumn]:
-        """Find the columns of a name."""
-        return [cell for cell in self.cells if cell.matches(name)]
+        return [column for column in self.columns if column.matches(name)]
 
     def assume_column(self, name: str) -> ColumnSources:
-        """Say where a column comes from that is not known to be there: from the one view that may have it."""
+        """Sources of a column that is not known to exist: the only view that may have it."""
         views = self.incomplete_views or frozenset()
         return frozenset(ColumnSource(view, name, "DIRECT", "IDENTITY", False) for view in views if len(views) == 1)
 
     def with_aliases(self, names: Sequence[str]) -> "Relation":
-        """Give the columns the names that are said behind an alias."""
+        """Rename the columns to the names listed after an alias."""
         if not names:
             return self
-        if self.incomplete_views is not None and len(self.cells) < len(names):
+        if self.incomplete_views is not None and len(self.columns) < len(names):
             return Relation(tuple(RelationColumn(name, NO_SOURCES) for name in names), self.dataset_level)
-        named = (RelationColumn(name, cell.sources) for name, cell in zip(names, self.cells, strict=False))
-        return Relation((*named, *self.cells[len(names) :]), self.dataset_level)
+        renamed = (RelationColumn(name, column.sources) for name, column in zip(names, self.columns, strict=False))
+        return Relation((*renamed, *self.columns[len(names) :]), self.dataset_level)
 
 
 def view_relation(view: str, columns: Sequence[str] | None) -> Relation:
-    """Describe a view itself: every column is its own source."""
+    """Relation of a view: every column is its own source."""
     if columns is None:
         return Relation((), incomplete_views=frozenset({view}))
     return Relation(
@@ -63,19 +62,19 @@ def view_relation(view: str, columns: Sequence[str] | None) -> Relation:
     )
 
 
-def merge_incomplete_views(*ones: frozenset[str] | None) -> frozenset[str] | None:
-    """Bring together which unknown views there may be columns of."""
-    known = [one for one in ones if one is not None]
-    return frozenset().union(*known) if known else None
+def merge_incomplete_views(*groups: frozenset[str] | None) -> frozenset[str] | None:
+    """Union of the views with unknown columns; None if all columns are known."""
+    present = [group for group in groups if group is not None]
+    return frozenset().union(*present) if present else None
 
 
 def generated_relation(names: Iterable[str], sources: ColumnSources) -> Relation:
-    """Describe what a function makes: columns of these names, all from the same sources."""
+    """Relation of a function: all columns have the same sources."""
     return Relation(tuple(RelationColumn(name, apply_transformation(sources, TRANSFORMATION)) for name in names))
 
 
-#: Functions that Spark knows without parentheses, where no column is called so.
-_CONSTANTS = frozenset(
+#: Functions that Spark accepts without parentheses unless a column has their name.
+_PLAIN_FUNCTIONS = frozenset(
     {
         "current_catalog", "current_database", "current_date", "current_schema", "current_time", "current_timestamp",
         "current_user", "grouping__id", "localtimestamp", "session_user", "user",
@@ -84,20 +83,20 @@ _CONSTANTS = frozenset(
 
 
 class NamedRelation(NamedTuple):
-    """A relation under the name that it has in a FROM clause; the parts of a qualified name are separate."""
+    """A relation with its name in a FROM clause; the parts of a qualified name are separate."""
 
     name: tuple[str, ...]
     relation: Relation
 
     def matches(self, qualifier: Sequence[str]) -> bool:
-        """Tell whether a qualifier means this relation: `t` and `db.t` both mean db.t."""
-        given = tuple(part.lower() for part in qualifier)
-        return bool(given) and self.name[-len(given) :] == given
+        """True if a qualifier refers to this relation: `t` and `db.t` both refer to db.t."""
+        parts = tuple(part.lower() for part in qualifier)
+        return bool(parts) and self.name[-len(parts) :] == parts
 
 
 @dataclass
 class Scope:
-    """The relations of a FROM clause, what an unqualified name and `*` mean, and what surrounds the SELECT."""
+    """The relations of a FROM clause, the columns of unqualified names and `*`, and the enclosing scope."""
 
     ctes: Mapping[str, Relation]
     outer: "Scope | None" = None
@@ -105,87 +104,88 @@ class Scope:
     row: list[RelationColumn] = field(default_factory=list)
     outputs: list[RelationColumn] = field(default_factory=list)
     windows: dict[str, exp.Window] = field(default_factory=dict)
-    #: Whether a name means an output before it means a column of FROM: in HAVING and ORDER BY.
+    #: Names refer to outputs before columns of FROM: in HAVING and ORDER BY.
     outputs_first: bool = False
 
     def add(self, name: Sequence[str], relation: Relation) -> None:
-        """Take in another relation of the FROM clause."""
         self.relations.append(NamedRelation(tuple(part.lower() for part in name), relation))
-        self.row += relation.cells
+        self.row += relation.columns
 
-    def named(self, qualifier: Sequence[str]) -> Relation | None:
-        """Find the relation that a qualifier means."""
-        return next((one.relation for one in self.relations if one.matches(qualifier)), None)
+    def find_relation(self, qualifier: Sequence[str]) -> Relation | None:
+        return next((candidate.relation for candidate in self.relations if candidate.matches(qualifier)), None)
 
     def incomplete_views(self) -> frozenset[str] | None:
-        """Say which unknown views there may be columns of."""
-        return merge_incomplete_views(*(one.relation.incomplete_views for one in self.relations))
+        """Views with unknown columns; None if all columns are known."""
+        return merge_incomplete_views(*(member.relation.incomplete_views for member in self.relations))
 
-    def find(self, parts: Sequence[str]) -> ColumnSources | str:
-        """Find the sources of what a name means, here or around; what is wrong with the name if it means nothing."""
+    def resolve(self, parts: Sequence[str]) -> ColumnSources | str:
+        """Sources of a name in this or an enclosing scope; an error message if it cannot be resolved."""
         scope: Scope | None = self
         while scope is not None:
-            for found in scope.resolve_candidates(parts):
-                return found
+            for candidate in scope.resolve_candidates(parts):
+                return candidate
             scope = scope.outer
-        if len(parts) == 1 and parts[0].lower() in _CONSTANTS:
+        if len(parts) == 1 and parts[0].lower() in _PLAIN_FUNCTIONS:
             return NO_SOURCES
-        return self._unknown(parts)
+        return self._unknown_column(parts)
 
     def resolve_candidates(self, parts: Sequence[str]) -> Iterator[ColumnSources | str]:
-        """List what a name can mean here, what Spark takes it for first."""
-        yield from self._qualified(parts)
-        orders = (self._from_outputs, self._from_row) if self.outputs_first else (self._from_row, self._from_outputs)
-        for read in orders:
-            yield from read(parts)
-        yield from self._guesses(parts)
+        """Possible meanings of a name in this scope, preferred ones first, as in Spark."""
+        yield from self._from_qualifier(parts)
+        lookups = (self._from_outputs, self._from_row) if self.outputs_first else (self._from_row, self._from_outputs)
+        for lookup in lookups:
+            yield from lookup(parts)
+        yield from self._from_incomplete_views(parts)
 
-    def _qualified(self, parts: Sequence[str]) -> Iterator[ColumnSources]:
+    def _from_qualifier(self, parts: Sequence[str]) -> Iterator[ColumnSources]:
         for length in range(len(parts) - 1, 0, -1):
-            relation = self.named(parts[:length])
-            for cell in relation.columns_named(parts[length]) if relation else ():
-                yield _within(cell.sources, parts[length + 1 :])
+            relation = self.find_relation(parts[:length])
+            for column in relation.columns_named(parts[length]) if relation else ():
+                yield _field_sources(column.sources, parts[length + 1 :])
 
     def _from_row(self, parts: Sequence[str]) -> Iterator[ColumnSources | str]:
-        cells = [cell for cell in self.row if cell.matches(parts[0])]
-        if len(cells) > 1:
-            holders = [".".join(one.name) for one in self.relations if one.relation.columns_named(parts[0])]
-            yield f"column {parts[0]} is in {' and in '.join(filter(None, holders))}: say which is meant"
-        elif cells:
-            yield _within(cells[0].sources, parts[1:])
+        columns = [column for column in self.row if column.matches(parts[0])]
+        if len(columns) > 1:
+            owners = [".".join(member.name) for member in self.relations if member.relation.columns_named(parts[0])]
+            yield f"column {parts[0]} is ambiguous: it is in {' and in '.join(filter(None, owners))}"
+        elif columns:
+            yield _field_sources(columns[0].sources, parts[1:])
 
     def _from_outputs(self, parts: Sequence[str]) -> Iterator[ColumnSources]:
-        for cell in self.outputs:
-            if cell.matches(parts[0]):
-                yield _within(cell.sources, parts[1:])
+        for column in self.outputs:
+            if column.matches(parts[0]):
+                yield _field_sources(column.sources, parts[1:])
 
-    def _guesses(self, parts: Sequence[str]) -> Iterator[ColumnSources]:
-        """Believe that a column is there, where not all columns are known."""
+    def _from_incomplete_views(self, parts: Sequence[str]) -> Iterator[ColumnSources]:
+        """Assume that a column exists in a relation with unknown columns."""
         for length in range(len(parts) - 1, 0, -1):
-            relation = self.named(parts[:length])
+            relation = self.find_relation(parts[:length])
             if relation and relation.incomplete_views is not None:
-                yield _within(relation.assume_column(parts[length]), parts[length + 1 :])
-        unknown = [one.relation for one in self.relations if one.relation.incomplete_views is not None]
-        if unknown and not (len(parts) > 1 and self.named(parts[:-1])):
-            yield _within(unknown[0].assume_column(parts[0]) if len(unknown) == 1 else NO_SOURCES, parts[1:])
+                yield _field_sources(relation.assume_column(parts[length]), parts[length + 1 :])
+        incomplete = [member.relation for member in self.relations if member.relation.incomplete_views is not None]
+        if incomplete and not (len(parts) > 1 and self.find_relation(parts[:-1])):
+            yield _field_sources(
+                incomplete[0].assume_column(parts[0]) if len(incomplete) == 1 else NO_SOURCES, parts[1:]
+            )
 
-    def _unknown(self, parts: Sequence[str]) -> str:
-        """Say that a column is nowhere, where it was looked for, and what is called most like it."""
-        meant = [one for one in self.relations if len(parts) > 1 and one.matches(parts[:-1])] or self.relations
-        name = parts[-1] if meant is not self.relations else ".".join(parts)
-        known = list(dict.fromkeys(cell.name for one in meant for cell in one.relation.cells))
-        near = get_close_matches(parts[-1].lower(), [one.lower() for one in known], n=1, cutoff=0.0)
-        spelled = next((one for one in known if near and one.lower() == near[0]), None)
-        where = ", ".join(dict.fromkeys(".".join(one.name) or "a subquery" for one in meant)) or "no view"
-        return f"there is no column {name} in {where}" + (f"; the nearest is {spelled}" if spelled else "")
+    def _unknown_column(self, parts: Sequence[str]) -> str:
+        """Error message for an unknown column: the relations searched, and the nearest name."""
+        searched = [
+            member for member in self.relations if len(parts) > 1 and member.matches(parts[:-1])
+        ] or self.relations
+        name = parts[-1] if searched is not self.relations else ".".join(parts)
+        names = list(dict.fromkeys(column.name for member in searched for column in member.relation.columns))
+        nearest = get_close_matches(parts[-1].lower(), [candidate.lower() for candidate in names], n=1, cutoff=0.0)
+        suggestion = next((candidate for candidate in names if nearest and candidate.lower() == nearest[0]), None)
+        where = ", ".join(dict.fromkeys(".".join(member.name) or "a subquery" for member in searched)) or "no view"
+        return f"there is no column {name} in {where}" + (f"; the nearest is {suggestion}" if suggestion else "")
 
 
-def _within(sources: ColumnSources, fields: Sequence[str]) -> ColumnSources:
-    """Take a field of a structure for a part of its column."""
+def _field_sources(sources: ColumnSources, fields: Sequence[str]) -> ColumnSources:
+    """A field of a structure is a part of its column."""
     return apply_transformation(sources, TRANSFORMATION) if fields else sources
 
 
-def exclude_columns(cells: Iterable[RelationColumn], names: Iterable[str]) -> list[RelationColumn]:
-    """Leave out the columns of these names."""
+def exclude_columns(columns: Iterable[RelationColumn], names: Iterable[str]) -> list[RelationColumn]:
     hidden = {name.lower() for name in names}
-    return [cell for cell in cells if cell.name.lower() not in hidden]
+    return [column for column in columns if column.name.lower() not in hidden]

@@ -97,7 +97,7 @@ def test_a_pull_writes_what_was_changed_and_tells_what_it_cannot(shell: Shell, p
     done = shell(f"governance pull --dry-run {place}")
     assert (done.exit_code, "-  description: old\n+  description: new\n" in done.stdout) == (1, True)
     assert done.stdout.endswith("1 files would be changed\n")
-    assert "a retention of P1M cannot be said in whole days" in done.stderr
+    assert "a retention of P1M is not a whole number of days" in done.stderr
     assert shell(f"governance pull {place}").stdout.endswith("1 files changed\n")
     assert "description: new" in (place / "t.yaml").read_text(encoding="utf-8")
     told = json.loads(shell(f"governance diff {place} --output json").stdout)

@@ -124,7 +124,7 @@ def test_a_column_is_followed(ask: Ask) -> None:
     assert hop["job"]["name"] == "first"
     assert ask("lineage db b --column x --direction downstream", FIRST).exit_code == 1
     unknown = ask("lineage db b --column nothing", FIRST)
-    assert (unknown.exit_code, unknown.stderr) == (1, "error: no column 'nothing' in the dataset: known are y\n")
+    assert (unknown.exit_code, unknown.stderr) == (1, "error: no column 'nothing' in the dataset; known columns: y\n")
     assert (
         ask("lineage db b --column y --direction downstream", FIRST).stdout
         == "no column lineage is known from here\n"

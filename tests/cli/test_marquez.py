@@ -68,7 +68,7 @@ def test_what_it_refuses_is_told_with_its_words(shell: Shell) -> None:
     pushed = shell("sync", "--once", events=(RUN, bad))
     assert pushed.exit_code == 1
     listed = shell("dead", "list")
-    assert "would break all lists of Marquez, for ever" in listed.stdout
+    assert "would break all lists of Marquez permanently" in listed.stdout
     verified = shell("verify", "--output", "json")
     assert verified.exit_code == 1
     (why,) = json.loads(verified.stdout)["marquez"]["not_there"]

@@ -233,8 +233,8 @@ def test_what_somebody_broke_is_told_and_left_alone(shell: Shell) -> None:
     assert (done.exit_code, done.stdout.splitlines()) == (
         1,
         [
-            "dataset  warehouse.d.s.t  says otherwise: columns",
-            "lineage  warehouse.d.s.a -> warehouse.d.s.t  is not as it was left",
+            "dataset  warehouse.d.s.t  differs: columns",
+            "lineage  warehouse.d.s.a -> warehouse.d.s.t  was changed",
             "5 looked at, 2 differ; calls: get 3, get edge 1, get statuses 1, version 1",
         ],
     )

@@ -65,7 +65,7 @@ def test_a_store_of_another_version_stays_what_it_is(url: str, version: str | No
 
 def test_a_server_that_does_not_answer_is_an_error_without_its_password() -> None:
     done = doctor("postgresql://me:hunter2@127.0.0.1:1/x")
-    assert (done.exit_code, "does not answer" in findings(done, "error")["store"]) == (1, True)
+    assert (done.exit_code, "does not respond" in findings(done, "error")["store"]) == (1, True)
     assert "hunter2" not in done.output
 
 

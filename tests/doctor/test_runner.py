@@ -75,13 +75,13 @@ def _running(sql: str) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("harm", "level", "thing", "said"),
     [
-        (Path.unlink, "error", "store", "there is no store at"),
+        (Path.unlink, "error", "store", "no store at"),
         (_text, "error", "store", "file is not a database"),
         (_folder, "error", "store", "cannot be used: "),
         (lambda path: path.write_bytes(b""), "warning", "schema", "the store has no tables yet"),
         (_running("UPDATE alembic_version SET version_num = '9999'"), "error", "schema", "is at version 9999"),
-        (_running("DROP TABLE alembic_version"), "error", "schema", "not one of lineage-bridge"),
-        (_running("DELETE FROM run_event"), "error", "conservation", "1 events were received, the log knows of 0"),
+        (_running("DROP TABLE alembic_version"), "error", "schema", "a database of another application"),
+        (_running("DELETE FROM run_event"), "error", "conservation", "1 events were received, but the log counts 0"),
         (_running("UPDATE run_event SET failure = 'x'"), "warning", "conservation", "rejected list` says why"),
         (_running("UPDATE run_event SET event_time = 9e15"), "warning", "clock", "days in the future"),
         (_running("DROP TABLE sync_target"), "error", "sync", "no such table: sync_target"),

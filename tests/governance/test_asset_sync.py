@@ -157,7 +157,7 @@ def test_a_change_over_there_stays_and_is_told(synced: Synced) -> None:
     change(synced, {"op": "remove", "path": f"/tags/{tag}"}, tagged("PersonalData.Personal"))
     _, (seen,) = of.plan([governed(tags=["a", "b"])])
     assert seen.look is not None
-    assert seen.look.told.fields == {("tags",): frozenset({"LineageBridge.a", "PersonalData.Personal"})}
+    assert seen.look.remote.fields == {("tags",): frozenset({"LineageBridge.a", "PersonalData.Personal"})}
     assert seen.look.changes == {}
     push(of, governed(tags=["a", "b", "c"]))
     assert tags(synced) == {"LineageBridge.a", "LineageBridge.c", "PersonalData.Personal"}
@@ -186,7 +186,7 @@ def test_what_is_missing_is_reported_and_the_rest_goes(synced: Synced) -> None:
         of, governed("t", tags=["a"], owner=["nobody@example.com", "ann@example.com"]), governed("u", tags=["b"])
     )
     assert (found["t"].outcome, found["u"].outcome) == (Outcome.UNRESOLVED, Outcome.PUSHED)
-    assert found["t"].reason == "no user or team has the address nobody@example.com"
+    assert found["t"].reason == "no user or team has the email address nobody@example.com"
     assert tags(synced) == {"LineageBridge.a"}
     assert [one["name"] for one in table(synced)["owners"]] == ["ann"]
     assert tags(synced, "warehouse.d.s.u") == {"LineageBridge.b"}

@@ -41,7 +41,7 @@ BREAKS = {
     "more than promised": ([K, V, {"name": "w"}], ("PASS", [])),
     "missing": ([K], ("FAIL", ["v is missing"])),
     "another type": ([RETYPED, V], ("FAIL", ["k is string, not bigint"])),
-    "may be empty now": ([EMPTY, V], ("FAIL", ["k may be empty now"])),
+    "is nullable but required": ([EMPTY, V], ("FAIL", ["k is nullable but required"])),
 }
 
 

@@ -149,7 +149,7 @@ def test_where_it_is_only_reported_the_store_stays(synced: Synced, tmp_path: Pat
     assert watched.said()["tags"] == ["a"]
     (item,) = synced.items.get("governance", [key for _, key in synced.items.list_pushed("governance")]).values()
     assert item.reason is not None
-    assert item.reason.startswith("OpenMetadata says otherwise: tags is ")
+    assert item.reason.startswith("OpenMetadata differs: tags is ")
     assert watched.tags() == {"LineageBridge.a", "PersonalData.Personal"}
 
 

@@ -55,7 +55,7 @@ def everything(tmp_path: Path) -> Iterator[Store]:
         store.db.execute(
             "UPDATE run_event SET failure = 'a fault ' || char(0) || ' of ours' WHERE failure IS NOT NULL"
         )
-        assert audit_intake(store.db, store.org).faults == []
+        assert audit_intake(store.db, store.org).discrepancies == []
         yield store
 
 
@@ -86,7 +86,7 @@ def assert_the_same(one: Store, other: Store) -> None:
     assert other.export() == one.export()
     assert log(other) == log(one)
     assert troubles(other) == troubles(one)
-    assert audit_intake(other.db, other.org).faults == []
+    assert audit_intake(other.db, other.org).discrepancies == []
 
 
 def test_a_store_moves_to_another_database_and_back(everything: Store, store: Store) -> None:
@@ -112,7 +112,7 @@ def test_doing_it_again_changes_nothing(everything: Store, store: Store) -> None
 def test_a_move_that_was_cut_off_is_begun_anew(everything: Store, store: Store, cut: int) -> None:
     lines = lines_of(everything)
     move(lines[:cut], store)
-    assert audit_intake(store.db, store.org).faults == []
+    assert audit_intake(store.db, store.org).discrepancies == []
     assert move(lines, store)[0].known == cut
     assert_the_same(everything, store)
 
@@ -140,7 +140,7 @@ def test_what_a_store_has_of_its_own_counts_once_and_stays(store: Store) -> None
     told = store.rows("SELECT receipts, historical FROM run_event ORDER BY event_time")
     assert told == [(3, False), (1, False), (1, True)]
     assert store.rows("SELECT receipts, first_at, last_at FROM rejected_event") == [(2, 7, 7)]
-    assert audit_intake(store.db, store.org).faults == []
+    assert audit_intake(store.db, store.org).discrepancies == []
 
 
 @pytest.mark.parametrize("first", ["merged", "failed"])
@@ -220,7 +220,7 @@ def test_a_damaged_line_is_named_and_the_rest_is_taken(store: Store, damage: Any
     assert len(told) == 1
     assert told[0].startswith("line 3: ")
     assert said in told[0]
-    assert audit_intake(store.db, store.org).faults == []
+    assert audit_intake(store.db, store.org).discrepancies == []
 
 
 def test_a_refused_input_that_is_another_is_named(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""How Spark's runs ended, where the listener says otherwise or nothing (surprises 1 to 3 and 11)."""
+"""How Spark's runs ended, where the listener differs or nothing (surprises 1 to 3 and 11)."""
 
 from typing import Any
 

@@ -74,7 +74,7 @@ def test_facets_that_lack_what_it_insists_on(facets: Json, owner: str, left: Jso
         (make.run_event(), None),
         (make.run_event(namespace="sqlserver://h:1433/x@y+z"), None),
         (make.run_event(outputs=[dataset("x", "sqlserver://h:1433;database=x")]), None),
-        (make.run_event(namespace="a=b"), "as another one, 'a_b'"),
+        (make.run_event(namespace="a=b"), "as 'a_b'"),
         (make.run_event(outputs=[dataset("x", "n" * 1025)]), "would break all lists"),
         (make.run_event(outputs=[dataset("")]), "an empty name"),
         (make.job_event(inputs=[dataset("x", "~")]), "'~' would break all lists"),
@@ -114,13 +114,13 @@ LISTED = {
     ("more", "known", "facets"),
     [
         ({}, StoredMetadata(), []),
-        ({}, StoredMetadata(is_told=True), None),
-        ({"description": "d"}, StoredMetadata(is_told=True), ["documentation"]),
+        ({}, StoredMetadata(has_events=True), None),
+        ({"description": "d"}, StoredMetadata(has_events=True), ["documentation"]),
         ({"description": "d"}, StoredMetadata(True, frozenset({"documentation"})), None),
         ({"facets": {"custom": SAID}}, StoredMetadata(), ["custom"]),
-        ({"facets": {"custom": SAID}}, StoredMetadata(is_told=True), None),
+        ({"facets": {"custom": SAID}}, StoredMetadata(has_events=True), None),
         ({"fields": [{"name": "a", "tags": ["PII"]}]}, StoredMetadata(), ["schema", "tags"]),
-        ({"fields": [{"name": "a", "tags": ["PII"]}]}, StoredMetadata(is_told=True), ["tags"]),
+        ({"fields": [{"name": "a", "tags": ["PII"]}]}, StoredMetadata(has_events=True), ["tags"]),
         ({"tags": ["GOLD"]}, StoredMetadata(True, frozenset({"tags"})), None),
     ],
 )
@@ -134,9 +134,9 @@ def test_what_a_list_says_of_a_dataset(more: Json, known: StoredMetadata, facets
     [
         ({}, None, StoredMetadata(), []),
         ({"latestRun": {"id": "x"}}, None, StoredMetadata(), None),
-        ({}, "anonymous", StoredMetadata(is_told=True), None),
-        ({}, "alice", StoredMetadata(is_told=True), ["ownership"]),
-        ({"tags": ["GOLD"]}, None, StoredMetadata(is_told=True), ["tags"]),
+        ({}, "anonymous", StoredMetadata(has_events=True), None),
+        ({}, "alice", StoredMetadata(has_events=True), ["ownership"]),
+        ({"tags": ["GOLD"]}, None, StoredMetadata(has_events=True), ["tags"]),
     ],
 )
 def test_what_a_list_says_of_a_job(

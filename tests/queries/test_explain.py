@@ -100,5 +100,5 @@ def test_a_column_is_traced_to_what_first_said_so(store: Store) -> None:
 
 
 def test_a_column_that_nothing_is_known_of_says_so(estate: Store) -> None:
-    with pytest.raises(NotFound, match="no column 'nothing' in the dataset: known are id, mail"):
+    with pytest.raises(NotFound, match="no column 'nothing' in the dataset; known columns: id, mail"):
         estate.ask(ExplainQuery(**OF_CLEAN, field="nothing"))

@@ -51,7 +51,7 @@ def test_partitions_and_their_faults_are_told(decided: Store) -> None:
     assert one.invalid == {run_uuid(3): "cut off"}
     with pytest.raises(StateConflict, match="cut off"):
         decided.ask(ResolveVersionQuery(**OF_REPORT, pin="latest", partition="day=2026-01-31"))
-    with pytest.raises(InvalidParameter, match="partition: a partition is named like"):
+    with pytest.raises(InvalidParameter, match="partition: a partition is written as"):
         decided.ask(ResolveVersionQuery(**OF_REPORT, pin="latest", partition="/"))
 
 
@@ -67,5 +67,5 @@ def test_definitions_are_told(decided: Store) -> None:
     assert (one.version, one.active, msgspec.json.decode(one.definition)) == ("1", True, {"steps": ["report"]})
     with pytest.raises(NotFound, match="no job 'nothing'"):
         decided.ask(DefinitionsQuery(namespace="jobs", name="nothing"))
-    with pytest.raises(InvalidParameter, match="say which job"):
+    with pytest.raises(InvalidParameter, match="missing job"):
         decided.ask(DefinitionsQuery(name="app2"))

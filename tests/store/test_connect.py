@@ -63,7 +63,7 @@ def test_a_store_that_is_looked_at_as_it_is_keeps_every_byte(tmp_path: Path) -> 
 
 def test_who_only_reads_makes_no_store(tmp_path: Path) -> None:
     path = tmp_path / "typo" / "store.db"
-    with pytest.raises(IncompatibleStore, match=f"there is no store at {path}"):
+    with pytest.raises(IncompatibleStore, match=f"no store at {path}"):
         StoreUrl(f"sqlite:///{path}").open_for_reading()
     assert not path.parent.exists()
     StoreUrl(f"sqlite:///{path}").open_for_writing().close()
@@ -84,7 +84,7 @@ def test_a_store_that_this_user_may_not_write_is_named_with_what_to_do(
     monkeypatch.setattr("bridge.store.connect.os.access", lambda *_: False)
     for opened in (location.open_for_writing, location.open_for_background_writes):
         with pytest.raises(
-            IncompatibleStore, match=r"store\.db cannot be written by this user: run as the user that owns"
+            IncompatibleStore, match=r"store\.db is not writable by this user: run as the user that owns"
         ):
             opened()
     location.open_for_reading().close()
@@ -93,7 +93,7 @@ def test_a_store_that_this_user_may_not_write_is_named_with_what_to_do(
 def test_a_file_without_a_store_in_it_is_no_store_to_read(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     path.touch()
-    with pytest.raises(IncompatibleStore, match="there is no store at"):
+    with pytest.raises(IncompatibleStore, match="no store at"):
         StoreUrl(f"sqlite:///{path}").open_for_reading()
     assert path.stat().st_size == 0
 

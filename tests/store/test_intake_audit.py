@@ -28,20 +28,20 @@ def test_an_input_that_was_taken_later_stays_accounted_for(store: Store) -> None
     refused = store.read(b"{")
     store.writer.write([refused, refused])
     store.writer.delete_rejected(refused.payload_hash)  # type: ignore[union-attr]
-    assert audit_intake(store.db, store.org).faults == []
+    assert audit_intake(store.db, store.org).discrepancies == []
 
 
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        ("DELETE FROM run_event", "3 events were received, the log knows of 0"),
-        ("UPDATE run_event SET receipts = 9", "the log knows of 18"),
-        ("DELETE FROM rejected_event", "1 inputs were refused; 0 are listed"),
-        ("DELETE FROM intake_ledger", "test: the store holds 2 events more than were received"),
+        ("DELETE FROM run_event", "3 events were received, but the log counts 0"),
+        ("UPDATE run_event SET receipts = 9", "the log counts 18"),
+        ("DELETE FROM rejected_event", "1 inputs were rejected; 0 are listed"),
+        ("DELETE FROM intake_ledger", "test: the store contains 2 more events than were received"),
     ],
 )
 def test_what_is_missing_is_said(store: Store, damage: str, said: str) -> None:
     store.apply(run_event(run=1), run_event(run=2), run_event(run=2))
     store.writer.write([store.read(b"{")])
     store.db.execute(damage)
-    assert any(said in fault for fault in audit_intake(store.db, store.org).faults)
+    assert any(said in fault for fault in audit_intake(store.db, store.org).discrepancies)

@@ -70,7 +70,7 @@ def test_daemons_that_start_together_make_one_store(url: str) -> None:
 
 def test_a_newer_store_is_refused_with_the_reason(fresh: Store, url: str) -> None:
     fresh.db.execute("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(IncompatibleStore, match=rf"version 9999.*knows up to {migrations.HEAD}"):
+    with pytest.raises(IncompatibleStore, match=rf"version 9999.*supports up to {migrations.HEAD}"):
         upgrade_postgres(url, "newer")
 
 
@@ -109,7 +109,7 @@ def test_a_lost_connection_is_made_anew_for_the_next_group(fresh: Store, url: st
         other.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'lineage-bridge' AND datname = current_database()"
         )
-    with pytest.raises(StoreUnreachable, match="does not answer"):
+    with pytest.raises(StoreUnreachable, match="does not respond"):
         fresh.apply(run_event(run=2))
     fresh.apply(run_event(run=2), run_event(run=3))
     assert fresh.value("SELECT count(*) FROM run_event") == 3

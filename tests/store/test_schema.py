@@ -142,7 +142,7 @@ def test_a_newer_store_is_refused_with_the_reason(tmp_path: Path) -> None:
     connection.execute("UPDATE alembic_version SET version_num = '9999'")
     connection.commit()
     connection.close()
-    with pytest.raises(IncompatibleStore, match=rf"version 9999.*knows up to {migrations.HEAD}"):
+    with pytest.raises(IncompatibleStore, match=rf"version 9999.*supports up to {migrations.HEAD}"):
         schema.upgrade_sqlite(path)
 
 
@@ -151,5 +151,5 @@ def test_somebody_elses_database_is_refused(tmp_path: Path) -> None:
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE mine (x)")
     connection.close()
-    with pytest.raises(IncompatibleStore, match="not one of lineage-bridge"):
+    with pytest.raises(IncompatibleStore, match="a database of another application"):
         schema.upgrade_sqlite(path)

@@ -26,7 +26,7 @@ def test_an_event_that_the_store_refuses_is_kept_with_its_reason_and_fails_nobod
     assert {name for (name,) in store.rows("SELECT name FROM ol_dataset")} == {"t1", "t2"}
     (trouble,) = list_failed_inputs(store.db, store.org)
     assert trouble.kind == "unmerged"
-    assert trouble.reason.startswith("the store refused it: ")
+    assert trouble.reason.startswith("rejected by the store: ")
     assert b'"bad"' in (read_payload(store.db, store.org, trouble) or b"")
     assert store.rows("SELECT DISTINCT receipts FROM run_event") == [(1,)]
 
@@ -54,7 +54,7 @@ def test_a_group_that_was_rolled_back_is_not_remembered_as_stored(sqlite_store: 
     event = run_event(outputs=[dataset("t", columnLineage=columns({"k": [field("a", "k")]}))])
     store.db.execute("CREATE TRIGGER full BEFORE INSERT ON column_head BEGIN SELECT raise(ABORT, 'no'); END")
     store.writer.write([store.read(event)])
-    assert [trouble.reason for trouble in list_failed_inputs(store.db, store.org)] == ["the store refused it: no"]
+    assert [trouble.reason for trouble in list_failed_inputs(store.db, store.org)] == ["rejected by the store: no"]
     assert store.rows("SELECT * FROM ol_namespace") == []
     store.db.execute("DROP TRIGGER full")
     store.apply(event)

@@ -84,7 +84,7 @@ def test_what_was_dropped_and_is_wanted_again_is_no_difference_when_a_backup_bri
         synced.apply(event).converge()
     backup.restore()
     assert {kind for kind, *_ in differences(synced)} == {"run", "result", "profile"}
-    assert all(what != "was taken back, and is there again" for *_, what in differences(synced))
+    assert all(what != "was deleted by the bridge and exists again" for *_, what in differences(synced))
 
 
 @pytest.mark.parametrize("namespace", ["db", "other"])
@@ -203,7 +203,7 @@ def test_what_was_lost_is_told_again_whichever_the_store_is(store: Store) -> Non
 
 
 def test_more_than_may_be_deleted_waits_when_a_backup_brings_it_back() -> None:
-    made = Synced(OpenMetadataOptions(LAYOUT, most_deletions=2))
+    made = Synced(OpenMetadataOptions(LAYOUT, max_deletions=2))
     made.compare_seconds = HOUR
     with made as synced:
         names = ["x", "y", "z"]
@@ -218,7 +218,7 @@ def test_more_than_may_be_deleted_waits_when_a_backup_brings_it_back() -> None:
             synced.clock.wait(60)
         assert len(synced.entities("table")) == 4
         (reason,) = {item.reason for item in synced.items.pending(DELETION)}
-        assert reason.startswith("3 deletions wait, and openmetadata.most_deletions is 2")
-        synced.connect(OpenMetadataOptions(LAYOUT, most_deletions=3))
+        assert reason.startswith("3 deletions are pending, openmetadata.most_deletions is 2")
+        synced.connect(OpenMetadataOptions(LAYOUT, max_deletions=3))
         synced.converge()
         assert set(synced.entities("table")) == {A}

@@ -187,7 +187,7 @@ def test_what_waits_for_its_turn_is_missing_though_it_is_there_as_it_was(synced:
 
 
 def test_what_changed_and_was_not_told_yet_is_missing(synced: Synced) -> None:
-    """An edge that is there as it was left, and that the store says otherwise by now."""
+    """An edge that is there as it was left, and that the store differs by now."""
     synced.standin.faults.plan = lambda _, method, path: (
         error(400) if (method, path) == ("PUT", "/api/v1/lineage") else None
     )
@@ -255,7 +255,7 @@ def test_kinds_are_counted_by_what_is_read_of_them() -> None:
     ):
         tally.add_expected(owed)
     tally.add(ComparedBatch(DELETION, 3, ()))
-    tally.add(ComparedBatch("result", 6, [Difference("result", b"k", "case", "is not there")]))
+    tally.add(ComparedBatch("result", 6, [Difference("result", b"k", "case", "is missing")]))
     assert tally.reports({"lineage"}) == {"result": KindReport(7, 1, 6, 1), "lineage": KindReport(4, 4, 0, 0)}
     assert tally.reports({"lineage"})["result"].in_sync == 5
 

@@ -69,7 +69,7 @@ def test_what_others_made_stays() -> None:
 
 def test_more_than_may_be_deleted_waits_for_a_person() -> None:
     names = [f"x{number}" for number in range(5)]
-    with Synced(OpenMetadataOptions(LAYOUT, most_deletions=3)) as synced:
+    with Synced(OpenMetadataOptions(LAYOUT, max_deletions=3)) as synced:
         synced.apply(*(copied(number, "a", name, number + 1) for number, name in enumerate(names))).converge()
         synced.apply(*(changed(20 + number, name, "DROP", 30 + number) for number, name in enumerate(names)))
         for _ in range(3):
@@ -78,9 +78,9 @@ def test_more_than_may_be_deleted_waits_for_a_person() -> None:
         assert len(synced.entities("table")) == 6
         (reason,) = {item.reason for item in synced.items.pending(DELETION)}
         assert reason == (
-            "5 deletions wait, and openmetadata.most_deletions is 3: look at `sync --dry-run`, then"
+            "5 deletions are pending, openmetadata.most_deletions is 3: look at `sync --dry-run`, then"
             " `sync --once --allow-delete 5`"
         )
-        synced.connect(OpenMetadataOptions(LAYOUT, most_deletions=5))
+        synced.connect(OpenMetadataOptions(LAYOUT, max_deletions=5))
         synced.converge()
         assert set(synced.entities("table")) == {A}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from bridge.sync.canonical.lineage import read_consumption, read_lineage
 from bridge.sync.item_store import SyncItemStore
 from bridge.sync.mark_consumer import MarkConsumer
-from bridge.sync.openmetadata.affected_items import FoldedAffectedItems
+from bridge.sync.openmetadata.affected_items import OpenMetadataAffectedItems
 from bridge.sync.openmetadata.options import OpenMetadataOptions
 from bridge.sync.sync_item import Outcome
 from mappers.logical_job import FoldingRule
@@ -26,7 +26,7 @@ class Watcher:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._items = SyncItemStore(store.db, "default", "somewhere", lambda: 1)
-        meaning = FoldedAffectedItems(store.db, "default", "somewhere", self._items, RULE)
+        meaning = OpenMetadataAffectedItems(store.db, "default", "somewhere", self._items, RULE)
         self._spreader = MarkConsumer(store.db, "default", "somewhere", self._items, meaning)
         self.seen: dict[bytes, object] = {}
 

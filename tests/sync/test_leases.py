@@ -136,7 +136,7 @@ def test_what_a_stopped_one_writes_late_is_put_right(pair: Pair, method: str, pa
 
 
 def test_a_heart_beats_over_a_connection_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bridge.sync.lease.BEAT_SECONDS", 0.001)
+    monkeypatch.setattr("bridge.sync.lease.RENEW_SECONDS", 0.001)
     path = store_file(tmp_path)
     beaten = threading.Event()
 

@@ -195,18 +195,18 @@ def test_all_that_differs_is_told_without_a_write(synced: Synced) -> None:
     results.clear()
     before, asked = synced.standin.state(), len(synced.standin.requests)
     found = differences(synced)
-    back = "was taken back, and is there again"
+    back = "was deleted by the bridge and exists again"
     assert found == [
-        ("check", ROWS, "is not there"),
+        ("check", ROWS, "is missing"),
         ("lineage", f"{A} -> warehouse.d.s.u", back),
-        ("profile", T, "is not there"),
-        ("profile", T, "is not there"),
+        ("profile", T, "is missing"),
+        ("profile", T, "is missing"),
         ("removal", "warehouse.d.s.u", back),
-        ("result", NOT_NULL, "is not there"),
-        ("result", NOT_NULL, "is not there"),
-        ("run", JOB, "is not there"),
-        ("run", JOB, "is not there"),
-        ("run", JOB, "is not there"),
+        ("result", NOT_NULL, "is missing"),
+        ("result", NOT_NULL, "is missing"),
+        ("run", JOB, "is missing"),
+        ("run", JOB, "is missing"),
+        ("run", JOB, "is missing"),
     ]
     assert synced.standin.state() == before
     assert {seen.method for seen in synced.standin.requests[asked:]} == {"GET"}

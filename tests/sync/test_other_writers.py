@@ -193,7 +193,7 @@ def test_a_description_that_a_person_changed_is_told_and_stays(synced: Synced, p
     person.patch("table", T, {"/description": "theirs"})
     synced.apply(made(9, run=3, said="ours, again")).converge()
     assert table(synced)["description"] == "theirs"
-    assert "its description was written in OpenMetadata, and stays" in synced.standing(Outcome.PUSHED).values()
+    assert "its description was edited in OpenMetadata and stays" in synced.standing(Outcome.PUSHED).values()
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def _everything_is_accounted_for(tmp_path: Path) -> Iterator[None]:
     for path in tmp_path.rglob("*.db"):
         if _is_store(path):
             with closing(SqliteDatabase.for_reading(path)) as db:
-                assert audit_intake(db, "default").faults == [], path
+                assert audit_intake(db, "default").discrepancies == [], path
 
 
 def _is_store(path: Path) -> bool:

@@ -210,5 +210,5 @@ def assert_consistent(store: Path, acknowledged: Iterable[bytes]) -> None:
     """All that was acknowledged is there, and the facts are what the kept events say."""
     assert_kept(store, acknowledged)
     with closing(SqliteDatabase.for_reading(store)) as db:
-        assert audit_intake(db, "default").faults == []
+        assert audit_intake(db, "default").discrepancies == []
     assert exported(store) == expected_export(kept(store))

@@ -289,8 +289,8 @@ def _folder(path: Path) -> None:
     path.mkdir()
 
 
-NEWER = f"is at version 9999, this lineage-bridge knows up to {HEAD}: use the newer lineage-bridge"
-OTHER = "not one of lineage-bridge: choose another store.url"
+NEWER = f"is at version 9999, this lineage-bridge supports up to {HEAD}: use the newer lineage-bridge"
+OTHER = "a database of another application: choose another store.url"
 
 
 @pytest.mark.parametrize(

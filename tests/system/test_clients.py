@@ -51,7 +51,7 @@ def emit(transport: dict[str, Any], numbers: range, size: int = 1) -> None:
 def arrived(store: Path) -> set[str]:
     """Name the jobs whose events are in the store, every one of them merged and booked."""
     with closing(SqliteDatabase.for_reading(store)) as db:
-        assert audit_intake(db, "default").faults == []
+        assert audit_intake(db, "default").discrepancies == []
     return {json.loads(payload)["job"]["name"] for payload in kept(store)}
 
 

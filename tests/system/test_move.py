@@ -70,7 +70,7 @@ def test_a_move_that_was_killed_is_begun_anew_and_is_whole(tmp_path: Path, fille
     known = len(kept(new))
     assert known < COUNT
     with closing(SqliteDatabase.for_reading(new)) as db:
-        assert audit_intake(db, "default").faults == []
+        assert audit_intake(db, "default").discrepancies == []
     code, said = finish(start(new, "import", str(lines)))
     assert (code, said) == (0, f"{COUNT - known} events and 1 refused inputs taken, {known} known before\n")
     assert exported(new) == exported(filled)

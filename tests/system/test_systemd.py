@@ -80,7 +80,7 @@ def test_the_settings_of_the_unit_are_settings(tmp_path: Path) -> None:
     code, said = run(tmp_path / "elsewhere.db", "doctor", "--output", "json", **named)
     assert code == 1
     assert {found["found"] for found in json.loads(said)["findings"] if found["thing"] == "store"} == {
-        f"there is no store at {tmp_path}/lineage-bridge/store.db: `lineage-bridge serve` or `ingest` makes it"
+        f"no store at {tmp_path}/lineage-bridge/store.db: `lineage-bridge serve` or `ingest` creates it"
     }
 
 

@@ -71,7 +71,7 @@ def assert_one_state(url: str, acknowledged: list[bytes]) -> None:
         known = payloads(db)
         print(f"{len(acknowledged)} acknowledged, {len(known)} kept")
         assert set(acknowledged) <= known
-        assert audit_intake(db, "default").faults == []
+        assert audit_intake(db, "default").discrepancies == []
         assert b"".join(export_canonical(db, "default")) == expected_export(known)
 
 

@@ -16,7 +16,7 @@ from connectors.errors import ConfigError
 from connectors.openmetadata.client import OpenMetadataClient
 from mappers.errors import LineageBridgeError
 from mappers.openmetadata.fqn import fqn
-from mappers.openmetadata.locations import CUSTOM, ServiceRef, locate_dataset
+from mappers.openmetadata.locations import CUSTOM_SERVICES, ServiceRef, locate_dataset
 
 
 def check_services(client: OpenMetadataClient, settings: OpenMetadataSettings) -> Iterator[Finding]:
@@ -41,8 +41,8 @@ def _named(settings: OpenMetadataSettings) -> Iterator[ServiceRef]:
     layout = location_layout(settings)
     for mapping in layout.mappings:
         service = locate_dataset(layout._replace(mappings=(mapping,)), mapping.namespace, "name").service
-        yield service if service.name == mapping.service else ServiceRef(*CUSTOM["table"], mapping.service)
-    yield ServiceRef(*CUSTOM["table"], layout.service)
+        yield service if service.name == mapping.service else ServiceRef(*CUSTOM_SERVICES["table"], mapping.service)
+    yield ServiceRef(*CUSTOM_SERVICES["table"], layout.service)
 
 
 _OF_USER = ("user", "rights", "services")

@@ -26,11 +26,11 @@ JOIN column_lineage c ON c.org_id = e.org_id AND c.target_id = e.target_id AND c
 JOIN ol_dataset t ON t.org_id = c.org_id AND t.dataset_id = c.target_id
 WHERE s.org_id = ?1 AND s.class_id {{ids}}
 """
-#: What the newest run that had begun by then said of each target; what is declared is older than any run.
-_SHOWN_THEN = """
+#: Rows reported for each target by the newest run that had started by then; declarations are older than any run.
+_ACTIVE_AT = """
 SELECT x.members FROM (
   SELECT l.org_id, l.target_id, l.job_id, l.run_id, l.explicit, l.columns_set, row_number() OVER (
-    PARTITION BY l.target_id, l.job_id ORDER BY r.started_at DESC NULLS LAST, l.run_id DESC) AS place
+    PARTITION BY l.target_id, l.job_id ORDER BY r.started_at DESC NULLS LAST, l.run_id DESC) AS rn
   FROM ol_dataset t
   JOIN run_lineage l ON l.org_id = t.org_id AND l.target_id = t.dataset_id
   LEFT JOIN ol_run r ON r.org_id = l.org_id AND r.run_id = l.run_id
@@ -39,15 +39,15 @@ SELECT x.members FROM (
 LEFT JOIN run_explicit e ON e.org_id = n.org_id AND e.target_id = n.target_id AND e.job_id = n.job_id
   AND e.run_id = n.run_id AND n.explicit
 JOIN lineage_set x ON x.org_id = n.org_id AND x.set_id = CASE WHEN n.explicit THEN e.set_id ELSE n.columns_set END
-WHERE n.place = 1
+WHERE n.rn = 1
 """
 
-#: A column of a dataset, given by its class; no name means the whole dataset.
+#: A column: group id of the dataset, and column name; an empty name stands for the whole dataset.
 ColumnKey = tuple[bytes, str]
 
 
 class ColumnHop(NamedTuple):
-    """What one job makes of a column."""
+    """How one job derives a target column from a source column."""
 
     target: ColumnKey
     source: ColumnKey
@@ -58,7 +58,7 @@ class ColumnHop(NamedTuple):
 
 
 class ColumnWalk(NamedTuple):
-    """The hops from a column, and what kept the walk from finding more, if anything did."""
+    """The hops from a column, and the limit that truncated the walk, if any."""
 
     start: ColumnKey
     hops: list[ColumnHop]
@@ -66,7 +66,7 @@ class ColumnWalk(NamedTuple):
 
 
 class ColumnLineageWalker:
-    """Column lineage as the newest runs show it, of those that had begun at a time."""
+    """Walks column lineage as reported by the newest runs that had started by a given time."""
 
     def __init__(self, db: Database, org: str, until: int = NO_TIME_LIMIT) -> None:
         self._db = db
@@ -74,52 +74,52 @@ class ColumnLineageWalker:
         self._until = until
 
     def walk(self, start: ColumnKey, direction: Direction, depth: int, max_edges: int = MAX_EDGES) -> ColumnWalk:
-        """Follow a column, `depth` hops far; what reaches a dataset as a whole is shown, and not followed."""
+        """Follow a column for up to `depth` hops; hops of a whole dataset are included but not followed."""
         upstream = direction == "upstream"
-        seen, frontier = {start}, [start]
+        visited, frontier = {start}, [start]
         hops: list[ColumnHop] = []
         for _ in range(depth):
-            found = self._hops(_INTO if upstream else _OUT_OF, {dataset for dataset, _ in frontier})
-            reached: list[ColumnKey] = []
-            for hop in sorted(_touching(found, frontier, upstream)):
+            candidates = self._hops(_INTO if upstream else _OUT_OF, {dataset for dataset, _ in frontier})
+            next_frontier: list[ColumnKey] = []
+            for hop in sorted(_hops_at(candidates, frontier, upstream)):
                 if len(hops) == max_edges:
                     return ColumnWalk(start, hops, "size")
                 hops.append(hop)
-                other = hop.source if upstream else hop.target
-                if other not in seen and hop.source[1] and hop.target[1]:
-                    seen.add(other)
-                    reached.append(other)
-            frontier = reached
+                neighbor = hop.source if upstream else hop.target
+                if neighbor not in visited and hop.source[1] and hop.target[1]:
+                    visited.add(neighbor)
+                    next_frontier.append(neighbor)
+            frontier = next_frontier
             if not frontier:
                 break
         return ColumnWalk(start, hops, "depth" if frontier else None)
 
     def between(self, pairs: Collection[tuple[bytes, bytes]]) -> list[ColumnHop]:
-        """Give what is shown of the columns between datasets, given as (source, target)."""
-        wanted = set(pairs)
-        found = self._hops(_INTO, {target for _, target in wanted})
-        return sorted(hop for hop in found if (hop.source[0], hop.target[0]) in wanted)
+        """List the active column lineage between datasets, given as pairs (source, target)."""
+        dataset_pairs = set(pairs)
+        hops = self._hops(_INTO, {target for _, target in dataset_pairs})
+        return sorted(hop for hop in hops if (hop.source[0], hop.target[0]) in dataset_pairs)
 
     def _hops(self, sql: str, datasets: set[bytes]) -> set[ColumnHop]:
         rows = self._db.fetch_for_ids(sql, sorted(datasets), self._org)
-        shown = self._active_at(rows) if self._until != NO_TIME_LIMIT else {row[-2] for row in rows if row[-1]}
-        return {_hop(row) for row in rows if row[-2] in shown}
+        active = self._active_at(rows) if self._until != NO_TIME_LIMIT else {row[-2] for row in rows if row[-1]}
+        return {_hop(row) for row in rows if row[-2] in active}
 
     def _active_at(self, rows: list[tuple[Any, ...]]) -> set[bytes]:
-        """Find the lines that were shown at the time."""
-        sets = self._db.fetch_for_ids(_SHOWN_THEN, sorted({row[0] for row in rows}), self._org, self._until)
-        return {line for (members,) in sets for line in split_ids(members)}
+        """Find the lineage ids that were active at the time."""
+        sets = self._db.fetch_for_ids(_ACTIVE_AT, sorted({row[0] for row in rows}), self._org, self._until)
+        return {lineage_id for (members,) in sets for lineage_id in split_ids(members)}
 
 
 def _hop(row: tuple[Any, ...]) -> ColumnHop:
-    target, target_field, source, source_field, kind, subtype, masking, job, *_ = row
-    return ColumnHop((target, target_field), (source, source_field), kind, subtype, bool(masking), job)
+    target, target_field, source, source_field, transformation_type, subtype, masking, job, *_ = row
+    return ColumnHop((target, target_field), (source, source_field), transformation_type, subtype, bool(masking), job)
 
 
-def _touching(found: Iterable[ColumnHop], frontier: Collection[ColumnKey], upstream: bool) -> list[ColumnHop]:
-    """Keep the hops at the columns of the frontier; upstream also what reaches their datasets as a whole."""
+def _hops_at(hops: Iterable[ColumnHop], frontier: Collection[ColumnKey], upstream: bool) -> list[ColumnHop]:
+    """Select the hops at columns of the frontier; upstream, also those into their datasets as a whole."""
     columns = set(frontier)
     if not upstream:
-        return [hop for hop in found if hop.source in columns]
-    whole = {(dataset, "") for dataset, _ in frontier}
-    return [hop for hop in found if hop.target in columns or hop.target in whole]
+        return [hop for hop in hops if hop.source in columns]
+    whole_datasets = {(dataset, "") for dataset, _ in frontier}
+    return [hop for hop in hops if hop.target in columns or hop.target in whole_datasets]

@@ -24,7 +24,7 @@ WHERE j.org_id = ?1 AND j.job_id {ids}
 
 
 class Edge(NamedTuple):
-    """Data went from source to target in a job; source and job are None where nobody knows them."""
+    """Data flows from source to target in a job; source and job are None if they are unknown."""
 
     source: bytes | None
     target: bytes
@@ -32,19 +32,19 @@ class Edge(NamedTuple):
     step: str
     evidence: EvidenceKind
     run_uuid: str | None = None
-    #: Whether it is gone: its job ran often since, and showed it no more.
+    #: True if the last complete runs of the job did not report the edge.
     retired: bool = False
 
 
 class QualifiedName(NamedTuple):
-    """How a dataset or job is called."""
+    """Namespace and name of a dataset or job."""
 
     namespace: str
     name: str
 
 
 class LineageGraph:
-    """Answers where data comes from and where it goes, at one granularity, as it was known at a time."""
+    """The lineage graph at one granularity, as it was known at a given time."""
 
     def __init__(
         self,
@@ -66,94 +66,97 @@ class LineageGraph:
         self._names: dict[bytes, QualifiedName] = {}
 
     def find_dataset(self, namespace: str, name: str) -> bytes | None:
-        """Find the class of a dataset by any of its names."""
+        """Find the group of a dataset by any of its names."""
         return self.group_of(canonical_dataset_name(self._org, namespace, name).id)
 
     def group_of(self, dataset: bytes) -> bytes | None:
-        """Find the class of a dataset by the id of any of its members."""
+        """Find the group of a dataset by the id of any member."""
         return group_ids(self._db, self._org, [dataset]).get(dataset)
 
     def find_by_full_name(self, text: str) -> bytes | None:
-        """Find a dataset by namespace and name in one text, split at the longest namespace that is known."""
+        """Find a dataset by namespace and name in one string, split at the longest namespace that exists."""
         for (namespace,) in self._db.fetch_all(_NAMESPACES, self._org, text):
             rest = text[len(namespace) :]
-            for name in (rest, rest[1:]):  # with what stands between the two, or without
+            for name in (rest, rest[1:]):  # with the separator, or without
                 if name and (found := self.find_dataset(namespace, name)):
                     return found
         return self.find_dataset("file", text) if text.startswith("/") else None
 
     def dataset_name(self, dataset: bytes) -> QualifiedName:
-        """Name a dataset."""
         return self.dataset_names([dataset])[dataset]
 
     def dataset_names(self, datasets: Iterable[bytes]) -> dict[bytes, QualifiedName]:
-        """Name datasets: many at once cost no more than one."""
+        """Look up names in one query; the result contains all names that were looked up so far."""
         missing = set(datasets) - self._names.keys()
         for dataset, name in dataset_names(self._db, self._org, missing).items():
             self._names[dataset] = QualifiedName(*name)
         return self._names
 
     def job_name(self, job: bytes) -> QualifiedName:
-        """Name a job."""
         return self.job_names([job])[job]
 
     def job_names(self, jobs: Iterable[bytes]) -> dict[bytes, QualifiedName]:
-        """Name jobs: many at once cost no more than one."""
+        """Look up names in one query; the result contains all names that were looked up so far."""
         missing = set(jobs) - self._names.keys()
         for job, namespace, name in self._db.fetch_for_ids(_JOB_NAMES, sorted(missing), self._org):
             self._names[job] = QualifiedName(namespace, name)
         return self._names
 
     def upstream(self, datasets: Collection[bytes]) -> set[Edge]:
-        """Find every edge into datasets, given by their classes; the strongest evidence of each."""
-        return self._folded(list(self._edges.into(datasets)))
+        """Find all edges into datasets (group ids), each with its strongest evidence."""
+        return self._fold_all(list(self._edges.into(datasets)))
 
     def downstream(self, datasets: Collection[bytes]) -> set[Edge]:
-        """Find every edge out of datasets, given by their classes."""
-        return self._folded(list(self._edges.out_of(datasets)))
+        """Find all edges out of datasets (group ids), each with its strongest evidence."""
+        return self._fold_all(list(self._edges.out_of(datasets)))
 
-    def _folded(self, found: list[EdgeEvidence]) -> set[Edge]:
-        """Fold what stands, and, where it is asked for, what is gone and not asserted by anything that stands."""
-        self._load_step_names(found)
-        standing = found if self._granularity == "run" else self._retirement.current(found)
-        best = self._strongest_evidence(standing)
-        if self._retired and len(standing) < len(found):
-            best = {key: edge._replace(retired=True) for key, edge in self._strongest_evidence(found).items()} | best
-        return _without_redundant_sourceless(set(best.values()))
+    def _fold_all(self, evidence: list[EdgeEvidence]) -> set[Edge]:
+        """Fold current evidence; if retired edges are included, also those that no current evidence asserts."""
+        self._load_step_names(evidence)
+        current = evidence if self._granularity == "run" else self._retirement.current(evidence)
+        edges = self._strongest_evidence(current)
+        if self._retired and len(current) < len(evidence):
+            edges = {
+                key: edge._replace(retired=True) for key, edge in self._strongest_evidence(evidence).items()
+            } | edges
+        return _without_redundant_sourceless(set(edges.values()))
 
-    def _strongest_evidence(self, found: list[EdgeEvidence]) -> dict[tuple[object, ...], Edge]:
-        """Keep the strongest evidence of each edge."""
-        best: dict[tuple[object, ...], Edge] = {}
-        for one in found:
-            edge = self._fold(one)
+    def _strongest_evidence(self, evidence: list[EdgeEvidence]) -> dict[tuple[object, ...], Edge]:
+        strongest: dict[tuple[object, ...], Edge] = {}
+        for item in evidence:
+            edge = self._fold(item)
             key = (edge.source, edge.target, edge.job, edge.step, edge.run_uuid)
-            known = best.get(key)
-            if known is None or _EVIDENCE.index(edge.evidence) < _EVIDENCE.index(known.evidence):
-                best[key] = edge
-        return best
+            previous = strongest.get(key)
+            if previous is None or _EVIDENCE.index(edge.evidence) < _EVIDENCE.index(previous.evidence):
+                strongest[key] = edge
+        return strongest
 
-    def _load_step_names(self, found: list[EdgeEvidence]) -> None:
-        """Look up at once the names by which steps are called."""
+    def _load_step_names(self, evidence: list[EdgeEvidence]) -> None:
+        """Load all names that steps are named by, in two queries."""
         if self._granularity in ("run", "step"):
-            steps = [one for one in found if is_action(one.integration, one.job_type)]
-            self.dataset_names({one.target for one in steps})
-            self.job_names({job for one in steps for job in (one.reporting_job, one.parent) if job})
+            steps = [item for item in evidence if is_action(item.integration, item.job_type)]
+            self.dataset_names({item.target for item in steps})
+            self.job_names({job for item in steps for job in (item.reporting_job, item.parent) if job})
 
-    def _fold(self, found: EdgeEvidence) -> Edge:
-        source, target = found.source, found.target
-        if found.reporting_job is None:
-            return Edge(source, target, None, "", found.evidence)
-        action = is_action(found.integration, found.job_type)
-        above = JobAncestry(found.reporting_job, action, found.parent, found.grandparent, found.root)
+    def _fold(self, evidence: EdgeEvidence) -> Edge:
+        source, target = evidence.source, evidence.target
+        if evidence.reporting_job is None:
+            return Edge(source, target, None, "", evidence.evidence)
+        is_step = is_action(evidence.integration, evidence.job_type)
+        ancestry = JobAncestry(evidence.reporting_job, is_step, evidence.parent, evidence.grandparent, evidence.root)
         step = ""
-        if action and self._granularity in ("run", "step"):
-            parent = self._names[found.parent].name if found.parent else None
-            step = step_name(self._rule, self._names[found.reporting_job].name, parent, self._names[target].name)
-        job = logical_job(above, self._granularity, self._rule)
-        return Edge(source, target, job, step, found.evidence, found.run_uuid)
+        if is_step and self._granularity in ("run", "step"):
+            parent = self._names[evidence.parent].name if evidence.parent else None
+            step = step_name(self._rule, self._names[evidence.reporting_job].name, parent, self._names[target].name)
+        job = logical_job(ancestry, self._granularity, self._rule)
+        return Edge(source, target, job, step, evidence.evidence, evidence.run_uuid)
 
 
 def _without_redundant_sourceless(edges: set[Edge]) -> set[Edge]:
-    """Drop the producers of unknown sources that also have an edge into the same dataset which names one."""
-    named = {(edge.target, edge.job, edge.step, edge.run_uuid) for edge in edges if edge.source is not None}
-    return {e for e in edges if e.source is not None or (e.target, e.job, e.step, e.run_uuid) not in named}
+    """Drop edges without a source whose producer also has an edge with a source into the same dataset."""
+    with_source = {(edge.target, edge.job, edge.step, edge.run_uuid) for edge in edges if edge.source is not None}
+    return {
+        edge
+        for edge in edges
+        if edge.source is not None or (edge.target, edge.job, edge.step, edge.run_uuid) not in with_source
+    }

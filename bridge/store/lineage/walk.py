@@ -4,20 +4,20 @@ from typing import Literal, NamedTuple
 
 from bridge.store.lineage.graph import Edge, LineageGraph
 
-#: How many edges a walk gives: as many as people can look at, and a tenth of a second can find.
+#: Default limit of edges: as many as people can view, and as can be found within 0.1 seconds.
 MAX_EDGES = 2_000
 
 
 Direction = Literal["upstream", "downstream"]
 Truncation = Literal["depth", "size"]
 
-#: How many datasets are looked up at once, at most.
-_AT_ONCE = 512
+#: Maximum number of datasets per lookup, and how fast the number grows from lookup to lookup.
+_MAX_BATCH = 512
 _GROWTH = 16
 
 
 class LineageWalk(NamedTuple):
-    """What a walk found, and what kept it from finding more, if anything did."""
+    """The edges of a walk, and the limit that truncated it, if any."""
 
     start: bytes
     edges: list[Edge]
@@ -27,35 +27,35 @@ class LineageWalk(NamedTuple):
 def walk(
     graph: LineageGraph, start: bytes, direction: Direction, depth: int, max_edges: int = MAX_EDGES
 ) -> LineageWalk:
-    """Follow edges from a dataset, `depth` datasets far."""
+    """Follow edges from a dataset for up to `depth` datasets."""
     upstream = direction == "upstream"
-    seen, frontier, wanted = {start}, [start], 1
+    visited, frontier, batch_size = {start}, [start], 1
     edges: list[Edge] = []
     for _ in range(depth):
-        reached: list[bytes] = []
+        next_frontier: list[bytes] = []
         while frontier:
-            datasets, frontier = frontier[:wanted], frontier[wanted:]
-            found = graph.upstream(datasets) if upstream else graph.downstream(datasets)
-            wanted = _next_wanted(len(datasets), len(found), max_edges - len(edges))
-            for edge in sorted(found, key=_key):
+            batch, frontier = frontier[:batch_size], frontier[batch_size:]
+            batch_edges = graph.upstream(batch) if upstream else graph.downstream(batch)
+            batch_size = _next_batch_size(len(batch), len(batch_edges), max_edges - len(edges))
+            for edge in sorted(batch_edges, key=_sort_key):
                 if len(edges) == max_edges:
                     return LineageWalk(start, edges, "size")
                 edges.append(edge)
-                other = edge.source if upstream else edge.target
-                if other is not None and other not in seen:
-                    seen.add(other)
-                    reached.append(other)
-        frontier = reached
+                neighbor = edge.source if upstream else edge.target
+                if neighbor is not None and neighbor not in visited:
+                    visited.add(neighbor)
+                    next_frontier.append(neighbor)
+        frontier = next_frontier
         if not frontier:
             break
     return LineageWalk(start, edges, "depth" if frontier else None)
 
 
-def _next_wanted(looked: int, found: int, missing: int) -> int:
-    """Tell how many datasets to look up next: as many as will do if they are like the last ones, in growing steps."""
-    enough = (missing - found + 1) * looked // found if found else _AT_ONCE
-    return max(1, min(enough, _GROWTH * looked, _AT_ONCE))
+def _next_batch_size(batch_size: int, edge_count: int, edges_left: int) -> int:
+    """Choose how many datasets to look up next: enough at the last number of edges per dataset, growing in steps."""
+    enough = (edges_left - edge_count + 1) * batch_size // edge_count if edge_count else _MAX_BATCH
+    return max(1, min(enough, _GROWTH * batch_size, _MAX_BATCH))
 
 
-def _key(edge: Edge) -> tuple[bytes, bytes, bytes, str, str, str]:
+def _sort_key(edge: Edge) -> tuple[bytes, bytes, bytes, str, str, str]:
     return edge.source or b"", edge.target, edge.job or b"", edge.step, edge.evidence, edge.run_uuid or ""

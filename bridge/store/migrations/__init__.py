@@ -1,4 +1,4 @@
-"""The steps that bring a store of an older version to this one."""
+"""Alembic migrations of the store."""
 
-#: The newest step; a test holds it to be what the migrations themselves say.
+#: The newest revision; a test compares it with the migration files.
 HEAD = "0007"

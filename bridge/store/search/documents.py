@@ -25,69 +25,71 @@ WHERE org_id = ?1 AND dataset_id {ids} AND status <> 'REJECTED' AND request_json
 
 
 class RelatedFacts(NamedTuple):
-    """What belongs to members, by their ids; columns by that of their class."""
+    """Facts by the id of a dataset or job; columns by the id of the identity group."""
 
     columns: dict[bytes, list[dict[str, Any]]]
     tags: dict[bytes, list[tuple[str, str]]]
     owners: dict[bytes, list[str]]
     categories: dict[bytes, tuple[bytes, str]]
-    #: What stewards say, which goes before what anybody else says.
+    #: Facets of stewards, which take precedence over other sources.
     governance: dict[bytes, dict[str, Any]]
 
 
-def read_related_facts(db: Database, org: str, classes: list[bytes], ids: list[bytes]) -> RelatedFacts:
-    """Read what belongs to classes of datasets, and to members and jobs by their ids."""
-    around = RelatedFacts({}, {}, {}, {}, {})
-    for class_id, columns in db.fetch_for_ids(_COLUMNS, classes, org):
-        around.columns[class_id] = msgspec.json.decode(columns)
+def read_related_facts(db: Database, org: str, groups: list[bytes], ids: list[bytes]) -> RelatedFacts:
+    """Read the facts of datasets and jobs, and the columns of identity groups."""
+    facts = RelatedFacts({}, {}, {}, {}, {})
+    for group, columns in db.fetch_for_ids(_COLUMNS, groups, org):
+        facts.columns[group] = msgspec.json.decode(columns)
     for owner, name, body in db.fetch_for_ids(_FACETS, ids, org, NO_ID):
-        said = msgspec.json.decode(body)
+        content = msgspec.json.decode(body)
         if name == "tags":
-            around.tags.setdefault(owner, []).extend(_tags(said))
+            facts.tags.setdefault(owner, []).extend(_tags(content))
         elif name == GOVERNANCE:
-            around.governance[owner] = said
-            around.tags.setdefault(owner, []).extend((word, "") for word in governance_terms(said))
-            around.owners.setdefault(owner, []).extend(_text_list(said, "owners"))
+            facts.governance[owner] = content
+            facts.tags.setdefault(owner, []).extend((term, "") for term in governance_terms(content))
+            facts.owners.setdefault(owner, []).extend(_text_list(content, "owners"))
         else:
-            around.owners.setdefault(owner, []).extend(
-                [text for one in _objects(said, "owners") if (text := _text(one, "name"))]
+            facts.owners.setdefault(owner, []).extend(
+                [text for owner_object in _objects(content, "owners") if (text := _text(owner_object, "name"))]
             )
     for dataset, order, request in db.fetch_for_ids(_REQUESTS, ids, org):
         if category := _text(msgspec.json.decode(request), "category"):
-            around.categories[dataset] = max(around.categories.get(dataset, (b"", "")), (order, category))
-    return around
+            facts.categories[dataset] = max(facts.categories.get(dataset, (b"", "")), (order, category))
+    return facts
 
 
 def _objects(body: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
-    """Give the objects of a list in a facet, which is kept as it was sent, whatever its shape."""
-    listed = body.get(key)
-    return (one for one in listed if isinstance(one, dict)) if isinstance(listed, list) else iter(())
+    """List the objects of a list in a facet. Facets are stored as they were sent, so they may have any shape."""
+    items = body.get(key)
+    return (item for item in items if isinstance(item, dict)) if isinstance(items, list) else iter(())
 
 
-def governance_terms(said: dict[str, Any]) -> list[str]:
-    """Give the words by which a steward lets a dataset be found: tags, classifications, terms, domain, products."""
-    several = [
-        word for key in ("tags", "classifications", "glossaryTerms", "dataProducts") for word in _text_list(said, key)
+def governance_terms(governance: dict[str, Any]) -> list[str]:
+    """List the terms by which a dataset under governance is found: tags, classifications, terms, domain, products."""
+    terms = [
+        term
+        for key in ("tags", "classifications", "glossaryTerms", "dataProducts")
+        for term in _text_list(governance, key)
     ]
-    return several + [word for key in ("domain", "tier", "certification") if (word := _text(said, key))]
+    return terms + [word for key in ("domain", "tier", "certification") if (word := _text(governance, key))]
 
 
 def _text_list(body: dict[str, Any], key: str) -> list[str]:
-    listed = body.get(key)
-    return [word for word in listed if isinstance(word, str)] if isinstance(listed, list) else []
+    items = body.get(key)
+    return [text for text in items if isinstance(text, str)] if isinstance(items, list) else []
 
 
 def _text(body: dict[str, Any], key: str) -> str:
-    found = body.get(key)
-    return found.strip() if isinstance(found, str) else ""
+    text = body.get(key)
+    return text.strip() if isinstance(text, str) else ""
 
 
 def _tags(body: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Give the tags of a dataset or job and of its columns, each with its value, if that says more than yes."""
+    """List the tags of a dataset or job and of its columns, each with its value unless that is `true`."""
     for tag in _objects(body, "tags"):
         if key := _text(tag, "key"):
-            said = _text(tag, "value")
-            yield key, "" if said.lower() == "true" else said
+            value = _text(tag, "value")
+            yield key, "" if value.lower() == "true" else value
 
 
 _MEMBERS = """
@@ -101,14 +103,14 @@ SELECT j.job_id, j.job_id, n.namespace_uri, j.name, TRUE, NULL, j.description, N
 FROM ol_job j JOIN ol_namespace n ON n.org_id = j.org_id AND n.namespace_id = j.namespace_id
 WHERE j.org_id = ?1 AND j.job_id {{ids}} AND NOT {IS_STEP_SQL}
 """
-#: An answer shows the beginning of a description, and a few of very many owners or tags.
-_SHOWN_CHARACTERS, _SHOWN_VALUES = 1_000, 100
-#: Longer names are sorted by their beginnings, then by id: an index of PostgreSQL takes no longer keys.
-_SORTED_CHARACTERS = 250
+#: A hit contains the first characters of a description, and a limited number of owners and tags.
+_MAX_CHARACTERS, _MAX_VALUES = 1_000, 100
+#: Longer names are sorted by so many characters, then by id: PostgreSQL limits the length of index keys.
+_SORT_CHARACTERS = 250
 
 
 class HitContent(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What an answer says of an entry, beside its kind and id; what is not known takes no room."""
+    """The content of a hit without its kind and id; unknown values are omitted."""
 
     namespace: str
     name: str
@@ -121,7 +123,7 @@ class HitContent(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SearchDocument(NamedTuple):
-    """An entry of the index: what it is sorted by, what an answer shows of it, and the tokens that find it."""
+    """An index entry: its sort key, the content of its hit, and the tokens that find it."""
 
     kind: str
     id: bytes
@@ -131,7 +133,7 @@ class SearchDocument(NamedTuple):
 
 
 class _Member(NamedTuple):
-    """A name of a dataset, or a job, and what is told under it."""
+    """A name of a dataset, or a job, with its attributes."""
 
     entry: bytes
     id: bytes
@@ -147,83 +149,86 @@ class _Member(NamedTuple):
 
 
 def build_documents(db: Database, org: str, ids: Collection[bytes]) -> Iterator[SearchDocument]:
-    """Compute the entries of the datasets and jobs among these ids: one for each class of names."""
-    classes = set(group_ids(db, org, ids).values())
-    members = [_Member._make(row) for row in db.fetch_for_ids(_MEMBERS, sorted(classes), org)]
+    """Build the entries of the datasets and jobs among these ids, one per identity group or job."""
+    groups = set(group_ids(db, org, ids).values())
+    members = [_Member._make(row) for row in db.fetch_for_ids(_MEMBERS, sorted(groups), org)]
     jobs = [_Member._make(row) for row in db.fetch_for_ids(_JOBS, sorted(set(ids)), org)]
-    around = read_related_facts(db, org, sorted(classes), [one.id for one in (*members, *jobs)])
-    known: dict[bytes, list[_Member]] = {}
+    facts = read_related_facts(db, org, sorted(groups), [member.id for member in (*members, *jobs)])
+    members_by_entry: dict[bytes, list[_Member]] = {}
     for member in (*members, *jobs):
-        known.setdefault(member.entry, []).append(member)
-    for entry, names in sorted(known.items()):
-        yield _document("dataset" if entry in classes else "job", entry, sorted(names), around)
+        members_by_entry.setdefault(member.entry, []).append(member)
+    for entry, members in sorted(members_by_entry.items()):
+        yield _document("dataset" if entry in groups else "job", entry, sorted(members), facts)
 
 
-def _document(kind: str, entry: bytes, names: list[_Member], around: RelatedFacts) -> SearchDocument:
-    head = next(member for member in names if member.id == entry)
-    tags = sorted({tag for member in names for tag in around.tags.get(member.id, ())})
-    owners = {owner for member in names for owner in around.owners.get(member.id, ())}
-    owners.update(owner for member in names for owner in (member.team, member.email) if owner)
-    governed = next((around.governance[member.id] for member in names if member.id in around.governance), {})
-    shown = HitContent(
-        head.namespace,
-        head.name,
-        governed.get("description") or _newest((one.documentation_order, one.description) for one in names),
+def _document(kind: str, entry: bytes, members: list[_Member], facts: RelatedFacts) -> SearchDocument:
+    representative = next(member for member in members if member.id == entry)
+    tags = sorted({tag for member in members for tag in facts.tags.get(member.id, ())})
+    owners = {owner for member in members for owner in facts.owners.get(member.id, ())}
+    owners.update(owner for member in members for owner in (member.team, member.email) if owner)
+    governance = next((facts.governance[member.id] for member in members if member.id in facts.governance), {})
+    content = HitContent(
+        representative.namespace,
+        representative.name,
+        governance.get("description")
+        or _newest((member.documentation_order, member.description) for member in members),
         sorted(owners),
-        [f"{key}:{said}" if said else key for key, said in tags],
-        _newest((member.storage_order, member.format) for member in names) or None,
-        governed.get("category") or _category(names, tags, around),
-        bool(head.active),
+        [f"{key}:{value}" if value else key for key, value in tags],
+        _newest((member.storage_order, member.format) for member in members) or None,
+        governance.get("category") or _category(members, tags, facts),
+        bool(representative.active),
     )
-    words = _document_tokens(kind, names, shown, around.columns.get(entry, []), [key for key, _ in tags])
-    return SearchDocument(kind, entry, _sort_key(head), _hit(shown), " ".join(words))
+    words = _document_tokens(kind, members, content, facts.columns.get(entry, []), [key for key, _ in tags])
+    return SearchDocument(kind, entry, _sort_key(representative), _encode_hit(content), " ".join(words))
 
 
 def _newest(values: Iterable[tuple[bytes | None, str | None]]) -> str | None:
-    """Pick a register's value over all names of a dataset; a job has one, and orders nothing."""
-    said = [(order or b"", value or "") for order, value in values]
-    return max(said)[1] or None
+    """Select the winning value of a register among the names of a dataset; a job has only one."""
+    candidates = [(order or b"", value or "") for order, value in values]
+    return max(candidates)[1] or None
 
 
-def _category(names: list[_Member], tags: list[tuple[str, str]], around: RelatedFacts) -> str | None:
-    """Take the category of the newest registration, else the one that a tag of that name gives."""
-    asked = [around.categories[member.id] for member in names if member.id in around.categories]
-    if asked:
-        return max(asked)[1]
-    return next((said for key, said in tags if key.lower() == "category" and said), None)
+def _category(members: list[_Member], tags: list[tuple[str, str]], facts: RelatedFacts) -> str | None:
+    """Return the category of the newest registration, or else the value of a `category` tag."""
+    requested = [facts.categories[member.id] for member in members if member.id in facts.categories]
+    if requested:
+        return max(requested)[1]
+    return next((value for key, value in tags if key.lower() == "category" and value), None)
 
 
 def _document_tokens(
-    kind: str, names: list[_Member], shown: HitContent, columns: list[dict[str, Any]], keys: list[str]
+    kind: str, members: list[_Member], content: HitContent, columns: list[dict[str, Any]], keys: list[str]
 ) -> list[str]:
-    exact = {token for member in names for token in tokens.names(member.namespace, member.name)}
-    filters = {tokens.namespace_token(member.namespace) for member in names}
+    exact = {token for member in members for token in tokens.names(member.namespace, member.name)}
+    filters = {tokens.namespace_token(member.namespace) for member in members}
     filters.add(tokens.value(tokens.KIND, kind))
-    filters.update(tokens.value(tokens.OWNER, owner) for owner in shown.owners)
-    filters.update(tokens.value(tokens.TAG, tag) for tag in (*shown.tags, *keys))
-    one = ((tokens.CATEGORY, shown.category), (tokens.FORMAT, shown.format))
-    filters.update(tokens.value(letter, value) for letter, value in one if value)
-    called = [member.name for member in names]
+    filters.update(tokens.value(tokens.OWNER, owner) for owner in content.owners)
+    filters.update(tokens.value(tokens.TAG, tag) for tag in (*content.tags, *keys))
+    optional = ((tokens.CATEGORY, content.category), (tokens.FORMAT, content.format))
+    filters.update(tokens.value(letter, value) for letter, value in optional if value)
+    member_names = [member.name for member in members]
     texts = (
-        *called,
-        *(member.namespace for member in names),
-        shown.description or "",
-        *shown.tags,
+        *member_names,
+        *(member.namespace for member in members),
+        content.description or "",
+        *content.tags,
         *(column["name"] for column in columns),
         *(column.get("description") or "" for column in columns),
     )
-    return sorted({*exact, *filters, *tokens.words(tokens.NAME, called), *tokens.words(tokens.ANY, texts)})
+    return sorted({*exact, *filters, *tokens.words(tokens.NAME, member_names), *tokens.words(tokens.ANY, texts)})
 
 
-def _hit(shown: HitContent) -> str:
-    description = shown.description
-    if description and len(description) > _SHOWN_CHARACTERS:
-        description = f"{description[:_SHOWN_CHARACTERS]}…"
-    few = {key: getattr(shown, key)[:_SHOWN_VALUES] for key in ("owners", "tags")}
-    return msgspec.json.encode(msgspec.structs.replace(shown, description=description, **few)).decode()
+def _encode_hit(content: HitContent) -> str:
+    description = content.description
+    if description and len(description) > _MAX_CHARACTERS:
+        description = f"{description[:_MAX_CHARACTERS]}…"
+    truncated = {key: getattr(content, key)[:_MAX_VALUES] for key in ("owners", "tags")}
+    return msgspec.json.encode(msgspec.structs.replace(content, description=description, **truncated)).decode()
 
 
-def _sort_key(head: _Member) -> bytes:
-    """Give what orders entries: shorter names, then namespace, name and id; bytes, so that all stores agree."""
-    texts = (head.namespace[:_SORTED_CHARACTERS], head.name[:_SORTED_CHARACTERS])
-    return b"".join((len(head.name).to_bytes(4, "big"), *(f"{text}\0".encode() for text in texts), head.id))
+def _sort_key(representative: _Member) -> bytes:
+    """Order entries by length of name, then namespace, name and id; bytes sort alike in all stores."""
+    texts = (representative.namespace[:_SORT_CHARACTERS], representative.name[:_SORT_CHARACTERS])
+    return b"".join(
+        (len(representative.name).to_bytes(4, "big"), *(f"{text}\0".encode() for text in texts), representative.id)
+    )

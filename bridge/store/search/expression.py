@@ -7,25 +7,25 @@ from bridge.store.search.tokens import QueryToken, QueryWord
 
 
 class SearchExpression(NamedTuple):
-    """What entries are sought: all these words, but none that have all of one of the others as well."""
+    """All words must match, and none of the excluded combinations may match as a whole."""
 
     words: tuple[QueryWord, ...]
     without: tuple[tuple[QueryWord, ...], ...] = ()
 
 
-def to_fts5(sought: SearchExpression) -> str:
-    """Write it for SQLite's full text search; tokens are letters and digits, so quoting them is enough."""
-    return _written(sought, " NOT ({0})", " AND ", " OR ", '"{0}"', '"{0}"*')
+def to_fts5(expression: SearchExpression) -> str:
+    """Render for FTS5; tokens contain letters and digits only, so quoting them is enough."""
+    return _render(expression, " NOT ({0})", " AND ", " OR ", '"{0}"', '"{0}"*')
 
 
-def to_tsquery(sought: SearchExpression) -> str:
-    """Write it for PostgreSQL's."""
-    return _written(sought, " & !({0})", " & ", " | ", "'{0}'", "'{0}':*")
+def to_tsquery(expression: SearchExpression) -> str:
+    """Render for `to_tsquery` of PostgreSQL."""
+    return _render(expression, " & !({0})", " & ", " | ", "'{0}'", "'{0}':*")
 
 
-def _written(sought: SearchExpression, but: str, and_: str, or_: str, whole: str, beginning: str) -> str:
-    def token(one: QueryToken) -> str:
-        return (beginning if one.prefix else whole).format(one.text)
+def _render(expression: SearchExpression, exclusion: str, and_: str, or_: str, exact: str, prefix: str) -> str:
+    def token(query_token: QueryToken) -> str:
+        return (prefix if query_token.prefix else exact).format(query_token.text)
 
     def word(alternatives: QueryWord) -> str:
         return "(" + or_.join("(" + and_.join(map(token, tokens)) + ")" for tokens in alternatives) + ")"
@@ -33,15 +33,15 @@ def _written(sought: SearchExpression, but: str, and_: str, or_: str, whole: str
     def all_of(words: Sequence[QueryWord]) -> str:
         return and_.join(map(word, words))
 
-    return f"({all_of(sought.words)})" + "".join(but.format(all_of(words)) for words in sought.without)
+    return f"({all_of(expression.words)})" + "".join(exclusion.format(all_of(words)) for words in expression.without)
 
 
-def to_like(sought: SearchExpression, first: int) -> tuple[str, list[str]]:
-    """Write it as a condition on a text of words with spaces around, whose values are bound from `?first` on."""
+def to_like(expression: SearchExpression, first: int) -> tuple[str, list[str]]:
+    """Render as a condition on a text of words with spaces around, whose values are bound from `?first` on."""
     values: list[str] = []
 
-    def token(one: QueryToken) -> str:
-        values.append(f"% {one.text}%" if one.prefix else f"% {one.text} %")
+    def token(query_token: QueryToken) -> str:
+        values.append(f"% {query_token.text}%" if query_token.prefix else f"% {query_token.text} %")
         return f"words LIKE ?{first + len(values) - 1}"
 
     def all_of(words: Sequence[QueryWord]) -> str:
@@ -49,5 +49,5 @@ def to_like(sought: SearchExpression, first: int) -> tuple[str, list[str]]:
             "(" + " OR ".join("(" + " AND ".join(map(token, tokens)) + ")" for tokens in word) + ")" for word in words
         )
 
-    condition = all_of(sought.words) + "".join(f" AND NOT ({all_of(words)})" for words in sought.without)
+    condition = all_of(expression.words) + "".join(f" AND NOT ({all_of(words)})" for words in expression.without)
     return condition, values

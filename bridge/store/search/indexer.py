@@ -5,12 +5,12 @@ import time
 from bridge.store.database import Database, Insert
 from bridge.store.search.documents import SearchDocument, build_documents
 
-_WAITING = "SELECT 1 FROM search_stale WHERE org_id = ?1 LIMIT 1"
-_TAKE = """
+_HAS_STALE = "SELECT 1 FROM search_stale WHERE org_id = ?1 LIMIT 1"
+_DEQUEUE = """
 DELETE FROM search_stale
 WHERE seq IN (SELECT seq FROM search_stale WHERE org_id = ?1 ORDER BY seq LIMIT ?2) RETURNING id
 """
-_KNOWN = "SELECT id, hit_json, words, sort_key FROM search_entry WHERE org_id = ?1 AND id {ids}"
+_INDEXED = "SELECT id, hit_json, words, sort_key FROM search_entry WHERE org_id = ?1 AND id {ids}"
 _REMOVE = "DELETE FROM search_entry WHERE org_id = ?1 AND id = ?2"
 _REPLACE = Insert(
     "search_entry",
@@ -18,74 +18,74 @@ _REPLACE = Insert(
     "ON CONFLICT (id, org_id) DO UPDATE SET sort_key = excluded.sort_key, hit_json = excluded.hit_json,"
     " words = excluded.words",
 )
-_FORGET = "DELETE FROM search_entry WHERE org_id = ?1"
-_FORGET_WAITING = "DELETE FROM search_stale WHERE org_id = ?1"
+_DELETE_ENTRIES = "DELETE FROM search_entry WHERE org_id = ?1"
+_DELETE_QUEUE = "DELETE FROM search_stale WHERE org_id = ?1"
 _QUEUE_ALL = """
 INSERT INTO search_stale (org_id, id)
 SELECT org_id, dataset_id FROM ol_dataset WHERE org_id = ?1
 UNION ALL SELECT org_id, job_id FROM ol_job WHERE org_id = ?1
 """
 
-#: How many changes are taken at once: so few that whoever writes events hardly waits for a batch.
+#: Number of changes per batch: so few that writers of events hardly wait for it.
 BATCH = 100
-#: How long an embedded store is left to others between batches: longer than a writer waits until it asks again.
+#: Pause between batches on an embedded store: longer than the interval at which a waiting writer retries.
 _YIELD_SECONDS = 0.01
-#: After how many batches a server counts anew what is there: a planner that knows nothing reads entries out of order.
-_ANALYZED_AT = frozenset({4, 32, 256, 2048})
+#: Numbers of batches after which to run ANALYZE on a server: without statistics it reads entries out of order.
+_ANALYZE_AFTER = frozenset({4, 32, 256, 2048})
 
 
 class SearchIndexer:
-    """Takes what is queued and computes its entries anew. Not for several threads at once."""
+    """Updates the documents of queued datasets and jobs. Not thread-safe."""
 
     def __init__(self, db: Database, org: str) -> None:
         self._db = db
         self._org = org
-        self._batches = 0
+        self._batch_count = 0
 
     def index_batch(self, limit: int = BATCH) -> int:
-        """Index what was queued first, in one transaction; gives how many changes that were, 0 when none is left.
+        """Index the oldest changes in one transaction; return their number, 0 if none is left.
 
-        What is queued is taken before the store is read, so a change that comes in between is queued again. Of
-        several indexers one works at a time: none can write an entry that is older than what another one wrote.
+        Changes are dequeued before the store is read, so a change that arrives in between is queued again. Of several
+        indexers one works at a time: none can overwrite an entry with an older one.
         """
-        if not self._db.fetch_all(_WAITING, self._org):
+        if not self._db.fetch_all(_HAS_STALE, self._org):
             return 0
         with self._db.transaction():
             self._db.lock(f"search of {self._org}")
-            taken = self._db.fetch_all(_TAKE, self._org, limit)
-            self._replace({id_ for (id_,) in taken})
-        self._batches += 1
-        if self._batches in _ANALYZED_AT and not self._db.embedded:
+            dequeued = self._db.fetch_all(_DEQUEUE, self._org, limit)
+            self._update_entries({id_ for (id_,) in dequeued})
+        self._batch_count += 1
+        if self._batch_count in _ANALYZE_AFTER and not self._db.embedded:
             self._db.execute("ANALYZE search_entry")
-        return len(taken)
+        return len(dequeued)
 
     def index_all(self) -> None:
-        """Index all that is queued, and let others write in between."""
+        """Index all queued changes, leaving time for other writers in between."""
         while self.index_batch(BATCH * 5):
             if self._db.embedded:
                 time.sleep(_YIELD_SECONDS)
 
     def rebuild(self) -> None:
-        """Forget the index, and queue everything there is."""
+        """Empty the index and queue everything."""
         with self._db.transaction():
             self._db.lock(f"search of {self._org}")
-            for statement in (_FORGET, _FORGET_WAITING, _QUEUE_ALL):
+            for statement in (_DELETE_ENTRIES, _DELETE_QUEUE, _QUEUE_ALL):
                 self._db.execute(statement, self._org)
 
-    def _replace(self, stale: set[bytes]) -> None:
-        made = {document.id: document for document in build_documents(self._db, self._org, stale)}
-        known = {
-            id_: tuple(held) for id_, *held in self._db.fetch_for_ids(_KNOWN, sorted(stale | made.keys()), self._org)
+    def _update_entries(self, stale: set[bytes]) -> None:
+        documents = {document.id: document for document in build_documents(self._db, self._org, stale)}
+        indexed = {
+            id_: tuple(fields)
+            for id_, *fields in self._db.fetch_for_ids(_INDEXED, sorted(stale | documents.keys()), self._org)
         }
-        gone = sorted(known.keys() - made.keys())
-        self._db.execute_many(_REMOVE, [(self._org, id_) for id_ in gone])
-        changed = [made[id_] for id_ in sorted(made) if known.get(id_) != _held(made[id_])]
+        removed = sorted(indexed.keys() - documents.keys())
+        self._db.execute_many(_REMOVE, [(self._org, id_) for id_ in removed])
+        changed = [documents[id_] for id_ in sorted(documents) if indexed.get(id_) != _entry_fields(documents[id_])]
         self._db.insert(_REPLACE, [(self._org, *document) for document in changed])
 
     def close(self) -> None:
-        """Close the connection."""
         self._db.close()
 
 
-def _held(document: SearchDocument) -> tuple[str, str, bytes]:
+def _entry_fields(document: SearchDocument) -> tuple[str, str, bytes]:
     return document.hit_json, document.words, document.sort_key

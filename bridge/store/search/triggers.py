@@ -7,7 +7,8 @@ from bridge.store.dialect import Dialect
 _QUEUE = "INSERT INTO search_stale (org_id, id) VALUES (NEW.org_id, {id})"
 _QUEUE_IF = "INSERT INTO search_stale (org_id, id) SELECT NEW.org_id, {id} WHERE {condition}"
 
-#: A description or format that another of the dataset's names has: the newest of all names counts.
+#: True if the update changes a value, or overtakes another member of the group: the newest description and format
+#: win.
 _OVERTAKES = """
 ({changes}) OR EXISTS (
   SELECT 1 FROM ol_dataset m
@@ -23,7 +24,7 @@ _RANK = (
     f"coalesce({{0}}.written_at, {_NEVER}), coalesce({{0}}.declared_at, {_NEVER}), {{0}}.column_count,"
     f" coalesce({{0}}.read_at, {_NEVER}), {{0}}.schema_hash, {{0}}.columns_order"
 )
-#: Columns that are no news of this schema are news of the dataset when it overtakes another one or a deletion.
+#: Unchanged columns change the dataset as well if their schema overtakes that of another member, or a deletion.
 _SCHEMA_OVERTAKES = f"""
 ({{changes}}) OR EXISTS (
   SELECT 1 FROM ol_dataset d
@@ -34,18 +35,18 @@ _SCHEMA_OVERTAKES = f"""
 OR EXISTS (
   SELECT 1 FROM ol_dataset d
   JOIN ol_dataset m ON m.org_id = d.org_id AND m.class_id = d.class_id
-  JOIN facet f ON f.org_id = m.org_id AND f.owner_id = m.dataset_id AND f.about_id = {{nobody}} AND f.name = 'schema'
+  JOIN facet f ON f.org_id = m.org_id AND f.owner_id = m.dataset_id AND f.about_id = {{zero_id}} AND f.name = 'schema'
   WHERE d.org_id = NEW.org_id AND d.dataset_id = NEW.dataset_id AND f.body IS NULL
     AND f.facet_order > OLD.columns_order AND f.facet_order <= NEW.columns_order)
 """
-_NO_RUN = """
+_OWNER_IS_INDEXED = """
 EXISTS (SELECT 1 FROM ol_dataset d WHERE d.org_id = NEW.org_id AND d.dataset_id = NEW.owner_id)
 OR EXISTS (SELECT 1 FROM ol_job j WHERE j.org_id = NEW.org_id AND j.job_id = NEW.owner_id)
 """
 
 
 class StalenessTrigger(NamedTuple):
-    """When rows of a table make entries stale: `when` looks at the row alone, `condition` around it, too."""
+    """When rows of a table make documents stale: `when` tests the row alone, `condition` may query the store."""
 
     name: str
     table: str
@@ -55,50 +56,50 @@ class StalenessTrigger(NamedTuple):
     condition: str = ""
 
 
-def _rules(d: Dialect) -> list[StalenessTrigger]:
+def _triggers(d: Dialect) -> list[StalenessTrigger]:
     def changed(*columns: str) -> str:
         return " OR ".join(f"OLD.{column} {d.is_distinct} NEW.{column}" for column in columns)
 
     dataset, job = ("NEW.dataset_id",), ("NEW.job_id",)
-    owned = ("owner_team", "owner_email")
-    told = changed("description", "default_format", *owned)
-    overtakes = _OVERTAKES.format(changes=told)
-    schema_overtakes = _SCHEMA_OVERTAKES.format(changes=changed("columns_json"), nobody=d.zero_id)
-    ordered = changed("documentation_order", "ownership_order", "storage_order")
+    owner_columns = ("owner_team", "owner_email")
+    attributes_changed = changed("description", "default_format", *owner_columns)
+    overtakes = _OVERTAKES.format(changes=attributes_changed)
+    schema_overtakes = _SCHEMA_OVERTAKES.format(changes=changed("columns_json"), zero_id=d.zero_id)
+    order_changed = changed("documentation_order", "ownership_order", "storage_order")
     facet = f"NEW.name IN ('tags', 'ownership', 'schema', 'lineageBridge_governance') AND NEW.about_id = {d.zero_id}"
     facet_changed = f"{facet} AND ({changed('body')} OR (NEW.name = 'schema' AND ({changed('facet_order')})))"
-    asked = changed("status", "request_order")
+    registration_changed = changed("status", "request_order")
     return [
         StalenessTrigger("dataset_new", "ol_dataset", "INSERT", dataset),
-        StalenessTrigger("dataset_told", "ol_dataset", "UPDATE", dataset, ordered, overtakes),
+        StalenessTrigger("dataset_told", "ol_dataset", "UPDATE", dataset, order_changed, overtakes),
         StalenessTrigger(
             "dataset_class", "ol_dataset", "UPDATE OF class_id", (*dataset, "OLD.class_id"), changed("class_id")
         ),
         StalenessTrigger("dataset_active", "ol_dataset", "UPDATE OF is_active", dataset, changed("is_active")),
         StalenessTrigger("job_new", "ol_job", "INSERT", job),
         StalenessTrigger(
-            "job_told", "ol_job", "UPDATE", job, changed("description", "job_type", "integration", *owned)
+            "job_told", "ol_job", "UPDATE", job, changed("description", "job_type", "integration", *owner_columns)
         ),
         StalenessTrigger("job_step", "lineage_edge", "INSERT", ("NEW.target_id",), "NEW.edge_role = 'PARENT'"),
         StalenessTrigger("schema_new", "dataset_schema", "INSERT", dataset),
         StalenessTrigger("schema_told", "dataset_schema", "UPDATE", dataset, "", schema_overtakes),
-        StalenessTrigger("facet_new", "facet", "INSERT", ("NEW.owner_id",), facet, _NO_RUN),
-        StalenessTrigger("facet_told", "facet", "UPDATE", ("NEW.owner_id",), facet_changed, _NO_RUN),
+        StalenessTrigger("facet_new", "facet", "INSERT", ("NEW.owner_id",), facet, _OWNER_IS_INDEXED),
+        StalenessTrigger("facet_told", "facet", "UPDATE", ("NEW.owner_id",), facet_changed, _OWNER_IS_INDEXED),
         StalenessTrigger("registration_new", "dataset_registration", "INSERT", dataset),
-        StalenessTrigger("registration_told", "dataset_registration", "UPDATE", dataset, asked),
+        StalenessTrigger("registration_told", "dataset_registration", "UPDATE", dataset, registration_changed),
     ]
 
 
 def create_triggers(driver: Any, d: Dialect) -> None:
-    """Make the triggers anew that queue what is to be indexed."""
-    for rule in _rules(d):
-        queue = _QUEUE_IF if rule.condition else _QUEUE
-        spelled = {
-            "name": f"stale_{rule.name}",
-            "table": rule.table,
-            "event": rule.event,
-            "when": f"WHEN ({rule.when})" if rule.when else "",
-            "body": "; ".join(queue.format(id=id_, condition=rule.condition) for id_ in rule.ids),
+    """Recreate the triggers that queue stale documents."""
+    for trigger in _triggers(d):
+        queue = _QUEUE_IF if trigger.condition else _QUEUE
+        parts = {
+            "name": f"stale_{trigger.name}",
+            "table": trigger.table,
+            "event": trigger.event,
+            "when": f"WHEN ({trigger.when})" if trigger.when else "",
+            "body": "; ".join(queue.format(id=id_, condition=trigger.condition) for id_ in trigger.ids),
         }
         for statement in d.create_trigger:
-            driver.execute(statement.format(**spelled))
+            driver.execute(statement.format(**parts))

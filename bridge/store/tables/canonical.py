@@ -15,7 +15,7 @@ _SQL_TYPES: dict[type, sa.types.TypeEngine[Any]] = {
     bool: sa.Boolean(),
 }
 
-#: Columns that are no statements: computed from them in the same transaction, or filled by later parts.
+#: Columns that are not merged: computed in the transaction that merges the rows, or written separately.
 _COMPUTED: dict[str, list[sa.Column[Any]]] = {
     "ol_namespace": [
         sa.Column("description", TEXT),
@@ -35,12 +35,12 @@ _COMPUTED: dict[str, list[sa.Column[Any]]] = {
     ],
 }
 
-#: What the values of a table must be like, whoever writes them.
+#: CHECK constraints by table.
 _CHECKS: dict[str, str] = {
     "dataset_registration": "status IN ('PENDING', 'APPROVED', 'REJECTED')",
 }
 
-#: Rows too long to lie in an index: they are appended, and only their keys are sorted in.
+#: Tables whose rows are too long for an index-organized table: rows are appended, and only keys are sorted.
 _LONG_ROWS = frozenset({"dataset_schema"})
 
 #: Names need no index: the id of a dataset or job is computed from its name.
@@ -60,11 +60,11 @@ _INDEXES: dict[str, list[tuple[str, ...]]] = {
 
 
 def _column(name: str, hint: Any) -> sa.Column[Any]:
-    plain = value_type(hint)
-    return sa.Column(name, _SQL_TYPES[plain], nullable=plain is not hint)
+    base_type = value_type(hint)
+    return sa.Column(name, _SQL_TYPES[base_type], nullable=base_type is not hint)
 
 
-def _fact_table(name: str, row_class: type[Row]) -> sa.Table:
+def _canonical_table(name: str, row_class: type[Row]) -> sa.Table:
     plan = merge_plan(row_class)
     columns = [_column(column, hint) for column, hint in zip(plan.names, plan.types, strict=True)]
     key = org_key(*plan.names[1 : plan.key_count])
@@ -73,14 +73,14 @@ def _fact_table(name: str, row_class: type[Row]) -> sa.Table:
     table = sa.Table(name, metadata, *columns, *_COMPUTED.get(name, ()), key, *checks, sqlite_with_rowid=with_rowid)
     for index in _INDEXES.get(name, ()):
         columns = [table.c[column] for column in index]
-        given = columns[0].is_not(None) if columns[0].nullable else None
-        label = f"ix_{name}__{'__'.join(index)}"
-        sa.Index(label, *columns, table.c.org_id, sqlite_where=given, postgresql_where=given)
+        not_null = columns[0].is_not(None) if columns[0].nullable else None
+        index_name = f"ix_{name}__{'__'.join(index)}"
+        sa.Index(index_name, *columns, table.c.org_id, sqlite_where=not_null, postgresql_where=not_null)
     return table
 
 
-FACT_TABLES: dict[type[Row], sa.Table] = {
-    row_class: _fact_table(name, row_class) for name, row_class in TABLES.items()
+CANONICAL_TABLES: dict[type[Row], sa.Table] = {
+    row_class: _canonical_table(name, row_class) for name, row_class in TABLES.items()
 }
 
 
@@ -99,14 +99,14 @@ column_head = sa.Table(
 sa.Index("ix_column_head__run_id", column_head.c.run_id, column_head.c.org_id)
 
 
-for _name in ("contract", "governance"):  # few facets are these, and all of them are sought
-    _these = sa.text(f"name = 'lineageBridge_{_name}'")
+for _name in ("contract", "governance"):  # few facets have these names, and queries read all of them
+    _has_name = sa.text(f"name = 'lineageBridge_{_name}'")
     sa.Index(
         f"ix_facet__{_name}",
         metadata.tables["facet"].c.owner_id,
         metadata.tables["facet"].c.org_id,
-        sqlite_where=_these,
-        postgresql_where=_these,
+        sqlite_where=_has_name,
+        postgresql_where=_has_name,
     )
 
 

@@ -6,23 +6,22 @@ import sqlalchemy as sa
 
 metadata = sa.MetaData()
 
-#: Text compares by its bytes, in every store.
+#: Text is compared by its bytes in both databases.
 TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
-def id_column(name: str, **more: Any) -> sa.Column[Any]:
-    """Make a column of ids, or of other hashes."""
-    return sa.Column(name, sa.LargeBinary, **more)
+def id_column(name: str, **options: Any) -> sa.Column[Any]:
+    """Build a column for ids or other hashes."""
+    return sa.Column(name, sa.LargeBinary, **options)
 
 
 def org_column() -> sa.Column[Any]:
-    """Make the column of the organisation that a row belongs to."""
     return sa.Column("org_id", TEXT, nullable=False)
 
 
 def org_key(*names: str) -> sa.PrimaryKeyConstraint:
-    """Make the key of a table: within an organisation, which comes last because it tells so little.
+    """Build a primary key; `org_id` comes last because it is hardly selective.
 
-    A planner without statistics believes that the first column of a key leads to few rows.
+    A planner without statistics assumes that the first column of a key is selective.
     """
     return sa.PrimaryKeyConstraint(*names, "org_id")

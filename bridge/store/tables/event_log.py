@@ -23,7 +23,7 @@ run_event = sa.Table(
     id_column("payload", nullable=False),
     sqlite_autoincrement=True,
 )
-# The time follows from the event as its hash does; before the hash it keeps new rows together.
+# The event determines its time as it does its hash; as the first column it keeps new rows together.
 sa.Index(
     "ux_run_event__event_time__event_hash",
     run_event.c.event_time,
@@ -57,7 +57,7 @@ rejected_event = sa.Table(
 sa.Index("ix_rejected_event__last_at", rejected_event.c.last_at, rejected_event.c.org_id)
 
 
-#: What stewards wrote down, as it was last taken from their files, and what it waits for.
+#: Assets as they were last loaded from their files, and why they are pending.
 asset = sa.Table(
     "asset",
     metadata,
@@ -82,7 +82,7 @@ ingest_position = sa.Table(
     org_key("path"),
 )
 
-#: What came in, by source; every writer counts in rows of its own, so that none waits for another.
+#: Received inputs by source; each writer has separate rows, so that writers do not block each other.
 intake_ledger = sa.Table(
     "intake_ledger",
     metadata,

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 from bridge.store.tables.columns import TEXT, id_column, metadata, org_column
 
-#: Datasets, each with all its names, and jobs as they are found; computed from other tables, and never exported.
+#: Search entries of identity groups and jobs; computed from other tables and never exported.
 search_entry = sa.Table(
     "search_entry",
     metadata,
@@ -19,8 +19,8 @@ search_entry = sa.Table(
 sa.Index("ux_search_entry__id", search_entry.c.id, search_entry.c.org_id, unique=True)
 sa.Index("ix_search_entry__sort_key", search_entry.c.org_id, search_entry.c.sort_key)
 
-#: What each kind of store needs to look words up.
-_WORDS: tuple[tuple[str, str], ...] = (
+#: Full-text index of each database.
+_FULL_TEXT_INDEX: tuple[tuple[str, str], ...] = (
     (
         "sqlite",
         """
@@ -61,11 +61,11 @@ USING gin (array_to_tsvector(string_to_array(words, ' '))) WITH (fastupdate = of
 """,
     ),
 )
-for _dialect, _statement in _WORDS:
-    _made = sa.DDL(_statement).execute_if(dialect=_dialect)  # type: ignore[no-untyped-call]
-    sa.event.listen(search_entry, "after_create", _made)
+for _dialect, _statement in _FULL_TEXT_INDEX:
+    _ddl = sa.DDL(_statement).execute_if(dialect=_dialect)  # type: ignore[no-untyped-call]
+    sa.event.listen(search_entry, "after_create", _ddl)
 
-#: What the index has not seen yet: datasets and jobs, queued by the triggers of `bridge/store/search/triggers.py`.
+#: Datasets and jobs that are to be indexed, queued by the triggers of `bridge/store/search/triggers.py`.
 search_stale = sa.Table(
     "search_stale",
     metadata,

@@ -16,7 +16,7 @@ dirty_mark = sa.Table(
     sqlite_with_rowid=False,
 )
 
-#: The systems that are kept like the store; marks are made for those that are enabled.
+#: Sync targets; dirty marks are written for those that are enabled.
 sync_target = sa.Table(
     "sync_target",
     metadata,
@@ -32,7 +32,7 @@ sync_target = sa.Table(
     org_key("target"),
 )
 
-#: Who works on items, and until when that is believed; whoever is not among them is dead.
+#: Worker leases with their ends; a worker without a lease has stopped.
 sync_worker = sa.Table(
     "sync_worker",
     metadata,
@@ -43,8 +43,8 @@ sync_worker = sa.Table(
     org_key("target", "worker_id"),
 )
 
-#: Everything that a target shall have, what became of it, and who works on it. `marked` counts the changes to it;
-#: `settled` says which of them was done with last, `doubted` which of them wants the target itself looked at.
+#: Sync items: what a target should contain, the outcome, and the worker that claimed it. `marked` counts changes,
+#: `settled` is the change that was completed last, `doubted` the last one that requires a look at the target itself.
 sync_item = sa.Table(
     "sync_item",
     metadata,
@@ -90,7 +90,7 @@ sa.Index(
     postgresql_where=sync_item.c.remote_id.is_not(None),
 )
 
-#: What a person must look at.
+#: Items that need attention.
 NEEDS_ATTENTION_SQL = "outcome IN ('dead', 'unresolved')"
 sa.Index(
     "ix_sync_item__troubled",
@@ -102,7 +102,7 @@ sa.Index(
     postgresql_where=sa.text(NEEDS_ATTENTION_SQL),
 )
 
-#: The edges that a target has of us: between which of its entities, and what we said of their columns.
+#: Edges that were pushed to a target: the entities they connect, and the content that was sent.
 sync_edge = sa.Table(
     "sync_edge",
     metadata,
@@ -123,7 +123,7 @@ sync_edge = sa.Table(
 sa.Index("ix_sync_edge__from_key", sync_edge.c.from_key, sync_edge.c.org_id)
 sa.Index("ix_sync_edge__job_key", sync_edge.c.job_key, sync_edge.c.org_id)
 
-#: What the last comparison of everything that came to its end found of each kind of things.
+#: Result of the last completed comparison with a target, by kind of item.
 sync_comparison = sa.Table(
     "sync_comparison",
     metadata,
@@ -138,7 +138,7 @@ sync_comparison = sa.Table(
     org_key("target", "kind"),
 )
 
-#: How often a target was called, by the hour.
+#: Number of requests to a target by hour.
 sync_call = sa.Table(
     "sync_call",
     metadata,

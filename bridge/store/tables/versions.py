@@ -4,8 +4,8 @@ import sqlalchemy as sa
 
 from bridge.store.tables.columns import TEXT, id_column, metadata, org_column, org_key
 
-#: Which version of a dataset is the published one, since when, by whom and why: its last move is where it is now.
-#: Moves of one publication share `began`, the number of its first; each follows the one that it moves on from.
+#: Publication history of datasets: version, actor, time and reason. The last entry is the published version.
+#: Entries of one publication share `began`, the number of its first entry; `follows` is the previous entry.
 publication = sa.Table(
     "publication",
     metadata,
@@ -24,7 +24,7 @@ publication = sa.Table(
 )
 sa.Index("ix_publication__dataset_id", publication.c.dataset_id, publication.c.number, publication.c.org_id)
 sa.Index("ix_publication__began", publication.c.began, publication.c.org_id)
-# Two moves that follow one would be a fork of the history: no writer can make it, whatever it believes.
+# Two entries that follow the same one would fork the history: the index makes that impossible for any writer.
 sa.Index(
     "ux_publication__follows",
     publication.c.follows,
@@ -34,7 +34,7 @@ sa.Index(
     postgresql_where=publication.c.follows.is_not(None),
 )
 
-#: Versions that somebody wants kept and found by a name, until they expire.
+#: Named pins, which retain versions until they expire.
 pin = sa.Table(
     "pin",
     metadata,
@@ -51,7 +51,7 @@ pin = sa.Table(
 )
 sa.Index("ix_pin__dataset_id", pin.c.dataset_id, pin.c.org_id)
 
-#: Versions that nobody shall read, and partitions of them; an empty partition means all of the version.
+#: Invalid versions and partitions; an empty partition stands for the whole version.
 version_invalid = sa.Table(
     "version_invalid",
     metadata,
@@ -68,7 +68,7 @@ version_invalid = sa.Table(
 )
 sa.Index("ix_version_invalid__dataset_id", version_invalid.c.dataset_id, version_invalid.c.org_id)
 
-#: What anybody wants to remember of a dataset; that of a version is a column of `dataset_version`.
+#: Custom metadata of datasets; that of versions is a column of `dataset_version`.
 dataset_metadata = sa.Table(
     "dataset_metadata",
     metadata,
@@ -80,7 +80,7 @@ dataset_metadata = sa.Table(
     org_key("dataset_id"),
 )
 
-#: What processes and DAGs were defined as, once each content; one of them is in effect.
+#: Definitions of processes and DAGs, one row per content; one of them is active.
 process_definition = sa.Table(
     "process_definition",
     metadata,

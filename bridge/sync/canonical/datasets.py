@@ -9,23 +9,27 @@ from bridge.store.identity_groups import group_members
 from mappers.canonical.columns import SchemaColumn, decode_columns
 from mappers.canonical.identity import NO_ID
 
-_ABOUT = "SELECT dataset_id, description, default_format, status FROM dataset WHERE org_id = ?1 AND dataset_id {ids}"
+_DATASETS = (
+    "SELECT dataset_id, description, default_format, status FROM dataset WHERE org_id = ?1 AND dataset_id {ids}"
+)
 _COLUMNS = "SELECT class_id, columns_json FROM class_schema WHERE org_id = ?1 AND class_id {ids}"
-_TOUCHED = """
+_USED_BY_RUN = """
 EXISTS (
   SELECT 1 FROM ol_dataset m JOIN {table} x ON x.org_id = m.org_id AND x.dataset_id = m.dataset_id
   JOIN ol_run r ON r.org_id = x.org_id AND r.run_id = x.run_id
   WHERE m.org_id = d.org_id AND m.class_id = d.dataset_id AND {which})
 """
-_BOTH = " OR ".join(_TOUCHED.format(table=table, which="{which}") for table in ("ol_run_output", "ol_run_input"))
-_UNFINISHED = f"""
+_USED_BY_ANY_RUN = " OR ".join(
+    _USED_BY_RUN.format(table=table, which="{which}") for table in ("ol_run_output", "ol_run_input")
+)
+_WITHOUT_COMPLETE_RUN = f"""
 SELECT d.dataset_id FROM ol_dataset d WHERE d.org_id = ?1 AND d.dataset_id {{ids}}
-  AND ({_BOTH.format(which="TRUE")}) AND NOT ({_BOTH.format(which="r.event_type = 'COMPLETE'")})
+  AND ({_USED_BY_ANY_RUN.format(which="TRUE")}) AND NOT ({_USED_BY_ANY_RUN.format(which="r.event_type = 'COMPLETE'")})
 """
 
 
-#: Datasets that nobody but a steward names: of which there is nothing to show.
-_UNSEEN = """
+#: Datasets that only an asset file mentions: there is nothing to show.
+_ASSET_ONLY = """
 SELECT d.dataset_id FROM ol_dataset d WHERE d.org_id = ?1 AND d.dataset_id {ids}
   AND EXISTS (SELECT 1 FROM ol_dataset m
     JOIN facet f ON f.org_id = m.org_id AND f.owner_id = m.dataset_id AND f.about_id = ?2 AND f.name = ?3
@@ -40,7 +44,7 @@ SELECT d.dataset_id FROM ol_dataset d WHERE d.org_id = ?1 AND d.dataset_id {ids}
 
 
 class CanonicalDataset(NamedTuple):
-    """A dataset under its preferred name, and under all of them."""
+    """A dataset with its preferred name and its aliases."""
 
     namespace: str
     name: str
@@ -48,37 +52,40 @@ class CanonicalDataset(NamedTuple):
     description: str | None
     format: str | None
     columns: tuple[SchemaColumn, ...]
-    #: The keys of all its names, under which it may have been known before they belonged together.
+    #: Ids of all its names: any of them may have been its key before the names were linked.
     member_ids: frozenset[bytes] = frozenset()
-    #: Whether it was dropped or renamed, and not written since.
+    #: Dropped or renamed, and not written since.
     is_dropped: bool = False
 
 
-def read_datasets(db: Database, org: str, classes: Collection[bytes]) -> dict[bytes, CanonicalDataset]:
-    """Read datasets by their classes; a class that has become part of another is not among them."""
-    wanted = sorted(set(classes))
+def read_datasets(db: Database, org: str, group_ids: Collection[bytes]) -> dict[bytes, CanonicalDataset]:
+    """Datasets by identity group; a group that was merged into another is missing."""
+    sorted_ids = sorted(set(group_ids))
     names: dict[bytes, dict[bytes, tuple[str, str]]] = {}
-    for class_id, member, namespace, name in group_members(db, org, wanted):
-        names.setdefault(class_id, {})[member] = (namespace, name)
-    about = {dataset: said for dataset, *said in db.fetch_for_ids(_ABOUT, wanted, org)}
-    columns = {class_id: decode_columns(said) for class_id, said in db.fetch_for_ids(_COLUMNS, wanted, org)}
-    found = {}
-    for class_id, members in names.items():
-        keys = frozenset(members)
-        own = members.pop(class_id)
-        others = tuple(sorted(members.values()))
-        description, format_, status = about[class_id]
-        found[class_id] = CanonicalDataset(
-            *own, others, description, format_, tuple(columns.get(class_id, ())), keys, status != "ACTIVE"
+    for group_id, member, namespace, name in group_members(db, org, sorted_ids):
+        names.setdefault(group_id, {})[member] = (namespace, name)
+    attributes = {dataset: row for dataset, *row in db.fetch_for_ids(_DATASETS, sorted_ids, org)}
+    columns = {
+        group_id: decode_columns(columns_json)
+        for group_id, columns_json in db.fetch_for_ids(_COLUMNS, sorted_ids, org)
+    }
+    datasets = {}
+    for group_id, names_by_id in names.items():
+        keys = frozenset(names_by_id)
+        preferred_name = names_by_id.pop(group_id)
+        aliases = tuple(sorted(names_by_id.values()))
+        description, format_, status = attributes[group_id]
+        datasets[group_id] = CanonicalDataset(
+            *preferred_name, aliases, description, format_, tuple(columns.get(group_id, ())), keys, status != "ACTIVE"
         )
-    return found
+    return datasets
 
 
-def read_without_complete_run(db: Database, org: str, classes: Collection[bytes]) -> set[bytes]:
-    """Find the datasets that runs have touched, and none that is complete."""
-    return {dataset for (dataset,) in db.fetch_for_ids(_UNFINISHED, sorted(classes), org)}
+def read_without_complete_run(db: Database, org: str, group_ids: Collection[bytes]) -> set[bytes]:
+    """Datasets that runs have used, none of which is complete."""
+    return {dataset for (dataset,) in db.fetch_for_ids(_WITHOUT_COMPLETE_RUN, sorted(group_ids), org)}
 
 
-def read_asset_only(db: Database, org: str, classes: Collection[bytes]) -> set[bytes]:
-    """Find the datasets that nobody but a steward names, and of which no column is known."""
-    return {dataset for (dataset,) in db.fetch_for_ids(_UNSEEN, sorted(classes), org, NO_ID, GOVERNANCE)}
+def read_asset_only(db: Database, org: str, group_ids: Collection[bytes]) -> set[bytes]:
+    """Datasets that only an asset file mentions and whose columns are unknown."""
+    return {dataset for (dataset,) in db.fetch_for_ids(_ASSET_ONLY, sorted(group_ids), org, NO_ID, GOVERNANCE)}

@@ -11,29 +11,29 @@ from mappers.canonical.identity import NO_ID, digest
 from mappers.governance.facet import access_tag
 from mappers.openlineage.quality import quality_score
 
-#: The key of the one item that is all access policies together.
+#: Key of the single item that stands for all access policies.
 ACCESS_POLICIES_KEY = digest(b"access policies")
-_GOVERNED = """
+_WITH_GOVERNANCE = """
 SELECT DISTINCT d.class_id FROM facet f
 JOIN ol_dataset d ON d.org_id = f.org_id AND d.dataset_id = f.owner_id
 WHERE f.org_id = ?1 AND f.owner_id {ids} AND f.about_id = ?2 AND f.name = ?3
 """
-#: The name stands in the text: so it is found by the index of these facets alone. Few of them speak of access.
-_EVERY = f"""
+#: The facet name is a literal so that the partial index applies.
+_WITH_ACCESS_POLICIES = f"""
 SELECT DISTINCT d.class_id FROM facet f
 JOIN ol_dataset d ON d.org_id = f.org_id AND d.dataset_id = f.owner_id
 WHERE f.org_id = ?1 AND f.about_id = ?2 AND f.name = '{GOVERNANCE}' AND f.body LIKE '%accessPolicies%'
 """
-_ASSETS = """
+_ASSETS_WITH_POLICIES = """
 SELECT namespace, name, content_json FROM asset WHERE org_id = ?1 AND content_json LIKE '%"access_policies"%'
 """
-_CHECKED = """
+_WITH_RESULTS = """
 SELECT DISTINCT d.class_id FROM quality_check_result r
 JOIN quality_check_def q ON q.org_id = r.org_id AND q.qdef_id = r.qdef_id
 JOIN ol_dataset d ON d.org_id = q.org_id AND d.dataset_id = q.dataset_id
 WHERE r.org_id = ?1 AND r.qres_id {ids}
 """
-_ENDED = """
+_NEWEST_RESULTS = """
 SELECT n.class_id, n.status, count(*) FROM (
   SELECT d.class_id, r.status, row_number() OVER (
     PARTITION BY r.qdef_id ORDER BY r.executed_at DESC, r.qres_id) AS place
@@ -46,54 +46,55 @@ SELECT n.class_id, n.status, count(*) FROM (
 
 
 class CanonicalGovernance(NamedTuple):
-    """What a steward wrote of a dataset, and its quality score, as far as either is known."""
+    """Governance facet and quality score of a dataset, where known."""
 
-    said: dict[str, Any] | None
+    facet: dict[str, Any] | None
     score: float | None
 
 
-def read_governance(db: Database, org: str, classes: Collection[bytes]) -> dict[bytes, CanonicalGovernance]:
-    """Read what governs datasets, given by their classes."""
-    said = read_facets(db, org, classes, GOVERNANCE)
+def read_governance(db: Database, org: str, group_ids: Collection[bytes]) -> dict[bytes, CanonicalGovernance]:
+    facets = read_facets(db, org, group_ids, GOVERNANCE)
     counts: dict[bytes, dict[str, int]] = {}
-    for class_id, status, count in db.fetch_for_ids(_ENDED, sorted(classes), org):
-        counts.setdefault(class_id, {})[status] = count
+    for group_id, status, count in db.fetch_for_ids(_NEWEST_RESULTS, sorted(group_ids), org):
+        counts.setdefault(group_id, {})[status] = count
     return {
-        class_id: CanonicalGovernance(said.get(class_id), quality_score(counts.get(class_id, {})))
-        for class_id in classes
+        group_id: CanonicalGovernance(facets.get(group_id), quality_score(counts.get(group_id, {})))
+        for group_id in group_ids
     }
 
 
 def read_all_access(db: Database, org: str) -> list[dict[str, Any]]:
-    """Read what stewards say of all datasets of which any says who may do what.
+    """Governance facets of all datasets with access policies.
 
-    Whoever may send events may send facets; rights are given by asset files alone.
+    Any producer may send facets, but only asset files may grant access: other policies are left out.
     """
-    written = _written(db, org)
-    classes = {class_id for (class_id,) in db.fetch_all(_EVERY, org, NO_ID)} if written else ()
-    said = read_facets(db, org, classes, GOVERNANCE).values()
-    return [one for one in said if written.get(one.get("accessTag")) == one.get("accessPolicies")]
+    policies_by_tag = _asset_policies(db, org)
+    group_ids = (
+        {group_id for (group_id,) in db.fetch_all(_WITH_ACCESS_POLICIES, org, NO_ID)} if policies_by_tag else ()
+    )
+    facets = read_facets(db, org, group_ids, GOVERNANCE).values()
+    return [facet for facet in facets if policies_by_tag.get(facet.get("accessTag")) == facet.get("accessPolicies")]
 
 
-def _written(db: Database, org: str) -> dict[object, Any]:
-    """Read the access policies of the assets that were taken from files, by their tags."""
-    found: dict[object, Any] = {}
-    for namespace, name, content in db.fetch_all(_ASSETS, org):
-        there = (msgspec.json.decode(content).get("governance") or {}).get("openmetadata") or {}
-        if policies := there.get("access_policies"):
-            found[access_tag(namespace, name)] = policies
-    return found
+def _asset_policies(db: Database, org: str) -> dict[object, Any]:
+    """Access policies of asset files by access tag."""
+    policies_by_tag: dict[object, Any] = {}
+    for namespace, name, content in db.fetch_all(_ASSETS_WITH_POLICIES, org):
+        openmetadata = (msgspec.json.decode(content).get("governance") or {}).get("openmetadata") or {}
+        if policies := openmetadata.get("access_policies"):
+            policies_by_tag[access_tag(namespace, name)] = policies
+    return policies_by_tag
 
 
 def datasets_with_governance(db: Database, org: str, datasets: Collection[bytes]) -> set[bytes]:
-    """Find the classes of those datasets of which a steward says anything."""
+    """Identity groups of those datasets that have a governance facet."""
     return (
-        {one for (one,) in db.fetch_for_ids(_GOVERNED, sorted(datasets), org, NO_ID, GOVERNANCE)}
+        {group_id for (group_id,) in db.fetch_for_ids(_WITH_GOVERNANCE, sorted(datasets), org, NO_ID, GOVERNANCE)}
         if datasets
         else set()
     )
 
 
 def datasets_with_results(db: Database, org: str, results: Collection[bytes]) -> set[bytes]:
-    """Find the classes of the datasets whose checks ended so."""
-    return {one for (one,) in db.fetch_for_ids(_CHECKED, sorted(results), org)} if results else set()
+    """Identity groups of the datasets that these results belong to."""
+    return {group_id for (group_id,) in db.fetch_for_ids(_WITH_RESULTS, sorted(results), org)} if results else set()

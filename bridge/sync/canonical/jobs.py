@@ -15,18 +15,18 @@ SELECT j.job_id, n.namespace_uri, j.name, j.integration, j.job_type, j.descripti
 JOIN ol_namespace n ON n.org_id = j.org_id AND n.namespace_id = j.namespace_id
 WHERE j.org_id = ?1 AND j.job_id {ids}
 """
-_BENEATH = """
+_CHILDREN = """
 SELECT source_id, target_id FROM lineage_edge WHERE org_id = ?1 AND source_id {ids} AND edge_role = 'PARENT'
 """
-_ABOVE = """
+_PARENTS = """
 SELECT target_id, source_id FROM lineage_edge WHERE org_id = ?1 AND target_id {ids} AND edge_role = 'PARENT'
 """
-#: Jobs that also run without anything above them.
-_ALONE = """
+#: Jobs that also run without a parent.
+_WITHOUT_PARENT = """
 SELECT DISTINCT job_id FROM ol_run
 WHERE org_id = ?1 AND job_id {ids} AND parent_run_id IS NULL AND least_claimant IS NOT NULL
 """
-_WRITTEN = """
+_WRITTEN_DATASETS = """
 SELECT e.source_id, h.name FROM lineage_edge e
 JOIN ol_dataset d ON d.org_id = e.org_id AND d.dataset_id = e.target_id
 JOIN ol_dataset h ON h.org_id = d.org_id AND h.dataset_id = d.class_id
@@ -39,16 +39,16 @@ WHERE org_id = ?1 AND owner_id {ids} AND about_id = ?2 AND name = ?3 AND body IS
 
 
 class CanonicalTask(NamedTuple):
-    """A step of a job, and the SQL that it runs."""
+    """A task of a job, and its SQL."""
 
     name: str
     sql: str | None
-    #: The actions that are told as this step.
+    #: Spark actions shown as this task.
     actions: frozenset[bytes] = frozenset()
 
 
 class CanonicalJob(NamedTuple):
-    """A job that people know."""
+    """A logical job."""
 
     namespace: str
     name: str
@@ -59,7 +59,7 @@ class CanonicalJob(NamedTuple):
 
 
 class JobsByRole(NamedTuple):
-    """Jobs by their ids, and those that are shown under others instead."""
+    """Logical jobs by id, and jobs that are shown as others."""
 
     logical: dict[bytes, CanonicalJob]
     shown_as: dict[bytes, set[bytes]]
@@ -78,92 +78,93 @@ class _Row(NamedTuple):
 
 
 class _JobFamily(NamedTuple):
-    """Jobs, those one and two levels beneath them, and who lies beneath whom."""
+    """Jobs with their descendants of two levels."""
 
     rows: dict[bytes, _Row]
-    beneath: dict[bytes, set[bytes]]
+    children: dict[bytes, set[bytes]]
 
     def steps(self, job: bytes, rule: FoldingRule) -> Iterator[tuple[bytes, str]]:
-        """Give the actions that are shown as tasks of a job, each with the name of its application."""
-        for child in sorted(self.beneath.get(job, ())):
+        """Actions that are shown as tasks of a job, with the name of their application."""
+        for child in sorted(self.children.get(job, ())):
             if self.rows[child].is_action:
                 yield child, self.rows[job].name
             elif rule.job == "parent":
-                for action in sorted(self.beneath.get(child, ())):
+                for action in sorted(self.children.get(child, ())):
                     if self.rows[action].is_action:
                         yield action, self.rows[child].name
 
     def is_application(self, job: bytes) -> bool:
-        """Tell whether a job is made of actions."""
+        """Whether a job consists of actions."""
         row = self.rows[job]
         if row.is_action:
             return False
-        actions = (self.rows[child].is_action for child in self.beneath.get(job, ()))
+        actions = (self.rows[child].is_action for child in self.children.get(job, ()))
         return (row.job_type or "").upper() == "APPLICATION" or any(actions)
 
 
 def read_jobs(db: Database, org: str, rule: FoldingRule, ids: Collection[bytes]) -> JobsByRole:
-    """Read jobs; an action, and an application whose actions are shown under what started it, is no job by itself."""
+    """Read logical jobs; actions, and applications shown as their parent, are only mentioned in `shown_as`."""
     family = _read_family(db, org, ids)
-    asked = [job for job in sorted(set(ids)) if job in family.rows]
-    folded = {job: above for job, above in logical_jobs(db, org, rule, asked).items() if above != {job}}
+    job_ids = [job for job in sorted(set(ids)) if job in family.rows]
+    shown_as = {job: logical for job, logical in logical_jobs(db, org, rule, job_ids).items() if logical != {job}}
     if rule.job == "parent":
-        applications = [job for job in asked if family.is_application(job)]
-        alone = {job for (job,) in db.fetch_for_ids(_ALONE, applications, org)}
-        folded |= _links(db, org, _ABOVE, [job for job in applications if job not in alone])
-    known = [job for job in asked if job not in folded]
-    tasks = _tasks(db, org, rule, family, known)
-    urls = facet_texts(db, org, known, "sourceCodeLocation", "url")
-    shown = {}
-    for job in known:
+        applications = [job for job in job_ids if family.is_application(job)]
+        without_parent = {job for (job,) in db.fetch_for_ids(_WITHOUT_PARENT, applications, org)}
+        shown_as |= _links(db, org, _PARENTS, [job for job in applications if job not in without_parent])
+    logical_ids = [job for job in job_ids if job not in shown_as]
+    tasks = _tasks(db, org, rule, family, logical_ids)
+    urls = facet_texts(db, org, logical_ids, "sourceCodeLocation", "url")
+    logical_jobs_by_id = {}
+    for job in logical_ids:
         namespace, name, integration, _, description = family.rows[job]
-        shown[job] = CanonicalJob(namespace, name, integration, description, urls.get(job), tasks[job])
-    return JobsByRole(shown, folded)
+        logical_jobs_by_id[job] = CanonicalJob(namespace, name, integration, description, urls.get(job), tasks[job])
+    return JobsByRole(logical_jobs_by_id, shown_as)
 
 
-def facet_texts(db: Database, org: str, owners: Collection[bytes], facet: str, key: str) -> dict[bytes, str]:
-    """Read one text of a facet of each of many jobs, where it holds one."""
-    rows = db.fetch_for_ids(_FACETS, sorted(owners), org, NO_ID, facet)
+def facet_texts(db: Database, org: str, owners: Collection[bytes], facet_name: str, key: str) -> dict[bytes, str]:
+    """One text member of a facet of each job, where it exists."""
+    rows = db.fetch_for_ids(_FACETS, sorted(owners), org, NO_ID, facet_name)
     bodies = {owner: msgspec.json.decode(body) for owner, body in rows}
     texts = {owner: body.get(key) for owner, body in bodies.items() if isinstance(body, dict)}
     return {owner: text for owner, text in texts.items() if isinstance(text, str) and text}
 
 
 def _read_family(db: Database, org: str, ids: Collection[bytes]) -> _JobFamily:
-    beneath = _links(db, org, _BENEATH, ids)
-    children = {child for found in beneath.values() for child in found}
-    beneath |= _links(db, org, _BENEATH, children - beneath.keys())
-    everybody = {*ids, *children, *(child for found in beneath.values() for child in found)}
-    return _JobFamily({job: _Row(*row) for job, *row in db.fetch_for_ids(_JOBS, sorted(everybody), org)}, beneath)
+    children = _links(db, org, _CHILDREN, ids)
+    child_ids = {child for ids in children.values() for child in ids}
+    children |= _links(db, org, _CHILDREN, child_ids - children.keys())
+    all_ids = {*ids, *child_ids, *(child for ids in children.values() for child in ids)}
+    return _JobFamily({job: _Row(*row) for job, *row in db.fetch_for_ids(_JOBS, sorted(all_ids), org)}, children)
 
 
 def _links(db: Database, org: str, sql: str, ids: Collection[bytes]) -> dict[bytes, set[bytes]]:
-    found: dict[bytes, set[bytes]] = {}
-    for one, other in db.fetch_for_ids(sql, sorted(ids), org):
-        found.setdefault(one, set()).add(other)
-    return found
+    linked: dict[bytes, set[bytes]] = {}
+    for from_id, to_id in db.fetch_for_ids(sql, sorted(ids), org):
+        linked.setdefault(from_id, set()).add(to_id)
+    return linked
 
 
 def _tasks(
     db: Database, org: str, rule: FoldingRule, family: _JobFamily, jobs: Collection[bytes]
 ) -> dict[bytes, tuple[CanonicalTask, ...]]:
-    """Name the steps of jobs after what they write; of several statements of a step the first counts."""
+    """Name tasks after the datasets they write; the first SQL statement of a task counts."""
     steps = {job: list(family.steps(job, rule)) for job in jobs}
-    actions = {action for found in steps.values() for action, _ in found}
+    actions = {action for job_steps in steps.values() for action, _ in job_steps}
     written: dict[bytes, set[str]] = {}
-    for action, name in db.fetch_for_ids(_WRITTEN, sorted(actions), org):
+    for action, name in db.fetch_for_ids(_WRITTEN_DATASETS, sorted(actions), org):
         written.setdefault(action, set()).add(name)
     sql = facet_texts(db, org, actions, "sql", "query")
     tasks: dict[bytes, tuple[CanonicalTask, ...]] = {}
-    for job, found in steps.items():
-        said: dict[str, list[str]] = {}
-        of: dict[str, set[bytes]] = {}
-        for action, application in found:
+    for job, job_steps in steps.items():
+        statements: dict[str, list[str]] = {}
+        actions_by_task: dict[str, set[bytes]] = {}
+        for action, application in job_steps:
             for target in sorted(written.get(action, ())):
                 name = step_name(rule, family.rows[action].name, application, target)
-                said.setdefault(name, []).extend(filter(None, [sql.get(action)]))
-                of.setdefault(name, set()).add(action)
+                statements.setdefault(name, []).extend(filter(None, [sql.get(action)]))
+                actions_by_task.setdefault(name, set()).add(action)
         tasks[job] = tuple(
-            CanonicalTask(name, min(texts, default=None), frozenset(of[name])) for name, texts in sorted(said.items())
+            CanonicalTask(name, min(texts, default=None), frozenset(actions_by_task[name]))
+            for name, texts in sorted(statements.items())
         )
     return tasks

@@ -17,8 +17,8 @@ from bridge.sync.canonical.jobs import facet_texts
 from mappers.logical_job import FoldingRule
 from mappers.openmetadata.lineage_details import ColumnEdge
 
-_EVIDENCE = get_args(EvidenceKind)
-_LINES = """
+_EVIDENCE_BY_STRENGTH = get_args(EvidenceKind)
+_COLUMN_EDGES = """
 SELECT s.class_id, t.class_id, c.source_field, c.target_field, c.transformation_type, c.transformation_subtype,
   c.masking, c.transformation_description
 FROM ol_dataset t
@@ -26,10 +26,10 @@ JOIN column_lineage c ON c.org_id = t.org_id AND c.target_id = t.dataset_id AND 
 JOIN ol_dataset s ON s.org_id = c.org_id AND s.dataset_id = c.source_id
 WHERE t.org_id = ?1 AND t.class_id {ids}
 """
-_BENEATH = """
+_CHILDREN = """
 SELECT source_id, target_id FROM lineage_edge WHERE org_id = ?1 AND source_id {ids} AND edge_role = 'PARENT'
 """
-_READ = f"""
+_READ_DATASETS = f"""
 SELECT d.class_id, e.target_id, max(CASE WHEN e.evidence = 'declared' THEN {NO_TIME_LIMIT} ELSE e.last_seen END)
 FROM lineage_edge e
 JOIN ol_dataset d ON d.org_id = e.org_id AND d.dataset_id = e.source_id
@@ -38,7 +38,7 @@ WHERE e.org_id = ?1 AND e.target_id {{ids}} AND e.edge_role = 'CONSUMES'
   AND e.source_type = 'dataset' AND {IS_CURRENT_SQL}
 GROUP BY d.class_id, e.target_id
 """
-_WRITES = """
+_WRITERS = """
 SELECT DISTINCT source_id FROM lineage_edge
 WHERE org_id = ?1 AND source_id {ids} AND edge_role = 'PRODUCES' AND target_type = 'dataset'
 UNION SELECT job_id FROM column_head WHERE org_id = ?1 AND job_id {ids}
@@ -46,96 +46,118 @@ UNION SELECT job_id FROM column_head WHERE org_id = ?1 AND job_id {ids}
 
 
 class CanonicalEdge(NamedTuple):
-    """What leads into a dataset or job: from a dataset, or from a job that names no source."""
+    """An edge into a dataset or job, from a dataset, or from a job without known sources."""
 
     source: bytes | None
     job: bytes | None
     evidence: str
     sql: str | None = None
-    #: Other jobs that lead from the same source to the same target.
+    #: Other jobs behind the same edge.
     other_jobs: tuple[bytes, ...] = ()
     columns: tuple[ColumnEdge, ...] = ()
 
 
 class _Assertion(NamedTuple):
-    """One job's word for an edge."""
+    """Evidence of one job for an edge."""
 
     strength: int
     job: bytes | None
-    leaf: bytes | None
+    reporting_job: bytes | None
 
 
 def read_lineage(
     db: Database, org: str, rule: FoldingRule, targets: Collection[bytes]
 ) -> dict[bytes, list[CanonicalEdge]]:
-    """Read what leads into datasets, given by their classes."""
-    said: dict[tuple[bytes, bytes | None], set[_Assertion]] = {}
-    standing = RetirementPolicy(db, org, rule).current(list(EdgeEvidenceReader(db, org).into(sorted(set(targets)))))
-    for found in standing:
-        said.setdefault((found.target, found.source), set()).add(_said(found, rule))
-    lines: dict[tuple[bytes, bytes], list[ColumnEdge]] = {}
-    for source, target, *line in db.fetch_for_ids(_LINES, sorted(set(targets)), org):
-        lines.setdefault((target, source), []).append(_line(*line))
-    sql = facet_texts(db, org, {one.leaf for words in said.values() for one in words if one.leaf}, "sql", "query")
+    """Current edges into datasets, given by identity group."""
+    assertions: dict[tuple[bytes, bytes | None], set[_Assertion]] = {}
+    current = RetirementPolicy(db, org, rule).current(list(EdgeEvidenceReader(db, org).into(sorted(set(targets)))))
+    for evidence in current:
+        assertions.setdefault((evidence.target, evidence.source), set()).add(_assertion(evidence, rule))
+    column_edges: dict[tuple[bytes, bytes], list[ColumnEdge]] = {}
+    for source, target, *values in db.fetch_for_ids(_COLUMN_EDGES, sorted(set(targets)), org):
+        column_edges.setdefault((target, source), []).append(_column_edge(*values))
+    reporting_jobs = {
+        assertion.reporting_job
+        for edge_assertions in assertions.values()
+        for assertion in edge_assertions
+        if assertion.reporting_job
+    }
+    sql = facet_texts(db, org, reporting_jobs, "sql", "query")
     edges: dict[bytes, list[CanonicalEdge]] = {target: [] for target in targets}
-    for (target, source), words in sorted(said.items(), key=lambda item: (item[0][0], item[0][1] or b"")):
+    for (target, source), edge_assertions in sorted(
+        assertions.items(), key=lambda item: (item[0][0], item[0][1] or b"")
+    ):
         if source is None:
-            with_source = {one.job for (to, of), others in said.items() if to == target and of for one in others}
-            jobs = sorted({one.job for one in words if one.job} - with_source)
+            with_source = {
+                assertion.job
+                for (edge_target, edge_source), known_edge in assertions.items()
+                if edge_target == target and edge_source
+                for assertion in known_edge
+            }
+            jobs = sorted({assertion.job for assertion in edge_assertions if assertion.job} - with_source)
             edges[target] += [CanonicalEdge(None, job, "inferred") for job in jobs]
         else:
-            edges[target].append(_edge(source, words, sql, sorted(lines.get((target, source), ()))))
+            edges[target].append(_edge(source, edge_assertions, sql, sorted(column_edges.get((target, source), ()))))
     return edges
 
 
-def _said(found: EdgeEvidence, rule: FoldingRule) -> _Assertion:
-    strength = _EVIDENCE.index(found.evidence)
-    return _Assertion(strength, logical_job_of(found, rule), found.reporting_job)
+def _assertion(evidence: EdgeEvidence, rule: FoldingRule) -> _Assertion:
+    strength = _EVIDENCE_BY_STRENGTH.index(evidence.evidence)
+    return _Assertion(strength, logical_job_of(evidence, rule), evidence.reporting_job)
 
 
-def _edge(source: bytes, words: set[_Assertion], sql: dict[bytes, str], lines: list[ColumnEdge]) -> CanonicalEdge:
-    """Choose the job that stands for an edge: the one with the strongest evidence, else the smallest id."""
-    best = min(words, key=lambda one: (one.job is None, one.strength, one.job or b""))
-    texts = (sql[one.leaf] for one in words if one.job == best.job and one.leaf in sql)
-    also = tuple(sorted({one.job for one in words if one.job} - {best.job}))
-    evidence = _EVIDENCE[min(one.strength for one in words)]
-    return CanonicalEdge(source, best.job, evidence, min(texts, default=None), also, tuple(lines))
+def _edge(
+    source: bytes, assertions: set[_Assertion], sql: dict[bytes, str], columns: list[ColumnEdge]
+) -> CanonicalEdge:
+    """The job with the strongest evidence represents the edge, else the one with the smallest id."""
+    best = min(assertions, key=lambda assertion: (assertion.job is None, assertion.strength, assertion.job or b""))
+    texts = (
+        sql[assertion.reporting_job]
+        for assertion in assertions
+        if assertion.job == best.job and assertion.reporting_job in sql
+    )
+    other_jobs = tuple(sorted({assertion.job for assertion in assertions if assertion.job} - {best.job}))
+    evidence = _EVIDENCE_BY_STRENGTH[min(assertion.strength for assertion in assertions)]
+    return CanonicalEdge(source, best.job, evidence, min(texts, default=None), other_jobs, tuple(columns))
 
 
-def _line(source: str, target: str, kind: str, subtype: str, masking: bool, description: str) -> ColumnEdge:
+def _column_edge(source: str, target: str, kind: str, subtype: str, masking: bool, description: str) -> ColumnEdge:
     return ColumnEdge(source, target, kind, subtype, bool(masking), description)
 
 
 def read_consumption(
     db: Database, org: str, rule: FoldingRule, jobs: Collection[bytes]
 ) -> dict[bytes, list[CanonicalEdge]]:
-    """Read what jobs read that are not known to write anything: it leads into the jobs themselves."""
-    leaves = family_members(db, org, rule, jobs)
-    everything = sorted({leaf for found in leaves.values() for leaf in found})
-    writing = {job for (job,) in db.fetch_for_ids(_WRITES, everything, org)}
-    reads: dict[bytes, list[tuple[bytes, int]]] = {}
-    for dataset, job, seen in db.fetch_for_ids(_READ, everything, org):
-        reads.setdefault(job, []).append((dataset, seen))
-    found = {job: [one for leaf in of - writing for one in reads.get(leaf, ())] for job, of in leaves.items()}
-    oldest = {job: min(seen for _, seen in read) for job, read in found.items() if read}
+    """Edges from datasets into jobs that read them without writing anything."""
+    members_by_job = family_members(db, org, rule, jobs)
+    all_members = sorted({member for members in members_by_job.values() for member in members})
+    writers = {job for (job,) in db.fetch_for_ids(_WRITERS, all_members, org)}
+    reads_by_member: dict[bytes, list[tuple[bytes, int]]] = {}
+    for dataset, job, last_seen in db.fetch_for_ids(_READ_DATASETS, all_members, org):
+        reads_by_member.setdefault(job, []).append((dataset, last_seen))
+    reads_by_job = {
+        job: [read for member in members - writers for read in reads_by_member.get(member, ())]
+        for job, members in members_by_job.items()
+    }
+    oldest = {job: min(last_seen for _, last_seen in reads) for job, reads in reads_by_job.items() if reads}
     limits = RetirementPolicy(db, org, rule).oldest_current(oldest)
     return {
         job: [
             CanonicalEdge(dataset, None, "inferred")
             for dataset in sorted({dataset for dataset, seen in read if seen >= limits.get(job, 0)})
         ]
-        for job, read in found.items()
+        for job, read in reads_by_job.items()
     }
 
 
 def family_members(db: Database, org: str, rule: FoldingRule, jobs: Iterable[bytes]) -> dict[bytes, set[bytes]]:
-    """Find the jobs that are shown as each of these: itself, and actions one or two levels beneath it."""
-    wanted = set(jobs)
-    beneath = set(db.fetch_for_ids(_BENEATH, sorted(wanted), org))
-    children = {child for _, child in beneath}
-    everybody = wanted | children | {child for _, child in db.fetch_for_ids(_BENEATH, sorted(children), org)}
-    found: dict[bytes, set[bytes]] = {job: set() for job in wanted}
-    for leaf, shown in logical_jobs(db, org, rule, everybody).items():
-        for job in shown & wanted:
-            found[job].add(leaf)
-    return found
+    """Jobs that are shown as each of these jobs: the job itself, and actions one or two levels below."""
+    logical = set(jobs)
+    links = set(db.fetch_for_ids(_CHILDREN, sorted(logical), org))
+    children = {child for _, child in links}
+    all_jobs = logical | children | {child for _, child in db.fetch_for_ids(_CHILDREN, sorted(children), org)}
+    members: dict[bytes, set[bytes]] = {job: set() for job in logical}
+    for member, shown_as in logical_jobs(db, org, rule, all_jobs).items():
+        for job in shown_as & logical:
+            members[job].add(member)
+    return members

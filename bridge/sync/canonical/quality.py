@@ -44,7 +44,7 @@ _OF_CHECKS = "SELECT qres_id FROM quality_check_result WHERE org_id = ?1 AND qde
 
 
 class CanonicalCheck(NamedTuple):
-    """A check, and the one dataset that it is about, by its class; a test of a job is about what the job writes."""
+    """A quality check and its dataset; a test of a job applies to the only dataset that the job writes."""
 
     dataset: bytes | None
     name: str
@@ -54,63 +54,59 @@ class CanonicalCheck(NamedTuple):
 
 
 class CanonicalCheckResult(NamedTuple):
-    """How a check ended; the time is in microseconds."""
+    """Result of a quality check; the time is in microseconds."""
 
     check: bytes
     executed_at: int
     status: str
-    said: dict[str, Any]
+    detail: dict[str, Any]
 
 
 def read_checks(db: Database, org: str, checks: Collection[bytes]) -> dict[bytes, CanonicalCheck]:
-    """Read checks."""
     rows = db.fetch_for_ids(_CHECKS, sorted(set(checks)), org)
     written: dict[bytes, set[bytes]] = {}
     for job, dataset in db.fetch_for_ids(
         _PRODUCED, sorted({job for _, dataset, job, *_ in rows if job and not dataset}), org
     ):
         written.setdefault(job, set()).add(dataset)
-    found = {}
+    checks_by_id = {}
     for check, dataset, job, name, assertion, column, expected in rows:
-        of_job = written.get(job, set())
-        about = dataset or (next(iter(of_job)) if len(of_job) == 1 else None)
-        found[check] = CanonicalCheck(about, name, assertion or name, column or None, expected)
-    return found
+        written_by_job = written.get(job, set())
+        subject = dataset or (next(iter(written_by_job)) if len(written_by_job) == 1 else None)
+        checks_by_id[check] = CanonicalCheck(subject, name, assertion or name, column or None, expected)
+    return checks_by_id
 
 
 def read_results(db: Database, org: str, results: Collection[bytes]) -> dict[bytes, CanonicalCheckResult]:
-    """Read how checks ended."""
     return {id_: _result(*row) for id_, *row in db.fetch_for_ids(_RESULTS, sorted(set(results)), org)}
 
 
 def read_newest(db: Database, org: str, checks: Collection[bytes]) -> dict[bytes, tuple[bytes, CanonicalCheckResult]]:
-    """Read how checks ended last: the ids of the results, and the results."""
+    """Newest result of each check, with its id."""
     rows = db.fetch_for_ids(_NEWEST, sorted(set(checks)), org)
     return {row[1]: (row[0], _result(*row[1:])) for row in rows}
 
 
-def checks_of(db: Database, org: str, datasets: Collection[bytes]) -> set[bytes]:
-    """Find the checks of datasets, given by their classes, and those of the jobs that write them."""
-    wanted = sorted(set(datasets))
-    return {check for sql in (_OF_DATASETS, _OF_WRITERS) for (check,) in db.fetch_for_ids(sql, wanted, org)}
+def checks_of_datasets(db: Database, org: str, datasets: Collection[bytes]) -> set[bytes]:
+    """Checks of datasets, given by identity group, and of the jobs that write them."""
+    group_ids = sorted(set(datasets))
+    return {check for sql in (_OF_DATASETS, _OF_WRITERS) for (check,) in db.fetch_for_ids(sql, group_ids, org)}
 
 
 def checks_of_jobs(db: Database, org: str, jobs: Collection[bytes]) -> set[bytes]:
-    """Find the tests of jobs."""
     return {check for (check,) in db.fetch_for_ids(_OF_JOBS, sorted(set(jobs)), org)}
 
 
-def results_of(db: Database, org: str, checks: Collection[bytes]) -> set[bytes]:
-    """Find all results of checks."""
+def results_of_checks(db: Database, org: str, checks: Collection[bytes]) -> set[bytes]:
     return {result for (result,) in db.fetch_for_ids(_OF_CHECKS, sorted(set(checks)), org)}
 
 
 def _result(check: bytes, executed_at: int, status: str, detail: str | None) -> CanonicalCheckResult:
-    said = msgspec.json.decode(detail) if detail else None
-    return CanonicalCheckResult(check, executed_at, status, said if isinstance(said, dict) else {})
+    content = msgspec.json.decode(detail) if detail else None
+    return CanonicalCheckResult(check, executed_at, status, content if isinstance(content, dict) else {})
 
 
-_WRITTEN = """
+_STATISTICS = """
 SELECT g.a, g.b, d.class_id, v.produced_at, i.last_seen, v.row_count, v.byte_count, t.lifecycle, t.run_id
 FROM {keys} g
 JOIN ol_dataset d ON d.org_id = ?1 AND d.dataset_id = g.a
@@ -119,20 +115,20 @@ LEFT JOIN ol_run_output t ON t.org_id = ?1 AND t.run_id = g.b AND t.dataset_id =
 LEFT JOIN ol_run_input i ON i.org_id = ?1 AND i.run_id = g.b AND i.dataset_id = g.a
 ORDER BY g.a, g.b
 """
-_MEASURED = """
+_METRICS = """
 SELECT g.a, g.b, f.body FROM {keys} g
 JOIN facet f ON f.org_id = ?1 AND f.owner_id = g.b AND f.about_id = g.a
   AND f.name IN ('input:dataQualityMetrics', 'output:dataQualityMetrics') AND f.body IS NOT NULL
 ORDER BY f.name
 """
-_COLUMNS = """
+_COLUMN_COUNTS = """
 SELECT class_id, count(*) FROM class_field WHERE org_id = ?1 AND class_id {ids} AND depth = 0 GROUP BY class_id
 """
 _ID_BYTES = 16
 
 
 class CanonicalProfile(NamedTuple):
-    """Figures of a dataset, by its class, of one run; the time is in microseconds."""
+    """Statistics that one run reported of a dataset; the time is in microseconds."""
 
     dataset: bytes
     at: int
@@ -141,25 +137,25 @@ class CanonicalProfile(NamedTuple):
     change: str | None
     wrote: bool
     columns: int
-    measured: dict[str, Any]
+    metrics: dict[str, Any]
 
 
 def read_profiles(db: Database, org: str, keys: Collection[bytes]) -> dict[bytes, CanonicalProfile]:
-    """Read figures, by keys that are the id of a dataset and that of a run."""
+    """Profiles by key: the id of a dataset followed by that of a run."""
     pairs = [(key[:_ID_BYTES], key[_ID_BYTES:]) for key in sorted(set(keys))]
-    measured: dict[bytes, dict[str, Any]] = {}
-    for dataset, run, body in db.fetch_for_keys(_MEASURED, pairs, org):
-        said = msgspec.json.decode(body)
-        if isinstance(said, dict):
-            measured[dataset + run] = said
-    found: dict[bytes, CanonicalProfile] = {}
-    rows = db.fetch_for_keys(_WRITTEN, pairs, org)
-    columns = dict(db.fetch_for_ids(_COLUMNS, sorted({row[2] for row in rows}), org))
+    metrics: dict[bytes, dict[str, Any]] = {}
+    for dataset, run, body in db.fetch_for_keys(_METRICS, pairs, org):
+        content = msgspec.json.decode(body)
+        if isinstance(content, dict):
+            metrics[dataset + run] = content
+    profiles: dict[bytes, CanonicalProfile] = {}
+    rows = db.fetch_for_keys(_STATISTICS, pairs, org)
+    columns = dict(db.fetch_for_ids(_COLUMN_COUNTS, sorted({row[2] for row in rows}), org))
     for dataset, run, class_id, produced_at, read_at, count, size, change, wrote in rows:
         at = max((time for time in (produced_at, read_at) if time is not None), default=None)
-        if at is not None and dataset + run not in found:
-            found[dataset + run] = CanonicalProfile(
+        if at is not None and dataset + run not in profiles:
+            profiles[dataset + run] = CanonicalProfile(
                 class_id, at, count, size, change, wrote is not None, columns.get(class_id, 0),
-                measured.get(dataset + run, {}),
+                metrics.get(dataset + run, {}),
             )  # fmt: skip
-    return found
+    return profiles

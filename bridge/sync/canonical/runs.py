@@ -17,7 +17,7 @@ SELECT r.run_id, r.run_uuid, r.started_at, r.nominal_start_time, r.nominal_end_t
 FROM ol_run r JOIN run_outcome o ON o.org_id = r.org_id AND o.run_id = r.run_id
 WHERE r.org_id = ?1 AND r.run_id {ids}
 """
-_BENEATH = """
+_CHILDREN = """
 SELECT r.parent_run_id, r.run_id, r.job_id, j.integration, j.job_type
 FROM ol_run r JOIN ol_job j ON j.org_id = r.org_id AND j.job_id = r.job_id
 WHERE r.org_id = ?1 AND r.parent_run_id {ids}
@@ -37,7 +37,7 @@ _APPLICATION = "APPLICATION"
 
 
 class CanonicalDatasetUsage(NamedTuple):
-    """A dataset that a run read or wrote, by its class, and how much of it."""
+    """A dataset that a run read or wrote, and how much of it."""
 
     dataset: bytes
     rows: int | None
@@ -46,7 +46,7 @@ class CanonicalDatasetUsage(NamedTuple):
 
 
 class CanonicalStepRun(NamedTuple):
-    """A run of an action; times are microseconds."""
+    """A run of a Spark action; times are microseconds."""
 
     job: bytes
     status: str
@@ -55,7 +55,7 @@ class CanonicalStepRun(NamedTuple):
 
 
 class CanonicalRun(NamedTuple):
-    """A run of a job that people know; times are microseconds."""
+    """A run of a logical job; times are microseconds."""
 
     job: bytes
     run_uuid: str
@@ -70,7 +70,7 @@ class CanonicalRun(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A run as far as it decides where it is shown."""
+    """The columns of a run that decide as which run it is shown."""
 
     job: bytes
     integration: str | None
@@ -89,102 +89,105 @@ class _Row(NamedTuple):
 
 
 class LogicalRuns:
-    """Under which runs, and of which jobs, runs are shown."""
+    """Determines the logical run and job of runs."""
 
     def __init__(self, db: Database, org: str, rule: FoldingRule, runs: Iterable[bytes]) -> None:
         self._rule = rule
         self._rows: dict[bytes, _Row] = {}
-        wanted = set(runs)
-        for _ in range(3):  # an action, its application, and what started that
-            found = {
+        run_ids = set(runs)
+        for _ in range(3):  # an action, its application, and the parent of that
+            rows = {
                 run: _Row._make((*row[:-1], bool(row[-1])))
-                for run, *row in db.fetch_for_ids(_ROWS, sorted(wanted), org)
+                for run, *row in db.fetch_for_ids(_ROWS, sorted(run_ids), org)
             }
-            self._rows |= found
-            wanted = {row.parent for row in found.values() if row.parent} - self._rows.keys()
+            self._rows |= rows
+            run_ids = {row.parent for row in rows.values() if row.parent} - self._rows.keys()
 
-    def shown(self, run: bytes) -> tuple[bytes, bytes] | None:
-        """Give the run that stands for a run, and the job that it is shown as; None when nobody reported of it."""
+    def shown_as(self, run: bytes) -> tuple[bytes, bytes] | None:
+        """The logical run and job of a run; None if no event reported it."""
         row = self._rows.get(run)
         if row is None:
             return None
-        starts = row.is_application
+        is_application = row.is_application
         if row.is_action and row.parent in self._rows:
-            run, row, starts = row.parent, self._rows[row.parent], True
-        if starts and self._rule.job == "parent" and row.parent in self._rows:
-            above = self._rows[row.parent]
-            return (row.parent, above.job) if above.reported else (run, row.parent_job or above.job)
+            run, row, is_application = row.parent, self._rows[row.parent], True
+        if is_application and self._rule.job == "parent" and row.parent in self._rows:
+            parent = self._rows[row.parent]
+            return (row.parent, parent.job) if parent.reported else (run, row.parent_job or parent.job)
         return (run, row.job) if row.reported else None
 
 
 def read_runs(db: Database, org: str, rule: FoldingRule, runs: Collection[bytes]) -> dict[bytes, CanonicalRun]:
-    """Read runs of jobs that people know; one that is shown as another run is not among them."""
-    places = LogicalRuns(db, org, rule, runs)
-    jobs = {run: shown[1] for run in runs if (shown := places.shown(run)) and shown[0] == run}
-    actions, within = _beneath(db, org, jobs, with_applications=rule.job == "parent")
-    everybody = sorted({*jobs, *(run for found in within.values() for run in found)})
-    outcomes = {run: row for run, *row in db.fetch_for_ids(_OUTCOMES, everybody, org)}
-    inputs = _usages(within, db.fetch_for_ids(_INPUTS, everybody, org), max)
-    outputs = _usages(within, db.fetch_for_ids(_OUTPUTS, everybody, org), sum)
-    found = {}
+    """Read logical runs; a run that is shown as another is missing."""
+    logical_runs = LogicalRuns(db, org, rule, runs)
+    jobs = {run: shown[1] for run in runs if (shown := logical_runs.shown_as(run)) and shown[0] == run}
+    actions, descendants = _descendants(db, org, jobs, with_applications=rule.job == "parent")
+    all_runs = sorted({*jobs, *(run for runs_below in descendants.values() for run in runs_below)})
+    outcomes = {run: row for run, *row in db.fetch_for_ids(_OUTCOMES, all_runs, org)}
+    inputs = _usages(descendants, db.fetch_for_ids(_INPUTS, all_runs, org), max)
+    outputs = _usages(descendants, db.fetch_for_ids(_OUTPUTS, all_runs, org), sum)
+    canonical_runs = {}
     for run, job in jobs.items():
-        uuid, began, nominal_start, nominal_end, status, ended, error = outcomes[run]
-        if began is None:
+        run_uuid, started_at, nominal_start, nominal_end, status, ended_at, error = outcomes[run]
+        if started_at is None:
             continue
         steps = sorted(
-            (CanonicalStepRun(actions[one], outcomes[one][4], outcomes[one][1], outcomes[one][5]))
-            for one in within[run]
-            if one in actions
+            (CanonicalStepRun(actions[step], outcomes[step][4], outcomes[step][1], outcomes[step][5]))
+            for step in descendants[run]
+            if step in actions
         )
-        found[run] = CanonicalRun(
-            job, uuid, began, (nominal_start, nominal_end), status, ended, error,
+        canonical_runs[run] = CanonicalRun(
+            job, run_uuid, started_at, (nominal_start, nominal_end), status, ended_at, error,
             inputs[run], outputs[run], tuple(steps),
         )  # fmt: skip
-    return found
+    return canonical_runs
 
 
-def _beneath(
+def _descendants(
     db: Database, org: str, runs: Iterable[bytes], *, with_applications: bool
 ) -> tuple[dict[bytes, bytes], dict[bytes, set[bytes]]]:
-    """Find the runs within runs, down to the actions of applications that they started: all of them, and actions."""
-    within: dict[bytes, set[bytes]] = {run: set() for run in runs}
-    of = {run: run for run in within}
+    """Jobs of the actions below runs, and all descendants by run, down to actions of child applications."""
+    descendants: dict[bytes, set[bytes]] = {run: set() for run in runs}
+    logical_run_of = {run: run for run in descendants}
     actions: dict[bytes, bytes] = {}
-    level = set(within)
+    level = set(descendants)
     for _ in range(2):
-        below = set()
-        for parent, run, job, *kind in db.fetch_for_ids(_BENEATH, sorted(level), org):
-            if run in of:
+        next_level = set()
+        for parent, run, job, *kind in db.fetch_for_ids(_CHILDREN, sorted(level), org):
+            if run in logical_run_of:
                 continue
             if is_action(*kind):
                 actions[run] = job
             elif not with_applications or (kind[1] or "").upper() != _APPLICATION:
                 continue  # it is shown by itself
-            of[run] = of[parent]
-            within[of[run]].add(run)
-            below.add(run)
-        level = below
-    return actions, within
+            logical_run_of[run] = logical_run_of[parent]
+            descendants[logical_run_of[run]].add(run)
+            next_level.add(run)
+        level = next_level
+    return actions, descendants
 
 
 def _usages(
-    within: dict[bytes, set[bytes]], rows: Iterable[tuple[Any, ...]], together: Callable[[list[int]], int]
+    descendants: dict[bytes, set[bytes]], rows: Iterable[tuple[Any, ...]], aggregate: Callable[[list[int]], int]
 ) -> dict[bytes, tuple[CanonicalDatasetUsage, ...]]:
-    """Tell what runs and those within them read or wrote: what each of them read is one, what it wrote adds up."""
-    top = {one: run for run, found in within.items() for one in (run, *found)}
-    found: dict[bytes, dict[bytes, list[tuple[Any, ...]]]] = {run: {} for run in within}
+    """Datasets that runs and their descendants read or wrote.
+
+    Counts of inputs are not added up, those of outputs are.
+    """
+    logical_run_of = {member: run for run, below in descendants.items() for member in (run, *below)}
+    usages_by_run: dict[bytes, dict[bytes, list[tuple[Any, ...]]]] = {run: {} for run in descendants}
     for run, dataset, *counts in rows:
-        found[top[run]].setdefault(dataset, []).append(tuple(counts))
+        usages_by_run[logical_run_of[run]].setdefault(dataset, []).append(tuple(counts))
     return {
-        run: tuple(_usage(dataset, counts, together) for dataset, counts in sorted(usages.items()))
-        for run, usages in found.items()
+        run: tuple(_usage(dataset, counts, aggregate) for dataset, counts in sorted(usages.items()))
+        for run, usages in usages_by_run.items()
     }
 
 
 def _usage(
-    dataset: bytes, counts: list[tuple[Any, ...]], together: Callable[[list[int]], int]
+    dataset: bytes, counts: list[tuple[Any, ...]], aggregate: Callable[[list[int]], int]
 ) -> CanonicalDatasetUsage:
     rows, sizes, versions = ([value for value in column if value is not None] for column in zip(*counts, strict=True))
     return CanonicalDatasetUsage(
-        dataset, together(rows) if rows else None, together(sizes) if sizes else None, min(versions, default=None)
+        dataset, aggregate(rows) if rows else None, aggregate(sizes) if sizes else None, min(versions, default=None)
     )

@@ -10,7 +10,7 @@ from bridge.sync.target import Affected
 
 
 class MarquezAffectedItems:
-    """Finds the items that marks mean. Not for several threads at once."""
+    """Determines which items a change affects. Not thread-safe."""
 
     def __init__(self, db: Database, org: str, items: SyncItemStore) -> None:
         self._db = db
@@ -18,13 +18,13 @@ class MarquezAffectedItems:
         self._items = items
 
     def of_marks(self, marks: Mapping[str, set[bytes]]) -> Affected:
-        """Say which runs, jobs and governed datasets marks mean."""
-        found = {(kind, key) for kind in ("run", "job") for key in marks.get(kind, ())}
+        """Runs, jobs and governed datasets of dirty marks."""
+        items = {(kind, key) for kind in ("run", "job") for key in marks.get(kind, ())}
         datasets = marks.get("dataset", set())
-        classes = datasets_with_governance(self._db, self._org, datasets) | self._known(datasets)
-        return Affected(found | {("dataset", key) for key in classes})
+        governed = datasets_with_governance(self._db, self._org, datasets) | self._previously_governed(datasets)
+        return Affected(items | {("dataset", key) for key in governed})
 
-    def _known(self, datasets: Collection[bytes]) -> set[bytes]:
-        """Find those that were governed once, under any of their names."""
+    def _previously_governed(self, datasets: Collection[bytes]) -> set[bytes]:
+        """Datasets that had governance before, under any of their names."""
         groups = set(group_ids(self._db, self._org, datasets).values())
         return set(self._items.get("dataset", groups | set(datasets)))

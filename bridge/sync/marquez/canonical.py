@@ -29,12 +29,14 @@ SELECT j.job_id, n.namespace_uri, j.name, j.updated_at FROM ol_job j
 JOIN ol_namespace n ON n.org_id = j.org_id AND n.namespace_id = j.namespace_id
 WHERE j.org_id = ?1 AND j.job_id {ids}
 """
-_RAN = "SELECT DISTINCT job_id FROM ol_run WHERE org_id = ?1 AND job_id {ids} AND least_claimant IS NOT NULL"
+_JOBS_WITH_RUNS = (
+    "SELECT DISTINCT job_id FROM ol_run WHERE org_id = ?1 AND job_id {ids} AND least_claimant IS NOT NULL"
+)
 _FACETS = """
 SELECT owner_id, name, facet_order, body FROM facet
 WHERE org_id = ?1 AND owner_id {ids} AND about_id = ?2 AND body IS NOT NULL ORDER BY owner_id, name
 """
-_DECLARED = """
+_DECLARED_DATASETS = """
 SELECT e.job_id, e.edge_role, n.namespace_uri, d.name FROM lineage_edge e
 JOIN ol_job j ON j.org_id = e.org_id AND j.job_id = e.job_id
 JOIN ol_dataset d ON d.org_id = e.org_id
@@ -44,8 +46,8 @@ WHERE e.org_id = ?1 AND e.job_id {ids} AND e.evidence = 'declared' AND e.edge_ro
   AND (e.declared_io = j.declared_io OR e.declared_lineage = j.declared_lineage)
 ORDER BY e.job_id, e.edge_role, n.namespace_uri, d.name
 """
-_COUNTED = "SELECT class_id, count(*) FROM ol_dataset WHERE org_id = ?1 AND class_id {ids} GROUP BY class_id"
-_CLASS_OF = """
+_NAME_COUNTS = "SELECT class_id, count(*) FROM ol_dataset WHERE org_id = ?1 AND class_id {ids} GROUP BY class_id"
+_GROUPS = """
 SELECT n.namespace_uri, d.name, d.class_id FROM ol_dataset d
 JOIN ol_namespace n ON n.org_id = d.org_id AND n.namespace_id = d.namespace_id
 WHERE d.org_id = ?1 AND d.dataset_id {ids}
@@ -55,7 +57,7 @@ _decoder: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, 
 
 
 class MarquezRun(NamedTuple):
-    """A run with the events that told of it; it is sent after the others of its family that began before it."""
+    """A run with its events; runs of one family are sent in start order."""
 
     key: bytes
     uuid: str
@@ -66,92 +68,104 @@ class MarquezRun(NamedTuple):
 
 
 class MarquezJob(NamedTuple):
-    """A job with its facets; apart those that events of jobs say, and those of runs do not."""
+    """A job with its facets; `declared_facets` come from job events, which runs do not repeat."""
 
     namespace: str
     name: str
     facets: dict[str, Any]
-    beside_runs: dict[str, Any]
+    declared_facets: dict[str, Any]
     inputs: list[dict[str, str]]
     outputs: list[dict[str, str]]
-    said_at: int
+    declared_at: int
     has_runs: bool
 
 
 class MarquezDataset(NamedTuple):
-    """A dataset under its preferred name with its columns, and what a steward says of it."""
+    """A dataset under its preferred name, with columns and governance facet."""
 
     namespace: str
     name: str
     columns: tuple[SchemaColumn, ...]
-    said: dict[str, Any]
-    said_at: int
-    has_other_names: bool
+    governance: dict[str, Any]
+    governance_at: int
+    has_aliases: bool
 
 
 def read_runs(db: Database, org: str, runs: Collection[bytes]) -> dict[bytes, MarquezRun]:
-    """Read runs with all their events."""
+    """Runs with all their events."""
     events = read_run_events(db, org, runs)
-    found = {}
-    for key, uuid, job, family, began in db.fetch_for_ids(_RUNS, sorted(runs), org):
-        found[bytes(key)] = MarquezRun(
-            bytes(key), uuid, bytes(job), bytes(family), began or 0, events.get(bytes(key), [])
+    runs_by_key = {}
+    for key, uuid, job, family, started_at in db.fetch_for_ids(_RUNS, sorted(runs), org):
+        runs_by_key[bytes(key)] = MarquezRun(
+            bytes(key), uuid, bytes(job), bytes(family), started_at or 0, events.get(bytes(key), [])
         )
-    return found
+    return runs_by_key
 
 
 def newest_sent_run(db: Database, org: str, target: str, job: bytes) -> tuple[int, bytes] | None:
-    """Give the run of a job that began last, of those that were told or are being told, with its beginning."""
+    """The newest run of a job that was sent or is being sent, with its start."""
     rows = db.fetch_all(_NEWEST, org, job, target)
     return (rows[0][1] or 0, bytes(rows[0][0])) if rows else None
 
 
 def read_jobs(db: Database, org: str, jobs: Collection[bytes]) -> dict[bytes, MarquezJob]:
-    """Read jobs with what is said of them, and the datasets that they are declared to read and write."""
-    wanted = sorted(jobs)
+    """Jobs with their facets and declared datasets."""
+    job_ids = sorted(jobs)
     facets: dict[bytes, list[tuple[str, bytes, Any]]] = {}
-    for job, name, order, body in db.fetch_for_ids(_FACETS, wanted, org, NO_ID):
+    for job, name, order, body in db.fetch_for_ids(_FACETS, job_ids, org, NO_ID):
         facets.setdefault(bytes(job), []).append((name, bytes(order), _decoder.decode(body)))
-    sides: dict[tuple[bytes, str], list[dict[str, str]]] = {}
-    for job, role, namespace, name in db.fetch_for_ids(_DECLARED, wanted, org):
-        one, side = {"namespace": namespace, "name": name}, sides.setdefault((bytes(job), role), [])
-        if one not in side:
-            side.append(one)
-    ran = {bytes(job) for (job,) in db.fetch_for_ids(_RAN, wanted, org)}
-    found = {}
-    for key, namespace, name, updated_at in db.fetch_for_ids(_JOBS, wanted, org):
-        of, job = facets.get(bytes(key), []), bytes(key)
-        found[job] = MarquezJob(
-            namespace, name,
-            {name: body for name, _, body in of},
-            {name: body for name, order, body in of if order[0] == Rank.JOB_EVENT},
-            sides.get((job, "CONSUMES"), []), sides.get((job, "PRODUCES"), []),
-            max((order_micros(order) for _, order, _ in of), default=updated_at),
-            job in ran,
-        )  # fmt: skip
-    return found
-
-
-def read_datasets(db: Database, org: str, classes: Collection[bytes]) -> dict[bytes, MarquezDataset]:
-    """Read what stewards say of datasets, given by their classes."""
-    wanted = sorted(classes)
-    said, at = read_facets(db, org, wanted, GOVERNANCE), facet_times(db, org, wanted, [GOVERNANCE])
-    columns = {bytes(key): tuple(decode_columns(found)) for key, found in db.fetch_for_ids(_COLUMNS, wanted, org)}
-    names = {bytes(key): count for key, count in db.fetch_for_ids(_COUNTED, wanted, org)}
-    found = {}
-    for one, (namespace, name) in dataset_names(db, org, wanted).items():
-        found[one] = MarquezDataset(
-            namespace, name, columns.get(one, ()), said.get(one, {}), at.get(one, 0), names.get(one, 1) > 1
+    datasets_by_role: dict[tuple[bytes, str], list[dict[str, str]]] = {}
+    for job, role, namespace, name in db.fetch_for_ids(_DECLARED_DATASETS, job_ids, org):
+        dataset, datasets = (
+            {"namespace": namespace, "name": name},
+            datasets_by_role.setdefault((bytes(job), role), []),
         )
-    return found
+        if dataset not in datasets:
+            datasets.append(dataset)
+    with_runs = {bytes(job) for (job,) in db.fetch_for_ids(_JOBS_WITH_RUNS, job_ids, org)}
+    jobs_by_id = {}
+    for key, namespace, name, updated_at in db.fetch_for_ids(_JOBS, job_ids, org):
+        job_facets, job = facets.get(bytes(key), []), bytes(key)
+        jobs_by_id[job] = MarquezJob(
+            namespace, name,
+            {name: body for name, _, body in job_facets},
+            {name: body for name, order, body in job_facets if order[0] == Rank.JOB_EVENT},
+            datasets_by_role.get((job, "CONSUMES"), []), datasets_by_role.get((job, "PRODUCES"), []),
+            max((order_micros(order) for _, order, _ in job_facets), default=updated_at),
+            job in with_runs,
+        )  # fmt: skip
+    return jobs_by_id
+
+
+def read_datasets(db: Database, org: str, groups: Collection[bytes]) -> dict[bytes, MarquezDataset]:
+    """Governed datasets by identity group."""
+    group_ids = sorted(groups)
+    facets, times = read_facets(db, org, group_ids, GOVERNANCE), facet_times(db, org, group_ids, [GOVERNANCE])
+    columns = {
+        bytes(key): tuple(decode_columns(columns_json))
+        for key, columns_json in db.fetch_for_ids(_COLUMNS, group_ids, org)
+    }
+    name_counts = {bytes(key): count for key, count in db.fetch_for_ids(_NAME_COUNTS, group_ids, org)}
+    datasets = {}
+    for group_id, (namespace, name) in dataset_names(db, org, group_ids).items():
+        datasets[group_id] = MarquezDataset(
+            namespace,
+            name,
+            columns.get(group_id, ()),
+            facets.get(group_id, {}),
+            times.get(group_id, 0),
+            name_counts.get(group_id, 1) > 1,
+        )
+    return datasets
 
 
 def governance_by_name(db: Database, org: str, datasets: Collection[bytes]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Read what stewards say of datasets under the names that events give them."""
+    """Governance facets by the dataset names that events use."""
     if not datasets:
         return {}
-    class_of = {
-        (namespace, name): bytes(of) for namespace, name, of in db.fetch_for_ids(_CLASS_OF, sorted(datasets), org)
+    group_of = {
+        (namespace, name): bytes(group_id)
+        for namespace, name, group_id in db.fetch_for_ids(_GROUPS, sorted(datasets), org)
     }
-    said: Mapping[bytes, dict[str, Any]] = read_facets(db, org, set(class_of.values()), GOVERNANCE)
-    return {name: said[of] for name, of in class_of.items() if of in said}
+    facets: Mapping[bytes, dict[str, Any]] = read_facets(db, org, set(group_of.values()), GOVERNANCE)
+    return {name: facets[group_id] for name, group_id in group_of.items() if group_id in facets}

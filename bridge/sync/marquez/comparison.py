@@ -1,4 +1,4 @@
-"""Compares what Marquez has with what it was told: newest runs with their graphs, and what is said beside them."""
+"""Compares the newest runs, jobs and datasets with what Marquez returns."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -20,132 +20,136 @@ from mappers.canonical_json import JsonObject
 from mappers.marquez.events import RUNNING, run_state
 from mappers.marquez.metadata import is_alias
 
-_AT_ONCE = 100
-#: The state of a run that was told of, and not begun.
+_BATCH_SIZE = 100
+#: State of a run that Marquez knows but that has not started.
 _NEW = "NEW"
-_GONE = "is not there"
-_TOLD = """
+_MISSING = "is missing"
+_SENT_RUNS = """
 SELECT i.key, r.job_id, row_number() OVER (
   PARTITION BY r.job_id ORDER BY coalesce(r.started_at, r.created_at) DESC, r.run_id DESC) AS place
 FROM sync_item i JOIN ol_run r ON r.org_id = i.org_id AND r.run_id = i.key
 WHERE i.org_id = ?1 AND i.target = ?2 AND i.kind = 'run' AND i.remote_id IS NOT NULL AND i.settled >= i.marked
 """
-_NEWEST = f"SELECT job_id, key FROM ({_TOLD}) n WHERE n.place = 1 ORDER BY job_id"
-_OLDER = f"SELECT key FROM ({_TOLD} AND r.job_id = ?3) n WHERE n.place > ?4 ORDER BY n.place LIMIT ?5"
+_NEWEST = f"SELECT job_id, key FROM ({_SENT_RUNS}) n WHERE n.place = 1 ORDER BY job_id"
+_OLDER = f"SELECT key FROM ({_SENT_RUNS} AND r.job_id = ?3) n WHERE n.place > ?4 ORDER BY n.place LIMIT ?5"
 
 
 class MarquezComparison:
-    """Says what is not as it was left; calls run in threads. Not for several threads at once."""
+    """Compares Marquez with what was sent; requests run in a thread pool. Not thread-safe."""
 
-    def __init__(self, at: MarquezContext) -> None:
-        self._at = at
+    def __init__(self, ctx: MarquezContext) -> None:
+        self._ctx = ctx
 
     def compare(self) -> Iterator[ComparedBatch]:
-        """Compare the newest run of each job; where it is gone, the others too: a backup may be back."""
-        newest = self._at.db.fetch_all(_NEWEST, self._at.org, NAME)
-        for i in range(0, len(newest), _AT_ONCE):
-            jobs = {bytes(run): bytes(job) for job, run in newest[i : i + _AT_ONCE]}
-            found = self._compared(list(jobs), newest=True)
-            yield ComparedBatch("run", len(jobs), found)
-            for one in found:
-                if one.description == _GONE:
-                    yield from self._older(jobs[one.key])
+        """Compare the newest run of each job, and older ones if it is missing: a backup may have been restored."""
+        newest = self._ctx.db.fetch_all(_NEWEST, self._ctx.org, NAME)
+        for i in range(0, len(newest), _BATCH_SIZE):
+            jobs = {bytes(run): bytes(job) for job, run in newest[i : i + _BATCH_SIZE]}
+            differences = self._compare_runs(list(jobs), newest=True)
+            yield ComparedBatch("run", len(jobs), differences)
+            for difference in differences:
+                if difference.description == _MISSING:
+                    yield from self._compare_older_runs(jobs[difference.key])
 
-        yield from self._said("job", self._jobs)
-        yield from self._said("dataset", self._datasets)
+        yield from self._compare_declared("job", self._job_checks)
+        yield from self._compare_declared("dataset", self._dataset_checks)
 
-    def _said(
-        self, kind: str, of: Callable[[Sequence[SyncItem]], Iterator[tuple[SyncItem, Callable[[], str | None]]]]
+    def _compare_declared(
+        self,
+        kind: str,
+        checks_of: Callable[[Sequence[SyncItem]], Iterator[tuple[SyncItem, Callable[[], str | None]]]],
     ) -> Iterator[ComparedBatch]:
-        """Compare what is declared of jobs, and what stewards say of datasets."""
-        for items in self._at.items.batches(kind, _AT_ONCE):
-            asked = list(of([item for item in items if item.remote]))
-            wrong = self._at.pool.map(lambda one: one[1](), asked)
-            found = [
-                Difference(kind, item.key, item.remote.name if item.remote else "", what)
-                for (item, _), what in zip(asked, wrong, strict=True)
-                if what
+        """Compare declared jobs, or governance of datasets."""
+        for items in self._ctx.items.batches(kind, _BATCH_SIZE):
+            checks = list(checks_of([item for item in items if item.remote]))
+            descriptions = self._ctx.pool.map(lambda check: check[1](), checks)
+            differences = [
+                Difference(kind, item.key, item.remote.name if item.remote else "", description)
+                for (item, _), description in zip(checks, descriptions, strict=True)
+                if description
             ]
-            yield ComparedBatch(kind, len(asked), found)
+            yield ComparedBatch(kind, len(checks), differences)
 
-    def _jobs(self, items: Sequence[SyncItem]) -> Iterator[tuple[SyncItem, Callable[[], str | None]]]:
-        """Look for jobs that no run tells of; others are looked at with their newest run."""
-        stored = read_jobs(self._at.db, self._at.org, [item.key for item in items])
+    def _job_checks(self, items: Sequence[SyncItem]) -> Iterator[tuple[SyncItem, Callable[[], str | None]]]:
+        """Jobs without runs; others are checked with their newest run."""
+        jobs = read_jobs(self._ctx.db, self._ctx.org, [item.key for item in items])
         for item in items:
-            if newest_sent_run(self._at.db, self._at.org, NAME, item.key) is None:
-                yield item, partial(self._unknown, stored[item.key])
+            if newest_sent_run(self._ctx.db, self._ctx.org, NAME, item.key) is None:
+                yield item, partial(self._check_job, jobs[item.key])
 
-    def _unknown(self, job: MarquezJob) -> str | None:
-        return None if self._at.client.get_job(job.namespace, job.name) else _GONE
+    def _check_job(self, job: MarquezJob) -> str | None:
+        return None if self._ctx.client.get_job(job.namespace, job.name) else _MISSING
 
-    def _datasets(self, items: Sequence[SyncItem]) -> Iterator[tuple[SyncItem, Callable[[], str | None]]]:
-        """Look for what stewards say of datasets."""
-        stored = read_datasets(self._at.db, self._at.org, [item.key for item in items])
+    def _dataset_checks(self, items: Sequence[SyncItem]) -> Iterator[tuple[SyncItem, Callable[[], str | None]]]:
+        """Governance of datasets."""
+        datasets = read_datasets(self._ctx.db, self._ctx.org, [item.key for item in items])
         for item in items:
-            yield item, partial(self._unsaid, stored[item.key])
+            yield item, partial(self._check_dataset, datasets[item.key])
 
-    def _unsaid(self, stored: MarquezDataset) -> str | None:
-        there = self._at.client.get_dataset(stored.namespace, stored.name)
-        if there is None:
-            return _GONE
-        if stored.said.get("description") not in (None, there.get("description")):
+    def _check_dataset(self, dataset: MarquezDataset) -> str | None:
+        remote = self._ctx.client.get_dataset(dataset.namespace, dataset.name)
+        if remote is None:
+            return _MISSING
+        if dataset.governance.get("description") not in (None, remote.get("description")):
             return "has another description"
-        lacking = possible_tags(stored).own - set(there.get("tags") or ())
-        return f"lacks the tag {min(lacking)}" if lacking else None
+        missing_tags = possible_tags(dataset).dataset_tags - set(remote.get("tags") or ())
+        return f"tag {min(missing_tags)} is missing" if missing_tags else None
 
-    def _older(self, job: bytes) -> Iterator[ComparedBatch]:
-        """Look for older runs of a job until some are there."""
-        place = 1
-        while rows := self._at.db.fetch_all(_OLDER, self._at.org, NAME, job, place, _AT_ONCE):
-            found = self._compared([bytes(run) for (run,) in rows], newest=False)
-            yield ComparedBatch("run", len(rows), found)
-            if len(found) < len(rows):
+    def _compare_older_runs(self, job: bytes) -> Iterator[ComparedBatch]:
+        """Compare older runs of a job until one of them exists."""
+        offset = 1
+        while rows := self._ctx.db.fetch_all(_OLDER, self._ctx.org, NAME, job, offset, _BATCH_SIZE):
+            differences = self._compare_runs([bytes(run) for (run,) in rows], newest=False)
+            yield ComparedBatch("run", len(rows), differences)
+            if len(differences) < len(rows):
                 return
-            place += len(rows)
+            offset += len(rows)
 
-    def _compared(self, runs: Sequence[bytes], *, newest: bool) -> list[Difference]:
-        stored = read_runs(self._at.db, self._at.org, runs)
-        events = {key: list(required_events(stored[key]).values()) for key in runs if stored[key].events}
-        items = self._at.items.get("run", runs)
-        asked = [(items[key], found) for key, found in events.items() if key in items]
-        wrong = self._at.pool.map(lambda one: self._what(*one, newest=newest), asked)
+    def _compare_runs(self, runs: Sequence[bytes], *, newest: bool) -> list[Difference]:
+        stored_runs = read_runs(self._ctx.db, self._ctx.org, runs)
+        events = {key: list(required_events(stored_runs[key]).values()) for key in runs if stored_runs[key].events}
+        items = self._ctx.items.get("run", runs)
+        checks = [(items[key], run_events) for key, run_events in events.items() if key in items]
+        descriptions = self._ctx.pool.map(lambda check: self._check_run(*check, newest=newest), checks)
         return [
-            Difference("run", item.key, item.remote.name if item.remote else "", what)
-            for (item, _), what in zip(asked, wrong, strict=True)
-            if what
+            Difference("run", item.key, item.remote.name if item.remote else "", description)
+            for (item, _), description in zip(checks, descriptions, strict=True)
+            if description
         ]
 
-    def _what(self, item: SyncItem, events: Sequence[JsonObject], *, newest: bool) -> str | None:
-        """Say what of a run, and of the graph that the newest one leaves, is not as it was left."""
-        there = self._at.client.get_run(item.remote.id) if item.remote else None
-        if there is None:
-            return _GONE
-        wanted, state = run_state(events[-1]), there.get("state")
-        if state != wanted and not (wanted == RUNNING and state == _NEW):
-            return f"is {state}, not {wanted}"
-        version = there.get("jobVersion")
-        if not newest or wanted == RUNNING or not version:
+    def _check_run(self, item: SyncItem, events: Sequence[JsonObject], *, newest: bool) -> str | None:
+        """How a run, or the graph that the newest run leaves, differs from what was sent."""
+        run = self._ctx.client.get_run(item.remote.id) if item.remote else None
+        if run is None:
+            return _MISSING
+        expected, state = run_state(events[-1]), run.get("state")
+        if state != expected and not (expected == RUNNING and state == _NEW):
+            return f"state is {state} instead of {expected}"
+        version = run.get("jobVersion")
+        if not newest or expected == RUNNING or not version:
             return None
-        job = self._at.client.get_job(version["namespace"], version["name"]) or {}
-        return self._differing(job, events, _used(there))
+        job = self._ctx.client.get_job(version["namespace"], version["name"]) or {}
+        return self._check_graph(job, events, _datasets_of_run(run))
 
-    def _differing(self, job: JsonObject, events: Sequence[JsonObject], of_run: set[tuple[str, str]]) -> str | None:
-        """Say which datasets the graph of a job lacks, or has too many.
+    def _check_graph(
+        self, job: JsonObject, events: Sequence[JsonObject], used_by_run: set[tuple[str, str]]
+    ) -> str | None:
+        """The first dataset that the graph of a job lacks or has in addition.
 
-        Other names of them are shown as well, and what others told of the same run.
+        Aliases, and datasets that other producers reported for the same run, are expected.
         """
-        for side, word in (("inputs", "input"), ("outputs", "output")):
-            wanted = {(one["namespace"], one["name"]) for event in events for one in event[side]}
-            there = {(one["namespace"], one["name"]) for one in job.get(side) or ()}
-            if lacking := sorted(wanted - there):
-                return f"its job lacks the {word} {' '.join(lacking[0])}"
-            for name in sorted(there - wanted - of_run):
-                if not is_alias(self._at.client.get_dataset(*name) or {}):
-                    return f"its job has another {word}, {' '.join(name)}"
+        for key, role in (("inputs", "input"), ("outputs", "output")):
+            expected = {(dataset["namespace"], dataset["name"]) for event in events for dataset in event[key]}
+            remote = {(dataset["namespace"], dataset["name"]) for dataset in job.get(key) or ()}
+            if missing := sorted(expected - remote):
+                return f"its job lacks {role} {' '.join(missing[0])}"
+            for name in sorted(remote - expected - used_by_run):
+                if not is_alias(self._ctx.client.get_dataset(*name) or {}):
+                    return f"its job has an additional {role}: {' '.join(name)}"
         return None
 
 
-def _used(run: JsonObject) -> set[tuple[str, str]]:
-    """Name what a run read and wrote, whoever told it."""
-    used = [*(run.get("inputDatasetVersions") or ()), *(run.get("outputDatasetVersions") or ())]
-    return {(one["datasetVersionId"]["namespace"], one["datasetVersionId"]["name"]) for one in used}
+def _datasets_of_run(run: JsonObject) -> set[tuple[str, str]]:
+    """Datasets that a run read and wrote, whoever reported them."""
+    versions = [*(run.get("inputDatasetVersions") or ()), *(run.get("outputDatasetVersions") or ())]
+    return {(version["datasetVersionId"]["namespace"], version["datasetVersionId"]["name"]) for version in versions}

@@ -12,11 +12,11 @@ NAME = "marquez"
 
 
 class MarquezContext(NamedTuple):
-    """The store, the server, and what is to be done."""
+    """Store, client, items and request pool of the target."""
 
     db: Database
     org: str
     client: MarquezClient
     items: SyncItemStore
-    workers: RequestPool
+    requests: RequestPool
     pool: Executor

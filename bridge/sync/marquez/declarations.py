@@ -23,168 +23,189 @@ from mappers.marquez.events import dataset_event, job_event
 from mappers.marquez.governance import MarquezTags, governance_facets, governance_tags
 from mappers.marquez.names import find_unsafe_name
 
-_NOBODY_SAYS = "only its runs tell of it: `dead list` names those that were refused"
-_WITH_RUN = "it is told with the end of its newest run"
+_ONLY_RUNS = "only its runs describe it: `dead list` shows rejected ones"
+_WITH_RUN = "sent with the terminal event of its newest run"
 
 
 class JobDeclaration(NamedTuple):
-    """A job that is to be told by an event of a job."""
+    """A job to declare by a job event."""
 
     item: SyncItem
     name: str
     event: JsonObject
-    mark: bytes
+    fingerprint: bytes
 
 
 class JobDeclarationSender:
-    """Pushes what is declared of jobs. Not for several threads at once."""
+    """Sends declared jobs. Not thread-safe."""
 
-    def __init__(self, at: MarquezContext) -> None:
-        self._at = at
+    def __init__(self, ctx: MarquezContext) -> None:
+        self._ctx = ctx
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
-        """Let the server know jobs."""
-        found, doubtful = self.found(items)
-        done = self._at.workers.map(
-            self._put, [one for one in found if isinstance(one, JobDeclaration)], _failed_declaration
+        planned, to_verify = self.plan(items)
+        sent = self._ctx.requests.map(
+            self._send, [job for job in planned if isinstance(job, JobDeclaration)], _failed_declaration
         )
         return BatchResult(
-            [*(one for one in found if not isinstance(one, JobDeclaration)), *done], to_verify=doubtful
+            [*(result for result in planned if not isinstance(result, JobDeclaration)), *sent], to_verify=to_verify
         )
 
-    def found(self, items: Sequence[SyncItem]) -> tuple[list[JobDeclaration | Completed | Failure], set[ItemKey]]:
-        """Say what is to be told of jobs, and which runs are to be told again because of it."""
-        stored = read_jobs(self._at.db, self._at.org, [item.key for item in items])
-        doubtful: set[ItemKey] = set()
-        return [self._one(item, stored, doubtful) for item in items], doubtful
+    def plan(self, items: Sequence[SyncItem]) -> tuple[list[JobDeclaration | Completed | Failure], set[ItemKey]]:
+        """What to send for each job, and the runs to send again because of it."""
+        jobs = read_jobs(self._ctx.db, self._ctx.org, [item.key for item in items])
+        to_verify: set[ItemKey] = set()
+        return [self._plan_item(item, jobs, to_verify) for item in items], to_verify
 
-    def _one(
-        self, item: SyncItem, stored: Mapping[bytes, MarquezJob], doubtful: set[ItemKey]
+    def _plan_item(
+        self, item: SyncItem, jobs: Mapping[bytes, MarquezJob], to_verify: set[ItemKey]
     ) -> JobDeclaration | Completed | Failure:
-        """Say what is to be told of a job; where its newest run tells it, that is to be told again."""
-        job = stored.get(item.key)
-        if job is None or not (job.beside_runs or job.inputs or job.outputs):
-            return item.complete(Outcome.UNWANTED, _NOBODY_SAYS)
-        mark = fingerprint([job.namespace, job.name, job.beside_runs, job.inputs, job.outputs])
-        if is_unchanged(item, mark):
+        """A job whose newest run carries its declaration is sent with that run."""
+        job = jobs.get(item.key)
+        if job is None or not (job.declared_facets or job.inputs or job.outputs):
+            return item.complete(Outcome.UNWANTED, _ONLY_RUNS)
+        content_fingerprint = fingerprint([job.namespace, job.name, job.declared_facets, job.inputs, job.outputs])
+        if is_unchanged(item, content_fingerprint):
             return complete_unchanged(item)
         name = f"{job.namespace} {job.name}"
-        if newest := newest_sent_run(self._at.db, self._at.org, NAME, item.key):
-            doubtful.add(("run", newest[1]))
-            return Completed(item, Outcome.PUSHED, _WITH_RUN, mark, RemoteReference("job", name, name), created_by_us=True)
+        if newest := newest_sent_run(self._ctx.db, self._ctx.org, NAME, item.key):
+            to_verify.add(("run", newest[1]))
+            return Completed(
+                item,
+                Outcome.PUSHED,
+                _WITH_RUN,
+                content_fingerprint,
+                RemoteReference("job", name, name),
+                created_by_us=True,
+            )
         if job.has_runs:
-            return item.complete(Outcome.UNWANTED, "the ends of its runs tell it, and none was told yet")
-        described = {"namespace": job.namespace, "name": job.name, "facets": job.facets}
-        event = job_event(described, job.inputs, job.outputs, job.said_at)
-        if wrong := find_unsafe_name(event):
-            return Failure(item, TargetRejected(wrong, 0), event, mark)
-        return JobDeclaration(item, name, event, mark)
+            return item.complete(
+                Outcome.UNWANTED, "described by the terminal events of its runs, none of which was sent yet"
+            )
+        body = {"namespace": job.namespace, "name": job.name, "facets": job.facets}
+        event = job_event(body, job.inputs, job.outputs, job.declared_at)
+        if reason := find_unsafe_name(event):
+            return Failure(item, TargetRejected(reason, 0), event, content_fingerprint)
+        return JobDeclaration(item, name, event, content_fingerprint)
 
-    def _put(self, job: JobDeclaration) -> Completed | Failure:
-        self._at.client.send(job.event)
+    def _send(self, job: JobDeclaration) -> Completed | Failure:
+        self._ctx.client.send(job.event)
         return Completed(
-            job.item, Outcome.PUSHED, None, job.mark, RemoteReference("job", job.name, job.name), created_by_us=True
+            job.item,
+            Outcome.PUSHED,
+            None,
+            job.fingerprint,
+            RemoteReference("job", job.name, job.name),
+            created_by_us=True,
         )
 
 
 def _failed_declaration(job: JobDeclaration, error: LineageBridgeError) -> Completed | Failure:
-    return Failure(job.item, error, job.event, job.mark)
+    return Failure(job.item, error, job.event, job.fingerprint)
 
 
-_OWN, _OF_COLUMNS = "tags", "column_tags"
-#: Marquez fails when a column of a dataset with several names is to be tagged.
-_UNTAGGED = "not tagged, for they are not there, or Marquez cannot, for the dataset has several names"
+_TAGS, _COLUMN_TAGS = "tags", "column_tags"
+#: Marquez fails to tag columns of datasets with aliases.
+_UNTAGGED = "column tags not set (unknown column, or Marquez cannot tag columns of datasets with aliases)"
 
 
 class GovernedDataset(NamedTuple):
-    """A dataset of which a steward says something, or did."""
+    """A dataset that has governance, or had it before."""
 
     item: SyncItem
     name: str
-    stored: MarquezDataset
+    dataset: MarquezDataset
     event: JsonObject
-    #: The tags that it shall have, and of those of ours the ones that it shall have no more.
+    #: Desired tags, and tags of this bridge to remove.
     tags: MarquezTags
-    gone: MarquezTags
-    mark: bytes
+    removed_tags: MarquezTags
+    fingerprint: bytes
 
 
 class GovernedDatasetSender:
-    """Pushes what governs datasets. Not for several threads at once."""
+    """Sends governed datasets. Not thread-safe."""
 
-    def __init__(self, at: MarquezContext) -> None:
-        self._at = at
+    def __init__(self, ctx: MarquezContext) -> None:
+        self._ctx = ctx
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
-        """Let the server know what governs datasets."""
-        found = self.found(items)
-        wanted = [one for one in found if isinstance(one, GovernedDataset)]
-        self._at.items.record_intent((one.item, _kept(one.tags, one.gone)) for one in wanted)
-        done = self._at.workers.map(self._put, wanted, _failed_dataset)
-        return BatchResult([*(one for one in found if not isinstance(one, GovernedDataset)), *done])
+        planned = self.plan(items)
+        desired = [dataset for dataset in planned if isinstance(dataset, GovernedDataset)]
+        self._ctx.items.record_intent(
+            (dataset.item, _tag_record(dataset.tags, dataset.removed_tags)) for dataset in desired
+        )
+        sent = self._ctx.requests.map(self._send, desired, _failed_dataset)
+        return BatchResult([*(result for result in planned if not isinstance(result, GovernedDataset)), *sent])
 
-    def found(self, items: Sequence[SyncItem]) -> list[GovernedDataset | Completed | Failure]:
-        """Say what is to be told of datasets."""
-        stored = read_datasets(self._at.db, self._at.org, [item.key for item in items])
-        return [self._one(item, stored.get(item.key)) for item in items]
+    def plan(self, items: Sequence[SyncItem]) -> list[GovernedDataset | Completed | Failure]:
+        """What to send for each dataset."""
+        datasets = read_datasets(self._ctx.db, self._ctx.org, [item.key for item in items])
+        return [self._plan_item(item, datasets.get(item.key)) for item in items]
 
-    def _one(self, item: SyncItem, stored: MarquezDataset | None) -> GovernedDataset | Completed | Failure:
-        if stored is None or (not stored.said and item.remote is None and not item.record):
-            return item.complete(Outcome.UNWANTED, "no steward says anything of it")
-        facets = governance_facets(stored.said)
-        mark = fingerprint([facets, stored.namespace, stored.name])
-        if is_unchanged(item, mark):
+    def _plan_item(self, item: SyncItem, dataset: MarquezDataset | None) -> GovernedDataset | Completed | Failure:
+        if dataset is None or (not dataset.governance and item.remote is None and not item.record):
+            return item.complete(Outcome.UNWANTED, "it has no governance")
+        facets = governance_facets(dataset.governance)
+        content_fingerprint = fingerprint([facets, dataset.namespace, dataset.name])
+        if is_unchanged(item, content_fingerprint):
             return complete_unchanged(item)
-        fields = [{"name": one.name, "type": one.type} for one in stored.columns if one.depth == 0]
+        fields = [{"name": column.name, "type": column.type} for column in dataset.columns if column.depth == 0]
         if fields:
             facets["schema"] = {"fields": fields}
-        body = {"namespace": stored.namespace, "name": stored.name, "facets": facets}
-        event = dataset_event(body, stored.said_at)
-        if wrong := find_unsafe_name(event):
-            return Failure(item, TargetRejected(wrong, 0), event, mark)
-        tags = possible_tags(stored)
+        body = {"namespace": dataset.namespace, "name": dataset.name, "facets": facets}
+        event = dataset_event(body, dataset.governance_at)
+        if reason := find_unsafe_name(event):
+            return Failure(item, TargetRejected(reason, 0), event, content_fingerprint)
+        tags = possible_tags(dataset)
         return GovernedDataset(
-            item, f"{stored.namespace} {stored.name}", stored, event, tags, _given(item).without(tags), mark
+            item,
+            f"{dataset.namespace} {dataset.name}",
+            dataset,
+            event,
+            tags,
+            _recorded_tags(item).without(tags),
+            content_fingerprint,
         )
 
-    def _put(self, dataset: GovernedDataset) -> Completed | Failure:
-        """Tell of a dataset, and then change its tags: it must be there for that."""
-        name, client = (dataset.stored.namespace, dataset.stored.name), self._at.client
+    def _send(self, dataset: GovernedDataset) -> Completed | Failure:
+        """Send the dataset first: it must exist before its tags can be changed."""
+        name, client = (dataset.dataset.namespace, dataset.dataset.name), self._ctx.client
         client.send(dataset.event)
-        for tag in sorted(dataset.tags.own):
+        for tag in sorted(dataset.tags.dataset_tags):
             client.add_tag(*name, tag)
-        for tag in sorted(dataset.gone.own):
+        for tag in sorted(dataset.removed_tags.dataset_tags):
             client.remove_tag(*name, tag)
-        for column, tag in sorted(dataset.tags.of_columns):
+        for column, tag in sorted(dataset.tags.column_tags):
             client.add_field_tag(*name, column, tag)
-        for column, tag in sorted(dataset.gone.of_columns):
+        for column, tag in sorted(dataset.removed_tags.column_tags):
             client.remove_field_tag(*name, column, tag)
-        left_out = governance_tags(dataset.stored.said).without(dataset.tags).of_columns
-        said = f"{_UNTAGGED}: {', '.join(sorted({column for column, _ in left_out}))}" if left_out else None
-        remote, kept = RemoteReference("dataset", " ".join(name), " ".join(name)), _kept(dataset.tags)
-        return Completed(dataset.item, Outcome.PUSHED, said, dataset.mark, remote, created_by_us=True, record=kept)
+        skipped = governance_tags(dataset.dataset.governance).without(dataset.tags).column_tags
+        reason = f"{_UNTAGGED}: {', '.join(sorted({column for column, _ in skipped}))}" if skipped else None
+        remote, record = RemoteReference("dataset", " ".join(name), " ".join(name)), _tag_record(dataset.tags)
+        return Completed(
+            dataset.item, Outcome.PUSHED, reason, dataset.fingerprint, remote, created_by_us=True, record=record
+        )
 
 
-def possible_tags(stored: MarquezDataset) -> MarquezTags:
-    """Give the tags that a steward wants and Marquez can give."""
-    wanted = governance_tags(stored.said)
-    columns = set() if stored.has_other_names else {one.name for one in stored.columns}
-    return wanted._replace(of_columns=frozenset(pair for pair in wanted.of_columns if pair[0] in columns))
+def possible_tags(dataset: MarquezDataset) -> MarquezTags:
+    """Desired tags that Marquez can set."""
+    desired = governance_tags(dataset.governance)
+    columns = set() if dataset.has_aliases else {column.name for column in dataset.columns}
+    return desired._replace(column_tags=frozenset(pair for pair in desired.column_tags if pair[0] in columns))
 
 
-def _given(item: SyncItem) -> MarquezTags:
-    """Give the tags that were given, or may have been."""
+def _recorded_tags(item: SyncItem) -> MarquezTags:
+    """Tags that were set, or may have been."""
     return MarquezTags(
-        frozenset(item.record.get(_OWN, ())),
-        frozenset((column, tag) for column, tag in item.record.get(_OF_COLUMNS, ())),
+        frozenset(item.record.get(_TAGS, ())),
+        frozenset((column, tag) for column, tag in item.record.get(_COLUMN_TAGS, ())),
     )
 
 
-def _kept(*tags: MarquezTags) -> dict[str, Any]:
-    """Remember tags as given."""
-    own = {tag for one in tags for tag in one.own}
-    return {_OWN: sorted(own), _OF_COLUMNS: sorted(list(pair) for one in tags for pair in one.of_columns)}
+def _tag_record(*tags: MarquezTags) -> dict[str, Any]:
+    own = {tag for tag_set in tags for tag in tag_set.dataset_tags}
+    return {_TAGS: sorted(own), _COLUMN_TAGS: sorted(list(pair) for tag_set in tags for pair in tag_set.column_tags)}
 
 
 def _failed_dataset(dataset: GovernedDataset, error: LineageBridgeError) -> Completed | Failure:
-    return Failure(dataset.item, error, dataset.event, dataset.mark)
+    return Failure(dataset.item, error, dataset.event, dataset.fingerprint)

@@ -28,174 +28,183 @@ from mappers.openlineage.names import canonical_dataset_name
 
 
 class RunPlan(NamedTuple):
-    """What is to be told of a run: events by their hashes, the one that ends it as the last."""
+    """Events to send for a run by hash, the terminal one last."""
 
     item: SyncItem
     run: MarquezRun
     events: dict[str, JsonObject]
-    #: Those that the server has, because they are from there.
+    #: Events that came from this Marquez.
     already_present: frozenset[str]
-    mark: bytes
+    fingerprint: bytes
 
     @property
     def terminal_event(self) -> str:
-        """Give the hash of the event that ends the run."""
+        """Hash of the terminal event."""
         return next(reversed(self.events))
 
     @property
     def name(self) -> str:
-        """Name the job."""
+        """Display name of the job."""
         job = self.events[self.terminal_event]["job"]
         return f"{job['namespace']} {job['name']}"
 
 
-def plan_runs(at: MarquezContext, items: Sequence[SyncItem]) -> list[RunPlan | Completed | Failure]:
-    """Say what is to be told of runs, or why nothing is."""
-    found = list(_found(at, items))
-    return _with_declared_facets(at, found)
+def plan_runs(ctx: MarquezContext, items: Sequence[SyncItem]) -> list[RunPlan | Completed | Failure]:
+    """What to send for each run, or why nothing is sent."""
+    planned = list(_plan(ctx, items))
+    return _with_declared_facets(ctx, planned)
 
 
 def required_events(run: MarquezRun) -> dict[str, JsonObject]:
-    """Choose the events that tell of a run, by their hashes."""
-    read = [run_event(event.payload, event.micros, run.uuid) for event in run.events]
-    return {run.events[place].hash.hex(): read[place] for place in select_events(read)}
+    """The fewest events that carry everything a run reported, by hash."""
+    events = [run_event(event.payload, event.micros, run.uuid) for event in run.events]
+    return {run.events[index].hash.hex(): events[index] for index in select_events(events)}
 
 
-def _found(at: MarquezContext, items: Sequence[SyncItem]) -> Iterator[RunPlan | Completed | Failure]:
-    runs = read_runs(at.db, at.org, [item.key for item in items])
+def _plan(ctx: MarquezContext, items: Sequence[SyncItem]) -> Iterator[RunPlan | Completed | Failure]:
+    runs = read_runs(ctx.db, ctx.org, [item.key for item in items])
     for item in items:
         run = runs.get(item.key)
         if run is None or not run.events:
-            yield item.complete(Outcome.UNWANTED, "no event tells of it but those of the runs beneath it")
-        elif all(event.source == at.client.source_name for event in run.events):
-            yield item.complete(Outcome.UNWANTED, "it came from this Marquez")
+            yield item.complete(Outcome.UNWANTED, "only events of its child runs mention it")
+        elif all(event.source == ctx.client.source_name for event in run.events):
+            yield item.complete(Outcome.UNWANTED, "it was imported from this Marquez")
         else:
-            yield _telling(at, item, run)
+            yield _plan_run(ctx, item, run)
 
 
-def _telling(at: MarquezContext, item: SyncItem, run: MarquezRun) -> RunPlan | Completed | Failure:
-    chosen = required_events(run)
-    mark = fingerprint([*chosen])
-    if is_unchanged(item, mark):
+def _plan_run(ctx: MarquezContext, item: SyncItem, run: MarquezRun) -> RunPlan | Completed | Failure:
+    events = required_events(run)
+    content_fingerprint = fingerprint([*events])
+    if is_unchanged(item, content_fingerprint):
         return complete_unchanged(item)
-    for event in chosen.values():
-        if wrong := find_unsafe_name(event):
-            return Failure(item, TargetRejected(wrong, 0), event, mark)
-    theirs = {event.hash.hex() for event in run.events if event.source == at.client.source_name}
-    return RunPlan(item, run, chosen, frozenset(theirs & chosen.keys()), mark)
+    for event in events.values():
+        if reason := find_unsafe_name(event):
+            return Failure(item, TargetRejected(reason, 0), event, content_fingerprint)
+    imported = {event.hash.hex() for event in run.events if event.source == ctx.client.source_name}
+    return RunPlan(item, run, events, frozenset(imported & events.keys()), content_fingerprint)
 
 
 def _with_declared_facets(
-    at: MarquezContext, found: list[RunPlan | Completed | Failure]
+    ctx: MarquezContext, planned: list[RunPlan | Completed | Failure]
 ) -> list[RunPlan | Completed | Failure]:
-    """Add to the events that end runs what others than runs say: what comes last wipes what it does not repeat."""
-    told = [one for one in found if isinstance(one, RunPlan)]
-    jobs = read_jobs(at.db, at.org, {one.run.job for one in told})
-    used = [
-        (one["namespace"], one["name"])
-        for telling in told
+    """Add declared facets to terminal events: the last event overwrites what it does not repeat."""
+    plans = [plan for plan in planned if isinstance(plan, RunPlan)]
+    jobs = read_jobs(ctx.db, ctx.org, {plan.run.job for plan in plans})
+    dataset_names = [
+        (dataset["namespace"], dataset["name"])
+        for plan in plans
         for side in ("inputs", "outputs")
-        for one in telling.events[telling.terminal_event][side]
+        for dataset in plan.events[plan.terminal_event][side]
     ]
-    said = governance_by_name(at.db, at.org, {canonical_dataset_name(at.org, *name).id for name in used})
+    governance = governance_by_name(
+        ctx.db, ctx.org, {canonical_dataset_name(ctx.org, *name).id for name in dataset_names}
+    )
     return [
-        one._replace(
-            events=one.events
+        plan._replace(
+            events=plan.events
             | {
-                one.terminal_event: add_steward_facets(
-                    one.events[one.terminal_event], jobs[one.run.job].beside_runs, said
+                plan.terminal_event: add_steward_facets(
+                    plan.events[plan.terminal_event], jobs[plan.run.job].declared_facets, governance
                 )
             }
         )
-        if isinstance(one, RunPlan)
-        else one
-        for one in found
+        if isinstance(plan, RunPlan)
+        else plan
+        for plan in planned
     ]
 
 
 RUN = "run"
-#: What is remembered of a run: which events were sent, and that some were about to be.
-_SENT, _BEGUN = "sent", "begun"
+#: Record keys: events that were sent, and that a send is in progress.
+_SENT, _IN_FLIGHT = "sent", "begun"
 
 
 class RunSender:
-    """Pushes runs. Not for several threads at once."""
+    """Sends runs. Not thread-safe."""
 
-    def __init__(self, at: MarquezContext) -> None:
-        self._at = at
+    def __init__(self, ctx: MarquezContext) -> None:
+        self._ctx = ctx
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
-        """Let the server know runs."""
-        found = plan_runs(self._at, items)
-        told = [one for one in found if isinstance(one, RunPlan)]
-        self._at.items.record_intent((one.item, {_SENT: _sent(one.item), _BEGUN: True}) for one in told)
+        planned = plan_runs(self._ctx, items)
+        plans = [plan for plan in planned if isinstance(plan, RunPlan)]
+        self._ctx.items.record_intent((plan.item, {_SENT: _sent(plan.item), _IN_FLIGHT: True}) for plan in plans)
         families: dict[bytes, list[RunPlan]] = {}
-        for one in sorted(told, key=lambda one: _moment(one.run)):
-            families.setdefault(one.run.family, []).append(one)
-        done = [one for results in self._at.workers.map(self._family, families.values(), _failed) for one in results]
-        taken = {one.item.key for one in done if isinstance(one, Completed)}
-        overtaken = self._reopened_runs([one.run for one in told if one.item.key in taken])
-        return BatchResult([*(one for one in found if not isinstance(one, RunPlan)), *done], to_verify=overtaken)
-
-    def _family(self, family: Sequence[RunPlan]) -> list[Completed | Failure]:
-        """Tell runs one after the other; one that fails does not hold up the others."""
-        results: list[Completed | Failure] = []
-        for telling in family:
-            if self._at.workers.unavailable is not None:
-                results += _failed([telling], self._at.workers.unavailable)
-                continue
-            try:
-                results.append(self._told(telling))
-            except LineageBridgeError as error:
-                results += _failed([telling], self._at.workers.record_failure(error))
-        return results
-
-    def _told(self, telling: RunPlan) -> Completed:
-        """Send what the server has not, and the event that ends the run as the last: what comes last counts there."""
-        item = telling.item
-        there = self._there(telling)
-        missing = [hash_ for hash_ in telling.events if hash_ not in there]
-        arrived_whole = not missing and _BEGUN in item.record
-        if not arrived_whole and telling.terminal_event not in missing:
-            missing.append(telling.terminal_event)
-        for hash_ in missing:
-            self._at.client.send(telling.events[hash_])
-        remote = RemoteReference(RUN, telling.run.uuid, telling.name)
-        return Completed(item, Outcome.PUSHED, None, telling.mark, remote, True, {_SENT: [*telling.events]})
-
-    def _there(self, telling: RunPlan) -> set[str]:
-        """Say which events the server has, as far as that is known; where it is not, the server is asked."""
-        item, sent = telling.item, set(_sent(telling.item)) | telling.already_present
-        if _BEGUN not in item.record and (item.remote is None or item.fingerprint is not None):
-            return sent
-        run = self._at.client.get_run(telling.run.uuid)
-        if run is None:
-            return set()
-        unsure = {hash_: event for hash_, event in telling.events.items() if hash_ not in sent}
-        there = sent | find_logged_events(self._at.client, unsure)
-        # What the log has may have been refused by what makes runs of it: the state tells.
-        return (
-            there
-            if run.get("state") == run_state(telling.events[telling.terminal_event])
-            else there - {telling.terminal_event}
+        for plan in sorted(plans, key=lambda plan: _start_order(plan.run)):
+            families.setdefault(plan.run.family, []).append(plan)
+        sent = [
+            result
+            for results in self._ctx.requests.map(self._send_family, families.values(), _failed)
+            for result in results
+        ]
+        accepted = {result.item.key for result in sent if isinstance(result, Completed)}
+        reopened = self._reopened_runs([plan.run for plan in plans if plan.item.key in accepted])
+        return BatchResult(
+            [*(result for result in planned if not isinstance(result, RunPlan)), *sent], to_verify=reopened
         )
 
-    def _reopened_runs(self, told: Iterable[MarquezRun]) -> set[ItemKey]:
-        """Find the newest runs of jobs, where an older one was told after them: their ends are to be told again."""
+    def _send_family(self, plans: Sequence[RunPlan]) -> list[Completed | Failure]:
+        """Send runs in order; a failure does not block the next ones."""
+        results: list[Completed | Failure] = []
+        for plan in plans:
+            if self._ctx.requests.unavailable is not None:
+                results += _failed([plan], self._ctx.requests.unavailable)
+                continue
+            try:
+                results.append(self._send_run(plan))
+            except LineageBridgeError as error:
+                results += _failed([plan], self._ctx.requests.record_failure(error))
+        return results
+
+    def _send_run(self, plan: RunPlan) -> Completed:
+        """Send missing events, the terminal one last, because the last event determines the state."""
+        item = plan.item
+        present = self._present_events(plan)
+        missing = [hash_ for hash_ in plan.events if hash_ not in present]
+        is_complete = not missing and _IN_FLIGHT in item.record
+        if not is_complete and plan.terminal_event not in missing:
+            missing.append(plan.terminal_event)
+        for hash_ in missing:
+            self._ctx.client.send(plan.events[hash_])
+        remote = RemoteReference(RUN, plan.run.uuid, plan.name)
+        return Completed(item, Outcome.PUSHED, None, plan.fingerprint, remote, True, {_SENT: [*plan.events]})
+
+    def _present_events(self, plan: RunPlan) -> set[str]:
+        """Hashes of events that the server has; the server is asked where that is unknown."""
+        item, sent = plan.item, set(_sent(plan.item)) | plan.already_present
+        if _IN_FLIGHT not in item.record and (item.remote is None or item.fingerprint is not None):
+            return sent
+        run = self._ctx.client.get_run(plan.run.uuid)
+        if run is None:
+            return set()
+        unconfirmed = {hash_: event for hash_, event in plan.events.items() if hash_ not in sent}
+        logged = sent | find_logged_events(self._ctx.client, unconfirmed)
+        # Marquez logs events before it applies them: the state shows whether the terminal event was applied.
+        return (
+            logged
+            if run.get("state") == run_state(plan.events[plan.terminal_event])
+            else logged - {plan.terminal_event}
+        )
+
+    def _reopened_runs(self, sent_runs: Iterable[MarquezRun]) -> set[ItemKey]:
+        """Newest runs of jobs of which an older run was sent later: their terminal events have to be sent again."""
         newest: dict[bytes, MarquezRun] = {}
-        for run in told:
-            newest[run.job] = max(run, newest.get(run.job, run), key=_moment)
-        found = {job: newest_sent_run(self._at.db, self._at.org, NAME, job) for job in newest}
-        return {(RUN, one[1]) for job, one in found.items() if one is not None and one > _moment(newest[job])}
+        for run in sent_runs:
+            newest[run.job] = max(run, newest.get(run.job, run), key=_start_order)
+        newest_sent = {job: newest_sent_run(self._ctx.db, self._ctx.org, NAME, job) for job in newest}
+        return {
+            (RUN, run[1]) for job, run in newest_sent.items() if run is not None and run > _start_order(newest[job])
+        }
 
 
 def _sent(item: SyncItem) -> list[str]:
     return list(item.record.get(_SENT, ()))
 
 
-def _moment(run: MarquezRun) -> tuple[int, bytes]:
+def _start_order(run: MarquezRun) -> tuple[int, bytes]:
     return run.started_at, run.key
 
 
-def _failed(family: Sequence[RunPlan], error: LineageBridgeError) -> list[Completed | Failure]:
-    return [Failure(one.item, error, one.events[one.terminal_event], one.mark) for one in family]
+def _failed(plans: Sequence[RunPlan], error: LineageBridgeError) -> list[Completed | Failure]:
+    return [Failure(plan.item, error, plan.events[plan.terminal_event], plan.fingerprint) for plan in plans]

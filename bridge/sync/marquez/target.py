@@ -1,4 +1,4 @@
-"""Marquez as a target of the reconciler."""
+"""Marquez as a sync target."""
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -22,15 +22,15 @@ from bridge.sync.sync_item import Completed, Failure, Outcome, SyncItem
 from bridge.sync.target import AffectedItems, BatchResult, ComparedBatch, ExpectedCount, PlanStep, TargetIdentity
 from connectors.marquez.client import MarquezClient
 
-#: How many items are worked on at once: it takes some 30 events a second.
-_AT_ONCE = 50
+#: Batch size; Marquez ingests about 30 events per second.
+_BATCH_SIZE = 50
 
 
 class MarquezTarget:
-    """Keeps a Marquez server like a store. Not for several threads at once."""
+    """Keeps a Marquez server in sync with the store. Not thread-safe."""
 
     name = NAME
-    batch_sizes = {"job": _AT_ONCE, "run": _AT_ONCE, "dataset": _AT_ONCE}  # noqa: RUF012 - fixed
+    batch_sizes = {"job": _BATCH_SIZE, "run": _BATCH_SIZE, "dataset": _BATCH_SIZE}  # noqa: RUF012 - fixed
     slow_kinds: AbstractSet[str] = frozenset({"run"})
     compared_kinds: AbstractSet[str] = frozenset({"run", "job", "dataset"})
 
@@ -41,59 +41,53 @@ class MarquezTarget:
         self._client = client
         self._items = items
         self._pool = ThreadPoolExecutor(concurrency, thread_name_prefix=NAME)
-        self._workers = RequestPool(self._pool, client.probe)
-        self._at = MarquezContext(db, org, client, items, self._workers, self._pool)
-        self._jobs, self._datasets = JobDeclarationSender(self._at), GovernedDatasetSender(self._at)
-        self._pushers = {"job": self._jobs.push, "run": RunSender(self._at).push, "dataset": self._datasets.push}
-        self._comparison = MarquezComparison(self._at)
+        self._requests = RequestPool(self._pool, client.probe)
+        self._ctx = MarquezContext(db, org, client, items, self._requests, self._pool)
+        self._jobs, self._datasets = JobDeclarationSender(self._ctx), GovernedDatasetSender(self._ctx)
+        self._pushers = {"job": self._jobs.push, "run": RunSender(self._ctx).push, "dataset": self._datasets.push}
+        self._comparison = MarquezComparison(self._ctx)
         self.settings = TargetIdentity(client.url, "")
         self.affected: AffectedItems = MarquezAffectedItems(db, org, items)
 
     def prepare(self) -> None:
-        """Let the events of a run be found quickly."""
+        """Create the index that finds the events of a run."""
         create_run_index(self._db)
 
     def probe(self) -> None:
-        """Ask whether the server answers."""
         self._client.probe()
 
     def push(self, kind: str, items: Sequence[SyncItem]) -> BatchResult:
-        """Make the server say what the store says of items."""
-        self._workers.start_batch()
+        self._requests.start_batch()
         return self._pushers[kind](items)
 
     def plan(self, items: Sequence[SyncItem]) -> list[PlanStep]:
-        """Say what a push would do."""
-        of = {kind: [item for item in items if item.kind == kind] for kind in self.batch_sizes}
-        found = [
-            *plan_runs(self._at, of["run"]),
-            *self._jobs.found(of["job"])[0],
-            *self._datasets.found(of["dataset"]),
+        by_kind = {kind: [item for item in items if item.kind == kind] for kind in self.batch_sizes}
+        planned = [
+            *plan_runs(self._ctx, by_kind["run"]),
+            *self._jobs.plan(by_kind["job"])[0],
+            *self._datasets.plan(by_kind["dataset"]),
         ]
-        return [_step(one) for one in found]
+        return [_plan_step(entry) for entry in planned]
 
     def count_expected(self) -> Iterator[ExpectedCount]:
-        """Count what shall be there."""
         return (ExpectedCount(*counts) for counts in self._items.count_expected())
 
     def compare(self) -> Iterator[ComparedBatch]:
-        """Compare the newest runs that are there with what was told of them."""
         return self._comparison.compare()
 
     def close(self) -> None:
-        """End the threads, and close the connections."""
         self._pool.shutdown()
         self._client.close()
 
 
-def _step(one: RunPlan | JobDeclaration | GovernedDataset | Completed | Failure) -> PlanStep:
-    item = one.item
-    if not isinstance(one, Completed | Failure):
-        why = f"{len(one.events)} events" if isinstance(one, RunPlan) else None
-        return PlanStep("change" if item.remote else "create", item.kind, one.name, why)
+def _plan_step(entry: RunPlan | JobDeclaration | GovernedDataset | Completed | Failure) -> PlanStep:
+    item = entry.item
+    if not isinstance(entry, Completed | Failure):
+        reason = f"{len(entry.events)} events" if isinstance(entry, RunPlan) else None
+        return PlanStep("change" if item.remote else "create", item.kind, entry.name, reason)
     name = item.remote.name if item.remote else item.key.hex()
-    if isinstance(one, Failure):
-        return PlanStep("failed", item.kind, name, str(one.error))
-    is_told = one.outcome is Outcome.PUSHED
-    action = "change" if is_told else "leave" if one.outcome is Outcome.UNCHANGED else one.outcome.value
-    return PlanStep(action, item.kind, one.remote.name if is_told and one.remote else name, one.reason)
+    if isinstance(entry, Failure):
+        return PlanStep("failed", item.kind, name, str(entry.error))
+    is_sent = entry.outcome is Outcome.PUSHED
+    action = "change" if is_sent else "leave" if entry.outcome is Outcome.UNCHANGED else entry.outcome.value
+    return PlanStep(action, item.kind, entry.remote.name if is_sent and entry.remote else name, entry.reason)

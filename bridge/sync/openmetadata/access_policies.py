@@ -13,99 +13,126 @@ from mappers.openmetadata.access_policies import access_policies, policy_name
 
 OFF = "openmetadata.sync.sync_governance_metadata is off"
 _POLICIES, _ROLES = "policies", "roles"
-#: The roles that have a policy of ours.
-_MADE = "roles"
+#: Record key: roles with a policy of this bridge.
+_POLICY_FINGERPRINTS = "roles"
 
 
 class AccessPolicyPusher:
-    """Pushes policies of roles. Not for several threads at once."""
+    """Pushes one policy per role. Not thread-safe."""
 
-    def __init__(self, at: OpenMetadataContext) -> None:
-        self._at = at
+    def __init__(self, ctx: OpenMetadataContext) -> None:
+        self._ctx = ctx
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
-        """Let roles have the policies that assets give them."""
-        if not self._at.rules.sync_governance_metadata:
+        """Bring the policies of all roles to the desired state."""
+        if not self._ctx.options.sync_governance_metadata:
             return BatchResult([item.complete(Outcome.OFF, OFF) for item in items])
-        return BatchResult([self._one(item) for item in items])
+        return BatchResult([self._push_all_roles(item) for item in items])
 
-    def _one(self, item: SyncItem) -> Completed | Failure:
-        facets = read_all_access(self._at.db, self._at.org)
-        off = frozenset(str(one["accessTag"]) for one in facets if _is_off(one) and "accessTag" in one)
-        wanted = access_policies([one for one in facets if not _is_off(one)], self._at.rules.words.access)
-        made: dict[str, str] = dict(item.record.get(_MADE, {}))
-        mark = fingerprint([wanted, sorted(off)])
-        if not wanted and not made:
+    def _push_all_roles(self, item: SyncItem) -> Completed | Failure:
+        facets = read_all_access(self._ctx.db, self._ctx.org)
+        disabled_tags = frozenset(
+            str(facet["accessTag"]) for facet in facets if _is_disabled(facet) and "accessTag" in facet
+        )
+        desired = access_policies(
+            [facet for facet in facets if not _is_disabled(facet)], self._ctx.options.vocabulary.access
+        )
+        pushed: dict[str, str] = dict(item.record.get(_POLICY_FINGERPRINTS, {}))
+        content_fingerprint = fingerprint([desired, sorted(disabled_tags)])
+        if not desired and not pushed:
             return item.complete(Outcome.UNWANTED, "no asset has access policies")
-        if item.fingerprint == mark and item.outcome in (*ABANDONED, Outcome.PUSHED, Outcome.UNCHANGED):
+        if item.fingerprint == content_fingerprint and item.outcome in (
+            *ABANDONED,
+            Outcome.PUSHED,
+            Outcome.UNCHANGED,
+        ):
             return item.complete(
                 Outcome(item.outcome) if item.outcome in ABANDONED else Outcome.UNCHANGED, item.reason
             )
         problems: list[str] = []
-        if begun := wanted.keys() - made.keys():  # whoever dies now leaves nobody with rights that nothing takes back
-            made |= dict.fromkeys(begun, "")
-            self._at.items.record_intent([(item, {**item.record, _MADE: made})])
+        if new_roles := desired.keys() - pushed.keys():  # after a crash, granted permissions must still be known
+            pushed |= dict.fromkeys(new_roles, "")
+            self._ctx.items.record_intent([(item, {**item.record, _POLICY_FINGERPRINTS: pushed})])
         try:
-            for role, policy in wanted.items():
-                said = fingerprint(policy).hex()
-                if item.fingerprint is None or made.get(role) != said:
-                    refused = self._tried(role, policy, off)
-                    problems += refused
-                    made[role] = "" if refused else said
-            for role in sorted(made.keys() - wanted.keys()):
-                problems += self._taken_back(role, off)
-                made[role] = ""
-                if not off:  # else rules may be left of it
-                    del made[role]
+            for role, policy in desired.items():
+                policy_fingerprint = fingerprint(policy).hex()
+                if item.fingerprint is None or pushed.get(role) != policy_fingerprint:
+                    errors = self._push_policy(role, policy, disabled_tags)
+                    problems += errors
+                    pushed[role] = "" if errors else policy_fingerprint
+            for role in sorted(pushed.keys() - desired.keys()):
+                problems += self._delete_policy(role, disabled_tags)
+                pushed[role] = ""
+                if not disabled_tags:  # otherwise some of its rules remain
+                    del pushed[role]
         except LineageBridgeError as error:
-            return Failure(item, self._at.failed(error), None, mark)
+            return Failure(item, self._ctx.note_failure(error), None, content_fingerprint)
         outcome = Outcome.UNRESOLVED if problems else Outcome.PUSHED
         remote = RemoteReference("policy", "access", "access policies")
-        return Completed(item, outcome, "; ".join(problems) or None, mark, remote, created_by_us=True, record={_MADE: made})
+        return Completed(
+            item,
+            outcome,
+            "; ".join(problems) or None,
+            content_fingerprint,
+            remote,
+            created_by_us=True,
+            record={_POLICY_FINGERPRINTS: pushed},
+        )
 
-    def _tried(self, role: str, policy: JsonObject, off: Collection[str]) -> list[str]:
-        """Let a role have a policy; why not, if the server does not take it."""
+    def _push_policy(self, role: str, policy: JsonObject, disabled_tags: Collection[str]) -> list[str]:
+        """Give a role its policy; returns the error if the server rejects it."""
         try:
-            there = self._at.client.get(_ROLES, role, _POLICIES)
-            if there is None and self._at.rules.create != "all":
-                return [f"the server has no role {role}, and openmetadata.create does not allow it"]
-            kept = self._rules(self._policy(role), off) if off else []
-            made = self._at.client.put(_POLICIES, policy | {"rules": [*policy["rules"], *kept]}).entity
-            if there is None:
+            existing_role = self._ctx.client.get(_ROLES, role, _POLICIES)
+            if existing_role is None and self._ctx.options.create != "all":
+                return [f"OpenMetadata has no role {role}, and openmetadata.create does not allow creating it"]
+            retained_rules = self._rules(self._policy(role), disabled_tags) if disabled_tags else []
+            pushed_policy = self._ctx.client.put(
+                _POLICIES, policy | {"rules": [*policy["rules"], *retained_rules]}
+            ).entity
+            if existing_role is None:
                 body = {
                     "name": role,
                     "description": f"Named by assets of lineage-bridge: {role}.",
                     "policies": [policy["name"]],
                 }
-                self._at.client.put(_ROLES, body)
-            elif all(one["id"] != made["id"] for one in there.get(_POLICIES) or ()):
-                add = [{"op": "add", "path": f"/{_POLICIES}/-", "value": {"id": str(made["id"]), "type": "policy"}}]
-                self._at.client.patch(_ROLES, str(there["id"]), add, there["version"])
+                self._ctx.client.put(_ROLES, body)
+            elif all(
+                policy_reference["id"] != pushed_policy["id"]
+                for policy_reference in existing_role.get(_POLICIES) or ()
+            ):
+                add = [
+                    {
+                        "op": "add",
+                        "path": f"/{_POLICIES}/-",
+                        "value": {"id": str(pushed_policy["id"]), "type": "policy"},
+                    }
+                ]
+                self._ctx.client.patch(_ROLES, str(existing_role["id"]), add, existing_role["version"])
         except PermanentError as error:
             return [f"{role}: {error}"]
         return []
 
-    def _taken_back(self, role: str, off: Collection[str]) -> list[str]:
-        """Delete the policy of a role that no asset names any more; the role stays, and so do rules left alone."""
+    def _delete_policy(self, role: str, disabled_tags: Collection[str]) -> list[str]:
+        """Delete the policy of a role that no asset names any more; the role and rules of disabled assets stay."""
         try:
-            there = self._policy(role)
-            if there is not None and (kept := self._rules(there, off)):
-                body = {key: there[key] for key in ("name", "description") if key in there}
-                self._at.client.put(_POLICIES, body | {"rules": kept})
-            elif there is not None:
-                self._at.client.delete(_POLICIES, str(there["id"]))
+            policy = self._policy(role)
+            if policy is not None and (retained_rules := self._rules(policy, disabled_tags)):
+                body = {key: policy[key] for key in ("name", "description") if key in policy}
+                self._ctx.client.put(_POLICIES, body | {"rules": retained_rules})
+            elif policy is not None:
+                self._ctx.client.delete(_POLICIES, str(policy["id"]))
         except PermanentError as error:
             return [f"{role}: {error}"]
         return []
 
     def _policy(self, role: str) -> JsonObject | None:
-        return self._at.client.get(_POLICIES, policy_name(role))
+        return self._ctx.client.get(_POLICIES, policy_name(role))
 
-    def _rules(self, policy: JsonObject | None, off: Collection[str]) -> list[JsonObject]:
-        """Give the rules of assets that ask for OpenMetadata to be left alone."""
+    def _rules(self, policy: JsonObject | None, disabled_tags: Collection[str]) -> list[JsonObject]:
+        """Rules of assets whose sync is disabled."""
         rules: list[JsonObject] = (policy or {}).get("rules") or []
-        return [rule for rule in rules if rule["name"] in off]
+        return [rule for rule in rules if rule["name"] in disabled_tags]
 
 
-def _is_off(facet: Mapping[str, Any]) -> bool:
+def _is_disabled(facet: Mapping[str, Any]) -> bool:
     return facet.get("syncEnabled") is False

@@ -13,96 +13,104 @@ from connectors.openmetadata.client import OpenMetadataClient
 from mappers.errors import LineageBridgeError
 
 NOT_FOUND = 404
-_BEGUN, _WAS = "begun", "was"
-#: How many places are remembered where something was told before.
-_MAX_WAS = 10
+_ATTEMPTED, _PREVIOUS = "begun", "was"
+#: Previous locations that a record keeps.
+_MAX_PREVIOUS = 10
 
 
 class OpenMetadataContext(NamedTuple):
-    """The store, the server, and what is to be done."""
+    """Store, client, options, items and request pool of the target."""
 
     db: Database
     org: str
     client: OpenMetadataClient
-    rules: OpenMetadataOptions
+    options: OpenMetadataOptions
     items: SyncItemStore
-    workers: RequestPool
+    requests: RequestPool
 
-    def failed(self, error: LineageBridgeError) -> LineageBridgeError:
-        """Take note of a failure; what something lies in that is gone may be made again, and so it is no refusal."""
+    def note_failure(self, error: LineageBridgeError) -> LineageBridgeError:
+        """Note a failure. A 404 is retried: the missing parent may be created again."""
         if isinstance(error, TargetRejected) and error.status == NOT_FOUND:
             return TargetUnavailable(str(error), NOT_FOUND)
-        return self.workers.record_failure(error)
+        return self.requests.record_failure(error)
 
 
 def items_to_verify(
-    kind: str, results: Iterable[Completed | Failure], of: Mapping[bytes, bytes]
+    kind: str, results: Iterable[Completed | Failure], parent_keys: Mapping[bytes, bytes]
 ) -> set[tuple[str, bytes]]:
-    """Find what things need that the server was found not to have: given by the keys of the things."""
+    """Parents of items that failed with 404, given by item key."""
     return {
-        (kind, of[one.item.key])
-        for one in results
-        if isinstance(one, Failure) and isinstance(one.error, TargetUnavailable) and one.error.status == NOT_FOUND
+        (kind, parent_keys[result.item.key])
+        for result in results
+        if isinstance(result, Failure)
+        and isinstance(result.error, TargetUnavailable)
+        and result.error.status == NOT_FOUND
     }
 
 
 class ObservationLocation(NamedTuple):
-    """Where something of a moment is told: of which entity, at which time in milliseconds."""
+    """Where an observation is stored: entity name and id, and a time in milliseconds."""
 
-    of: str
+    entity: str
     id: str
     timestamp: int
 
 
-def with_attempt(item: SyncItem, moment: ObservationLocation) -> dict[str, Any]:
-    """Say where an item is about to be told, beside where it may have been told since it was last settled."""
-    kept = {_WAS: item.record[_WAS]} if _WAS in item.record else {}
-    return kept | {_BEGUN: [*dict.fromkeys([*_moments(item, _BEGUN), moment])]}
+def with_attempt(item: SyncItem, location: ObservationLocation) -> dict[str, Any]:
+    """Record of an item with one more location that is about to be written."""
+    previous = {_PREVIOUS: item.record[_PREVIOUS]} if _PREVIOUS in item.record else {}
+    return previous | {_ATTEMPTED: [*dict.fromkeys([*_locations(item, _ATTEMPTED), location])]}
 
 
-def with_previous(item: SyncItem, moment: ObservationLocation | None) -> dict[str, Any]:
-    """Say where an item was told before: what is restored from a backup may tell it there again."""
-    told = [of(item.remote)] if item.remote else []
-    places = dict.fromkeys([*_moments(item, _WAS), *told, *_moments(item, _BEGUN)])
-    was = [place for place in places if place != moment][-_MAX_WAS:]
-    return {_WAS: was} if was else {}
+def with_previous(item: SyncItem, location: ObservationLocation | None) -> dict[str, Any]:
+    """Record of an item with its previous locations: a restored backup may contain them again."""
+    current = [location_of(item.remote)] if item.remote else []
+    locations = dict.fromkeys([*_locations(item, _PREVIOUS), *current, *_locations(item, _ATTEMPTED)])
+    previous = [past for past in locations if past != location][-_MAX_PREVIOUS:]
+    return {_PREVIOUS: previous} if previous else {}
 
 
 def stale_locations(
-    items: SyncItemStore, item: SyncItem, moment: ObservationLocation | None, now: ObservationLocation | None = None
+    items: SyncItemStore,
+    item: SyncItem,
+    location: ObservationLocation | None,
+    fallback: ObservationLocation | None = None,
 ) -> list[ObservationLocation]:
-    """Find where an item was told, or may have been, but for where it is told now and where another one is.
+    """Locations that an item may still occupy, except its current one and those of other items.
 
-    Nothing is left of what was told of an entity that was made anew under its name since. Where it was told long ago
-    counts only while nobody knows what the server has of it, as of one that was restored from a backup.
+    A location on an entity that was recreated under the same name since is gone with it. Previous locations count
+    only
+    while the content of the server is unknown, for example after a restore.
     """
-    there = moment or now
-    last = of(item.remote) if item.remote else None
-    was = _moments(item, _WAS) if item.fingerprint is None else ()
-    places = {*_moments(item, _BEGUN), *was, *([last] if last else ())}
+    target = location or fallback
+    recorded = location_of(item.remote) if item.remote else None
+    previous = _locations(item, _PREVIOUS) if item.fingerprint is None else ()
+    locations = {*_locations(item, _ATTEMPTED), *previous, *([recorded] if recorded else ())}
     return sorted(
-        place
-        for place in places - {moment}
-        if not (there and place.of == there.of and place.id != there.id)
-        and all(one.key == item.key for one in items.find_by_remote_id(f"{place.id}/{place.timestamp}"))
+        stale
+        for stale in locations - {location}
+        if not (target and stale.entity == target.entity and stale.id != target.id)
+        and all(item_there.key == item.key for item_there in items.find_by_remote_id(f"{stale.id}/{stale.timestamp}"))
     )
 
 
-def contains(said: Any, there: Any) -> bool:
-    """Tell whether a server says what it was told; what it adds does not count."""
-    if isinstance(said, dict):
-        return isinstance(there, dict) and all(contains(value, there.get(key)) for key, value in said.items())
-    if isinstance(said, list):
-        same = isinstance(there, list) and len(there) == len(said)
-        return same and all(contains(one, other) for one, other in zip(said, there, strict=True))
-    return bool(said == there)
+def contains(sent: Any, received: Any) -> bool:
+    """Whether a response contains everything that was sent; additions do not matter."""
+    if isinstance(sent, dict):
+        return isinstance(received, dict) and all(contains(value, received.get(key)) for key, value in sent.items())
+    if isinstance(sent, list):
+        same_length = isinstance(received, list) and len(received) == len(sent)
+        return same_length and all(
+            contains(sent_item, received_item) for sent_item, received_item in zip(sent, received, strict=True)
+        )
+    return bool(sent == received)
 
 
-def _moments(item: SyncItem, key: str) -> list[ObservationLocation]:
-    return [ObservationLocation(*place) for place in item.record.get(key, ())]
+def _locations(item: SyncItem, key: str) -> list[ObservationLocation]:
+    return [ObservationLocation(*values) for values in item.record.get(key, ())]
 
 
-def of(remote: RemoteReference) -> ObservationLocation:
-    """Say where something was told, by what it is in the target."""
+def location_of(remote: RemoteReference) -> ObservationLocation:
+    """Location of an observation from its remote reference."""
     id_, _, timestamp = remote.id.rpartition("/")
     return ObservationLocation(remote.name, id_, int(timestamp))

@@ -11,64 +11,69 @@ from bridge.sync.sync_item import DELETION, Completed, Failure, Outcome, RemoteR
 from connectors.errors import TargetUnavailable
 from connectors.openmetadata.client import OpenMetadataClient
 
-#: How long deletions wait that a person must allow, before it is looked again whether there are fewer.
-_HELD_SECONDS = 600.0
+#: Retry interval of deletions that exceed the limit.
+_BLOCKED_SECONDS = 600.0
 
 
 class EntityDeleter:
-    """Deletes entities that nothing stands for any more."""
+    """Deletes entities that no item refers to any more."""
 
     def __init__(
-        self, client: OpenMetadataClient, items: SyncItemStore, states: EdgeStore, workers: RequestPool, limit: int
+        self,
+        client: OpenMetadataClient,
+        items: SyncItemStore,
+        edges: EdgeStore,
+        requests: RequestPool,
+        max_deletions: int,
     ) -> None:
-        self._most = limit
+        self._max_deletions = max_deletions
         self._client = client
         self._items = items
-        self._states = states
-        self._workers = workers
+        self._edges = edges
+        self._requests = requests
 
     def push(self, items: Sequence[SyncItem]) -> list[Completed | Failure]:
-        """Delete entities so that they can be restored."""
+        """Soft-delete entities, so that they can be restored."""
         results: list[Completed | Failure] = []
-        waiting = len(self._items.pending(DELETION))
-        if waiting > self._most:
-            said = f"{waiting} deletions wait, and openmetadata.most_deletions is {self._most}"
-            allow = f"look at `sync --dry-run`, then `sync --once --allow-delete {waiting}`"
-            return [Failure(item, TargetUnavailable(f"{said}: {allow}", 0, _HELD_SECONDS)) for item in items]
-        alone: list[SyncItem] = []
+        pending = len(self._items.pending(DELETION))
+        if pending > self._max_deletions:
+            reason = f"{pending} deletions are pending, openmetadata.most_deletions is {self._max_deletions}"
+            remedy = f"check `sync --dry-run`, then run `sync --once --allow-delete {pending}`"
+            return [Failure(item, TargetUnavailable(f"{reason}: {remedy}", 0, _BLOCKED_SECONDS)) for item in items]
+        orphans: list[SyncItem] = []
         for item in items:
             remote = remote_of(item)
             if not self.is_orphan(item):
-                results.append(item.complete(Outcome.UNCHANGED, "it stands for something again"))
+                results.append(item.complete(Outcome.UNCHANGED, "it is in use again"))
             elif remote and self._items.has_run_statuses(remote.id):
-                results.append(Failure(item, TargetUnavailable("its runs are told elsewhere first", 0)))
-            elif remote and self._states.has_edges(remote.id):
-                results.append(Failure(item, TargetUnavailable("its edges are moved first", 0)))
+                results.append(Failure(item, TargetUnavailable("its run statuses have to move first", 0)))
+            elif remote and self._edges.has_edges(remote.id):
+                results.append(Failure(item, TargetUnavailable("its edges have to move first", 0)))
             else:
-                alone.append(item)
-        return results + self._workers.map(self._delete, alone, Failure)
+                orphans.append(item)
+        return results + self._requests.map(self._delete, orphans, Failure)
 
     def is_orphan(self, item: SyncItem) -> bool:
-        """Tell whether nothing stands for this entity."""
+        """Whether no item refers to this entity."""
         remote = remote_of(item)
         return remote is not None and not any(
             other.kind != item.kind for other in self._items.find_by_remote_id(remote.id)
         )
 
     def _delete(self, item: SyncItem) -> Completed | Failure:
-        removed = DeletedEntity.of(item)
-        if item.remote is None and removed and not removed.is_restored(self._client):
-            return item.complete(Outcome.UNCHANGED, "it is gone, or others restored it")
+        deleted = DeletedEntity.of(item)
+        if item.remote is None and deleted and not deleted.is_restored(self._client):
+            return item.complete(Outcome.UNCHANGED, "it is gone, or was restored by others")
         remote = remote_of(item)
         assert remote is not None  # noqa: S101 - looked at before
-        with_tests = remote.type == "table"  # nothing else lies in what we make
-        gone = self._client.delete(COLLECTIONS[remote.type], remote.id, recursive=with_tests)
-        at = int(gone["updatedAt"]) if gone and gone.get("updatedAt") else None
-        kept = DeletedEntity(remote, at).kept()
-        return item.complete(Outcome.PUSHED, "deleted, and can be restored", remote=None, record=kept)
+        with_tests = remote.type == "table"  # nothing else is nested in entities that the bridge creates
+        response = self._client.delete(COLLECTIONS[remote.type], remote.id, recursive=with_tests)
+        at = int(response["updatedAt"]) if response and response.get("updatedAt") else None
+        record = DeletedEntity(remote, at).to_record()
+        return item.complete(Outcome.PUSHED, "deleted, and can be restored", remote=None, record=record)
 
 
 def remote_of(item: SyncItem) -> RemoteReference | None:
-    """Give the entity that is to be deleted; one that was deleted before is remembered."""
-    removed = DeletedEntity.of(item)
-    return item.remote or (removed.remote if removed else None)
+    """The entity to delete, or the one that was deleted before."""
+    deleted = DeletedEntity.of(item)
+    return item.remote or (deleted.remote if deleted else None)

@@ -10,7 +10,7 @@ from bridge.sync.canonical.jobs import CanonicalJob, read_jobs
 from bridge.sync.openmetadata.options import OpenMetadataOptions
 from bridge.sync.sync_item import Completed, Outcome, SyncItem, fingerprint
 from mappers.naming import storage_path
-from mappers.openmetadata.columns import ColumnRow, NestedColumns
+from mappers.openmetadata.columns import NestedColumns
 from mappers.openmetadata.descriptions import escape_description
 from mappers.openmetadata.entity_requests import DatasetContent, EntityRequest, dataset_requests
 from mappers.openmetadata.locations import ServiceLayout, find_mapping, is_case_insensitive, locate_dataset
@@ -18,130 +18,126 @@ from mappers.openmetadata.pipelines import PipelineContent, PipelineTask, locate
 
 
 class EntityCandidate(NamedTuple):
-    """One place where an entity may lie, with all that makes it stand there."""
+    """A possible location of an entity, with the requests that create it."""
 
     parents: tuple[EntityRequest, ...]
     own: EntityRequest
-    #: Whether it lies in the service where everything is ours.
+    #: In the service that only this bridge uses.
     in_own_service: bool
-    #: Whether its system takes names in any case for the same.
+    #: The system ignores the case of names.
     case_insensitive: bool = False
 
     @property
     def collection(self) -> str:
-        """Name the kind of entity."""
         return self.own.collection
 
 
 class DesiredEntity(NamedTuple):
-    """An entity that shall be there, at the first of these places unless it is found at another."""
+    """A desired entity; the first candidate is preferred unless it exists at another."""
 
     item: SyncItem
-    choices: tuple[EntityCandidate, ...]
+    candidates: tuple[EntityCandidate, ...]
     fingerprint: bytes
-    #: Names of columns that could not be taken, and what else is to be told of it.
+    #: Skipped columns and other remarks for the operator.
     notes: tuple[str, ...] = ()
-    #: The keys of items that are this thing, or were before they became one.
-    members: frozenset[bytes] = frozenset()
+    #: Keys of all items of the same identity group.
+    member_keys: frozenset[bytes] = frozenset()
 
     @property
     def preferred(self) -> EntityCandidate:
-        """Give the place that is preferred."""
-        return self.choices[0]
+        return self.candidates[0]
 
     def unresolved(self, reason: str) -> Completed:
-        """Settle it as one that has no place, or several."""
         return self.item.complete(Outcome.UNRESOLVED, reason, fingerprint=self.fingerprint)
 
 
 def desired_datasets(
-    db: Database, org: str, rules: OpenMetadataOptions, items: Sequence[SyncItem]
+    db: Database, org: str, options: OpenMetadataOptions, items: Sequence[SyncItem]
 ) -> Iterator[DesiredEntity | Completed]:
-    """Say what datasets shall be, or why they shall not be."""
-    stored = read_datasets(db, org, [item.key for item in items])
-    # what was about to be made when nobody came back to tell may be there already
+    """Desired entity of each dataset, or the reason why there is none."""
+    datasets = read_datasets(db, org, [item.key for item in items])
+    # a creation whose result is unknown may have succeeded
     new = [item.key for item in items if item.remote is None and "making" not in item.record]
-    unseen = read_asset_only(db, org, new)
-    unfinished = read_without_complete_run(db, org, new) if rules.register_on_completion else set()
+    asset_only = read_asset_only(db, org, new)
+    without_complete_run = read_without_complete_run(db, org, new) if options.register_on_completion else set()
     for item in items:
-        if item.key not in stored:
-            yield item.complete(Outcome.UNWANTED, "it has become another name of a dataset")
-        elif stored[item.key].is_dropped:
-            yield item.complete(Outcome.UNWANTED, "it was dropped or renamed, and not written since")
-        elif item.key in unseen:
+        if item.key not in datasets:
+            yield item.complete(Outcome.UNWANTED, "it is an alias of another dataset")
+        elif datasets[item.key].is_dropped:
+            yield item.complete(Outcome.UNWANTED, "dropped or renamed, and not written since")
+        elif item.key in asset_only:
             yield item.complete(
-                Outcome.WAITING, "nobody has seen it yet: an asset file names it, without its columns"
+                Outcome.WAITING, "not seen in any event yet: only an asset file names it, without columns"
             )
-        elif item.key in unfinished:
-            yield item.complete(Outcome.WAITING, "no run that reads or writes it is complete")
+        elif item.key in without_complete_run:
+            yield item.complete(Outcome.WAITING, "no complete run has read or written it yet")
         else:
-            yield want_dataset(item, stored[item.key], rules)
+            yield desired_dataset(item, datasets[item.key], options)
 
 
-def want_dataset(item: SyncItem, stored: CanonicalDataset, rules: OpenMetadataOptions) -> DesiredEntity:
-    """Say what a dataset shall be: its preferred name first, mapped names before those that nothing maps."""
-    names = [(stored.namespace, stored.name), *stored.aliases]
-    mapped = [name for name in names if find_mapping(rules.layout.mappings, name[0])]
-    home = ServiceLayout((), rules.layout.service, rules.layout.files_as)
-    made = [_choice(rules.layout, name, stored, is_home=False) for name in mapped]
-    if not made or rules.unresolved == "own_service":
-        own, columns = _choice(home, names[0], stored, is_home=True)
-        made.append((_described_home(own, rules.service_description), columns))
-    choices = [choice for choice, _ in made]
-    kept = {} if rules.update_on_schema_change or item.remote is None else {"columns": None}
-    said = [(one.own.collection, one.own.fqn, one.own.body | kept) for one in choices]
-    left_out = made[0][1].skipped
-    notes = tuple(f"the column {name} cannot be told: another one is called so" for name in left_out)
-    mark = fingerprint([said, rules.create, rules.unresolved])
-    return DesiredEntity(item, tuple(choices), mark, notes, stored.member_ids)
+def desired_dataset(item: SyncItem, dataset: CanonicalDataset, options: OpenMetadataOptions) -> DesiredEntity:
+    """Mapped names come before unmapped ones, the preferred name before aliases."""
+    names = [(dataset.namespace, dataset.name), *dataset.aliases]
+    mapped = [name for name in names if find_mapping(options.layout.mappings, name[0])]
+    own_layout = ServiceLayout((), options.layout.service, options.layout.files_as)
+    candidates_with_columns = [_candidate(options.layout, name, dataset, in_own_service=False) for name in mapped]
+    if not candidates_with_columns or options.unresolved == "own_service":
+        candidate, columns = _candidate(own_layout, names[0], dataset, in_own_service=True)
+        candidates_with_columns.append((_with_service_description(candidate, options.service_description), columns))
+    candidates = tuple(candidate for candidate, _ in candidates_with_columns)
+    unchanged = {} if options.update_on_schema_change or item.remote is None else {"columns": None}
+    content = [(choice.own.collection, choice.own.fqn, choice.own.body | unchanged) for choice in candidates]
+    skipped = candidates_with_columns[0][1].skipped
+    notes = tuple(f"column {column} is skipped: another column has the same name" for column in skipped)
+    content_fingerprint = fingerprint([content, options.create, options.unresolved])
+    return DesiredEntity(item, candidates, content_fingerprint, notes, dataset.member_ids)
 
 
-def _choice(
-    layout: ServiceLayout, name: tuple[str, str], stored: CanonicalDataset, *, is_home: bool
+def _candidate(
+    layout: ServiceLayout, name: tuple[str, str], dataset: CanonicalDataset, *, in_own_service: bool
 ) -> tuple[EntityCandidate, NestedColumns]:
-    made = dataset_requests(locate_dataset(layout, *name), _described(name, stored))
-    return EntityCandidate(tuple(made.parents), made.own, is_home, is_case_insensitive(name[0])), made.columns
+    requests = dataset_requests(locate_dataset(layout, *name), _content(name, dataset))
+    return EntityCandidate(
+        tuple(requests.parents), requests.entity, in_own_service, is_case_insensitive(name[0])
+    ), requests.columns
 
 
-def _described_home(choice: EntityCandidate, description: str) -> EntityCandidate:
-    """Say what our own service is for."""
-    service, *others = choice.parents
-    told = {"description": escape_description(description)} if description else {}
-    return choice._replace(parents=(service._replace(body=service.body | told), *others))
+def _with_service_description(candidate: EntityCandidate, description: str) -> EntityCandidate:
+    service, *other_parents = candidate.parents
+    described = {"description": escape_description(description)} if description else {}
+    return candidate._replace(parents=(service._replace(body=service.body | described), *other_parents))
 
 
-def _described(name: tuple[str, str], stored: CanonicalDataset) -> DatasetContent:
+def _content(name: tuple[str, str], dataset: CanonicalDataset) -> DatasetContent:
     return DatasetContent(
         name[1],
-        stored.description,
-        stored.format,
-        tuple(ColumnRow(*column) for column in stored.columns),
+        dataset.description,
+        dataset.format,
+        dataset.columns,
         storage_path(*name),
     )
 
 
 def desired_pipelines(
-    db: Database, org: str, rules: OpenMetadataOptions, items: Sequence[SyncItem]
+    db: Database, org: str, options: OpenMetadataOptions, items: Sequence[SyncItem]
 ) -> Iterator[DesiredEntity | Completed]:
-    """Say what pipelines jobs shall be, or under which others they are shown."""
-    found = read_jobs(db, org, rules.folding, [item.key for item in items])
-    names = LineageGraph(db, org).job_names({above for others in found.shown_as.values() for above in others})
+    """Desired pipeline of each logical job, or the job that is shown instead."""
+    jobs = read_jobs(db, org, options.folding, [item.key for item in items])
+    names = LineageGraph(db, org).job_names({job for shown_as in jobs.shown_as.values() for job in shown_as})
     for item in items:
-        if item.key in found.logical:
-            yield _wanted(item, found.logical[item.key], rules)
+        if item.key in jobs.logical:
+            yield _desired_pipeline(item, jobs.logical[item.key], options)
         else:
-            above = sorted(names[job].name for job in found.shown_as.get(item.key, ()))
+            shown_under = sorted(names[job].name for job in jobs.shown_as.get(item.key, ()))
             yield item.complete(
-                Outcome.UNWANTED, f"it is shown under {', '.join(above)}" if above else "it is no job"
+                Outcome.UNWANTED, f"it is shown as {', '.join(shown_under)}" if shown_under else "it is not a job"
             )
 
 
-def _wanted(item: SyncItem, stored: CanonicalJob, rules: OpenMetadataOptions) -> DesiredEntity:
-    place = locate_job(rules.layout, stored.namespace, stored.name, stored.integration)
-    tasks = tuple(PipelineTask(task.name, task.sql, ()) for task in stored.tasks)
-    service, own = pipeline_requests(
-        place, PipelineContent(stored.name, stored.description, stored.source_url, tasks)
-    )
-    is_home = find_mapping(rules.layout.mappings, stored.namespace) is None
-    choice = EntityCandidate((service,), own, is_home)
-    return DesiredEntity(item, (choice,), fingerprint([own.fqn, own.body, rules.create]))
+def _desired_pipeline(item: SyncItem, job: CanonicalJob, options: OpenMetadataOptions) -> DesiredEntity:
+    location = locate_job(options.layout, job.namespace, job.name, job.integration)
+    tasks = tuple(PipelineTask(task.name, task.sql, ()) for task in job.tasks)
+    service, own = pipeline_requests(location, PipelineContent(job.name, job.description, job.source_url, tasks))
+    in_own_service = find_mapping(options.layout.mappings, job.namespace) is None
+    candidate = EntityCandidate((service,), own, in_own_service)
+    return DesiredEntity(item, (candidate,), fingerprint([own.fqn, own.body, options.create]))

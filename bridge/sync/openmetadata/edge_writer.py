@@ -9,33 +9,34 @@ from connectors.openmetadata.client import OpenMetadataClient
 from mappers.canonical_json import JsonObject
 from mappers.openmetadata.lineage_details import merge_column_details
 
-SAID = ("columnsLineage", "sqlQuery", "description", "pipeline", "source")
+CONTENT_KEYS = ("columnsLineage", "sqlQuery", "description", "pipeline", "source")
 #: Key of the deleted edges in a lineage record.
 _REMOVED = "removed"
-_ENTRY = ("fromColumns", "toColumn", "function")
+_COLUMN_ENTRY_KEYS = ("fromColumns", "toColumn", "function")
 
 
 def normalized(edge: JsonObject | None) -> JsonObject | None:
-    """Give what is compared of an edge as the server has it."""
+    """The comparable part of a remote edge."""
     if edge is None:
         return None
-    said = edge.get("lineageDetails") or edge
-    kept = {key: said[key] for key in SAID if said.get(key)}
-    if "pipeline" in kept:
-        kept["pipeline"] = {key: kept["pipeline"][key] for key in ("id", "type") if key in kept["pipeline"]}
-    if "columnsLineage" in kept:
-        entries = [{key: entry[key] for key in _ENTRY if entry.get(key)} for entry in kept["columnsLineage"]]
-        kept["columnsLineage"] = sorted(entries, key=lambda entry: str(entry["toColumn"]))
-    return kept
+    lineage_details = edge.get("lineageDetails") or edge
+    content = {key: lineage_details[key] for key in CONTENT_KEYS if lineage_details.get(key)}
+    if "pipeline" in content:
+        content["pipeline"] = {key: content["pipeline"][key] for key in ("id", "type") if key in content["pipeline"]}
+    if "columnsLineage" in content:
+        entries = [
+            {key: entry[key] for key in _COLUMN_ENTRY_KEYS if entry.get(key)} for entry in content["columnsLineage"]
+        ]
+        content["columnsLineage"] = sorted(entries, key=lambda entry: str(entry["toColumn"]))
+    return content
 
 
-def content_hash(there: JsonObject) -> str:
-    """Hash what an edge says."""
-    return fingerprint(there).hex()
+def content_hash(content: JsonObject) -> str:
+    return fingerprint(content).hex()
 
 
 def changed_at(edge: JsonObject | None) -> int | None:
-    """Give when an edge was changed last, in milliseconds of the server; older ones do not tell."""
+    """Time of the last change in milliseconds of the server; None on older servers."""
     at = ((edge or {}).get("lineageDetails") or edge or {}).get("updatedAt")
     return int(at) if at else None
 
@@ -43,206 +44,233 @@ def changed_at(edge: JsonObject | None) -> int | None:
 _SOURCE = "OpenLineage"
 
 
-#: How many things that we may have said are remembered.
-_MAX_TRIED = 10
+#: Earlier contents that a record keeps.
+_MAX_EARLIER = 10
 
 
 class DeletedEdge(NamedTuple):
-    """An edge that was ours alone and is gone, when it was last changed before, as above, and hashes of what it said.
+    """A deleted edge that nobody else had written, with the time of its last change.
 
-    Where somebody else deleted it first, it is known by these.
+    `earlier_hashes` identify its contents where the time is unknown, for example because somebody else deleted it
+    first.
     """
 
     source: RemoteReference
-    into: RemoteReference
+    target: RemoteReference
     at: int | None
-    once: Sequence[str]
+    earlier_hashes: Sequence[str]
 
     @classmethod
     def of(cls, item: SyncItem) -> list["DeletedEdge"]:
-        """Give the edges into an item that were deleted."""
         return [
-            cls(RemoteReference(*source), RemoteReference(*into), *more)
-            for source, into, *more in item.record.get(_REMOVED, ())
+            cls(RemoteReference(*source), RemoteReference(*target), *rest)
+            for source, target, *rest in item.record.get(_REMOVED, ())
         ]
 
     @property
-    def pair(self) -> tuple[str, str]:
-        """Give the ids of its ends."""
-        return self.source.id, self.into.id
+    def endpoint_ids(self) -> tuple[str, str]:
+        return self.source.id, self.target.id
 
-    def is_back(self, client: OpenMetadataClient) -> bool:
-        """Tell whether it is there as it was before."""
-        found = client.get_edge(*self.pair)
-        there, at = normalized(found), changed_at(found)
-        if there is None:
+    def is_restored(self, client: OpenMetadataClient) -> bool:
+        """Whether it exists again, unchanged."""
+        remote = client.get_edge(*self.endpoint_ids)
+        content, at = normalized(remote), changed_at(remote)
+        if content is None:
             return False
-        return at <= self.at if at is not None and self.at is not None else content_hash(there) in self.once
+        return (
+            at <= self.at if at is not None and self.at is not None else content_hash(content) in self.earlier_hashes
+        )
 
-    def remove(self, client: OpenMetadataClient) -> None:
-        """Delete it again, if it is there as it was before."""
-        if self.is_back(client):
-            client.delete_edge((self.source.type, self.source.id), (self.into.type, self.into.id))
+    def delete_if_restored(self, client: OpenMetadataClient) -> None:
+        if self.is_restored(client):
+            client.delete_edge((self.source.type, self.source.id), (self.target.type, self.target.id))
 
 
 class DesiredEdge(NamedTuple):
-    """An edge as it shall be; what we say of it holds only what we know."""
+    """An edge with the content that this bridge knows of it."""
 
-    into_key: bytes
-    from_key: bytes
-    into: RemoteReference
+    target_key: bytes
+    source_key: bytes
+    target: RemoteReference
     source: RemoteReference
     job: bytes | None
-    said: JsonObject
+    content: JsonObject
     fingerprint: bytes
     notes: tuple[str, ...] = ()
 
-    def with_intent(self, known: EdgeRecord | None) -> EdgeRecord:
-        """Give what is written down before the server is told."""
-        before = known if known and known.connects(self.source, self.into) else None
-        once = _own_hashes(known)
-        if before is None:
-            return self.to_record(b"", ours=True, said=self.said)._replace(earlier_hashes=once)
-        tried = [one for one in before.attempted if one != self.said][-_MAX_TRIED:]
-        return self.to_record(b"", before.created_by_us, before.content, [*tried, self.said])._replace(earlier_hashes=once)
+    def with_intent(self, record: EdgeRecord | None) -> EdgeRecord:
+        """Record to store before the edge is written."""
+        current = record if record and record.connects(self.source, self.target) else None
+        own_hashes = _own_hashes(record)
+        if current is None:
+            return self.to_record(b"", created_by_us=True, content=self.content)._replace(earlier_hashes=own_hashes)
+        attempted = [content for content in current.attempted if content != self.content][-_MAX_EARLIER:]
+        return self.to_record(b"", current.created_by_us, current.content, [*attempted, self.content])._replace(
+            earlier_hashes=own_hashes
+        )
 
-    def to_record(self, mark: bytes, ours: bool, said: JsonObject, tried: Sequence[JsonObject] = ()) -> EdgeRecord:
-        """Give what is remembered of it."""
-        return EdgeRecord(self.into_key, self.from_key, self.into, self.source, self.job, mark, ours, said, tried)
+    def to_record(
+        self,
+        content_fingerprint: bytes,
+        created_by_us: bool,
+        content: JsonObject,
+        attempted: Sequence[JsonObject] = (),
+    ) -> EdgeRecord:
+        return EdgeRecord(
+            self.target_key,
+            self.source_key,
+            self.target,
+            self.source,
+            self.job,
+            content_fingerprint,
+            created_by_us,
+            content,
+            attempted,
+        )
 
-    def is_written(self, state: EdgeRecord | None) -> bool:
-        """Tell whether it was written like this."""
-        return state is not None and state.fingerprint == self.fingerprint
+    def is_written(self, record: EdgeRecord | None) -> bool:
+        return record is not None and record.fingerprint == self.fingerprint
 
 
 class WrittenEdge(NamedTuple):
-    """An edge as it was left, and what the server did not take of it."""
+    """A written edge, and notes on what the server dropped."""
 
-    state: EdgeRecord
+    record: EdgeRecord
     notes: tuple[str, ...]
 
 
 def details(
     columns: list[JsonObject], sql: str | None, description: str | None, pipeline: RemoteReference | None
 ) -> JsonObject:
-    """Say all that we know of an edge."""
-    said: JsonObject = {"source": _SOURCE}
+    """Edge content in OpenMetadata's form."""
+    content: JsonObject = {"source": _SOURCE}
     if columns:
-        said["columnsLineage"] = columns
+        content["columnsLineage"] = columns
     if sql:
-        said["sqlQuery"] = sql
+        content["sqlQuery"] = sql
     if description:
-        said["description"] = description
+        content["description"] = description
     if pipeline:
-        said["pipeline"] = {"id": pipeline.id, "type": pipeline.type}
-    return said
+        content["pipeline"] = {"id": pipeline.id, "type": pipeline.type}
+    return content
 
 
-def write_edge(client: OpenMetadataClient, wanted: DesiredEdge, known: EdgeRecord | None) -> WrittenEdge:
-    """Make an edge what it shall be; of an edge that others wrote, all that they said stays."""
-    there = normalized(client.get_edge(wanted.source.id, wanted.into.id))
-    before = known if known and known.connects(wanted.source, wanted.into) else None
-    ours = there is None or (before is not None and before.created_by_us)
-    sent = wanted.said
-    if there is not None and content_hash(there) in _own_hashes(known):
-        ours = True  # nobody else said anything
-    elif there is not None and not _is_unchanged_remotely(there, before):
-        sent, ours = _merged(wanted.said, there, before.content if before else {}), False
-    if there != sent:
-        client.put_edge((wanted.source.type, wanted.source.id), (wanted.into.type, wanted.into.id), sent)
-        there = _as_kept(client, wanted, sent)
-    now = content_hash(there)
-    once = [one for one in _own_hashes(known) if one != now] if ours else []
-    state = wanted.to_record(wanted.fingerprint, ours, wanted.said)._replace(content_hash=now, earlier_hashes=once)
-    return WrittenEdge(state, (*wanted.notes, *_dropped(sent, there)))
+def write_edge(client: OpenMetadataClient, desired: DesiredEdge, record: EdgeRecord | None) -> WrittenEdge:
+    """Write an edge; what others wrote into it stays."""
+    remote = normalized(client.get_edge(desired.source.id, desired.target.id))
+    current = record if record and record.connects(desired.source, desired.target) else None
+    created_by_us = remote is None or (current is not None and current.created_by_us)
+    sent = desired.content
+    if remote is not None and content_hash(remote) in _own_hashes(record):
+        created_by_us = True  # nobody else has written it
+    elif remote is not None and not _is_unchanged_remotely(remote, current):
+        sent, created_by_us = _merged(desired.content, remote, current.content if current else {}), False
+    if remote != sent:
+        client.put_edge((desired.source.type, desired.source.id), (desired.target.type, desired.target.id), sent)
+        remote = _read_back(client, desired, sent)
+    hash_now = content_hash(remote)
+    earlier_hashes = [earlier for earlier in _own_hashes(record) if earlier != hash_now] if created_by_us else []
+    new_record = desired.to_record(desired.fingerprint, created_by_us, desired.content)._replace(
+        content_hash=hash_now, earlier_hashes=earlier_hashes
+    )
+    return WrittenEdge(new_record, (*desired.notes, *_dropped(sent, remote)))
 
 
-def _own_hashes(known: EdgeRecord | None) -> list[str]:
-    """Give hashes of what an edge said while it was ours alone, whatever entities it was between."""
-    if known is None or not known.created_by_us:
+def _own_hashes(record: EdgeRecord | None) -> list[str]:
+    """Hashes of an edge while only this bridge wrote it, between whatever entities."""
+    if record is None or not record.created_by_us:
         return []
-    return [*known.earlier_hashes, *([known.content_hash] if known.content_hash else [])][-_MAX_TRIED:]
+    return [*record.earlier_hashes, *([record.content_hash] if record.content_hash else [])][-_MAX_EARLIER:]
 
 
-def is_as_seen(client: OpenMetadataClient, state: EdgeRecord) -> bool:
-    """Tell whether an edge is as it was left; one that is being written is not asked for."""
-    if state.content_hash is None:
+def is_unchanged(client: OpenMetadataClient, record: EdgeRecord) -> bool:
+    """Whether an edge is unchanged since it was last read; one with a write in progress is not read."""
+    if record.content_hash is None:
         return True
-    there = normalized(client.get_edge(state.source.id, state.target.id))
-    return there is not None and content_hash(there) == state.content_hash
+    remote = normalized(client.get_edge(record.source.id, record.target.id))
+    return remote is not None and content_hash(remote) == record.content_hash
 
 
-def _as_kept(client: OpenMetadataClient, wanted: DesiredEdge, sent: JsonObject) -> JsonObject:
-    """Read an edge back: of its columns the server drops, without a word, those that it does not know."""
+def _read_back(client: OpenMetadataClient, desired: DesiredEdge, sent: JsonObject) -> JsonObject:
+    """Read an edge back, because the server silently drops columns that it does not know."""
     if not sent.get("columnsLineage"):
         return sent
-    return normalized(client.get_edge(wanted.source.id, wanted.into.id)) or {}
+    return normalized(client.get_edge(desired.source.id, desired.target.id)) or {}
 
 
-def remove_edge(client: OpenMetadataClient, state: EdgeRecord) -> DeletedEdge | None:
-    """Take back what we said of an edge: all of it where nobody else said anything, else our columns.
+def remove_edge(client: OpenMetadataClient, record: EdgeRecord) -> DeletedEdge | None:
+    """Remove this bridge's content from an edge: the whole edge if nobody else wrote it, else its columns.
 
-    Gives an edge that was ours alone and is gone.
+    Returns the edge if it was deleted as a whole.
     """
-    found = client.get_edge(state.source.id, state.target.id)
-    there = normalized(found)
-    gone = DeletedEdge(state.source, state.target, changed_at(found), _own_hashes(state))
-    if there is None:
-        return gone if gone.once else None
-    ends = (state.source.type, state.source.id), (state.target.type, state.target.id)
-    if state.created_by_us and (_is_unchanged_remotely(there, state) or content_hash(there) in state.earlier_hashes):
-        client.delete_edge(*ends)
-        return gone
-    left = _minus(there, state.content)
-    if left != there:
-        client.put_edge(*ends, left)
+    edge = client.get_edge(record.source.id, record.target.id)
+    remote = normalized(edge)
+    deleted = DeletedEdge(record.source, record.target, changed_at(edge), _own_hashes(record))
+    if remote is None:
+        return deleted if deleted.earlier_hashes else None
+    endpoints = (record.source.type, record.source.id), (record.target.type, record.target.id)
+    if record.created_by_us and (
+        _is_unchanged_remotely(remote, record) or content_hash(remote) in record.earlier_hashes
+    ):
+        client.delete_edge(*endpoints)
+        return deleted
+    remaining = _minus(remote, record.content)
+    if remaining != remote:
+        client.put_edge(*endpoints, remaining)
     return None
 
 
-def _is_unchanged_remotely(there: JsonObject, state: EdgeRecord | None) -> bool:
-    """Tell whether an edge says what we last said, or were about to say."""
-    return state is not None and any(_is_said(there, said) for said in (state.content, *state.attempted))
-
-
-def _is_said(there: JsonObject, before: dict[str, Any]) -> bool:
-    """Tell whether an edge says this; columns that the server dropped or that are gone by now do not count."""
-    mine = {entry["toColumn"]: entry for entry in before.get("columnsLineage", ())}
-    theirs = there.get("columnsLineage", ())
-    within = all(
-        entry["toColumn"] in mine and set(entry["fromColumns"]) <= set(mine[entry["toColumn"]]["fromColumns"])
-        for entry in theirs
+def _is_unchanged_remotely(remote: JsonObject, record: EdgeRecord | None) -> bool:
+    """Whether an edge contains what was last written, or attempted."""
+    return record is not None and any(
+        _contains_only(remote, content) for content in (record.content, *record.attempted)
     )
-    # the server forgets the SQL when a column goes that the edge names
-    return within and all(there.get(key) in (before.get(key), None) for key in SAID if key != "columnsLineage")
 
 
-def _merged(mine: JsonObject, theirs: JsonObject, before: dict[str, Any]) -> JsonObject:
-    """Unite what we say with what others say; what we said before and say no more goes."""
-    kept = _minus(theirs, before)
-    columns = merge_column_details(mine.get("columnsLineage", ()), kept.get("columnsLineage", ()))
-    return {**mine, **kept} | ({"columnsLineage": columns} if columns else {})
+def _contains_only(remote: JsonObject, content: dict[str, Any]) -> bool:
+    """Whether an edge has no content beyond this; columns that the server dropped do not count."""
+    own_entries = {entry["toColumn"]: entry for entry in content.get("columnsLineage", ())}
+    remote_entries = remote.get("columnsLineage", ())
+    columns_match = all(
+        entry["toColumn"] in own_entries
+        and set(entry["fromColumns"]) <= set(own_entries[entry["toColumn"]]["fromColumns"])
+        for entry in remote_entries
+    )
+    # the server drops the SQL with a column that the edge refers to
+    return columns_match and all(
+        remote.get(key) in (content.get(key), None) for key in CONTENT_KEYS if key != "columnsLineage"
+    )
 
 
-def _minus(there: JsonObject, said: dict[str, Any]) -> JsonObject:
-    """Take from an edge what we said of it."""
-    mine = {entry["toColumn"]: entry for entry in said.get("columnsLineage", ())}
+def _merged(own: JsonObject, remote: JsonObject, previous: dict[str, Any]) -> JsonObject:
+    """Merge own content with that of others; own content that is no longer desired goes."""
+    foreign = _minus(remote, previous)
+    columns = merge_column_details(own.get("columnsLineage", ()), foreign.get("columnsLineage", ()))
+    return {**own, **foreign} | ({"columnsLineage": columns} if columns else {})
+
+
+def _minus(remote: JsonObject, content: dict[str, Any]) -> JsonObject:
+    """Remote content without own content."""
+    own_entries = {entry["toColumn"]: entry for entry in content.get("columnsLineage", ())}
     columns = []
-    for entry in there.get("columnsLineage", ()):
-        own = mine.get(entry["toColumn"])
-        sources = [one for one in entry["fromColumns"] if not own or one not in own["fromColumns"]]
-        if sources or not own:
+    for entry in remote.get("columnsLineage", ()):
+        own_entry = own_entries.get(entry["toColumn"])
+        sources = [
+            source for source in entry["fromColumns"] if not own_entry or source not in own_entry["fromColumns"]
+        ]
+        if sources or not own_entry:
             columns.append(entry | {"fromColumns": sources})
-    kept = {key: value for key, value in there.items() if key != "columnsLineage" and value != said.get(key)}
-    return kept | ({"columnsLineage": columns} if columns else {})
+    remaining = {key: value for key, value in remote.items() if key != "columnsLineage" and value != content.get(key)}
+    return remaining | ({"columnsLineage": columns} if columns else {})
 
 
-def _dropped(sent: JsonObject, there: JsonObject) -> list[str]:
-    """Name the columns that the server did not take."""
-    kept = {entry["toColumn"]: set(entry["fromColumns"]) for entry in there.get("columnsLineage", ())}
+def _dropped(sent: JsonObject, remote: JsonObject) -> list[str]:
+    """Notes on columns that the server dropped."""
+    accepted = {entry["toColumn"]: set(entry["fromColumns"]) for entry in remote.get("columnsLineage", ())}
     missing = [
         source
         for entry in sent.get("columnsLineage", ())
-        for source in (entry["fromColumns"] if entry["toColumn"] in kept else [entry["toColumn"]])
-        if source not in kept.get(entry["toColumn"], ())
+        for source in (entry["fromColumns"] if entry["toColumn"] in accepted else [entry["toColumn"]])
+        if source not in accepted.get(entry["toColumn"], ())
     ]
-    return [f"OpenMetadata does not know the column {name}" for name in sorted(set(missing))]
+    return [f"OpenMetadata does not know column {name}" for name in sorted(set(missing))]

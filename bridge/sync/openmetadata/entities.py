@@ -1,4 +1,4 @@
-"""Brings entities to OpenMetadata: made, brought up to date, or used as others made them."""
+"""Creates and updates entities in bulk."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from bridge.sync.item_store import SyncItemStore
 from bridge.sync.openmetadata.desired_entities import DesiredEntity
 from bridge.sync.openmetadata.entity_lookup import EntityLookup, column_paths
 from bridge.sync.openmetadata.entity_resolver import EntityResolver, ResolvedEntity, completed_unless_changed
-from bridge.sync.openmetadata.entity_update import EntityUpdate, read, update
+from bridge.sync.openmetadata.entity_update import EntityUpdate, prepare_update, read_entity
 from bridge.sync.openmetadata.options import OpenMetadataOptions
 from bridge.sync.openmetadata.parents import ParentEntities, key_of
 from bridge.sync.request_pool import RequestPool
@@ -19,224 +19,242 @@ from mappers.canonical_json import JsonObject
 from mappers.errors import LineageBridgeError
 from mappers.openmetadata.fqn import quote_part
 
-_REFUSED, _NOT_FOUND, _SERVER_FAILED = 400, 404, 500
-#: How many bulks are sent at once: more make a server slower.
-_BULKS = 2
+_BAD_REQUEST, _NOT_FOUND, _SERVER_ERROR = 400, 404, 500
+#: Bulk requests in flight: more make a server slower.
+_PARALLEL_BULKS = 2
 
 
 class EntityPusher:
-    """Pushes entities of any kind; calls run in the threads of a pool. Not for several threads at once."""
+    """Pushes entities of any type; requests run in a thread pool. Not thread-safe."""
 
     def __init__(
         self,
         client: OpenMetadataClient,
-        directory: EntityLookup,
-        rules: OpenMetadataOptions,
+        lookup: EntityLookup,
+        options: OpenMetadataOptions,
         items: SyncItemStore,
-        workers: RequestPool,
+        requests: RequestPool,
         clock: Callable[[], int],
     ) -> None:
         self._client = client
         self._items = items
-        self._directory = directory
-        self._parents = ParentEntities(client, rules.create)
-        self._resolver = EntityResolver(directory, self._parents, items, workers)
-        self._rules = rules
-        self._workers = workers
+        self._lookup = lookup
+        self._parents = ParentEntities(client, options.create)
+        self._resolver = EntityResolver(lookup, self._parents, items, requests)
+        self._options = options
+        self._requests = requests
         self._clock = clock
 
-    def push(self, wanted: Sequence[DesiredEntity]) -> list[Completed | Failure]:
-        """Make entities what they shall be; what did not change since it was pushed is left alone."""
-        results, resolved = self._looked_at(wanted)
-        results += self._workers.map(
-            self._linked, [one for one in resolved if not one.may_change], ResolvedEntity.failed
+    def push(self, desired_entities: Sequence[DesiredEntity]) -> list[Completed | Failure]:
+        """Bring entities to their desired state; unchanged ones cost no calls."""
+        results, resolved = self._resolve(desired_entities)
+        results += self._requests.map(
+            self._use_existing, [entity for entity in resolved if not entity.may_change], ResolvedEntity.failure
         )
-        updates = self._updates([one for one in resolved if one.may_change])
-        results += [one for one in updates if isinstance(one, Failure)]
-        ready = [_with_intent(one) for one in updates if isinstance(one, EntityUpdate)]
-        self._items.record_intent((one.resolved.wanted.item, one.resolved.wanted.item.record) for one in ready)
+        updates = self._updates([entity for entity in resolved if entity.may_change])
+        results += [update for update in updates if isinstance(update, Failure)]
+        ready = [_with_intent(update) for update in updates if isinstance(update, EntityUpdate)]
+        self._items.record_intent(
+            (update.resolved.desired.item, update.resolved.desired.item.record) for update in ready
+        )
         results += self._put(ready)
         return results
 
     def plan(
-        self, wanted: Sequence[DesiredEntity]
+        self, desired_entities: Sequence[DesiredEntity]
     ) -> tuple[list[PlanStep], list[Completed | Failure], dict[bytes, str]]:
-        """Say what a push would do, what needs nothing done, and which items would stand for which names then."""
-        results, resolved = self._looked_at(wanted)
-        new = self._parents.missing([one.choice.parents for one in resolved if one.existing is None])
-        steps = [_step(one) for one in resolved]
-        named = {one.wanted.item.key: step.name for one, step in zip(resolved, steps, strict=True)}
-        return [*(PlanStep("create", one.collection, one.fqn) for one in new), *steps], results, named
+        """Steps of a push, items that need none, and the name that each item would get."""
+        results, resolved = self._resolve(desired_entities)
+        new = self._parents.missing([entity.candidate.parents for entity in resolved if entity.existing is None])
+        steps = [_plan_step(entity) for entity in resolved]
+        names = {entity.desired.item.key: step.name for entity, step in zip(resolved, steps, strict=True)}
+        return [*(PlanStep("create", request.collection, request.fqn) for request in new), *steps], results, names
 
     def find_abandoned_creations(
-        self, settled: Sequence[Completed]
+        self, completed: Sequence[Completed]
     ) -> tuple[list[Completed | Failure], list[RemoteReference]]:
-        """Find what was about to be made when nobody came back to tell, of things that shall not be there by now."""
+        """Entities whose creation has an unknown result and that are no longer desired."""
         results: list[Completed | Failure] = []
-        left: list[RemoteReference] = []
-        for one in settled:
-            detail = dict(one.item.record)
-            begun, collection = detail.pop("making", None), detail.pop("making_in", None)
-            if one.outcome is not Outcome.UNWANTED or not begun or not collection:
-                results.append(one)
+        orphaned: list[RemoteReference] = []
+        for result in completed:
+            record = dict(result.item.record)
+            name, collection = record.pop("making", None), record.pop("making_in", None)
+            if result.outcome is not Outcome.UNWANTED or not name or not collection:
+                results.append(result)
                 continue
             try:
-                left += self._directory.find(collection, [begun]).values()
+                orphaned += self._lookup.find(collection, [name]).values()
             except LineageBridgeError as error:
-                results.append(Failure(one.item, error))
+                results.append(Failure(result.item, error))
             else:
-                results.append(one._replace(record=detail))
-        return results, left
+                results.append(result._replace(record=record))
+        return results, orphaned
 
-    def _looked_at(self, wanted: Sequence[DesiredEntity]) -> tuple[list[Completed | Failure], list[ResolvedEntity]]:
-        """Settle what needs no call, and find where the others lie."""
+    def _resolve(
+        self, desired_entities: Sequence[DesiredEntity]
+    ) -> tuple[list[Completed | Failure], list[ResolvedEntity]]:
+        """Complete items that need no call, and locate the others."""
         now = self._clock()
         results: list[Completed | Failure] = []
         changed = []
-        for one in wanted:
-            settled = completed_unless_changed(one, now)
-            if settled is None:
-                changed.append(one)
+        for desired in desired_entities:
+            completed = completed_unless_changed(desired, now)
+            if completed is None:
+                changed.append(desired)
             else:
-                results.append(settled)
-        found = self._resolver.resolve(changed)
-        resolved = [one for one in found if isinstance(one, ResolvedEntity)]
-        return results + [one for one in found if not isinstance(one, ResolvedEntity)], resolved
+                results.append(completed)
+        results_of_resolver = self._resolver.resolve(changed)
+        resolved = [result for result in results_of_resolver if isinstance(result, ResolvedEntity)]
+        return results + [
+            result for result in results_of_resolver if not isinstance(result, ResolvedEntity)
+        ], resolved
 
-    def _linked(self, resolved: ResolvedEntity) -> Completed | Failure:
-        """Use what others made as it is: its columns are its own."""
-        entity = read(self._client, resolved)
+    def _use_existing(self, resolved: ResolvedEntity) -> Completed | Failure:
+        """Use an entity of somebody else unchanged."""
+        entity = read_entity(self._client, resolved)
         if entity is None or resolved.existing is None:
-            return resolved.failed(TargetUnavailable("it was deleted just now", _NOT_FOUND))
-        detail = {"columns": [list(path) for path in sorted(column_paths(entity))]} | _tasks_of(entity)
-        return _settled(resolved, resolved.existing, detail, "made by others: used as it is", ours=False)
+            return resolved.failure(TargetUnavailable("it was just deleted", _NOT_FOUND))
+        record = {"columns": [list(path) for path in sorted(column_paths(entity))]} | _tasks_of(entity)
+        return _pushed(resolved, resolved.existing, record, "created by others; used unchanged", created_by_us=False)
 
-    def _updates(self, ours: Sequence[ResolvedEntity]) -> list[EntityUpdate | Failure]:
-        """Make the parents, then prepare the requests; of what is there already, it is read first."""
-        failed = self._parents.create_missing([one.choice.parents for one in ours], self._workers)
+    def _updates(self, entities: Sequence[ResolvedEntity]) -> list[EntityUpdate | Failure]:
+        """Create the parents, then prepare the requests; existing entities are read first."""
+        failed = self._parents.create_missing([entity.candidate.parents for entity in entities], self._requests)
         failures: list[EntityUpdate | Failure] = []
         ready: list[ResolvedEntity] = []
-        for one in ours:
-            error = next(filter(None, map(failed.get, map(key_of, one.choice.parents))), None)
+        for entity in entities:
+            error = next(filter(None, map(failed.get, map(key_of, entity.candidate.parents))), None)
             if error is None:
-                ready.append(one)
+                ready.append(entity)
             else:
-                failures.append(one.failed(error))
-        return failures + self._workers.map(self._update, ready, ResolvedEntity.failed)
+                failures.append(entity.failure(error))
+        return failures + self._requests.map(self._update, ready, ResolvedEntity.failure)
 
     def _update(self, resolved: ResolvedEntity) -> EntityUpdate | Failure:
         if resolved.existing is None:
-            return EntityUpdate(resolved, resolved.choice.own.body)
-        return update(self._client, resolved, with_columns=self._rules.update_on_schema_change)
+            return EntityUpdate(resolved, resolved.candidate.own.body)
+        return prepare_update(self._client, resolved, with_columns=self._options.update_on_schema_change)
 
     def _put(self, updates: Sequence[EntityUpdate]) -> Iterator[Completed | Failure]:
-        """Send requests in batches, two at once, and find the ids of what is new."""
+        """Send batches, then read back the ids of new entities."""
         by_collection: dict[str, list[EntityUpdate]] = {}
-        for one in updates:
-            by_collection.setdefault(one.resolved.choice.collection, []).append(one)
-        size = self._rules.batch_size
-        for collection, all_of in by_collection.items():
-            batches = [all_of[i : i + size] for i in range(0, len(all_of), size)]
-            taken: list[EntityUpdate] = []
-            for i in range(0, len(batches), _BULKS):
-                for batch in self._workers.map(self._send, batches[i : i + _BULKS], _failed):
-                    yield from (one for one in batch if isinstance(one, Failure))
-                    taken += [one for one in batch if isinstance(one, EntityUpdate)]
-            yield from self._identified(collection, taken)
+        for update in updates:
+            by_collection.setdefault(update.resolved.candidate.collection, []).append(update)
+        size = self._options.batch_size
+        for collection, collection_updates in by_collection.items():
+            batches = [collection_updates[i : i + size] for i in range(0, len(collection_updates), size)]
+            accepted: list[EntityUpdate] = []
+            for i in range(0, len(batches), _PARALLEL_BULKS):
+                for batch in self._requests.map(self._send, batches[i : i + _PARALLEL_BULKS], _failed):
+                    yield from (result for result in batch if isinstance(result, Failure))
+                    accepted += [result for result in batch if isinstance(result, EntityUpdate)]
+            yield from self._complete(collection, accepted)
 
     def _send(self, batch: Sequence[EntityUpdate]) -> list[EntityUpdate | Failure]:
-        """Send a batch; one that is refused as a whole is halved until the culprit is found."""
-        collection = batch[0].resolved.choice.collection
+        """Send a batch; one that is rejected as a whole is halved until the cause is found."""
+        collection = batch[0].resolved.candidate.collection
         try:
-            rows = self._client.put_bulk(collection, [one.body for one in batch], _fqn)
+            rows = self._client.put_bulk(collection, [update.body for update in batch], _fqn)
         except LineageBridgeError as error:
-            failed = isinstance(error, TargetUnavailable) and error.status == _SERVER_FAILED
-            theirs = isinstance(error, TargetUnavailable) and not (failed and self._workers.server_responds())
-            if len(batch) > 1 and isinstance(error, TargetRejected | TargetUnavailable) and not theirs:
+            server_error = isinstance(error, TargetUnavailable) and error.status == _SERVER_ERROR
+            server_at_fault = isinstance(error, TargetUnavailable) and not (
+                server_error and self._requests.server_responds()
+            )
+            if len(batch) > 1 and isinstance(error, TargetRejected | TargetUnavailable) and not server_at_fault:
                 half = len(batch) // 2
                 return self._send(batch[:half]) + self._send(batch[half:])
-            return _failed(batch, self._workers.record_failure(error))
+            return _failed(batch, self._requests.record_failure(error))
         if any(row.error for row in rows):
-            self._parents.clear_cache()  # perhaps one of them is gone
+            self._parents.clear_cache()  # one of them may be gone
         return [
-            one.resolved.failed(_row_error(row.error), one.body) if row.error else one
-            for one, row in zip(batch, rows, strict=True)
+            update.resolved.failure(_row_error(row.error), update.body) if row.error else update
+            for update, row in zip(batch, rows, strict=True)
         ]
 
-    def _identified(self, collection: str, taken: Sequence[EntityUpdate]) -> Iterator[Completed | Failure]:
-        """Settle what was taken, under the ids that it has: those of new entities are read back."""
-        there = {one.resolved.existing.name: one.resolved.existing for one in taken if one.resolved.existing}
-        new = [one.resolved.choice.own.fqn for one in taken if one.resolved.existing is None]
+    def _complete(self, collection: str, accepted: Sequence[EntityUpdate]) -> Iterator[Completed | Failure]:
+        """Complete accepted updates with the ids of their entities."""
+        remotes = {
+            update.resolved.existing.name: update.resolved.existing for update in accepted if update.resolved.existing
+        }
+        new = [update.resolved.candidate.own.fqn for update in accepted if update.resolved.existing is None]
         try:
-            there |= self._directory.find(collection, new, anew=True)
+            remotes |= self._lookup.find(collection, new, refresh=True)
         except LineageBridgeError as error:
-            yield from (one.resolved.failed(error, one.body) for one in taken)
+            yield from (update.resolved.failure(error, update.body) for update in accepted)
             return
-        for one in taken:
-            resolved = one.resolved
-            name = resolved.existing.name if resolved.existing else resolved.choice.own.fqn
-            if name not in there:
-                lost = TargetUnavailable(f"the server took {name}, but does not have it", _NOT_FOUND)
-                yield resolved.failed(lost, one.body)
+        for update in accepted:
+            resolved = update.resolved
+            name = resolved.existing.name if resolved.existing else resolved.candidate.own.fqn
+            if name not in remotes:
+                missing = TargetUnavailable(f"the server accepted {name} but does not return it", _NOT_FOUND)
+                yield resolved.failure(missing, update.body)
                 continue
-            detail = {"description": one.body.get("description"), "shape": _shape(one)} | _tasks_of(one.body)
-            notes = "; ".join(filter(None, (one.note, *resolved.wanted.notes))) or None
-            yield _settled(resolved, there[name], detail, notes, ours=True)
+            record = {"description": update.body.get("description"), "shape": _columns_version(update)} | _tasks_of(
+                update.body
+            )
+            notes = "; ".join(filter(None, (update.note, *resolved.desired.notes))) or None
+            yield _pushed(resolved, remotes[name], record, notes, created_by_us=True)
 
     def clear_cache(self) -> None:
-        """Look for everything anew."""
-        self._directory.clear_cache()
+        self._lookup.clear_cache()
         self._parents.clear_cache()
 
 
-def _step(resolved: ResolvedEntity) -> PlanStep:
-    collection, there = resolved.choice.collection, resolved.existing
-    if there is None:
-        return PlanStep("create", collection, resolved.choice.own.fqn)
-    return PlanStep("change" if resolved.may_change else "use", collection, there.name)
+def _plan_step(resolved: ResolvedEntity) -> PlanStep:
+    collection, existing = resolved.candidate.collection, resolved.existing
+    if existing is None:
+        return PlanStep("create", collection, resolved.candidate.own.fqn)
+    return PlanStep("change" if resolved.may_change else "use", collection, existing.name)
 
 
 def _fqn(body: JsonObject) -> str:
-    """Name a row of a bulk as the server tells of it."""
-    holder = next(str(body[key]) for key in ("databaseSchema", "service", "apiCollection") if key in body)
-    return f"{holder}.{quote_part(body['name'])}"
+    """Name of a row in a bulk response."""
+    parent = next(str(body[key]) for key in ("databaseSchema", "service", "apiCollection") if key in body)
+    return f"{parent}.{quote_part(body['name'])}"
 
 
 def _tasks_of(entity: JsonObject) -> dict[str, Any]:
-    """Name the tasks of a pipeline, of which statuses may speak."""
+    """Task names of a pipeline, which run statuses may refer to."""
     tasks = [str(task["name"]) for task in entity.get("tasks") or ()]
     return {"tasks": tasks} if tasks else {}
 
 
 def _failed(batch: Sequence[EntityUpdate], error: LineageBridgeError) -> list[EntityUpdate | Failure]:
-    return [one.resolved.failed(error, one.body) for one in batch]
+    return [update.resolved.failure(error, update.body) for update in batch]
 
 
-def _settled(
-    resolved: ResolvedEntity, there: RemoteReference, detail: dict[str, Any], note: str | None, *, ours: bool
+def _pushed(
+    resolved: ResolvedEntity,
+    remote: RemoteReference,
+    record: dict[str, Any],
+    note: str | None,
+    *,
+    created_by_us: bool,
 ) -> Completed:
-    wanted = resolved.wanted
-    return Completed(wanted.item, Outcome.PUSHED, note, wanted.fingerprint, there, ours, detail)
+    desired = resolved.desired
+    return Completed(desired.item, Outcome.PUSHED, note, desired.fingerprint, remote, created_by_us, record)
 
 
 def _with_intent(update: EntityUpdate) -> EntityUpdate:
-    """Note what is about to be made, whatever becomes of it: what is found there later is ours."""
-    resolved, wanted = update.resolved, update.resolved.wanted
+    """Record which entity is about to be created, so that it is recognized after a crash."""
+    resolved, desired = update.resolved, update.resolved.desired
     if resolved.existing is not None:
         return update
-    making = {"making": resolved.choice.own.fqn, "making_in": resolved.choice.collection}
-    item = wanted.item._replace(record={**wanted.item.record, **making})
-    return update._replace(resolved=resolved._replace(wanted=wanted._replace(item=item)))
+    intent = {"making": resolved.candidate.own.fqn, "making_in": resolved.candidate.collection}
+    item = desired.item._replace(record={**desired.item.record, **intent})
+    return update._replace(resolved=resolved._replace(desired=desired._replace(item=item)))
 
 
-def _row_error(said: str) -> LineageBridgeError:
-    """Tell a row that is wrong from one whose parent is gone: that is made anew."""
-    return TargetUnavailable(said, _NOT_FOUND) if "not found" in said else TargetRejected(said, _REFUSED)
+def _row_error(message: str) -> LineageBridgeError:
+    """A missing parent is created again; any other error rejects the row."""
+    return TargetUnavailable(message, _NOT_FOUND) if "not found" in message else TargetRejected(message, _BAD_REQUEST)
 
 
-def _shape(update: EntityUpdate) -> str:
-    """Give what changes whenever the columns on the server do: edges between them must be written again then."""
-    before = update.resolved.wanted.item.record.get("shape")
+def _columns_version(update: EntityUpdate) -> str:
+    """Changes whenever the columns on the server change: edges must then be written again."""
+    previous = update.resolved.desired.item.record.get("shape")
     return (
-        before if before and not update.reshaped else fingerprint([sorted(column_paths(update.body)), before]).hex()
+        previous
+        if previous and not update.columns_changed
+        else fingerprint([sorted(column_paths(update.body)), previous]).hex()
     )

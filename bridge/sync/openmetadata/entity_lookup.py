@@ -9,13 +9,13 @@ from connectors.openmetadata.client import OpenMetadataClient
 from mappers.canonical_json import JsonObject
 from mappers.openmetadata.fqn import fqn, split_fqn
 
-#: From how many names within one place on a list costs less than asking for each.
-_FEW = 20
-#: How many others may be listed for each name that is sought: the server lists so many while it looks for one.
-_WORTH = 15
-#: How long a list of what lies in our own service is believed: others have no business there.
-_KEPT_SECONDS = 60
-#: By which of those above entities are listed: the parameter, and how many names lead to it.
+#: Up to this many names per parent are looked up one by one.
+_MAX_SINGLE_LOOKUPS = 20
+#: A list pays off up to this many listed entities per name: the server lists that many in the time of one lookup.
+_LIST_FACTOR = 15
+#: Lifetime of cached lists of the bridge's own service, which nobody else writes.
+_CACHE_SECONDS = 60
+#: Parent by which entities are listed: query parameter, and number of its name parts.
 LIST_PARENT = {
     "tables": ("database", 2),
     "containers": ("service", 1),
@@ -24,7 +24,7 @@ LIST_PARENT = {
     "pipelines": ("service", 1),
     "apiEndpoints": ("apiCollection", 2),
 }
-#: The type of an entity in references, by its collection.
+#: Entity type by collection.
 TYPES = {
     "tables": "table",
     "containers": "container",
@@ -33,122 +33,120 @@ TYPES = {
     "pipelines": "pipeline",
     "apiEndpoints": "apiEndpoint",
 }
-#: The collection of an entity, by its type.
+#: Collection by entity type.
 COLLECTIONS = {type_: collection for collection, type_ in TYPES.items()}
 
 
 class _Listing(NamedTuple):
-    """What a place held, and until when that is believed, in microseconds."""
+    """Ids of a parent's entities by name, and the end of their cache lifetime in microseconds."""
 
     ids: dict[str, str]
     until: int
 
 
 class EntityLookup:
-    """Finds entities; calls run in the threads of a pool. Not for several threads at once."""
+    """Finds entities by name; requests run in a thread pool. Not thread-safe."""
 
     def __init__(
         self, client: OpenMetadataClient, pool: Executor, own_service: str, clock: Callable[[], int]
     ) -> None:
         self._client = client
         self._pool = pool
-        self._own = own_service
+        self._own_service = own_service
         self._clock = clock
         self._lists: dict[tuple[str, str], _Listing] = {}
 
-    def find(self, collection: str, names: Collection[str], *, anew: bool = False) -> dict[str, RemoteReference]:
-        """Find the entities of these fully qualified names that there are, case and all."""
-        places: dict[str, list[str]] = {}
+    def find(self, collection: str, names: Collection[str], *, refresh: bool = False) -> dict[str, RemoteReference]:
+        """Existing entities by fully qualified name (case-sensitive)."""
+        names_by_parent: dict[str, list[str]] = {}
         for name in sorted(set(names)):
-            places.setdefault(parent_of(collection, name), []).append(name)
-        found: dict[str, str] = {}
-        alone: list[str] = []
-        for place, within in places.items():
-            if self.is_listed(collection, place, len(within), anew=anew):
-                ids = self._list(collection, place, anew=anew)
-                found.update((name, ids[name]) for name in within if name in ids)
+            names_by_parent.setdefault(parent_of(collection, name), []).append(name)
+        ids_by_name: dict[str, str] = {}
+        single: list[str] = []
+        for parent, parent_names in names_by_parent.items():
+            if self.is_listed(collection, parent, len(parent_names), refresh=refresh):
+                ids = self._list(collection, parent, refresh=refresh)
+                ids_by_name.update((name, ids[name]) for name in parent_names if name in ids)
             else:
-                alone += within
-        found |= self._ask(collection, alone)
-        return {name: RemoteReference(TYPES[collection], id_, name) for name, id_ in found.items()}
+                single += parent_names
+        ids_by_name |= self._look_up(collection, single)
+        return {name: RemoteReference(TYPES[collection], id_, name) for name, id_ in ids_by_name.items()}
 
-    def is_listed(self, collection: str, place: str, sought: int, *, anew: bool = False) -> bool:
-        """Tell whether a list costs less than asking for each: not where few are sought, or among very many."""
-        if sought <= _FEW:
+    def is_listed(self, collection: str, parent: str, count: int, *, refresh: bool = False) -> bool:
+        """Whether listing the parent costs less than single lookups."""
+        if count <= _MAX_SINGLE_LOOKUPS:
             return False
-        if not anew and self._kept(collection, place) is not None:
+        if not refresh and self._cached(collection, parent) is not None:
             return True
-        return self._client.count(collection, **{LIST_PARENT[collection][0]: place}) <= sought * _WORTH
+        return self._client.count(collection, **{LIST_PARENT[collection][0]: parent}) <= count * _LIST_FACTOR
 
-    def _kept(self, collection: str, place: str) -> dict[str, str] | None:
-        """Give a list that is still believed."""
-        kept = self._lists.get((collection, place))
-        return kept.ids if kept is not None and self._clock() < kept.until else None
+    def _cached(self, collection: str, parent: str) -> dict[str, str] | None:
+        listing = self._lists.get((collection, parent))
+        return listing.ids if listing is not None and self._clock() < listing.until else None
 
-    def _ask(self, collection: str, names: Sequence[str]) -> dict[str, str]:
-        """Ask for entities one by one; the first alone: where the server is away, it is not asked for the others."""
+    def _look_up(self, collection: str, names: Sequence[str]) -> dict[str, str]:
+        """The first lookup runs alone: if the server is down, the others are not sent."""
 
-        def ask(name: str) -> tuple[str, JsonObject | None]:
+        def look_up(name: str) -> tuple[str, JsonObject | None]:
             return name, self._client.get(collection, name)
 
-        found = [*map(ask, names[:1]), *self._pool.map(ask, names[1:])]
-        return {name: str(one["id"]) for name, one in found if one}
+        entities = [*map(look_up, names[:1]), *self._pool.map(look_up, names[1:])]
+        return {name: str(entity["id"]) for name, entity in entities if entity}
 
     def find_ignoring_case(self, collection: str, name: str) -> list[RemoteReference]:
-        """Find the entities whose names differ in their case only."""
-        sought = name.casefold()
-        found: list[RemoteReference] = []
-        for place in self._places_alike(collection, name):
-            ids = self._list(collection, place)
-            alike = sorted(known for known in ids if known.casefold() == sought)
-            found += [RemoteReference(TYPES[collection], ids[known], known) for known in alike]
-        return found
+        """Entities whose names differ in case only."""
+        folded_name = name.casefold()
+        matches: list[RemoteReference] = []
+        for parent in self._parents_ignoring_case(collection, name):
+            ids = self._list(collection, parent)
+            names = sorted(other for other in ids if other.casefold() == folded_name)
+            matches += [RemoteReference(TYPES[collection], ids[other], other) for other in names]
+        return matches
 
-    def _places_alike(self, collection: str, name: str) -> list[str]:
-        """Find the places that it could lie in: a service is named in the settings, so its case is known."""
+    def _parents_ignoring_case(self, collection: str, name: str) -> list[str]:
+        """Possible parents. Service names come from the settings, so their case is known."""
         service, *rest = split_fqn(name)
         if LIST_PARENT[collection][1] == 1:
             return [fqn(service)]
-        place = fqn(service, rest[0]).casefold()
-        above = {"tables": "databases", "apiEndpoints": "apiCollections"}[collection]
-        pages = self._client.pages(above, service=fqn(service))
-        known = [str(one["fullyQualifiedName"]) for page in pages for one in page]
-        return [one for one in known if one.casefold() == place]
+        folded_parent = fqn(service, rest[0]).casefold()
+        parent_collection = {"tables": "databases", "apiEndpoints": "apiCollections"}[collection]
+        pages = self._client.pages(parent_collection, service=fqn(service))
+        names = [str(entity["fullyQualifiedName"]) for page in pages for entity in page]
+        return [parent for parent in names if parent.casefold() == folded_parent]
 
-    def _list(self, collection: str, place: str, *, anew: bool = False) -> dict[str, str]:
-        kept = self._kept(collection, place)
-        if kept is not None and not anew:
-            return kept
-        pages = self._client.pages(collection, **{LIST_PARENT[collection][0]: place})
-        ids = {str(one["fullyQualifiedName"]): str(one["id"]) for page in pages for one in page}
-        believed = _KEPT_SECONDS * 1_000_000 if split_fqn(place)[0] == self._own else 0
-        self._lists[collection, place] = _Listing(ids, self._clock() + believed)
+    def _list(self, collection: str, parent: str, *, refresh: bool = False) -> dict[str, str]:
+        cached = self._cached(collection, parent)
+        if cached is not None and not refresh:
+            return cached
+        pages = self._client.pages(collection, **{LIST_PARENT[collection][0]: parent})
+        ids = {str(entity["fullyQualifiedName"]): str(entity["id"]) for page in pages for entity in page}
+        lifetime = _CACHE_SECONDS * 1_000_000 if split_fqn(parent)[0] == self._own_service else 0
+        self._lists[collection, parent] = _Listing(ids, self._clock() + lifetime)
         return ids
 
     def clear_cache(self) -> None:
-        """Believe no list any more."""
         self._lists.clear()
 
 
 def parent_of(collection: str, name: str) -> str:
-    """Name the place by which what lies in it is listed."""
+    """Name of the parent by which an entity is listed."""
     return fqn(*split_fqn(name)[: LIST_PARENT[collection][1]])
 
 
 def column_paths(entity: dict[str, Any]) -> list[tuple[str, ...]]:
-    """Give the paths of all columns of an entity, whatever kind it is."""
+    """Paths of all columns of an entity of any type."""
     return list(_paths(columns_of(entity), ()))
 
 
 def columns_of(entity: dict[str, Any]) -> list[dict[str, Any]]:
-    """Give the columns of an entity, whatever kind it is."""
-    within = entity.get("dataModel") or {}
+    """Top-level columns of an entity of any type."""
+    data_model = entity.get("dataModel") or {}
     message = entity.get("messageSchema") or {}
-    return entity.get("columns") or within.get("columns") or message.get("schemaFields") or []
+    return entity.get("columns") or data_model.get("columns") or message.get("schemaFields") or []
 
 
-def _paths(columns: list[dict[str, Any]], above: tuple[str, ...]) -> Any:
+def _paths(columns: list[dict[str, Any]], parent_path: tuple[str, ...]) -> Any:
     for column in columns:
-        path = (*above, column["name"])
+        path = (*parent_path, column["name"])
         yield path
         yield from _paths(column.get("children") or [], path)

@@ -13,115 +13,119 @@ from mappers.errors import LineageBridgeError
 
 
 class ResolvedEntity(NamedTuple):
-    """A wanted entity at the place where it lies, or shall lie."""
+    """A desired entity and the location that was chosen for it."""
 
-    wanted: DesiredEntity
-    choice: EntityCandidate
+    desired: DesiredEntity
+    candidate: EntityCandidate
     existing: RemoteReference | None
-    #: Whether it was made by us for another name of the same thing, or is still to be removed.
+    #: Created by this bridge for an alias of the same dataset, or waiting for its deletion.
     reused: bool = False
 
     @property
     def may_change(self) -> bool:
-        """Whether we may change it: it is not there yet, we made it, or all in its service is ours."""
-        item, there = self.wanted.item, self.existing
-        if there is None or self.choice.in_own_service or self.reused:
+        """Whether it does not exist yet, was created by this bridge, or is in the bridge's own service."""
+        item, existing = self.desired.item, self.existing
+        if existing is None or self.candidate.in_own_service or self.reused:
             return True
-        made = item.created_by_us and item.remote is not None and item.remote.id == there.id
-        return made or item.record.get("making") == there.name  # or we began to, and nobody came back to tell
+        created_by_us = item.created_by_us and item.remote is not None and item.remote.id == existing.id
+        return created_by_us or item.record.get("making") == existing.name  # or a creation whose result is unknown
 
-    def failed(self, error: LineageBridgeError, request: Any = None) -> Failure:
-        """Tell that it could not be pushed."""
-        return Failure(self.wanted.item, error, request or self.choice.own.body, self.wanted.fingerprint)
+    def failure(self, error: LineageBridgeError, request: Any = None) -> Failure:
+        return Failure(self.desired.item, error, request or self.candidate.own.body, self.desired.fingerprint)
 
 
-def completed_unless_changed(wanted: DesiredEntity, now: int) -> Completed | None:
-    """Settle what is as it was when it was last pushed, refused or not found; None when it must be looked at."""
-    item = wanted.item
-    if item.fingerprint != wanted.fingerprint:
+def completed_unless_changed(desired: DesiredEntity, now: int) -> Completed | None:
+    """Completed item if the desired state equals what was last pushed, rejected or unresolved; None otherwise."""
+    item = desired.item
+    if item.fingerprint != desired.fingerprint:
         return None
     if item.outcome in (Outcome.PUSHED, Outcome.UNCHANGED) and item.remote is not None:
         return item.complete(Outcome.UNCHANGED, item.reason)
     if item.outcome in ABANDONED:
         return item.complete(Outcome(item.outcome), item.reason)
-    lately = item.completed_at is not None and now < item.completed_at + UNRESOLVED_RETRY_US
-    if item.outcome == Outcome.UNRESOLVED and lately:
+    recent = item.completed_at is not None and now < item.completed_at + UNRESOLVED_RETRY_US
+    if item.outcome == Outcome.UNRESOLVED and recent:
         return item.complete(Outcome.UNRESOLVED, item.reason)
     return None
 
 
 class EntityResolver:
-    """Chooses among the places that an entity may lie at. Not for several threads at once."""
+    """Chooses among the candidate locations of entities. Not thread-safe."""
 
     def __init__(
-        self, directory: EntityLookup, parents: ParentEntities, items: SyncItemStore, workers: RequestPool
+        self, lookup: EntityLookup, parents: ParentEntities, items: SyncItemStore, requests: RequestPool
     ) -> None:
-        self._workers = workers
-        self._directory = directory
+        self._requests = requests
+        self._lookup = lookup
         self._parents = parents
         self._items = items
 
-    def resolve(self, wanted: Sequence[DesiredEntity]) -> list[ResolvedEntity | Completed | Failure]:
-        """Find where each lies; one that may lie at several places is settled as unresolved."""
+    def resolve(self, desired_entities: Sequence[DesiredEntity]) -> list[ResolvedEntity | Completed | Failure]:
+        """Choose a location for each entity; ambiguous ones complete as unresolved."""
         names: dict[str, set[str]] = {}
-        for one in wanted:
-            for choice in one.choices:
-                names.setdefault(choice.collection, set()).add(choice.own.fqn)
+        for desired in desired_entities:
+            for candidate in desired.candidates:
+                names.setdefault(candidate.collection, set()).add(candidate.own.fqn)
         try:
-            there = {collection: self._directory.find(collection, fqns) for collection, fqns in names.items()}
-            return [self._choose(one, there) for one in wanted]
+            existing = {collection: self._lookup.find(collection, fqns) for collection, fqns in names.items()}
+            return [self._choose(desired, existing) for desired in desired_entities]
         except LineageBridgeError as error:
-            meant = self._workers.record_failure(error)
-            return [Failure(one.item, meant, fingerprint=one.fingerprint) for one in wanted]
+            reported = self._requests.record_failure(error)
+            return [Failure(desired.item, reported, fingerprint=desired.fingerprint) for desired in desired_entities]
 
     def _choose(
-        self, wanted: DesiredEntity, there: dict[str, dict[str, RemoteReference]]
+        self, desired: DesiredEntity, existing: dict[str, dict[str, RemoteReference]]
     ) -> ResolvedEntity | Completed:
-        """Take the preferred place if it is there, else the only one that others made, else the preferred one.
+        """Choose the preferred location unless exactly one foreign entity exists at another.
 
-        What we made at another place, before its names became one, is no reason to lie there.
+        An entity that this bridge created at another location, before its names were linked, does not count.
         """
-        preferred = wanted.preferred
-        found = self._found(wanted, there)
-        exact = there[preferred.collection].get(preferred.own.fqn)
+        preferred = desired.preferred
+        candidates = self._existing_candidates(desired, existing)
+        exact = existing[preferred.collection].get(preferred.own.fqn)
         if exact is not None:
-            return ResolvedEntity(wanted, preferred, exact, self._is_of_us(wanted, exact))
-        theirs = {id_: one for id_, one in found.items() if not self._is_of_us(wanted, one[1])}
-        if len(theirs) > 1:
-            names = ", ".join(sorted(remote.name for _, remote in theirs.values()))
-            said = f"several entities may be meant: {names}. Map its namespace so that one is left"
-            return wanted.unresolved(said)
-        for choice, remote in theirs.values():
-            return ResolvedEntity(wanted, choice, remote)
-        refusals = [
-            (choice, self._parents.creation_blocked_by(choice.parents, choice.own.fqn)) for choice in wanted.choices
+            return ResolvedEntity(desired, preferred, exact, self._created_by_us(desired, exact))
+        foreign = {
+            id_: (candidate, remote)
+            for id_, (candidate, remote) in candidates.items()
+            if not self._created_by_us(desired, remote)
+        }
+        if len(foreign) > 1:
+            names = ", ".join(sorted(remote.name for _, remote in foreign.values()))
+            reason = f"several entities match: {names}. Map the namespace so that only one remains"
+            return desired.unresolved(reason)
+        for candidate, remote in foreign.values():
+            return ResolvedEntity(desired, candidate, remote)
+        blocked = [
+            (candidate, self._parents.creation_blocked_by(candidate.parents, candidate.own.fqn))
+            for candidate in desired.candidates
         ]
-        allowed = next((choice for choice, refused in refusals if refused is None), None)
+        allowed = next((candidate for candidate, reason in blocked if reason is None), None)
         if allowed is None:
-            return wanted.unresolved(str(refusals[0][1]))
-        ours = next((remote for choice, remote in found.values() if choice is allowed), None)
-        return ResolvedEntity(wanted, allowed, ours, reused=ours is not None)
+            return desired.unresolved(str(blocked[0][1]))
+        own = next((remote for candidate, remote in candidates.values() if candidate is allowed), None)
+        return ResolvedEntity(desired, allowed, own, reused=own is not None)
 
-    def _is_of_us(self, wanted: DesiredEntity, there: RemoteReference) -> bool:
-        """Tell whether we made an entity for any of the names of a thing, and took it back at most."""
-        standing = self._items.find_by_remote_id(there.id)
-        if any(item.created_by_us and item.key in wanted.members for item in standing) or self._items.find_deletion(
-            there.id
+    def _created_by_us(self, desired: DesiredEntity, remote: RemoteReference) -> bool:
+        """Whether this bridge created an entity for any name of the dataset, even if it is being deleted."""
+        items = self._items.find_by_remote_id(remote.id)
+        if any(item.created_by_us and item.key in desired.member_keys for item in items) or self._items.find_deletion(
+            remote.id
         ):
             return True
-        begun = self._items.get(wanted.item.kind, wanted.members)
-        return any(item.record.get("making") == there.name for item in begun.values())
+        pending = self._items.get(desired.item.kind, desired.member_keys)
+        return any(item.record.get("making") == remote.name for item in pending.values())
 
-    def _found(
-        self, wanted: DesiredEntity, there: dict[str, dict[str, RemoteReference]]
+    def _existing_candidates(
+        self, desired: DesiredEntity, existing: dict[str, dict[str, RemoteReference]]
     ) -> dict[str, tuple[EntityCandidate, RemoteReference]]:
-        """Give by their ids the entities at these places; of names in any case, those that are alike."""
-        found: dict[str, tuple[EntityCandidate, RemoteReference]] = {}
-        for choice in wanted.choices:
-            exact = there[choice.collection].get(choice.own.fqn)
+        """Existing entities at the candidate locations, by id; case is ignored where the system ignores it."""
+        candidates: dict[str, tuple[EntityCandidate, RemoteReference]] = {}
+        for candidate in desired.candidates:
+            exact = existing[candidate.collection].get(candidate.own.fqn)
             if exact is not None:
-                found[exact.id] = (choice, exact)
-            elif choice.case_insensitive and not choice.in_own_service:
-                alike = self._directory.find_ignoring_case(choice.collection, choice.own.fqn)
-                found.update((one.id, (choice, one)) for one in alike)
-        return found
+                candidates[exact.id] = (candidate, exact)
+            elif candidate.case_insensitive and not candidate.in_own_service:
+                matches = self._lookup.find_ignoring_case(candidate.collection, candidate.own.fqn)
+                candidates.update((match.id, (candidate, match)) for match in matches)
+        return candidates

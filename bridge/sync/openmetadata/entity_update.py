@@ -11,31 +11,31 @@ from mappers.openmetadata.entity_requests import EntityRequest
 from mappers.openmetadata.preserved_fields import READ_FIELDS, preserve_fields
 
 _CHANGED_MEANWHILE = 412
-_TRIES = 3
+_MAX_ATTEMPTS = 3
 _COLUMNS = frozenset({"columns", "dataModel", "messageSchema"})
 
 
 class EntityUpdate(NamedTuple):
-    """The request that makes or changes an entity, and what is to be told of it."""
+    """The request that creates or changes an entity."""
 
     resolved: ResolvedEntity
     body: JsonObject
     note: str | None = None
-    #: Whether it takes other columns than it has: the server forgets what edges say of those that go.
-    reshaped: bool = True
+    #: Whether the columns change: the server drops edge details of removed columns.
+    columns_changed: bool = True
 
 
-def read(client: OpenMetadataClient, resolved: ResolvedEntity) -> JsonObject | None:
-    """Read an entity with all that a change of it could wipe; None when it is gone."""
-    collection, there = resolved.choice.collection, resolved.existing
-    return client.get(collection, there.name, *READ_FIELDS[collection]) if there else None
+def read_entity(client: OpenMetadataClient, resolved: ResolvedEntity) -> JsonObject | None:
+    """Read an entity with all fields that a PUT could erase; None if it is gone."""
+    collection, existing = resolved.candidate.collection, resolved.existing
+    return client.get(collection, existing.name, *READ_FIELDS[collection]) if existing else None
 
 
-def update(client: OpenMetadataClient, resolved: ResolvedEntity, *, with_columns: bool) -> EntityUpdate:
-    """Say what to send: all that we know, and all that a request would wipe that left it out."""
-    own = resolved.choice.own
-    for _ in range(_TRIES):
-        entity = read(client, resolved)
+def prepare_update(client: OpenMetadataClient, resolved: ResolvedEntity, *, with_columns: bool) -> EntityUpdate:
+    """Prepare a PUT that keeps the fields it would otherwise erase."""
+    own = resolved.candidate.own
+    for _ in range(_MAX_ATTEMPTS):
+        entity = read_entity(client, resolved)
         if entity is None:
             return EntityUpdate(resolved, own.body)
         try:
@@ -44,24 +44,27 @@ def update(client: OpenMetadataClient, resolved: ResolvedEntity, *, with_columns
             if error.status != _CHANGED_MEANWHILE:
                 raise
             continue
-        body = preserve_fields(own.collection, known_body(own, with_columns=with_columns), entity)
+        body = preserve_fields(own.collection, desired_body(own, with_columns=with_columns), entity)
         return EntityUpdate(resolved, body, note, set(column_paths(body)) != set(column_paths(entity)))
-    raise TargetRejected(f"{own.fqn} was changed by others each time that it was to be changed", _CHANGED_MEANWHILE)
+    raise TargetRejected(f"{own.fqn} was changed concurrently in every attempt to update it", _CHANGED_MEANWHILE)
 
 
-def known_body(own: EntityRequest, *, with_columns: bool) -> JsonObject:
-    """Give what we say of an entity that is there."""
+def desired_body(own: EntityRequest, *, with_columns: bool) -> JsonObject:
+    """Desired fields of an existing entity."""
     return own.body if with_columns else {key: own.body[key] for key in own.body if key not in _COLUMNS}
 
 
 def _describe(client: OpenMetadataClient, resolved: ResolvedEntity, entity: JsonObject) -> str | None:
-    """Replace the description that we gave before, which a PUT of ours leaves; one that people wrote stays."""
-    own, item = resolved.choice.own, resolved.wanted.item
-    wanted, there = own.body.get("description"), entity.get("description")
-    if not wanted or not there or wanted == there:
+    """Replace the description that this bridge wrote before, which a PUT does not change.
+
+    One written by a person stays.
+    """
+    own, item = resolved.candidate.own, resolved.desired.item
+    desired, remote = own.body.get("description"), entity.get("description")
+    if not desired or not remote or desired == remote:
         return None
-    if there != item.record.get("description"):
-        return "its description was written in OpenMetadata, and stays"
-    change = [{"op": "replace", "path": "/description", "value": wanted}]
-    client.patch(own.collection, str(entity["id"]), change, entity["version"])
+    if remote != item.record.get("description"):
+        return "its description was edited in OpenMetadata and stays"
+    patch = [{"op": "replace", "path": "/description", "value": desired}]
+    client.patch(own.collection, str(entity["id"]), patch, entity["version"])
     return None

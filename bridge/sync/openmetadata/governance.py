@@ -1,8 +1,10 @@
-"""Brings what stewards wrote of datasets to OpenMetadata, and tells what was changed over there.
+"""Pushes governance assertions by three-way merge; remote changes stay.
 
-What both sides last agreed on is kept twice: as it was sent, and as the server then said it, for it escapes texts and
-leaves out what it does not take. OpenMetadata has changed something where it says otherwise than it did then, never
-where it only says otherwise than the file. Such a change stays, and is told: whoever keeps the files takes it over.
+The merge base is kept twice: as sent, and as the server returned it, because the server escapes text and drops what
+it
+does not accept. A field counts as changed in OpenMetadata only if it differs from what was returned then, never
+because
+it merely differs from the file. Remote changes stay and are reported; the owner of the files imports them.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -20,11 +22,11 @@ from bridge.sync.openmetadata.governance_plan import (
     GovernanceDiff,
     describe_conflict,
     describe_remote_changes,
-    of_its_columns,
     rejected_fields,
-    with_theirs,
+    with_remote_elements,
+    without_missing_columns,
 )
-from bridge.sync.openmetadata.governance_references import GovernanceReferences, known
+from bridge.sync.openmetadata.governance_references import GovernanceReferences, find_all
 from bridge.sync.openmetadata.remote_entities import RemoteEntities
 from bridge.sync.sync_item import ABANDONED, Completed, Failure, Outcome, RemoteReference, SyncItem, fingerprint
 from bridge.sync.target import BatchResult
@@ -33,258 +35,289 @@ from mappers.canonical_json import JsonObject
 from mappers.errors import LineageBridgeError
 from mappers.governance.merge import FieldPath, FieldValue, FieldValues, MergePolicy, as_set, equal_values, merge
 from mappers.governance.merge_base import MergeBase, RemoteChanges, next_base, remote_changes, to_record
-from mappers.openmetadata import governance as of
+from mappers.openmetadata import governance as mapped
 from mappers.openmetadata.governance_patch import NO_REFERENCES, build_patch
 
-_CHANGED_MEANWHILE, _FORBIDDEN = 412, 403
-_TRIES = 3
+_PRECONDITION_FAILED, _FORBIDDEN = 412, 403
+_MAX_ATTEMPTS = 3
 _MAX_NOTES = 20
-#: Whether the server was told a quality score.
-_SCORED = "scored"
-#: How the owners that the file names are called on the server.
+#: Record key: whether a quality score was pushed.
+_SCORE_PUSHED = "scored"
+#: Record key: names of the file's owners on the server.
 OWNERS = "owners"
-NOT_SAID: Mapping[bytes, Mapping[str, Any]] = MappingProxyType({})
+NO_OVERRIDES: Mapping[bytes, Mapping[str, Any]] = MappingProxyType({})
 
 
 class GovernancePusher:
-    """Pushes what governs datasets. Not for several threads at once."""
+    """Pushes governance fields of datasets. Not thread-safe."""
 
-    def __init__(self, at: OpenMetadataContext) -> None:
-        self._at = at
-        self._labels = GovernanceReferences(at.client, may_create=at.rules.create == "all")
-        self._imagined = GovernanceReferences(at.client, may_create=at.rules.create == "all", dry=True)
+    def __init__(self, ctx: OpenMetadataContext) -> None:
+        self._ctx = ctx
+        self._references = GovernanceReferences(ctx.client, may_create=ctx.options.create == "all")
+        self._dry_run_references = GovernanceReferences(
+            ctx.client, may_create=ctx.options.create == "all", dry_run=True
+        )
         self._policy: dict[FieldPath, MergePolicy] = {
-            tuple(name.split(".")): policy for name, policy in at.rules.conflicts_of
+            tuple(name.split(".")): policy for name, policy in ctx.options.conflicts_by_field
         }
-        #: Who wins of one field of one dataset, where a person was asked.
+        #: Decisions of an operator for single fields of a dataset.
         self.overrides: dict[tuple[bytes, FieldPath], MergePolicy] = {}
-        #: Whether the server lets us name things for people, as far as it was tried.
-        self._may_name = True
+        #: Whether the bot may set display names, as far as known.
+        self._may_set_display_name = True
 
     def clear_cache(self) -> None:
-        """Believe nothing of the server any more."""
-        self._labels.clear_cache()
+        """Trust nothing that was read before."""
+        self._references.clear_cache()
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
-        """Make the server say what governs datasets."""
-        if not self._at.rules.sync_governance_metadata:
+        if not self._ctx.options.sync_governance_metadata:
             return BatchResult([item.complete(Outcome.OFF, OFF) for item in items])
-        found = self._works(items)
-        works = [one for one in found if isinstance(one, DesiredGovernance)]
-        done = self._at.workers.map(self._push_entity, works, _failed)
-        gone = items_to_verify("dataset", done, {work.item.key: work.item.key for work in works})
-        return BatchResult([*(one for one in found if isinstance(one, Completed)), *done], to_verify=gone)
+        planned = self._plan(items)
+        desired = [entry for entry in planned if isinstance(entry, DesiredGovernance)]
+        pushed = self._ctx.requests.map(self._push_entity, desired, _failed)
+        to_verify = items_to_verify("dataset", pushed, {entry.item.key: entry.item.key for entry in desired})
+        return BatchResult(
+            [*(entry for entry in planned if isinstance(entry, Completed)), *pushed], to_verify=to_verify
+        )
 
     def diff(
-        self, items: Sequence[SyncItem], said: Mapping[bytes, Mapping[str, Any]] = NOT_SAID
+        self, items: Sequence[SyncItem], facets: Mapping[bytes, Mapping[str, Any]] = NO_OVERRIDES
     ) -> list[GovernanceDiff]:
-        """Say what a push would change and what was changed over there, field by field; changes nothing.
+        """What a push would change, and what was changed in OpenMetadata, by field; changes nothing.
 
-        What is said of datasets may be given in the place of what the store says.
+        `facets` replace the governance facets of the store.
         """
-        found = self._works([item._replace(fingerprint=None) for item in items], said)
-        works = [one for one in found if isinstance(one, DesiredGovernance)]
-        self._imagined.clear_cache()
-        looked = self._at.workers.map(self._look, works, _not_seen)
-        return [*(_not_looked(one) for one in found if isinstance(one, Completed)), *looked]
+        planned = self._plan([item._replace(fingerprint=None) for item in items], facets)
+        desired = [entry for entry in planned if isinstance(entry, DesiredGovernance)]
+        self._dry_run_references.clear_cache()
+        diffs = self._ctx.requests.map(self._diff_entity, desired, _diff_failed)
+        return [*(_diff_without_entity(entry) for entry in planned if isinstance(entry, Completed)), *diffs]
 
-    def _works(
-        self, items: Sequence[SyncItem], said: Mapping[bytes, Mapping[str, Any]] = NOT_SAID
+    def _plan(
+        self, items: Sequence[SyncItem], facets: Mapping[bytes, Mapping[str, Any]] = NO_OVERRIDES
     ) -> list[DesiredGovernance | Completed]:
         keys = [item.key for item in items]
-        stored = read_governance(self._at.db, self._at.org, keys)
-        for key in said.keys() & stored.keys():
-            stored[key] = stored[key]._replace(said=dict(said[key]))
-        ends = RemoteEntities(self._at.db, self._at.org, self._at.items, keys, ())
-        return [self._work(item, stored[item.key], ends.remote(item.key)) for item in items]
+        governance = read_governance(self._ctx.db, self._ctx.org, keys)
+        for key in facets.keys() & governance.keys():
+            governance[key] = governance[key]._replace(facet=dict(facets[key]))
+        entities = RemoteEntities(self._ctx.db, self._ctx.org, self._ctx.items, keys, ())
+        return [self._plan_item(item, governance[item.key], entities.remote(item.key)) for item in items]
 
-    def _work(
-        self, item: SyncItem, stored: CanonicalGovernance, remote: RemoteReference | None
+    def _plan_item(
+        self, item: SyncItem, governance: CanonicalGovernance, remote: RemoteReference | None
     ) -> DesiredGovernance | Completed:
-        agreed = MergeBase.from_record(item.record)
-        if stored.said is None and stored.score is None and not agreed.sent:
-            return item.complete(Outcome.UNWANTED, "nobody governs it")
-        if stored.said and stored.said.get("syncEnabled") is False:
-            return item.complete(Outcome.OFF, "openmetadata.sync_enabled of its asset is off")
+        base = MergeBase.from_record(item.record)
+        if governance.facet is None and governance.score is None and not base.sent:
+            return item.complete(Outcome.UNWANTED, "it has no governance")
+        if governance.facet and governance.facet.get("syncEnabled") is False:
+            return item.complete(Outcome.OFF, "openmetadata.sync_enabled is off for its asset")
         if remote is None:
-            return item.complete(Outcome.WAITING, "its dataset is not there")
-        local = of.desired_fields(stored.said or {}, self._at.rules.words)
+            return item.complete(Outcome.WAITING, "its dataset is not in OpenMetadata yet")
+        local = mapped.desired_fields(governance.facet or {}, self._ctx.options.vocabulary)
         if remote.type != "table":
-            local = {path: value for path, value in local.items() if path[0] != of.COLUMNS and path != of.RETENTION}
-        told_of = sorted(
+            local = {
+                path: value for path, value in local.items() if path[0] != mapped.COLUMNS and path != mapped.RETENTION
+            }
+        content = sorted(
             (path, sorted(value) if isinstance(value, frozenset) else value) for path, value in local.items()
         )
-        mark = fingerprint([remote.id, told_of, stored.score, self._at.rules.conflicts, self._at.rules.conflicts_of])
-        if item.fingerprint == mark and item.outcome in (*ABANDONED, Outcome.PUSHED, Outcome.UNCHANGED):
+        content_fingerprint = fingerprint(
+            [remote.id, content, governance.score, self._ctx.options.conflicts, self._ctx.options.conflicts_by_field]
+        )
+        if item.fingerprint == content_fingerprint and item.outcome in (
+            *ABANDONED,
+            Outcome.PUSHED,
+            Outcome.UNCHANGED,
+        ):
             return item.complete(
                 Outcome(item.outcome) if item.outcome in ABANDONED else Outcome.UNCHANGED, item.reason
             )
-        return DesiredGovernance(item, remote, local, stored.score, agreed.for_entity(remote.id), mark)
+        return DesiredGovernance(
+            item, remote, local, governance.score, base.for_entity(remote.id), content_fingerprint
+        )
 
-    def _push_entity(self, work: DesiredGovernance) -> Completed | Failure:
-        """Change an entity by what is new on our side, as long as nobody else is changing it."""
-        for _ in range(_TRIES):
-            entity = self._read(work)
-            change = self._change(work, entity, self._labels)
+    def _push_entity(self, desired: DesiredGovernance) -> Completed | Failure:
+        """Apply local changes unless the entity changes concurrently."""
+        for _ in range(_MAX_ATTEMPTS):
+            entity = self._read(desired)
+            change = self._change(desired, entity, self._references)
             try:
-                return self._settled(work, *self._changed(work, change, entity))
+                return self._completed(desired, *self._apply(desired, change, entity))
             except TargetRejected as error:
-                if error.status != _CHANGED_MEANWHILE:
-                    self._labels.clear_cache()  # perhaps something it refers to is gone
-                    raise self._at.failed(error) from error
-        said = f"{work.remote.name} was changed by others each time that it was to be changed"
-        return Failure(work.item, TargetRejected(said, _CHANGED_MEANWHILE))
+                if error.status != _PRECONDITION_FAILED:
+                    self._references.clear_cache()  # a referenced entity may be gone
+                    raise self._ctx.note_failure(error) from error
+        reason = f"{desired.remote.name} was changed concurrently in every attempt to update it"
+        return Failure(desired.item, TargetRejected(reason, _PRECONDITION_FAILED))
 
-    def _changed(
-        self, work: DesiredGovernance, change: GovernanceChange, entity: JsonObject
+    def _apply(
+        self, desired: DesiredGovernance, change: GovernanceChange, entity: JsonObject
     ) -> tuple[GovernanceChange, JsonObject]:
-        """Change an entity; its name for people by itself, for it may be refused."""
-        named = {path: value for path, value in change.changes.items() if path == of.DISPLAY_NAME}
-        others = {path: value for path, value in change.changes.items() if path not in named}
+        """Apply a change; the display name separately, because the server may reject it."""
+        display_names = {path: value for path, value in change.changes.items() if path == mapped.DISPLAY_NAME}
+        other_changes = {path: value for path, value in change.changes.items() if path not in display_names}
         try:
-            operations = build_patch(entity, others, change.references)
-            entity = self._patched(work, entity, operations) if operations else entity
+            operations = build_patch(entity, other_changes, change.references)
+            entity = self._patch(desired, entity, operations) if operations else entity
         except TargetRejected as error:
-            if error.status == _CHANGED_MEANWHILE or len(others) == 1:
+            if error.status == _PRECONDITION_FAILED or len(other_changes) == 1:
                 raise
-            change, entity = self._one_by_one(work, change, others, entity)
-        for name in named.values():
-            entity = self._set_display_name(work, entity, name)
+            change, entity = self._apply_single_fields(desired, change, other_changes, entity)
+        for name in display_names.values():
+            entity = self._set_display_name(desired, entity, name)
         return change, entity
 
-    def _one_by_one(
+    def _apply_single_fields(
         self,
-        work: DesiredGovernance,
+        desired: DesiredGovernance,
         change: GovernanceChange,
         changes: Mapping[FieldPath, FieldValue],
         entity: JsonObject,
     ) -> tuple[GovernanceChange, JsonObject]:
-        """Change what can be changed of what is refused as a whole: one field keeps none of the others back."""
-        refused: dict[FieldPath, TargetRejected] = {}
+        """Apply each field separately after the whole patch was rejected: one field must not block the others."""
+        rejected: dict[FieldPath, TargetRejected] = {}
         for path, value in changes.items():
             try:
                 if operations := build_patch(entity, {path: value}, change.references):
-                    entity = self._patched(work, entity, operations)
+                    entity = self._patch(desired, entity, operations)
             except TargetRejected as error:
-                if error.status == _CHANGED_MEANWHILE:
+                if error.status == _PRECONDITION_FAILED:
                     raise
-                refused[path] = error
-        if len(refused) == len(changes):
-            raise next(iter(refused.values()))
-        self._labels.clear_cache()  # perhaps something it refers to is gone
-        problems = [f"{'.'.join(path)}: {error}" for path, error in sorted(refused.items())]
-        undone = change.undone._replace(fields=change.undone.fields | refused.keys())
-        return change._replace(problems=[*change.problems, *problems], undone=undone), entity
+                rejected[path] = error
+        if len(rejected) == len(changes):
+            raise next(iter(rejected.values()))
+        self._references.clear_cache()  # a referenced entity may be gone
+        problems = [f"{'.'.join(path)}: {error}" for path, error in sorted(rejected.items())]
+        unapplied = change.unapplied._replace(fields=change.unapplied.fields | rejected.keys())
+        return change._replace(problems=[*change.problems, *problems], unapplied=unapplied), entity
 
-    def _read(self, work: DesiredGovernance) -> JsonObject:
-        asked = of.GOVERNANCE_FIELDS if work.remote.type == "table" else of.GOVERNANCE_FIELDS_WITHOUT_COLUMNS
-        entity = self._at.client.get(COLLECTIONS[work.remote.type], work.remote.name, *asked)
+    def _read(self, desired: DesiredGovernance) -> JsonObject:
+        fields = (
+            mapped.GOVERNANCE_FIELDS if desired.remote.type == "table" else mapped.GOVERNANCE_FIELDS_WITHOUT_COLUMNS
+        )
+        entity = self._ctx.client.get(COLLECTIONS[desired.remote.type], desired.remote.name, *fields)
         if entity is None:
-            raise TargetUnavailable(f"{work.remote.name} is not there", NOT_FOUND)
+            raise TargetUnavailable(f"{desired.remote.name} does not exist", NOT_FOUND)
         return entity
 
-    def _patched(self, work: DesiredGovernance, entity: JsonObject, operations: list[JsonObject]) -> JsonObject:
-        collection = COLLECTIONS[work.remote.type]
-        return self._at.client.patch(collection, str(entity["id"]), operations, entity["version"])
+    def _patch(self, desired: DesiredGovernance, entity: JsonObject, operations: list[JsonObject]) -> JsonObject:
+        collection = COLLECTIONS[desired.remote.type]
+        return self._ctx.client.patch(collection, str(entity["id"]), operations, entity["version"])
 
-    def _change(self, work: DesiredGovernance, entity: JsonObject, labels: GovernanceReferences) -> GovernanceChange:
-        """Say what to change: what a steward changed, and nothing of what was changed over there."""
-        there = of.entity_fields(entity)
-        work, problems = of_its_columns(work, entity)
-        owners, unknown = known(sorted(as_set(work.local.get(of.OWNERS))), labels.owner)
-        problems += unknown
-        named = {name: one.named for name, one in owners.items()} | _as_before(work, there, owners)
-        local = dict(work.local)
-        if of.OWNERS in local:
-            local[of.OWNERS] = frozenset(named.values())
-        remote = work.agreed.remote_fields(there, of.to_local_value) | _as_they_are_there(local, there)
-        merged = merge(work.agreed.sent, local, remote, self._policies(work.item.key, {*work.agreed.sent, *local}))
+    def _change(
+        self, desired: DesiredGovernance, entity: JsonObject, references: GovernanceReferences
+    ) -> GovernanceChange:
+        """Local changes since the merge base; remote changes are left alone."""
+        remote_fields = mapped.entity_fields(entity)
+        desired, problems = without_missing_columns(desired, entity)
+        owners, owner_problems = find_all(sorted(as_set(desired.local.get(mapped.OWNERS))), references.owner)
+        problems += owner_problems
+        owner_names = {name: owner.named for name, owner in owners.items()} | _unresolved_owners(
+            desired, remote_fields, owners
+        )
+        local = dict(desired.local)
+        if mapped.OWNERS in local:
+            local[mapped.OWNERS] = frozenset(owner_names.values())
+        remote = desired.base.remote_fields(remote_fields, mapped.to_local_value) | _equal_when_stored(
+            local, remote_fields
+        )
+        merged = merge(
+            desired.base.sent, local, remote, self._policies(desired.item.key, {*desired.base.sent, *local})
+        )
         changes = {
-            path: with_theirs(value, remote.get(path), there.get(path))
+            path: with_remote_elements(value, remote.get(path), remote_fields.get(path))
             for path, value in merged.fields.items()
             if not equal_values(value, remote.get(path))
         }
-        if work.score != there.get(of.SCORE) and (work.score is not None or work.item.record.get(_SCORED)):
-            changes[of.SCORE] = work.score
-        possible = ChangeResolver(labels, work.remote.type, entity, merged.fields.get(of.DOMAIN))
-        changes = possible.of(changes, {one.named: (one.id, one.type) for one in owners.values()})
-        problems += [*possible.problems, *(describe_conflict(one) for one in merged.conflicts)]
-        theirs = remote_changes(local, merged)
+        if desired.score != remote_fields.get(mapped.SCORE) and (
+            desired.score is not None or desired.item.record.get(_SCORE_PUSHED)
+        ):
+            changes[mapped.SCORE] = desired.score
+        resolver = ChangeResolver(references, desired.remote.type, entity, merged.fields.get(mapped.DOMAIN))
+        changes = resolver.resolve(changes, {owner.named: (owner.id, owner.type) for owner in owners.values()})
+        problems += [*resolver.problems, *(describe_conflict(conflict) for conflict in merged.conflicts)]
+        remote_only = remote_changes(local, merged)
         return GovernanceChange(
-            work.agreed, changes, possible.references, local, theirs, problems, possible.undone, named
+            desired.base, changes, resolver.references, local, remote_only, problems, resolver.unapplied, owner_names
         )
 
     def _policies(self, key: bytes, fields: Iterable[FieldPath]) -> dict[FieldPath, MergePolicy]:
-        of_all = self._at.rules.conflicts
+        default = self._ctx.options.conflicts
         return {
-            path: self.overrides.get((key, path)) or self._policy.get(path) or self._policy.get(path[:1], of_all)
+            path: self.overrides.get((key, path)) or self._policy.get(path) or self._policy.get(path[:1], default)
             for path in fields
         }
 
-    def _set_display_name(self, work: DesiredGovernance, entity: JsonObject, name: FieldValue) -> JsonObject:
-        """Set the name for people, which a bot is not allowed to by the rules that a server has at first."""
-        if self._may_name:
+    def _set_display_name(self, desired: DesiredGovernance, entity: JsonObject, name: FieldValue) -> JsonObject:
+        """Set the display name, which the default permissions of a server deny to bots."""
+        if self._may_set_display_name:
             try:
-                change = build_patch(entity, {of.DISPLAY_NAME: name}, NO_REFERENCES)
-                return self._patched(work, entity, change) if change else entity
+                patch = build_patch(entity, {mapped.DISPLAY_NAME: name}, NO_REFERENCES)
+                return self._patch(desired, entity, patch) if patch else entity
             except TargetRejected as error:
                 if error.status != _FORBIDDEN:
                     raise
-                self._may_name = False
+                self._may_set_display_name = False
         return entity
 
-    def _settled(self, work: DesiredGovernance, change: GovernanceChange, entity: JsonObject) -> Completed:
-        there = of.entity_fields(entity)
-        now = next_base(change.agreed, change.local, change.told, there, change.undone)
-        detail = to_record(now, change.told) | {_SCORED: work.score is not None, OWNERS: change.owners}
-        said = [
+    def _completed(self, desired: DesiredGovernance, change: GovernanceChange, entity: JsonObject) -> Completed:
+        remote_fields = mapped.entity_fields(entity)
+        base = next_base(change.base, change.local, change.remote, remote_fields, change.unapplied)
+        record = to_record(base, change.remote) | {_SCORE_PUSHED: desired.score is not None, OWNERS: change.owners}
+        messages = [
             *change.problems,
-            *describe_remote_changes(change.told.fields),
-            *rejected_fields(change.local, change.told, there),
+            *describe_remote_changes(change.remote.fields),
+            *rejected_fields(change.local, change.remote, remote_fields),
         ]
         outcome = Outcome.UNRESOLVED if change.problems else Outcome.PUSHED
-        remote = RemoteReference(work.remote.type, f"{work.remote.id}/governance", work.remote.name)
-        reason = "; ".join(said[:_MAX_NOTES]) or None
-        return Completed(work.item, outcome, reason, work.mark, remote, created_by_us=False, record=detail)
+        remote = RemoteReference(desired.remote.type, f"{desired.remote.id}/governance", desired.remote.name)
+        reason = "; ".join(messages[:_MAX_NOTES]) or None
+        return Completed(
+            desired.item, outcome, reason, desired.fingerprint, remote, created_by_us=False, record=record
+        )
 
-    def _look(self, work: DesiredGovernance) -> GovernanceDiff:
-        change = self._change(work, self._read(work), self._imagined)
+    def _diff_entity(self, desired: DesiredGovernance) -> GovernanceDiff:
+        change = self._change(desired, self._read(desired), self._dry_run_references)
         return GovernanceDiff(
-            work.item.key, work.remote.name, change.changes, change.told, change.problems, change.owners
+            desired.item.key, desired.remote.name, change.changes, change.remote, change.problems, change.owners
         )
 
 
-def _as_they_are_there(local: FieldValues, there: FieldValues) -> dict[FieldPath, FieldValue]:
-    """Give the values that the server says as it would store them: whoever sent them, they are the same."""
-    single = {path: value for path, value in local.items() if not isinstance(value, frozenset)}
+def _equal_when_stored(local: FieldValues, remote_fields: FieldValues) -> dict[FieldPath, FieldValue]:
+    """Local values that the server would store as what it has: equal, whoever sent them."""
+    single_values = {path: value for path, value in local.items() if not isinstance(value, frozenset)}
     return {
         path: value
-        for path, value in single.items()
-        if equal_values(of.to_remote_value(path, value), there.get(path))
+        for path, value in single_values.items()
+        if equal_values(mapped.to_remote_value(path, value), remote_fields.get(path))
     }
 
 
-def _as_before(
-    work: DesiredGovernance, there: Mapping[FieldPath, FieldValue], found: Container[str]
+def _unresolved_owners(
+    desired: DesiredGovernance, remote_fields: Mapping[FieldPath, FieldValue], resolved: Container[str]
 ) -> dict[str, str]:
-    """Name the owners that were found once and are not any more, and still are there: nobody took them away."""
-    owners: Mapping[str, str] = work.item.record.get(OWNERS, {})
-    still = as_set(there.get(of.OWNERS))
-    wanted = as_set(work.local.get(of.OWNERS))
-    return {name: was for name, was in owners.items() if name in wanted and name not in found and was in still}
+    """Owners that no longer resolve but are still assigned on the server: nobody removed them."""
+    owners: Mapping[str, str] = desired.item.record.get(OWNERS, {})
+    assigned = as_set(remote_fields.get(mapped.OWNERS))
+    desired_owners = as_set(desired.local.get(mapped.OWNERS))
+    return {
+        name: remote_name
+        for name, remote_name in owners.items()
+        if name in desired_owners and name not in resolved and remote_name in assigned
+    }
 
 
-def _failed(work: DesiredGovernance, error: LineageBridgeError) -> Completed | Failure:
-    return Failure(work.item, error, None, work.mark)
+def _failed(desired: DesiredGovernance, error: LineageBridgeError) -> Completed | Failure:
+    return Failure(desired.item, error, None, desired.fingerprint)
 
 
-def _not_seen(work: DesiredGovernance, error: LineageBridgeError) -> GovernanceDiff:
-    return GovernanceDiff(work.item.key, work.remote.name, {}, RemoteChanges({}, []), [str(error)], {})
+def _diff_failed(desired: DesiredGovernance, error: LineageBridgeError) -> GovernanceDiff:
+    return GovernanceDiff(desired.item.key, desired.remote.name, {}, RemoteChanges({}, []), [str(error)], {})
 
 
-def _not_looked(settled: Completed) -> GovernanceDiff:
-    """Say why nothing can be compared; what nobody governs is as it should be."""
-    silent = settled.outcome in (Outcome.UNWANTED, Outcome.OFF)
+def _diff_without_entity(completed: Completed) -> GovernanceDiff:
+    """Diff of a dataset without an entity; a dataset without governance has no problem."""
+    expected = completed.outcome in (Outcome.UNWANTED, Outcome.OFF)
     return GovernanceDiff(
-        settled.item.key, None, {}, RemoteChanges({}, []), [] if silent else [settled.reason or ""], {}
+        completed.item.key, None, {}, RemoteChanges({}, []), [] if expected else [completed.reason or ""], {}
     )

@@ -3,208 +3,216 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from bridge.sync.openmetadata.governance_references import GovernanceReferences, known
+from bridge.sync.openmetadata.governance_references import GovernanceReferences, find_all
 from bridge.sync.sync_item import RemoteReference, SyncItem
 from bridge.sync.target import PlanStep
 from mappers.canonical_json import JsonObject
 from mappers.governance.merge import Conflict, FieldPath, FieldValue, FieldValues, as_set, equal_values
 from mappers.governance.merge_base import MergeBase, RemoteChanges, UnappliedChanges
-from mappers.openmetadata import governance as of
+from mappers.openmetadata import governance as mapped
 from mappers.openmetadata.governance import DISPLAY_NAME, to_local_value, to_remote_value
 from mappers.openmetadata.governance_patch import ReferenceIds
 
 
 class DesiredGovernance(NamedTuple):
-    """What shall govern an entity, and what was agreed on before."""
+    """Desired governance of an entity, and the merge base."""
 
     item: SyncItem
     remote: RemoteReference
     local: dict[FieldPath, FieldValue]
     score: float | None
-    agreed: MergeBase
-    mark: bytes
+    base: MergeBase
+    fingerprint: bytes
 
 
 class GovernanceChange(NamedTuple):
-    """What is to be changed of an entity, and what cannot be."""
+    """Changes to apply to an entity, and those that cannot be applied."""
 
-    #: What was agreed on of what is there.
-    agreed: MergeBase
+    #: Merge base, restricted to existing columns.
+    base: MergeBase
     changes: dict[FieldPath, FieldValue]
     references: ReferenceIds
-    #: What the file says, its owners as the server names them.
+    #: Local fields; owners have their remote names.
     local: dict[FieldPath, FieldValue]
-    told: RemoteChanges
+    remote: RemoteChanges
     problems: list[str]
-    undone: UnappliedChanges
-    #: How the owners that the file names are called on the server.
+    unapplied: UnappliedChanges
+    #: Remote names of the file's owners.
     owners: dict[str, str]
 
 
-def of_its_columns(work: DesiredGovernance, entity: JsonObject) -> tuple[DesiredGovernance, list[str]]:
-    """Leave out what is said of columns that are not there: nobody has changed that."""
-    columns = {".".join(path) for path, _ in of.entity_columns(entity)}
-    gone = {path for path in (*work.local, *work.agreed.sent) if path[0] == of.COLUMNS and path[1] not in columns}
-    if not gone:
-        return work, []
-    local, sent, seen = (
-        {path: value for path, value in fields.items() if path not in gone}
-        for fields in (work.local, work.agreed.sent, work.agreed.read)
+def without_missing_columns(desired: DesiredGovernance, entity: JsonObject) -> tuple[DesiredGovernance, list[str]]:
+    """Leave out columns that do not exist: that is not a remote change."""
+    columns = {".".join(path) for path, _ in mapped.entity_columns(entity)}
+    missing = {
+        path for path in (*desired.local, *desired.base.sent) if path[0] == mapped.COLUMNS and path[1] not in columns
+    }
+    if not missing:
+        return desired, []
+    local, sent, read = (
+        {path: value for path, value in fields.items() if path not in missing}
+        for fields in (desired.local, desired.base.sent, desired.base.read)
     )
-    notes = [f"the table has no column {name}" for name in sorted({path[1] for path in gone & work.local.keys()})]
-    return work._replace(local=local, agreed=work.agreed._replace(sent=sent, read=seen)), notes
+    notes = [f"column {name} does not exist" for name in sorted({path[1] for path in missing & desired.local.keys()})]
+    return desired._replace(local=local, base=desired.base._replace(sent=sent, read=read)), notes
 
 
-def with_theirs(value: FieldValue, remote: FieldValue, there: FieldValue) -> FieldValue:
-    """Change of a set what is changed, and leave the rest of it as it is there."""
+def with_remote_elements(value: FieldValue, remote: FieldValue, stored: FieldValue) -> FieldValue:
+    """Apply local changes of a set and keep its other remote elements."""
     if not isinstance(value, frozenset):
         return value
-    return (as_set(there) | (value - as_set(remote))) - (as_set(remote) - value)
+    return (as_set(stored) | (value - as_set(remote))) - (as_set(remote) - value)
 
 
 class GovernanceDiff(NamedTuple):
-    """An entity as it was found: what a push would change, what was changed over there, what stands in the way."""
+    """Local changes, remote changes and problems of an entity."""
 
     key: bytes
-    #: None where the dataset is not on the server.
+    #: None if the dataset is not on the server.
     name: str | None
     changes: dict[FieldPath, FieldValue]
-    told: RemoteChanges
+    remote: RemoteChanges
     problems: list[str]
-    #: How its owners are called on the server.
+    #: Remote names of its owners.
     owners: dict[str, str]
 
     def steps(self) -> Iterator[PlanStep]:
-        """Say it as the steps of a plan."""
+        """The diff as steps of a plan."""
         name = self.name or "?"
         for path, value in sorted(self.changes.items()):
             yield PlanStep("change", "governance", f"{name} {'.'.join(path)}", f"to {format_value(value)}")
         yield from (PlanStep("unresolved", "governance", name, problem) for problem in self.problems)
-        yield from (PlanStep("leave", "governance", name, said) for said in describe_remote_changes(self.told.fields))
+        yield from (
+            PlanStep("leave", "governance", name, message) for message in describe_remote_changes(self.remote.fields)
+        )
 
 
 def describe_remote_changes(fields: FieldValues) -> list[str]:
-    """Say what OpenMetadata changed that the file does not say yet."""
+    """Messages about changes in OpenMetadata that the file does not have."""
     return [
-        f"OpenMetadata says otherwise: {'.'.join(path)} is {format_value(value)}"
+        f"changed in OpenMetadata: {'.'.join(path)} is {format_value(value)}"
         for path, value in sorted(fields.items())
     ]
 
 
-def rejected_fields(local: FieldValues, found: RemoteChanges, there: FieldValues) -> list[str]:
-    """Say what the server does not say, though nobody changed it there: it was not taken."""
-    undecided = {conflict.path for conflict in found.conflicts} | found.fields.keys()
-    said = []
+def rejected_fields(local: FieldValues, remote: RemoteChanges, stored: FieldValues) -> list[str]:
+    """Messages about fields that the server did not accept."""
+    undecided = {conflict.path for conflict in remote.conflicts} | remote.fields.keys()
+    messages = []
     for path, value in sorted(local.items()):
-        wanted, found_there = to_remote_value(path, value), there.get(path)
-        several = isinstance(wanted, frozenset)
-        as_meant = equal_values(wanted, found_there) or equal_values(value, to_local_value(path, found_there))
-        is_there = as_set(wanted) <= as_set(found_there) if several else as_meant
-        if path == DISPLAY_NAME and not is_there:
-            said.append("displayName is not set: the server does not allow it to us (EditDisplayName)")
-        elif not is_there and path not in undecided:
-            said.append(f"{'.'.join(path)} is not as it was sent: {format_value(found_there)}")
-    return said
+        sent, remote_value = to_remote_value(path, value), stored.get(path)
+        is_set = isinstance(sent, frozenset)
+        is_equal = equal_values(sent, remote_value) or equal_values(value, to_local_value(path, remote_value))
+        is_accepted = as_set(sent) <= as_set(remote_value) if is_set else is_equal
+        if path == DISPLAY_NAME and not is_accepted:
+            messages.append("displayName is not set: the bot lacks the permission EditDisplayName")
+        elif not is_accepted and path not in undecided:
+            messages.append(f"{'.'.join(path)} was not stored as sent: {format_value(remote_value)}")
+    return messages
 
 
 def describe_conflict(conflict: Conflict) -> str:
-    """Say what both sides changed."""
-    here, there = format_value(conflict.local), format_value(conflict.remote)
-    return f"{'.'.join(conflict.path)} was changed on both sides: the file says {here}, OpenMetadata says {there}"
+    local, remote = format_value(conflict.local), format_value(conflict.remote)
+    return f"{'.'.join(conflict.path)} was changed on both sides: {local} in the file, {remote} in OpenMetadata"
 
 
 def format_value(value: FieldValue) -> str:
-    """Say a value in one line."""
+    """A value on one line."""
     if value is None:
         return "nothing"
     return ", ".join(sorted(value)) or "nothing" if isinstance(value, frozenset) else repr(value)
 
 
 class ChangeResolver:
-    """Leaves out of a change what cannot be, and says why."""
+    """Resolves the references of a change; drops what cannot be resolved and says why."""
 
-    def __init__(self, labels: GovernanceReferences, type_: str, entity: JsonObject, domain: FieldValue) -> None:
-        self._labels = labels
+    def __init__(self, references: GovernanceReferences, type_: str, entity: JsonObject, domain: FieldValue) -> None:
+        self._references = references
         self._type = type_
-        self._there = of.entity_fields(entity)
+        self._stored = mapped.entity_fields(entity)
         self._domain = domain if isinstance(domain, str) else None
         self._owners = {
-            f"{one['type']}:{one['name']}": (str(one["id"]), str(one["type"])) for one in _all(entity, "owners")
+            f"{owner['type']}:{owner['name']}": (str(owner["id"]), str(owner["type"]))
+            for owner in _members(entity, "owners")
         }
         self._domains: dict[str, str] = {}
-        self._products = {str(one["fullyQualifiedName"]): str(one["id"]) for one in _all(entity, "dataProducts")}
+        self._products = {
+            str(product["fullyQualifiedName"]): str(product["id"]) for product in _members(entity, "dataProducts")
+        }
         self.problems: list[str] = []
-        self._left_out: set[FieldPath] = set()
+        self._dropped: set[FieldPath] = set()
         self._missing: dict[FieldPath, frozenset[str]] = {}
 
     @property
     def references(self) -> ReferenceIds:
-        """Give the ids of what the change refers to."""
+        """Ids of all referenced entities."""
         return ReferenceIds(self._owners, self._domains, self._products)
 
     @property
-    def undone(self) -> UnappliedChanges:
-        """Say what was left out."""
-        return UnappliedChanges(frozenset(self._left_out), self._missing)
+    def unapplied(self) -> UnappliedChanges:
+        """Dropped fields and elements."""
+        return UnappliedChanges(frozenset(self._dropped), self._missing)
 
-    def of(self, changes: FieldValues, owners: Mapping[str, tuple[str, str]]) -> dict[FieldPath, FieldValue]:
-        """Give what can be changed."""
+    def resolve(self, changes: FieldValues, owners: Mapping[str, tuple[str, str]]) -> dict[FieldPath, FieldValue]:
+        """The changes that can be applied."""
         self._owners = {**self._owners, **owners}
-        first = sorted(changes, key=lambda path: (path != of.DOMAIN, path))  # a data product is made in its domain
-        return {path: value for path in first for value in self._one(path, changes[path])}
+        ordered = sorted(
+            changes, key=lambda path: (path != mapped.DOMAIN, path)
+        )  # data products are created in their domain
+        return {path: value for path in ordered for value in self._resolve_field(path, changes[path])}
 
-    def _one(self, path: FieldPath, value: FieldValue) -> Iterable[FieldValue]:
-        """Give the value that a field can have; none when it cannot be changed."""
+    def _resolve_field(self, path: FieldPath, value: FieldValue) -> Iterable[FieldValue]:
+        """The value to set, or nothing if the field cannot be changed."""
         if value is None:
             return [None]
-        if (find := self._of_set(path)) is not None:
-            return [self._made(path, value, find)]
-        single = self._of_one(path, value)
-        if single is None or self._known([str(value)], single):
+        if (find_element := self._element_finder(path)) is not None:
+            return [self._resolve_set(path, value, find_element)]
+        find_value = self._value_finder(path, value)
+        if find_value is None or self._find_all([str(value)], find_value):
             return [value]
-        self._left_out.add(path)
+        self._dropped.add(path)
         return []
 
-    def _of_set(self, path: FieldPath) -> Callable[[str], object] | None:
-        """Say how it is looked for what the elements of a field are, if it holds several."""
-        if path[0] == of.COLUMNS and path[-1] == "tags":
-            return self._labels.tag
+    def _element_finder(self, path: FieldPath) -> Callable[[str], object] | None:
+        """How to look up the elements of a set field; None for other fields."""
+        if path[0] == mapped.COLUMNS and path[-1] == "tags":
+            return self._references.tag
         sets: dict[FieldPath, Callable[[str], object]] = {
-            of.TAGS: self._labels.tag,
-            of.TERMS: self._labels.term,
-            of.PRODUCTS: self._product,
+            mapped.TAGS: self._references.tag,
+            mapped.TERMS: self._references.term,
+            mapped.PRODUCTS: self._find_product,
         }
         return sets.get(path)
 
-    def _of_one(self, path: FieldPath, value: FieldValue) -> Callable[[str], object] | None:
-        """Say how it is looked for what a field that holds one value refers to, if it refers to anything."""
-        if path[0] == of.CUSTOM:
-            return lambda _: self._labels.custom_property(self._type, path[1], value)
-        if path in (of.TIER, of.CERTIFICATION):
-            return self._labels.tag
-        return self._a_domain if path == of.DOMAIN else None
+    def _value_finder(self, path: FieldPath, value: FieldValue) -> Callable[[str], object] | None:
+        """How to look up the value of a single-valued field; None if it refers to nothing."""
+        if path[0] == mapped.CUSTOM:
+            return lambda _: self._references.custom_property(self._type, path[1], value)
+        if path in (mapped.TIER, mapped.CERTIFICATION):
+            return self._references.tag
+        return self._find_domain if path == mapped.DOMAIN else None
 
-    def _made(self, path: FieldPath, value: FieldValue, find: Callable[[str], object]) -> FieldValue:
-        """Give the elements of a set that are on the server by now; those that were there already are."""
-        before, new = as_set(self._there.get(path)), as_set(value) - as_set(self._there.get(path))
-        known_ones = frozenset(self._known(sorted(new), find))
-        if new - known_ones:
-            self._missing[path] = new - known_ones
-        return (as_set(value) & before) | known_ones
+    def _resolve_set(self, path: FieldPath, value: FieldValue, find_element: Callable[[str], object]) -> FieldValue:
+        """The elements that exist on the server; those that are already assigned are not looked up."""
+        assigned, new = as_set(self._stored.get(path)), as_set(value) - as_set(self._stored.get(path))
+        existing = frozenset(self._find_all(sorted(new), find_element))
+        if new - existing:
+            self._missing[path] = new - existing
+        return (as_set(value) & assigned) | existing
 
-    def _known(self, names: Iterable[str], find: Callable[[str], object]) -> list[str]:
-        found, problems = known(names, find)
+    def _find_all(self, names: Iterable[str], find: Callable[[str], object]) -> list[str]:
+        references, problems = find_all(names, find)
         self.problems += problems
-        return list(found)
+        return list(references)
 
-    def _a_domain(self, name: str) -> str:
-        self._domains[name] = self._labels.domain(name)
+    def _find_domain(self, name: str) -> str:
+        self._domains[name] = self._references.domain(name)
         return name
 
-    def _product(self, name: str) -> str:
-        self._products[name] = self._labels.product(name, self._domain)
+    def _find_product(self, name: str) -> str:
+        self._products[name] = self._references.product(name, self._domain)
         return name
 
 
-def _all(entity: JsonObject, key: str) -> Iterable[JsonObject]:
+def _members(entity: JsonObject, key: str) -> Iterable[JsonObject]:
     return entity.get(key) or ()

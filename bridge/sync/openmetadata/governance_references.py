@@ -13,15 +13,15 @@ from mappers.openmetadata.fqn import fqn, is_valid_fqn, split_fqn
 
 R = TypeVar("R")
 
-#: What is made by us only where its classification is not the server's own.
-_STOCK = frozenset({"Tier", "Certification", "PII", "PersonalData"})
-_MADE = "Made by lineage-bridge, for what stewards write in asset files."
-#: What is said of what is not there, and may not be made.
-_NOT_THERE = 404
+#: Built-in classifications, in which nothing is created.
+_BUILT_IN = frozenset({"Tier", "Certification", "PII", "PersonalData"})
+_DESCRIPTION = "Created by lineage-bridge for asset files."
+#: Status of references that do not exist and may not be created.
+_NOT_FOUND = 404
 
 
 class OwnerReference(NamedTuple):
-    """A user or team: how fields name it, and its reference."""
+    """A user or team, with its name in governance fields."""
 
     named: str
     id: str
@@ -29,84 +29,83 @@ class OwnerReference(NamedTuple):
 
 
 class GovernanceReferences:
-    """Users, teams, tags, terms, domains, data products and custom properties of a server. Safe for threads."""
+    """Users, teams, tags, terms, domains, data products and custom properties of a server. Thread-safe."""
 
-    def __init__(self, client: OpenMetadataClient, *, may_create: bool, dry: bool = False) -> None:
+    def __init__(self, client: OpenMetadataClient, *, may_create: bool, dry_run: bool = False) -> None:
         self._client = client
         self._may_create = may_create
-        #: Whether nothing is made: what would be is taken for what is there.
-        self._dry = dry
+        #: Pretend to create: treat what would be created as existing.
+        self._dry_run = dry_run
         self._lock = Lock()
-        self._known: dict[tuple[str, ...], Any] = {}
+        self._cache: dict[tuple[str, ...], Any] = {}
         self._emails: dict[str, OwnerReference] | None = None
 
     def clear_cache(self) -> None:
-        """Look for everything anew."""
         with self._lock:
-            self._known.clear()
+            self._cache.clear()
             self._emails = None
 
     def owner(self, name: str) -> OwnerReference:
-        """Find a user by address or name, or a team by name; a team may be made."""
-        return self._once(("owner", name), lambda: self._owner(name))
+        """Find a user by address or name, or a team by name; a missing team may be created."""
+        return self._cached(("owner", name), lambda: self._find_owner(name))
 
     def tag(self, name: str) -> str:
-        """Let there be a tag of this fully qualified name."""
-        return self._once(("tag", name), lambda: self._within(name, "tags", "classification", "classifications"))
+        """Ensure that a tag of this fully qualified name exists."""
+        return self._cached(("tag", name), lambda: self._ensure(name, "tags", "classification", "classifications"))
 
     def term(self, name: str) -> str:
-        """Let there be a glossary term of this fully qualified name."""
-        return self._once(("term", name), lambda: self._within(name, "glossaryTerms", "glossary", "glossaries"))
+        """Ensure that a glossary term of this fully qualified name exists."""
+        return self._cached(("term", name), lambda: self._ensure(name, "glossaryTerms", "glossary", "glossaries"))
 
     def domain(self, name: str) -> str:
-        """Give the id of a domain."""
-        body = {"name": name, "description": _MADE, "domainType": "Aggregate"}
-        return self._once(("domain", name), lambda: self._find_or_create("domains", name, body))
+        """Id of a domain."""
+        body = {"name": name, "description": _DESCRIPTION, "domainType": "Aggregate"}
+        return self._cached(("domain", name), lambda: self._find_or_create("domains", name, body))
 
     def product(self, name: str, domain: str | None) -> str:
-        """Give the id of a data product; one that is made lies in this domain."""
+        """Id of a data product; a missing one is created in this domain."""
         if domain is None:
-            return self._once(("product", name), lambda: self._find_or_create("dataProducts", name, None))
-        body = {"name": name, "description": _MADE, "domains": [domain]}
-        return self._once(("product", name), lambda: self._find_or_create("dataProducts", name, body))
+            return self._cached(("product", name), lambda: self._find_or_create("dataProducts", name, None))
+        body = {"name": name, "description": _DESCRIPTION, "domains": [domain]}
+        return self._cached(("product", name), lambda: self._find_or_create("dataProducts", name, body))
 
     def custom_property(self, type_: str, name: str, value: FieldValue) -> None:
-        """Let entities of a type have a custom property for such values."""
-        self._once(("custom", type_, name), lambda: self._custom(type_, name, value))
+        """Ensure that entities of a type have a custom property for such values."""
+        self._cached(("custom", type_, name), lambda: self._ensure_custom_property(type_, name, value))
 
-    def _once(self, key: tuple[str, ...], find: Callable[[], R]) -> R:
+    def _cached(self, key: tuple[str, ...], find: Callable[[], R]) -> R:
         with self._lock:
-            if key not in self._known:
-                self._known[key] = find()
-            found: R = self._known[key]
-            return found
+            if key not in self._cache:
+                self._cache[key] = find()
+            cached: R = self._cache[key]
+            return cached
 
-    def _owner(self, name: str) -> OwnerReference:
+    def _find_owner(self, name: str) -> OwnerReference:
         if "@" in name:
             local = name.partition("@")[0]
             user = self._client.get("users", local)
             if user and str(user.get("email", "")).lower() == name.lower():
-                return _owner(user, "user")
-            found = self._by_address().get(name.lower())
-            if found is None and (team := self._client.get("teams", local)):
-                return _owner(team, "team")
-            if found is None:
-                raise TargetRejected(f"no user or team has the address {name}", _NOT_THERE)
-            return found
+                return _owner_reference(user, "user")
+            owner = self._owners_by_email().get(name.lower())
+            if owner is None and (team := self._client.get("teams", local)):
+                return _owner_reference(team, "team")
+            if owner is None:
+                raise TargetRejected(f"no user or team has the email address {name}", _NOT_FOUND)
+            return owner
         for collection, type_ in (("teams", "team"), ("users", "user")):
             if entity := self._client.get(collection, name):
-                return _owner(entity, type_)
+                return _owner_reference(entity, type_)
         if not self._may_create:
             raise TargetRejected(
-                f"no team or user is called {name}, and openmetadata.create does not allow to make a team", _NOT_THERE
+                f"there is no team or user {name}, and openmetadata.create does not allow creating a team", _NOT_FOUND
             )
-        return _owner(self._put("teams", {"name": name, "teamType": "Group"}), "team")
+        return _owner_reference(self._put("teams", {"name": name, "teamType": "Group"}), "team")
 
-    def _by_address(self) -> dict[str, OwnerReference]:
-        """List the users and teams that have an address, once."""
+    def _owners_by_email(self) -> dict[str, OwnerReference]:
+        """Users and teams with an email address, read once."""
         if self._emails is None:
             self._emails = {
-                str(entity["email"]).lower(): _owner(entity, type_)
+                str(entity["email"]).lower(): _owner_reference(entity, type_)
                 for collection, type_ in (("teams", "team"), ("users", "user"))
                 for page in self._client.pages(collection)
                 for entity in page
@@ -114,83 +113,86 @@ class GovernanceReferences:
             }
         return self._emails
 
-    def _within(self, name: str, collection: str, holder: str, holders: str) -> str:
-        """Let there be a tag of a classification or a term of a glossary, with those that it lies in."""
+    def _ensure(self, name: str, collection: str, parent_key: str, parent_collection: str) -> str:
+        """Ensure that a tag or term exists, with its classification or glossary and its parents."""
         if self._client.get(collection, name) is not None:
             return name
-        above, *within = split_fqn(name) or [""]
+        root, *path = split_fqn(name) or [""]
         if not is_valid_fqn(name):
-            raise TargetRejected(f"the server takes no {collection[:-1]} of the name {name}", _NOT_THERE)
-        if not within or above in _STOCK:
-            raise TargetRejected(f"the server has no {collection[:-1]} {name}", _NOT_THERE)
-        self._find_or_create(holders, above, {"name": above, "description": _MADE})
-        parent = {} if len(within) == 1 else {"parent": fqn(above, *within[:-1])}
-        body = {"name": within[-1], "description": _MADE, holder: above} | parent
+            raise TargetRejected(f"invalid name for a {collection[:-1]}: {name}", _NOT_FOUND)
+        if not path or root in _BUILT_IN:
+            raise TargetRejected(f"OpenMetadata has no {collection[:-1]} {name}", _NOT_FOUND)
+        self._find_or_create(parent_collection, root, {"name": root, "description": _DESCRIPTION})
+        parent = {} if len(path) == 1 else {"parent": fqn(root, *path[:-1])}
+        body = {"name": path[-1], "description": _DESCRIPTION, parent_key: root} | parent
         if parent:
-            self._within(parent["parent"], collection, holder, holders)
+            self._ensure(parent["parent"], collection, parent_key, parent_collection)
         self._find_or_create(collection, name, body)
         return name
 
     def _find_or_create(self, collection: str, name: str, body: JsonObject | None) -> str:
-        there = self._client.get(collection, name)
-        if there is None:
+        entity = self._client.get(collection, name)
+        if entity is None:
             if body is None:
                 raise TargetRejected(
-                    f"the server has no {collection[:-1]} {name}, and it is not said in which domain it lies",
-                    _NOT_THERE,
+                    f"OpenMetadata has no {collection[:-1]} {name}, and its domain is not given",
+                    _NOT_FOUND,
                 )
             if not self._may_create:
                 raise TargetRejected(
-                    f"the server has no {collection[:-1]} {name}, and openmetadata.create does not allow it",
-                    _NOT_THERE,
+                    f"OpenMetadata has no {collection[:-1]} {name}, "
+                    "and openmetadata.create does not allow creating it",
+                    _NOT_FOUND,
                 )
-            there = self._put(collection, body)
-        return str(there["id"])
+            entity = self._put(collection, body)
+        return str(entity["id"])
 
     def _put(self, collection: str, body: JsonObject) -> JsonObject:
-        return {**body, "id": ""} if self._dry else self._client.put(collection, body).entity
+        return {**body, "id": ""} if self._dry_run else self._client.put(collection, body).entity
 
-    def _custom(self, type_: str, name: str, value: FieldValue) -> None:
-        of = self._client.get("metadata/types", type_, "customProperties")
-        if of is None:
-            raise TargetRejected(f"entities of the type {type_} have no custom properties", _NOT_THERE)
-        if any(one["name"] == name for one in of.get("customProperties") or ()):
+    def _ensure_custom_property(self, type_: str, name: str, value: FieldValue) -> None:
+        entity_type = self._client.get("metadata/types", type_, "customProperties")
+        if entity_type is None:
+            raise TargetRejected(f"entities of the type {type_} have no custom properties", _NOT_FOUND)
+        if any(prop["name"] == name for prop in entity_type.get("customProperties") or ()):
             return
         if not self._may_create:
             raise TargetRejected(
-                f"the server has no custom property {name} of a {type_}, and openmetadata.create forbids it",
-                _NOT_THERE,
+                f"OpenMetadata has no custom property {name} for type {type_}, "
+                "and openmetadata.create does not allow creating it",
+                _NOT_FOUND,
             )
-        kind = self._client.get("metadata/types", _kind(value))
-        if kind is None:
-            raise TargetRejected(f"the server has no custom properties of the type {_kind(value)}", _NOT_THERE)
-        if not self._dry:
+        value_type = self._client.get("metadata/types", _value_type(value))
+        if value_type is None:
+            raise TargetRejected(f"OpenMetadata has no custom properties of type {_value_type(value)}", _NOT_FOUND)
+        if not self._dry_run:
             self._client.add_custom_property(
-                str(of["id"]), {"name": name, "description": _MADE, "propertyType": _typed(kind)}
+                str(entity_type["id"]),
+                {"name": name, "description": _DESCRIPTION, "propertyType": _type_reference(value_type)},
             )
 
 
-def _kind(value: FieldValue) -> str:
+def _value_type(value: FieldValue) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "string"
     return "integer" if isinstance(value, int) else "number"
 
 
-def _typed(kind: JsonObject) -> JsonObject:
+def _type_reference(kind: JsonObject) -> JsonObject:
     return {"id": str(kind["id"]), "type": "type"}
 
 
-def _owner(entity: JsonObject, type_: str) -> OwnerReference:
+def _owner_reference(entity: JsonObject, type_: str) -> OwnerReference:
     return OwnerReference(f"{type_}:{entity['name']}", str(entity["id"]), type_)
 
 
-def known(names: Iterable[str], find: Callable[[str], R]) -> tuple[dict[str, R], list[str]]:
-    """Look names up; gives what was found, and why the others were not."""
-    found: dict[str, R] = {}
+def find_all(names: Iterable[str], find: Callable[[str], R]) -> tuple[dict[str, R], list[str]]:
+    """Look up names; returns those found, and why the others were not."""
+    references: dict[str, R] = {}
     problems = []
     for name in names:
         try:
-            found[name] = find(name)
+            references[name] = find(name)
         except PermanentError as error:
             problems.append(str(error))
-    return found, problems
+    return references, problems

@@ -1,4 +1,7 @@
-"""Brings lineage to OpenMetadata: one target after the other in one thread each, its edges one by one."""
+"""Pushes lineage edges.
+
+Edges into one entity are written sequentially (the server rejects concurrent writes), entities in parallel.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -10,271 +13,291 @@ from bridge.sync.edge_store import EdgeRecord, EdgeStore
 from bridge.sync.openmetadata.context import OpenMetadataContext
 from bridge.sync.openmetadata.edge_writer import DeletedEdge, DesiredEdge, details, remove_edge, write_edge
 from bridge.sync.openmetadata.remote_entities import RemoteEntities
-from bridge.sync.openmetadata.restored_entities import edges_kept
+from bridge.sync.openmetadata.restored_entities import deleted_edges_record
 from bridge.sync.sync_item import EXCLUDED, Completed, Failure, Outcome, SyncItem, fingerprint
 from bridge.sync.target import BatchResult, ExpectedCount, PlanStep
 from connectors.errors import TargetRejected, TargetUnavailable
 from mappers.errors import LineageBridgeError
 from mappers.openmetadata import lineage_details as mapped
 
-#: The fingerprint of all that was looked at: where it is missing the server may have what was removed.
-_LOOKED_AT = fingerprint("looked at")
+#: Fingerprint of items without further state. Without it, the server may still have deleted edges.
+_CHECKED = fingerprint("looked at")
 _MAX_NOTES = 20
-#: How many targets of edges are counted at a time.
-_AT_ONCE = 200
+#: Edge targets counted at once.
+_COUNT_BATCH = 200
 _NOT_FOUND = 404
 
 
 class EdgePlan(NamedTuple):
-    """What is to be done about the edges into one target."""
+    """Pending changes to the edges into one entity."""
 
     item: SyncItem
-    put: list[tuple[DesiredEdge, EdgeRecord | None]]
-    gone: list[EdgeRecord]
+    upserts: list[tuple[DesiredEdge, EdgeRecord | None]]
+    deletes: list[EdgeRecord]
     notes: list[str]
-    #: What it leads from that is not in the target, or what it leads into is not: by keys, with names.
-    missing: dict[bytes, str]
-    #: What was removed long ago and may be there again.
-    again: list[DeletedEdge]
+    #: Endpoints that are not in the target yet: item key -> display name.
+    unresolved_endpoints: dict[bytes, str]
+    #: Edges deleted by this bridge that a restored backup may contain.
+    possibly_restored: list[DeletedEdge]
 
     @property
-    def into(self) -> bytes:
-        """Name the target by its entity: two datasets that are one entity are worked on one after the other."""
-        ends = [wanted.into for wanted, _ in self.put]
-        ends += [state.target for state in self.gone] + [one.into for one in self.again]
-        return ends[0].id.encode() if ends else self.item.key
+    def group(self) -> bytes:
+        """Plans of one group run sequentially: two datasets may share one entity."""
+        targets = [desired.target for desired, _ in self.upserts]
+        targets += [edge.target for edge in self.deletes] + [edge.target for edge in self.possibly_restored]
+        return targets[0].id.encode() if targets else self.item.key
 
 
 class _EdgePlanResult(NamedTuple):
-    """What was done about one target, as far as it went."""
+    """Executed part of a plan."""
 
     result: Completed | Failure
     written: list[EdgeRecord]
-    removed: list[EdgeRecord]
-    #: What has gone from the target.
-    doubtful: list[tuple[str, bytes]]
+    deleted: list[EdgeRecord]
+    #: Items whose entity may be gone.
+    to_verify: list[tuple[str, bytes]]
 
 
 class LineagePusher:
-    """Pushes edges. Not for several threads at once."""
+    """Pushes edges. Not thread-safe."""
 
-    def __init__(self, at: OpenMetadataContext, states: EdgeStore) -> None:
-        self._at = at
-        self._states = states
+    def __init__(self, ctx: OpenMetadataContext, edge_store: EdgeStore) -> None:
+        self._ctx = ctx
+        self._edge_store = edge_store
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
-        """Make the edges into datasets and jobs what the store says."""
-        if not self._at.rules.track_lineage:
+        """Bring the edges into datasets and jobs to the desired state."""
+        if not self._ctx.options.track_lineage:
             return BatchResult(
                 [item.complete(Outcome.OFF, "openmetadata.sync.track_lineage is off") for item in items]
             )
         groups: dict[bytes, list[EdgePlan]] = {}
-        works = list(self._works(items))
-        for work in works:
-            groups.setdefault(work.into, []).append(work)
-        self._begin(works)
-        done = [one for group in self._at.workers.map(self._write_all, groups.values(), _not_asked) for one in group]
+        plans = list(self._plans(items))
+        for plan in plans:
+            groups.setdefault(plan.group, []).append(plan)
+        self._record_intent(plans)
+        results = [
+            result
+            for results_of_group in self._ctx.requests.map(self._write_all, groups.values(), _not_attempted)
+            for result in results_of_group
+        ]
         return BatchResult(
-            [one.result for one in done],
-            edges_written=[state for one in done for state in one.written],
-            edges_deleted=[state for one in done for state in one.removed],
-            to_verify={ended for one in done for ended in one.doubtful},
+            [result.result for result in results],
+            edges_written=[edge for result in results for edge in result.written],
+            edges_deleted=[edge for result in results for edge in result.deleted],
+            to_verify={key for result in results for key in result.to_verify},
         )
 
-    def _begin(self, works: Sequence[EdgePlan]) -> None:
-        """Write down what is about to be said, before anything is; where an edge lay before stays known."""
-        begun = [
-            wanted.with_intent(known)
-            for work in works
-            for wanted, known in work.put
-            if known is None or known.connects(wanted.source, wanted.into)
+    def _record_intent(self, plans: Sequence[EdgePlan]) -> None:
+        """Record the contents about to be written; a known location of an edge stays on record."""
+        records = [
+            desired.with_intent(record)
+            for plan in plans
+            for desired, record in plan.upserts
+            if record is None or record.connects(desired.source, desired.target)
         ]
-        if begun:
-            with self._at.db.transaction():
-                self._states.write(begun, [])
+        if records:
+            with self._ctx.db.transaction():
+                self._edge_store.write(records, [])
 
-    def plan(self, items: Sequence[SyncItem], made: Mapping[bytes, str]) -> Iterator[PlanStep]:
-        """Say what a push would do once there is what is to be made: names by keys."""
-        if not self._at.rules.track_lineage:
+    def plan(self, items: Sequence[SyncItem], planned_names: Mapping[bytes, str]) -> Iterator[PlanStep]:
+        """Steps of a push; `planned_names` are the names of entities that would be created first."""
+        if not self._ctx.options.track_lineage:
             return
-        for work in self._works(items):
-            for wanted, known in work.put:
-                action = "change" if known else "create"
-                yield PlanStep(action, "edge", f"{wanted.source.name} -> {wanted.into.name}")
-            keys = [work.item.key, *work.missing, *(state.source_key for state in work.gone)]
-            ends = self._at.items.get("dataset", keys) | self._at.items.get("job", keys)
-            names = {key: item.remote.name for key, item in ends.items() if item.remote}
-            for state in work.gone:
-                pair = names.get(state.source_key, state.source.id), names.get(state.target_key, state.target.id)
+        for plan in self._plans(items):
+            for desired, record in plan.upserts:
+                action = "change" if record else "create"
+                yield PlanStep(action, "edge", f"{desired.source.name} -> {desired.target.name}")
+            keys = [plan.item.key, *plan.unresolved_endpoints, *(edge.source_key for edge in plan.deletes)]
+            items_by_key = self._ctx.items.get("dataset", keys) | self._ctx.items.get("job", keys)
+            names = {key: item.remote.name for key, item in items_by_key.items() if item.remote}
+            for edge in plan.deletes:
+                pair = names.get(edge.source_key, edge.source.id), names.get(edge.target_key, edge.target.id)
                 yield PlanStep("delete", "edge", " -> ".join(pair))
-            there = names | dict(made)
-            for source, name in work.missing.items():
-                if source in there and work.item.key in there:
-                    yield PlanStep("create", "edge", f"{there[source]} -> {there[work.item.key]}")
+            available = names | dict(planned_names)
+            for source, name in plan.unresolved_endpoints.items():
+                if source in available and plan.item.key in available:
+                    yield PlanStep("create", "edge", f"{available[source]} -> {available[plan.item.key]}")
                 else:
-                    yield PlanStep("wait", "edge", f"{name} -> {there.get(work.item.key, 'what is not there')}")
+                    yield PlanStep("wait", "edge", f"{name} -> {available.get(plan.item.key, 'missing entity')}")
 
     def count_expected(self) -> Iterator[ExpectedCount]:
-        """Count the edges that shall be there, and those that were not told as they are now; nothing is asked."""
-        if self._at.rules.track_lineage:
-            for items in self._at.items.batches("lineage", _AT_ONCE):
-                yield self._owed(list(self._works(items)))
+        """Count expected edges and those that are not pushed in their current state, without requests."""
+        if self._ctx.options.track_lineage:
+            for items in self._ctx.items.batches("lineage", _COUNT_BATCH):
+                yield self._count(list(self._plans(items)))
 
-    def _owed(self, works: Sequence[EdgePlan]) -> ExpectedCount:
-        """Count edges; those to or from what shall not be there are none."""
-        known = self._states.into([work.item.key for work in works])
-        ends = {key for work in works for key in (work.item.key, *work.missing)}
-        items = self._at.items.get("dataset", ends) | self._at.items.get("job", ends)
-        left_out = {key for key, item in items.items() if item.outcome in EXCLUDED}
-        told, untold = 0, 0
-        for work in works:
-            put, gone = {one.from_key for one, _ in work.put}, {state.source_key for state in work.gone}
-            told += len(known[work.item.key].keys() - put - gone)
-            untold += len(put) + (0 if work.item.key in left_out else len(work.missing.keys() - left_out))
-        return ExpectedCount("lineage", told + untold, untold)
+    def _count(self, plans: Sequence[EdgePlan]) -> ExpectedCount:
+        """Edges to or from excluded items do not count."""
+        records = self._edge_store.into([plan.item.key for plan in plans])
+        keys = {key for plan in plans for key in (plan.item.key, *plan.unresolved_endpoints)}
+        items = self._ctx.items.get("dataset", keys) | self._ctx.items.get("job", keys)
+        excluded = {key for key, item in items.items() if item.outcome in EXCLUDED}
+        pushed, outdated = 0, 0
+        for plan in plans:
+            upserted, deleted = (
+                {desired.source_key for desired, _ in plan.upserts},
+                {edge.source_key for edge in plan.deletes},
+            )
+            pushed += len(records[plan.item.key].keys() - upserted - deleted)
+            outdated += len(upserted) + (
+                0 if plan.item.key in excluded else len(plan.unresolved_endpoints.keys() - excluded)
+            )
+        return ExpectedCount("lineage", pushed + outdated, outdated)
 
-    def _works(self, items: Sequence[SyncItem]) -> Iterator[EdgePlan]:
+    def _plans(self, items: Sequence[SyncItem]) -> Iterator[EdgePlan]:
         keys = [item.key for item in items]
-        jobs = set(self._at.items.get("job", keys))
-        of = (self._at.db, self._at.org, self._at.rules.folding)
-        stored = read_lineage(*of, [key for key in keys if key not in jobs])
-        stored |= read_consumption(*of, jobs)
-        everything = [edge for edges in stored.values() for edge in edges]
-        sources = {edge.source for edge in everything if edge.source}
-        datasets = {*sources, *(key for key in keys if stored[key] and key not in jobs)}
-        pipelines = {*jobs, *(edge.job for edge in everything if edge.job)}
-        ends = RemoteEntities(self._at.db, self._at.org, self._at.items, datasets, pipelines)
-        names = _EdgeNames(self._at.db, self._at.org, everything)
-        known = self._states.into(keys)
+        jobs = set(self._ctx.items.get("job", keys))
+        scope = (self._ctx.db, self._ctx.org, self._ctx.options.folding)
+        edges_by_target = read_lineage(*scope, [key for key in keys if key not in jobs])
+        edges_by_target |= read_consumption(*scope, jobs)
+        all_edges = [edge for edges in edges_by_target.values() for edge in edges]
+        sources = {edge.source for edge in all_edges if edge.source}
+        datasets = {*sources, *(key for key in keys if edges_by_target[key] and key not in jobs)}
+        pipelines = {*jobs, *(edge.job for edge in all_edges if edge.job)}
+        endpoints = RemoteEntities(self._ctx.db, self._ctx.org, self._ctx.items, datasets, pipelines)
+        names = _EdgeNames(self._ctx.db, self._ctx.org, all_edges)
+        records = self._edge_store.into(keys)
         for item in items:
-            yield self._work(item, stored.get(item.key, []), ends, known[item.key], names)
+            yield self._plan(item, edges_by_target.get(item.key, []), endpoints, records[item.key], names)
 
-    def _work(
+    def _plan(
         self,
         item: SyncItem,
-        stored: list[CanonicalEdge],
-        ends: RemoteEntities,
-        known: dict[bytes, EdgeRecord],
+        edges: list[CanonicalEdge],
+        endpoints: RemoteEntities,
+        records: dict[bytes, EdgeRecord],
         names: "_EdgeNames",
     ) -> EdgePlan:
-        work = EdgePlan(item, [], [], [], {}, [])
-        wanted: dict[bytes, DesiredEdge] = {}
-        for edge in stored:
+        plan = EdgePlan(item, [], [], [], {}, [])
+        desired_edges: dict[bytes, DesiredEdge] = {}
+        for edge in edges:
             source = edge.source or edge.job
             if source is None:
                 continue
-            if ends.remote(source) is None or ends.remote(item.key) is None:
-                work.missing[source] = names.edge(edge, item.key)
+            if endpoints.remote(source) is None or endpoints.remote(item.key) is None:
+                plan.unresolved_endpoints[source] = names.edge(edge, item.key)
             else:
-                wanted[source] = self._wanted(item.key, source, edge, ends, names)
-        for source, one in sorted(wanted.items()):
-            state = known.get(source)
-            if not one.is_written(state):
-                work.put.append((one, state))
-            if state and not state.connects(one.source, one.into):
-                work.gone.append(state)
-            work.notes.extend(one.notes)
-        work.gone.extend(state for source, state in sorted(known.items()) if source not in wanted)
+                desired_edges[source] = self._desired(item.key, source, edge, endpoints, names)
+        for source, desired in sorted(desired_edges.items()):
+            record = records.get(source)
+            if not desired.is_written(record):
+                plan.upserts.append((desired, record))
+            if record and not record.connects(desired.source, desired.target):
+                plan.deletes.append(record)
+            plan.notes.extend(desired.notes)
+        plan.deletes.extend(record for source, record in sorted(records.items()) if source not in desired_edges)
         if item.fingerprint is None:
-            work.again.extend(_removed_before(item, wanted.values()))
-        return work
+            plan.possibly_restored.extend(_previously_deleted(item, desired_edges.values()))
+        return plan
 
-    def _wanted(
-        self, into_key: bytes, from_key: bytes, edge: CanonicalEdge, ends: RemoteEntities, names: "_EdgeNames"
+    def _desired(
+        self,
+        target_key: bytes,
+        source_key: bytes,
+        edge: CanonicalEdge,
+        endpoints: RemoteEntities,
+        names: "_EdgeNames",
     ) -> DesiredEdge:
-        source, into = ends.endpoint(from_key), ends.endpoint(into_key)
-        lines = edge.columns if self._at.rules.track_column_lineage else ()
-        told = mapped.lineage_details(source, into, lines)
-        pipeline = ends.remote(edge.job) if edge.job and edge.source else None
-        also = f"Also made by {', '.join(names.jobs(edge.other_jobs))}" if edge.other_jobs else None
-        description = "\n".join(filter(None, (told.description, also))) or None
-        said = details(told.columns, edge.sql, description, pipeline)
-        from_remote, into_remote = ends.remote(from_key), ends.remote(into_key)
-        assert from_remote is not None and into_remote is not None  # noqa: S101, PT018 - looked at by the caller
-        shapes = (ends.columns_version(from_key), ends.columns_version(into_key))
-        mark = fingerprint([said, from_remote, into_remote, shapes if told.columns else None])
-        notes = tuple(f"there is no column {name}, so it has no lineage" for name in told.unknown)
-        return DesiredEdge(into_key, from_key, into_remote, from_remote, edge.job, said, mark, notes)
+        source, target = endpoints.endpoint(source_key), endpoints.endpoint(target_key)
+        column_edges = edge.columns if self._ctx.options.track_column_lineage else ()
+        mapped_details = mapped.lineage_details(source, target, column_edges)
+        pipeline = endpoints.remote(edge.job) if edge.job and edge.source else None
+        other_jobs = f"Also made by {', '.join(names.jobs(edge.other_jobs))}" if edge.other_jobs else None
+        description = "\n".join(filter(None, (mapped_details.description, other_jobs))) or None
+        content = details(mapped_details.columns, edge.sql, description, pipeline)
+        source_remote, target_remote = endpoints.remote(source_key), endpoints.remote(target_key)
+        assert source_remote is not None and target_remote is not None  # noqa: S101, PT018 - checked by the caller
+        columns_versions = (endpoints.columns_version(source_key), endpoints.columns_version(target_key))
+        content_fingerprint = fingerprint(
+            [content, source_remote, target_remote, columns_versions if mapped_details.columns else None]
+        )
+        notes = tuple(f"column {name} does not exist, so it has no lineage" for name in mapped_details.unknown)
+        return DesiredEdge(
+            target_key, source_key, target_remote, source_remote, edge.job, content, content_fingerprint, notes
+        )
 
     def _write_all(self, group: Sequence[EdgePlan]) -> list[_EdgePlanResult]:
-        return [self._write(work) for work in group]
+        return [self._write(plan) for plan in group]
 
-    def _write(self, work: EdgePlan) -> _EdgePlanResult:
-        """Write the edges into one target, as far as it goes."""
-        if self._at.workers.unavailable is not None and (work.put or work.gone or work.again):
-            return _stopped(work, self._at.workers.unavailable, [], [])
+    def _write(self, plan: EdgePlan) -> _EdgePlanResult:
+        """Write the edges into one target; an error ends the plan."""
+        if self._ctx.requests.unavailable is not None and (plan.upserts or plan.deletes or plan.possibly_restored):
+            return _interrupted(plan, self._ctx.requests.unavailable, [], [])
         written: list[EdgeRecord] = []
-        removed: list[EdgeRecord] = []
-        deleted = _removed_before(work.item, [wanted for wanted, _ in work.put])
-        notes = list(work.notes)
+        deleted_records: list[EdgeRecord] = []
+        deleted_edges = _previously_deleted(plan.item, [desired for desired, _ in plan.upserts])
+        notes = list(plan.notes)
         try:
-            for wanted, known in work.put:
-                done = write_edge(self._at.client, wanted, known)
-                written.append(done.state)
-                notes += [note for note in done.notes if note not in notes]
-            for state in work.gone:
-                deleted += filter(None, [remove_edge(self._at.client, state)])
-                removed.append(state)
-            for one in work.again:
-                one.remove(self._at.client)
+            for desired, record in plan.upserts:
+                written_edge = write_edge(self._ctx.client, desired, record)
+                written.append(written_edge.record)
+                notes += [note for note in written_edge.notes if note not in notes]
+            for record in plan.deletes:
+                deleted_edges += filter(None, [remove_edge(self._ctx.client, record)])
+                deleted_records.append(record)
+            for edge in plan.possibly_restored:
+                edge.delete_if_restored(self._ctx.client)
         except LineageBridgeError as error:
-            return _stopped(work, self._at.workers.record_failure(error), written, removed)
-        return _EdgePlanResult(_settled(work, notes, deleted), written, removed, [])
+            return _interrupted(plan, self._ctx.requests.record_failure(error), written, deleted_records)
+        return _EdgePlanResult(_completed(plan, notes, deleted_edges), written, deleted_records, [])
 
 
-def _not_asked(group: Sequence[EdgePlan], error: LineageBridgeError) -> list[_EdgePlanResult]:
-    return [_stopped(work, error, [], []) for work in group]
+def _not_attempted(group: Sequence[EdgePlan], error: LineageBridgeError) -> list[_EdgePlanResult]:
+    return [_interrupted(plan, error, [], []) for plan in group]
 
 
-def _stopped(
-    work: EdgePlan, error: LineageBridgeError, written: list[EdgeRecord], removed: list[EdgeRecord]
+def _interrupted(
+    plan: EdgePlan, error: LineageBridgeError, written: list[EdgeRecord], deleted: list[EdgeRecord]
 ) -> _EdgePlanResult:
-    """Tell how far it went; where an end is gone, what stands for it is to be looked at first."""
-    if len(written) == len(work.put):
-        return _EdgePlanResult(Failure(work.item, error), written, removed, [])
-    wanted = work.put[len(written)][0]
-    request = {"from": wanted.source.name, "to": wanted.into.name, "details": wanted.said}
+    """Result of a plan that ended early; if an endpoint is gone, its items are verified first."""
+    if len(written) == len(plan.upserts):
+        return _EdgePlanResult(Failure(plan.item, error), written, deleted, [])
+    desired = plan.upserts[len(written)][0]
+    request = {"from": desired.source.name, "to": desired.target.name, "details": desired.content}
     if not isinstance(error, TargetRejected) or error.status != _NOT_FOUND:
-        return _EdgePlanResult(Failure(work.item, error, request), written, removed, [])
-    keys = [key for key in (wanted.into_key, wanted.from_key, wanted.job) if key]
-    doubtful = [(kind, key) for key in keys for kind in ("dataset", "job")]
+        return _EdgePlanResult(Failure(plan.item, error, request), written, deleted, [])
+    keys = [key for key in (desired.target_key, desired.source_key, desired.job) if key]
+    to_verify = [(kind, key) for key in keys for kind in ("dataset", "job")]
     return _EdgePlanResult(
-        Failure(work.item, TargetUnavailable(str(error), _NOT_FOUND), request), written, removed, doubtful
+        Failure(plan.item, TargetUnavailable(str(error), _NOT_FOUND), request), written, deleted, to_verify
     )
 
 
-def _removed_before(item: SyncItem, wanted: Iterable[DesiredEdge]) -> list[DeletedEdge]:
-    """Give the edges that were removed, but for those that are wanted by now."""
-    pairs = {(one.source.id, one.into.id) for one in wanted}
-    return [one for one in DeletedEdge.of(item) if one.pair not in pairs]
+def _previously_deleted(item: SyncItem, desired_edges: Iterable[DesiredEdge]) -> list[DeletedEdge]:
+    """Edges that were deleted and are not desired again."""
+    pairs = {(desired.source.id, desired.target.id) for desired in desired_edges}
+    return [edge for edge in DeletedEdge.of(item) if edge.endpoint_ids not in pairs]
 
 
-def _settled(work: EdgePlan, notes: list[str], deleted: Sequence[DeletedEdge]) -> Completed:
-    waiting = [f"waits for the other end: {name}" for name in work.missing.values()]
-    told = "; ".join([*waiting, *notes][:_MAX_NOTES]) or None
-    if work.put or work.gone or work.again:
+def _completed(plan: EdgePlan, notes: list[str], deleted_edges: Sequence[DeletedEdge]) -> Completed:
+    postponed = [
+        f"edge postponed: the other endpoint is not in OpenMetadata yet: {name}"
+        for name in plan.unresolved_endpoints.values()
+    ]
+    reason = "; ".join([*postponed, *notes][:_MAX_NOTES]) or None
+    if plan.upserts or plan.deletes or plan.possibly_restored:
         outcome = Outcome.PUSHED
-    elif work.missing:
+    elif plan.unresolved_endpoints:
         outcome = Outcome.WAITING
     else:
         outcome = Outcome.UNCHANGED
-        told = told or (work.item.reason if work.item.outcome in (Outcome.PUSHED, Outcome.UNCHANGED) else None)
-    return Completed(work.item, outcome, told, _LOOKED_AT, record=edges_kept(deleted))
+        reason = reason or (plan.item.reason if plan.item.outcome in (Outcome.PUSHED, Outcome.UNCHANGED) else None)
+    return Completed(plan.item, outcome, reason, _CHECKED, record=deleted_edges_record(deleted_edges))
 
 
 class _EdgeNames:
-    """Names of what edges mention, looked up at once."""
+    """Names of the datasets and jobs of edges, read at once."""
 
     def __init__(self, db: Database, org: str, edges: Sequence[CanonicalEdge]) -> None:
         self._graph = LineageGraph(db, org)
         self._datasets = self._graph.dataset_names({edge.source for edge in edges if edge.source})
         self._jobs = self._graph.job_names({job for edge in edges for job in (edge.job, *edge.other_jobs) if job})
 
-    def edge(self, edge: CanonicalEdge, into: bytes) -> str:
-        """Name an edge by its source."""
-        named = self._datasets[edge.source] if edge.source else self._jobs[edge.job or into]
-        return f"{named.namespace} {named.name}"
+    def edge(self, edge: CanonicalEdge, target: bytes) -> str:
+        """Display name of the source of an edge."""
+        qualified_name = self._datasets[edge.source] if edge.source else self._jobs[edge.job or target]
+        return f"{qualified_name.namespace} {qualified_name.name}"
 
     def jobs(self, jobs: Sequence[bytes]) -> list[str]:
-        """Name jobs."""
         return sorted(self._jobs[job].name for job in jobs)

@@ -6,112 +6,125 @@ from itertools import groupby
 from typing import NamedTuple
 
 from bridge.sync.item_queries import PushedObservation, items_with_history, pushed_observations
-from bridge.sync.openmetadata.context import ObservationLocation, OpenMetadataContext, contains, of, stale_locations
-from bridge.sync.openmetadata.restored_entities import AGAIN
+from bridge.sync.openmetadata.context import (
+    ObservationLocation,
+    OpenMetadataContext,
+    contains,
+    location_of,
+    stale_locations,
+)
+from bridge.sync.openmetadata.restored_entities import RESTORED
 from bridge.sync.sync_item import Outcome, SyncItem
 from bridge.sync.target import ComparedBatch, Difference
 from mappers.canonical.identity import run_id
 from mappers.canonical_json import JsonObject
 
-#: How many things of a moment are compared at a time, and so the most that are asked for in one call.
-_AT_ONCE = 500
+#: Observations per batch; limits the size of a request as well.
+_BATCH_SIZE = 500
 
 
 class ObservationKind(NamedTuple):
-    """A kind of things that are told of moments: how they are asked for, and what was told."""
+    """A kind of observation: how to read it, and what was pushed."""
 
     kind: str
-    #: Gives what an entity has from one time to another; None when it is not there itself.
-    ask: Callable[[str, int, int], list[JsonObject] | None]
-    #: Gives what was told of items, of those that would be told the same now.
+    #: Reads the observations of an entity between two times; None if the entity does not exist.
+    read: Callable[[str, int, int], list[JsonObject] | None]
+    #: Bodies that were pushed and whose content has not changed since.
     expected_bodies: Callable[[Sequence[SyncItem]], dict[bytes, JsonObject]]
 
 
 class ObservationComparison:
-    """Says what is not told as it was; calls run in the threads of a pool. Not for several threads at once.
+    """Compares observations; requests run in a thread pool. Not thread-safe.
 
-    Of an entity no more is asked for than the times that are known: the server gives all of a time at once.
+    Only known times of an entity are read, because the server returns everything between two times.
     """
 
-    def __init__(self, at: OpenMetadataContext, target: str, pool: Executor) -> None:
-        self._at = at
+    def __init__(self, ctx: OpenMetadataContext, target: str, pool: Executor) -> None:
+        self._ctx = ctx
         self._target = target
         self._pool = pool
 
-    def compare(self, moments: ObservationKind) -> Iterator[ComparedBatch]:
-        """Compare all that was told of one kind."""
-        for page in pushed_observations(self._at.db, self._at.org, self._target, moments.kind, _AT_ONCE):
-            windows = [list(window) for _, window in groupby(page, lambda one: one.remote.id.rpartition("/")[0])]
-            items = self._at.items.get(moments.kind, [one.key for one in page])
-            said = moments.expected_bodies(list(items.values()))
-            asked = self._pool.map(lambda window: _ask(moments, window), windows)
-            found = [
-                Difference(moments.kind, one.key, _named(one), what)
-                for window, there in zip(windows, asked, strict=True)
-                if there is not None  # else the entity is told of by itself
-                for one in window
-                if (what := self._what(said.get(one.key), there.get(one.timestamp, ())))
+    def compare(self, kind: ObservationKind) -> Iterator[ComparedBatch]:
+        """Compare all pushed observations of one kind."""
+        for page in pushed_observations(self._ctx.db, self._ctx.org, self._target, kind.kind, _BATCH_SIZE):
+            windows = [
+                list(window)
+                for _, window in groupby(page, lambda observation: observation.remote.id.rpartition("/")[0])
             ]
-            yield ComparedBatch(moments.kind, len(page), found)
+            items = self._ctx.items.get(kind.kind, [observation.key for observation in page])
+            bodies = kind.expected_bodies(list(items.values()))
+            rows_by_time = self._pool.map(lambda window: _read(kind, window), windows)
+            differences = [
+                Difference(kind.kind, observation.key, _display_name(observation), description)
+                for window, rows in zip(windows, rows_by_time, strict=True)
+                if rows is not None  # otherwise reported as a missing entity
+                for observation in window
+                if (description := self._describe(bodies.get(observation.key), rows.get(observation.timestamp, ())))
+            ]
+            yield ComparedBatch(kind.kind, len(page), differences)
 
-    def _what(self, said: JsonObject | None, there: Sequence[JsonObject]) -> str | None:
-        """Say what is wrong at the time of which something was told."""
-        if not there:
-            return "is not there"
-        if said is None or any(contains(said, row) for row in there):
+    def _describe(self, body: JsonObject | None, rows: Sequence[JsonObject]) -> str | None:
+        """How the rows at the time of an observation differ from it, if they do."""
+        if not rows:
+            return "is missing"
+        if body is None or any(contains(body, row) for row in rows):
             return None
-        return None if all(map(self._is_theirs, there)) else "says otherwise"
+        return None if all(map(self._is_foreign, rows)) else "differs"
 
-    def _is_theirs(self, row: JsonObject) -> bool:
-        """Tell whether a status is of a run that others know: theirs stays, though it took the place of ours."""
+    def _is_foreign(self, row: JsonObject) -> bool:
+        """Whether a status belongs to a run of another producer, which stays even in place of ours."""
         if "executionStatus" not in row:
             return False
         try:
-            run = run_id(self._at.org, str(row.get("executionId")))
+            run = run_id(self._ctx.org, str(row.get("executionId")))
         except ValueError:
             return True
-        return run not in self._at.items.get("run", [run])
+        return run not in self._ctx.items.get("run", [run])
 
-    def taken_back(self, moments: ObservationKind) -> Iterator[ComparedBatch]:
-        """Look whether anything is told where it once was and is no more."""
-        for keys in items_with_history(self._at.db, self._at.org, self._target, moments.kind, _AT_ONCE):
-            items = self._at.items.get(moments.kind, keys).values()
-            places = [(item, place) for item in items for place in self._places(item)]
-            asked = self._pool.map(lambda one: moments.ask(one[1].of, one[1].timestamp, one[1].timestamp), places)
-            found = [
-                Difference(moments.kind, item.key, f"{place.of} at {place.timestamp}", AGAIN)
-                for (item, place), there in zip(places, asked, strict=True)
-                if any(self._is_of(item, row) for row in there or ())
+    def compare_deleted(self, kind: ObservationKind) -> Iterator[ComparedBatch]:
+        """Find observations that exist again at locations where they were deleted."""
+        for keys in items_with_history(self._ctx.db, self._ctx.org, self._target, kind.kind, _BATCH_SIZE):
+            items = self._ctx.items.get(kind.kind, keys).values()
+            locations = [(item, location) for item in items for location in self._stale_locations(item)]
+            rows_by_location = self._pool.map(
+                lambda entry: kind.read(entry[1].entity, entry[1].timestamp, entry[1].timestamp), locations
+            )
+            differences = [
+                Difference(kind.kind, item.key, f"{location.entity} at {location.timestamp}", RESTORED)
+                for (item, location), rows in zip(locations, rows_by_location, strict=True)
+                if any(self._belongs_to(item, row) for row in rows or ())
             ]
-            yield ComparedBatch(moments.kind, len(places), found)
+            yield ComparedBatch(kind.kind, len(locations), differences)
 
-    def _places(self, item: SyncItem) -> list[ObservationLocation]:
-        """Give the places where an item may be told beside the one where it is."""
+    def _stale_locations(self, item: SyncItem) -> list[ObservationLocation]:
+        """Locations that an item may occupy besides its current one."""
         if item.remote is not None and item.outcome not in (Outcome.PUSHED, Outcome.UNCHANGED):
-            return []  # it was left as it was told
-        return stale_locations(self._at.items, item._replace(fingerprint=None), item.remote and of(item.remote))
+            return []  # its observation was left in place
+        return stale_locations(
+            self._ctx.items, item._replace(fingerprint=None), item.remote and location_of(item.remote)
+        )
 
-    def _is_of(self, item: SyncItem, row: JsonObject) -> bool:
-        """Tell whether a status is of this run; of a test case of ours nobody else tells results."""
+    def _belongs_to(self, item: SyncItem, row: JsonObject) -> bool:
+        """Whether a status belongs to this run; nobody else writes results of our test cases."""
         if item.kind != "run":
             return True
         try:
-            return run_id(self._at.org, str(row.get("executionId"))) == item.key
+            return run_id(self._ctx.org, str(row.get("executionId"))) == item.key
         except ValueError:
             return False
 
 
-def _ask(moments: ObservationKind, window: Sequence[PushedObservation]) -> dict[int, list[JsonObject]] | None:
-    """Ask for the times of a window, in which all is of one entity."""
-    times = [one.timestamp for one in window]
-    rows = moments.ask(window[0].remote.name, min(times), max(times))
+def _read(kind: ObservationKind, window: Sequence[PushedObservation]) -> dict[int, list[JsonObject]] | None:
+    """Rows of the times of one entity."""
+    times = [observation.timestamp for observation in window]
+    rows = kind.read(window[0].remote.name, min(times), max(times))
     if rows is None:
         return None
-    there: dict[int, list[JsonObject]] = {}
+    rows_by_time: dict[int, list[JsonObject]] = {}
     for row in rows:
-        there.setdefault(int(row["timestamp"]), []).append(row)
-    return there
+        rows_by_time.setdefault(int(row["timestamp"]), []).append(row)
+    return rows_by_time
 
 
-def _named(one: PushedObservation) -> str:
-    return f"{one.remote.name} at {one.timestamp}"
+def _display_name(observation: PushedObservation) -> str:
+    return f"{observation.remote.name} at {observation.timestamp}"

@@ -10,7 +10,7 @@ from mappers.openmetadata.locations import ServiceLayout
 
 
 class OpenMetadataOptions(NamedTuple):
-    """How OpenMetadata is kept: where things lie, what is told, what may be made, how many calls run at once."""
+    """Options of the OpenMetadata target."""
 
     layout: ServiceLayout = ServiceLayout()
     folding: FoldingRule = FoldingRule()
@@ -23,12 +23,12 @@ class OpenMetadataOptions(NamedTuple):
     publish_quality_results: bool = True
     publish_profiling_metrics: bool = True
     sync_governance_metadata: bool = True
-    words: TagVocabulary = TagVocabulary()
-    #: Who wins where a steward and OpenMetadata both changed something, each in their own way; by field, or of all.
+    vocabulary: TagVocabulary = TagVocabulary()
+    #: Policy for governance conflicts: default, and by field.
     conflicts: MergePolicy = "report"
-    conflicts_of: tuple[tuple[str, MergePolicy], ...] = ()
+    conflicts_by_field: tuple[tuple[str, MergePolicy], ...] = ()
     batch_size: int = 100
     concurrency: int = 8
     service_description: str = ""
-    #: How many deletions may wait at once before a person must allow them.
-    most_deletions: int = 50
+    #: Pending deletions above this number wait for an operator.
+    max_deletions: int = 50

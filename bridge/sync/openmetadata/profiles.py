@@ -1,7 +1,7 @@
-"""Brings figures to OpenMetadata: a profile of a table each, never the same one twice.
+"""Pushes profiles of tables.
 
-The server adds a row for each profile that it is told, of a time that it knows, too. So a profile whose fate is not
-known is looked for before it is told again.
+The server adds a row for every profile, even at an existing timestamp. A profile whose result is unknown is therefore
+looked up before it is sent again.
 """
 
 from collections.abc import Sequence
@@ -30,125 +30,129 @@ _TYPE = "tableProfile"
 
 
 class _DesiredProfile(NamedTuple):
-    """Figures as they shall be told, the table that they are of, and from which time on nothing else is told."""
+    """A desired profile, its table, and the first timestamp to try."""
 
     item: SyncItem
     dataset: bytes
     table: RemoteReference
-    figures: TableMetrics
+    metrics: TableMetrics
     columns: dict[str, str]
-    mark: bytes
+    fingerprint: bytes
     timestamp: int
-    #: Whether they may have been told before.
-    perhaps_told: bool
+    #: Whether it may already exist.
+    may_exist: bool
 
     @property
     def body(self) -> JsonObject:
-        """Say them."""
-        return table_profile(self.figures, self.timestamp, self.columns)
+        return table_profile(self.metrics, self.timestamp, self.columns)
 
-    def settled(self) -> Completed:
-        """Settle them as told."""
+    def completed(self) -> Completed:
         remote = RemoteReference(_TYPE, f"{self.table.id}/{self.timestamp}", self.table.name)
-        return Completed(self.item, Outcome.PUSHED, None, self.mark, remote, created_by_us=True)
+        return Completed(self.item, Outcome.PUSHED, None, self.fingerprint, remote, created_by_us=True)
 
 
 class ProfilePusher:
-    """Pushes profiles. Not for several threads at once."""
+    """Pushes profiles. Not thread-safe."""
 
-    def __init__(self, at: OpenMetadataContext) -> None:
-        self._at = at
+    def __init__(self, ctx: OpenMetadataContext) -> None:
+        self._ctx = ctx
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
-        """Make the server know figures."""
-        if not self._at.rules.publish_profiling_metrics:
-            off = "openmetadata.sync.publish_profiling_metrics is off"
-            return BatchResult([item.complete(Outcome.OFF, off) for item in items])
-        found = self._wanted(items)
-        wanted = [one for one in found if isinstance(one, _DesiredProfile)]
-        self._at.items.record_intent((one.item, {**one.item.record, "telling": one.timestamp}) for one in wanted)
-        done = self._at.workers.map(self._put, wanted, _failed)
-        datasets = {one.item.key: one.dataset for one in wanted}
-        gone = items_to_verify("dataset", done, datasets)
-        return BatchResult([*(one for one in found if isinstance(one, Completed)), *done], to_verify=gone)
+        if not self._ctx.options.publish_profiling_metrics:
+            reason = "openmetadata.sync.publish_profiling_metrics is off"
+            return BatchResult([item.complete(Outcome.OFF, reason) for item in items])
+        planned = self._plan(items)
+        desired = [profile for profile in planned if isinstance(profile, _DesiredProfile)]
+        self._ctx.items.record_intent(
+            (profile.item, {**profile.item.record, "telling": profile.timestamp}) for profile in desired
+        )
+        pushed = self._ctx.requests.map(self._put, desired, _failed)
+        datasets = {profile.item.key: profile.dataset for profile in desired}
+        to_verify = items_to_verify("dataset", pushed, datasets)
+        return BatchResult(
+            [*(result for result in planned if isinstance(result, Completed)), *pushed], to_verify=to_verify
+        )
 
     def expected_bodies(self, items: Sequence[SyncItem]) -> dict[bytes, JsonObject]:
-        """Give what was told of tables, of those figures that would be told the same now."""
-        found: dict[bytes, JsonObject] = {}
-        marks = {item.key: item.fingerprint for item in items}
-        for one in self._wanted([item._replace(fingerprint=None) for item in items if item.remote]):
-            if isinstance(one, _DesiredProfile) and one.mark == marks[one.item.key]:
-                timestamp = int((one.item.remote or one.table).id.rpartition("/")[2])
-                found[one.item.key] = _of_table(one._replace(timestamp=timestamp).body["tableProfile"])
-        return found
+        """Bodies of profiles that are pushed and whose content has not changed since."""
+        bodies: dict[bytes, JsonObject] = {}
+        fingerprints = {item.key: item.fingerprint for item in items}
+        for profile in self._plan([item._replace(fingerprint=None) for item in items if item.remote]):
+            if isinstance(profile, _DesiredProfile) and profile.fingerprint == fingerprints[profile.item.key]:
+                timestamp = int((profile.item.remote or profile.table).id.rpartition("/")[2])
+                bodies[profile.item.key] = _comparable(profile._replace(timestamp=timestamp).body["tableProfile"])
+        return bodies
 
-    def _wanted(self, items: Sequence[SyncItem]) -> list[_DesiredProfile | Completed]:
-        stored = read_profiles(self._at.db, self._at.org, [item.key for item in items])
-        ends = RemoteEntities(self._at.db, self._at.org, self._at.items, {one.dataset for one in stored.values()}, ())
-        taken: set[str] = set()
-        found: list[_DesiredProfile | Completed] = []
-        for item in sorted(items, key=lambda one: (stored[one.key].at if one.key in stored else 0, one.key)):
-            one = self._one(item, stored.get(item.key), ends, taken)
-            if isinstance(one, _DesiredProfile):
-                taken.add(f"{one.table.id}/{one.timestamp}")
-            found.append(one)
-        return found
+    def _plan(self, items: Sequence[SyncItem]) -> list[_DesiredProfile | Completed]:
+        profiles = read_profiles(self._ctx.db, self._ctx.org, [item.key for item in items])
+        entities = RemoteEntities(
+            self._ctx.db, self._ctx.org, self._ctx.items, {profile.dataset for profile in profiles.values()}, ()
+        )
+        taken_ids: set[str] = set()
+        planned: list[_DesiredProfile | Completed] = []
+        for item in sorted(items, key=lambda item: (profiles[item.key].at if item.key in profiles else 0, item.key)):
+            desired = self._plan_item(item, profiles.get(item.key), entities, taken_ids)
+            if isinstance(desired, _DesiredProfile):
+                taken_ids.add(f"{desired.table.id}/{desired.timestamp}")
+            planned.append(desired)
+        return planned
 
-    def _one(
-        self, item: SyncItem, stored: CanonicalProfile | None, ends: RemoteEntities, taken: set[str]
+    def _plan_item(
+        self, item: SyncItem, profile: CanonicalProfile | None, entities: RemoteEntities, taken_ids: set[str]
     ) -> _DesiredProfile | Completed:
-        """Say what profile figures shall be, or why they are none."""
-        remote = ends.remote(stored.dataset) if stored else None
-        if stored is None or not (stored.measured or stored.rows is not None or stored.bytes is not None):
-            return item.complete(Outcome.UNWANTED, "no figures are known")
+        """Desired profile, or the reason why there is none."""
+        remote = entities.remote(profile.dataset) if profile else None
+        if profile is None or not (profile.metrics or profile.rows is not None or profile.bytes is not None):
+            return item.complete(Outcome.UNWANTED, "no statistics reported")
         if remote is None:
-            return item.complete(Outcome.WAITING, "its dataset is not there")
+            return item.complete(Outcome.WAITING, "its dataset is not in OpenMetadata yet")
         if remote.type != "table":
             return item.complete(
-                Outcome.UNWANTED, f"OpenMetadata takes profiles of tables only, and this is a {remote.type}"
+                Outcome.UNWANTED, f"OpenMetadata supports profiles of tables only; this is a {remote.type}"
             )
-        names = {name: ".".join(path) for name, path in ends.endpoint(stored.dataset).columns.items()}
-        figures = TableMetrics(
-            stored.rows, stored.bytes, stored.change, stored.wrote, stored.columns, stored.measured
+        names = {name: ".".join(path) for name, path in entities.endpoint(profile.dataset).columns.items()}
+        metrics = TableMetrics(
+            profile.rows, profile.bytes, profile.change, profile.wrote, profile.columns, profile.metrics
         )
-        mark = fingerprint([remote.id, figures._replace(column_count=0)])
-        if is_unchanged(item, mark):
+        content_fingerprint = fingerprint([remote.id, metrics._replace(column_count=0)])
+        if is_unchanged(item, content_fingerprint):
             return complete_unchanged(item)
-        time, perhaps = self._time(item, remote, stored.at // 1_000, taken)
-        return _DesiredProfile(item, stored.dataset, remote, figures, names, mark, time, perhaps)
+        timestamp, may_exist = self._timestamp(item, remote, profile.at // 1_000, taken_ids)
+        return _DesiredProfile(
+            item, profile.dataset, remote, metrics, names, content_fingerprint, timestamp, may_exist
+        )
 
-    def _time(self, item: SyncItem, table: RemoteReference, at: int, taken: set[str]) -> tuple[int, bool]:
-        """Find the time by which figures are known, and whether they may have been told of it."""
+    def _timestamp(self, item: SyncItem, table: RemoteReference, at: int, taken_ids: set[str]) -> tuple[int, bool]:
+        """Timestamp of the profile, and whether it may already exist."""
         if "telling" in item.record:
             return item.record["telling"], True
         if item.remote is not None and item.remote.id.startswith(f"{table.id}/"):
             return int(item.remote.id.rpartition("/")[2]), True
-        while not self._is_free(f"{table.id}/{at}", taken):
+        while not self._is_free(f"{table.id}/{at}", taken_ids):
             at += 1
-        return at, item.remote is not None  # of a table that was made anew, or restored with what it was told
+        return at, item.remote is not None  # the table was recreated or restored
 
-    def _is_free(self, id_: str, taken: set[str]) -> bool:
-        """Tell whether no profile was told of this time."""
-        return id_ not in taken and not self._at.items.find_by_remote_id(id_)
+    def _is_free(self, id_: str, taken_ids: set[str]) -> bool:
+        return id_ not in taken_ids and not self._ctx.items.find_by_remote_id(id_)
 
-    def _put(self, wanted: _DesiredProfile) -> Completed | Failure:
-        """Tell figures, at the first time of which nothing else was told; what is there already is not told again."""
+    def _put(self, desired: _DesiredProfile) -> Completed | Failure:
+        """Send a profile at the first free timestamp; an equal one on the server counts as sent."""
         try:
-            if wanted.perhaps_told:
-                while there := self._at.client.profiles(wanted.table.name, wanted.timestamp, wanted.timestamp):
-                    if any(contains(_of_table(wanted.body["tableProfile"]), one) for one in there):
-                        return wanted.settled()
-                    wanted = wanted._replace(timestamp=wanted.timestamp + 1)
-            self._at.client.put_profile(wanted.table.id, wanted.body)
+            if desired.may_exist:
+                while rows := self._ctx.client.profiles(desired.table.name, desired.timestamp, desired.timestamp):
+                    if any(contains(_comparable(desired.body["tableProfile"]), row) for row in rows):
+                        return desired.completed()
+                    desired = desired._replace(timestamp=desired.timestamp + 1)
+            self._ctx.client.put_profile(desired.table.id, desired.body)
         except TargetRejected as error:
-            raise self._at.failed(error) from error
-        return wanted.settled()
+            raise self._ctx.note_failure(error) from error
+        return desired.completed()
 
 
-def _of_table(said: JsonObject) -> JsonObject:
-    """Give what is looked for of figures: how many columns the table had then is not ours to say again."""
-    return {key: value for key, value in said.items() if key != "columnCount"}
+def _comparable(profile: JsonObject) -> JsonObject:
+    """The part of a table profile that is compared: the column count at that time is unknown later."""
+    return {key: value for key, value in profile.items() if key != "columnCount"}
 
 
-def _failed(wanted: _DesiredProfile, error: LineageBridgeError) -> Completed | Failure:
-    return Failure(wanted.item, error, wanted.body, wanted.mark)
+def _failed(desired: _DesiredProfile, error: LineageBridgeError) -> Completed | Failure:
+    return Failure(desired.item, error, desired.body, desired.fingerprint)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import NamedTuple
 
-from bridge.sync.canonical.quality import CanonicalCheck, read_checks, results_of
+from bridge.sync.canonical.quality import CanonicalCheck, read_checks, results_of_checks
 from bridge.sync.openmetadata.context import OpenMetadataContext, items_to_verify
 from bridge.sync.openmetadata.remote_entities import RemoteEntities
 from bridge.sync.sync_item import (
@@ -34,79 +34,88 @@ OFF = "openmetadata.sync.publish_quality_results is off"
 
 
 class _DesiredTestCase(NamedTuple):
-    """A test case as it shall be, and the dataset that it is of."""
+    """A desired test case and its dataset."""
 
     item: SyncItem
     dataset: bytes
     case: CaseRequests
-    mark: bytes
+    fingerprint: bytes
 
 
-class TestCasePusher:
-    """Pushes test cases. Not for several threads at once."""
+class QualityCheckPusher:
+    """Pushes quality checks as test cases. Not thread-safe."""
 
-    def __init__(self, at: OpenMetadataContext) -> None:
-        self._at = at
+    def __init__(self, ctx: OpenMetadataContext) -> None:
+        self._ctx = ctx
         self._defined: set[str] = set()
         self._defining = Lock()
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
-        """Make the server know checks."""
-        if not self._at.rules.publish_quality_results:
+        if not self._ctx.options.publish_quality_results:
             return BatchResult([item.complete(Outcome.OFF, OFF) for item in items])
-        found = self._wanted(items)
-        wanted = [one for one in found if isinstance(one, _DesiredTestCase)]
-        done = self._at.workers.map(self._put, wanted, _failed)
-        datasets = {one.item.key: one.dataset for one in wanted}
-        gone = items_to_verify("dataset", done, datasets)
-        moved = {one.item.key for one in done if isinstance(one, Completed) and one.remote != one.item.remote}
-        results = self._at.items.get("result", results_of(self._at.db, self._at.org, moved))
+        planned = self._plan(items)
+        desired = [case for case in planned if isinstance(case, _DesiredTestCase)]
+        pushed = self._ctx.requests.map(self._put, desired, _failed)
+        datasets = {case.item.key: case.dataset for case in desired}
+        to_verify = items_to_verify("dataset", pushed, datasets)
+        moved_checks = {
+            result.item.key
+            for result in pushed
+            if isinstance(result, Completed) and result.remote != result.item.remote
+        }
+        results = self._ctx.items.get("result", results_of_checks(self._ctx.db, self._ctx.org, moved_checks))
         return BatchResult(
-            [*(one for one in found if isinstance(one, Completed)), *done],
+            [*(result for result in planned if isinstance(result, Completed)), *pushed],
             affected={("result", key) for key in results},
-            to_verify=gone,
+            to_verify=to_verify,
         )
 
-    def _wanted(self, items: Sequence[SyncItem]) -> list[_DesiredTestCase | Completed]:
-        stored = read_checks(self._at.db, self._at.org, [item.key for item in items])
-        ends = RemoteEntities(
-            self._at.db, self._at.org, self._at.items, {one.dataset for one in stored.values() if one.dataset}, ()
+    def _plan(self, items: Sequence[SyncItem]) -> list[_DesiredTestCase | Completed]:
+        checks = read_checks(self._ctx.db, self._ctx.org, [item.key for item in items])
+        entities = RemoteEntities(
+            self._ctx.db,
+            self._ctx.org,
+            self._ctx.items,
+            {check.dataset for check in checks.values() if check.dataset},
+            (),
         )
-        return [self._one(item, stored.get(item.key), ends) for item in items]
+        return [self._plan_item(item, checks.get(item.key), entities) for item in items]
 
-    def _one(
-        self, item: SyncItem, stored: CanonicalCheck | None, ends: RemoteEntities
+    def _plan_item(
+        self, item: SyncItem, check: CanonicalCheck | None, entities: RemoteEntities
     ) -> _DesiredTestCase | Completed:
-        """Say what test case a check shall be, or why it is none."""
-        if stored is None or stored.dataset is None:
-            return item.complete(Outcome.UNWANTED, "a test of a job, which does not write one dataset only")
-        remote = ends.remote(stored.dataset)
+        """Desired test case, or the reason why there is none."""
+        if check is None or check.dataset is None:
+            return item.complete(Outcome.UNWANTED, "a test of a job that does not write exactly one dataset")
+        remote = entities.remote(check.dataset)
         if remote is None:
-            # no result is told of a case whose table is gone
-            return item.complete(Outcome.WAITING, "its dataset is not there", remote=None, fingerprint=None)
+            # results need the test case, which is gone with its table
+            return item.complete(
+                Outcome.WAITING, "its dataset is not in OpenMetadata yet", remote=None, fingerprint=None
+            )
         if remote.type != "table":
             return item.complete(
-                Outcome.UNWANTED, f"OpenMetadata takes tests of tables only, and this is a {remote.type}"
+                Outcome.UNWANTED, f"OpenMetadata supports tests of tables only; this is a {remote.type}"
             )
-        column = ends.endpoint(stored.dataset).columns.get(stored.column) if stored.column else None
-        told = case_requests(
-            CheckDefinition(stored.name, stored.assertion, stored.column, stored.expected),
+        column = entities.endpoint(check.dataset).columns.get(check.column) if check.column else None
+        requests = case_requests(
+            CheckDefinition(check.name, check.assertion, check.column, check.expected),
             CheckSubject(remote.name, column),
         )
-        mark = fingerprint([remote.id, told])
-        if is_unchanged(item, mark):
+        content_fingerprint = fingerprint([remote.id, requests])
+        if is_unchanged(item, content_fingerprint):
             return complete_unchanged(item)
-        return _DesiredTestCase(item, stored.dataset, told, mark)
+        return _DesiredTestCase(item, check.dataset, requests, content_fingerprint)
 
-    def _put(self, wanted: _DesiredTestCase) -> Completed | Failure:
-        self._define(wanted.case.definition)
+    def _put(self, desired: _DesiredTestCase) -> Completed | Failure:
+        self._define(desired.case.definition)
         try:
-            made = self._at.client.put(CASES, wanted.case.body).entity
+            entity = self._ctx.client.put(CASES, desired.case.body).entity
         except TargetRejected as error:
             self._defined.clear()  # perhaps its definition is gone
-            raise self._at.failed(error) from error
-        remote = RemoteReference("testCase", str(made["id"]), str(made["fullyQualifiedName"]))
-        return Completed(wanted.item, Outcome.PUSHED, None, wanted.mark, remote, created_by_us=True)
+            raise self._ctx.note_failure(error) from error
+        remote = RemoteReference("testCase", str(entity["id"]), str(entity["fullyQualifiedName"]))
+        return Completed(desired.item, Outcome.PUSHED, None, desired.fingerprint, remote, created_by_us=True)
 
     def clear_cache(self) -> None:
         """Make every definition known anew."""
@@ -117,9 +126,9 @@ class TestCasePusher:
         """Make the definition of a check known, once."""
         with self._defining:
             if definition["name"] not in self._defined:
-                self._at.client.put(DEFINITIONS, definition)
+                self._ctx.client.put(DEFINITIONS, definition)
                 self._defined.add(definition["name"])
 
 
 def _failed(wanted: _DesiredTestCase, error: LineageBridgeError) -> Completed | Failure:
-    return Failure(wanted.item, error, wanted.case.body, wanted.mark)
+    return Failure(wanted.item, error, wanted.case.body, wanted.fingerprint)

@@ -7,7 +7,7 @@ from bridge.store.database import Database
 from bridge.sync.canonical.datasets import read_datasets
 from bridge.sync.item_store import SyncItemStore
 from bridge.sync.sync_item import RemoteReference, SyncItem
-from mappers.openmetadata.columns import ColumnRow, nest_columns
+from mappers.openmetadata.columns import nest_columns
 from mappers.openmetadata.lineage_details import EdgeEndpoint
 
 #: Kinds of entities that have columns.
@@ -15,55 +15,55 @@ _WITH_COLUMNS = frozenset({"table", "container", "topic"})
 
 
 class RemoteEntities:
-    """The entities of datasets and jobs, as far as they are in the target."""
+    """Entities of datasets and jobs that are in OpenMetadata."""
 
     def __init__(
         self, db: Database, org: str, items: SyncItemStore, datasets: Collection[bytes], jobs: Collection[bytes]
     ) -> None:
         self.datasets = items.get("dataset", datasets)
         self.jobs = items.get("job", jobs)
-        there = [key for key, item in self.datasets.items() if item.remote]
-        stored = read_datasets(db, org, there)
+        keys = [key for key, item in self.datasets.items() if item.remote]
+        datasets_by_key = read_datasets(db, org, keys)
         self._columns = {
-            key: _matched(nest_columns(ColumnRow(*column) for column in dataset.columns).names, self.datasets[key])
-            for key, dataset in stored.items()
+            key: _match_columns(nest_columns(dataset.columns).names, self.datasets[key])
+            for key, dataset in datasets_by_key.items()
         }
 
     def remote(self, key: bytes) -> RemoteReference | None:
-        """Give the entity of a dataset or job, if it is in the target."""
+        """Entity of a dataset or job, if it is in OpenMetadata."""
         item = self.datasets.get(key) or self.jobs.get(key)
         return item.remote if item else None
 
     def endpoint(self, key: bytes) -> EdgeEndpoint:
-        """Give an entity that is in the target with its columns."""
+        """Entity and columns of an endpoint, which must be in OpenMetadata."""
         remote = self.remote(key)
         assert remote is not None  # noqa: S101 - only what is there is asked for
         columns = self._columns.get(key, {}) if remote.type in _WITH_COLUMNS else {}
         return EdgeEndpoint(remote.name, columns)
 
     def columns_version(self, key: bytes) -> Any:
-        """Give what is known of the columns that an entity has over there: where it changes, edges lose theirs."""
+        """Changes whenever the remote columns change: edges then lose theirs."""
         item = self.datasets.get(key)
-        return [item.record.get(known) for known in ("shape", "columns")] if item else None
+        return [item.record.get(key_) for key_ in ("shape", "columns")] if item else None
 
 
-def _matched(names: dict[str, tuple[str, ...]], item: SyncItem) -> dict[str, tuple[str, ...]]:
-    """Spell columns as the server has them: those of an entity that others made may differ in their case."""
+def _match_columns(names: dict[str, tuple[str, ...]], item: SyncItem) -> dict[str, tuple[str, ...]]:
+    """Spell columns as the server does: those of foreign entities may differ in case."""
     if item.created_by_us:
         return names
     paths = [tuple(path) for path in item.record.get("columns", ())]
-    exact, alike = set(paths), _alike(paths)
-    matched = {name: path if path in exact else alike.get(_folded(path)) for name, path in names.items()}
-    known = {name: path for name, path in matched.items() if path}
-    return {".".join(path): path for path in paths} | known
+    exact, by_folded_path = set(paths), _unique_ignoring_case(paths)
+    matched = {name: path if path in exact else by_folded_path.get(_folded(path)) for name, path in names.items()}
+    present = {name: path for name, path in matched.items() if path}
+    return {".".join(path): path for path in paths} | present
 
 
-def _alike(paths: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Give the columns that no other is called like, in whatever case."""
-    found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+def _unique_ignoring_case(paths: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Columns whose path is unique when case is ignored."""
+    paths_by_folded: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for path in paths:
-        found.setdefault(_folded(path), []).append(path)
-    return {folded: same[0] for folded, same in found.items() if len(same) == 1}
+        paths_by_folded.setdefault(_folded(path), []).append(path)
+    return {folded: group[0] for folded, group in paths_by_folded.items() if len(group) == 1}
 
 
 def _folded(path: tuple[str, ...]) -> tuple[str, ...]:

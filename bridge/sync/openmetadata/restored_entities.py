@@ -14,91 +14,98 @@ from bridge.sync.target import ComparedBatch, Difference
 from connectors.openmetadata.client import OpenMetadataClient
 
 _REMOVED = "removed"
-AGAIN = "was taken back, and is there again"
-_AT_ONCE = 200
-#: How many edges are remembered that led into one thing.
+RESTORED = "was deleted by the bridge and exists again"
+_BATCH_SIZE = 200
+#: Deleted edges that a record keeps per target.
 _MAX_EDGES = 20
 
 
 class DeletedEntity(NamedTuple):
-    """An entity that we deleted, and when, in milliseconds of the server; None if it was gone before."""
+    """An entity that was deleted by this bridge.
+
+    The time is milliseconds of the server, or None if it was already gone.
+    """
 
     remote: RemoteReference
     at: int | None
 
     @classmethod
     def of(cls, item: SyncItem) -> "DeletedEntity | None":
-        """Give what an item deleted."""
-        said = item.record.get(_REMOVED)
-        return cls(RemoteReference(*said[:3]), said[3]) if said else None
+        values = item.record.get(_REMOVED)
+        return cls(RemoteReference(*values[:3]), values[3]) if values else None
 
-    def kept(self) -> dict[str, Any]:
-        """Give what is remembered of it."""
+    def to_record(self) -> dict[str, Any]:
         return {_REMOVED: [*self.remote, self.at]}
 
     def is_restored(self, client: OpenMetadataClient) -> bool:
-        """Tell whether it is there as it was before."""
-        there = client.get(COLLECTIONS[self.remote.type], self.remote.name)
-        if there is None or there["id"] != self.remote.id:
+        """Whether it exists unchanged."""
+        entity = client.get(COLLECTIONS[self.remote.type], self.remote.name)
+        if entity is None or entity["id"] != self.remote.id:
             return False
-        return self.at is None or ("updatedAt" in there and int(there["updatedAt"]) <= self.at)
+        return self.at is None or ("updatedAt" in entity and int(entity["updatedAt"]) <= self.at)
 
 
-def edges_kept(edges: Sequence[DeletedEdge]) -> dict[str, Any]:
-    """Give what is remembered of edges into one thing: the latest."""
+def deleted_edges_record(edges: Sequence[DeletedEdge]) -> dict[str, Any]:
+    """Record of the latest deleted edges into one entity."""
     return {_REMOVED: edges[-_MAX_EDGES:]} if edges else {}
 
 
 class RestoredEntityComparison:
-    """Says what is there again; calls run in the threads of a pool. Not for several threads at once."""
+    """Finds deleted entities and edges that exist again; requests run in a thread pool. Not thread-safe."""
 
     def __init__(
-        self, at: OpenMetadataContext, target: str, directory: EntityLookup, states: EdgeStore, pool: Executor
+        self, ctx: OpenMetadataContext, target: str, lookup: EntityLookup, edges: EdgeStore, pool: Executor
     ) -> None:
-        self._at = at
+        self._ctx = ctx
         self._target = target
-        self._directory = directory
-        self._states = states
+        self._lookup = lookup
+        self._edge_store = edges
         self._pool = pool
 
     def compare(self) -> Iterator[ComparedBatch]:
-        """Look at all that was taken back: edges, then entities."""
-        if self._at.rules.track_lineage:
-            for keys in items_with_history(self._at.db, self._at.org, self._target, "lineage", _AT_ONCE):
-                yield self._edges(list(self._at.items.get("lineage", keys).values()))
-        for keys in items_with_history(self._at.db, self._at.org, self._target, DELETION, _AT_ONCE):
-            yield self._entities(list(self._at.items.get(DELETION, keys).values()))
+        """Check everything that was deleted: edges, then entities."""
+        if self._ctx.options.track_lineage:
+            for keys in items_with_history(self._ctx.db, self._ctx.org, self._target, "lineage", _BATCH_SIZE):
+                yield self._edges(list(self._ctx.items.get("lineage", keys).values()))
+        for keys in items_with_history(self._ctx.db, self._ctx.org, self._target, DELETION, _BATCH_SIZE):
+            yield self._entities(list(self._ctx.items.get(DELETION, keys).values()))
 
     def _edges(self, items: Sequence[SyncItem]) -> ComparedBatch:
-        edges = [(item.key, one) for item in items for one in DeletedEdge.of(item)]
-        back = self._pool.map(lambda one: one[1].is_back(self._at.client), edges)
-        found = [
-            Difference("lineage", key, f"{self._name(one.source)} -> {self._name(one.into)}", AGAIN)
-            for (key, one), is_back in zip(edges, back, strict=True)
-            if is_back and not self._states.connects(*one.pair)
+        edges = [(item.key, edge) for item in items for edge in DeletedEdge.of(item)]
+        restored = self._pool.map(lambda entry: entry[1].is_restored(self._ctx.client), edges)
+        differences = [
+            Difference("lineage", key, f"{self._name(edge.source)} -> {self._name(edge.target)}", RESTORED)
+            for (key, edge), is_restored in zip(edges, restored, strict=True)
+            if is_restored and not self._edge_store.connects(*edge.endpoint_ids)
         ]
-        return ComparedBatch("lineage", len(edges), found)
+        return ComparedBatch("lineage", len(edges), differences)
 
     def _entities(self, items: Sequence[SyncItem]) -> ComparedBatch:
-        """Look where lists cost less than asking for each, and then at those alone that are there."""
-        removed = {item.key: one for item in items if (one := DeletedEntity.of(item))}
-        names: dict[str, list[str]] = {}
-        for one in removed.values():
-            names.setdefault(COLLECTIONS[one.remote.type], []).append(one.remote.name)
-        there = {remote.id for type_, of in names.items() for remote in self._directory.find(type_, of).values()}
-        found = [
-            Difference(DELETION, key, one.remote.name, AGAIN)
-            for key, one in removed.items()
-            if one.remote.id in there and self._stands_for_nothing(one.remote) and one.is_restored(self._at.client)
+        """Existence is checked by lists where they cost less; only existing entities are read."""
+        deleted = {item.key: entity for item in items if (entity := DeletedEntity.of(item))}
+        names_by_collection: dict[str, list[str]] = {}
+        for entity in deleted.values():
+            names_by_collection.setdefault(COLLECTIONS[entity.remote.type], []).append(entity.remote.name)
+        existing = {
+            remote.id
+            for collection, names in names_by_collection.items()
+            for remote in self._lookup.find(collection, names).values()
+        }
+        differences = [
+            Difference(DELETION, key, entity.remote.name, RESTORED)
+            for key, entity in deleted.items()
+            if entity.remote.id in existing
+            and self._is_orphan(entity.remote)
+            and entity.is_restored(self._ctx.client)
         ]
-        return ComparedBatch(DELETION, len(removed), found)
+        return ComparedBatch(DELETION, len(deleted), differences)
 
-    def _name(self, end: RemoteReference) -> str:
-        """Name an end, as far as anything stands for it, or was removed with it."""
-        removal = self._at.items.find_deletion(end.id)
-        removed = DeletedEntity.of(removal) if removal else None
-        known = (item.remote.name for item in self._at.items.find_by_remote_id(end.id) if item.remote)
-        return next(known, removed.remote.name if removed else end.id)
+    def _name(self, endpoint: RemoteReference) -> str:
+        """Name of an endpoint from the items that refer to it, or from its deletion."""
+        deletion = self._ctx.items.find_deletion(endpoint.id)
+        deleted = DeletedEntity.of(deletion) if deletion else None
+        names = (item.remote.name for item in self._ctx.items.find_by_remote_id(endpoint.id) if item.remote)
+        return next(names, deleted.remote.name if deleted else endpoint.id)
 
-    def _stands_for_nothing(self, remote: RemoteReference) -> bool:
-        return all(item.kind == DELETION for item in self._at.items.find_by_remote_id(remote.id))
+    def _is_orphan(self, remote: RemoteReference) -> bool:
+        return all(item.kind == DELETION for item in self._ctx.items.find_by_remote_id(remote.id))

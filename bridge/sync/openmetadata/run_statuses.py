@@ -26,51 +26,51 @@ from mappers.openmetadata.pipeline_status import DatasetUsage, RunContent, TaskE
 
 
 class DescribedRun(NamedTuple):
-    """A run, the job that it is told as, and its pipeline as far as that is there; it began at a time in millis."""
+    """Content of a run status, with its job and pipeline; the start is in milliseconds."""
 
     job: bytes
     pipeline: RemoteReference | None
-    began: int
-    told: RunContent
+    started_ms: int
+    content: RunContent
 
 
 class RunStatusSource:
-    """Describes runs. Not for several threads at once."""
+    """Reads the content of run statuses. Not thread-safe."""
 
-    def __init__(self, at: OpenMetadataContext) -> None:
-        self._at = at
+    def __init__(self, ctx: OpenMetadataContext) -> None:
+        self._ctx = ctx
 
     def read(self, runs: Collection[bytes]) -> dict[bytes, DescribedRun]:
-        """Describe runs; one that is told as another is not among them."""
-        stored = read_runs(self._at.db, self._at.org, self._at.rules.folding, runs)
-        jobs = self._at.items.get("job", {run.job for run in stored.values()})
-        usages = (one for run in stored.values() for one in (*run.inputs, *run.outputs))
-        datasets = self._at.items.get("dataset", {one.dataset for one in usages})
+        """Content by run; a run that is shown as another is missing."""
+        canonical_runs = read_runs(self._ctx.db, self._ctx.org, self._ctx.options.folding, runs)
+        jobs = self._ctx.items.get("job", {run.job for run in canonical_runs.values()})
+        usages = (usage for run in canonical_runs.values() for usage in (*run.inputs, *run.outputs))
+        datasets = self._ctx.items.get("dataset", {usage.dataset for usage in usages})
         names = {key: item.remote.name for key, item in datasets.items() if item.remote}
-        steps = self._steps(jobs)
+        task_names = self._task_names(jobs)
         return {
             key: DescribedRun(
                 run.job,
                 jobs[run.job].remote if run.job in jobs else None,
                 run.started_at // 1_000,
-                _described(run, names, steps.get(run.job, {})),
+                _content(run, names, task_names.get(run.job, {})),
             )
-            for key, run in stored.items()
+            for key, run in canonical_runs.items()
         }
 
-    def _steps(self, jobs: dict[bytes, SyncItem]) -> dict[bytes, dict[bytes, list[str]]]:
-        """Name the tasks that actions are told as, of those that their pipelines have over there."""
-        shown = read_jobs(self._at.db, self._at.org, self._at.rules.folding, jobs).logical
-        steps: dict[bytes, dict[bytes, list[str]]] = {job: {} for job in jobs}
-        for job, stored in shown.items():
-            there = set(jobs[job].record.get("tasks", ()))
-            for task in stored.tasks:
-                for action in task.actions if entity_name(task.name).name in there else ():
-                    steps[job].setdefault(action, []).append(task.name)
-        return steps
+    def _task_names(self, jobs: dict[bytes, SyncItem]) -> dict[bytes, dict[bytes, list[str]]]:
+        """Names of the tasks that actions are shown as, if their pipeline has them."""
+        logical_jobs = read_jobs(self._ctx.db, self._ctx.org, self._ctx.options.folding, jobs).logical
+        task_names: dict[bytes, dict[bytes, list[str]]] = {job: {} for job in jobs}
+        for job, logical_job in logical_jobs.items():
+            remote_tasks = set(jobs[job].record.get("tasks", ()))
+            for task in logical_job.tasks:
+                for action in task.actions if entity_name(task.name).name in remote_tasks else ():
+                    task_names[job].setdefault(action, []).append(task.name)
+        return task_names
 
 
-def _described(run: CanonicalRun, names: Mapping[bytes, str], steps: Mapping[bytes, Sequence[str]]) -> RunContent:
+def _content(run: CanonicalRun, names: Mapping[bytes, str], task_names: Mapping[bytes, Sequence[str]]) -> RunContent:
     return RunContent(
         run.run_uuid,
         run.status,
@@ -82,14 +82,18 @@ def _described(run: CanonicalRun, names: Mapping[bytes, str], steps: Mapping[byt
         tuple(
             TaskExecution(name, step.status, _millis(step.started_at), _millis(step.ended_at))
             for step in run.steps
-            for name in steps.get(step.job, ())
+            for name in task_names.get(step.job, ())
         ),
     )
 
 
 def _usages(used: Sequence[CanonicalDatasetUsage], names: Mapping[bytes, str]) -> tuple[DatasetUsage, ...]:
-    told = {names[one.dataset]: one for one in used if one.dataset in names}  # two names may be one entity
-    return tuple(DatasetUsage(name, one.rows, one.bytes, one.version) for name, one in sorted(told.items()))
+    usage_by_name = {
+        names[usage.dataset]: usage for usage in used if usage.dataset in names
+    }  # two names may be one entity
+    return tuple(
+        DatasetUsage(name, usage.rows, usage.bytes, usage.version) for name, usage in sorted(usage_by_name.items())
+    )
 
 
 def _millis(micros: int | None) -> int | None:
@@ -101,171 +105,180 @@ def _time(micros: int | None) -> str | None:
 
 
 _TYPE = "pipelineStatus"
-#: The most statuses that a server takes at once.
+#: Maximum number of statuses per request.
 _MAX_BATCH = 1_000
-_SERVER_FAILED = 500
-#: What becomes of runs that have no status, or none any more.
-_UNTOLD = (Outcome.UNWANTED, Outcome.WAITING)
-#: A run without a status, and where it may have one.
-_Left = tuple[Completed, list[ObservationLocation]]
-#: The fingerprint of what is not told: where it is missing it is not known either what the server has of it.
-_UNTOLD_MARK = fingerprint("untold")
+_SERVER_ERROR = 500
+#: Outcomes of runs without a status.
+_WITHOUT_STATUS = (Outcome.UNWANTED, Outcome.WAITING)
+#: A run without a status, and the locations where one may exist.
+_Retraction = tuple[Completed, list[ObservationLocation]]
+#: Stored fingerprint of runs without a status. Without a fingerprint, the content of the server is unknown.
+_NO_STATUS = fingerprint("untold")
 _UNKNOWN_TASK = "Invalid task name"
 
 
 class _DesiredStatus(NamedTuple):
-    """A status as it shall be, where it was put before, and which pipeline it is of."""
+    """A desired status and the locations that it replaces."""
 
     item: SyncItem
     job: bytes
     pipeline: RemoteReference
     body: JsonObject
-    mark: bytes
-    #: Where it is told otherwise, and taken back.
-    elsewhere: tuple[ObservationLocation, ...] = ()
+    fingerprint: bytes
+    #: Other locations of this run, to delete.
+    stale: tuple[ObservationLocation, ...] = ()
 
     @property
     def remote(self) -> RemoteReference:
-        """Name it: of a pipeline there is one at a time."""
+        """A pipeline has one status per timestamp."""
         return RemoteReference(_TYPE, f"{self.pipeline.id}/{self.body['timestamp']}", self.pipeline.name)
 
     @property
-    def moment(self) -> ObservationLocation:
-        """Say where it is told."""
+    def location(self) -> ObservationLocation:
         return ObservationLocation(self.pipeline.name, self.pipeline.id, self.body["timestamp"])
 
-    def settled(self) -> Completed:
-        """Settle it as pushed."""
-        detail = with_previous(self.item, self.moment)
-        return Completed(self.item, Outcome.PUSHED, None, self.mark, self.remote, created_by_us=True, record=detail)
+    def completed(self) -> Completed:
+        record = with_previous(self.item, self.location)
+        return Completed(
+            self.item, Outcome.PUSHED, None, self.fingerprint, self.remote, created_by_us=True, record=record
+        )
 
 
 class RunStatusPusher:
-    """Pushes statuses of runs. Not for several threads at once."""
+    """Pushes run statuses. Not thread-safe."""
 
-    def __init__(self, at: OpenMetadataContext) -> None:
-        self._at = at
-        self._described = RunStatusSource(at)
+    def __init__(self, ctx: OpenMetadataContext) -> None:
+        self._ctx = ctx
+        self._source = RunStatusSource(ctx)
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
-        """Make the server tell how runs went."""
-        found = self._wanted(items)
-        wanted = [one for one in found if isinstance(one, _DesiredStatus)]
-        settled = [one for one in found if isinstance(one, Completed)]
-        left = [(one, stale_locations(self._at.items, one.item, None)) for one in settled if one.outcome in _UNTOLD]
-        results: list[Completed | Failure] = [one for one in settled if one.outcome not in _UNTOLD]
-        results += self._at.workers.map(self._retract, left, _still_there)
-        batches = _batches(wanted)
-        self._at.items.record_intent(
-            (one.item, with_attempt(one.item, one.moment)) for batch in batches for one in batch
+        planned = self._plan(items)
+        desired = [status for status in planned if isinstance(status, _DesiredStatus)]
+        completed = [result for result in planned if isinstance(result, Completed)]
+        retractions = [
+            (result, stale_locations(self._ctx.items, result.item, None))
+            for result in completed
+            if result.outcome in _WITHOUT_STATUS
+        ]
+        results: list[Completed | Failure] = [result for result in completed if result.outcome not in _WITHOUT_STATUS]
+        results += self._ctx.requests.map(self._retract, retractions, _retraction_failed)
+        batches = _batches(desired)
+        self._ctx.items.record_intent(
+            (status.item, with_attempt(status.item, status.location)) for batch in batches for status in batch
         )
-        done = [one for batch in self._at.workers.map(self._send, batches, _failed) for one in batch]
-        jobs = {one.item.key: one.job for one in wanted}
-        return BatchResult([*results, *done], to_verify=items_to_verify("job", done, jobs))
+        pushed = [result for batch in self._ctx.requests.map(self._send, batches, _failed) for result in batch]
+        jobs = {status.item.key: status.job for status in desired}
+        return BatchResult([*results, *pushed], to_verify=items_to_verify("job", pushed, jobs))
 
     def plan(self, items: Sequence[SyncItem], names: Mapping[bytes, str]) -> Iterator[PlanStep]:
-        """Say how many statuses a push would write of each pipeline: names of those to be made by keys."""
-        found = self._wanted(items)
-        counts = Counter(one.pipeline.name for one in found if isinstance(one, _DesiredStatus))
-        waiting = [one.item.key for one in found if isinstance(one, Completed) and one.outcome is Outcome.WAITING]
-        stored = read_runs(self._at.db, self._at.org, self._at.rules.folding, waiting)
-        counts.update(names[run.job] for run in stored.values() if run.job in names)
+        """Number of statuses to push by pipeline; `names` are the pipelines that would be created first, by job."""
+        planned = self._plan(items)
+        counts = Counter(status.pipeline.name for status in planned if isinstance(status, _DesiredStatus))
+        waiting = [
+            result.item.key
+            for result in planned
+            if isinstance(result, Completed) and result.outcome is Outcome.WAITING
+        ]
+        canonical_runs = read_runs(self._ctx.db, self._ctx.org, self._ctx.options.folding, waiting)
+        counts.update(names[run.job] for run in canonical_runs.values() if run.job in names)
         for name, count in sorted(counts.items()):
             yield PlanStep("create", "status", f"{name}: {count} runs")
 
     def expected_bodies(self, items: Sequence[SyncItem]) -> dict[bytes, JsonObject]:
-        """Give what was told of runs, of those that would be told the same now."""
-        runs = self._described.read([item.key for item in items])
-        found: dict[bytes, JsonObject] = {}
+        """Bodies of statuses that are pushed and whose content has not changed since."""
+        runs = self._source.read([item.key for item in items])
+        bodies: dict[bytes, JsonObject] = {}
         for item in items:
             run = runs.get(item.key)
             if run is None or run.pipeline is None or item.remote is None:
                 continue
-            body = pipeline_status(run.told, int(item.remote.id.rpartition("/")[2]))
+            body = pipeline_status(run.content, int(item.remote.id.rpartition("/")[2]))
             if item.fingerprint == fingerprint([run.pipeline, body]):
-                found[item.key] = body
-        return found
+                bodies[item.key] = body
+        return bodies
 
-    def _wanted(self, items: Sequence[SyncItem]) -> list[_DesiredStatus | Completed]:
-        """Say what statuses runs shall have, or why they have none."""
-        runs = self._described.read([item.key for item in items])
-        taken: set[str] = set()
-        found: list[_DesiredStatus | Completed] = []
-        for item in sorted(items, key=lambda one: (runs[one.key].began if one.key in runs else 0, one.key)):
+    def _plan(self, items: Sequence[SyncItem]) -> list[_DesiredStatus | Completed]:
+        """Desired status of each run, or the reason why there is none."""
+        runs = self._source.read([item.key for item in items])
+        taken_ids: set[str] = set()
+        planned: list[_DesiredStatus | Completed] = []
+        for item in sorted(items, key=lambda item: (runs[item.key].started_ms if item.key in runs else 0, item.key)):
             run = runs.get(item.key)
             if run is None:
-                found.append(item.complete(Outcome.UNWANTED, "it is told as another run, or nobody reported of it"))
+                planned.append(item.complete(Outcome.UNWANTED, "shown as another run, or no event reported it"))
             elif run.pipeline is None:
-                found.append(item.complete(Outcome.WAITING, "its pipeline is not there"))
+                planned.append(item.complete(Outcome.WAITING, "its pipeline is not in OpenMetadata yet"))
             else:
-                one = self._status(item, run, run.pipeline, taken)
-                taken.add(one.remote.id)
-                elsewhere = stale_locations(self._at.items, item, one.moment)
-                found.append(_known(one) or one._replace(elsewhere=tuple(elsewhere)))
-        return found
+                status = self._status(item, run, run.pipeline, taken_ids)
+                taken_ids.add(status.remote.id)
+                stale = stale_locations(self._ctx.items, item, status.location)
+                planned.append(_unchanged(status) or status._replace(stale=tuple(stale)))
+        return planned
 
     def _status(
-        self, item: SyncItem, run: DescribedRun, pipeline: RemoteReference, taken: set[str]
+        self, item: SyncItem, run: DescribedRun, pipeline: RemoteReference, taken_ids: set[str]
     ) -> _DesiredStatus:
-        """Find the time by which a status is known: when the run began, or a moment later if another one has that."""
-        time = run.began
-        while not self._is_free(item, f"{pipeline.id}/{time}", taken):
+        """The timestamp is the start of the run, or the next free millisecond."""
+        time = run.started_ms
+        while not self._is_free(item, f"{pipeline.id}/{time}", taken_ids):
             time += 1
-        body = pipeline_status(run.told, time)
+        body = pipeline_status(run.content, time)
         return _DesiredStatus(item, run.job, pipeline, body, fingerprint([pipeline, body]))
 
-    def _is_free(self, item: SyncItem, id_: str, taken: set[str]) -> bool:
-        others = (one for one in self._at.items.find_by_remote_id(id_) if one.key != item.key)
-        return id_ not in taken and next(others, None) is None
+    def _is_free(self, item: SyncItem, id_: str, taken_ids: set[str]) -> bool:
+        other_items = (other for other in self._ctx.items.find_by_remote_id(id_) if other.key != item.key)
+        return id_ not in taken_ids and next(other_items, None) is None
 
-    def _retract(self, left: _Left) -> Completed | Failure:
-        """Delete the statuses of a run that is told as another by now."""
-        settled, moments = left
-        for moment in moments:
-            self._at.client.delete_status(moment.of, moment.timestamp)
-        detail = with_previous(settled.item, None)
-        return settled._replace(remote=None, fingerprint=_UNTOLD_MARK, record=detail)
+    def _retract(self, retraction: _Retraction) -> Completed | Failure:
+        """Delete the statuses of a run that no longer has one."""
+        completed, locations = retraction
+        for location in locations:
+            self._ctx.client.delete_status(location.entity, location.timestamp)
+        record = with_previous(completed.item, None)
+        return completed._replace(remote=None, fingerprint=_NO_STATUS, record=record)
 
     def _send(self, batch: Sequence[_DesiredStatus]) -> list[Completed | Failure]:
-        """Send statuses of one pipeline; what is refused as a whole is halved until the culprit is alone."""
+        """Send statuses of one pipeline; a batch that is rejected as a whole is halved until the cause is found."""
         try:
-            for one in batch:
-                for moment in one.elsewhere:
-                    self._at.client.delete_status(moment.of, moment.timestamp)
-            self._at.client.put_statuses(batch[0].pipeline.name, [one.body for one in batch])
+            for status in batch:
+                for location in status.stale:
+                    self._ctx.client.delete_status(location.entity, location.timestamp)
+            self._ctx.client.put_statuses(batch[0].pipeline.name, [status.body for status in batch])
         except LineageBridgeError as error:
-            refused = isinstance(error, TargetRejected) and error.status != NOT_FOUND
-            failed = isinstance(error, TargetUnavailable) and error.status == _SERVER_FAILED
-            if len(batch) > 1 and (refused or (failed and self._at.workers.server_responds())):
+            rejected = isinstance(error, TargetRejected) and error.status != NOT_FOUND
+            server_error = isinstance(error, TargetUnavailable) and error.status == _SERVER_ERROR
+            if len(batch) > 1 and (rejected or (server_error and self._ctx.requests.server_responds())):
                 half = len(batch) // 2
                 return self._send(batch[:half]) + self._send(batch[half:])
-            if refused and _UNKNOWN_TASK in str(error):  # somebody took it from the pipeline
+            if rejected and _UNKNOWN_TASK in str(error):  # the task was removed from the pipeline
                 return _failed(batch, TargetUnavailable(str(error), NOT_FOUND))
-            return _failed(batch, self._at.failed(error))
-        return [one.settled() for one in batch]
+            return _failed(batch, self._ctx.note_failure(error))
+        return [status.completed() for status in batch]
 
 
-def _known(one: _DesiredStatus) -> Completed | None:
-    """Settle what is as it was when it was last pushed, or refused."""
-    item = one.item
-    if item.fingerprint != one.mark:
+def _unchanged(status: _DesiredStatus) -> Completed | None:
+    """Completed item if the status equals what was last pushed or rejected."""
+    item = status.item
+    if item.fingerprint != status.fingerprint:
         return None
     if item.outcome in ABANDONED:
         return item.complete(Outcome(item.outcome), item.reason)
-    return item.complete(Outcome.UNCHANGED, item.reason) if item.remote == one.remote else None
+    return item.complete(Outcome.UNCHANGED, item.reason) if item.remote == status.remote else None
 
 
-def _batches(wanted: Sequence[_DesiredStatus]) -> list[list[_DesiredStatus]]:
-    """Put statuses of one pipeline together, as many as a server takes."""
-    of: dict[str, list[_DesiredStatus]] = {}
-    for one in wanted:
-        of.setdefault(one.pipeline.name, []).append(one)
-    return [found[i : i + _MAX_BATCH] for found in of.values() for i in range(0, len(found), _MAX_BATCH)]
+def _batches(desired: Sequence[_DesiredStatus]) -> list[list[_DesiredStatus]]:
+    """Statuses of one pipeline per batch."""
+    by_pipeline: dict[str, list[_DesiredStatus]] = {}
+    for status in desired:
+        by_pipeline.setdefault(status.pipeline.name, []).append(status)
+    return [
+        statuses[i : i + _MAX_BATCH] for statuses in by_pipeline.values() for i in range(0, len(statuses), _MAX_BATCH)
+    ]
 
 
 def _failed(batch: Sequence[_DesiredStatus], error: LineageBridgeError) -> list[Completed | Failure]:
-    return [Failure(one.item, error, one.body, one.mark) for one in batch]
+    return [Failure(status.item, error, status.body, status.fingerprint) for status in batch]
 
 
-def _still_there(left: _Left, error: LineageBridgeError) -> Completed | Failure:
-    return Failure(left[0].item, error)
+def _retraction_failed(retraction: _Retraction, error: LineageBridgeError) -> Completed | Failure:
+    return Failure(retraction[0].item, error)

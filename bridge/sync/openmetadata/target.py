@@ -10,11 +10,11 @@ from bridge.store.job_families import logical_jobs
 from bridge.store.lineage.evidence import EdgeEvidenceReader
 from bridge.store.lineage.graph import LineageGraph
 from bridge.sync.canonical.lineage import family_members
-from bridge.sync.canonical.quality import checks_of, results_of
+from bridge.sync.canonical.quality import checks_of_datasets, results_of_checks
 from bridge.sync.edge_store import EdgeStore
 from bridge.sync.item_store import SyncItemStore
 from bridge.sync.openmetadata.access_policies import AccessPolicyPusher
-from bridge.sync.openmetadata.affected_items import FoldedAffectedItems
+from bridge.sync.openmetadata.affected_items import OpenMetadataAffectedItems
 from bridge.sync.openmetadata.comparison import OpenMetadataComparison
 from bridge.sync.openmetadata.context import OpenMetadataContext
 from bridge.sync.openmetadata.deletions import EntityDeleter, remote_of
@@ -25,35 +25,35 @@ from bridge.sync.openmetadata.governance import GovernancePusher
 from bridge.sync.openmetadata.lineage import LineagePusher
 from bridge.sync.openmetadata.options import OpenMetadataOptions
 from bridge.sync.openmetadata.profiles import ProfilePusher
-from bridge.sync.openmetadata.quality_checks import TestCasePusher
+from bridge.sync.openmetadata.quality_checks import QualityCheckPusher
 from bridge.sync.openmetadata.run_statuses import RunStatusPusher
-from bridge.sync.openmetadata.test_results import TestResultPusher
+from bridge.sync.openmetadata.test_results import CheckResultPusher
 from bridge.sync.request_pool import RequestPool
 from bridge.sync.sync_item import DELETION, Completed, Failure, Outcome, RemoteReference, SyncItem, fingerprint
 from bridge.sync.target import AffectedItems, BatchResult, ComparedBatch, ExpectedCount, PlanStep, TargetIdentity
 from connectors.openmetadata.client import OpenMetadataClient
 
 NAME = "openmetadata"
-#: How many items are worked on at once: as many as make lists of what there is worth their calls, and as many whose
-#: edges take seconds at most.
-_ENTITIES, _LINEAGES, _RUNS, _CHECKS, _REMOVALS = 2_000, 200, 500, 200, 100
-#: Kinds of items that stand for several things.
-_BY_EDGES = ("lineage",)
-#: Where the columns of an entity are remembered: of ours, and of those of others.
-_COLUMNS = ("shape", "columns", "tasks")
+#: Batch sizes: large enough that listing entities pays off, small enough that the edges of a batch
+#: take seconds at most.
+_ENTITY_BATCH, _LINEAGE_BATCH, _RUN_BATCH, _CHECK_BATCH, _DELETION_BATCH = 2_000, 200, 500, 200, 100
+#: Kinds whose items stand for several remote objects.
+_COUNTED_BY_EDGE = ("lineage",)
+#: Record keys that describe the columns and tasks of an entity.
+_SHAPE_KEYS = ("shape", "columns", "tasks")
 _READERS = """
 SELECT DISTINCT e.target_id FROM ol_dataset d
 JOIN lineage_edge e ON e.org_id = d.org_id AND e.source_id = d.dataset_id AND e.edge_role = 'CONSUMES'
 WHERE d.org_id = ?1 AND d.class_id {ids}
 """
-_USED = (
+_RUNS_USING = (
     "SELECT run_id FROM ol_run_output WHERE org_id = ?1 AND dataset_id {ids}",
     "SELECT run_id FROM ol_run_input WHERE org_id = ?1 AND dataset_id {ids}",
 )
-_ABOVE = "SELECT parent_run_id FROM ol_run WHERE org_id = ?1 AND run_id {ids} AND parent_run_id IS NOT NULL"
+_PARENT_RUNS = "SELECT parent_run_id FROM ol_run WHERE org_id = ?1 AND run_id {ids} AND parent_run_id IS NOT NULL"
 _CHILD_JOBS = "SELECT target_id FROM lineage_edge WHERE org_id = ?1 AND source_id {ids} AND edge_role = 'PARENT'"
-_RUNS_OF = "SELECT run_id FROM ol_run WHERE org_id = ?1 AND job_id {ids}"
-_WRITTEN = """
+_RUNS_OF_JOBS = "SELECT run_id FROM ol_run WHERE org_id = ?1 AND job_id {ids}"
+_WRITTEN_BY_JOBS = """
 SELECT DISTINCT d.class_id FROM lineage_edge e
 JOIN ol_dataset d ON d.org_id = e.org_id AND d.dataset_id = e.target_id
 WHERE e.org_id = ?1 AND e.source_id {ids} AND e.edge_role = 'PRODUCES' AND e.target_type = 'dataset'
@@ -61,20 +61,20 @@ WHERE e.org_id = ?1 AND e.source_id {ids} AND e.edge_role = 'PRODUCES' AND e.tar
 
 
 class OpenMetadataTarget:
-    """Keeps an OpenMetadata server like a store. Not for several threads at once."""
+    """Keeps an OpenMetadata server in sync with the store. Not thread-safe."""
 
     name = NAME
     batch_sizes = {  # noqa: RUF012 - fixed
-        "dataset": _ENTITIES,
-        "job": _ENTITIES,
-        "lineage": _LINEAGES,
-        "run": _RUNS,
-        "check": _CHECKS,
-        "result": _CHECKS,
-        "profile": _CHECKS,
-        "governance": _CHECKS,
+        "dataset": _ENTITY_BATCH,
+        "job": _ENTITY_BATCH,
+        "lineage": _LINEAGE_BATCH,
+        "run": _RUN_BATCH,
+        "check": _CHECK_BATCH,
+        "result": _CHECK_BATCH,
+        "profile": _CHECK_BATCH,
+        "governance": _CHECK_BATCH,
         "access": 1,
-        DELETION: _REMOVALS,
+        DELETION: _DELETION_BATCH,
     }
     compared_kinds: AbstractSet[str] = frozenset({"dataset", "job", "lineage", "run", "check", "result", "profile"})
     slow_kinds: AbstractSet[str] = frozenset({"lineage", "run", "check", "result", "profile", "governance"})
@@ -84,173 +84,190 @@ class OpenMetadataTarget:
         db: Database,
         org: str,
         client: OpenMetadataClient,
-        rules: OpenMetadataOptions,
+        options: OpenMetadataOptions,
         items: SyncItemStore,
         clock: Callable[[], int],
     ) -> None:
         self._db = db
         self._org = org
         self._client = client
-        self._rules = rules
-        self._pool = ThreadPoolExecutor(rules.concurrency, thread_name_prefix="openmetadata")
-        self._states = EdgeStore(db, org, NAME)
-        self.affected: AffectedItems = FoldedAffectedItems(db, org, NAME, items, rules.folding)
-        self._workers = RequestPool(self._pool, client.probe)
-        asked = rules._replace(batch_size=0, concurrency=0, most_deletions=0)
-        self.settings = TargetIdentity(client.url, fingerprint(repr(asked)).hex())
-        directory = EntityLookup(client, self._pool, rules.layout.service, clock)
-        self._entities = EntityPusher(client, directory, rules, items, self._workers, clock)
-        at = OpenMetadataContext(db, org, client, rules, items, self._workers)
-        self._lineages = LineagePusher(at, self._states)
-        self._runs = RunStatusPusher(at)
-        self.governance = GovernancePusher(at)
-        self._checks = TestCasePusher(at)
-        results, profiles = TestResultPusher(at), ProfilePusher(at)
+        self._options = options
+        self._pool = ThreadPoolExecutor(options.concurrency, thread_name_prefix="openmetadata")
+        self._edge_store = EdgeStore(db, org, NAME)
+        self.affected: AffectedItems = OpenMetadataAffectedItems(db, org, NAME, items, options.folding)
+        self._requests = RequestPool(self._pool, client.probe)
+        # values only, without those that do not change what is pushed: other differences trigger a full sync
+        identity = options._replace(batch_size=0, concurrency=0, max_deletions=0)
+        self.settings = TargetIdentity(client.url, fingerprint(identity).hex())
+        lookup = EntityLookup(client, self._pool, options.layout.service, clock)
+        self._entities = EntityPusher(client, lookup, options, items, self._requests, clock)
+        ctx = OpenMetadataContext(db, org, client, options, items, self._requests)
+        self._lineage = LineagePusher(ctx, self._edge_store)
+        self._runs = RunStatusPusher(ctx)
+        self.governance = GovernancePusher(ctx)
+        self._checks = QualityCheckPusher(ctx)
+        results, profiles = CheckResultPusher(ctx), ProfilePusher(ctx)
         self._pushers = {
-            "lineage": self._lineages.push,
+            "lineage": self._lineage.push,
             "run": self._runs.push,
             "check": self._checks.push,
             "result": results.push,
             "profile": profiles.push,
             "governance": self.governance.push,
-            "access": AccessPolicyPusher(at).push,
+            "access": AccessPolicyPusher(ctx).push,
         }
-        said = {
+        expected_bodies = {
             "run": self._runs.expected_bodies,
             "result": results.expected_bodies,
             "profile": profiles.expected_bodies,
         }
-        self._comparison = OpenMetadataComparison(at, NAME, directory, self._states, said, self._pool)
+        self._comparison = OpenMetadataComparison(ctx, NAME, lookup, self._edge_store, expected_bodies, self._pool)
         self._items = items
-        self._removals = EntityDeleter(client, items, self._states, self._workers, rules.most_deletions)
+        self._deleter = EntityDeleter(client, items, self._edge_store, self._requests, options.max_deletions)
 
     def prepare(self) -> None:
-        """Make nothing ready: all that is asked of the store lies ready."""
+        """The queries of this target need no extra indexes."""
 
     def probe(self) -> None:
-        """Ask whether the server answers, and takes the token."""
+        """Check that the server responds and accepts the token."""
         self._client.probe()
 
     def push(self, kind: str, items: Sequence[SyncItem]) -> BatchResult:
-        """Make the server say what the store says of items."""
-        self._workers.start_batch()
+        self._requests.start_batch()
         if kind in self._pushers:
             return self._pushers[kind](items)
         if kind == DELETION:
-            return BatchResult(self._removals.push(items))
-        wanted, settled = self._wanted(kind, items)
-        given_up, begun = self._entities.find_abandoned_creations([_without_remote(one) for one in settled])
-        results = given_up + self._entities.push(wanted)
-        left = begun + [remote for one in results if isinstance(one, Completed) and (remote := _left(one))]
-        return BatchResult(results, affected=self._affected_by_results(kind, results), orphaned=left)
+            return BatchResult(self._deleter.push(items))
+        desired, completed = self._desired(kind, items)
+        abandoned, abandoned_remotes = self._entities.find_abandoned_creations(
+            [_without_remote(result) for result in completed]
+        )
+        results = abandoned + self._entities.push(desired)
+        orphaned = abandoned_remotes + [
+            remote for result in results if isinstance(result, Completed) and (remote := _orphaned(result))
+        ]
+        return BatchResult(results, affected=self._affected_by_results(kind, results), orphaned=orphaned)
 
     def plan(self, items: Sequence[SyncItem]) -> list[PlanStep]:
-        """Say what a push would do."""
         steps: list[PlanStep] = []
-        made: dict[bytes, str] = {}
+        planned_names: dict[bytes, str] = {}
         for kind in ("dataset", "job"):
-            wanted, settled = self._wanted(kind, [item for item in items if item.kind == kind])
-            planned, others, named = self._entities.plan(wanted)
-            steps += sorted([*planned, *self._steps([*others, *settled])], key=_by_name)
-            made |= named
-        steps += sorted(self._lineages.plan([item for item in items if item.kind == "lineage"], made), key=_by_name)
-        steps += self._runs.plan([item for item in items if item.kind == "run"], made)
-        looked = self.governance.diff([item for item in items if item.kind == "governance"])
+            desired, completed = self._desired(kind, [item for item in items if item.kind == kind])
+            planned, unplanned, names = self._entities.plan(desired)
+            steps += sorted([*planned, *self._unchanged_steps([*unplanned, *completed])], key=_by_name)
+            planned_names |= names
+        steps += sorted(
+            self._lineage.plan([item for item in items if item.kind == "lineage"], planned_names), key=_by_name
+        )
+        steps += self._runs.plan([item for item in items if item.kind == "run"], planned_names)
+        diffs = self.governance.diff([item for item in items if item.kind == "governance"])
         steps += [
-            step for look in sorted(looked, key=lambda one: one.name or "") if look.name for step in look.steps()
+            step for diff in sorted(diffs, key=lambda diff: diff.name or "") if diff.name for step in diff.steps()
         ]
         for item in items:
-            if item.kind == DELETION and (remote := remote_of(item)) and self._removals.is_orphan(item):
+            if item.kind == DELETION and (remote := remote_of(item)) and self._deleter.is_orphan(item):
                 steps.append(PlanStep("delete", remote.type, remote.name))
         return steps
 
-    def _steps(self, results: Sequence[Completed | Failure]) -> Iterator[PlanStep]:
-        """Tell of what would be left as it is, and why."""
-        keys, graph = {one.item.key for one in results}, LineageGraph(self._db, self._org)
+    def _unchanged_steps(self, results: Sequence[Completed | Failure]) -> Iterator[PlanStep]:
+        """Steps of items that a push would leave unchanged, with the reason."""
+        keys, graph = {result.item.key for result in results}, LineageGraph(self._db, self._org)
         names = {**graph.dataset_names(keys), **graph.job_names(keys)}
-        for one in results:
-            named = names[one.item.key]
-            name = one.item.remote.name if one.item.remote else f"{named.namespace} {named.name}"
-            if isinstance(one, Failure):
-                yield PlanStep("failed", one.item.kind, name, str(one.error))
+        for result in results:
+            qualified_name = names[result.item.key]
+            name = (
+                result.item.remote.name if result.item.remote else f"{qualified_name.namespace} {qualified_name.name}"
+            )
+            if isinstance(result, Failure):
+                yield PlanStep("failed", result.item.kind, name, str(result.error))
             else:
-                action = "leave" if one.outcome is Outcome.UNCHANGED else one.outcome.value
-                yield PlanStep(action, one.item.kind, name, one.reason)
+                action = "leave" if result.outcome is Outcome.UNCHANGED else result.outcome.value
+                yield PlanStep(action, result.item.kind, name, result.reason)
 
-    def _wanted(self, kind: str, items: Sequence[SyncItem]) -> tuple[list[DesiredEntity], list[Completed]]:
-        want = desired_datasets if kind == "dataset" else desired_pipelines
-        found = list(want(self._db, self._org, self._rules, items))
-        return [one for one in found if isinstance(one, DesiredEntity)], [
-            one for one in found if isinstance(one, Completed)
+    def _desired(self, kind: str, items: Sequence[SyncItem]) -> tuple[list[DesiredEntity], list[Completed]]:
+        read_desired = desired_datasets if kind == "dataset" else desired_pipelines
+        desired = list(read_desired(self._db, self._org, self._options, items))
+        return [entity for entity in desired if isinstance(entity, DesiredEntity)], [
+            result for result in desired if isinstance(result, Completed)
         ]
 
     def _affected_by_results(self, kind: str, results: Sequence[Completed | Failure]) -> set[tuple[str, bytes]]:
-        """Say whose lineage is to be looked at: of what has become another entity, or has other columns."""
-        moved = {one.item.key for one in results if isinstance(one, Completed) and _moved(one)}
-        if kind == "dataset":
-            fused = [one.item.key for one in results if isinstance(one, Completed) and _fused(one)]
-            moved |= set(group_ids(self._db, self._org, fused).values())
-        if kind == "job":
-            leaves = set().union(*family_members(self._db, self._org, self._rules.folding, moved).values())
-            written = {dataset for (dataset,) in self._db.fetch_for_ids(_WRITTEN, sorted(leaves), self._org)}
-            readers = self._states.targets_of_jobs(moved) | written  # they may be ends themselves, and were missing
-        else:
-            readers = {found.target for found in EdgeEvidenceReader(self._db, self._org).out_of(sorted(moved))}
-            jobs = {job for (job,) in self._db.fetch_for_ids(_READERS, sorted(moved), self._org)}
-            for shown in logical_jobs(self._db, self._org, self._rules.folding, jobs).values():
-                readers |= shown
-        followed = {("lineage", key) for key in moved | readers | self._states.targets_of_sources(moved)}
-        if kind == "job":
-            return followed | self._told_as(moved)
-        others = {one.item.key for one in results if isinstance(one, Completed) and one.item.remote != one.remote}
-        return followed | self._checked(moved, others)
+        """Items that follow from pushed entities.
 
-    def _checked(self, datasets: set[bytes], others: set[bytes]) -> set[tuple[str, bytes]]:
-        """Find the checks of datasets that are tables with other columns now, and how they ended.
-
-        Of those that have become other tables, or gave way to another one, the figures too: they are told anew.
+        Lineage of entities that moved or got other columns, and what refers to them.
         """
-        checks = set(self._items.get("check", checks_of(self._db, self._org, datasets)))
-        results = self._items.get("result", results_of(self._db, self._org, checks))
-        members = member_ids(self._db, self._org, datasets)
-        within = member_ids(self._db, self._org, others) | others
-        profiles = self._items.find_by_key_prefix("profile", within)
-        governed = set(self._items.get("governance", others))
-        followed = {"check": checks, "result": set(results), "profile": profiles, "run": self._that_used(members)}
-        followed["governance"] = governed
-        return {(kind, key) for kind, keys in followed.items() for key in keys}
+        changed = {result.item.key for result in results if isinstance(result, Completed) and _changed(result)}
+        if kind == "dataset":
+            merged = [
+                result.item.key for result in results if isinstance(result, Completed) and _became_alias(result)
+            ]
+            changed |= set(group_ids(self._db, self._org, merged).values())
+        if kind == "job":
+            members = set().union(*family_members(self._db, self._org, self._options.folding, changed).values())
+            written = {dataset for (dataset,) in self._db.fetch_for_ids(_WRITTEN_BY_JOBS, sorted(members), self._org)}
+            readers = self._edge_store.targets_of_jobs(changed) | written  # jobs may be endpoints themselves
+        else:
+            readers = {
+                evidence.target for evidence in EdgeEvidenceReader(self._db, self._org).out_of(sorted(changed))
+            }
+            jobs = {job for (job,) in self._db.fetch_for_ids(_READERS, sorted(changed), self._org)}
+            for shown_as in logical_jobs(self._db, self._org, self._options.folding, jobs).values():
+                readers |= shown_as
+        affected = {("lineage", key) for key in changed | readers | self._edge_store.targets_of_sources(changed)}
+        if kind == "job":
+            return affected | self._runs_of_jobs(changed)
+        relocated = {
+            result.item.key
+            for result in results
+            if isinstance(result, Completed) and result.item.remote != result.remote
+        }
+        return affected | self._observations_of_datasets(changed, relocated)
 
-    def _that_used(self, datasets: set[bytes]) -> set[bytes]:
-        """Find the runs that are told, and read or wrote datasets: of those that have become other entities."""
-        runs = {run for sql in _USED for (run,) in self._db.fetch_for_ids(sql, sorted(datasets), self._org)}
-        for _ in range(2):  # they are told as their application, or as what started that
-            runs |= {run for (run,) in self._db.fetch_for_ids(_ABOVE, sorted(runs), self._org)}
+    def _observations_of_datasets(self, datasets: set[bytes], relocated: set[bytes]) -> set[tuple[str, bytes]]:
+        """Checks and results of datasets with other columns.
+
+        Of datasets with another entity also profiles, runs and governance, which have to be pushed again.
+        """
+        checks = set(self._items.get("check", checks_of_datasets(self._db, self._org, datasets)))
+        results = self._items.get("result", results_of_checks(self._db, self._org, checks))
+        alias_ids = member_ids(self._db, self._org, datasets)
+        relocated_ids = member_ids(self._db, self._org, relocated) | relocated
+        profiles = self._items.find_by_key_prefix("profile", relocated_ids)
+        governance = set(self._items.get("governance", relocated))
+        affected = {"check": checks, "result": set(results), "profile": profiles, "run": self._runs_using(alias_ids)}
+        affected["governance"] = governance
+        return {(kind, key) for kind, keys in affected.items() for key in keys}
+
+    def _runs_using(self, datasets: set[bytes]) -> set[bytes]:
+        """Pushed runs that read or wrote datasets."""
+        runs = {run for sql in _RUNS_USING for (run,) in self._db.fetch_for_ids(sql, sorted(datasets), self._org)}
+        for _ in range(2):  # they may be shown as their application, or as its parent
+            runs |= {run for (run,) in self._db.fetch_for_ids(_PARENT_RUNS, sorted(runs), self._org)}
         return set(self._items.get("run", runs))
 
-    def _told_as(self, jobs: set[bytes]) -> set[tuple[str, bytes]]:
-        """Find the runs that are told as statuses of pipelines that have become others."""
-        beneath = {job for (job,) in self._db.fetch_for_ids(_CHILD_JOBS, sorted(jobs), self._org)}
-        runs = {run for (run,) in self._db.fetch_for_ids(_RUNS_OF, sorted(jobs | beneath), self._org)}
+    def _runs_of_jobs(self, jobs: set[bytes]) -> set[tuple[str, bytes]]:
+        """Pushed runs whose pipeline has changed."""
+        children = {job for (job,) in self._db.fetch_for_ids(_CHILD_JOBS, sorted(jobs), self._org)}
+        runs = {run for (run,) in self._db.fetch_for_ids(_RUNS_OF_JOBS, sorted(jobs | children), self._org)}
         return {("run", run) for run in self._items.get("run", runs)}
 
     def count_expected(self) -> Iterator[ExpectedCount]:
-        """Count what shall be there, bit by bit, as the store says."""
-        yield from (ExpectedCount(*counts) for counts in self._items.count_expected() if counts[0] not in _BY_EDGES)
-        yield from self._lineages.count_expected()
+        yield from (
+            ExpectedCount(*counts) for counts in self._items.count_expected() if counts[0] not in _COUNTED_BY_EDGE
+        )
+        yield from self._lineage.count_expected()
 
     def compare(self) -> Iterator[ComparedBatch]:
-        """Compare everything that is there with what was left there, bit by bit."""
-        self.clear_cache()  # somebody may have restored an older state
+        self.clear_cache()  # the server may have been restored from a backup
         return self._comparison.compare()
 
     def clear_cache(self) -> None:
-        """Believe nothing of the server any more: somebody may have restored it."""
+        """Trust nothing that was read before: the server may have been restored."""
         self._entities.clear_cache()
         self.governance.clear_cache()
         self._checks.clear_cache()
 
     def close(self) -> None:
-        """End the threads, and close the connections."""
         self._pool.shutdown()
         self._client.close()
 
@@ -259,27 +276,27 @@ def _by_name(step: PlanStep) -> str:
     return step.name
 
 
-def _without_remote(settled: Completed) -> Completed:
-    """Let what shall not be there stand for no entity."""
-    return settled._replace(remote=None, fingerprint=None) if settled.outcome is Outcome.UNWANTED else settled
+def _without_remote(completed: Completed) -> Completed:
+    """Excluded items do not refer to an entity."""
+    return completed._replace(remote=None, fingerprint=None) if completed.outcome is Outcome.UNWANTED else completed
 
 
-def _moved(settled: Completed) -> bool:
-    before, item = settled.item.remote, settled.item
-    return before != settled.remote or any(item.record.get(key) != settled.record.get(key) for key in _COLUMNS)
+def _changed(completed: Completed) -> bool:
+    before, item = completed.item.remote, completed.item
+    return before != completed.remote or any(item.record.get(key) != completed.record.get(key) for key in _SHAPE_KEYS)
 
 
-def _fused(settled: Completed) -> bool:
-    """Tell whether it has become another name of something, which may have been there before."""
-    return settled.outcome is Outcome.UNWANTED and settled.item.outcome != Outcome.UNWANTED
+def _became_alias(completed: Completed) -> bool:
+    """Whether a dataset has become an alias of another."""
+    return completed.outcome is Outcome.UNWANTED and completed.item.outcome != Outcome.UNWANTED
 
 
-def _left(settled: Completed) -> RemoteReference | None:
-    """Give the entity that we made and that the item stood for until now."""
-    before = settled.item.remote
-    gone = (
+def _orphaned(completed: Completed) -> RemoteReference | None:
+    """The entity that this bridge created and that the item no longer refers to."""
+    before = completed.item.remote
+    is_orphaned = (
         before is not None
-        and settled.item.created_by_us
-        and (settled.remote is None or settled.remote.id != before.id)
+        and completed.item.created_by_us
+        and (completed.remote is None or completed.remote.id != before.id)
     )
-    return before if gone else None
+    return before if is_orphaned else None

@@ -24,170 +24,185 @@ _TYPE = "testCaseResult"
 
 
 class _DesiredResult(NamedTuple):
-    """A result as it shall be, and the test case that it is of."""
+    """A desired result and the locations that it replaces."""
 
     item: SyncItem
     case: RemoteReference
     body: JsonObject
-    mark: bytes
-    #: Where it may have been told before, and is taken back: no result is ever replaced.
-    before: tuple[ObservationLocation, ...] = ()
+    fingerprint: bytes
+    #: Locations to delete first, because a POST never replaces a result.
+    stale: tuple[ObservationLocation, ...] = ()
 
     @property
     def remote(self) -> RemoteReference:
-        """Name it: of a test case there is one at a time."""
+        """A test case has one result per timestamp."""
         return RemoteReference(_TYPE, f"{self.case.id}/{self.body['timestamp']}", self.case.name)
 
     @property
-    def moment(self) -> ObservationLocation:
-        """Say where it is told."""
+    def location(self) -> ObservationLocation:
         return ObservationLocation(self.case.name, self.case.id, self.body["timestamp"])
 
-    def settled(self) -> Completed:
-        """Settle it as told."""
-        detail = with_previous(self.item, self.moment)
-        return Completed(self.item, Outcome.PUSHED, None, self.mark, self.remote, created_by_us=True, record=detail)
+    def completed(self) -> Completed:
+        record = with_previous(self.item, self.location)
+        return Completed(
+            self.item, Outcome.PUSHED, None, self.fingerprint, self.remote, created_by_us=True, record=record
+        )
 
 
-class TestResultPusher:
-    """Pushes results of checks. Not for several threads at once."""
+class CheckResultPusher:
+    """Pushes results of quality checks. Not thread-safe."""
 
-    def __init__(self, at: OpenMetadataContext) -> None:
-        self._at = at
+    def __init__(self, ctx: OpenMetadataContext) -> None:
+        self._ctx = ctx
 
     def push(self, items: Sequence[SyncItem]) -> BatchResult:
-        """Make the server know how checks ended."""
-        if not self._at.rules.publish_quality_results:
+        if not self._ctx.options.publish_quality_results:
             return BatchResult([item.complete(Outcome.OFF, OFF) for item in items])
-        stored = read_results(self._at.db, self._at.org, [item.key for item in items])
-        checks = self._at.items.get("check", {one.check for one in stored.values()})
-        found = self._wanted(items, stored, checks)
-        of: dict[str, list[_DesiredResult]] = {}
-        for one in found:
-            if isinstance(one, _DesiredResult):
-                of.setdefault(one.case.name, []).append(one)
-        wanted = [one for group in of.values() for one in group]
-        self._at.items.record_intent((one.item, with_attempt(one.item, one.moment)) for one in wanted)
-        done = [one for group in self._at.workers.map(self._post_all, of.values(), _failed) for one in group]
-        told = {key: one.check for key, one in stored.items()}
-        doubtful = items_to_verify("check", done, told) | self._resend_newest(done, stored, checks)
-        return BatchResult([*(one for one in found if isinstance(one, Completed)), *done], to_verify=doubtful)
+        results = read_results(self._ctx.db, self._ctx.org, [item.key for item in items])
+        checks = self._ctx.items.get("check", {result.check for result in results.values()})
+        planned = self._plan(items, results, checks)
+        by_case: dict[str, list[_DesiredResult]] = {}
+        for desired in planned:
+            if isinstance(desired, _DesiredResult):
+                by_case.setdefault(desired.case.name, []).append(desired)
+        desired_results = [desired for group in by_case.values() for desired in group]
+        self._ctx.items.record_intent(
+            (desired.item, with_attempt(desired.item, desired.location)) for desired in desired_results
+        )
+        pushed = [
+            result
+            for results_of_case in self._ctx.requests.map(self._post_all, by_case.values(), _failed)
+            for result in results_of_case
+        ]
+        checks_by_result = {key: result.check for key, result in results.items()}
+        to_verify = items_to_verify("check", pushed, checks_by_result) | self._resend_newest(pushed, results, checks)
+        return BatchResult(
+            [*(result for result in planned if isinstance(result, Completed)), *pushed], to_verify=to_verify
+        )
 
     def expected_bodies(self, items: Sequence[SyncItem]) -> dict[bytes, JsonObject]:
-        """Give what was told of results, of those that would be told the same now."""
-        stored = read_results(self._at.db, self._at.org, [item.key for item in items])
-        checks = self._at.items.get("check", {one.check for one in stored.values()})
-        found: dict[bytes, JsonObject] = {}
+        """Bodies of results that are pushed and whose content has not changed since."""
+        results = read_results(self._ctx.db, self._ctx.org, [item.key for item in items])
+        checks = self._ctx.items.get("check", {result.check for result in results.values()})
+        bodies: dict[bytes, JsonObject] = {}
         for item in items:
-            one = stored.get(item.key)
-            case = checks[one.check].remote if one and one.check in checks else None
-            if one is None or case is None or item.remote is None:
+            result = results.get(item.key)
+            case = checks[result.check].remote if result and result.check in checks else None
+            if result is None or case is None or item.remote is None:
                 continue
-            body = case_result(one.status, int(item.remote.id.rpartition("/")[2]), one.said)
+            body = case_result(result.status, int(item.remote.id.rpartition("/")[2]), result.detail)
             if item.fingerprint == fingerprint([case, body]):
-                found[item.key] = body
-        return found
+                bodies[item.key] = body
+        return bodies
 
-    def _wanted(
-        self, items: Sequence[SyncItem], stored: dict[bytes, CanonicalCheckResult], checks: dict[bytes, SyncItem]
+    def _plan(
+        self, items: Sequence[SyncItem], results: dict[bytes, CanonicalCheckResult], checks: dict[bytes, SyncItem]
     ) -> list[_DesiredResult | Completed]:
-        """Say what results shall be told, or why they are not."""
-        taken: set[str] = set()
-        found: list[_DesiredResult | Completed] = []
-        for item in sorted(items, key=lambda one: (stored[one.key].executed_at if one.key in stored else 0, one.key)):
-            one = stored.get(item.key)
-            check = checks.get(one.check) if one else None
-            if one is None or check is None or check.outcome in (Outcome.UNWANTED, Outcome.OFF):
-                found.append(item.complete(Outcome.UNWANTED, check.reason if check else "its check is not known"))
+        """Desired result of each item, or the reason why there is none."""
+        taken_ids: set[str] = set()
+        planned: list[_DesiredResult | Completed] = []
+        for item in sorted(
+            items, key=lambda item: (results[item.key].executed_at if item.key in results else 0, item.key)
+        ):
+            result = results.get(item.key)
+            check = checks.get(result.check) if result else None
+            if result is None or check is None or check.outcome in (Outcome.UNWANTED, Outcome.OFF):
+                planned.append(item.complete(Outcome.UNWANTED, check.reason if check else "its check is unknown"))
             elif check.remote is None:
-                found.append(item.complete(Outcome.WAITING, "its test case is not there"))
+                planned.append(item.complete(Outcome.WAITING, "its test case is not in OpenMetadata yet"))
             else:
-                wanted = self._at_its_time(item, check.remote, one, taken)
-                taken.add(wanted.remote.id)
-                before = stale_locations(self._at.items, item, None, wanted.moment)
-                found.append(_known(wanted) or wanted._replace(before=tuple(before)))
-        return found
+                desired = self._desired_result(item, check.remote, result, taken_ids)
+                taken_ids.add(desired.remote.id)
+                stale = stale_locations(self._ctx.items, item, None, desired.location)
+                planned.append(_unchanged(desired) or desired._replace(stale=tuple(stale)))
+        return planned
 
-    def _at_its_time(
-        self, item: SyncItem, case: RemoteReference, stored: CanonicalCheckResult, taken: set[str]
+    def _desired_result(
+        self, item: SyncItem, case: RemoteReference, result: CanonicalCheckResult, taken_ids: set[str]
     ) -> _DesiredResult:
-        """Find the time by which a result is known: when it was made, or a moment later if another one has that."""
-        time = stored.executed_at // 1_000
-        while f"{case.id}/{time}" in taken or any(
-            one.key != item.key for one in self._at.items.find_by_remote_id(f"{case.id}/{time}")
+        """The timestamp is the time of the result, or the next free millisecond."""
+        time = result.executed_at // 1_000
+        while f"{case.id}/{time}" in taken_ids or any(
+            other.key != item.key for other in self._ctx.items.find_by_remote_id(f"{case.id}/{time}")
         ):
             time += 1
-        body = case_result(stored.status, time, stored.said)
+        body = case_result(result.status, time, result.detail)
         return _DesiredResult(item, case, body, fingerprint([case, body]))
 
     def _post_all(self, group: Sequence[_DesiredResult]) -> list[Completed | Failure]:
-        """Tell the results of one test case, one after the other, as far as it goes."""
-        done: list[Completed | Failure] = []
-        for one in group:
+        """Post the results of one test case in order."""
+        results: list[Completed | Failure] = []
+        for desired in group:
             try:
-                told = self._post(one)
+                posted = self._post(desired)
             except LineageBridgeError as error:
-                done.append(Failure(one.item, self._at.failed(error), one.body, one.mark))
+                results.append(
+                    Failure(desired.item, self._ctx.note_failure(error), desired.body, desired.fingerprint)
+                )
             else:
-                done.append(told.settled())
-        return done
+                results.append(posted.completed())
+        return results
 
-    def _post(self, one: _DesiredResult) -> _DesiredResult:
-        """Tell a result, at the first time of which no other was told; gives it as it was told.
+    def _post(self, desired: _DesiredResult) -> _DesiredResult:
+        """Post a result at the first free timestamp and return it as posted.
 
-        One that is there already and says the same is this one: the server was restored, or made the case anew.
+        An equal result on the server counts as posted: the server was restored, or the test case was recreated.
         """
-        for moment in one.before:
-            self._at.client.delete_result(moment.of, moment.timestamp)
-        while not self._at.client.post_result(one.case.name, one.body):
-            if self._is_told(one):
-                return one
-            body = {**one.body, "timestamp": one.body["timestamp"] + 1}
-            one = one._replace(body=body, mark=fingerprint([one.case, body]))
-        return one
+        for location in desired.stale:
+            self._ctx.client.delete_result(location.entity, location.timestamp)
+        while not self._ctx.client.post_result(desired.case.name, desired.body):
+            if self._is_posted(desired):
+                return desired
+            body = {**desired.body, "timestamp": desired.body["timestamp"] + 1}
+            desired = desired._replace(body=body, fingerprint=fingerprint([desired.case, body]))
+        return desired
 
-    def _is_told(self, one: _DesiredResult) -> bool:
-        """Tell whether the result that is there says the same."""
-        there = self._at.client.results(one.case.name, one.body["timestamp"], one.body["timestamp"])
-        return any(contains(one.body, row) for row in there or ())
+    def _is_posted(self, desired: _DesiredResult) -> bool:
+        """Whether the result at this timestamp is equal."""
+        rows = self._ctx.client.results(desired.case.name, desired.body["timestamp"], desired.body["timestamp"])
+        return any(contains(desired.body, row) for row in rows or ())
 
     def _resend_newest(
         self,
-        done: Sequence[Completed | Failure],
-        stored: dict[bytes, CanonicalCheckResult],
+        pushed: Sequence[Completed | Failure],
+        results: dict[bytes, CanonicalCheckResult],
         checks: dict[bytes, SyncItem],
     ) -> set[tuple[str, bytes]]:
-        """Tell the newest result of a check again after an older one, for the last one told is what is shown.
+        """Post the newest result of a check again after an older one, because the server shows the one posted last.
 
-        Gives the results that could not be told again.
+        Returns the results that could not be posted again.
         """
-        told = {stored[one.item.key].check for one in done if isinstance(one, Completed)}
-        newest = read_newest(self._at.db, self._at.org, told)
-        known = self._at.items.get("result", [key for key, _ in newest.values()])
-        pushed = {one.item.key for one in done}
-        doubtful = set()
-        for check, (key, one) in newest.items():
-            remote, case = known[key].remote if key in known else None, checks[check].remote
-            if key in pushed or remote is None or case is None or remote.name != case.name:
+        checks_with_new_results = {
+            results[result.item.key].check for result in pushed if isinstance(result, Completed)
+        }
+        newest = read_newest(self._ctx.db, self._ctx.org, checks_with_new_results)
+        items = self._ctx.items.get("result", [key for key, _ in newest.values()])
+        pushed_keys = {result.item.key for result in pushed}
+        to_verify = set()
+        for check, (key, newest_result) in newest.items():
+            remote, case = items[key].remote if key in items else None, checks[check].remote
+            if key in pushed_keys or remote is None or case is None or remote.name != case.name:
                 continue
             timestamp = int(remote.id.rpartition("/")[2])
             try:
-                self._at.client.delete_result(case.name, timestamp)
-                self._at.client.post_result(case.name, case_result(one.status, timestamp, one.said))
+                self._ctx.client.delete_result(case.name, timestamp)
+                self._ctx.client.post_result(
+                    case.name, case_result(newest_result.status, timestamp, newest_result.detail)
+                )
             except LineageBridgeError:
-                doubtful.add(("result", key))
-        return doubtful
+                to_verify.add(("result", key))
+        return to_verify
 
 
-def _known(wanted: _DesiredResult) -> Completed | None:
-    """Settle what is as it was when it was last told, or refused."""
-    item = wanted.item
-    if item.fingerprint != wanted.mark:
+def _unchanged(desired: _DesiredResult) -> Completed | None:
+    """Completed item if the result equals what was last posted or rejected."""
+    item = desired.item
+    if item.fingerprint != desired.fingerprint:
         return None
     if item.outcome in ABANDONED:
         return item.complete(Outcome(item.outcome), item.reason)
-    return item.complete(Outcome.UNCHANGED, item.reason) if item.remote == wanted.remote else None
+    return item.complete(Outcome.UNCHANGED, item.reason) if item.remote == desired.remote else None
 
 
 def _failed(group: Sequence[_DesiredResult], error: LineageBridgeError) -> list[Completed | Failure]:
-    return [Failure(one.item, error, one.body, one.mark) for one in group]
+    return [Failure(desired.item, error, desired.body, desired.fingerprint) for desired in group]

@@ -1,4 +1,4 @@
-"""An address as a target of the reconciler, which is told how each run ends: the least that a target can be."""
+"""Webhook target: posts the terminal state of each run."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -36,30 +36,29 @@ from mappers.logical_job import FoldingRule
 from mappers.timestamps import format_timestamp
 
 NAME = "webhook"
-_AT_ONCE, _THREADS = 100, 4
+_BATCH_SIZE, _THREADS = 100, 4
 
 
 class _Notification(NamedTuple):
-    """What is to be told of a run."""
+    """The request of one run."""
 
     item: SyncItem
     body: dict[str, Any]
-    mark: bytes
+    fingerprint: bytes
 
 
 class EndedRunItems:
-    """Marks of runs mean these runs, and nothing else means anything."""
+    """Affected items of the webhook: changed runs only."""
 
     def of_marks(self, marks: Mapping[str, set[bytes]]) -> Affected:
-        """Say which runs marks mean."""
         return Affected({("run", key) for key in marks.get("run", ())})
 
 
 class WebhookTarget:
-    """Tells an address how runs end. Not for several threads at once."""
+    """Posts the terminal state of each run to a URL. Not thread-safe."""
 
     name = NAME
-    batch_sizes = {"run": _AT_ONCE}  # noqa: RUF012 - fixed
+    batch_sizes = {"run": _BATCH_SIZE}  # noqa: RUF012 - fixed
     slow_kinds: AbstractSet[str] = frozenset()
     compared_kinds: AbstractSet[str] = frozenset()
 
@@ -79,65 +78,74 @@ class WebhookTarget:
         self._rule = rule
         self._states = frozenset(states)
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix=NAME)
-        self._workers = RequestPool(self._pool, client.probe)
+        self._requests = RequestPool(self._pool, client.probe)
         self.settings = TargetIdentity(client.url, ",".join(sorted(states)))
         self.affected: AffectedItems = EndedRunItems()
 
     def prepare(self) -> None:
-        """Make nothing ready: all that is asked of the store lies ready."""
+        """The queries of this target need no extra indexes."""
 
     def probe(self) -> None:
-        """Ask whether anybody is there."""
         self._client.probe()
 
     def push(self, kind: str, items: Sequence[SyncItem]) -> BatchResult:  # noqa: ARG002 - there is one kind only
-        """Tell how runs ended, each once; one that ends otherwise after all is told again."""
-        self._workers.start_batch()
-        found = self._wanted(items)
-        told = self._workers.map(self._tell, [one for one in found if isinstance(one, _Notification)], _failed)
-        return BatchResult([*(one for one in found if isinstance(one, Completed)), *told])
+        """Post each run once; a run whose state changes afterwards is posted again."""
+        self._requests.start_batch()
+        planned = self._plan(items)
+        sent = self._requests.map(
+            self._send, [notification for notification in planned if isinstance(notification, _Notification)], _failed
+        )
+        return BatchResult([*(result for result in planned if isinstance(result, Completed)), *sent])
 
     def plan(self, items: Sequence[SyncItem]) -> list[PlanStep]:
-        """Say what would be told."""
-        wanted = [one for one in self._wanted(items) if isinstance(one, _Notification)]
-        return [PlanStep("create", "run", f"{one.body['job']['name']} {one.body['state']}") for one in wanted]
+        notifications = [
+            notification for notification in self._plan(items) if isinstance(notification, _Notification)
+        ]
+        return [
+            PlanStep("create", "run", f"{notification.body['job']['name']} {notification.body['state']}")
+            for notification in notifications
+        ]
 
     def count_expected(self) -> Iterator[ExpectedCount]:
-        """Count what shall be told."""
         return (ExpectedCount(*counts) for counts in self._items.count_expected())
 
     def compare(self) -> Iterator[ComparedBatch]:
-        """Compare nothing: what was told cannot be read."""
+        """Nothing to compare: sent requests cannot be read back."""
         return iter(())
 
     def close(self) -> None:
-        """End the threads, and close the connections."""
         self._pool.shutdown()
         self._client.close()
 
-    def _wanted(self, items: Sequence[SyncItem]) -> list[_Notification | Completed]:
+    def _plan(self, items: Sequence[SyncItem]) -> list[_Notification | Completed]:
         runs = read_runs(self._db, self._org, self._rule, [item.key for item in items])
         names = LineageGraph(self._db, self._org).job_names({run.job for run in runs.values()})
         since = read_status(self._db, self._org, NAME).enabled_at or 0
-        found: list[_Notification | Completed] = []
+        planned: list[_Notification | Completed] = []
         for item in items:
             run = runs.get(item.key)
             if run is None or run.status not in self._states:
-                found.append(item.complete(Outcome.UNWANTED, "it has not ended so, or another run stands for it"))
+                planned.append(
+                    item.complete(Outcome.UNWANTED, "its state is not selected, or it is shown as another run")
+                )
             elif (run.ended_at or 0) < since:
-                found.append(item.complete(Outcome.UNWANTED, "it ended before anybody wanted to hear of it"))
+                planned.append(item.complete(Outcome.UNWANTED, "it ended before the webhook was enabled"))
             else:
                 body = _body(run, *names[run.job])
-                mark = fingerprint([body["run"], body["state"]])
-                found.append(
-                    complete_unchanged(item) if is_unchanged(item, mark) else _Notification(item, body, mark)
+                content_fingerprint = fingerprint([body["run"], body["state"]])
+                planned.append(
+                    complete_unchanged(item)
+                    if is_unchanged(item, content_fingerprint)
+                    else _Notification(item, body, content_fingerprint)
                 )
-        return found
+        return planned
 
-    def _tell(self, told: _Notification) -> Completed | Failure:
-        self._client.send(told.body, told.mark.hex())
-        remote = RemoteReference("run", told.body["run"], told.body["job"]["name"])
-        return Completed(told.item, Outcome.PUSHED, None, told.mark, remote, created_by_us=True)
+    def _send(self, notification: _Notification) -> Completed | Failure:
+        self._client.send(notification.body, notification.fingerprint.hex())
+        remote = RemoteReference("run", notification.body["run"], notification.body["job"]["name"])
+        return Completed(
+            notification.item, Outcome.PUSHED, None, notification.fingerprint, remote, created_by_us=True
+        )
 
 
 def _body(run: CanonicalRun, namespace: str, name: str) -> dict[str, Any]:
@@ -151,5 +159,5 @@ def _body(run: CanonicalRun, namespace: str, name: str) -> dict[str, Any]:
     }
 
 
-def _failed(told: _Notification, error: LineageBridgeError) -> Completed | Failure:
-    return Failure(told.item, error, told.body, told.mark)
+def _failed(notification: _Notification, error: LineageBridgeError) -> Completed | Failure:
+    return Failure(notification.item, error, notification.body, notification.fingerprint)

@@ -118,12 +118,12 @@ class _AttributeScanner:
         tables = script_tables(text)
         if remark is not None:
             self.warnings.append(remark)
-        if tables.unread:
-            numbers = ", ".join(map(str, tables.unread))
+        if tables.unparsed:
+            numbers = ", ".join(map(str, tables.unparsed))
             self.warnings.append(f"sql_command: statement {numbers} cannot be read: no dataset of it is named")
         if database is None:
             return
-        for one in tables.moved:
+        for one in tables.statements:
             sides: Iterable[tuple[Side, Sequence[str]]] = (("input", one.reads), ("output", one.writes))
             yield [
                 DatasetCandidate(side, database.namespace, database.qualify(table), "sql_command", 0.8)

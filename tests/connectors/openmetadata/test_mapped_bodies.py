@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connectors.openmetadata import body_validation
-from mappers.openmetadata.columns import ColumnRow
+from mappers.canonical.columns import SchemaColumn
 from mappers.openmetadata.entity_requests import DatasetContent, EntityRequest, dataset_requests
 from mappers.openmetadata.lineage_details import ColumnEdge, EdgeEndpoint, lineage_details
-from mappers.openmetadata.locations import CUSTOM, ServiceLayout, ServiceMapping, locate_dataset
+from mappers.openmetadata.locations import CUSTOM_SERVICES, ServiceLayout, ServiceMapping, locate_dataset
 from mappers.openmetadata.pipelines import PipelineContent, PipelineTask, locate_job, pipeline_requests
 from tests.fuzz.hostile_names import HOSTILE
 
@@ -34,7 +34,7 @@ TYPES = (
     "timestamp(6)", "timestamp with time zone", "interval day to second", "array<int>", "array<struct<x:array<varchar(3)>>>",
     "map<string,struct<a:int,b:decimal(9,2)>>", "struct<x:int,y:struct<z:date>>", "object", "uuid", "enum('a','b')", "gibberish", None,
 )  # fmt: skip
-COLUMNS = tuple(ColumnRow(f"c{i}", type_, "what = it is") for i, type_ in enumerate(TYPES))
+COLUMNS = tuple(SchemaColumn(f"c{i}", type_, "what = it is") for i, type_ in enumerate(TYPES))
 LAYOUTS = [
     ServiceLayout(tuple(ServiceMapping(f"{namespace}*", "mapped") for namespace in mapped), files_as=files)
     for mapped in ((), DATASETS)
@@ -53,7 +53,7 @@ def all_refused(made: list[EntityRequest]) -> dict[str, str]:
 
 def of_dataset(layout: ServiceLayout, namespace: str, name: str, **said: Any) -> list[EntityRequest]:
     asked = dataset_requests(locate_dataset(layout, namespace, name), DatasetContent(name, **said))
-    return [*asked.parents, asked.own]
+    return [*asked.parents, asked.entity]
 
 
 @installed
@@ -79,7 +79,7 @@ def test_every_format_is_taken_or_left_out(layout: ServiceLayout, format_: str |
 @pytest.mark.parametrize("name", HOSTILE.values(), ids=list(HOSTILE))
 @pytest.mark.parametrize("namespace", ["file", "kafka://h:1", "https://api", "mlflow://h"])
 def test_requests_of_hostile_names_are_taken(namespace: str, name: str) -> None:
-    columns = (ColumnRow(name, "struct<x:int>", name), ColumnRow("plain", name))
+    columns = (SchemaColumn(name, "struct<x:int>", name), SchemaColumn("plain", name))
     assert all_refused(of_dataset(ServiceLayout(), namespace, name, description=name, columns=columns)) == {}
 
 
@@ -92,12 +92,14 @@ names = st.text(max_size=300)
     st.sampled_from(sorted(DATASETS)),
     names,
     st.lists(
-        st.builds(ColumnRow, names, st.one_of(st.sampled_from(TYPES), names), st.none() | names, st.integers(0, 3)),
+        st.builds(
+            SchemaColumn, names, st.one_of(st.sampled_from(TYPES), names), st.none() | names, st.integers(0, 3)
+        ),
         max_size=6,
     ),
 )
 def test_whatever_is_told_of_a_dataset_makes_requests_that_are_taken(
-    layout: ServiceLayout, namespace: str, name: str, columns: list[ColumnRow]
+    layout: ServiceLayout, namespace: str, name: str, columns: list[SchemaColumn]
 ) -> None:
     assert all_refused(of_dataset(layout, namespace, name, columns=tuple(columns), description=name)) == {}
 
@@ -143,5 +145,5 @@ def test_every_collection_that_is_written_can_be_checked() -> None:
         for namespace, name in DATASETS.items()
         for one in of_dataset(layout, namespace, name)
     ]
-    services = {f"services/{kind}s" for kind, _ in CUSTOM.values()} | {"services/pipelineServices", "pipelines"}
+    services = {f"services/{kind}s" for kind, _ in CUSTOM_SERVICES.values()} | {"services/pipelineServices", "pipelines"}
     assert {one.collection for one in made} | services <= body_validation.VALIDATED_COLLECTIONS

@@ -109,7 +109,7 @@ def test_the_page_lists_every_line() -> None:
     def name(package: str | None) -> str:
         return f"`{package.partition(':')[2]}`" if package else "none"
 
-    page = (Path(__file__).parents[2] / "docs" / "guides" / "spark.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "guides" / "spark.md").read_text(encoding="utf-8")
     rows = [
         f"| {line.name} | {line.release} | {line.scala} | {line.oldest_java} | {name(line.iceberg)} | {name(line.delta)} |\n"
         for line in SUPPORTED_RELEASES

@@ -21,7 +21,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any] | None, list[str]]] = {
     "a smaller number": (column("k", "decimal(10,2)"), column("k", "DECIMAL(8, 2)"), ["k is DECIMAL(8, 2), not decimal(10,2)"]),
     "no type is known": (column("k", "bigint"), column("k"), []),
     "no type is promised": (column("k"), column("k", "string"), []),
-    "may be empty now": (column("k", required=True), column("k", nullable=True), ["k may be empty now"]),
+    "is nullable but required": (column("k", required=True), column("k", nullable=True), ["k is nullable but required"]),
     "it is not known whether it may be empty": (column("k", required=True), column("k"), []),
     "may be empty, as before": (column("k"), column("k", nullable=True), []),
 }  # fmt: skip

@@ -182,7 +182,7 @@ def test_half_a_name_in_an_explicit_entry_is_none(
     store.apply(run_event(job_facets={"lineage": facet(entries=[entry(half)])}))
     assert store.rows(EDGES) == edges
     assert store.rows(ROWS) == []
-    assert ("names no dataset" in (store.value("SELECT notes_json FROM run_event") or "")) is noted
+    assert ("without dataset name" in (store.value("SELECT notes_json FROM run_event") or "")) is noted
 
 
 def test_an_explicit_source_that_is_a_job_is_no_dataset_of_its_name(store: Store) -> None:

@@ -8,7 +8,8 @@ import pytest
 from connectors.http import HttpSession
 from connectors.openmetadata.auth import StaticToken
 from connectors.openmetadata.client import OpenMetadataClient as Client
-from mappers.openmetadata.columns import ColumnRow, column_paths
+from mappers.canonical.columns import SchemaColumn
+from mappers.openmetadata.columns import column_paths
 from mappers.openmetadata.entity_requests import DatasetContent, dataset_requests
 from mappers.openmetadata.locations import ServiceLayout, ServiceMapping, locate_dataset
 from tests.fuzz.hostile_names import HOSTILE
@@ -24,8 +25,8 @@ PLACES = [
     *((ServiceLayout(), "file", name) for name in HOSTILE.values()),
 ]  # fmt: skip
 COLUMNS = (
-    ColumnRow("id", "bigint"), ColumnRow("amount", "decimal(18,2)", "what = it costs"), ColumnRow("s", "struct<x:int>"),
-    ColumnRow('odd"::name', "varchar(20)"),
+    SchemaColumn("id", "bigint"), SchemaColumn("amount", "decimal(18,2)", "what = it costs"), SchemaColumn("s", "struct<x:int>"),
+    SchemaColumn('odd"::name', "varchar(20)"),
 )  # fmt: skip
 
 
@@ -41,11 +42,11 @@ def server() -> Iterator[Client]:
 def made(client: Client, layout: ServiceLayout, namespace: str, name: str, **more: Any) -> tuple[dict[str, Any], Any]:
     """Make a dataset known; gives it as the server keeps it, and what was asked."""
     asked = dataset_requests(locate_dataset(layout, namespace, name), DatasetContent(name, columns=COLUMNS, **more))
-    for request in (*asked.parents, asked.own):
+    for request in (*asked.parents, asked.entity):
         client.put(request.collection, request.body)
         assert client.get(request.collection, request.fqn) is not None, request.fqn
     found = client.get(
-        asked.own.collection, asked.own.fqn, *(["columns"] if asked.own.collection == "tables" else [])
+        asked.entity.collection, asked.entity.fqn, *(["columns"] if asked.entity.collection == "tables" else [])
     )
     assert found is not None
     return found, asked
@@ -70,13 +71,13 @@ def test_every_place_can_be_made_and_is_found_where_it_should_be(
     ],
 )
 def test_an_endpoint_has_an_address_that_can_be_read(known: str, address: str) -> None:
-    own = dataset_requests(locate_dataset(ServiceLayout(), "https://api", known), DatasetContent(known)).own
+    own = dataset_requests(locate_dataset(ServiceLayout(), "https://api", known), DatasetContent(known)).entity
     assert own.body["endpointURL"] == address
 
 
 @pytest.mark.parametrize(("namespace", "most"), [("kafka://h", 128), ("s3://lake", 300)])
 def test_names_of_columns_are_as_long_as_their_kind_takes(namespace: str, most: int) -> None:
-    column = ColumnRow("k" * 500, f"struct<{'x' * 500}:int>")
+    column = SchemaColumn("k" * 500, f"struct<{'x' * 500}:int>")
     made = dataset_requests(
         locate_dataset(ServiceLayout(), namespace, "n"), DatasetContent("n", columns=(column,))
     ).columns

@@ -76,7 +76,7 @@ def test_without_a_mapping_no_two_datasets_meet(namespace: str, name: str) -> No
 @given(st.text(min_size=1, max_size=50), st.text(min_size=1, max_size=50))
 def test_a_place_has_names_that_a_server_takes(namespace: str, name: str) -> None:
     found = locate_dataset(ServiceLayout(), namespace, name)
-    assert split_fqn(found.fqn) == [found.service.name, *(one.name for one in found.parents), found.own.name]
+    assert split_fqn(found.fqn) == [found.service.name, *(one.name for one in found.parents), found.name.name]
 
 
 def test_files_may_be_containers() -> None:

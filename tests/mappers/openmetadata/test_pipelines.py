@@ -58,8 +58,8 @@ def test_a_job_has_a_fully_qualified_name(place: PipelineLocation, fqn: str) -> 
 
 
 def test_names_that_no_server_takes_are_replaced_and_shown() -> None:
-    assert locate_job(MAPPED, "prod", "a::b", None).own == entity_name("a::b")
-    assert locate_job(ServiceLayout(), "ns", "a::b", None).own == EntityName(entity_name("ns/a::b").name, "a::b")
+    assert locate_job(MAPPED, "prod", "a::b", None).name == entity_name("a::b")
+    assert locate_job(ServiceLayout(), "ns", "a::b", None).name == EntityName(entity_name("ns/a::b").name, "a::b")
 
 
 @pytest.mark.parametrize(

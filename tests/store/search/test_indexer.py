@@ -185,7 +185,7 @@ def test_what_waits_is_told_and_a_batch_takes_no_more_than_its_share(store: Stor
 
 
 def test_a_group_that_was_rolled_back_queues_nothing(sqlite_store: Store) -> None:
-    with sqlite_store.db.transaction(keep=False):
+    with sqlite_store.db.transaction(commit=False):
         sqlite_store.db.execute("INSERT INTO search_stale (org_id, id) VALUES ('default', x'00')")
     assert sqlite_store.rows("SELECT * FROM search_stale") == []
 

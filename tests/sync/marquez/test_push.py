@@ -56,8 +56,8 @@ def test_a_run_that_failed_and_is_told_as_complete_failed(synced: MarquezSynced)
     ("event", "said"),
     [
         (run_event(run=1, outputs=[dataset("x", "a b")]), "the namespace 'a b' would break all lists"),
-        (run_event(run=1, inputs=[dataset("x", "données")]), "would break all lists of Marquez, for ever"),
-        (run_event(run=1, namespace="a;b"), "would keep the namespace 'a;b' as another one, 'a_b'"),
+        (run_event(run=1, inputs=[dataset("x", "données")]), "would break all lists of Marquez permanently"),
+        (run_event(run=1, namespace="a;b"), "would store the namespace 'a;b' as 'a_b'"),
         (
             run_event(run=1, outputs=[dataset("x", symlinks=facet(identifiers=[
                 {"namespace": "a,b", "name": "y", "type": "TABLE"}]))]),

@@ -1,4 +1,4 @@
-"""The spine: the canonical tables, the event log and what keeps them."""
+"""Adds the canonical tables and the event log."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The search index, what keeps it up to date, and everything that is there queued for it."""
+"""Adds the search index."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,7 +11,7 @@ COUNTER = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
 def upgrade() -> None:
-    """Create the tables of the search, and queue what they shall hold."""
+    """Create the tables of the search index, and queue everything for indexing."""
     op.create_table(
         "search_entry",
         sa.Column("entry", COUNTER, autoincrement=True, nullable=False),

@@ -1,4 +1,4 @@
-"""What targets shall have, what became of it, and the edges that they have of us."""
+"""Adds the reconciler's tables."""
 
 import sqlalchemy as sa
 from alembic import op

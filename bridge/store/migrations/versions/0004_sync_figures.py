@@ -1,4 +1,4 @@
-"""What comparisons of targets found, and how often targets were called."""
+"""Adds comparison results and call counts."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,7 @@ TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
 def upgrade() -> None:
-    """Create the tables of figures."""
+    """Create the tables of comparison results and call counts."""
     op.create_table(
         "sync_comparison",
         sa.Column("org_id", TEXT, nullable=False),

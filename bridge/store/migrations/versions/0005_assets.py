@@ -1,4 +1,4 @@
-"""What stewards wrote down in asset files."""
+"""Adds assets."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,7 @@ TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
 def upgrade() -> None:
-    """Create the table of assets, and find what stewards say; remember how far the events of a target were read."""
+    """Create the table of assets, indexes of governance facets, and the watermark of change events."""
     op.add_column("sync_target", sa.Column("events_at", sa.BigInteger(), nullable=True))
     for name in ("contract", "governance"):
         these = sa.text(f"name = 'lineageBridge_{name}'")

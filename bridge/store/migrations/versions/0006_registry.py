@@ -1,4 +1,4 @@
-"""What people and processes decided of versions: what is published, pinned, invalid; and definitions of processes."""
+"""Adds publications, pins, invalidations and definitions."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -10,7 +10,7 @@ TEXT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
 def upgrade() -> None:
-    """Create the tables of the registry."""
+    """Create the tables of dataset versions."""
     op.create_table(
         "publication",
         sa.Column("org_id", TEXT, nullable=False),

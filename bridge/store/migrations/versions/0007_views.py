@@ -1,8 +1,8 @@
-"""What a process wrote is one version, whatever actions of Spark it took: views are made anew, tables stay."""
+"""Recreates the views: one version per process run."""
 
 revision = "0007"
 down_revision = "0006"
 
 
 def upgrade() -> None:
-    """Change no table: every upgrade makes all views anew."""
+    """Change no table: every upgrade recreates all views."""

@@ -74,7 +74,7 @@ MOVED: dict[str, list[tuple[set[str], set[str]]]] = {
 @pytest.mark.parametrize(("text", "moved"), MOVED.items())
 def test_tables_that_are_changed_are_not_read(text: str, moved: list[tuple[set[str], set[str]]]) -> None:
     found = script_tables(text)
-    assert ([(set(one.reads), set(one.writes)) for one in found.moved], found.unread) == (moved, [])
+    assert ([(set(one.reads), set(one.writes)) for one in found.statements], found.unparsed) == (moved, [])
 
 
 UNREAD = {
@@ -86,7 +86,7 @@ UNREAD = {
 @pytest.mark.parametrize(("text", "numbers"), UNREAD.items())
 def test_a_statement_that_cannot_be_read_is_counted_and_spoils_no_other(text: str, numbers: list[int]) -> None:
     found = script_tables(text)
-    assert (found.unread, len(found.moved)) == (numbers, 2 if "DELETE" in text else 0)
+    assert (found.unparsed, len(found.statements)) == (numbers, 2 if "DELETE" in text else 0)
 
 
 def test_nothing_is_logged_of_statements_as_they_may_hold_passwords(caplog: pytest.LogCaptureFixture) -> None:
