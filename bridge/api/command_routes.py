@@ -44,7 +44,7 @@ class CommandExecutor:
         if self._desk is None:
             self._desk = self._open()
         try:
-            return msgspec.json.encode(order.execute(self._desk._replace(signer=signer)))
+            return msgspec.json.encode(order.execute(self._desk._replace(principal=signer)))
         except PermanentError:
             raise
         except Exception:  # a fault of ours too may leave the connection in the middle of anything

@@ -51,7 +51,7 @@ class GovernanceTask:
             )
         looked = self._watching.poll()
         self._metrics.count_contract_checks(
-            sum(bool(kept.broken) for kept in looked.contracts), len(looked.contracts)
+            sum(bool(kept.violations) for kept in looked.contracts), len(looked.contracts)
         )
 
     def _close(self) -> None:

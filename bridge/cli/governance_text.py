@@ -33,23 +33,23 @@ def plan_lines(applied: "ApplyResult", seen: "Sequence[DatasetPlan]") -> Iterato
 
 
 def _stored(one: "DatasetPlan") -> Iterator[str]:
-    for path, value in sorted(one.new.items()):
+    for path, value in sorted(one.store_changes.items()):
         yield f"  ~ store         {'.'.join(path)}: {format_value(value)}"
-    for facet in one.facets:
+    for facet in one.changed_facets:
         yield f"  ~ store         {facet.removeprefix('lineageBridge_')}"
 
 
 def _in_openmetadata(one: "DatasetPlan") -> Iterator[str]:
-    if one.look is None:
+    if one.remote_diff is None:
         return
-    for path, value in sorted(one.look.changes.items()):
+    for path, value in sorted(one.remote_diff.changes.items()):
         yield f"  ~ openmetadata  {'.'.join(path)}: {format_value(value)}"
-    yield from (f"  < {said}" for said in describe_remote_changes(one.look.remote.fields))
-    yield from (f"  ! {problem}" for problem in one.look.problems)
+    yield from (f"  < {said}" for said in describe_remote_changes(one.remote_diff.remote.fields))
+    yield from (f"  ! {problem}" for problem in one.remote_diff.problems)
 
 
 def _not_in_files(one: "DatasetPlan") -> Iterator[str]:
-    for path, value in sorted(one.kept.items()):
+    for path, value in sorted(one.imported_fields.items()):
         yield f"  < taken over from OpenMetadata, in no file yet: {'.'.join(path)} is {format_value(value)}"
 
 
@@ -65,15 +65,15 @@ def plan_json(applied: "ApplyResult", seen: "Sequence[DatasetPlan]", problems: S
 
 
 def _told(one: "DatasetPlan") -> dict[str, Any]:
-    look = one.look
+    look = one.remote_diff
     return {
         "namespace": one.name[0],
         "name": one.name[1],
         "files": [loaded.source for loaded in one.loaded],
-        "store": _fields(one.new) | dict.fromkeys(one.facets, "changed"),
+        "store": _fields(one.store_changes) | dict.fromkeys(one.changed_facets, "changed"),
         "openmetadata": _fields(look.changes) if look else {},
         "theirs": _fields(look.remote.fields) if look else {},
-        "taken_over": _fields(one.kept),
+        "taken_over": _fields(one.imported_fields),
         "problems": look.problems if look else [],
         "differs": one.has_differences,
     }

@@ -125,7 +125,7 @@ def submit(
     launch = _launch(file, param, master, conf, lake or settings.process.lake, key, anew, settings.process.work, None)
     words = [word for one in param or () for word in ("--param", one)]
     words += [word for one in config or () for word in ("--config", str(one))]
-    words += ["--lake", launch.wanted.lake] if launch.wanted.lake else []
+    words += ["--lake", launch.request.lake] if launch.request.lake else []
     words += [*(["--key", key] if key else []), *(["--anew"] if anew else []), *(["--url", url] if url else [])]
     command, variables = submit_command(launch, words, extra or ())
     if not start:
@@ -192,7 +192,7 @@ def clean(
         cleaner = VersionCleaner(link, FileSystems(session), keeping, datetime.now(UTC))
         for one in addresses:
             cleaner.version_folders(one)  # a name that is wrong is told before anything is removed
-        found = [cleaner.clean(one, dry=dry_run) for one in addresses]
+        found = [cleaner.clean(one, dry_run=dry_run) for one in addresses]
     lines = [line for one in found for line in _cleanup_lines(one, dry=dry_run)]
     print_result({"datasets": found}, map(escape, lines), as_json=output is OutputFormat.json)
 

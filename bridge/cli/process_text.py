@@ -16,7 +16,7 @@ def plan_lines(plan: "Plan") -> Iterator[str]:
     for name, value in plan.values.items():
         yield f"  param {name} = {'(none)' if value is None else format_value(value)}"
     for one in plan.inputs:
-        yield f"  read {one.input.as_}: {one.address}"
+        yield f"  read {one.input.as_}: {one.location}"
         yield f"    {_version(one)}"
     for made in plan.steps:
         kind = "python" if made.step.python else "sql"
@@ -24,7 +24,7 @@ def plan_lines(plan: "Plan") -> Iterator[str]:
         yield f"  step {made.step.name} ({kind}{also}) <- {', '.join(made.reads) or 'nothing'}"
     for out in plan.outputs:
         how = f"{out.output.format}, {out.output.mode}"
-        yield f"  write {out.output.dataset} <- {out.output.from_}: {out.address} ({how})"
+        yield f"  write {out.output.dataset} <- {out.output.from_}: {out.location} ({how})"
         yield f"    {_becomes(out)}"
         for check in out.checks:
             about = f" of {', '.join(check.key_columns)}" if check.key_columns else ""
@@ -47,8 +47,8 @@ def plan_told(plan: "Plan") -> dict[str, Any]:
         "inputs": [
             {
                 "as": one.input.as_,
-                "namespace": one.address.namespace,
-                "name": one.address.name,
+                "namespace": one.location.namespace,
+                "name": one.location.name,
                 "version": one.version,
                 "by": one.resolved_by,
                 "rows": one.rows,
@@ -63,8 +63,8 @@ def plan_told(plan: "Plan") -> dict[str, Any]:
         "outputs": [
             {
                 "dataset": one.output.dataset,
-                "namespace": one.address.namespace,
-                "name": one.address.name,
+                "namespace": one.location.namespace,
+                "name": one.location.name,
                 "from": one.output.from_,
                 "format": one.output.format,
                 "mode": one.output.mode,

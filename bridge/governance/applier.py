@@ -19,33 +19,33 @@ from mappers.openlineage.event_builder import build_event, custom_facet, standar
 from mappers.openlineage.names import canonical_dataset_name
 from mappers.timestamps import format_timestamp
 
-_GROUP = 200
+_EVENTS_PER_GROUP = 200
 _SOURCE = "assets"
 
 
 class DatasetChange(NamedTuple):
-    """What is new of a dataset: its facets, None where one is taken back."""
+    """Changed facets of a dataset; None removes a facet."""
 
     name: QualifiedName
     facets: dict[str, dict[str, Any] | None]
-    #: The files that say it.
+    #: The asset files.
     sources: tuple[str, ...]
-    #: Whether no run has read or written it: what the contract promises is all that is known of its columns.
-    unseen: bool
+    #: No run has read or written it: only the contract describes its columns.
+    never_run: bool
 
 
 class ApplyResult(NamedTuple):
-    """What became of assets: what changed, which datasets they are about, what they wait for, and which are gone."""
+    """Result of applying asset files."""
 
     changes: list[DatasetChange]
     datasets: dict[QualifiedName, list[LoadedAsset]]
     pending: dict[QualifiedName, str]
-    #: Assets that were taken before, and stand in no file any more.
+    #: Stored assets whose file no longer exists.
     orphaned: list[AssetRecord]
 
 
 class AssetApplier:
-    """Brings asset files and the store together. Not for several threads at once."""
+    """Applies asset files to the store. Not thread-safe."""
 
     def __init__(
         self,
@@ -58,117 +58,135 @@ class AssetApplier:
     ) -> None:
         self._db = db
         self._org = org
-        self._stored = AssetStore(db, org)
-        self._matching = AssetMatcher(db, org, items)
+        self._assets = AssetStore(db, org)
+        self._matcher = AssetMatcher(db, org, items)
         self._reader = reader
         self._writer = writer
         self._clock = clock
 
     def group_ids(self, names: Iterable[QualifiedName]) -> dict[QualifiedName, bytes]:
-        """Give the keys of datasets, whichever of their names they are called by."""
+        """Identity groups of datasets by any of their names."""
         ids = {name: canonical_dataset_name(self._org, *name).id for name in names}
-        classes = group_ids(self._db, self._org, set(ids.values()))
-        return {name: classes.get(id_, id_) for name, id_ in ids.items()}
+        groups = group_ids(self._db, self._org, set(ids.values()))
+        return {name: groups.get(id_, id_) for name, id_ in ids.items()}
 
     def governance_facets(self, names: Iterable[QualifiedName]) -> dict[QualifiedName, dict[str, Any]]:
-        """Give what the store says of the governance of datasets."""
-        classes = self.group_ids(names)
-        found = read_facets(self._db, self._org, set(classes.values()), GOVERNANCE)
-        return {name: found[key] for name, key in classes.items() if key in found}
+        """Governance facets by dataset name."""
+        groups = self.group_ids(names)
+        facets = read_facets(self._db, self._org, set(groups.values()), GOVERNANCE)
+        return {name: facets[key] for name, key in groups.items() if key in facets}
 
     def dataset_names(self, keys: Iterable[bytes]) -> dict[bytes, QualifiedName]:
-        """Name datasets by their keys."""
         return dataset_names(self._db, self._org, keys)
 
     def find_own_asset(self, key: bytes, table: str) -> LoadedAsset | None:
-        """Give the asset that is about a dataset alone, by any of its names or that of its table, if there is one."""
+        """The asset of a single dataset, by any of its names or that of its table."""
         namespace, _, name = table.rpartition(".")
         names = [*group_names(self._db, self._org, key), (namespace, name)]
-        return next(iter(from_stored(one for known in names for one in self._stored.find(*known))), None)
+        return next(
+            iter(from_stored(record for asset_name in names for record in self._assets.find(*asset_name))), None
+        )
 
     def write_facet(self, name: QualifiedName, facet: dict[str, Any]) -> None:
-        """Let the store say what was changed elsewhere."""
-        self._write([DatasetChange(name, {GOVERNANCE: facet}, (), unseen=False)], self._clock())
+        """Write a governance facet that was changed elsewhere."""
+        self._write([DatasetChange(name, {GOVERNANCE: facet}, (), never_run=False)], self._clock())
 
     def preview(self, loaded: Sequence[LoadedAsset], *, prune: bool = False) -> ApplyResult:
-        """Say what taking assets would change; those that were taken before count as well, unless they are pruned."""
-        new = {(one.asset.namespace, one.asset.name): one for one in loaded}
-        before = self._stored.all()
-        left = [one for one in before if (one.namespace, one.name) not in new]
-        kept = [] if prune else from_stored(left)
-        everything = [*new.values(), *kept]
-        source = {id(one.asset): one for one in everything}
-        matched = self._matching.match([one.asset for one in everything])
-        datasets = {name: [source[id(asset)] for asset in assets] for name, assets in matched.datasets.items()}
-        former = self._previously_applied(before, new, prune=prune)
-        all_of = {name: datasets.get(name, []) for name in {*datasets, *(former if prune else ())}}
-        united = group_by_dataset(all_of, self.group_ids(all_of))
-        changes = self._changes(united, former)
-        return ApplyResult(changes, {name: of for name, of in united.items() if of}, matched.waiting, left)
+        """What `apply` would change. Assets that were applied before count too, unless they are pruned."""
+        loaded_by_name = {(entry.asset.namespace, entry.asset.name): entry for entry in loaded}
+        stored = self._assets.all()
+        orphaned = [record for record in stored if (record.namespace, record.name) not in loaded_by_name]
+        retained = [] if prune else from_stored(orphaned)
+        all_assets = [*loaded_by_name.values(), *retained]
+        loaded_by_id = {id(entry.asset): entry for entry in all_assets}
+        matched = self._matcher.match([entry.asset for entry in all_assets])
+        datasets = {name: [loaded_by_id[id(asset)] for asset in assets] for name, assets in matched.datasets.items()}
+        superseded = self._previously_applied(stored, loaded_by_name, prune=prune)
+        assets_by_name = {name: datasets.get(name, []) for name in {*datasets, *(superseded if prune else ())}}
+        combined = group_by_dataset(assets_by_name, self.group_ids(assets_by_name))
+        changes = self._changes(combined, superseded)
+        return ApplyResult(
+            changes, {name: assets for name, assets in combined.items() if assets}, matched.pending, orphaned
+        )
 
     def apply(self, loaded: Sequence[LoadedAsset], *, prune: bool = False) -> ApplyResult:
-        """Take assets: what they say enters the store, and they are remembered for datasets that come later."""
-        applied = self.preview(loaded, prune=prune)
+        """Write the facets of assets and store the assets, for datasets that appear later."""
+        result = self.preview(loaded, prune=prune)
         now = self._clock()
-        waiting = applied.pending
-        taken = {to_stored(one, waiting.get((one.asset.namespace, one.asset.name))) for one in loaded}
-        self._stored.save(taken - {*self._stored.all()}, now)  # first: rights are given by what was taken from files
-        self._write(applied.changes, now)
+        pending = result.pending
+        records = {to_stored(entry, pending.get((entry.asset.namespace, entry.asset.name))) for entry in loaded}
+        self._assets.save(records - {*self._assets.all()}, now)  # first, because access policies count only if stored
+        self._write(result.changes, now)
         if prune:
-            self._stored.delete(applied.orphaned)
-        return applied
+            self._assets.delete(result.orphaned)
+        return result
 
     def _previously_applied(
-        self, before: Iterable[AssetRecord], new: Mapping[QualifiedName, LoadedAsset], *, prune: bool
+        self, stored: Iterable[AssetRecord], loaded_by_name: Mapping[QualifiedName, LoadedAsset], *, prune: bool
     ) -> dict[QualifiedName, list[Asset]]:
-        """Find what assets said that say otherwise now or are gone: that may be taken back, what others say never."""
-        former = []
-        for one in before:
-            now = new.get((one.namespace, one.name))
-            if prune if now is None else dump_asset(now.asset) != one.content:
-                former.append(one)
-        return self._matching.match([one.asset for one in from_stored(former)]).datasets
+        """Assets that changed or were removed, by dataset.
+
+        Their previous metadata may be removed, that of others never.
+        """
+        superseded = []
+        for record in stored:
+            entry = loaded_by_name.get((record.namespace, record.name))
+            if prune if entry is None else dump_asset(entry.asset) != record.content:
+                superseded.append(record)
+        return self._matcher.match([entry.asset for entry in from_stored(superseded)]).datasets
 
     def _changes(
-        self, datasets: Mapping[QualifiedName, list[LoadedAsset]], former: Mapping[QualifiedName, list[Asset]]
+        self, datasets: Mapping[QualifiedName, list[LoadedAsset]], superseded: Mapping[QualifiedName, list[Asset]]
     ) -> list[DatasetChange]:
-        classes = self.group_ids({*datasets, *former})
-        said_before: dict[bytes, set[str]] = {}
-        for name, gone in former.items():
-            said_before.setdefault(classes[name], set()).update(combine_assets(gone))
-        known = {facet: read_facets(self._db, self._org, set(classes.values()), facet) for facet in STEWARD_FACETS}
-        touched = self._stored.datasets_with_runs(set(classes.values()))
+        groups = self.group_ids({*datasets, *superseded})
+        previously_applied: dict[bytes, set[str]] = {}
+        for name, old_assets in superseded.items():
+            previously_applied.setdefault(groups[name], set()).update(combine_assets(old_assets))
+        stored_facets = {
+            facet: read_facets(self._db, self._org, set(groups.values()), facet) for facet in STEWARD_FACETS
+        }
+        with_runs = self._assets.datasets_with_runs(set(groups.values()))
         changes = []
         for name, assets in sorted(datasets.items()):
-            of = classes[name]
-            before = {facet: known[facet][of] for facet in STEWARD_FACETS if of in known[facet]}
-            new = changed_facets(combine_assets(one.asset for one in assets), before, said_before.get(of, set()))
-            if new:
+            group_id = groups[name]
+            current = {
+                facet: stored_facets[facet][group_id] for facet in STEWARD_FACETS if group_id in stored_facets[facet]
+            }
+            facets = changed_facets(
+                combine_assets(entry.asset for entry in assets), current, previously_applied.get(group_id, set())
+            )
+            if facets:
                 changes.append(
-                    DatasetChange(name, new, tuple(sorted({one.source for one in assets})), of not in touched)
+                    DatasetChange(
+                        name, facets, tuple(sorted({entry.source for entry in assets})), group_id not in with_runs
+                    )
                 )
-        last = facet_times(self._db, self._org, {classes[one.name] for one in changes}, STEWARD_FACETS)
-        return [one for one in changes if can_be_written_after(one.name, last.get(classes[one.name], 0))]
+        latest = facet_times(self._db, self._org, {groups[change.name] for change in changes}, STEWARD_FACETS)
+        return [change for change in changes if can_be_written_after(change.name, latest.get(groups[change.name], 0))]
 
     def _write(self, changes: Sequence[DatasetChange], now: int) -> None:
-        """Write events of this time, or of a moment after the last one where the clock was put back since."""
+        """Write events with the current time, or just after the latest facet if the clock went back."""
         changes = [*changes, *self._retractions_under_aliases(changes)]
-        keys = self.group_ids(change.name for change in changes)
-        last = facet_times(self._db, self._org, set(keys.values()), STEWARD_FACETS)
-        for i in range(0, len(changes), _GROUP):
-            some = changes[i : i + _GROUP]
-            self._writer.write([self._event(one, max(now, last.get(keys[one.name], 0) + 1)) for one in some])
+        groups = self.group_ids(change.name for change in changes)
+        latest = facet_times(self._db, self._org, set(groups.values()), STEWARD_FACETS)
+        for i in range(0, len(changes), _EVENTS_PER_GROUP):
+            batch = changes[i : i + _EVENTS_PER_GROUP]
+            self._writer.write(
+                [self._event(change, max(now, latest.get(groups[change.name], 0) + 1)) for change in batch]
+            )
 
     def _retractions_under_aliases(self, changes: Iterable[DatasetChange]) -> list[DatasetChange]:
-        """Take back what was written of a dataset under another of its names, before they were known to be of one."""
-        gone = [change for change in changes if None in change.facets.values()]
-        keys = self.group_ids(change.name for change in gone)
-        held = datasets_with_facet(self._db, self._org, set(keys.values()), GOVERNANCE)
-        names = dataset_names(self._db, self._org, {id_ for ids in held.values() for id_ in ids})
+        """Remove facets that were written under other names, before the names were known to belong together."""
+        removals = [change for change in changes if None in change.facets.values()]
+        groups = self.group_ids(change.name for change in removals)
+        ids_by_group = datasets_with_facet(self._db, self._org, set(groups.values()), GOVERNANCE)
+        names = dataset_names(self._db, self._org, {id_ for ids in ids_by_group.values() for id_ in ids})
         return [
-            change._replace(name=names[id_], facets={of: None for of, body in change.facets.items() if body is None})
-            for change in gone
-            for id_ in held.get(keys[change.name], ())
+            change._replace(
+                name=names[id_], facets={facet: None for facet, body in change.facets.items() if body is None}
+            )
+            for change in removals
+            for id_ in ids_by_group.get(groups[change.name], ())
             if names[id_] != change.name
         ]
 
@@ -178,12 +196,14 @@ class AssetApplier:
             for name, body in change.facets.items()
         }
         contract = change.facets.get(CONTRACT)
-        if contract and change.unseen:
-            columns = [{key: one[key] for key in ("name", "type") if key in one} for one in contract["columns"]]
+        if contract and change.never_run:
+            columns = [
+                {key: column[key] for key in ("name", "type") if key in column} for column in contract["columns"]
+            ]
             facets["schema"] = standard_facet("schema", {"fields": columns})
         dataset = {"namespace": change.name[0], "name": change.name[1], "facets": facets}
         event = self._reader.read(
             build_event("DatasetEvent", format_timestamp(now), None, {"dataset": dataset}), _SOURCE
         )
-        assert isinstance(event, IncomingEvent)  # noqa: S101 - it was written just now
+        assert isinstance(event, IncomingEvent)  # noqa: S101 - build_event() produces valid events
         return event

@@ -1,4 +1,4 @@
-"""An asset file: what stewards write down of a dataset, or of many whose names are alike."""
+"""Pydantic model of an asset file, and the facets it produces."""
 
 import re
 from collections import Counter
@@ -14,15 +14,15 @@ from mappers.governance.facet import access_tag
 
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _DURATION = r"^[1-9]\d{0,6}[smhd]$"
-_WILD = frozenset("*?")
+_WILDCARDS = frozenset("*?")
 
 
-def _several(value: Any) -> Any:
-    """Take one word for a list of one."""
+def _as_list(value: Any) -> Any:
+    """A single string stands for a list of one."""
     return [value] if isinstance(value, str) else value
 
 
-def _once_each(values: list[str]) -> list[str]:
+def _without_repeats(values: list[str]) -> list[str]:
     return list(dict.fromkeys(values))
 
 
@@ -36,20 +36,20 @@ def _time_zone(name: str) -> str:
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise PydanticCustomError("time_zone", "is no time zone such as Europe/London or UTC") from error
+        raise PydanticCustomError("time_zone", "unknown time zone (examples: Europe/London, UTC)") from error
     return name
 
 
 ShortText = Annotated[str, Field(min_length=1, max_length=256)]
 ShortTexts = Annotated[
     list[ShortText],
-    BeforeValidator(_several, json_schema_input_type=ShortText | list[ShortText]),
-    AfterValidator(_once_each),
+    BeforeValidator(_as_list, json_schema_input_type=ShortText | list[ShortText]),
+    AfterValidator(_without_repeats),
 ]
 
 
 class AssetColumn(Section):
-    """A column that the contract promises."""
+    """A column that the contract requires."""
 
     name: ShortText
     type: str | None = Field(default=None, min_length=1)
@@ -60,14 +60,14 @@ class AssetColumn(Section):
 
 
 class AccessPolicy(Section):
-    """What a role may do with the data."""
+    """Permissions of a role."""
 
     role: ShortText
     permissions: Annotated[list[Literal["read", "write", "delete"]], Field(min_length=1)]
 
 
 class AssetOpenMetadata(Section):
-    """What only OpenMetadata has a word for."""
+    """Fields that only OpenMetadata has."""
 
     sync_enabled: bool = True
     domain: ShortText | None = None
@@ -79,7 +79,7 @@ class AssetOpenMetadata(Section):
 
 
 class AssetGovernance(Section):
-    """Whose it is, what it is about, and how long it is kept."""
+    """Ownership, tags and retention."""
 
     owner: ShortTexts | None = None
     tags: ShortTexts | None = None
@@ -89,7 +89,7 @@ class AssetGovernance(Section):
 
 
 class AssetCheck(Section):
-    """A check that shall be made; what else it says is what it expects."""
+    """An expected quality check; additional keys are its parameters."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -100,7 +100,7 @@ class AssetCheck(Section):
 
 
 class Sla(Section):
-    """When the data is promised, and how old it may get."""
+    """When data is due, and how old it may be."""
 
     expected_by: Annotated[str, AfterValidator(_time_of_day)] | None = None
     timezone: Annotated[str, AfterValidator(_time_zone)] = "UTC"
@@ -109,7 +109,7 @@ class Sla(Section):
 
 
 class Asset(Section):
-    """What is written down of a dataset; `*` and `?` in its name or namespace stand for many."""
+    """Governance of one dataset, or of many if name or namespace contain `*` or `?`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -126,19 +126,19 @@ class Asset(Section):
     sla: Sla | None = None
 
     @model_validator(mode="after")
-    def _no_column_twice(self) -> "Asset":
-        for what, names in (
+    def _reject_duplicates(self) -> "Asset":
+        for key, names in (
             ("schema", [column.name for column in self.columns or ()]),
-            ("quality", [one.name for one in self.quality or ()]),
+            ("quality", [check.name for check in self.quality or ()]),
         ):
-            if twice := sorted(name for name, count in Counter(names).items() if count > 1):
-                raise PydanticCustomError("twice", "{what} names {name} twice", {"what": what, "name": twice[0]})
+            if duplicates := sorted(name for name, count in Counter(names).items() if count > 1):
+                raise PydanticCustomError("twice", "{key} contains {name} twice", {"key": key, "name": duplicates[0]})
         return self
 
     @property
     def is_pattern(self) -> bool:
-        """Tell whether it may be about many datasets."""
-        return bool(_WILD & {*self.namespace, *self.name})
+        """Whether it may match several datasets."""
+        return bool(_WILDCARDS & {*self.namespace, *self.name})
 
 
 class AssetFile(Section):
@@ -148,66 +148,66 @@ class AssetFile(Section):
 
 
 def governance_facet(asset: Asset) -> dict[str, Any]:
-    """Say what governs a dataset, as the facet says it; what the file does not mention is not in it."""
-    of = asset.governance
-    there = of.openmetadata
-    columns = [_column(column) for column in asset.columns or ()]
-    said: dict[str, Any] = {
+    """The governance facet; keys that the file does not mention are absent."""
+    governance = asset.governance
+    openmetadata = governance.openmetadata
+    columns = [_column_facet(column) for column in asset.columns or ()]
+    facet: dict[str, Any] = {
         "asset": asset.name,
         "version": asset.version,
         "displayName": asset.display_name,
         "description": asset.description,
-        "owners": of.owner,
-        "tags": of.tags,
-        "classifications": of.classification,
-        "retentionDays": of.retention_days,
+        "owners": governance.owner,
+        "tags": governance.tags,
+        "classifications": governance.classification,
+        "retentionDays": governance.retention_days,
         "category": asset.category,
-        "syncEnabled": None if there.sync_enabled else False,
-        "domain": there.domain,
-        "glossaryTerms": there.glossary_terms,
-        "dataProducts": there.data_product,
-        "accessPolicies": _dumped(there.access_policies),
-        "accessTag": access_tag(asset.namespace, asset.name) if there.access_policies else None,
-        "tier": there.tier,
-        "certification": there.certification,
+        "syncEnabled": None if openmetadata.sync_enabled else False,
+        "domain": openmetadata.domain,
+        "glossaryTerms": openmetadata.glossary_terms,
+        "dataProducts": openmetadata.data_product,
+        "accessPolicies": _dump_sections(openmetadata.access_policies),
+        "accessTag": access_tag(asset.namespace, asset.name) if openmetadata.access_policies else None,
+        "tier": openmetadata.tier,
+        "certification": openmetadata.certification,
         "customProperties": asset.custom_properties or None,
         "columns": [column for column in columns if len(column) > 1] or None,
     }
-    return {key: value for key, value in said.items() if value is not None}
+    return {key: value for key, value in facet.items() if value is not None}
 
 
-def _column(column: AssetColumn) -> dict[str, Any]:
-    said = {
+def _column_facet(column: AssetColumn) -> dict[str, Any]:
+    facet = {
         "name": column.name,
         "classifications": column.classification or None,
         "sensitive": column.sensitive or None,
         "required": column.required or None,
         "description": column.description,
     }
-    return {key: value for key, value in said.items() if value is not None}
+    return {key: value for key, value in facet.items() if value is not None}
 
 
 def contract_facet(asset: Asset) -> dict[str, Any] | None:
-    """Say which columns are promised; None where no schema is written down."""
+    """The contract facet; None without a schema."""
     if asset.columns is None:
         return None
-    columns = [one.model_dump(include={"name", "required", "type"}, exclude_none=True) for one in asset.columns]
+    columns = [column.model_dump(include={"name", "required", "type"}, exclude_none=True) for column in asset.columns]
     return {"version": asset.version or "", "columns": columns}
 
 
 def expectations_facet(asset: Asset) -> dict[str, Any] | None:
-    """Say which checks shall be made; None where none is written down."""
+    """The expectations facet; None without checks."""
     if asset.quality is None:
         return None
-    return {"checks": [_expectation(one) for one in asset.quality]}
+    return {"checks": [_expected_check(check) for check in asset.quality]}
 
 
-def _expectation(one: AssetCheck) -> dict[str, Any]:
-    said: dict[str, Any] = {"name": one.name, "check": one.check}
-    if one.column:
-        said["column"] = one.column
-    return said | {"expected": {"severity": one.severity, **(one.model_extra or {})}}
+def _expected_check(check: AssetCheck) -> dict[str, Any]:
+    expected: dict[str, Any] = {"name": check.name, "check": check.check}
+    if check.column:
+        expected["column"] = check.column
+    return expected | {"expected": {"severity": check.severity, **(check.model_extra or {})}}
 
 
-def _dumped(parts: Iterable[Section] | None) -> list[dict[str, Any]] | None:
-    return None if parts is None else [part.model_dump(mode="json") for part in parts]
+def _dump_sections(sections: Iterable[Section] | None) -> list[dict[str, Any]] | None:
+    return None if sections is None else [section.model_dump(mode="json") for section in sections]

@@ -14,12 +14,12 @@ from bridge.settings.yaml_tree import single_line
 from connectors.errors import ConfigError
 
 _SUFFIXES = frozenset({".yaml", ".yml"})
-#: A file that was changed so shortly before it was read may be changed again without another stamp.
+#: A file changed this recently may change again without a new stamp, so it is not cached.
 _SETTLED_NANOS = 2_000_000_000
 
 
 class FileStamp(NamedTuple):
-    """When a file was changed, truly and as its owner says, its size, and which file it is."""
+    """Change time, modification time, size and inode of a file."""
 
     changed: int
     modified: int
@@ -28,89 +28,89 @@ class FileStamp(NamedTuple):
 
 
 class LoadResult(NamedTuple):
-    """What was read: the assets, and what is wrong, file by file."""
+    """Loaded assets, and problems by file."""
 
     loaded: list[LoadedAsset]
     problems: list[str]
-    #: How many files there are.
+    #: Number of files found.
     files: int
 
 
 class AssetLoader:
-    """Reads asset files again and again; one that is as it was is not taken apart anew. Not for several threads."""
+    """Loads asset files repeatedly; unchanged files are not parsed again. Not thread-safe."""
 
     def __init__(self, clock: Callable[[], int] = time.time_ns) -> None:
         self._clock = clock
-        self._known: dict[Path, tuple[FileStamp, LoadedAsset | ConfigError]] = {}
+        self._cache: dict[Path, tuple[FileStamp, LoadedAsset | ConfigError]] = {}
 
-    def read(self, places: Sequence[Path]) -> LoadResult:
-        """Read the files that are named, and those within directories; of two of one name neither is taken."""
+    def read(self, paths_or_directories: Sequence[Path]) -> LoadResult:
+        """Load files and directories; of two assets with the same name neither is loaded."""
         loaded: list[LoadedAsset] = []
         problems: list[str] = []
-        paths = sorted({path for place in places for path in _files(place, problems)})
-        known, self._known = self._known, {}
+        paths = sorted({path for location in paths_or_directories for path in _files(location, problems)})
+        cache, self._cache = self._cache, {}
         for path in paths:
-            found = self._one(path, known.get(path))
-            if isinstance(found, LoadedAsset):
-                loaded.append(found)
+            loaded_or_error = self._load(path, cache.get(path))
+            if isinstance(loaded_or_error, LoadedAsset):
+                loaded.append(loaded_or_error)
             else:
-                problems += str(found).splitlines()
+                problems += str(loaded_or_error).splitlines()
         return LoadResult(_without_duplicates(loaded, problems), problems, len(paths))
 
-    def _one(
-        self, path: Path, known: tuple[FileStamp, LoadedAsset | ConfigError] | None
+    def _load(
+        self, path: Path, cached: tuple[FileStamp, LoadedAsset | ConfigError] | None
     ) -> LoadedAsset | ConfigError:
         before = file_stamp(path)
-        if known is not None and known[0] == before:
-            self._known[path] = known
-            return known[1]
+        if cached is not None and cached[0] == before:
+            self._cache[path] = cached
+            return cached[1]
         now = self._clock()
         try:
-            found: LoadedAsset | ConfigError = LoadedAsset(load_asset(path), str(path))
+            result: LoadedAsset | ConfigError = LoadedAsset(load_asset(path), str(path))
         except ConfigError as error:
-            found = error
+            result = error
         if before and before.changed < now - _SETTLED_NANOS:
-            self._known[path] = before, found
-        return found
+            self._cache[path] = before, result
+        return result
 
 
-def load_assets(places: Sequence[Path]) -> LoadResult:
-    """Read the asset files that are named, and those within directories, once."""
-    return AssetLoader().read(places)
+def load_assets(paths_or_directories: Sequence[Path]) -> LoadResult:
+    """Load asset files and directories once."""
+    return AssetLoader().read(paths_or_directories)
 
 
 def file_stamp(path: Path) -> FileStamp | None:
-    """Give what tells a file that was changed from what it was; None where there is none."""
+    """Changes whenever the file does; None if it does not exist."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return FileStamp(max(found.st_mtime_ns, found.st_ctime_ns), found.st_mtime_ns, found.st_size, found.st_ino)
+    return FileStamp(max(status.st_mtime_ns, status.st_ctime_ns), status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 def _without_duplicates(loaded: Iterable[LoadedAsset], problems: list[str]) -> list[LoadedAsset]:
-    of: dict[tuple[str, str], list[LoadedAsset]] = {}
-    for one in loaded:
-        of.setdefault((one.asset.namespace, one.asset.name), []).append(one)
-    for (namespace, name), same in sorted(of.items()):
-        if len(same) > 1:
-            problems.append(f"{' and '.join(one.source for one in same)} are both about {namespace} {name}")
-    return [same[0] for same in of.values() if len(same) == 1]
+    by_name: dict[tuple[str, str], list[LoadedAsset]] = {}
+    for asset in loaded:
+        by_name.setdefault((asset.asset.namespace, asset.asset.name), []).append(asset)
+    for (namespace, name), group in sorted(by_name.items()):
+        if len(group) > 1:
+            problems.append(f"{' and '.join(entry.source for entry in group)} both define {namespace} {name}")
+    return [group[0] for group in by_name.values() if len(group) == 1]
 
 
-def _files(place: Path, problems: list[str]) -> Iterable[Path]:
-    if place.is_dir():
-        return [path for path in place.rglob("*") if path.suffix in _SUFFIXES and path.is_file()]
-    if not place.exists():
-        problems.append(f"{place}: there is no such file or directory")
+def _files(location: Path, problems: list[str]) -> Iterable[Path]:
+    if location.is_dir():
+        return [path for path in location.rglob("*") if path.suffix in _SUFFIXES and path.is_file()]
+    if not location.exists():
+        problems.append(f"{location}: no such file or directory")
         return []
-    return [place]
+    return [location]
 
 
 def load_asset(path: Path) -> Asset:
-    """Read one file, as it will be remembered; raises ConfigError with a line for each thing that is wrong."""
+    """Load one file in its stored form; raises ConfigError with one line per problem."""
     asset = read_model(path, AssetFile).asset
     try:
         return parse_asset(dump_asset(asset))
     except PydanticSerializationError as error:
-        raise ConfigError(f"{path}: cannot be kept: {single_line(error)}") from error
+        raise ConfigError(f"{path}: cannot be stored: {single_line(error)}") from error

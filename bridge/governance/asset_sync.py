@@ -18,13 +18,13 @@ from mappers.governance.facet import asset_content, facet_fields
 from mappers.governance.merge import FieldPath, FieldValue, MergePolicy, changed_fields
 
 _KINDS = ("dataset", "governance", "access")
-_PATIENCE_SECONDS, _LOOK_SECONDS = 60.0, 0.25
-#: It is looked whether all is done once in so many rounds, and when there is nothing to do.
-_ROUNDS = 20
+_TIMEOUT_SECONDS, _POLL_SECONDS = 60.0, 0.25
+#: Completion is checked once in this many steps, and whenever a step was idle.
+_STEPS_PER_CHECK = 20
 
 
 class OpenMetadataSync(NamedTuple):
-    """OpenMetadata, where it is enabled: what looks at it, and what keeps it."""
+    """Target, reconciler and items of OpenMetadata, where it is enabled."""
 
     target: OpenMetadataTarget
     reconciler: Reconciler
@@ -32,33 +32,33 @@ class OpenMetadataSync(NamedTuple):
 
 
 class DatasetPlan(NamedTuple):
-    """A dataset that assets are about: what would be new in the store, and how it was found in OpenMetadata."""
+    """Changes of a dataset in the store and in OpenMetadata."""
 
     name: QualifiedName
     loaded: list[LoadedAsset]
-    #: What the store would say, field by field.
-    new: dict[FieldPath, FieldValue]
-    #: The other facets that would be new: contract, checks, promises.
-    facets: tuple[str, ...]
-    look: GovernanceDiff | None
-    #: All that the store would say of what governs it.
+    #: Changed governance fields in the store.
+    store_changes: dict[FieldPath, FieldValue]
+    #: Other changed facets: contract, checks, SLA.
+    changed_facets: tuple[str, ...]
+    remote_diff: GovernanceDiff | None
+    #: The governance facet after the change.
     facet: dict[str, Any]
 
     @property
-    def kept(self) -> dict[FieldPath, FieldValue]:
-        """Give what was taken over from OpenMetadata, and is in no file yet."""
+    def imported_fields(self) -> dict[FieldPath, FieldValue]:
+        """Fields that were imported from OpenMetadata and are in no file yet."""
         return changed_fields(facet_fields(asset_content(self.facet)), facet_fields(self.facet))
 
     @property
     def has_differences(self) -> bool:
-        """Tell whether the files, the store and OpenMetadata do not all say the same."""
-        look = self.look
-        there = look and (look.changes or look.remote.fields or look.remote.conflicts or look.problems)
-        return bool(self.new or self.facets or there or self.kept)
+        """Whether files, store and OpenMetadata differ."""
+        diff = self.remote_diff
+        remote = diff and (diff.changes or diff.remote.fields or diff.remote.conflicts or diff.problems)
+        return bool(self.store_changes or self.changed_facets or remote or self.imported_fields)
 
 
 class PushResult(NamedTuple):
-    """What became of a dataset in OpenMetadata."""
+    """Result of a push for one dataset."""
 
     name: QualifiedName
     outcome: str
@@ -67,44 +67,46 @@ class PushResult(NamedTuple):
 
 
 class AssetSync:
-    """Brings asset files, the store and OpenMetadata together. Not for several threads at once."""
+    """Applies asset files to the store and OpenMetadata. Not thread-safe."""
 
-    def __init__(self, stewardship: AssetApplier, server: OpenMetadataSync | None) -> None:
-        self._stewardship = stewardship
-        self._server = server
+    def __init__(self, applier: AssetApplier, openmetadata: OpenMetadataSync | None) -> None:
+        self._applier = applier
+        self._openmetadata = openmetadata
 
     def plan(self, loaded: Sequence[LoadedAsset], *, prune: bool = False) -> tuple[ApplyResult, list[DatasetPlan]]:
-        """Say what would be changed, and what was changed over there; changes nothing."""
-        applied = self._stewardship.preview(loaded, prune=prune)
-        new = {change.name: change for change in applied.changes}
-        names = _affected_datasets(applied, loaded)
+        """What a push would change, and what was changed in OpenMetadata; changes nothing."""
+        result = self._applier.preview(loaded, prune=prune)
+        changes = {change.name: change for change in result.changes}
+        names = _affected_datasets(result, loaded)
         facets = {
-            name: change.facets[GOVERNANCE] or {} for name, change in new.items() if GOVERNANCE in change.facets
+            name: change.facets[GOVERNANCE] or {} for name, change in changes.items() if GOVERNANCE in change.facets
         }
-        looks = self._remote_diffs(names, facets)
-        known = self._stewardship.governance_facets(names)
-        seen = []
+        diffs = self._remote_diffs(names, facets)
+        current = self._applier.governance_facets(names)
+        plans = []
         for name in sorted(names):
-            change = new.get(name)
+            change = changes.get(name)
             fields = (
-                changed_fields(facet_fields(known.get(name, {})), facet_fields(facets[name]))
+                changed_fields(facet_fields(current.get(name, {})), facet_fields(facets[name]))
                 if name in facets
                 else {}
             )
-            others = tuple(sorted(set(change.facets) - {GOVERNANCE})) if change else ()
-            facet = facets.get(name, known.get(name, {}))
-            seen.append(DatasetPlan(name, applied.datasets.get(name, []), fields, others, looks.get(name), facet))
-        return applied, seen
+            other_facets = tuple(sorted(set(change.facets) - {GOVERNANCE})) if change else ()
+            facet = facets.get(name, current.get(name, {}))
+            plans.append(
+                DatasetPlan(name, result.datasets.get(name, []), fields, other_facets, diffs.get(name), facet)
+            )
+        return result, plans
 
     def resolve_conflicts(
         self, loaded: Sequence[LoadedAsset], ask: Callable[[str], MergePolicy | None]
     ) -> dict[tuple[bytes, FieldPath], MergePolicy]:
-        """Ask who wins of all that both sides changed."""
+        """Ask who wins each conflict."""
         decisions: dict[tuple[bytes, FieldPath], MergePolicy] = {}
-        for look in (seen.look for seen in self.plan(loaded)[1] if seen.look):
-            for conflict in look.remote.conflicts:
-                if answer := ask(f"{look.name}: {describe_conflict(conflict)}"):
-                    decisions[look.key, conflict.path] = answer
+        for diff in (plan.remote_diff for plan in self.plan(loaded)[1] if plan.remote_diff):
+            for conflict in diff.remote.conflicts:
+                if policy := ask(f"{diff.name}: {describe_conflict(conflict)}"):
+                    decisions[diff.key, conflict.path] = policy
         return decisions
 
     def push(
@@ -115,72 +117,79 @@ class AssetSync:
         prune: bool = False,
         sleep: Callable[[float], None] = time.sleep,
     ) -> tuple[ApplyResult, list[PushResult]]:
-        """Let the store say what the files say, and OpenMetadata what the store says, as it was decided."""
-        if self._server is not None:
-            self._server.reconciler.enable()  # marks are made from now on
-        applied = self._stewardship.apply(loaded, prune=prune)
-        names = _affected_datasets(applied, loaded)
-        new = {change.name for change in applied.changes}
-        if self._server is None:
-            return applied, [PushResult(name, "stored", None, name in new) for name in sorted(names)]
-        keys = self._stewardship.group_ids(names)
+        """Apply assets to the store, then push the result to OpenMetadata, with the given conflict decisions."""
+        if self._openmetadata is not None:
+            self._openmetadata.reconciler.enable()  # from now on, changes leave dirty marks
+        result = self._applier.apply(loaded, prune=prune)
+        names = _affected_datasets(result, loaded)
+        changed = {change.name for change in result.changes}
+        if self._openmetadata is None:
+            return result, [PushResult(name, "stored", None, name in changed) for name in sorted(names)]
+        keys = self._applier.group_ids(names)
         self._push_until_complete(set(keys.values()), sleep)
         if decisions:
-            self._server.target.governance.overrides.update(decisions)
-            self._server.reconciler.push_now("governance", {key for key, _ in decisions})
-        items = self._server.items.get("governance", list(keys.values()))
-        away = self._server.reconciler.breaker.pause_reason
-        pending = {item.key for item in self._server.items.pending("governance")}
-        return applied, [
-            _push_result(name, items.get(keys[name]), away, new=name in new, pending=keys[name] in pending)
+            self._openmetadata.target.governance.overrides.update(decisions)
+            self._openmetadata.reconciler.push_now("governance", {key for key, _ in decisions})
+        items = self._openmetadata.items.get("governance", list(keys.values()))
+        pause_reason = self._openmetadata.reconciler.breaker.pause_reason
+        pending = {item.key for item in self._openmetadata.items.pending("governance")}
+        return result, [
+            _push_result(
+                name, items.get(keys[name]), pause_reason, changed=name in changed, pending=keys[name] in pending
+            )
             for name in sorted(names)
         ]
 
     def _push_until_complete(self, keys: set[bytes], sleep: Callable[[float], None]) -> None:
-        """Push until these are settled, or it is waited too long for what failed."""
-        assert self._server is not None  # noqa: S101 - looked at by the caller
-        patience = _PATIENCE_SECONDS
-        for rounds in count(1):
-            done = self._server.reconciler.step(only=_KINDS)
-            if self._server.reconciler.breaker.open or patience <= 0:
+        """Run steps until these items are complete, or the timeout passes."""
+        assert self._openmetadata is not None  # noqa: S101 - checked by the caller
+        remaining_seconds = _TIMEOUT_SECONDS
+        for steps in count(1):
+            step = self._openmetadata.reconciler.step(only=_KINDS)
+            if self._openmetadata.reconciler.breaker.open or remaining_seconds <= 0:
                 return
-            if not done.idle and rounds % _ROUNDS:
-                continue  # to list all that waits takes long where that is much
-            if not any(item.key in keys for item in self._server.items.pending("governance")):
+            if not step.idle and steps % _STEPS_PER_CHECK:
+                continue  # listing many pending items takes long
+            if not any(item.key in keys for item in self._openmetadata.items.pending("governance")):
                 return
-            if done.idle:
-                sleep(_LOOK_SECONDS)
-                patience -= _LOOK_SECONDS
+            if step.idle:
+                sleep(_POLL_SECONDS)
+                remaining_seconds -= _POLL_SECONDS
 
     def _remote_diffs(
         self, names: Iterable[QualifiedName], facets: dict[QualifiedName, dict[str, Any]]
     ) -> dict[QualifiedName, GovernanceDiff]:
-        if self._server is None:
+        if self._openmetadata is None:
             return {}
-        keys = self._stewardship.group_ids(names)
-        items = self._server.items.get("governance", list(keys.values()))
-        asked = [items.get(key) or new_item("governance", key) for key in sorted(set(keys.values()))]
-        said = {keys[name]: facet for name, facet in facets.items()}
-        found = {look.key: look for look in self._server.target.governance.diff(asked, said)}
-        return {name: found[key] for name, key in keys.items() if key in found}
+        keys = self._applier.group_ids(names)
+        items = self._openmetadata.items.get("governance", list(keys.values()))
+        asset_items = [items.get(key) or new_item("governance", key) for key in sorted(set(keys.values()))]
+        facets_by_key = {keys[name]: facet for name, facet in facets.items()}
+        diffs = {diff.key: diff for diff in self._openmetadata.target.governance.diff(asset_items, facets_by_key)}
+        return {name: diffs[key] for name, key in keys.items() if key in diffs}
 
 
-def _affected_datasets(applied: ApplyResult, loaded: Iterable[LoadedAsset]) -> set[QualifiedName]:
-    """Find the datasets that some assets are about, and those of which anything changes."""
-    asked = {(one.asset.namespace, one.asset.name) for one in loaded}
-    named = {
+def _affected_datasets(result: ApplyResult, loaded: Iterable[LoadedAsset]) -> set[QualifiedName]:
+    """Datasets of the given assets, and all others that change."""
+    names = {(entry.asset.namespace, entry.asset.name) for entry in loaded}
+    matched = {
         name
-        for name, of in applied.datasets.items()
-        if any((one.asset.namespace, one.asset.name) in asked for one in of)
+        for name, assets in result.datasets.items()
+        if any((entry.asset.namespace, entry.asset.name) in names for entry in assets)
     }
-    return named | {change.name for change in applied.changes}
+    return matched | {change.name for change in result.changes}
 
 
 def _push_result(
-    name: QualifiedName, item: SyncItem | None, away: str | None, *, new: bool, pending: bool
+    name: QualifiedName, item: SyncItem | None, pause_reason: str | None, *, changed: bool, pending: bool
 ) -> PushResult:
     if item is None:
-        return PushResult(name, "pending" if away else Outcome.WAITING, away or "its dataset is not there", new)
+        return PushResult(
+            name,
+            "pending" if pause_reason else Outcome.WAITING,
+            pause_reason or "its dataset is not in OpenMetadata yet",
+            changed,
+        )
     if pending:
-        return PushResult(name, "pending", away or item.reason, new)
-    return PushResult(name, item.outcome or "pending", item.reason, new)
+        return PushResult(name, "pending", pause_reason or item.reason, changed)
+    return PushResult(name, item.outcome or "pending", item.reason, changed)

@@ -1,7 +1,7 @@
-"""Holds what arrives against the contracts of assets: how each version does is a result of a check like any other.
+"""Checks new dataset versions against contracts; results are quality check events.
 
-A version is looked at once its run is complete. The result is told by an event of the time of the version, so that it
-is the same whoever finds it, and however often. A new contract is held against the newest version at once.
+A version is checked once its run is complete. The result event carries the time of the version, so that every process
+produces the same event. A new contract is checked against the newest version immediately.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,18 +27,18 @@ from mappers.timestamps import format_timestamp
 _log = structlog.get_logger()
 
 CHECK = "contract"
-#: How long a version may come later than one that was looked at before it, and is still looked at.
+#: Versions may arrive this much later than a version that was already checked.
 _LATE_ARRIVAL_MICROS = 7 * 86_400 * 1_000_000
-#: The name stands in the text: so it is found by the index of these facets alone.
+#: The facet name is a literal so that the partial index applies.
 _CONTRACTS = f"""
 SELECT m.class_id, f.facet_order, f.body FROM facet f
 JOIN ol_dataset m ON m.org_id = f.org_id AND m.dataset_id = f.owner_id
 WHERE f.org_id = ?1 AND f.about_id = ?2 AND f.name = '{CONTRACT}' AND f.body IS NOT NULL
 """
-_LOOKED_AT = """
+_LAST_CHECKED = """
 SELECT qdef_id, max(executed_at) FROM quality_check_result WHERE org_id = ?1 AND qdef_id {ids} GROUP BY qdef_id
 """
-#: Of datasets since times of their own, the newest first.
+#: Versions since a time per dataset, newest first.
 _VERSIONS = """
 SELECT n.dataset_id, n.produced_at, n.run_uuid, n.columns_json FROM (
   SELECT v.dataset_id, v.produced_at, r.run_uuid, s.columns_json, row_number() OVER (
@@ -49,17 +49,17 @@ SELECT n.dataset_id, n.produced_at, n.run_uuid, n.columns_json FROM (
   JOIN dataset_schema s ON s.org_id = v.org_id AND s.dataset_id = v.dataset_id AND s.schema_hash = v.schema_hash
 ) n WHERE n.place <= ?2 ORDER BY n.dataset_id, n.place
 """
-_TOLD = """
+_CHECKED_TIMES = """
 SELECT r.qdef_id, r.executed_at FROM {keys} g
 JOIN quality_check_result r ON r.org_id = ?1 AND r.qdef_id = g.a AND r.executed_at >= g.b
 """
 _MAX_VERSIONS = 1_000
-#: So many contracts are looked at together: what their versions say is held in memory.
+#: Datasets per batch; their versions are held in memory.
 _BATCH_SIZE = 500
 
 
 class ActiveContract(NamedTuple):
-    """What is promised of a dataset, and since when."""
+    """A contract and the time of its declaration."""
 
     declared_at: int
     version: str
@@ -67,18 +67,18 @@ class ActiveContract(NamedTuple):
 
 
 class ContractCheck(NamedTuple):
-    """How a version did: what it was held against, and what of that it breaks."""
+    """A version, its contract, and the violations."""
 
     namespace: str
     name: str
-    at: int
+    checked_at: int
     run: str
     contract: ActiveContract
-    broken: list[str]
+    violations: list[str]
 
 
 class ContractChecker:
-    """Looks for versions that no contract was held against yet. Not for several threads at once."""
+    """Checks versions that were not checked yet. Not thread-safe."""
 
     def __init__(self, db: Database, org: str, reader: EventReader, writer: Writer) -> None:
         self._db = db
@@ -87,20 +87,20 @@ class ContractChecker:
         self._writer = writer
 
     def check_new_versions(self) -> list[ContractCheck]:
-        """Hold contracts against what is new, and tell how it did; gives what was looked at."""
-        found = list(self._pending_checks())
-        events = [self._result_event(one) for one in found]
+        """Check new versions, write the results, and return them."""
+        checks = list(self._pending_checks())
+        events = [self._result_event(check) for check in checks]
         if events:
             self._writer.write(events)
-        for one in found:
-            if one.broken:
+        for check in checks:
+            if check.violations:
                 _log.warning(
-                    "contract broken",
-                    dataset=f"{one.namespace} {one.name}",
-                    run=one.run,
-                    broken="; ".join(one.broken),
+                    "contract violated",
+                    dataset=f"{check.namespace} {check.name}",
+                    run=check.run,
+                    violations="; ".join(check.violations),
                 )
-        return found
+        return checks
 
     def _pending_checks(self) -> Iterator[ContractCheck]:
         contracts = self._contracts()
@@ -112,59 +112,68 @@ class ContractChecker:
         self, contracts: dict[bytes, ActiveContract], members: Sequence[GroupMember]
     ) -> Iterator[ContractCheck]:
         checks = {dataset: assertion_id(dataset, CHECK, CHECK, None) for _, dataset, *_ in members}
-        last = dict(self._db.fetch_for_ids(_LOOKED_AT, sorted(checks.values()), self._org))
-        since = {dataset: last[check] - _LATE_ARRIVAL_MICROS for dataset, check in checks.items() if check in last}
-        told: dict[bytes, set[int]] = {}
-        for check, at in self._db.fetch_for_keys(_TOLD, [(checks[one], at) for one, at in since.items()], self._org):
-            told.setdefault(check, set()).add(at)
+        last_checked = dict(self._db.fetch_for_ids(_LAST_CHECKED, sorted(checks.values()), self._org))
+        since = {
+            dataset: last_checked[check] - _LATE_ARRIVAL_MICROS
+            for dataset, check in checks.items()
+            if check in last_checked
+        }
+        checked_times: dict[bytes, set[int]] = {}
+        pairs = [(checks[dataset], time) for dataset, time in since.items()]
+        for check, time in self._db.fetch_for_keys(_CHECKED_TIMES, pairs, self._org):
+            checked_times.setdefault(check, set()).add(time)
         versions = self._versions(since, _MAX_VERSIONS)
         versions |= self._versions(dict.fromkeys(checks.keys() - since.keys(), 0), 1)
-        for class_id, dataset, namespace, name in members:
-            contract, of = contracts[class_id], versions.get(dataset, [])
-            for at, run, columns in _unchecked_versions(of, contract, told.get(checks[dataset], set())):
-                broken = contract_violations(contract.columns, msgspec.json.decode(columns))
-                yield ContractCheck(namespace, name, at, run, contract, broken)
+        for group_id, dataset, namespace, name in members:
+            contract, dataset_versions = contracts[group_id], versions.get(dataset, [])
+            for checked_at, run, columns in _unchecked_versions(
+                dataset_versions, contract, checked_times.get(checks[dataset], set())
+            ):
+                violations = contract_violations(contract.columns, msgspec.json.decode(columns))
+                yield ContractCheck(namespace, name, checked_at, run, contract, violations)
 
     def _contracts(self) -> dict[bytes, ActiveContract]:
-        found: dict[bytes, ActiveContract] = {}
-        for class_id, order, body in sorted(self._db.fetch_all(_CONTRACTS, self._org, NO_ID), key=lambda row: row[1]):
-            if said := validate_contract(msgspec.json.decode(body)):
-                found[class_id] = ActiveContract(order_micros(order), said.get("version", ""), said["columns"])
-        return found
+        contracts: dict[bytes, ActiveContract] = {}
+        for group_id, order, body in sorted(self._db.fetch_all(_CONTRACTS, self._org, NO_ID), key=lambda row: row[1]):
+            if contract := validate_contract(msgspec.json.decode(body)):
+                contracts[group_id] = ActiveContract(
+                    order_micros(order), contract.get("version", ""), contract["columns"]
+                )
+        return contracts
 
-    def _versions(self, since: Mapping[bytes, int], most: int) -> dict[bytes, list[tuple[int, str, str]]]:
-        """Give the versions of datasets since some time, the newest first, each with its run and its columns."""
-        found: dict[bytes, list[tuple[int, str, str]]] = {}
-        for dataset, *version in self._db.fetch_for_keys(_VERSIONS, sorted(since.items()), self._org, most):
-            found.setdefault(dataset, []).append((*version,))
-        return found
+    def _versions(self, since: Mapping[bytes, int], limit: int) -> dict[bytes, list[tuple[int, str, str]]]:
+        """Versions of datasets since a time, newest first, with run and columns."""
+        versions: dict[bytes, list[tuple[int, str, str]]] = {}
+        for dataset, *version in self._db.fetch_for_keys(_VERSIONS, sorted(since.items()), self._org, limit):
+            versions.setdefault(dataset, []).append((*version,))
+        return versions
 
-    def _result_event(self, kept: ContractCheck) -> IncomingEvent:
+    def _result_event(self, check: ContractCheck) -> IncomingEvent:
         assertion = {
             "assertion": CHECK,
             "name": CHECK,
-            "success": not kept.broken,
+            "success": not check.violations,
             "severity": "error",
-            "expected": {"version": kept.contract.version, "columns": len(kept.contract.columns)},
-            "actual": {"run": kept.run, "broken": kept.broken},
+            "expected": {"version": check.contract.version, "columns": len(check.contract.columns)},
+            "actual": {"run": check.run, "broken": check.violations},
         }
         facets = {"dataQualityAssertions": custom_facet("DatasetFacet", {"assertions": [assertion]})}
-        dataset = {"namespace": kept.namespace, "name": kept.name, "facets": facets}
+        dataset = {"namespace": check.namespace, "name": check.name, "facets": facets}
         event = self._reader.read(
-            build_event("DatasetEvent", format_timestamp(kept.at), None, {"dataset": dataset}), "contracts"
+            build_event("DatasetEvent", format_timestamp(check.checked_at), None, {"dataset": dataset}), "contracts"
         )
-        assert isinstance(event, IncomingEvent)  # noqa: S101 - it was written just now
+        assert isinstance(event, IncomingEvent)  # noqa: S101 - build_event() produces valid events
         return event
 
 
 def _unchecked_versions(
-    versions: Iterable[tuple[int, str, str]], contract: ActiveContract, told: set[int]
+    versions: Iterable[tuple[int, str, str]], contract: ActiveContract, checked_times: set[int]
 ) -> Iterator[tuple[int, str, str]]:
-    """Give the versions to be looked at, each with the time at which it was."""
-    told = {*told}
-    for place, (produced_at, run, columns) in enumerate(versions):
-        newest = place == 0
-        at = max(produced_at, contract.declared_at) if newest else produced_at
-        if at not in told and (newest or produced_at >= contract.declared_at):
-            told.add(at)
-            yield at, run, columns
+    """Versions to check, with the time of their result."""
+    checked_times = {*checked_times}
+    for index, (produced_at, run, columns) in enumerate(versions):
+        is_newest = index == 0
+        checked_at = max(produced_at, contract.declared_at) if is_newest else produced_at
+        if checked_at not in checked_times and (is_newest or produced_at >= contract.declared_at):
+            checked_times.add(checked_at)
+            yield checked_at, run, columns

@@ -16,71 +16,78 @@ Facets = dict[str, dict[str, Any]]
 
 
 def combine_assets(assets: Iterable[Asset]) -> Facets:
-    """Give the facets of a dataset: of patterns first, and of the asset that names it last, whose word counts.
+    """Combine patterns and the asset that names the dataset; later assets override, sets are united.
 
-    What can be several unites.
+    Patterns come first, the asset with the exact name last.
     """
     facets: Facets = {}
-    for asset in sorted(assets, key=lambda one: (not one.is_pattern, len(one.namespace + one.name), one.name)):
+    for asset in sorted(
+        assets, key=lambda asset: (not asset.is_pattern, len(asset.namespace + asset.name), asset.name)
+    ):
         facets[GOVERNANCE] = _merge_governance(facets.get(GOVERNANCE, {}), governance_facet(asset))
         if contract := contract_facet(asset):
             facets[CONTRACT] = contract
         if (expected := expectations_facet(asset)) is not None:
-            known = {one["name"]: one for one in facets.get(EXPECTATIONS, {}).get("checks", ())}
-            known |= {one["name"]: one for one in expected["checks"]}
-            facets[EXPECTATIONS] = {"checks": [known[name] for name in sorted(known)]}
+            checks = {check["name"]: check for check in facets.get(EXPECTATIONS, {}).get("checks", ())}
+            checks |= {check["name"]: check for check in expected["checks"]}
+            facets[EXPECTATIONS] = {"checks": [checks[name] for name in sorted(checks)]}
         if asset.sla:
             facets[SLA] = facets.get(SLA, {}) | asset.sla.model_dump(exclude_none=True)
     return facets
 
 
-def _merge_governance(before: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    facet = {**before, **more}
-    for key in SETS & before.keys() & more.keys():
-        facet[key] = list(dict.fromkeys((*before[key], *more[key])))
-    if CUSTOM in before and CUSTOM in more:
-        facet[CUSTOM] = {**before[CUSTOM], **more[CUSTOM]}
-    if COLUMNS in before and COLUMNS in more:
-        columns = {one["name"]: one for one in before[COLUMNS]}
-        columns |= {one["name"]: columns.get(one["name"], {}) | one for one in more[COLUMNS]}
+def _merge_governance(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any]:
+    facet = {**base, **override}
+    for key in SETS & base.keys() & override.keys():
+        facet[key] = list(dict.fromkeys((*base[key], *override[key])))
+    if CUSTOM in base and CUSTOM in override:
+        facet[CUSTOM] = {**base[CUSTOM], **override[CUSTOM]}
+    if COLUMNS in base and COLUMNS in override:
+        columns = {column["name"]: column for column in base[COLUMNS]}
+        columns |= {column["name"]: columns.get(column["name"], {}) | column for column in override[COLUMNS]}
         facet[COLUMNS] = list(columns.values())
     return facet
 
 
 _log = structlog.get_logger()
 
-#: All that assets say of datasets.
+#: Facets that asset files produce.
 STEWARD_FACETS = (GOVERNANCE, CONTRACT, EXPECTATIONS, SLA)
 
 
-def can_be_written_after(name: QualifiedName, last: int) -> bool:
-    """Tell whether there is a time after the last word of a dataset: somebody may have spoken at the end of times."""
-    if last < MAX_MICROS:
+def can_be_written_after(name: QualifiedName, last_micros: int) -> bool:
+    """Whether a later event is possible: an event may carry the maximum timestamp."""
+    if last_micros < MAX_MICROS:
         return True
     _log.warning(
-        "nothing can be said after what was said of a dataset", dataset=" ".join(name), at=format_timestamp(last)
+        "cannot update the dataset: its latest event carries the maximum timestamp",
+        dataset=" ".join(name),
+        at=format_timestamp(last_micros),
     )
     return False
 
 
-def changed_facets(facets: Facets, before: Facets, ours: Collection[str]) -> dict[str, dict[str, Any] | None]:
-    """Give the facets that are to be sent; of one in which OpenMetadata changed something, that stays.
+def changed_facets(
+    facets: Facets, stored: Facets, previously_applied: Collection[str]
+) -> dict[str, dict[str, Any] | None]:
+    """Facets to send; fields that were imported from OpenMetadata stay.
 
-    What no asset says is taken back only where one said it: of promises and checks others may speak as well.
+    A facet without any asset is removed only if an asset file set it before: contracts and checks may come from
+    others.
     """
-    new: dict[str, dict[str, Any] | None] = {}
+    changes: dict[str, dict[str, Any] | None] = {}
     for name in STEWARD_FACETS:
-        said, known = facets.get(name), before.get(name)
-        if said is None and name not in ours:
+        desired, current = facets.get(name), stored.get(name)
+        if desired is None and name not in previously_applied:
             continue
-        if said == (asset_content(known) if known and name == GOVERNANCE else known):
+        if desired == (asset_content(current) if current and name == GOVERNANCE else current):
             continue
-        new[name] = _merge_with_imported(said, known) if said and known and FILE in known else said
-    return new
+        changes[name] = _merge_with_imported(desired, current) if desired and current and FILE in current else desired
+    return changes
 
 
-def _merge_with_imported(said: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
-    """Bring what a file says now together with what OpenMetadata changed since it said otherwise; the file wins."""
-    fields = merge(facet_fields(asset_content(known)), facet_fields(said), facet_fields(known), "local").fields
-    facet = build_facet(fields, said)
-    return facet if facet == said else {**facet, FILE: said}
+def _merge_with_imported(desired: dict[str, Any], current: dict[str, Any]) -> dict[str, Any]:
+    """Merge the file with changes that were imported from OpenMetadata since; the file wins."""
+    fields = merge(facet_fields(asset_content(current)), facet_fields(desired), facet_fields(current), "local").fields
+    facet = build_facet(fields, desired)
+    return facet if facet == desired else {**facet, FILE: desired}

@@ -16,55 +16,54 @@ _log = structlog.get_logger()
 
 
 class LoadedAsset(NamedTuple):
-    """An asset, and the file it stands in."""
+    """An asset and its file."""
 
     asset: Asset
     source: str
 
 
 def dump_asset(asset: Asset) -> str:
-    """Write an asset as it is remembered."""
+    """The stored form of an asset."""
     return asset.model_dump_json(by_alias=True, exclude_none=True)
 
 
 def parse_asset(content: str) -> Asset:
-    """Read an asset as it was remembered."""
+    """Parse the stored form of an asset."""
     return Asset.model_validate(msgspec.json.decode(content))
 
 
-def to_stored(loaded: LoadedAsset, waiting: str | None) -> AssetRecord:
-    """Say how an asset is to be remembered."""
+def to_stored(loaded: LoadedAsset, pending_reason: str | None) -> AssetRecord:
     asset = loaded.asset
-    source = str(Path(loaded.source).absolute())  # whoever looks for it later stands elsewhere
-    return AssetRecord(asset.namespace, asset.name, source, dump_asset(asset), waiting)
+    source = str(Path(loaded.source).absolute())  # later readers may have another working directory
+    return AssetRecord(asset.namespace, asset.name, source, dump_asset(asset), pending_reason)
 
 
 def from_stored(stored: Iterable[AssetRecord]) -> list[LoadedAsset]:
-    """Read assets as they were remembered; one that cannot be read any more keeps no other back."""
-    return [LoadedAsset(asset, one.source) for one in stored if (asset := _readable(one)) is not None]
+    """Stored assets; unreadable ones are skipped and logged."""
+    return [LoadedAsset(asset, record.source) for record in stored if (asset := _parse_or_none(record)) is not None]
 
 
-def _readable(stored: AssetRecord) -> Asset | None:
+def _parse_or_none(record: AssetRecord) -> Asset | None:
     try:
-        return parse_asset(stored.content)
+        return parse_asset(record.content)
     except ValidationError as error:
         _log.warning(
-            "a remembered asset cannot be read, and is left as it is",
-            asset=f"{stored.namespace} {stored.name}", file=stored.source, reason=str(error),
+            "stored asset cannot be read; skipped",
+            asset=f"{record.namespace} {record.name}", file=record.source, reason=str(error),
         )  # fmt: skip
         return None
 
 
 def group_by_dataset(
-    datasets: Mapping[QualifiedName, list[LoadedAsset]], classes: Mapping[QualifiedName, bytes]
+    datasets: Mapping[QualifiedName, list[LoadedAsset]], group_ids: Mapping[QualifiedName, bytes]
 ) -> dict[QualifiedName, list[LoadedAsset]]:
-    """Bring together what is said of a dataset under several of its names: else one undoes the other for ever."""
-    of: dict[bytes, list[QualifiedName]] = {}
+    """Combine the assets of a dataset under all its names; otherwise they would overwrite each other forever."""
+    names_by_group: dict[bytes, list[QualifiedName]] = {}
     for name in sorted(datasets):
-        of.setdefault(classes[name], []).append(name)
-    united: dict[QualifiedName, list[LoadedAsset]] = {}
-    for names in of.values():
-        said = {id(one): one for name in names for one in datasets[name]}
-        alone = {(one.asset.namespace, one.asset.name) for one in said.values()}
-        united[min(names, key=lambda name: (name not in alone, name))] = list(said.values())
-    return united
+        names_by_group.setdefault(group_ids[name], []).append(name)
+    combined: dict[QualifiedName, list[LoadedAsset]] = {}
+    for names in names_by_group.values():
+        loaded = {id(asset): asset for name in names for asset in datasets[name]}
+        own_names = {(entry.asset.namespace, entry.asset.name) for entry in loaded.values()}
+        combined[min(names, key=lambda name: (name not in own_names, name))] = list(loaded.values())
+    return combined

@@ -14,19 +14,19 @@ from bridge.sync.item_store import SyncItemStore
 
 #: A dataset by its namespace and name.
 QualifiedName = tuple[str, str]
-#: So many parts has the name of a schema on a server: service, database, schema.
-_LEAST_DOTS = 2
+#: A table namespace has three parts (service, database, schema), hence two dots.
+_MIN_DOTS = 2
 
 
 class MatchResult(NamedTuple):
-    """The datasets that assets are about, and why some are about none."""
+    """Assets by dataset, and the reasons of assets without a dataset."""
 
     datasets: dict[QualifiedName, list[Asset]]
-    waiting: dict[QualifiedName, str]
+    pending: dict[QualifiedName, str]
 
 
 class AssetMatcher:
-    """Finds what assets are about."""
+    """Finds the datasets of assets."""
 
     def __init__(self, db: Database, org: str, items: SyncItemStore) -> None:
         self._db = db
@@ -35,53 +35,57 @@ class AssetMatcher:
         self._items = items
 
     def match(self, assets: Sequence[Asset]) -> MatchResult:
-        """Find the datasets of all assets; one that nobody has seen yet is known by the name that it is given."""
+        """Match all assets; one whose dataset is unknown creates it under the given name."""
         matched = MatchResult({}, {})
-        by_name = self._by_table([one for one in assets if not one.is_pattern and self._is_table(one)])
+        datasets_by_table = self._datasets_by_table(
+            [asset for asset in assets if not asset.is_pattern and self._is_table(asset)]
+        )
         for asset in assets:
             if asset.is_pattern:
                 continue
-            own = asset.namespace, asset.name
-            name = by_name.get(own, own) if self._is_table(asset) else own
+            own_name = asset.namespace, asset.name
+            name = datasets_by_table.get(own_name, own_name) if self._is_table(asset) else own_name
             if name is None:
-                matched.waiting[own] = f"no dataset is the table {asset.namespace}.{asset.name} yet"
+                matched.pending[own_name] = f"no dataset has the table {asset.namespace}.{asset.name} yet"
             else:
                 matched.datasets.setdefault(name, []).append(asset)
-        self._match_patterns([one for one in assets if one.is_pattern], matched)
+        self._match_patterns([asset for asset in assets if asset.is_pattern], matched)
         return matched
 
     def _is_table(self, asset: Asset) -> bool:
-        """Tell whether an asset names a table of OpenMetadata, and no dataset as events do."""
-        dotted = asset.namespace.count(".") >= _LEAST_DOTS and "://" not in asset.namespace
+        """Whether an asset names a table of OpenMetadata instead of a dataset."""
+        dotted = asset.namespace.count(".") >= _MIN_DOTS and "://" not in asset.namespace
         return dotted and not self._assets.has_namespace(asset.namespace)
 
-    def _by_table(self, assets: Iterable[Asset]) -> dict[QualifiedName, QualifiedName | None]:
-        """Find the datasets of tables; None where there is none."""
-        wanted = {f"{one.namespace}.{one.name}": (one.namespace, one.name) for one in assets}
-        found: dict[QualifiedName, QualifiedName | None] = dict.fromkeys(wanted.values())
-        tables = self._items.remote_names("dataset") if wanted else ()  # also while they wait: their tables are there
-        keys = {key: wanted[table] for table, key in tables if table in wanted}
-        named = dataset_names(self._db, self._org, keys)
-        return found | {own: named[key] for key, own in keys.items() if key in named}
+    def _datasets_by_table(self, assets: Iterable[Asset]) -> dict[QualifiedName, QualifiedName | None]:
+        """Datasets of tables; None for tables without a dataset."""
+        own_names = {f"{asset.namespace}.{asset.name}": (asset.namespace, asset.name) for asset in assets}
+        datasets: dict[QualifiedName, QualifiedName | None] = dict.fromkeys(own_names.values())
+        tables = self._items.remote_names("dataset") if own_names else ()  # pending items have tables too
+        keys = {key: own_names[table] for table, key in tables if table in own_names}
+        names = dataset_names(self._db, self._org, keys)
+        return datasets | {own_name: names[key] for key, own_name in keys.items() if key in names}
 
     def _match_patterns(self, patterns: Sequence[Asset], matched: MatchResult) -> None:
         if not patterns:
             return
-        alive = set()
-        of_namespace: dict[str, list[tuple[re.Pattern[str], Asset]]] = {}
-        alone = frozenset(matched.datasets)  # what is named alone will be there at once
-        for namespace, name in chain(alone, (one for one in self._assets.active_dataset_names() if one not in alone)):
-            if namespace not in of_namespace:
-                of_namespace[namespace] = [
+        matched_patterns = set()
+        patterns_by_namespace: dict[str, list[tuple[re.Pattern[str], Asset]]] = {}
+        named = frozenset(matched.datasets)  # assets create these datasets in the same transaction
+        for namespace, name in chain(
+            named, (dataset for dataset in self._assets.active_dataset_names() if dataset not in named)
+        ):
+            if namespace not in patterns_by_namespace:
+                patterns_by_namespace[namespace] = [
                     (re.compile(translate(asset.name)), asset)
                     for asset in patterns
                     if fnmatchcase(namespace, asset.namespace)
                 ]
-            for pattern, asset in of_namespace[namespace]:
+            for pattern, asset in patterns_by_namespace[namespace]:
                 if pattern.match(name):
                     matched.datasets.setdefault((namespace, name), []).append(asset)
-                    alive.add((asset.namespace, asset.name))
+                    matched_patterns.add((asset.namespace, asset.name))
         for asset in patterns:
-            own = asset.namespace, asset.name
-            if own not in alive:
-                matched.waiting[own] = "no dataset is called like this yet"
+            own_name = asset.namespace, asset.name
+            if own_name not in matched_patterns:
+                matched.pending[own_name] = "no dataset matches this pattern yet"

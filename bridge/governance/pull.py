@@ -23,7 +23,7 @@ from mappers.openmetadata.remote_changes import import_remote_changes
 
 
 class FileEdit(NamedTuple):
-    """A file as it shall be, and what of the changes no file can say."""
+    """An edit of an asset file, and changes that no file can express."""
 
     source: str
     before: str
@@ -32,84 +32,90 @@ class FileEdit(NamedTuple):
 
     @property
     def patch(self) -> str:
-        """Write the change as a patch."""
+        """The edit as a unified diff."""
         lines = (self.before.splitlines(keepends=True), self.after.splitlines(keepends=True))
         name = self.source.lstrip("/")
         return "".join(difflib.unified_diff(*lines, f"a/{name}", f"b/{name}"))
 
 
-def plan_file_edits(seen: Sequence[DatasetPlan], words: TagVocabulary) -> list[FileEdit]:
-    """Say how the files read with what was changed over there; one that is about many datasets is left alone."""
-    pulled = []
-    for one in seen:
-        theirs = one.look.remote.fields if one.look else {}
-        if not theirs and not one.kept:
+def plan_file_edits(plans: Sequence[DatasetPlan], vocabulary: TagVocabulary) -> list[FileEdit]:
+    """Edits that add remote changes to the files; files that match many datasets are not edited."""
+    edits = []
+    for plan in plans:
+        remote_fields = plan.remote_diff.remote.fields if plan.remote_diff else {}
+        if not remote_fields and not plan.imported_fields:
             continue
-        own = [loaded for loaded in one.loaded if not loaded.asset.is_pattern]
-        name = " ".join(one.name)
-        if not own:
-            source = one.loaded[0].source if one.loaded else ""
-            pulled.append(
-                FileEdit(source, "", "", (f"{source}: is about many datasets: {name} is to be written down alone",))
+        own_assets = [loaded for loaded in plan.loaded if not loaded.asset.is_pattern]
+        name = " ".join(plan.name)
+        if not own_assets:
+            source = plan.loaded[0].source if plan.loaded else ""
+            edits.append(
+                FileEdit(
+                    source, "", "", (f"{source}: matches many datasets: write a separate asset file for {name}",)
+                )
             )
             continue
-        adopted = import_remote_changes(facet_fields(one.facet), theirs, words, one.look.owners if one.look else {})
-        problems = [f"{name}: {said}" for said in adopted.problems]
-        pulled.append(edit_file(own[0], one.facet, adopted.changes, problems))
-    return pulled
+        imported = import_remote_changes(
+            facet_fields(plan.facet), remote_fields, vocabulary, plan.remote_diff.owners if plan.remote_diff else {}
+        )
+        problems = [f"{name}: {problem}" for problem in imported.problems]
+        edits.append(edit_file(own_assets[0], plan.facet, imported.changes, problems))
+    return edits
 
 
-def edit_file(own: LoadedAsset, facet: Mapping[str, Any], adopted: FieldValues, problems: Sequence[str]) -> FileEdit:
-    """Say how a file reads with all that is said of its dataset otherwise than it says, now or since it was taken."""
-    said = facet_fields(asset_content(facet))
-    changes, undone = _changes_for_file(own, said, changed_fields(said, {**facet_fields(facet), **adopted}))
-    problems = (*problems, *undone)
+def edit_file(own: LoadedAsset, facet: Mapping[str, Any], imported: FieldValues, problems: Sequence[str]) -> FileEdit:
+    """Edit that adds imported changes to a file, and changes since the file was applied."""
+    file_fields = facet_fields(asset_content(facet))
+    changes, unapplied = _changes_for_file(
+        own, file_fields, changed_fields(file_fields, {**facet_fields(facet), **imported})
+    )
+    problems = (*problems, *unapplied)
     try:
         load_asset(File(own.source))
         text = File(own.source).read_bytes().decode()
-        return FileEdit(own.source, text, _edited(text, changes), problems)
-    except ConfigError as error:  # perhaps somebody is at work on it
+        return FileEdit(own.source, text, _edit_text(text, changes), problems)
+    except ConfigError as error:  # it may be being edited
         return FileEdit(own.source, "", "", (*problems, *str(error).splitlines()))
     except (OSError, YAMLError, UnicodeDecodeError) as error:
-        return FileEdit(own.source, "", "", (*problems, f"{own.source}: cannot be changed: {error}"))
+        return FileEdit(own.source, "", "", (*problems, f"{own.source}: cannot be edited: {error}"))
 
 
 def _changes_for_file(
-    own: LoadedAsset, said: FieldValues, changes: FieldValues
+    own: LoadedAsset, file_fields: FieldValues, changes: FieldValues
 ) -> tuple[dict[FieldPath, FieldValue], list[str]]:
-    """Say what of changes is to be written into a file, and what not: that is said by other assets as well."""
-    mine = facet_fields(combine_assets([own.asset])[GOVERNANCE])
-    of_own: dict[FieldPath, FieldValue] = {}
+    """Changes to write into a file, and those that other asset files determine."""
+    own_fields = facet_fields(combine_assets([own.asset])[GOVERNANCE])
+    own_changes: dict[FieldPath, FieldValue] = {}
     problems = []
     for path, value in changes.items():
-        before, now, here = as_set(said.get(path)), as_set(value), as_set(mine.get(path))
-        several = any(isinstance(one, frozenset) for one in (said.get(path), value))
-        new: FieldValue = (here - (before - now)) | (now - before) if several else value
-        gone = before - now if several or value is None else frozenset()
-        if elsewhere := gone - here:
-            what = f"{'.'.join(path)}: {', '.join(sorted(elsewhere))}"
-            problems.append(f"{own.source}: {what} is gone in OpenMetadata, and is said by other asset files")
-        if path in mine or new not in (None, frozenset()):
-            of_own[path] = new
-    return of_own, problems
+        previous, desired, own_elements = as_set(file_fields.get(path)), as_set(value), as_set(own_fields.get(path))
+        is_set = any(isinstance(element, frozenset) for element in (file_fields.get(path), value))
+        new: FieldValue = (own_elements - (previous - desired)) | (desired - previous) if is_set else value
+        removed = previous - desired if is_set or value is None else frozenset()
+        if foreign := removed - own_elements:
+            elements = f"{'.'.join(path)}: {', '.join(sorted(foreign))}"
+            problems.append(f"{own.source}: {elements} was removed in OpenMetadata, but is set by other asset files")
+        if path in own_fields or new not in (None, frozenset()):
+            own_changes[path] = new
+    return own_changes, problems
 
 
-def _edited(text: str, changes: FieldValues) -> str:
-    """Change a text with the ends that its lines have."""
+def _edit_text(text: str, changes: FieldValues) -> str:
+    """Edit a text and keep its line endings."""
     if "\r\n" not in text:
         return edit_asset_text(text, changes)
     return edit_asset_text(text.replace("\r\n", "\n"), changes).replace("\n", "\r\n")
 
 
-def write_file(pulled: FileEdit) -> str | None:
-    """Write a file as it shall be, whole or not at all; gives why it could not be."""
-    file = File(pulled.source).resolve()
-    new = file.with_name(f".{os.getpid()}.new")
+def write_file(edit: FileEdit) -> str | None:
+    """Write a file atomically; returns the error, if any."""
+    file = File(edit.source).resolve()
+    temporary = file.with_name(f".{os.getpid()}.new")
     try:
-        new.write_bytes(pulled.after.encode())
-        shutil.copymode(file, new)
-        new.replace(file)
+        temporary.write_bytes(edit.after.encode())
+        shutil.copymode(file, temporary)
+        temporary.replace(file)
     except OSError as error:
-        new.unlink(missing_ok=True)
-        return f"{pulled.source}: cannot be written: {error.strerror}"
+        temporary.unlink(missing_ok=True)
+        return f"{edit.source}: cannot be written: {error.strerror}"
     return None

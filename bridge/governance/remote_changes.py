@@ -20,85 +20,87 @@ from mappers.openmetadata.governance import TagVocabulary
 from mappers.openmetadata.remote_changes import import_remote_changes
 
 _log = structlog.get_logger()
-_NO_NAME = re.compile(r"[^\w.-]+")
+_UNSAFE_CHARACTERS = re.compile(r"[^\w.-]+")
 
-#: Another daemon may settle things a little later, or by a clock that goes behind ours.
+#: Overlap in microseconds, because other daemons may complete items late or have a slow clock.
 _OVERLAP = 60_000_000
 
 RemoteChangeMode = Literal["apply", "report"]
 
 
 class ImportedChange(NamedTuple):
-    """What was changed of a dataset over there, and the file as it would read then."""
+    """A change in OpenMetadata, and the edit of the asset file that would match it."""
 
     name: QualifiedName
-    said: list[str]
-    pulled: FileEdit | None
+    messages: list[str]
+    file_edit: FileEdit | None
 
 
 class RemoteChangeImporter:
-    """Looks for what others changed since it looked last. Not for several threads at once."""
+    """Imports or reports changes since the last call. Not thread-safe."""
 
     def __init__(
         self,
-        stewardship: AssetApplier,
+        applier: AssetApplier,
         items: SyncItemStore,
-        words: TagVocabulary,
+        vocabulary: TagVocabulary,
         mode: RemoteChangeMode,
         patches: Path | None,
     ) -> None:
-        self._stewardship = stewardship
+        self._applier = applier
         self._items = items
-        self._words = words
+        self._vocabulary = vocabulary
         self._mode = mode
         self._patches = patches
         self._watermark = 0
-        #: What was settled within the overlap, and when.
+        #: Completion times of items within the overlap.
         self._recently_seen: dict[bytes, int | None] = {}
 
     def import_changes(self) -> list[ImportedChange]:
-        """Take over what was changed, or say it."""
+        """Import new remote changes, or report them, depending on the mode."""
         since = max(0, self._watermark - _OVERLAP)
-        found = {item.key: item for item in self._items.completed_since("governance", since)}
-        items = [item for item in found.values() if self._recently_seen.get(item.key) != item.completed_at]
+        completed = {item.key: item for item in self._items.completed_since("governance", since)}
+        items = [item for item in completed.values() if self._recently_seen.get(item.key) != item.completed_at]
         self._watermark = max([self._watermark, *(item.completed_at or 0 for item in items)])
         self._recently_seen = {
             key: item.completed_at
-            for key, item in found.items()
+            for key, item in completed.items()
             if (item.completed_at or 0) >= self._watermark - _OVERLAP
         }
         changed = {item.key: item for item in items if RemoteChanges.read(item.record).fields}
-        names = self._stewardship.dataset_names(changed)
+        names = self._applier.dataset_names(changed)
         return [self._import_change(names[key], item) for key, item in sorted(changed.items()) if key in names]
 
     def _import_change(self, name: QualifiedName, item: SyncItem) -> ImportedChange:
-        theirs = RemoteChanges.read(item.record).fields
-        said = describe_remote_changes(theirs)
-        facet = self._stewardship.governance_facets([name]).get(name, {})
-        adopted = import_remote_changes(facet_fields(facet), theirs, self._words, item.record.get(OWNERS, {}))
-        of = " ".join(name)
-        for one in (*said, *adopted.problems):
-            _log.warning("changed in OpenMetadata", dataset=of, what=one, kept=self._mode == "apply")
-        own = self._stewardship.find_own_asset(item.key, item.remote.name if item.remote else "")
-        pulled = edit_file(own, facet, adopted.changes, adopted.problems) if own else None
-        for problem in pulled.problems[len(adopted.problems) :] if pulled else ():
-            _log.warning("an asset file cannot say what was changed", reason=problem)
-        if pulled and self._patches and pulled.patch:
-            self._write(self._patches, pulled)
-        if self._mode == "apply" and changed_fields(facet_fields(facet), {**facet_fields(facet), **adopted.changes}):
+        remote_fields = RemoteChanges.read(item.record).fields
+        messages = describe_remote_changes(remote_fields)
+        facet = self._applier.governance_facets([name]).get(name, {})
+        imported = import_remote_changes(
+            facet_fields(facet), remote_fields, self._vocabulary, item.record.get(OWNERS, {})
+        )
+        dataset = " ".join(name)
+        for message in (*messages, *imported.problems):
+            _log.warning("changed in OpenMetadata", dataset=dataset, change=message, imported=self._mode == "apply")
+        own_asset = self._applier.find_own_asset(item.key, item.remote.name if item.remote else "")
+        file_edit = edit_file(own_asset, facet, imported.changes, imported.problems) if own_asset else None
+        for problem in file_edit.problems[len(imported.problems) :] if file_edit else ():
+            _log.warning("change cannot be written into an asset file", reason=problem)
+        if file_edit and self._patches and file_edit.patch:
+            self._write(self._patches, file_edit)
+        if self._mode == "apply" and changed_fields(facet_fields(facet), {**facet_fields(facet), **imported.changes}):
             fields = {
-                path: value for path, value in (facet_fields(facet) | adopted.changes).items() if value is not None
+                path: value for path, value in (facet_fields(facet) | imported.changes).items() if value is not None
             }
-            self._stewardship.write_facet(name, build_facet(fields, facet) | {FILE: asset_content(facet)})
-        return ImportedChange(name, said, pulled)
+            self._applier.write_facet(name, build_facet(fields, facet) | {FILE: asset_content(facet)})
+        return ImportedChange(name, messages, file_edit)
 
-    def _write(self, place: Path, pulled: FileEdit) -> None:
-        """Write the patch of a file; the newest one counts, for it holds all that is to be taken over."""
-        file = place / f"{_NO_NAME.sub('_', pulled.source).strip('_')}.patch"
+    def _write(self, directory: Path, file_edit: FileEdit) -> None:
+        """Write the patch of a file; the newest one replaces older ones because it contains all changes."""
+        file = directory / f"{_UNSAFE_CHARACTERS.sub('_', file_edit.source).strip('_')}.patch"
         try:
-            place.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(pulled.patch.encode())
+            directory.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(file_edit.patch.encode())
         except OSError as error:
-            _log.warning("a patch of an asset file cannot be written", file=str(file), reason=str(error))
+            _log.warning("patch of an asset file cannot be written", file=str(file), reason=str(error))
             return
-        _log.info("a patch of an asset file", file=str(file))
+        _log.info("patch of an asset file written", file=str(file))

@@ -12,7 +12,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from mappers.governance.merge import FieldPath, FieldValue, as_set
 
 _OPENMETADATA = ("governance", "openmetadata")
-#: Where the fields of the facet stand in a file.
+#: Path in the asset file by facet field.
 _YAML_PATHS: dict[str, tuple[str, ...]] = {
     "description": ("description",),
     "displayName": ("display_name",),
@@ -27,58 +27,60 @@ _YAML_PATHS: dict[str, tuple[str, ...]] = {
     "tier": (*_OPENMETADATA, "tier"),
     "certification": (*_OPENMETADATA, "certification"),
 }
-_OF_COLUMNS = {"classifications": "classification"}
+_COLUMN_KEYS = {"classifications": "classification"}
 
 
 def edit_asset_text(text: str, changes: Mapping[FieldPath, FieldValue]) -> str:
-    """Give the text of an asset file with fields changed; of the columns, those that it names."""
-    yaml = _yaml(text)
+    """Apply changes to the text of an asset file; columns that the file does not mention are not added."""
+    yaml = _yaml_like(text)
     document = yaml.load(text)
-    plain = _dumped(yaml, document)
+    dumped = _dump(yaml, document)
     asset = document["asset"]
     for path, value in sorted(changes.items()):
         if path[0] == "columns":
-            _change_column(asset, path, value)
+            _set_column_field(asset, path, value)
         elif path[0] == "customProperties":
-            _change(asset, ("custom_properties", path[1]), value)
+            _set_field(asset, ("custom_properties", path[1]), value)
         elif path[0] in _YAML_PATHS:
-            _change(asset, _YAML_PATHS[path[0]], value)
-    return _restore_unchanged_lines(text, plain, _dumped(yaml, document))
+            _set_field(asset, _YAML_PATHS[path[0]], value)
+    return _restore_unchanged_lines(text, dumped, _dump(yaml, document))
 
 
-def _dumped(yaml: YAML, document: Any) -> str:
-    written = io.StringIO()
-    yaml.dump(document, written)
-    return written.getvalue()
+def _dump(yaml: YAML, document: Any) -> str:
+    buffer = io.StringIO()
+    yaml.dump(document, buffer)
+    return buffer.getvalue()
 
 
-def _restore_unchanged_lines(text: str, plain: str, new: str) -> str:
-    """Leave the lines that did not change as they were written: blanks within them are not kept otherwise."""
-    here, before, after = (one.splitlines(keepends=True) for one in (text, plain, new))
-    if ["".join(line.split()) for line in here] != ["".join(line.split()) for line in before]:
-        return new
-    kept = difflib.SequenceMatcher(None, before, after)
+def _restore_unchanged_lines(text: str, dumped: str, edited: str) -> str:
+    """Keep unchanged lines as written, because dumping normalizes their spaces."""
+    original, dumped_lines, edited_lines = (version.splitlines(keepends=True) for version in (text, dumped, edited))
+    if ["".join(line.split()) for line in original] != ["".join(line.split()) for line in dumped_lines]:
+        return edited
+    matcher = difflib.SequenceMatcher(None, dumped_lines, edited_lines)
     return "".join(
-        line for what, a, b, c, d in kept.get_opcodes() for line in (here[a:b] if what == "equal" else after[c:d])
+        line
+        for operation, a, b, c, d in matcher.get_opcodes()
+        for line in (original[a:b] if operation == "equal" else edited_lines[c:d])
     )
 
 
-def _yaml(text: str) -> YAML:
-    """Write as the file is written, as far as that can be seen."""
+def _yaml_like(text: str) -> YAML:
+    """A dumper with the indentation of the file."""
     yaml = YAML()
     yaml.preserve_quotes = True
     yaml.width = 4_096
-    offset = _offset(text)
+    offset = _list_offset(text)
     yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
     return yaml
 
 
-def _offset(text: str) -> int:
-    """See how far the elements of a list stand to the right of its key."""
+def _list_offset(text: str) -> int:
+    """Indentation of list items relative to their key."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    for above, line in pairwise(lines):
-        if line.lstrip().startswith("- ") and above.rstrip().endswith(":"):
-            return max(0, _indent(line) - _indent(above))
+    for previous, line in pairwise(lines):
+        if line.lstrip().startswith("- ") and previous.rstrip().endswith(":"):
+            return max(0, _indent(line) - _indent(previous))
     return 2
 
 
@@ -86,42 +88,42 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _change_column(asset: CommentedMap, path: FieldPath, value: FieldValue) -> None:
-    column = next((one for one in asset.get("schema") or () if one["name"] == path[1]), None)
+def _set_column_field(asset: CommentedMap, path: FieldPath, value: FieldValue) -> None:
+    column = next((column for column in asset.get("schema") or () if column["name"] == path[1]), None)
     if column is not None:
-        _change(column, (_OF_COLUMNS.get(path[2], path[2]),), value)
+        _set_field(column, (_COLUMN_KEYS.get(path[2], path[2]),), value)
 
 
-def _change(holder: CommentedMap, at: tuple[str, ...], value: FieldValue) -> None:
-    """Set a key, and make what it stands in; one that goes leaves an empty section alone."""
-    for key in at[:-1]:
-        if not isinstance(holder.get(key), CommentedMap):
+def _set_field(section: CommentedMap, path: tuple[str, ...], value: FieldValue) -> None:
+    """Set a key and create missing sections; removing a key leaves an empty section."""
+    for key in path[:-1]:
+        if not isinstance(section.get(key), CommentedMap):
             if value is None:
                 return
-            holder[key] = CommentedMap()
-        holder = holder[key]
-    key = at[-1]
+            section[key] = CommentedMap()
+        section = section[key]
+    key = path[-1]
     if value is None:
-        holder.pop(key, None)
+        section.pop(key, None)
     elif isinstance(value, frozenset):
-        _change_list(holder, key, value)
+        _set_list(section, key, value)
     else:
-        holder[key] = value
+        section[key] = value
 
 
-def _change_list(holder: CommentedMap, key: str, value: frozenset[str]) -> None:
-    """Let a list hold these: what stays, stays where it is; a single word stays one if it can."""
-    before: Any = holder.get(key)
-    if isinstance(before, CommentedSeq):
-        for place in reversed([place for place, word in enumerate(before) if str(word) not in value]):
-            del before[place]
-        before.extend(sorted(value - {str(word) for word in before}))
+def _set_list(section: CommentedMap, key: str, value: frozenset[str]) -> None:
+    """Set a list; remaining elements keep their order, and a single string stays a string if possible."""
+    current: Any = section.get(key)
+    if isinstance(current, CommentedSeq):
+        for index in reversed([index for index, element in enumerate(current) if str(element) not in value]):
+            del current[index]
+        current.extend(sorted(value - {str(element) for element in current}))
         return
-    words = [before] if before in value else []
-    words += sorted(value - as_set(before))
-    if len(words) == 1 and (before is None or isinstance(before, str)):
-        holder[key] = words[0]
+    elements = [current] if current in value else []
+    elements += sorted(value - as_set(current))
+    if len(elements) == 1 and (current is None or isinstance(current, str)):
+        section[key] = elements[0]
         return
-    made = CommentedSeq(words)
-    made.fa.set_flow_style()
-    holder[key] = made
+    sequence = CommentedSeq(elements)
+    sequence.fa.set_flow_style()
+    section[key] = sequence

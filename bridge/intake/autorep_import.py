@@ -66,7 +66,7 @@ def import_reports(
             problems.append(f"{named}: warning: dates could be of either order: taken as month/day (--dates says it)")
         site = ReportContext(where.instance, order or _USUAL, where.zone, where.boxes, where.waits, where.successes)
         told = build_run_history(report, site)
-        others += report.others
+        others += report.other_lines
         problems += [str(one) for one in (*report.problems, *told.problems)]
         found = (legacy.read(msgspec.json.encode(body), _DELIVERY, now_micros()) for body in told.bodies)
         taken, refused = write_bodies(found, writer)

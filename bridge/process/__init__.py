@@ -1,1 +1,1 @@
-"""The standard process framework: a job as a YAML file and SQL."""
+"""Process framework: jobs as a YAML file and SQL, run on PySpark."""

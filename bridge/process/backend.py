@@ -19,11 +19,11 @@ from mappers.errors import InvalidInput, TransientError
 R = TypeVar("R")
 
 
-def execute_on_service(client: BridgeClient, order: Command[R]) -> R:
-    """Have a service do an order that has a body; raises what the registry would raise, and Unreachable."""
-    answer = client.post(order.path, msgspec.json.encode(order))
-    kind: type[R] = order.result_type
-    return decode_response(client.url, order.path, answer, kind)
+def execute_on_service(client: BridgeClient, command: Command[R]) -> R:
+    """Execute a command that has a body; raises what the registry raises, and Unreachable."""
+    response = client.post(command.path, msgspec.json.encode(command))
+    result_type: type[R] = command.result_type
+    return decode_response(client.url, command.path, response, result_type)
 
 
 A = TypeVar("A")
@@ -31,115 +31,108 @@ T = TypeVar("T")
 
 _BATCH = 100
 _SOURCE = "process"
-#: For how long a service is asked again that does not answer now.
-_PATIENCE_SECONDS = 20.0
+#: How long requests to an unavailable service are retried.
+_RETRY_SECONDS = 20.0
 
 
 class ProcessBackend(Protocol):
-    """Whoever keeps what a process tells, and knows what it asks."""
+    """Where a process reads state and sends events and commands."""
 
-    def query(self, question: Query[A]) -> A:
-        """Answer a question; raises UnknownName and Conflict."""
+    def query(self, query: Query[A]) -> A:
+        """Run a query; raises NotFound and StateConflict."""
 
-    def execute(self, order: Command[A]) -> A:
-        """Have the registry do something; raises UnknownName and Conflict."""
+    def execute(self, command: Command[A]) -> A:
+        """Execute a command; raises NotFound and StateConflict."""
 
     def send_events(self, events: Sequence[bytes]) -> list[str]:
-        """Keep events, and say of each that is none why."""
+        """Store events; returns the reason for each rejected one."""
 
-    def close(self) -> None:
-        """Speak no more."""
+    def close(self) -> None: ...
 
 
 class StoreBackend:
-    """Speaks to a store."""
+    """Backend on a local store."""
 
-    def __init__(self, catalogue: QueryService, desk: CommandContext, reader: EventReader, writer: Writer) -> None:
-        self._catalogue = catalogue
-        self._desk = desk
+    def __init__(self, queries: QueryService, ctx: CommandContext, reader: EventReader, writer: Writer) -> None:
+        self._queries = queries
+        self._ctx = ctx
         self._reader = reader
         self._writer = writer
 
-    def query(self, question: Query[A]) -> A:
-        """Answer from the store."""
-        return self._catalogue.run(question)
+    def query(self, query: Query[A]) -> A:
+        return self._queries.run(query)
 
-    def execute(self, order: Command[A]) -> A:
-        """Do it in the store."""
-        return order.execute(self._desk)
+    def execute(self, command: Command[A]) -> A:
+        return command.execute(self._ctx)
 
     def send_events(self, events: Sequence[bytes]) -> list[str]:
-        """Write events into the store."""
         return list(write_events(events, self._reader, self._writer, _SOURCE).values())
 
     def close(self) -> None:
-        """Close the connections."""
-        self._catalogue.close()
-        self._desk.registry.close()
+        self._queries.close()
+        self._ctx.registry.close()
         self._writer.close()
 
 
-class _Failed(msgspec.Struct):
+class _FailedEvent(msgspec.Struct):
     reason: str
 
 
-class _Taken(msgspec.Struct):
-    failed_events: list[_Failed] = []
+class _BatchResponse(msgspec.Struct):
+    failed_events: list[_FailedEvent] = []
 
 
 class RemoteBackend:
-    """Speaks to a service, again and again for a while when it does not answer."""
+    """Backend on a service; transient failures are retried for a while."""
 
-    def __init__(self, client: BridgeClient, *, patience_seconds: float = _PATIENCE_SECONDS) -> None:
+    def __init__(self, client: BridgeClient, *, retry_seconds: float = _RETRY_SECONDS) -> None:
         self._client = client
-        self._catalogue = RemoteQueryService(client)
-        self._again = Retrying(
+        self._queries = RemoteQueryService(client)
+        self._retrying = Retrying(
             retry=retry_if_exception_type(TransientError),
-            stop=stop_after_delay(patience_seconds),
+            stop=stop_after_delay(retry_seconds),
             wait=wait_random_exponential(multiplier=0.2, max=3),
             reraise=True,
         )
 
-    def query(self, question: Query[A]) -> A:
-        """Answer as the service does."""
-        found: A = self._again(self._catalogue.run, question)
-        return found
+    def query(self, query: Query[A]) -> A:
+        result: A = self._retrying(self._queries.run, query)
+        return result
 
-    def execute(self, order: Command[A]) -> A:
-        """Have the service do it: whatever is ordered here may be ordered twice."""
-        done: A = self._again(execute_on_service, self._client, order)
-        return done
+    def execute(self, command: Command[A]) -> A:
+        """Commands of processes are idempotent, so they may be retried."""
+        result: A = self._retrying(execute_on_service, self._client, command)
+        return result
 
     def send_events(self, events: Sequence[bytes]) -> list[str]:
-        """Send events; twice does no harm."""
-        return [said for group in chunked(events, _BATCH) for said in self._again(self._batch, group)]
+        """Events are idempotent, so batches may be retried."""
+        return [reason for group in chunked(events, _BATCH) for reason in self._retrying(self._send_batch, group)]
 
-    def _batch(self, events: list[bytes]) -> list[str]:
-        answer = self._client.post("/api/v1/lineage/batch", b"[" + b",".join(events) + b"]")
-        if answer.status in {401, 403}:
-            raise ConfigError(f"{self._client.url}: takes no events from this key: it needs the scope ingest")
-        if not answer.success:
-            raise Unreachable(f"{self._client.url}: {answer.status} {answer.text[:200]}")
-        if not answer.body:
+    def _send_batch(self, events: list[bytes]) -> list[str]:
+        response = self._client.post("/api/v1/lineage/batch", b"[" + b",".join(events) + b"]")
+        if response.status in {401, 403}:
+            raise ConfigError(f"{self._client.url}: the API key lacks the scope ingest")
+        if not response.success:
+            raise Unreachable(f"{self._client.url}: {response.status} {response.text[:200]}")
+        if not response.body:
             return []
-        return [one.reason for one in msgspec.json.decode(answer.body, type=_Taken).failed_events]
+        return [event.reason for event in msgspec.json.decode(response.body, type=_BatchResponse).failed_events]
 
     def close(self) -> None:
-        """Close the connections."""
         self._client.close()
 
 
-def iterate_pages(link: ProcessBackend, question: Query[Page[T]]) -> Iterator[T]:
-    """Give all that a question lists, page by page."""
+def iterate_pages(backend: ProcessBackend, query: Query[Page[T]]) -> Iterator[T]:
+    """All items of a paginated query."""
     while True:
-        page = link.query(question)
+        page = backend.query(query)
         yield from page.items
         if page.next is None:
             return
-        question = msgspec.structs.replace(question, after=page.next)
+        query = msgspec.structs.replace(query, after=page.next)
 
 
-def send_event(link: ProcessBackend, event: bytes) -> None:
-    """Send an event that this code made itself: it is taken, or something is wrong with the code."""
-    for said in link.send_events([event]):
-        raise InvalidInput(said)
+def send_event(backend: ProcessBackend, event: bytes) -> None:
+    """Send an event built by this code; a rejection is a bug."""
+    for reason in backend.send_events([event]):
+        raise InvalidInput(reason)

@@ -17,121 +17,125 @@ from connectors.errors import ConfigError
 from connectors.spark.file_system import FileSystems
 
 _PAGE = 500
-#: For how long a run may write its files: what is younger, and no version yet, is kept whatever is said.
-_RUNNING = timedelta(days=1)
+#: Younger folders without a version may still be written, so they are always retained.
+_MAX_RUN_TIME = timedelta(days=1)
 
 
 class RetentionPolicy(NamedTuple):
-    """What is kept of a dataset beside what is published or pinned."""
+    """What to retain besides published and pinned versions."""
 
     versions: int
     days: float
 
 
 class CleanupResult(msgspec.Struct, frozen=True):
-    """What became of the folders of a dataset: each by its version."""
+    """Removed and retained versions of a dataset."""
 
     dataset: str
     removed: list[str]
-    #: Why the others are kept.
+    #: Reasons of retained versions.
     kept: dict[str, str]
 
 
 class VersionCleaner:
-    """Cleans one dataset after the other."""
+    """Cleans up one dataset at a time."""
 
-    def __init__(self, link: ProcessBackend, storage: FileSystems, keeping: RetentionPolicy, now: datetime) -> None:
-        self._link = link
-        self._storage = storage
-        self._keeping = keeping
+    def __init__(
+        self, backend: ProcessBackend, file_systems: FileSystems, policy: RetentionPolicy, now: datetime
+    ) -> None:
+        self._backend = backend
+        self._file_systems = file_systems
+        self._policy = policy
         self._now = now
-        self._finder = InputResolver(link, storage)
+        self._resolver = InputResolver(backend, file_systems)
 
-    def version_folders(self, address: DatasetLocation) -> dict[str, str]:
-        """Name the folders of versions, by these; raises ConfigError when there are none."""
-        found = {}
-        for one in self._storage.for_path(address.location).folders(address.location):
-            name = one.rstrip("/").rpartition("/")[2]
+    def version_folders(self, dataset: DatasetLocation) -> dict[str, str]:
+        """Folders by version; raises ConfigError if there are none."""
+        folders = {}
+        for folder in self._file_systems.for_path(dataset.path_or_table).folders(dataset.path_or_table):
+            name = folder.rstrip("/").rpartition("/")[2]
             if name.startswith(VERSION_FOLDER_PREFIX):
-                found[name.removeprefix(VERSION_FOLDER_PREFIX)] = one
-        if not found:
-            raise ConfigError(f"{address}: there are no versions of processes at {address.location}")
-        return found
+                folders[name.removeprefix(VERSION_FOLDER_PREFIX)] = folder
+        if not folders:
+            raise ConfigError(f"{dataset}: no version folders of processes at {dataset.path_or_table}")
+        return folders
 
-    def clean(self, address: DatasetLocation, *, dry: bool) -> CleanupResult:
-        """Give up what nobody needs, then remove its files: in this order, nobody reads what is half gone."""
-        folders = self.version_folders(address)
-        known = {one.tag: one for one in self._versions(address)}
-        kept = self._retained(folders, known)
-        gone = sorted(set(folders) - set(kept))
-        if not dry:
-            held = self._discard(address, [known[tag] for tag in gone if tag in known])
-            kept |= held
-            gone = [tag for tag in gone if tag not in held]
-            files = self._storage.for_path(address.location)
-            for tag in gone:
-                files.delete(folders[tag])
-        return CleanupResult(str(address), gone, {tag: kept[tag] for tag in sorted(folders) if tag in kept})
+    def clean(self, dataset: DatasetLocation, *, dry_run: bool) -> CleanupResult:
+        """Discard versions before deleting their files: no reader may see a partially deleted version."""
+        folders = self.version_folders(dataset)
+        versions = {version.tag: version for version in self._versions(dataset)}
+        retained = self._retained(folders, versions)
+        removed = sorted(set(folders) - set(retained))
+        if not dry_run:
+            retained_by_registry = self._discard(dataset, [versions[tag] for tag in removed if tag in versions])
+            retained |= retained_by_registry
+            removed = [tag for tag in removed if tag not in retained_by_registry]
+            file_system = self._file_systems.for_path(dataset.path_or_table)
+            for tag in removed:
+                file_system.delete(folders[tag])
+        return CleanupResult(
+            str(dataset), removed, {tag: retained[tag] for tag in sorted(folders) if tag in retained}
+        )
 
-    def _discard(self, address: DatasetLocation, versions: list[VersionResult]) -> dict[str, str]:
-        """Have nobody read versions any more; tells why some of them are kept after all.
+    def _discard(self, dataset: DatasetLocation, versions: list[VersionResult]) -> dict[str, str]:
+        """Discard versions; returns those that are retained after all, with the reason.
 
-        Somebody may have pinned one since it was looked at: what that is made of is given back to readers.
+        A version may have been pinned meanwhile: versions that it consists of become valid again.
         """
-        where = {"namespace": address.namespace, "name": address.name}
+        identity = {"namespace": dataset.namespace, "name": dataset.name}
         reason = f"its files were removed on {self._now:%Y-%m-%d}"
-        held: dict[str, str] = {}
+        retained: dict[str, str] = {}
         for first in range(0, len(versions), _PAGE):
-            some = [one.id for one in versions[first : first + _PAGE]]
-            done = self._link.execute(DiscardCommand(**where, versions=some, reason=reason))
-            held |= {tag: ", ".join(reasons) for tag, reasons in done.held.items()}
-        paths = {one.tag: one.path for one in versions if one.tag in held}
-        needed = self._referenced_versions(held, paths)
-        for one in versions:
-            if one.tag in needed and one.invalid is None:
-                self._link.execute(InvalidateCommand(**where, version=one.id, valid=True))
-        return held | needed
+            version_ids = [version.id for version in versions[first : first + _PAGE]]
+            result = self._backend.execute(DiscardCommand(**identity, versions=version_ids, reason=reason))
+            retained |= {tag: ", ".join(reasons) for tag, reasons in result.held.items()}
+        paths = {version.tag: version.path for version in versions if version.tag in retained}
+        referenced = self._referenced_versions(retained, paths)
+        for version in versions:
+            if version.tag in referenced and version.invalid is None:
+                self._backend.execute(InvalidateCommand(**identity, version=version.id, valid=True))
+        return retained | referenced
 
-    def _retained(self, folders: Mapping[str, str], known: Mapping[str, VersionResult]) -> dict[str, str]:
-        kept: dict[str, str] = {}
-        newest = [one.tag for one in known.values() if one.invalid is None][: self._keeping.versions]
-        for tag, one in known.items():
-            if one.published or one.pins:
-                kept[tag] = "published" if one.published else f"pinned as {', '.join(one.pins)}"
+    def _retained(self, folders: Mapping[str, str], versions: Mapping[str, VersionResult]) -> dict[str, str]:
+        retained: dict[str, str] = {}
+        newest = [version.tag for version in versions.values() if version.invalid is None][: self._policy.versions]
+        for tag, version in versions.items():
+            if version.published or version.pins:
+                retained[tag] = "published" if version.published else f"pinned as {', '.join(version.pins)}"
             elif tag in newest:
-                kept[tag] = f"one of the newest {self._keeping.versions}"
+                retained[tag] = f"one of the newest {self._policy.versions}"
         for tag in folders:
-            if tag not in kept and (reason := self._too_recent(tag, complete=tag in known)) is not None:
-                kept[tag] = reason
-        paths = {tag: known[tag].path if tag in known else folders[tag] for tag in kept}
-        return kept | self._referenced_versions(kept, paths)
+            if tag not in retained and (reason := self._too_recent(tag, has_version=tag in versions)) is not None:
+                retained[tag] = reason
+        paths = {tag: versions[tag].path if tag in versions else folders[tag] for tag in retained}
+        return retained | self._referenced_versions(retained, paths)
 
-    def _too_recent(self, tag: str, *, complete: bool) -> str | None:
-        """Say why a version is too young to be removed, which its name tells; None when it is old enough."""
+    def _too_recent(self, tag: str, *, has_version: bool) -> str | None:
+        """Why a version is too recent to be removed, judged by its name; None otherwise."""
         try:
-            begun = datetime.strptime(tag.partition("-")[0], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+            started_at = datetime.strptime(tag.partition("-")[0], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
         except ValueError:
-            return "not named as processes name versions"
-        if begun > self._now - timedelta(days=self._keeping.days):
-            return f"younger than {self._keeping.days:g} days"
-        if not complete and begun > self._now - _RUNNING:
-            return "perhaps still being written"
+            return "name does not start with a time"
+        if started_at > self._now - timedelta(days=self._policy.days):
+            return f"younger than {self._policy.days:g} days"
+        if not has_version and started_at > self._now - _MAX_RUN_TIME:
+            return "may still be being written"
         return None
 
-    def _referenced_versions(self, kept: Iterable[str], paths: Mapping[str, str | None]) -> dict[str, str]:
-        """Name the versions whose files are parts of those that are kept, and are not kept themselves."""
-        found: dict[str, str] = {}
+    def _referenced_versions(self, retained: Iterable[str], paths: Mapping[str, str | None]) -> dict[str, str]:
+        """Versions whose files are part of retained ones and that are not retained themselves."""
+        referenced: dict[str, str] = {}
         for tag, path in paths.items():
-            content = self._finder.read_version_manifest(path)
-            for root in content.roots if content else ():
-                if root.version not in kept:
-                    found.setdefault(root.version, f"part of {tag}")
-        return found
+            manifest = self._resolver.read_version_manifest(path)
+            for root in manifest.roots if manifest else ():
+                if root.version not in retained:
+                    referenced.setdefault(root.version, f"part of {tag}")
+        return referenced
 
-    def _versions(self, address: DatasetLocation) -> Iterator[VersionResult]:
+    def _versions(self, dataset: DatasetLocation) -> Iterator[VersionResult]:
         try:
             yield from iterate_pages(
-                self._link, VersionsQuery(namespace=address.namespace, name=address.name, limit=_PAGE)
+                self._backend, VersionsQuery(namespace=dataset.namespace, name=dataset.name, limit=_PAGE)
             )
         except NotFound:
             return

@@ -1,4 +1,4 @@
-"""Compares promised columns with actual ones."""
+"""Compares expected columns with actual ones."""
 
 import difflib
 from collections.abc import Iterable, Mapping
@@ -7,25 +7,24 @@ from collections.abc import Iterable, Mapping
 _SPELLINGS = {"long": "bigint", "integer": "int", "byte": "tinyint", "short": "smallint"}
 
 
-def column_problems(what: str, promised: Mapping[str, str], there: Mapping[str, str]) -> list[str]:
-    """Say which promised columns are missing, or of another type."""
-    by_name = {name.lower(): kind for name, kind in there.items()}
-    said = []
-    for name, kind in promised.items():
-        found = by_name.get(name.lower())
-        if found is None:
-            said.append(f"{what}: has no column {name}{_near(name, there)}")
-        elif normalize_type(found) != normalize_type(kind):
-            said.append(f"{what}: column {name} is {found}, and {kind} is promised")
-    return said
+def column_problems(label: str, expected: Mapping[str, str], actual: Mapping[str, str]) -> list[str]:
+    """Missing columns, and columns of another type."""
+    by_name = {name.lower(): type_ for name, type_ in actual.items()}
+    problems = []
+    for name, expected_type in expected.items():
+        actual_type = by_name.get(name.lower())
+        if actual_type is None:
+            problems.append(f"{label}: column {name} is missing{_suggestion(name, actual)}")
+        elif normalize_type(actual_type) != normalize_type(expected_type):
+            problems.append(f"{label}: column {name} has type {actual_type}, expected {expected_type}")
+    return problems
 
 
-def normalize_type(kind: str) -> str:
-    """Give the one spelling of a type."""
-    plain = kind.lower().replace(" ", "")
-    return _SPELLINGS.get(plain, plain)
+def normalize_type(type_: str) -> str:
+    normalized = type_.lower().replace(" ", "")
+    return _SPELLINGS.get(normalized, normalized)
 
 
-def _near(name: str, there: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, there, 1)
-    return f"; did you mean {near[0]}?" if near else f"; it has {', '.join(there) or 'none'}"
+def _suggestion(name: str, columns: Iterable[str]) -> str:
+    matches = difflib.get_close_matches(name, columns, 1)
+    return f"; did you mean {matches[0]}?" if matches else f"; columns: {', '.join(columns) or 'none'}"

@@ -12,16 +12,16 @@ _OBJECT_STORES = {"s3", "s3a", "s3n", "gs", "wasb", "wasbs", "abfs", "abfss"}
 
 
 class DatasetLocation(NamedTuple):
-    """A dataset by its OpenLineage name, and what Spark calls the place."""
+    """OpenLineage name of a dataset, and its path or table in Spark."""
 
     namespace: str
     name: str
-    #: A path with its scheme, a table of a catalog, or a table of a database.
-    location: str
+    #: Path with scheme, catalog table, or database table.
+    path_or_table: str
 
     @property
-    def live(self) -> bool:
-        """Tell whether it is changed where it lies, so that no version of it stays readable."""
+    def is_mutable(self) -> bool:
+        """Whether it changes in place, so that no version stays readable."""
         return updates_in_place(self.namespace)
 
     def __str__(self) -> str:
@@ -29,38 +29,40 @@ class DatasetLocation(NamedTuple):
 
 
 def location_from_path(path: str) -> DatasetLocation:
-    """Address a folder or file by its path."""
+    """Location of a folder or file."""
     parts = urlsplit(path)
     if parts.scheme in {"", "file"}:
         if not parts.path.startswith("/"):
-            raise ConfigError(f"{path}: is no absolute path: write it from / on, or with a scheme such as s3a://")
-        plain = parts.path.rstrip("/") or "/"
-        return DatasetLocation("file", plain, plain)
+            raise ConfigError(f"{path}: not an absolute path: start it with / or a scheme such as s3a://")
+        path_without_slash = parts.path.rstrip("/") or "/"
+        return DatasetLocation("file", path_without_slash, path_without_slash)
     name = parts.path.strip("/") if parts.scheme in _OBJECT_STORES else parts.path.rstrip("/")
     return DatasetLocation(f"{parts.scheme}://{parts.netloc}", name, path.rstrip("/"))
 
 
 def location_from_jdbc(url: str, table: str) -> DatasetLocation:
-    """Address a table of a database as the listener does; a password in the URL has no place in it."""
-    found = parse_jdbc_url(url)
-    if found is None:
-        raise ConfigError(f"options.url: {redact_url(url.split('?', maxsplit=1)[0])[:80]} is no JDBC address")
-    return DatasetLocation(found.namespace, found.qualify(table), table)
+    """Location of a database table, named as the listener names it, without credentials."""
+    database = parse_jdbc_url(url)
+    if database is None:
+        raise ConfigError(
+            f"options.url: {redact_url(url.split('?', maxsplit=1)[0])[:80]} is not a supported JDBC URL"
+        )
+    return DatasetLocation(database.namespace, database.qualify(table), table)
 
 
 def locate_dataset(
-    dataset: str, namespace: str | None, form: str, url: str | None, lake: str | None
+    dataset: str, namespace: str | None, format_: str, url: str | None, lake: str | None
 ) -> DatasetLocation:
-    """Find where a dataset lies: by its namespace, its own path, its database, or as a word beneath the lake."""
-    if form == "jdbc":
+    """Locate a dataset by namespace, own path, database, or as a bare name below the lake."""
+    if format_ == "jdbc":
         if url is None:
             raise ConfigError(f"{dataset}: format jdbc needs options.url")
-        found = location_from_jdbc(url, dataset)
-        return found if namespace is None else found._replace(namespace=namespace)
-    if form == "iceberg":
+        location = location_from_jdbc(url, dataset)
+        return location if namespace is None else location._replace(namespace=namespace)
+    if format_ == "iceberg":
         if namespace is None:
-            raise ConfigError(f"{dataset}: format iceberg needs namespace, which is that of the warehouse's tables")
-        # So the listener calls a table beside its path: without the catalog, whose name is each application's own.
+            raise ConfigError(f"{dataset}: format iceberg needs the namespace of the warehouse's tables")
+        # The listener's symlink for a table omits the catalog, whose name differs between applications.
         parts = dataset.split(".")
         return DatasetLocation(namespace, ".".join(parts[1:] if len(parts) > 2 else parts), dataset)
     if namespace is not None:
@@ -69,6 +71,7 @@ def locate_dataset(
         return location_from_path(dataset)
     if lake is None:
         raise ConfigError(
-            f"{dataset}: nobody says where it lies: set process.lake in the file or the settings, or write its path"
+            f"{dataset}: no location for this dataset: set process.lake in the file or the settings, "
+            "or write its path"
         )
     return location_from_path(f"{lake.rstrip('/')}/{dataset}")

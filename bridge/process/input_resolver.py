@@ -18,159 +18,169 @@ from bridge.versions.results import ResolvedVersion
 from connectors.errors import InvalidData
 from connectors.spark.file_system import FileSystems
 
-_MANY = 1_000
-_DEPTH = 50
+_PAGE_SIZE = 1_000
+_MAX_DEPTH = 50
 
 
 class InputResolver:
-    """Asks the registry, and looks at files."""
+    """Resolves inputs against the registry and the files."""
 
-    def __init__(self, link: ProcessBackend, storage: FileSystems) -> None:
-        self._link = link
-        self._storage = storage
+    def __init__(self, backend: ProcessBackend, file_systems: FileSystems) -> None:
+        self._backend = backend
+        self._file_systems = file_systems
 
-    def resolve(self, wanted: Input, address: DatasetLocation) -> PlannedInput:
-        """Find one input; raises Unready with the reason and what to do."""
-        where = f"inputs.{wanted.as_} ({address})"
-        if wanted.manifest is not None:
-            return self._resolve_delivery(wanted, address, where)
-        if address.live or wanted.pin == LIVE:
-            return self._resolve_live(wanted, address, where)
+    def resolve(self, input_: Input, location: DatasetLocation) -> PlannedInput:
+        """Resolve one input; raises ProcessNotReady with the reason and the remedy."""
+        label = f"inputs.{input_.as_} ({location})"
+        if input_.manifest is not None:
+            return self._resolve_delivery(input_, location, label)
+        if location.is_mutable or input_.pin == LIVE:
+            return self._resolve_live(input_, location, label)
         try:
-            found = self._link.query(
-                ResolveVersionQuery(namespace=address.namespace, name=address.name, pin=wanted.pin)
+            resolved = self._backend.query(
+                ResolveVersionQuery(namespace=location.namespace, name=location.name, pin=input_.pin)
             )
         except NotFound as error:
-            raise ProcessNotReady(f"{where}: {error}: {self._suggestion(wanted, address)}") from error
+            raise ProcessNotReady(f"{label}: {error}: {self._suggestion(input_, location)}") from error
         except StateConflict as error:
-            raise ProcessNotReady(f"{where}: {error}") from error
-        if (reason := found.invalid) is not None:
-            raise ProcessNotReady(f"{where}: version {found.tag!r} is not to be read: {reason}")
-        self._check_partitions(wanted, address, found, where)
-        return self._resolve_version(wanted, address, found, where)
+            raise ProcessNotReady(f"{label}: {error}") from error
+        if (reason := resolved.invalid) is not None:
+            raise ProcessNotReady(f"{label}: version {resolved.tag!r} is invalid: {reason}")
+        self._check_partitions(input_, location, resolved, label)
+        return self._resolve_version(input_, location, resolved, label)
 
     def read_version_manifest(self, path: str | None) -> VersionManifest | None:
-        """Read what the version at a path consists of; None where it was not written by a process."""
+        """The manifest of the version at a path; None if no process wrote it."""
         if path is None:
             return None
         file = f"{path.rstrip('/')}/{MANIFEST_NAME}"
-        raw = self._storage.for_path(path).read(file)
+        raw = self._file_systems.for_path(path).read(file)
         return None if raw is None else decode_version_manifest(raw, file)
 
-    def outputs_upstream_of(self, address: DatasetLocation, outputs: Mapping[DatasetLocation, str]) -> list[str]:
-        """Name the outputs that a dataset is made from, by other jobs: they would go round."""
-        ask = LineageQuery(namespace=address.namespace, name=address.name, direction="upstream", depth=_DEPTH)
+    def outputs_upstream_of(self, dataset: DatasetLocation, outputs: Mapping[DatasetLocation, str]) -> list[str]:
+        """Outputs that a dataset derives from through other jobs, which would be a cycle."""
+        query = LineageQuery(namespace=dataset.namespace, name=dataset.name, direction="upstream", depth=_MAX_DEPTH)
         try:
-            edges = self._link.query(ask).edges
+            edges = self._backend.query(query).edges
         except NotFound:
             return []
-        sources = {(one.source.namespace, one.source.name) for one in edges if one.source is not None}
-        return [said for output, said in outputs.items() if (output.namespace, output.name) in sources]
+        sources = {(edge.source.namespace, edge.source.name) for edge in edges if edge.source is not None}
+        return [label for output, label in outputs.items() if (output.namespace, output.name) in sources]
 
     def _resolve_version(
-        self, wanted: Input, address: DatasetLocation, found: ResolvedVersion, where: str
+        self, input_: Input, location: DatasetLocation, resolved: ResolvedVersion, label: str
     ) -> PlannedInput:
-        """Say where a version lies; one that was written over where it lies is not there any more."""
-        fingerprint = found.tag
-        content = self.read_version_manifest(found.path) if wanted.format in FILE_FORMATS else None
-        if content is None and wanted.format in FILE_FORMATS:
-            newest = self._link.query(VersionsQuery(namespace=address.namespace, name=address.name, limit=1)).items
-            if newest and newest[0].tag != found.tag:
+        """Locate a version; one that was overwritten in place no longer exists."""
+        fingerprint = resolved.tag
+        manifest = self.read_version_manifest(resolved.path) if input_.format in FILE_FORMATS else None
+        if manifest is None and input_.format in FILE_FORMATS:
+            newest = self._backend.query(
+                VersionsQuery(namespace=location.namespace, name=location.name, limit=1)
+            ).items
+            if newest and newest[0].tag != resolved.tag:
                 raise ProcessNotReady(
-                    f"{where}: version {found.tag!r} was written over in place by {newest[0].tag!r}: publish that, "
-                    "or say pin: live to read what lies there now"
+                    f"{label}: version {resolved.tag!r} was overwritten in place by "
+                    f"{newest[0].tag!r}: publish that version, "
+                    "or use pin: live to read the current content"
                 )
-            files = self._fingerprint_files(address)
+            files = self._fingerprint_files(location)
             if files is None:
                 raise ProcessNotReady(
-                    f"{where}: version {found.tag!r} is in the registry, and there are no files at {address.location}"
+                    f"{label}: version {resolved.tag!r} is in the registry, but there are no files at "
+                    f"{location.path_or_table}"
                 )
-            fingerprint = f"{found.tag} {files}"
-        columns = dict(content.columns) if content else self._columns(address)
-        return PlannedInput(wanted, address, found.tag, found.by, fingerprint, columns, found.rows, content)
+            fingerprint = f"{resolved.tag} {files}"
+        columns = dict(manifest.columns) if manifest else self._columns(location)
+        return PlannedInput(
+            input_, location, resolved.tag, resolved.by, fingerprint, columns, resolved.rows, manifest
+        )
 
-    def _resolve_live(self, wanted: Input, address: DatasetLocation, where: str) -> PlannedInput:
-        if address.live and "pin" in wanted.model_fields_set and wanted.pin != LIVE:
-            raise ProcessNotReady(
-                f"{where}: is changed where it lies, so that no version of it can be read: say pin: live"
-            )
-        if wanted.format not in FILE_FORMATS:
-            return PlannedInput(wanted, address, None, LIVE, None, self._columns(address))
-        fingerprint = self._fingerprint_files(address)
+    def _resolve_live(self, input_: Input, location: DatasetLocation, label: str) -> PlannedInput:
+        if location.is_mutable and "pin" in input_.model_fields_set and input_.pin != LIVE:
+            raise ProcessNotReady(f"{label}: changes in place, so its versions cannot be read: use pin: live")
+        if input_.format not in FILE_FORMATS:
+            return PlannedInput(input_, location, None, LIVE, None, self._columns(location))
+        fingerprint = self._fingerprint_files(location)
         if fingerprint is None:
-            raise ProcessNotReady(f"{where}: there are no files")
-        declared = dict(wanted.columns) or self._columns(address)
-        return PlannedInput(wanted, address, None, LIVE, fingerprint, declared)
+            raise ProcessNotReady(f"{label}: there are no files")
+        declared = dict(input_.columns) or self._columns(location)
+        return PlannedInput(input_, location, None, LIVE, fingerprint, declared)
 
-    def _resolve_delivery(self, wanted: Input, address: DatasetLocation, where: str) -> PlannedInput:
-        """Read a manifest and see that all its files are there as it says: before that there is no version."""
-        path = wanted.manifest or ""
-        path = path if path.startswith("/") or "://" in path else f"{address.location.rstrip('/')}/{path}"
-        raw = self._storage.for_path(path).read(path)
+    def _resolve_delivery(self, input_: Input, location: DatasetLocation, label: str) -> PlannedInput:
+        """Read a delivery manifest, which defines the version."""
+        path = input_.manifest or ""
+        path = path if path.startswith("/") or "://" in path else f"{location.path_or_table.rstrip('/')}/{path}"
+        raw = self._file_systems.for_path(path).read(path)
         if raw is None:
-            raise ProcessNotReady(f"{where}: there is no manifest {path}")
+            raise ProcessNotReady(f"{label}: there is no manifest {path}")
         manifest = decode_delivery_manifest(raw, path)
         version = hashlib.sha256(raw).hexdigest()[:16]
         return PlannedInput(
-            wanted, address, version, "manifest", version, dict(manifest.columns), manifest.rows, None, manifest
+            input_, location, version, "manifest", version, dict(manifest.columns), manifest.rows, None, manifest
         )
 
-    def _fingerprint_files(self, address: DatasetLocation) -> str | None:
-        """Tell the files that lie there now from others; None when there are none."""
-        files = self._storage.for_path(address.location).files(address.location)
+    def _fingerprint_files(self, location: DatasetLocation) -> str | None:
+        """Changes whenever the files at a location do; None if there are none."""
+        files = self._file_systems.for_path(location.path_or_table).files(location.path_or_table)
         if not files:
             return None
         digest = hashlib.sha256()
-        for one in files:
-            digest.update(msgspec.json.encode(tuple(one)))
+        for file in files:
+            digest.update(msgspec.json.encode(tuple(file)))
         return digest.hexdigest()[:16]
 
-    def _columns(self, address: DatasetLocation) -> dict[str, str]:
+    def _columns(self, location: DatasetLocation) -> dict[str, str]:
         try:
-            known = self._link.query(DatasetQuery(namespace=address.namespace, name=address.name))
+            dataset = self._backend.query(DatasetQuery(namespace=location.namespace, name=location.name))
         except NotFound:
             return {}
-        return {one.name: one.type or "" for one in known.fields if not one.depth}
+        return {field.name: field.type or "" for field in dataset.fields if not field.depth}
 
-    def _check_partitions(self, wanted: Input, address: DatasetLocation, found: ResolvedVersion, where: str) -> None:
-        """Refuse what holds a partition that somebody marked as not to be read."""
-        if found.partitions is None:
+    def _check_partitions(
+        self, input_: Input, location: DatasetLocation, resolved: ResolvedVersion, label: str
+    ) -> None:
+        """Reject a version with an invalid partition that would be read."""
+        if resolved.partitions is None:
             return
-        ask = PartitionsQuery(namespace=address.namespace, name=address.name, limit=_MANY)
-        for one in iterate_pages(self._link, ask):
-            if one.published is None and one.invalid and wanted.partition in {None, one.partition}:
-                tag, reason = next(iter(one.invalid.items()))
+        query = PartitionsQuery(namespace=location.namespace, name=location.name, limit=_PAGE_SIZE)
+        for partition in iterate_pages(self._backend, query):
+            if partition.published is None and partition.invalid and input_.partition in {None, partition.partition}:
+                tag, reason = next(iter(partition.invalid.items()))
                 raise ProcessNotReady(
-                    f"{where}: partition {one.partition} of version {tag!r} is not to be read: {reason}"
+                    f"{label}: partition {partition.partition} of version {tag!r} is invalid: {reason}"
                 )
 
-    def _suggestion(self, wanted: Input, address: DatasetLocation) -> str:
-        if wanted.pin == "published":
+    def _suggestion(self, input_: Input, location: DatasetLocation) -> str:
+        if input_.pin == "published":
             try:
-                self._link.query(ResolveVersionQuery(namespace=address.namespace, name=address.name, pin="latest"))
+                self._backend.query(
+                    ResolveVersionQuery(namespace=location.namespace, name=location.name, pin="latest")
+                )
             except (NotFound, StateConflict):
-                return "is its name right, did its job run? For files that nobody tells of, say pin: live"
-            return "publish one with `lineage-bridge dataset publish`, or say pin: latest"
-        return "`lineage-bridge dataset versions` lists those that there are"
+                return "check its name and whether its job ran; for files without lineage events use pin: live"
+            return "publish one with `lineage-bridge dataset publish`, or use pin: latest"
+        return "`lineage-bridge dataset versions` lists the existing ones"
 
 
-def verify_delivery(found: PlannedInput, storage: FileSystems) -> None:
-    """See that every file of a manifest is there, of its size and checksum; raises BadData that names the others."""
-    manifest = found.delivery
+def verify_delivery(planned: PlannedInput, file_systems: FileSystems) -> None:
+    """Check size and checksum of every delivered file; raises InvalidData that names all problems."""
+    manifest = planned.delivery
     if manifest is None:
         return
-    wrong = []
-    top = found.address.location.rstrip("/")
-    files = storage.for_path(top)
-    there = {one.path.removeprefix("file:").removeprefix(top).lstrip("/"): one for one in files.files(top)}
-    for piece in manifest.files:
-        stored = there.pop(piece.path, None)
+    problems = []
+    root = planned.location.path_or_table.rstrip("/")
+    file_system = file_systems.for_path(root)
+    remaining = {
+        file.path.removeprefix("file:").removeprefix(root).lstrip("/"): file for file in file_system.files(root)
+    }
+    for delivered in manifest.files:
+        stored = remaining.pop(delivered.path, None)
         if stored is None:
-            wrong.append(f"{piece.path}: is not there")
-        elif stored.size != piece.size:
-            wrong.append(f"{piece.path}: has {stored.size} bytes, and the manifest says {piece.size}")
-        elif files.sha256(stored.path) != piece.sha256.lower():
-            wrong.append(f"{piece.path}: has another checksum than the manifest says")
-    wrong += [f"{path}: is not in the manifest" for path in there if path != found.input.manifest]
-    if wrong:
-        raise InvalidData(f"inputs.{found.input.as_} ({found.address}): {'; '.join(wrong)}")
+            problems.append(f"{delivered.path}: is missing")
+        elif stored.size != delivered.size:
+            problems.append(f"{delivered.path}: has {stored.size} bytes, the manifest says {delivered.size}")
+        elif file_system.sha256(stored.path) != delivered.sha256.lower():
+            problems.append(f"{delivered.path}: checksum differs from the manifest")
+    problems += [f"{path}: is not in the manifest" for path in remaining if path != planned.input.manifest]
+    if problems:
+        raise InvalidData(f"inputs.{planned.input.as_} ({planned.location}): {'; '.join(problems)}")

@@ -12,8 +12,8 @@ from bridge.process.planner import Planner, RunRequest
 from bridge.process.spool import STAGING, lock_spool, send_abandoned_spools, send_spool, spool_file
 from connectors.errors import ConfigError, MissingDependency
 from connectors.spark.conf import DEFAULT_WAREHOUSE, ListenerTransport
-from connectors.spark.conf import ConfOptions as WantedConf
-from connectors.spark.conf import ParentRun as ConfParent
+from connectors.spark.conf import ConfOptions as ListenerConf
+from connectors.spark.conf import ParentRun as ListenerParent
 from connectors.spark.file_system import FileSystems
 from connectors.spark.releases import TableFormat, find_release
 from connectors.spark.session import open_session, process_conf
@@ -26,151 +26,158 @@ if TYPE_CHECKING:
     from bridge.process.runner import RunResult
 
 ReportProgress = Callable[[str], None]
-#: The run of a scheduler that starts a process: namespace/name/run.
+#: Parent run, set by schedulers: namespace/name/run.
 PARENT_VARIABLE = "OPENLINEAGE_PARENT_ID"
-_TABLES = {"delta": TableFormat.delta, "iceberg": TableFormat.iceberg}
+_TABLE_FORMATS = {"delta": TableFormat.delta, "iceberg": TableFormat.iceberg}
 
 
 class LaunchOptions(NamedTuple):
-    """What is launched, and where."""
+    """What to run, and the local work folder."""
 
-    wanted: RunRequest
-    #: Where the spool and rows on their way into tables lie.
-    work: Path
+    request: RunRequest
+    #: Folder of the spool and of staged rows.
+    work_folder: Path
     conf: Mapping[str, str]
 
     @property
     def spool(self) -> Path:
-        """Name the file of the listener's events."""
-        return spool_file(self.work.absolute() / "spool", self.wanted.run_id)
+        """File of the listener's events."""
+        return spool_file(self.work_folder.absolute() / "spool", self.request.run_id)
 
     def spark_conf(self, version: str) -> dict[str, str]:
-        """Make the conf of Spark: the listener tells of this run's actions, into the spool."""
-        definition = self.wanted.definition
+        """Spark conf whose listener writes the actions of this run into the spool."""
+        definition = self.request.definition
         process = definition.process
-        places = [*definition.inputs, *definition.outputs]
-        conf = WantedConf(
+        datasets = [*definition.inputs, *definition.outputs]
+        conf = ListenerConf(
             find_release(version),
             ListenerTransport.file,
             location=str(self.spool),
             namespace=process.namespace,
-            parent=ConfParent(process.namespace, process.name, self.wanted.run_id),
+            parent=ListenerParent(process.namespace, process.name, self.request.run_id),
             warehouse=next(
-                (one.namespace for one in places if one.format == "iceberg" and one.namespace), DEFAULT_WAREHOUSE
+                (dataset.namespace for dataset in datasets if dataset.format == "iceberg" and dataset.namespace),
+                DEFAULT_WAREHOUSE,
             ),
         )
-        formats = {one.format for one in places}
-        return process_conf(conf, [_TABLES[one] for one in sorted(formats & _TABLES.keys())], self.conf)
+        formats = {dataset.format for dataset in datasets}
+        return process_conf(
+            conf, [_TABLE_FORMATS[name] for name in sorted(formats & _TABLE_FORMATS.keys())], self.conf
+        )
 
 
 class LazySparkSession:
-    """The session of Spark, which is started when it is first needed."""
+    """A Spark session that starts when it is first needed."""
 
     def __init__(self, name: str, conf: Callable[[str], Mapping[str, str]]) -> None:
         self._name = name
         self._conf = conf
-        self._opened: SparkSession | None = None
+        self._session: SparkSession | None = None
 
     def __call__(self) -> "SparkSession":
-        """Give the session."""
-        if self._opened is None:
-            self._opened = open_session(self._name, self._conf(spark_version()))
-        return self._opened
+        if self._session is None:
+            self._session = open_session(self._name, self._conf(spark_version()))
+        return self._session
 
     @property
     def is_open(self) -> bool:
-        """Tell whether Spark was needed."""
-        return self._opened is not None
+        return self._session is not None
 
     def close(self) -> None:
-        """Stop Spark: only then has the listener told everything."""
-        if self._opened is not None:
-            self._opened.stop()
-            self._opened = None
+        """Stop Spark, after which the listener has written all events."""
+        if self._session is not None:
+            self._session.stop()
+            self._session = None
 
 
-def process_session(launch: LaunchOptions) -> LazySparkSession:
-    """Give the session of a process; its application is not called as the process, which is a job, too."""
-    return LazySparkSession(f"{launch.wanted.definition.process.name}.spark", launch.spark_conf)
+def process_session(options: LaunchOptions) -> LazySparkSession:
+    """Session of a process. The application has another name than the process, which is a job itself."""
+    return LazySparkSession(f"{options.request.definition.process.name}.spark", options.spark_conf)
 
 
 def utility_session() -> LazySparkSession:
-    """Give a session that tells nobody anything: for files that this machine cannot reach by itself."""
+    """Session without a listener, for files that only Hadoop can reach."""
     return LazySparkSession("lineage-bridge", lambda _: {"spark.ui.enabled": "false"})
 
 
-def make_plan(launch: LaunchOptions, link: ProcessBackend) -> Plan:
-    """Validate a process and resolve all that a run would read and write, without running it."""
-    session = process_session(launch)
+def make_plan(options: LaunchOptions, backend: ProcessBackend) -> Plan:
+    """Validate a process and resolve everything that a run would read and write."""
+    session = process_session(options)
     try:
-        return Planner(link, FileSystems(session), datetime.now(UTC)).plan(launch.wanted)
+        return Planner(backend, FileSystems(session), datetime.now(UTC)).plan(options.request)
     finally:
         session.close()
 
 
-def explain_plan(launch: LaunchOptions, link: ProcessBackend) -> tuple[Plan, str]:
-    """Make the plan, and let Spark say how it would do it; nothing is written and nobody is told."""
+def explain_plan(options: LaunchOptions, backend: ProcessBackend) -> tuple[Plan, str]:
+    """Plan a run and return Spark's query plans; writes nothing and sends no events."""
     from bridge.process.executor import PlanExecutor
 
-    session = process_session(launch)
-    storage = FileSystems(session)
+    session = process_session(options)
+    file_systems = FileSystems(session)
     try:
-        plan = Planner(link, storage, datetime.now(UTC)).plan(launch.wanted)
-        work = PlanExecutor(session(), storage, plan, "", datetime.now(UTC), lambda _: None)
-        work.read()
-        return plan, work.explain()
+        plan = Planner(backend, file_systems, datetime.now(UTC)).plan(options.request)
+        executor = PlanExecutor(session(), file_systems, plan, "", datetime.now(UTC), lambda _: None)
+        executor.read()
+        return plan, executor.explain()
     finally:
         session.close()
-        launch.spool.unlink(missing_ok=True)
+        options.spool.unlink(missing_ok=True)
 
 
-def run_process(launch: LaunchOptions, link: ProcessBackend, report: ReportProgress) -> "RunResult":
-    """Run a process; whatever comes of it, Spark is stopped, and what its listener told is sent."""
+def run_process(options: LaunchOptions, backend: ProcessBackend, report: ReportProgress) -> "RunResult":
+    """Run a process; afterwards Spark is stopped and the listener's events are sent, whatever the result."""
     require_process_extra()
     from bridge.process.runner import ProcessRunner
 
-    session = process_session(launch)
-    storage = FileSystems(session)
-    spool = launch.spool
+    session = process_session(options)
+    file_systems = FileSystems(session)
+    spool = options.spool
     with lock_spool(spool):
-        if leftovers := send_abandoned_spools(link, spool.parent):
-            report(f"sent what {leftovers} earlier runs had left")
-        plan = Planner(link, storage, datetime.now(UTC)).plan(launch.wanted)
-        staging = _staging(launch)
+        if recovered := send_abandoned_spools(backend, spool.parent):
+            report(f"sent unsent events of {recovered} earlier runs")
+        plan = Planner(backend, file_systems, datetime.now(UTC)).plan(options.request)
+        staging = _staging(options)
         try:
             return ProcessRunner(
-                plan, link, storage, session, staging=staging, parent=parent_run_from_environment(), report=report
+                plan,
+                backend,
+                file_systems,
+                session,
+                staging=staging,
+                parent=parent_run_from_environment(),
+                report=report,
             ).run()
         finally:
             if session.is_open:
-                _clear(storage, staging, plan)
+                _clear_staging(file_systems, staging, plan)
             session.close()
-            _send(link, spool, report)
+            _send_listener_events(backend, spool, report)
 
 
 def require_process_extra() -> None:
-    """See that everything is installed; raises MissingPart."""
+    """Check that all dependencies are installed; raises MissingDependency."""
     try:
-        import openlineage.client  # noqa: F401 - whether it is there is all that is asked
+        import openlineage.client  # noqa: F401 - only its presence matters
     except ImportError as error:
         raise MissingDependency(
-            "there is no openlineage-python: install the extra: pip install 'lineage-bridge[process]'"
+            "openlineage-python is not installed: install the extra: pip install 'lineage-bridge[process]'"
         ) from error
 
 
 def spark_version() -> str:
-    """Give the version of the PySpark that is installed; raises MissingPart."""
+    """Version of the installed PySpark; raises MissingDependency."""
     try:
         import pyspark
     except ImportError as error:
         raise MissingDependency(
-            "there is no PySpark: install the extra: pip install 'lineage-bridge[process]'"
+            "PySpark is not installed: install the extra: pip install 'lineage-bridge[process]'"
         ) from error
     return pyspark.__version__
 
 
 def parent_run_from_environment() -> "ParentRun | None":
-    """Read which run starts this one, as schedulers tell it to what they start."""
+    """Parent run that a scheduler passed in the environment."""
     from bridge.process.run_events import ParentRun
 
     text = os.environ.get(PARENT_VARIABLE)
@@ -179,33 +186,35 @@ def parent_run_from_environment() -> "ParentRun | None":
     namespace, _, rest = text.partition("/")
     name, _, run = rest.rpartition("/")
     if not (namespace and name and run):
-        raise ConfigError(f"{PARENT_VARIABLE}={text[:200]} is not like namespace/name/run")
+        raise ConfigError(f"{PARENT_VARIABLE}={text[:200]} does not have the form namespace/name/run")
     return ParentRun(namespace, name, run)
 
 
 def new_run_id() -> str:
-    """Draw the id of a run; those of later runs are greater."""
+    """A new time-ordered run id."""
     from openlineage.client.uuid import generate_new_uuid
 
     return str(generate_new_uuid())
 
 
-def _staging(launch: LaunchOptions) -> str:
-    lake = launch.wanted.definition.process.lake or launch.wanted.lake
-    return f"{lake.rstrip('/')}/{STAGING}" if lake and "://" in lake else str(launch.work.absolute() / STAGING)
+def _staging(options: LaunchOptions) -> str:
+    lake = options.request.definition.process.lake or options.request.lake
+    return (
+        f"{lake.rstrip('/')}/{STAGING}" if lake and "://" in lake else str(options.work_folder.absolute() / STAGING)
+    )
 
 
-def _clear(storage: FileSystems, staging: str, plan: Plan) -> None:
-    for one in {f"{staging}/{output.tag}" for output in plan.outputs}:
-        storage.for_path(one).delete(one)
+def _clear_staging(file_systems: FileSystems, staging: str, plan: Plan) -> None:
+    for folder in {f"{staging}/{output.tag}" for output in plan.outputs}:
+        file_systems.for_path(folder).delete(folder)
 
 
-def _send(link: ProcessBackend, spool: Path, report: ReportProgress) -> None:
-    """Send what the listener told; what cannot be sent stays, and the next run tries again."""
+def _send_listener_events(backend: ProcessBackend, spool: Path, report: ReportProgress) -> None:
+    """Send the listener's events; what cannot be sent stays in the spool for the next run."""
     try:
-        for refused in send_spool(link, spool).refused:
-            report(f"an event of the listener was not taken: {refused}")
+        for reason in send_spool(backend, spool).rejected:
+            report(f"a listener event was rejected: {reason}")
     except LineageBridgeError as error:
         report(
-            f"what the listener told stays in {spool} until the next run, or `lineage-bridge ingest {spool}`: {error}"
+            f"unsent listener events remain in {spool} until the next run or `lineage-bridge ingest {spool}`: {error}"
         )

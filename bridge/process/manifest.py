@@ -8,26 +8,26 @@ from connectors.errors import ConfigError
 
 T = TypeVar("T")
 
-#: Spark reads no file whose name begins so.
+#: Spark ignores files whose names start with an underscore.
 MANIFEST_NAME = "_lineage_bridge.json"
-#: A folder of one version; the listener takes it from the dataset's name as it does with partitions.
+#: Folder of one version; the listener strips it from dataset names like a partition.
 VERSION_FOLDER_PREFIX = "_version="
-#: Appending makes one more root each time; with so many, all is written anew in one.
+#: Each append adds a root; at this number, the whole dataset is rewritten into one.
 MAX_ROOTS = 64
 
 
 class VersionRoot(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A folder whose files belong to a version: that of the version itself, or of one before it."""
+    """A folder whose files belong to a version: its own, or that of an earlier version."""
 
     path: str
     version: str
     key: str
-    #: The partition that it holds, where it holds just one.
+    #: The partition, if the folder contains only one.
     partition: str | None = None
 
 
 class DeliveredFile(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A file, as a manifest names it."""
+    """A file of a delivery manifest."""
 
     path: str
     size: int
@@ -36,7 +36,7 @@ class DeliveredFile(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class VersionManifest(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A version: its files, its form, and what was counted while it was written."""
+    """Files, format and measurements of a version."""
 
     version: str
     key: str
@@ -50,7 +50,7 @@ class VersionManifest(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class DeliveryManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What somebody says of files that they brought."""
+    """List of files that a supplier delivers."""
 
     files: list[DeliveredFile]
     format: str = "csv"
@@ -60,18 +60,18 @@ class DeliveryManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     options: dict[str, Any] = {}
 
 
-def decode_version_manifest(text: bytes, where: str) -> VersionManifest:
-    """Read what a version consists of; raises ConfigError."""
-    return _read(text, VersionManifest, where)
+def decode_version_manifest(text: bytes, label: str) -> VersionManifest:
+    """Raises ConfigError."""
+    return _decode(text, VersionManifest, label)
 
 
-def decode_delivery_manifest(text: bytes, where: str) -> DeliveryManifest:
-    """Read a manifest; raises ConfigError."""
-    return _read(text, DeliveryManifest, where)
+def decode_delivery_manifest(text: bytes, label: str) -> DeliveryManifest:
+    """Raises ConfigError."""
+    return _decode(text, DeliveryManifest, label)
 
 
-def _read(text: bytes, kind: type[T], where: str) -> T:
+def _decode(text: bytes, type_: type[T], label: str) -> T:
     try:
-        return msgspec.json.decode(text, type=kind)
+        return msgspec.json.decode(text, type=type_)
     except msgspec.DecodeError as error:
-        raise ConfigError(f"{where}: {error}") from error
+        raise ConfigError(f"{label}: {error}") from error

@@ -1,4 +1,4 @@
-"""What a run will read and write: every name, version and place resolved, before anything is written."""
+"""Run plan: inputs, steps and outputs with every name, version and location resolved."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,19 +12,19 @@ from bridge.process.manifest import VERSION_FOLDER_PREFIX, DeliveryManifest, Ver
 from bridge.process.parameters import ParameterValue
 from bridge.process.steps import PlannedStep
 
-_UNSPEAKABLE = re.compile(r"\W")
+_NOT_AN_IDENTIFIER = re.compile(r"\W")
 
 
 class PlannedInput(NamedTuple):
-    """An input, and what will be read of it."""
+    """A resolved input."""
 
     input: Input
-    address: DatasetLocation
-    #: The version that is read, by its tag; None for what lies there now.
+    location: DatasetLocation
+    #: Tag of the version to read; None for the current content.
     version: str | None
-    #: How it was found: published, latest, version, pin; live.
+    #: How it was resolved: published, latest, version, pin or live.
     resolved_by: str
-    #: What tells this state of it from others; None where nothing does.
+    #: Changes with the content; None if that is unknown.
     fingerprint: str | None
     columns: Mapping[str, str] = {}
     rows: int | None = None
@@ -33,52 +33,52 @@ class PlannedInput(NamedTuple):
 
     @property
     def roots(self) -> list[str]:
-        """Name the folders of its files; none where the place itself is read."""
+        """Folders of its files; empty if the location itself is read."""
         if self.manifest is None:
             return []
-        wanted = self.input.partition
-        return [one.path for one in self.manifest.roots if wanted is None or one.partition in {None, wanted}]
+        partition = self.input.partition
+        return [root.path for root in self.manifest.roots if partition is None or root.partition in {None, partition}]
 
 
 class PlannedOutput(NamedTuple):
-    """An output, or a step that is written down, and where its new version will lie."""
+    """An output, or a materialized step, and the location of its new version."""
 
     output: Output
-    address: DatasetLocation
+    location: DatasetLocation
     key: str
-    #: What the new version is called; systems with versions of their own call it otherwise.
+    #: Tag of the new version; table formats have their own.
     tag: str
-    #: What is published now, by its tag; None when nothing is.
+    #: Tag of the published version, if any.
     published: str | None
-    #: The version upon which the new one is built: what is appended to, merged into, or kept of other partitions.
+    #: Version to append to, merge into, or retain other partitions of.
     base_manifest: VersionManifest | None = None
-    #: The version that has this key already, by its tag: nothing has to be made.
+    #: Tag of an existing version with this key, which makes writing unnecessary.
     existing_version: str | None = None
-    #: Whether somebody rolled that version back: nobody but a person brings it back.
+    #: That version was rolled back; only a person publishes it again.
     was_rolled_back: bool = False
     checks: Sequence[CheckDefinition] = ()
-    #: Whether it is a step that is written down.
+    #: A materialized step.
     is_step: bool = False
 
     @property
     def folder(self) -> str:
-        """Name the folder of the new version."""
-        return f"{self.address.location.rstrip('/')}/{VERSION_FOLDER_PREFIX}{self.tag}"
+        """Folder of the new version."""
+        return f"{self.location.path_or_table.rstrip('/')}/{VERSION_FOLDER_PREFIX}{self.tag}"
 
     @property
     def view(self) -> str:
-        """Name what was written for the SQL of checks: as the dataset is called, as far as SQL can say it."""
-        return _UNSPEAKABLE.sub("_", self.output.dataset.rstrip("/").rpartition("/")[2])
+        """View name of the output in SQL checks: the last part of the dataset name."""
+        return _NOT_AN_IDENTIFIER.sub("_", self.output.dataset.rstrip("/").rpartition("/")[2])
 
     def path(self, folder: str) -> str | None:
-        """Say where the new version lies; nowhere in particular, where it is a table of a database."""
+        """Path of the new version; None for database tables."""
         if self.output.format in FILE_FORMATS:
             return folder
-        return self.address.location if self.output.format == "delta" else None
+        return self.location.path_or_table if self.output.format == "delta" else None
 
 
 class Plan(NamedTuple):
-    """All that a run will do."""
+    """Everything a run will do."""
 
     definition: ProcessDefinition
     file: Path
@@ -91,44 +91,44 @@ class Plan(NamedTuple):
 
     @property
     def step_checks(self) -> dict[str, list[CheckDefinition]]:
-        """Give the checks of steps that are not written down."""
-        names = {one.step.name for one in self.steps if not one.step.materialize}
-        names -= {one.dataset for one in self.definition.outputs}
-        found: dict[str, list[CheckDefinition]] = {}
+        """Checks of steps that are not materialized."""
+        names = {step.step.name for step in self.steps if not step.step.materialize}
+        names -= {output.dataset for output in self.definition.outputs}
+        checks_by_step: dict[str, list[CheckDefinition]] = {}
         for check in self.definition.quality:
             if check.on in names:
-                found.setdefault(check.on, []).append(check)
-        return found
+                checks_by_step.setdefault(check.on, []).append(check)
+        return checks_by_step
 
     def source_datasets(self, planned: PlannedOutput) -> list[DatasetLocation]:
-        """Name the datasets that an output is made from: inputs, and steps that are written down."""
-        reads = {one.step.name: one.reads for one in self.steps}
-        known = {one.input.as_: one.address for one in self.inputs}
-        known |= {one.output.from_: one.address for one in self.outputs if one.is_step}
-        first = planned.output.from_
-        waiting = list(reads.get(first, ())) if planned.is_step else [first]
-        found: dict[DatasetLocation, None] = {}
+        """Datasets that an output derives from: inputs and materialized steps."""
+        reads = {step.step.name: step.reads for step in self.steps}
+        locations = {planned_input.input.as_: planned_input.location for planned_input in self.inputs}
+        locations |= {
+            step_output.output.from_: step_output.location for step_output in self.outputs if step_output.is_step
+        }
+        source = planned.output.from_
+        pending = list(reads.get(source, ())) if planned.is_step else [source]
+        sources: dict[DatasetLocation, None] = {}
         seen: set[str] = set()
-        while waiting:
-            name = waiting.pop()
-            if name in known:
-                found[known[name]] = None
+        while pending:
+            name = pending.pop()
+            if name in locations:
+                sources[locations[name]] = None
             elif name not in seen:
                 seen.add(name)
-                waiting += reads.get(name, ())
-        return sorted(found)
+                pending += reads.get(name, ())
+        return sorted(sources)
 
     @property
     def name(self) -> str:
-        """Give the name of the process."""
         return self.definition.process.name
 
     @property
     def all_outputs_exist(self) -> bool:
-        """Tell whether every output has its version already."""
-        return all(one.existing_version is not None for one in self.outputs)
+        return all(output.existing_version is not None for output in self.outputs)
 
     @property
     def is_up_to_date(self) -> bool:
-        """Tell whether what every output would become is published already."""
-        return self.all_outputs_exist and all(one.existing_version == one.published for one in self.outputs)
+        """Whether every output is already published."""
+        return self.all_outputs_exist and all(output.existing_version == output.published for output in self.outputs)

@@ -28,246 +28,280 @@ from connectors.spark.file_system import FileSystems
 from mappers.errors import InvalidSql
 from mappers.sql.lineage import missing_columns, trace_columns
 
-#: How far back it is looked for whether a version was rolled back.
-_MOVES = 100
+#: Publications to search for a rollback.
+_MAX_PUBLICATIONS = 100
 
 
 class RunRequest(NamedTuple):
-    """What somebody wants to run, and how."""
+    """What to run, and how."""
 
     definition: ProcessDefinition
     file: Path
     params: Mapping[str, str]
     run_id: str
-    #: Where datasets lie that are named by a word, where the file does not say it.
+    #: Base path for bare dataset names, unless the file sets it.
     lake: str | None = None
-    #: What all attempts at this run share; else it is computed from all that goes into it.
+    #: Idempotency key shared by all attempts; computed from the inputs by default.
     key: str | None = None
-    #: Whether it shall be done again, though nothing has changed.
+    #: Create a new version even if nothing changed.
     rerun: bool = False
 
 
 class Planner:
-    """Makes plans."""
+    """Builds run plans."""
 
-    def __init__(self, link: ProcessBackend, storage: FileSystems, now: datetime) -> None:
-        self._link = link
-        self._finder = InputResolver(link, storage)
+    def __init__(self, backend: ProcessBackend, file_systems: FileSystems, now: datetime) -> None:
+        self._backend = backend
+        self._resolver = InputResolver(backend, file_systems)
         self._now = now
 
-    def plan(self, wanted: RunRequest) -> Plan:
-        """Resolve everything; raises ConfigError for what is wrong with the file, Unready for what is not there."""
-        definition, values = wanted.definition, bind_parameters(wanted.definition.params, wanted.params)
-        steps, problems = load_steps(definition, wanted.file.parent)
+    def plan(self, request: RunRequest) -> Plan:
+        """Resolve everything; raises ConfigError for errors in the file, ProcessNotReady for missing inputs."""
+        definition, values = request.definition, bind_parameters(request.definition.params, request.params)
+        steps, problems = load_steps(definition, request.file.parent)
         if problems:
-            raise ConfigError("\n".join(f"{wanted.file}: {one}" for one in problems))
-        inputs = self._inputs(definition, values, wanted.lake)
-        outputs = resolve_outputs(definition, values, wanted.lake)
-        names = {one.address: one.output.dataset for one in outputs}
-        problems = [*contract_problems(inputs), *sql_problems(steps, inputs), *self._cycles(inputs, names)]
+            raise ConfigError("\n".join(f"{request.file}: {problem}" for problem in problems))
+        inputs = self._inputs(definition, values, request.lake)
+        outputs = resolve_outputs(definition, values, request.lake)
+        names = {output.address: output.output.dataset for output in outputs}
+        problems = [*contract_problems(inputs), *sql_problems(steps, inputs), *self._cycle_problems(inputs, names)]
         if problems:
             raise ProcessNotReady("\n".join(problems))
-        same = not wanted.rerun and all(one.fingerprint is not None for one in inputs)
-        key = wanted.key or _idempotency_key(definition, steps, values, inputs, "" if same else wanted.run_id)
-        whole = f"{definition.process.name}:{key}"
-        planned = [self._output(one, whole, wanted.run_id) for one in outputs]
-        return Plan(definition, wanted.file, values, wanted.run_id, key, inputs, steps, planned)
+        reproducible = not request.rerun and all(planned_input.fingerprint is not None for planned_input in inputs)
+        key = request.key or _idempotency_key(
+            definition, steps, values, inputs, "" if reproducible else request.run_id
+        )
+        process_key = f"{definition.process.name}:{key}"
+        planned_outputs = [self._plan_output(output, process_key, request.run_id) for output in outputs]
+        return Plan(definition, request.file, values, request.run_id, key, inputs, steps, planned_outputs)
 
     def _inputs(
         self, definition: ProcessDefinition, values: Mapping[str, ParameterValue], lake: str | None
     ) -> list[PlannedInput]:
-        found, problems = [], []
-        for one in definition.inputs:
+        inputs, problems = [], []
+        for input_ in definition.inputs:
             try:
-                whole = substitute_input(one, values, f"inputs.{one.as_}")
-                found.append(self._finder.resolve(whole, _address(whole, definition, values, lake)))
+                resolved = substitute_input(input_, values, f"inputs.{input_.as_}")
+                inputs.append(self._resolver.resolve(resolved, _locate(resolved, definition, values, lake)))
             except ProcessNotReady as error:
                 problems.append(str(error))
         if problems:
             raise ProcessNotReady("\n".join(problems))
-        return found
+        return inputs
 
-    def _output(self, one: "ResolvedOutput", key: str, run_id: str) -> PlannedOutput:
-        """Say where a new version will lie, upon what it is built, and whether it is there already."""
-        output, address, checks, step = one
-        moves = self._publications(address)
-        published = moves[0].to_version if moves else None
-        now = self._resolved(address, f"version:{moves[0].version_id}") if moves else None
+    def _plan_output(self, resolved_output: "ResolvedOutput", key: str, run_id: str) -> PlannedOutput:
+        """Locate the new version, its base, and an existing version with the same key."""
+        output, address, checks, is_step = resolved_output
+        publications = self._publications(address)
+        published = publications[0].to_version if publications else None
+        published_version = (
+            self._resolve_or_none(address, f"version:{publications[0].version_id}") if publications else None
+        )
         tag = f"{self._now.astimezone(UTC):%Y%m%dT%H%M%S}-{run_id[-8:]}"
         if output.format not in FILE_FORMATS:
-            key, found = self._find_table_version(output, address, key, now)
-            back = _rolled_back(found, moves)
-            return PlannedOutput(output, address, key, tag, published, None, found, back, checks, step)
-        base = self._finder.read_version_manifest(now.path) if now and _extends_published(output) else None
-        found = None
+            key, existing = self._find_table_version(output, address, key, published_version)
+            rolled_back = _rolled_back(existing, publications)
+            return PlannedOutput(output, address, key, tag, published, None, existing, rolled_back, checks, is_step)
+        base = (
+            self._resolver.read_version_manifest(published_version.path)
+            if published_version and _extends_published(output)
+            else None
+        )
+        existing = None
         if _extends_published(output):
             if base is not None and _contains_run(base, key, output):
-                found = published
+                existing = published
             key = f"{key}@{published or ''}"
-        if found is None:
-            key, there = self._made(address, key)
-            found = there.tag if there else None
-        back = _rolled_back(found, moves)
-        return PlannedOutput(output, address, key, tag, published, base, found, back, checks, step)
+        if existing is None:
+            key, version = self._find_by_key(address, key)
+            existing = version.tag if version else None
+        rolled_back = _rolled_back(existing, publications)
+        return PlannedOutput(output, address, key, tag, published, base, existing, rolled_back, checks, is_step)
 
     def _find_table_version(
-        self, output: Output, address: DatasetLocation, key: str, now: ResolvedVersion | None
+        self, output: Output, address: DatasetLocation, key: str, published: ResolvedVersion | None
     ) -> tuple[str, str | None]:
-        """Give the key of a table's next version, and the version that has it already.
+        """Key of a table's next version, and the version that already has it.
 
-        Rows that were appended stay in all versions after theirs. What takes the place of other rows is gone with the
-        next version: it is there already only where it is what is published, or is still to be.
+        Appended rows stay in all later versions. Rows that replace others are gone with the next version: they still
+        exist
+        only if that version is published, or is newer than the published one.
         """
         if output.mode != "append":
-            if now is not None and (now.idempotency_key or "").partition("@")[0] == key:
-                return key, now.tag
-            key = f"{key}@{now.tag if now else ''}"
-        key, there = self._made(address, key)
-        if there is None:
+            if published is not None and (published.idempotency_key or "").partition("@")[0] == key:
+                return key, published.tag
+            key = f"{key}@{published.tag if published else ''}"
+        key, existing = self._find_by_key(address, key)
+        if existing is None:
             return key, None
-        return key, now.tag if now is not None and there.produced_at <= now.produced_at else there.tag
+        return (
+            key,
+            published.tag
+            if published is not None and existing.produced_at <= published.produced_at
+            else existing.tag,
+        )
 
-    def _made(self, address: DatasetLocation, key: str) -> tuple[str, ResolvedVersion | None]:
-        """Find the version that has a key; one that is not to be read is made again, under a key of its own."""
-        tried = key
+    def _find_by_key(self, address: DatasetLocation, key: str) -> tuple[str, ResolvedVersion | None]:
+        """The version with a key; invalid versions are written again, under a key with a suffix."""
+        candidate = key
         for number in count(2):
-            there = self._resolved(address, f"version:{tried}")
-            if there is None or there.invalid is None:
-                return tried, there
-            tried = f"{key}~{number}"
+            version = self._resolve_or_none(address, f"version:{candidate}")
+            if version is None or version.invalid is None:
+                return candidate, version
+            candidate = f"{key}~{number}"
         raise AssertionError
 
     def _publications(self, address: DatasetLocation) -> list[Publication]:
-        """List what was published last, the newest first, whatever is said against it since."""
+        """Latest publications, newest first, including those that were rolled back."""
         try:
-            return self._link.query(
-                PublicationsQuery(namespace=address.namespace, name=address.name, limit=_MOVES)
+            return self._backend.query(
+                PublicationsQuery(namespace=address.namespace, name=address.name, limit=_MAX_PUBLICATIONS)
             ).items
         except NotFound:
             return []
 
-    def _resolved(self, address: DatasetLocation, pin: str) -> ResolvedVersion | None:
+    def _resolve_or_none(self, address: DatasetLocation, pin: str) -> ResolvedVersion | None:
         try:
-            return self._link.query(ResolveVersionQuery(namespace=address.namespace, name=address.name, pin=pin))
+            return self._backend.query(ResolveVersionQuery(namespace=address.namespace, name=address.name, pin=pin))
         except (NotFound, StateConflict):
             return None
 
-    def _cycles(self, inputs: Iterable[PlannedInput], outputs: Mapping[DatasetLocation, str]) -> list[str]:
-        """Find inputs that are made from outputs, by other jobs."""
+    def _cycle_problems(self, inputs: Iterable[PlannedInput], outputs: Mapping[DatasetLocation, str]) -> list[str]:
+        """Inputs that derive from outputs of this process through other jobs."""
         return [
-            f"inputs.{one.input.as_} ({one.address}): is made from the output {output} by other processes: a cycle"
-            for one in inputs
-            if one.address not in outputs
-            and one.resolved_by in {"published", "latest", LIVE}
-            and not one.input.feedback
-            for output in self._finder.outputs_upstream_of(one.address, outputs)
+            f"inputs.{planned_input.input.as_} ({planned_input.location}): cycle: other processes "
+            f"derive it from output {output}"
+            for planned_input in inputs
+            if planned_input.location not in outputs
+            and planned_input.resolved_by in {"published", "latest", LIVE}
+            and not planned_input.input.feedback
+            for output in self._resolver.outputs_upstream_of(planned_input.location, outputs)
         ]
 
 
-def substitute_input(one: Input, values: Mapping[str, ParameterValue], where: str) -> Input:
-    """Put the values of parameters into an input."""
+def substitute_input(input_: Input, values: Mapping[str, ParameterValue], label: str) -> Input:
+    """Substitute parameters in an input."""
     texts = {
-        "dataset": substitute(one.dataset, values, where),
-        "pin": substitute(one.pin, values, where),
-        "partition": substitute(one.partition, values, where) if one.partition else None,
-        "manifest": substitute(one.manifest, values, where) if one.manifest else None,
+        "dataset": substitute(input_.dataset, values, label),
+        "pin": substitute(input_.pin, values, label),
+        "partition": substitute(input_.partition, values, label) if input_.partition else None,
+        "manifest": substitute(input_.manifest, values, label) if input_.manifest else None,
         "options": {
-            key: substitute(value, values, where) if isinstance(value, str) else value
-            for key, value in one.options.items()
+            key: substitute(value, values, label) if isinstance(value, str) else value
+            for key, value in input_.options.items()
         },
     }
-    # What is copied counts as given: a pin that nobody wrote is none.
-    return one.model_copy(update={key: text for key, text in texts.items() if text != getattr(one, key)})
+    # Only changed fields: copied fields would count as set, for example a default pin.
+    return input_.model_copy(update={key: text for key, text in texts.items() if text != getattr(input_, key)})
 
 
 class ResolvedOutput(NamedTuple):
-    """Something that is written, where, and what must hold of it."""
+    """An output with its location and checks."""
 
     output: Output
     address: DatasetLocation
     checks: Sequence[CheckDefinition]
-    step: bool
+    is_step: bool
 
 
 def resolve_outputs(
     definition: ProcessDefinition, values: Mapping[str, ParameterValue], lake: str | None
 ) -> list[ResolvedOutput]:
-    """Give all that is written: steps that are written down, then the outputs."""
+    """Everything to write: materialized steps, then outputs."""
     outputs = [
         (
-            one.name,
+            step.name,
             Output.model_validate(
-                {"dataset": f"{definition.process.name}/{one.name}", "from": one.name, "columns": one.columns}
+                {"dataset": f"{definition.process.name}/{step.name}", "from": step.name, "columns": step.columns}
             ),
         )
-        for one in definition.steps
-        if one.materialize
+        for step in definition.steps
+        if step.materialize
     ]
-    steps = len(outputs)
-    outputs += [(one.dataset, one) for one in definition.outputs]
-    found = []
-    for i, (name, one) in enumerate(outputs):
-        whole = one.model_copy(update={"dataset": substitute(one.dataset, values, f"outputs.{name}")})
+    step_count = len(outputs)
+    outputs += [(output.dataset, output) for output in definition.outputs]
+    resolved_outputs = []
+    for i, (name, output) in enumerate(outputs):
+        substituted = output.model_copy(update={"dataset": substitute(output.dataset, values, f"outputs.{name}")})
         checks = [check for check in definition.quality if check.on == name]
-        if one.keys:
-            checks.append(CheckDefinition(on=name, check="unique", columns=list(one.keys), name="keys of the merge"))
-        found.append(ResolvedOutput(whole, _address(whole, definition, values, lake), checks, i < steps))
-    return found
+        if output.keys:
+            checks.append(CheckDefinition(on=name, check="unique", columns=list(output.keys), name="merge keys"))
+        resolved_outputs.append(
+            ResolvedOutput(substituted, _locate(substituted, definition, values, lake), checks, i < step_count)
+        )
+    return resolved_outputs
 
 
 def contract_problems(inputs: Iterable[PlannedInput]) -> list[str]:
-    """Say which inputs are not what the process was promised."""
+    """Inputs whose columns differ from the expected ones."""
     return [
-        said
-        for one in inputs
-        if one.columns
-        for said in column_problems(f"inputs.{one.input.as_} ({one.address})", one.input.columns, one.columns)
+        problem
+        for planned_input in inputs
+        if planned_input.columns
+        for problem in column_problems(
+            f"inputs.{planned_input.input.as_} ({planned_input.location})",
+            planned_input.input.columns,
+            planned_input.columns,
+        )
     ]
 
 
 def sql_problems(steps: Iterable[PlannedStep], inputs: Iterable[PlannedInput]) -> list[str]:
-    """Say which columns the SQL wants that are not there, as far as columns are known."""
-    schemas: dict[str, list[str]] = {one.input.as_.lower(): list(one.columns) for one in inputs if one.columns}
+    """Columns that the SQL uses and that do not exist, as far as columns are known."""
+    schemas: dict[str, list[str]] = {
+        planned_input.input.as_.lower(): list(planned_input.columns)
+        for planned_input in inputs
+        if planned_input.columns
+    }
     problems: list[str] = []
-    for one in steps:
-        if one.sql is None:
-            if one.step.columns:
-                schemas[one.step.name.lower()] = list(one.step.columns)
+    for step in steps:
+        if step.sql is None:
+            if step.step.columns:
+                schemas[step.step.name.lower()] = list(step.step.columns)
             continue
-        said = missing_columns(one.sql, schemas)
-        problems += [f"steps.{one.step.name}: {text}" for text in said]
-        if not said and all(name.lower() in schemas for name in one.reads):
+        missing = missing_columns(step.sql, schemas)
+        problems += [f"steps.{step.step.name}: {text}" for text in missing]
+        if not missing and all(name.lower() in schemas for name in step.reads):
             try:
-                schemas[one.step.name.lower()] = list(trace_columns(one.sql, schemas).columns)
+                schemas[step.step.name.lower()] = list(trace_columns(step.sql, schemas).columns)
             except InvalidSql as error:
-                problems.append(f"steps.{one.step.name}: {error}")
+                problems.append(f"steps.{step.step.name}: {error}")
     return problems
 
 
-def _address(
-    place: DatasetSpec, definition: ProcessDefinition, values: Mapping[str, ParameterValue], lake: str | None
+def _locate(
+    dataset: DatasetSpec, definition: ProcessDefinition, values: Mapping[str, ParameterValue], lake: str | None
 ) -> DatasetLocation:
-    url = place.options.get("url")
+    url = dataset.options.get("url")
     lake = definition.process.lake or lake
-    filled_lake = substitute(lake, values, "process.lake") if lake else None
-    return locate_dataset(place.dataset, place.namespace, place.format, str(url) if url else None, filled_lake)
+    substituted_lake = substitute(lake, values, "process.lake") if lake else None
+    return locate_dataset(
+        dataset.dataset, dataset.namespace, dataset.format, str(url) if url else None, substituted_lake
+    )
 
 
-def _rolled_back(version: str | None, moves: Iterable[Publication]) -> bool:
-    """Tell whether the last that was decided of a version is that it was taken back."""
-    last = next((one for one in moves if version in {one.from_version, one.to_version}), None)
-    return version is not None and last is not None and last.how == "rollback" and last.from_version == version
+def _rolled_back(version: str | None, publications: Iterable[Publication]) -> bool:
+    """Whether the last publication that involves a version rolled it back."""
+    latest = next(
+        (
+            publication
+            for publication in publications
+            if version in {publication.from_version, publication.to_version}
+        ),
+        None,
+    )
+    return version is not None and latest is not None and latest.how == "rollback" and latest.from_version == version
 
 
 def _extends_published(output: Output) -> bool:
-    """Tell whether a new version holds some of what the published one holds."""
+    """Whether a new version contains part of the published one."""
     return output.mode != "overwrite" or output.replaces_partitions
 
 
 def _contains_run(base: VersionManifest, key: str, output: Output) -> bool:
-    """Tell whether a version holds already what a run with a key would put there."""
-    keys = [one.key for one in base.roots] if output.mode == "append" else [base.key]
-    return any(one.partition("@")[0] == key for one in keys)
+    """Whether a version already contains the output of a run with this key."""
+    keys = [root.key for root in base.roots] if output.mode == "append" else [base.key]
+    return any(root_key.partition("@")[0] == key for root_key in keys)
 
 
 def _idempotency_key(
@@ -277,12 +311,12 @@ def _idempotency_key(
     inputs: Iterable[PlannedInput],
     run: str,
 ) -> str:
-    """Compute what tells this run from others: what is made of what, parameters, and the versions that are read."""
-    told = {
+    """Hash of everything that determines the result: definition, code, parameters and input versions."""
+    determinants = {
         "definition": definition.model_dump(mode="json", by_alias=True, include={"inputs", "steps", "outputs"}),
-        "code": {one.step.name: one.source_code for one in steps},
+        "code": {step.step.name: step.source_code for step in steps},
         "values": {name: format_value(value) for name, value in values.items() if value is not None},
-        "inputs": {one.input.as_: one.fingerprint for one in inputs},
+        "inputs": {planned_input.input.as_: planned_input.fingerprint for planned_input in inputs},
         "run": run,
     }
-    return hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()[:16]
+    return hashlib.sha256(msgspec.json.encode(determinants, order="sorted")).hexdigest()[:16]

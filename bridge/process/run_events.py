@@ -62,7 +62,7 @@ class _ParametersFacet(RunFacet):
 
 
 class ParentRun(NamedTuple):
-    """The run that a run is a part of."""
+    """The run that started a run."""
 
     namespace: str
     name: str
@@ -70,7 +70,7 @@ class ParentRun(NamedTuple):
 
 
 class RunContext(NamedTuple):
-    """The process and its run."""
+    """A process and its run."""
 
     namespace: str
     name: str
@@ -80,33 +80,33 @@ class RunContext(NamedTuple):
     parent: ParentRun | None = None
     parameters: Mapping[str, str] = {}
     steps: Sequence[dict[str, Any]] = ()
-    #: What exactly each output is made from: nothing else is inferred from what the run reads and writes.
-    flows: "Sequence[OutputLineage]" = ()
+    #: Exact lineage of each output; nothing is inferred from the inputs and outputs of the run.
+    output_lineage: "Sequence[OutputLineage]" = ()
 
 
 class OutputLineage(NamedTuple):
-    """What an output is made from, down to columns as far as these are known."""
+    """Sources of an output, with column lineage where known."""
 
     target: DatasetLocation
     sources: Sequence[DatasetLocation]
     columns: QueryLineage | None = None
-    #: The datasets by the names that the columns' views have.
+    #: Datasets by view name.
     views: Mapping[str, DatasetLocation] = {}
 
 
 class ReadDataset(NamedTuple):
-    """An input, and which version of it."""
+    """An input and its version."""
 
-    address: DatasetLocation
+    location: DatasetLocation
     version: str | None
     columns: Mapping[str, str]
 
 
 class WrittenDataset(NamedTuple):
-    """An output, as far as it is known yet."""
+    """An output, as far as it is known."""
 
-    address: DatasetLocation
-    #: What its version is called; None where the system itself says so.
+    location: DatasetLocation
+    #: Version tag; None if the table format reports it.
     version: str | None
     key: str
     path: str | None
@@ -115,183 +115,195 @@ class WrittenDataset(NamedTuple):
     rows: int | None = None
     bytes: int | None = None
     files: int | None = None
-    flow: OutputLineage | None = None
+    lineage: OutputLineage | None = None
     outcomes: Sequence[CheckOutcome] = ()
     profile: Mapping[str, Mapping[str, Any]] = {}
 
 
 def run_event(
     state: State,
-    who: RunContext,
+    context: RunContext,
     at: datetime,
     reads: Sequence[ReadDataset],
     writes: Sequence[WrittenDataset],
     error: str | None = None,
 ) -> bytes:
-    """Write an event of a run."""
+    """JSON of a run event."""
     run: dict[str, Any] = {}
-    if who.parent is not None:
-        of = parent_run
-        up = who.parent
-        run["parent"] = of.ParentRunFacet(of.Run(up.run_id), of.Job(up.namespace, up.name))
-    if who.parameters:
-        run["lineageBridge_parameters"] = _ParametersFacet(dict(who.parameters))
+    if context.parent is not None:
+        facets = parent_run
+        parent = context.parent
+        run["parent"] = facets.ParentRunFacet(facets.Run(parent.run_id), facets.Job(parent.namespace, parent.name))
+    if context.parameters:
+        run["lineageBridge_parameters"] = _ParametersFacet(dict(context.parameters))
     if error is not None:
         run["errorMessage"] = error_message_run.ErrorMessageRunFacet(error, "PYTHON")
     event = ol.RunEvent(
         eventTime=at.isoformat(),
         eventType=ol.RunState[state],
-        run=ol.Run(who.run_id, run),
-        job=ol.Job(who.namespace, who.name, _job_facets(who)),
-        inputs=[_read(one) for one in reads],
-        outputs=[_written(one) for one in writes],
+        run=ol.Run(context.run_id, run),
+        job=ol.Job(context.namespace, context.name, _job_facets(context)),
+        inputs=[_input_dataset(dataset) for dataset in reads],
+        outputs=[_output_dataset(dataset) for dataset in writes],
         producer=PRODUCER,
     )
     return Serde.to_json(event).encode()
 
 
 def job_event(
-    who: RunContext, at: datetime, reads: Sequence[DatasetLocation], writes: Sequence[DatasetLocation]
+    context: RunContext, at: datetime, reads: Sequence[DatasetLocation], writes: Sequence[DatasetLocation]
 ) -> bytes:
-    """Write what a process is declared to read and write."""
+    """JSON of a job event with the declared inputs and outputs."""
     event = ol.JobEvent(
         eventTime=at.isoformat(),
-        job=ol.Job(who.namespace, who.name, _job_facets(who)),
-        inputs=[ol.InputDataset(one.namespace, one.name) for one in reads],
-        outputs=[ol.OutputDataset(one.namespace, one.name) for one in writes],
+        job=ol.Job(context.namespace, context.name, _job_facets(context)),
+        inputs=[ol.InputDataset(dataset.namespace, dataset.name) for dataset in reads],
+        outputs=[ol.OutputDataset(dataset.namespace, dataset.name) for dataset in writes],
         producer=PRODUCER,
     )
     return Serde.to_json(event).encode()
 
 
 def version_event(read: ReadDataset, at: datetime, rows: int | None, path: str) -> bytes:
-    """Write that a version of a dataset was found, with nobody known to have written it."""
-    facets: dict[str, Any] = {**_facets(read.version, read.columns), "lineageBridge_path": _PathFacet(path)}
+    """JSON of a dataset event for a version whose writer is unknown."""
+    facets: dict[str, Any] = {**_dataset_facets(read.version, read.columns), "lineageBridge_path": _PathFacet(path)}
     if rows is not None:
         facets["outputStatistics"] = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet(rows)
-    dataset = ol.StaticDataset(read.address.namespace, read.address.name, facets=facets)
+    dataset = ol.StaticDataset(read.location.namespace, read.location.name, facets=facets)
     return Serde.to_json(ol.DatasetEvent(eventTime=at.isoformat(), dataset=dataset, producer=PRODUCER)).encode()
 
 
-def _job_facets(who: RunContext) -> dict[str, Any]:
+def _job_facets(context: RunContext) -> dict[str, Any]:
     facets: dict[str, Any] = {"jobType": job_type_job.JobTypeJobFacet("BATCH", "LINEAGE_BRIDGE", "PROCESS")}
-    if who.owner:
-        facets["ownership"] = ownership_job.OwnershipJobFacet([ownership_job.Owner(who.owner)])
-    if who.description:
-        facets["documentation"] = documentation_job.DocumentationJobFacet(who.description)
-    if who.steps:
-        facets["lineageBridge_steps"] = _StepsFacet(list(who.steps))
-    if who.flows:
-        facets["lineage"] = lineage.LineageJobFacet([_flow(one) for one in who.flows])
+    if context.owner:
+        facets["ownership"] = ownership_job.OwnershipJobFacet([ownership_job.Owner(context.owner)])
+    if context.description:
+        facets["documentation"] = documentation_job.DocumentationJobFacet(context.description)
+    if context.steps:
+        facets["lineageBridge_steps"] = _StepsFacet(list(context.steps))
+    if context.output_lineage:
+        facets["lineage"] = lineage.LineageJobFacet([_lineage_entry(entry) for entry in context.output_lineage])
     return facets
 
 
-def _flow(flow: OutputLineage) -> lineage.LineageEntry:
-    named = [_source(one) for one in flow.sources]
+def _lineage_entry(output_lineage: OutputLineage) -> lineage.LineageEntry:
+    sources = [_lineage_input(dataset) for dataset in output_lineage.sources]
     fields: dict[str, lineage.LineageFieldEntry] = {}
-    if flow.columns is not None:
-        named += _columns(flow.columns.dataset_level, flow.views)
+    if output_lineage.columns is not None:
+        sources += _lineage_inputs(output_lineage.columns.dataset_level, output_lineage.views)
         fields = {
-            name: lineage.LineageFieldEntry(_columns(found, flow.views))
-            for name, found in flow.columns.columns.items()
-            if found
+            name: lineage.LineageFieldEntry(_lineage_inputs(column_sources, output_lineage.views))
+            for name, column_sources in output_lineage.columns.columns.items()
+            if column_sources
         }
-    return lineage.LineageDatasetEntry(flow.target.namespace, flow.target.name, "DATASET", named, fields)
+    return lineage.LineageDatasetEntry(
+        output_lineage.target.namespace, output_lineage.target.name, "DATASET", sources, fields
+    )
 
 
-def _source(
-    one: DatasetLocation, column: str | None = None, how: list[lineage.LineageTransformation] | None = None
+def _lineage_input(
+    dataset: DatasetLocation,
+    column: str | None = None,
+    transformations: list[lineage.LineageTransformation] | None = None,
 ) -> lineage.LineageInput:
-    return lineage.LineageDatasetInput(one.namespace, one.name, "DATASET", column, how or [])
+    return lineage.LineageDatasetInput(dataset.namespace, dataset.name, "DATASET", column, transformations or [])
 
 
-def _columns(found: Sequence[ColumnSource], views: Mapping[str, DatasetLocation]) -> list[lineage.LineageInput]:
+def _lineage_inputs(
+    column_sources: Sequence[ColumnSource], views: Mapping[str, DatasetLocation]
+) -> list[lineage.LineageInput]:
     return [
-        _source(
-            views[one.view],
-            one.column,
-            [lineage.LineageTransformation(one.type, one.subtype, masking=one.masking)],
+        _lineage_input(
+            views[source.view],
+            source.column,
+            [lineage.LineageTransformation(source.type, source.subtype, masking=source.masking)],
         )
-        for one in found
-        if one.view in views
+        for source in column_sources
+        if source.view in views
     ]
 
 
-def _facets(version: str | None, columns: Mapping[str, str]) -> dict[str, Any]:
+def _dataset_facets(version: str | None, columns: Mapping[str, str]) -> dict[str, Any]:
     facets: dict[str, Any] = {}
     if version is not None:
         facets["version"] = dataset_version_dataset.DatasetVersionDatasetFacet(version)
     if columns:
-        fields = [schema_dataset.SchemaDatasetFacetFields(name, kind) for name, kind in columns.items()]
+        fields = [schema_dataset.SchemaDatasetFacetFields(name, type_) for name, type_ in columns.items()]
         facets["schema"] = schema_dataset.SchemaDatasetFacet(fields)
     return facets
 
 
-def _read(one: ReadDataset) -> ol.InputDataset:
-    return ol.InputDataset(one.address.namespace, one.address.name, facets=_facets(one.version, one.columns))
+def _input_dataset(dataset: ReadDataset) -> ol.InputDataset:
+    return ol.InputDataset(
+        dataset.location.namespace, dataset.location.name, facets=_dataset_facets(dataset.version, dataset.columns)
+    )
 
 
-def _written(one: WrittenDataset) -> ol.OutputDataset:
-    facets = _facets(one.version, one.columns)
-    if one.path is not None:
-        facets["lineageBridge_path"] = _PathFacet(one.path)
-    if one.flow is not None and one.flow.columns is not None and one.flow.columns.columns:
-        facets["columnLineage"] = _lineage(one.flow.columns, one.flow.views)
-    if one.outcomes:
-        facets["dataQualityAssertions"] = _assertions(one.outcomes)
-    output: dict[str, Any] = {IDEMPOTENCY_KEY_FACET: _KeyFacet(one.key)}
-    if one.rows is not None:
+def _output_dataset(dataset: WrittenDataset) -> ol.OutputDataset:
+    facets = _dataset_facets(dataset.version, dataset.columns)
+    if dataset.path is not None:
+        facets["lineageBridge_path"] = _PathFacet(dataset.path)
+    if dataset.lineage is not None and dataset.lineage.columns is not None and dataset.lineage.columns.columns:
+        facets["columnLineage"] = _column_lineage_facet(dataset.lineage.columns, dataset.lineage.views)
+    if dataset.outcomes:
+        facets["dataQualityAssertions"] = _assertions_facet(dataset.outcomes)
+    output: dict[str, Any] = {IDEMPOTENCY_KEY_FACET: _KeyFacet(dataset.key)}
+    if dataset.rows is not None:
         statistics = output_statistics_output_dataset.OutputStatisticsOutputDatasetFacet
-        output["outputStatistics"] = statistics(one.rows, one.bytes, one.files)
-    if one.partitions:
-        output["subset"] = _SubsetFacet({"type": "location", "locations": list(one.partitions)})
-    if one.profile:
+        output["outputStatistics"] = statistics(dataset.rows, dataset.bytes, dataset.files)
+    if dataset.partitions:
+        output["subset"] = _SubsetFacet({"type": "location", "locations": list(dataset.partitions)})
+    if dataset.profile:
         metrics = data_quality_metrics_input_dataset
-        columns = {name: metrics.ColumnMetrics(**found) for name, found in one.profile.items()}
+        columns = {name: metrics.ColumnMetrics(**values) for name, values in dataset.profile.items()}
         output["dataQualityMetrics"] = metrics.DataQualityMetricsInputDatasetFacet(
-            columns, one.rows, one.bytes, one.files
+            columns, dataset.rows, dataset.bytes, dataset.files
         )
-    return ol.OutputDataset(one.address.namespace, one.address.name, facets=facets, outputFacets=output)
+    return ol.OutputDataset(dataset.location.namespace, dataset.location.name, facets=facets, outputFacets=output)
 
 
-def _lineage(traced: QueryLineage, sources: Mapping[str, DatasetLocation]) -> DatasetFacet:
-    of = column_lineage_dataset
-    fields = {name: of.Fields(_elements(found, sources)) for name, found in traced.columns.items() if found}
-    return of.ColumnLineageDatasetFacet(fields, _elements(traced.dataset_level, sources))
+def _column_lineage_facet(query_lineage: QueryLineage, views: Mapping[str, DatasetLocation]) -> DatasetFacet:
+    facets = column_lineage_dataset
+    fields = {
+        name: facets.Fields(_input_fields(column_sources, views))
+        for name, column_sources in query_lineage.columns.items()
+        if column_sources
+    }
+    return facets.ColumnLineageDatasetFacet(fields, _input_fields(query_lineage.dataset_level, views))
 
 
-def _elements(
-    found: Sequence[ColumnSource], sources: Mapping[str, DatasetLocation]
+def _input_fields(
+    column_sources: Sequence[ColumnSource], views: Mapping[str, DatasetLocation]
 ) -> list[column_lineage_dataset.InputField]:
-    of = column_lineage_dataset
-    gathered: dict[tuple[str, str], list[column_lineage_dataset.Transformation]] = {}
-    for one in found:
-        transformation = of.Transformation(one.type, one.subtype, "", one.masking)
-        gathered.setdefault((one.view, one.column), []).append(transformation)
+    facets = column_lineage_dataset
+    transformations: dict[tuple[str, str], list[column_lineage_dataset.Transformation]] = {}
+    for source in column_sources:
+        transformation = facets.Transformation(source.type, source.subtype, "", source.masking)
+        transformations.setdefault((source.view, source.column), []).append(transformation)
     return [
-        of.InputField(sources[view].namespace, sources[view].name, column, how)
-        for (view, column), how in gathered.items()
-        if view in sources
+        facets.InputField(views[view].namespace, views[view].name, column, column_transformations)
+        for (view, column), column_transformations in transformations.items()
+        if view in views
     ]
 
 
-def _assertions(outcomes: Sequence[CheckOutcome]) -> InputDatasetFacet:
-    of = data_quality_assertions_dataset
-    return of.DataQualityAssertionsDatasetFacet(
+def _assertions_facet(outcomes: Sequence[CheckOutcome]) -> InputDatasetFacet:
+    facets = data_quality_assertions_dataset
+    return facets.DataQualityAssertionsDatasetFacet(
         [
-            of.Assertion(
-                assertion=one.check.check,
-                success=one.passed,
-                column=one.check.column,
-                severity="warn" if one.check.severity == "warn" else "error",
-                name=one.check.name,
-                expected=_text(one.check.expected_values()),
-                actual=None if one.actual is None else str(one.actual),
+            facets.Assertion(
+                assertion=outcome.check.check,
+                success=outcome.passed,
+                column=outcome.check.column,
+                severity="warn" if outcome.check.severity == "warn" else "error",
+                name=outcome.check.name,
+                expected=_format_expected(outcome.check.expected_values()),
+                actual=None if outcome.actual is None else str(outcome.actual),
             )
-            for one in outcomes
+            for outcome in outcomes
         ]
     )
 
 
-def _text(expected: Mapping[str, Any]) -> str | None:
+def _format_expected(expected: Mapping[str, Any]) -> str | None:
     return ", ".join(f"{key}: {value}" for key, value in expected.items()) or None

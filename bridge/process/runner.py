@@ -36,22 +36,22 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _MAX_CHARACTERS = 500
-_CAUSES = 20
-_CLASS = re.compile(r"^(?:[\w$]+\.)+([\w$]+(?:Exception|Error)): ")
+_MAX_CAUSES = 20
+_EXCEPTION_CLASS = re.compile(r"^(?:[\w$]+\.)+([\w$]+(?:Exception|Error)): ")
 
 
 def error_summary(error: BaseException) -> str:
-    """Say what happened: of a chain of Java's causes the first, which is what all others come from."""
+    """One-line summary of an error; of a chain of Java causes, the root cause."""
     java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    text = _root(java) if java is not None and hasattr(java, "getCause") else f"{error}"
+    text = _root_cause(java) if java is not None and hasattr(java, "getCause") else f"{error}"
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    said = " ".join(lines[:2]) if lines and lines[0].endswith(":") else lines[0] if lines else type(error).__name__
-    said = _CLASS.sub(r"\1: ", said)
-    return said if len(said) <= _MAX_CHARACTERS else f"{said[:_MAX_CHARACTERS]}…"
+    summary = " ".join(lines[:2]) if lines and lines[0].endswith(":") else lines[0] if lines else type(error).__name__
+    summary = _EXCEPTION_CLASS.sub(r"\1: ", summary)
+    return summary if len(summary) <= _MAX_CHARACTERS else f"{summary[:_MAX_CHARACTERS]}…"
 
 
-def _root(java: Any) -> str:
-    for _ in range(_CAUSES):
+def _root_cause(java: Any) -> str:
+    for _ in range(_MAX_CAUSES):
         cause = java.getCause()
         if cause is None:
             break
@@ -63,7 +63,7 @@ RunConclusion = Literal["published", "unchanged"]
 
 
 class OutputVersion(msgspec.Struct, frozen=True):
-    """A version that a run made, or that was made already."""
+    """A version that a run created or found."""
 
     dataset: str
     version: str
@@ -73,7 +73,7 @@ class OutputVersion(msgspec.Struct, frozen=True):
 
 
 class CheckSummary(msgspec.Struct, frozen=True):
-    """How a check ended."""
+    """Outcome of a check."""
 
     on: str
     check: str
@@ -84,7 +84,7 @@ class CheckSummary(msgspec.Struct, frozen=True):
 
 
 class RunResult(msgspec.Struct, frozen=True):
-    """How a run ended well: what is published now, and whether it was so before."""
+    """Result of a successful run: published versions and check outcomes."""
 
     process: str
     run_id: str
@@ -101,8 +101,8 @@ class ProcessRunner:
     def __init__(
         self,
         plan: Plan,
-        link: ProcessBackend,
-        storage: FileSystems,
+        backend: ProcessBackend,
+        file_systems: FileSystems,
         session: "Callable[[], SparkSession]",
         *,
         staging: str,
@@ -111,28 +111,30 @@ class ProcessRunner:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._plan = plan
-        self._link = link
-        self._storage = storage
+        self._backend = backend
+        self._file_systems = file_systems
         self._session = session
         self._staging = staging
         self._parent = parent
-        self._said = report
+        self._report = report
         self._clock = clock
-        self._work: PlanExecutor | None = None
+        self._executor: PlanExecutor | None = None
 
     def run(self) -> RunResult:
-        """Run it; what it raises says why nothing was published."""
+        """Run the plan; an exception means that nothing was published."""
         plan = self._plan
         if plan.is_up_to_date:
-            self._said("nothing to do: what this would make is published already (--anew makes it again)")
+            self._report("nothing to do: outputs are already published (--rerun creates a new version)")
             return self._run_result("unchanged", None)
-        if plan.all_outputs_exist and (back := [one for one in plan.outputs if one.was_rolled_back]):
-            named = ", ".join(f"{one.output.dataset} {one.existing_version}" for one in back)
-            remedy = "--anew makes another version, `dataset publish` brings it back"
-            raise StateConflict(f"what this would make was published and rolled back since ({named}): {remedy}")
-        register_definition(plan, self._link, self._clock())
+        if plan.all_outputs_exist and (rolled_back := [output for output in plan.outputs if output.was_rolled_back]):
+            versions = ", ".join(f"{output.output.dataset} {output.existing_version}" for output in rolled_back)
+            remedy = "--rerun creates a new version, `dataset publish` publishes the old one again"
+            raise StateConflict(
+                f"the outputs of this run were published and later rolled back ({versions}): {remedy}"
+            )
+        register_definition(plan, self._backend, self._clock())
         if plan.all_outputs_exist:
-            self._said("what this would make is written already: it is published now")
+            self._report("outputs already exist and are published now")
             return self._publish()
         self._send_run_event("START")
         try:
@@ -144,132 +146,155 @@ class ProcessRunner:
             self._send_failure("FAIL", str(error))
             raise
         except Exception as error:
-            # Whatever Spark, or the Python of a step, raises: the run is told to have failed, and why.
-            doing = f"{self._work.current_action}: " if self._work else ""
-            failed = JobFailed(f"{doing}{error_summary(error)}")
-            self._send_failure("FAIL", str(failed))
-            raise failed from error
+            # Spark and the Python code of steps may raise anything.
+            action = f"{self._executor.current_action}: " if self._executor else ""
+            failure = JobFailed(f"{action}{error_summary(error)}")
+            self._send_failure("FAIL", str(failure))
+            raise failure from error
         self._send_run_event("COMPLETE")
         return self._publish()
 
     def _execute(self) -> None:
-        for one in self._plan.inputs:
-            verify_delivery(one, self._storage)
-        work = PlanExecutor(self._session(), self._storage, self._plan, self._staging, self._clock(), self._said)
-        self._work = work
-        work.read()
-        for one in self._plan.inputs:
-            if one.delivery is not None:
-                found = version_event(_read(one), self._clock(), one.rows, one.address.location)
-                send_event(self._link, found)
-        work.write()
-        work.check()
-        work.commit()
+        for planned_input in self._plan.inputs:
+            verify_delivery(planned_input, self._file_systems)
+        executor = PlanExecutor(
+            self._session(), self._file_systems, self._plan, self._staging, self._clock(), self._report
+        )
+        self._executor = executor
+        executor.read()
+        for planned_input in self._plan.inputs:
+            if planned_input.delivery is not None:
+                event = version_event(
+                    _read_dataset(planned_input),
+                    self._clock(),
+                    planned_input.rows,
+                    planned_input.location.path_or_table,
+                )
+                send_event(self._backend, event)
+        executor.write()
+        executor.check()
+        executor.commit()
 
-    def _send_failure(self, state: State, why: str) -> None:
-        """Tell that the run failed; that it cannot be told is said, and hides nothing."""
+    def _send_failure(self, state: State, reason: str) -> None:
+        """Report a failed run; if that fails too, the original error still counts."""
         try:
-            self._send_run_event(state, why)
+            self._send_run_event(state, reason)
         except LineageBridgeError as error:
-            self._said(f"that the run failed could not be told: {error}")
+            self._report(f"the failure could not be reported: {error}")
 
     def _send_run_event(self, state: State, error: str | None = None) -> None:
         plan = self._plan
-        reads = [_read(one) for one in plan.inputs]
-        flows = [self._output_lineage(one) for one in plan.outputs]
-        writes = [self._written(one, flow) for one, flow in zip(plan.outputs, flows, strict=True)]
-        steps = self._work.views.step_facets() if self._work else ()
-        who = run_context(plan)._replace(parent=self._parent, steps=steps, flows=flows)
-        send_event(self._link, run_event(state, who, self._clock(), reads, writes, error))
+        reads = [_read_dataset(planned_input) for planned_input in plan.inputs]
+        output_lineage = [self._output_lineage(output) for output in plan.outputs]
+        writes = [
+            self._written_dataset(output, lineage)
+            for output, lineage in zip(plan.outputs, output_lineage, strict=True)
+        ]
+        steps = self._executor.views.step_facets() if self._executor else ()
+        context = run_context(plan)._replace(parent=self._parent, steps=steps, output_lineage=output_lineage)
+        send_event(self._backend, run_event(state, context, self._clock(), reads, writes, error))
 
-    def _written(self, planned: PlannedOutput, flow: OutputLineage) -> WrittenDataset:
-        result = self._work.results.get(planned.output.dataset) if self._work else None
-        if result is None or self._work is None:
-            return WrittenDataset(planned.address, None, planned.key, None)
+    def _written_dataset(self, planned: PlannedOutput, lineage: OutputLineage) -> WrittenDataset:
+        result = self._executor.results.get(planned.output.dataset) if self._executor else None
+        if result is None or self._executor is None:
+            return WrittenDataset(planned.location, None, planned.key, None)
         return WrittenDataset(
-            planned.address,
+            planned.location,
             result.version,
             planned.key,
             planned.path(result.folder),
-            result.content.columns,
-            [f"{planned.address.location}/{one}" for one in result.partitions],
+            result.manifest.columns,
+            [f"{planned.location.path_or_table}/{partition}" for partition in result.partitions],
             result.rows,
             result.bytes,
             result.files,
-            flow,
+            lineage,
             result.outcomes,
             result.profile,
         )
 
     def _output_lineage(self, planned: PlannedOutput) -> OutputLineage:
-        """Tell what an output is made from, down to columns as soon as these are known."""
-        flow = OutputLineage(planned.address, self._plan.source_datasets(planned))
-        if self._work is None or planned.output.dataset not in self._work.results:
-            return flow
-        making, view = self._work.views, planned.output.from_
-        columns = making.written_lineage(view) if planned.is_step else making.column_lineage(view)
-        return flow._replace(columns=columns, views=lineage_sources(self._plan))
+        """Lineage of an output, with columns once these are known."""
+        lineage = OutputLineage(planned.location, self._plan.source_datasets(planned))
+        if self._executor is None or planned.output.dataset not in self._executor.results:
+            return lineage
+        views, view = self._executor.views, planned.output.from_
+        columns = views.written_lineage(view) if planned.is_step else views.column_lineage(view)
+        return lineage._replace(columns=columns, views=lineage_sources(self._plan))
 
     def _publish(self) -> RunResult:
-        """Publish all outputs or none, provided that nobody published anything else meanwhile."""
-        results = self._work.results if self._work else {}
-        wanted = []
-        for one in self._plan.outputs:
-            result = results.get(one.output.dataset)
-            where = {"namespace": one.address.namespace, "name": one.address.name}
+        """Publish all outputs or none, unless somebody published another version meanwhile."""
+        results = self._executor.results if self._executor else {}
+        items = []
+        for output in self._plan.outputs:
+            result = results.get(output.output.dataset)
+            identity = {"namespace": output.location.namespace, "name": output.location.name}
             if result is not None:
-                more = {"process": self._plan.name, "rows": result.content.rows}
-                self._link.execute(
-                    PatchMetadataCommand(**where, version=one.key, metadata=more, checksum=result.content.checksum)
+                metadata = {"process": self._plan.name, "rows": result.manifest.rows}
+                self._backend.execute(
+                    PatchMetadataCommand(
+                        **identity, version=output.key, metadata=metadata, checksum=result.manifest.checksum
+                    )
                 )
-            version = one.existing_version if result is None and one.existing_version else one.key
-            wanted.append(PublishItem(**where, version=version, expected=one.published))
-        why = f"run {self._plan.run_id} of {self._plan.name}"
-        made = self._link.execute(PublishCommand(datasets=wanted, by=current_user(), why=why))
-        ran = self._run_result("published", made.publication)
-        self._said("published: " + ", ".join(f"{one.dataset} {one.version}" for one in ran.outputs))
-        return ran
+            version = output.existing_version if result is None and output.existing_version else output.key
+            items.append(PublishItem(**identity, version=version, expected=output.published))
+        reason = f"run {self._plan.run_id} of {self._plan.name}"
+        publication = self._backend.execute(PublishCommand(datasets=items, by=current_user(), why=reason))
+        run_result = self._run_result("published", publication.publication)
+        self._report(
+            "published: " + ", ".join(f"{version.dataset} {version.version}" for version in run_result.outputs)
+        )
+        return run_result
 
     def _run_result(self, ended: RunConclusion, publication: int | None) -> RunResult:
-        results = self._work.results if self._work else {}
-        outputs = [_find_by_key(one, results.get(one.output.dataset)) for one in self._plan.outputs]
+        results = self._executor.results if self._executor else {}
+        outputs = [_output_version(output, results.get(output.output.dataset)) for output in self._plan.outputs]
         checks = [
-            CheckSummary(one.check.on, one.check.check, one.check.column, one.check.severity, one.passed, str(one))
+            CheckSummary(
+                outcome.check.on,
+                outcome.check.check,
+                outcome.check.column,
+                outcome.check.severity,
+                outcome.passed,
+                str(outcome),
+            )
             for result in results.values()
-            for one in result.outcomes
+            for outcome in result.outcomes
         ]
         return RunResult(self._plan.name, self._plan.run_id, self._plan.key, ended, publication, outputs, checks)
 
 
-def register_definition(plan: Plan, link: ProcessBackend, at: datetime) -> None:
-    """Let the definition be in effect, and what it reads and writes be known."""
-    of = plan.definition
-    whole = of.model_dump(mode="json", by_alias=True, exclude_none=True)
-    safe = redact_document(whole)
-    link.execute(
+def register_definition(plan: Plan, backend: ProcessBackend, at: datetime) -> None:
+    """Register the definition as active, and send its declared inputs and outputs."""
+    definition = plan.definition
+    content = definition.model_dump(mode="json", by_alias=True, exclude_none=True)
+    redacted = redact_document(content)
+    backend.execute(
         RegisterDefinitionCommand(
-            namespace=of.process.namespace, name=of.process.name, definition=safe, by=current_user()
+            namespace=definition.process.namespace,
+            name=definition.process.name,
+            definition=redacted,
+            by=current_user(),
         )
     )
-    reads, writes = [one.address for one in plan.inputs], [one.address for one in plan.outputs]
-    flows = [OutputLineage(one.address, plan.source_datasets(one)) for one in plan.outputs]
-    send_event(link, job_event(run_context(plan)._replace(flows=flows), at, reads, writes))
+    reads, writes = [entry.location for entry in plan.inputs], [entry.location for entry in plan.outputs]
+    output_lineage = [OutputLineage(output.location, plan.source_datasets(output)) for output in plan.outputs]
+    send_event(backend, job_event(run_context(plan)._replace(output_lineage=output_lineage), at, reads, writes))
 
 
 def run_context(plan: Plan) -> RunContext:
-    """Name the process and its run."""
-    of = plan.definition.process
+    process = plan.definition.process
     values = {name: format_value(value) for name, value in plan.values.items() if value is not None}
-    return RunContext(of.namespace, of.name, plan.run_id, of.owner, of.description, None, values)
+    return RunContext(process.namespace, process.name, plan.run_id, process.owner, process.description, None, values)
 
 
-def _read(one: PlannedInput) -> ReadDataset:
-    return ReadDataset(one.address, one.version, one.columns)
+def _read_dataset(planned_input: PlannedInput) -> ReadDataset:
+    return ReadDataset(planned_input.location, planned_input.version, planned_input.columns)
 
 
-def _find_by_key(planned: PlannedOutput, result: WriteResult | None) -> OutputVersion:
+def _output_version(planned: PlannedOutput, result: WriteResult | None) -> OutputVersion:
     if result is None:
         return OutputVersion(planned.output.dataset, planned.existing_version or planned.tag, None, None, None)
-    content = result.content
+    manifest = result.manifest
     path = planned.path(result.folder)
-    return OutputVersion(planned.output.dataset, result.version, content.rows, content.checksum, path)
+    return OutputVersion(planned.output.dataset, result.version, manifest.rows, manifest.checksum, path)

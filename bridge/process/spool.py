@@ -1,4 +1,4 @@
-"""Where the listener leaves its events while a process runs, and how they get from there to who keeps them."""
+"""Spool file of the Spark listener: locking, filtering and delivery."""
 
 import fcntl
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ import msgspec
 from bridge.process.backend import ProcessBackend
 from connectors.openlineage.files import open_event_file, read_records
 
-_ENDING = ".ndjson"
-#: The folder of rows on their way into tables, which are nobody's dataset.
+_SUFFIX = ".ndjson"
+#: Folder of staged rows, which are not a dataset.
 STAGING = "_lineage_bridge_staging"
 
 
@@ -31,26 +31,25 @@ class _JobType(msgspec.Struct, rename="camel"):
 
 
 class SpoolResult(NamedTuple):
-    """How many events were sent, how many left out, and why some were not taken."""
+    """Numbers of sent and skipped events, and the reasons of rejected ones."""
 
     events: int
-    left_out: int
-    refused: list[str]
+    skipped: int
+    rejected: list[str]
 
 
 def spool_file(folder: Path, run_id: str) -> Path:
-    """Name the file of a run."""
-    return folder / f"{run_id}{_ENDING}"
+    return folder / f"{run_id}{_SUFFIX}"
 
 
 @contextmanager
 def lock_spool(file: Path) -> Iterator[bool]:
-    """Hold the file of a run; tells whether nobody else does. It is let go with the process, however that ends."""
+    """Lock the file of a run; yields whether the lock was free. The lock ends with the process."""
     file.parent.mkdir(parents=True, exist_ok=True)
     lock = file.with_suffix(".lock")
-    with lock.open("w") as opened:
+    with lock.open("w") as lock_file:
         try:
-            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             yield False
             return
@@ -59,64 +58,64 @@ def lock_spool(file: Path) -> Iterator[bool]:
             lock.unlink(missing_ok=True)
 
 
-def send_abandoned_spools(link: ProcessBackend, folder: Path) -> int:
-    """Send what runs left that were killed, or that nobody answered; gives how many there were."""
-    found = 0
-    for file in sorted(folder.glob(f"*{_ENDING}")):
-        with lock_spool(file) as ours:
-            if ours:
-                send_spool(link, file)
-                found += 1
-    return found
+def send_abandoned_spools(backend: ProcessBackend, folder: Path) -> int:
+    """Send the spools of killed runs and of failed deliveries; returns their number."""
+    sent = 0
+    for file in sorted(folder.glob(f"*{_SUFFIX}")):
+        with lock_spool(file) as is_free:
+            if is_free:
+                send_spool(backend, file)
+                sent += 1
+    return sent
 
 
-def send_spool(link: ProcessBackend, file: Path) -> SpoolResult:
-    """Send what the listener left, then remove the file; what merely looked at data is left out: checks do that."""
+def send_spool(backend: ProcessBackend, file: Path) -> SpoolResult:
+    """Send the listener's events and remove the file; actions that only read data are skipped."""
     if not file.exists():
         return SpoolResult(0, 0, [])
-    with open_event_file(file) as opened:
-        payloads = [record.payload for record in read_records(opened)]
-    kept = list(_relevant_events(payloads))
-    refused = link.send_events(kept)
+    with open_event_file(file) as spool:
+        payloads = [record.payload for record in read_records(spool)]
+    relevant = list(_relevant_events(payloads))
+    rejected = backend.send_events(relevant)
     file.unlink()
-    return SpoolResult(len(kept), len(payloads) - len(kept), refused)
+    return SpoolResult(len(relevant), len(payloads) - len(relevant), rejected)
 
 
 def _relevant_events(payloads: list[bytes]) -> Iterator[bytes]:
-    """Give the events of the application, and of actions that wrote something."""
-    found = [one for payload in payloads if (one := _without_staging(payload)) is not None]
-    events = [(payload, _read(payload)) for payload in found]
-    writing = {event.run.run_id for _, event in events if event is not None and event.outputs}
+    """Events of the application, and of actions that wrote something."""
+    without_staging = [remaining for payload in payloads if (remaining := _without_staging(payload)) is not None]
+    events = [(payload, _parse_or_none(payload)) for payload in without_staging]
+    writing_runs = {event.run.run_id for _, event in events if event is not None and event.outputs}
     for payload, event in events:
-        if event is None or event.run.run_id in writing or _job_type(event) == "APPLICATION":
+        if event is None or event.run.run_id in writing_runs or _job_type(event) == "APPLICATION":
             yield payload
 
 
-def _read(payload: bytes) -> _Event | None:
+def _parse_or_none(payload: bytes) -> _Event | None:
     try:
         return msgspec.json.decode(payload, type=_Event)
     except msgspec.DecodeError:
-        return None  # whoever keeps events says why this is none
+        return None  # the backend rejects it with the reason
 
 
 def _without_staging(payload: bytes) -> bytes | None:
-    """Leave out rows on their way into a table: the run itself tells what the table is made from.
+    """Remove staged rows, because the run itself reports the sources of the table.
 
-    Gives None for an event of nothing else.
+    Returns None for an event without anything else.
     """
     if STAGING.encode() not in payload:
         return payload
     try:
         event = msgspec.json.decode(payload, type=dict[str, Any])
-        written = [one for one in event.get("outputs") or () if not _is_staged(one)]
-        if event.get("outputs") and not written:
+        outputs = [dataset for dataset in event.get("outputs") or () if not _is_staged(dataset)]
+        if event.get("outputs") and not outputs:
             return None
-        event["inputs"] = [one for one in event.get("inputs") or () if not _is_staged(one)]
-        for one in written:
-            (one.get("facets") or {}).pop("columnLineage", None)
+        event["inputs"] = [dataset for dataset in event.get("inputs") or () if not _is_staged(dataset)]
+        for dataset in outputs:
+            (dataset.get("facets") or {}).pop("columnLineage", None)
     except (msgspec.DecodeError, AttributeError, TypeError):
         return payload  # as above
-    return msgspec.json.encode(event | {"outputs": written})
+    return msgspec.json.encode(event | {"outputs": outputs})
 
 
 def _is_staged(dataset: dict[str, Any]) -> bool:

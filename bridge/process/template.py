@@ -1,4 +1,4 @@
-"""The process file that `lineage-bridge process init` begins with."""
+"""Template of `lineage-bridge process init`."""
 
 import json
 
@@ -7,21 +7,21 @@ import yaml
 TEMPLATE = """\
 # `lineage-bridge process schema > process.schema.json` lets an editor check and complete this file.
 #
-# lineage-bridge process validate {file}      is it right?
-# lineage-bridge process plan {file}          what would be read and written?
+# lineage-bridge process validate {file}      check the file
+# lineage-bridge process plan {file}          show what a run would read and write
 # lineage-bridge process run {file}           run it
 process:
   name: {name}
   owner: you@example.com
-  description: What this makes, in a sentence.
+  description: One sentence on the result.
 
-# Values that a run is given: :day in SQL, {{day}} in datasets and partitions.
+# Run parameters: :day in SQL, {{day}} in datasets and partitions.
 params:
   day: {{type: date, required: true}}
 
 inputs:
-  # Datasets of the lake by a word, others by their path. pin: published, latest, a version, a pin; or live for files
-  # and tables whose versions nobody keeps.
+  # Bare names are below the lake; other datasets need a path. pin: published, latest, a version, a pin, or live for
+  # files and tables without versions.
   - {{dataset: orders, as: orders, pin: published}}
 
 steps:
@@ -32,7 +32,7 @@ outputs:
   - {{dataset: {word}, from: daily, format: parquet, partition_by: [day]}}
 
 quality:
-  # severity: fail lets nothing be published, warn only tells.
+  # severity: fail prevents publication, warn only reports.
   - {{on: {word}, check: not_null, column: customer_id, severity: fail}}
   - {{on: {word}, check: unique, columns: [customer_id, day]}}
   - {{on: {word}, check: row_count, min: 1, severity: warn}}
@@ -40,14 +40,13 @@ quality:
 
 
 def render_template(name: str, file: str) -> str:
-    """Write a first process file."""
     word = name.strip(".").rpartition(".")[2].replace("-", "_")
-    return TEMPLATE.format(name=_text(name), file=file, word=_text(word))
+    return TEMPLATE.format(name=_yaml_string(name), file=file, word=_yaml_string(word))
 
 
-def _text(word: str) -> str:
-    """Write a word so that YAML takes it for text: `on` and `1` are none."""
+def _yaml_string(text: str) -> str:
+    """Quote a text that YAML would read as another type, such as `on` or `1`."""
     try:
-        return word if yaml.safe_load(word) == word else json.dumps(word)
+        return text if yaml.safe_load(text) == text else json.dumps(text)
     except yaml.YAMLError:
-        return json.dumps(word)
+        return json.dumps(text)

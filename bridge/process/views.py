@@ -22,147 +22,172 @@ Function = Callable[[Mapping[str, DataFrame], Mapping[str, Any]], DataFrame]
 
 
 class ViewBuilder:
-    """The views of one run: every input and step, known to SQL by its name."""
+    """The views of one run: inputs and steps under their SQL names."""
 
     def __init__(self, session: SparkSession, plan: Plan) -> None:
         self.session = session
         self._plan = plan
         self.frames: dict[str, DataFrame] = {}
-        self._traced: list[tuple[str, QueryLineage]] = []
-        #: Where lineage begins: inputs, and steps that are written down.
+        self._query_lineage: list[tuple[str, QueryLineage]] = []
+        #: Views where lineage starts: inputs and materialized steps.
         self._sources: set[str] = set()
-        self._origins: dict[str, QueryLineage | None] = {}
+        self._written_lineage: dict[str, QueryLineage | None] = {}
 
-    def add_input(self, one: PlannedInput) -> None:
-        """Make the view of an input; raises Unready when its columns are not what was promised."""
-        wanted = one.input
-        frame = read_frame(self.session, read_options(one))
-        if wanted.partition is not None:
-            for part in wanted.partition.split("/"):
+    def add_input(self, planned_input: PlannedInput) -> None:
+        """Create the view of an input; raises ProcessNotReady if its columns are not as expected."""
+        input_ = planned_input.input
+        frame = read_frame(self.session, read_options(planned_input))
+        if input_.partition is not None:
+            for part in input_.partition.split("/"):
                 column, _, value = part.partition("=")
                 frame = frame.where(frame[column] == value)
-        problems = column_problems(f"inputs.{wanted.as_} ({one.address})", wanted.columns, frame_columns(frame))
+        problems = column_problems(
+            f"inputs.{input_.as_} ({planned_input.location})", input_.columns, frame_columns(frame)
+        )
         if problems:
             raise ProcessNotReady("\n".join(problems))
         if (
-            one.delivery is not None
-            and one.delivery.rows is not None
-            and (there := frame.count()) != one.delivery.rows
+            planned_input.delivery is not None
+            and planned_input.delivery.rows is not None
+            and (row_count := frame.count()) != planned_input.delivery.rows
         ):
             raise InvalidData(
-                f"inputs.{wanted.as_} ({one.address}): has {there} rows, and the manifest says {one.delivery.rows}"
+                f"inputs.{input_.as_} ({planned_input.location}): has {row_count} rows, the manifest "
+                f"says {planned_input.delivery.rows}"
             )
-        self._sources.add(wanted.as_.lower())
-        self._view(wanted.as_, frame)
+        self._sources.add(input_.as_.lower())
+        self._register(input_.as_, frame)
 
-    def add_step(self, made: PlannedStep) -> None:
-        """Make the view of a step; nothing is computed yet."""
-        step = made.step
-        if made.sql is None:
-            frame = self._call(made)
+    def add_step(self, planned_step: PlannedStep) -> None:
+        """Create the view of a step; computes nothing."""
+        step = planned_step.step
+        if planned_step.sql is None:
+            frame = self._call_python(planned_step)
         else:
-            frame = self.session.sql(made.sql, args=dict(self._plan.values))
-            self._trace(step.name, made.sql)
+            frame = self.session.sql(planned_step.sql, args=dict(self._plan.values))
+            self._trace(step.name, planned_step.sql)
         problems = column_problems(f"steps.{step.name}", step.columns, frame_columns(frame))
         if problems:
             raise InvalidData("\n".join(problems))
-        self._view(step.name, frame)
+        self._register(step.name, frame)
 
     def replace_with_written(self, name: str, frame: DataFrame) -> None:
-        """Let a step be what was written of it: what comes after reads that, and its lineage begins there."""
-        self._origins[name] = self.column_lineage(name)
+        """Continue with the written rows of a step: later steps read them, and their lineage starts there."""
+        self._written_lineage[name] = self.column_lineage(name)
         self._sources.add(name.lower())
-        self._view(name, frame)
+        self._register(name, frame)
 
     def written_lineage(self, name: str) -> QueryLineage | None:
-        """Tell where the columns of a step come from that was written down."""
-        return self._origins.get(name)
+        """Column lineage of a materialized step."""
+        return self._written_lineage.get(name)
 
     def column_lineage(self, view: str) -> QueryLineage | None:
-        """Tell where the columns of a view come from; None where a step in between cannot be read."""
+        """Column lineage of a view; None if a step in between cannot be parsed."""
         if view.lower() in self._sources:
             columns = frame_columns(self.frames[view])
             return QueryLineage(
                 {name: (ColumnSource(view.lower(), name, "DIRECT", "IDENTITY", False),) for name in columns}, ()
             )
-        known = {name.lower() for name, _ in self._traced} | self._sources
-        found = dict(self._traced).get(view)
-        if found is None or not self._reached(view, known):
+        traceable = {name.lower() for name, _ in self._query_lineage} | self._sources
+        lineage = dict(self._query_lineage).get(view)
+        if lineage is None or not self._is_traceable(view, traceable):
             return None
-        chain = [(name, one) for name, one in self._traced if name.lower() not in self._sources]
-        return compose(chain, view, self._sources)
+        steps = [(name, traced) for name, traced in self._query_lineage if name.lower() not in self._sources]
+        return compose(steps, view, self._sources)
 
     def step_facets(self) -> list[dict[str, Any]]:
-        """Tell the graph of the steps: what each reads, and what its columns come from."""
-        traced = dict(self._traced)
-        return [_told(made, traced.get(made.step.name)) for made in self._plan.steps]
+        """Facets of all steps: what each reads, and its column lineage."""
+        lineage_by_step = dict(self._query_lineage)
+        return [_step_facet(step, lineage_by_step.get(step.step.name)) for step in self._plan.steps]
 
-    def _reached(self, view: str, known: set[str]) -> bool:
-        reads = {made.step.name.lower(): made.reads for made in self._plan.steps}
-        waiting, seen = [view.lower()], set()
-        while waiting:
-            name = waiting.pop()
-            if name not in known:
+    def _is_traceable(self, view: str, traceable: set[str]) -> bool:
+        reads = {step.step.name.lower(): step.reads for step in self._plan.steps}
+        pending, seen = [view.lower()], set()
+        while pending:
+            name = pending.pop()
+            if name not in traceable:
                 return False
             if name not in seen and name not in self._sources:
                 seen.add(name)
-                waiting += [one.lower() for one in reads.get(name, ())]
+                pending += [upstream.lower() for upstream in reads.get(name, ())]
         return True
 
-    def _view(self, name: str, frame: DataFrame) -> None:
+    def _register(self, name: str, frame: DataFrame) -> None:
         self.frames[name] = frame
         frame.createOrReplaceTempView(name)
 
     def _trace(self, name: str, sql: str) -> None:
         schemas = {view: list(frame.columns) for view, frame in self.frames.items()}
         try:
-            self._traced.append((name, trace_columns(sql, schemas)))
+            self._query_lineage.append((name, trace_columns(sql, schemas)))
         except InvalidSql:
-            return  # Spark understood it; the listener still tells the lineage of what is written
+            return  # Spark can parse it; the listener still reports the lineage of the written dataset
 
-    def _call(self, made: PlannedStep) -> DataFrame:
-        module, _, name = (made.step.python or "").partition(":")
+    def _call_python(self, planned_step: PlannedStep) -> DataFrame:
+        module, _, name = (planned_step.step.python or "").partition(":")
         folder = str(self._plan.file.parent.resolve())
         if folder not in sys.path:
             sys.path.insert(0, folder)
         function: Function = getattr(importlib.import_module(module), name)
-        frame = function({view: self.frames[view] for view in made.reads}, dict(self._plan.values))
+        frame = function({view: self.frames[view] for view in planned_step.reads}, dict(self._plan.values))
         if not isinstance(frame, DataFrame):
             raise InvalidData(
-                f"steps.{made.step.name}: {made.step.python} gives {type(frame).__name__}, and no DataFrame"
+                f"steps.{planned_step.step.name}: {planned_step.step.python} returned "
+                f"{type(frame).__name__} instead of a DataFrame"
             )
         return frame
 
 
-def read_options(one: PlannedInput) -> ReadOptions:
-    """Say how an input is read."""
-    wanted, content, manifest = one.input, one.manifest, one.delivery
-    if manifest is not None:
-        columns = manifest.columns or wanted.columns
-        pieces = [f"{one.address.location.rstrip('/')}/{piece.path}" for piece in manifest.files]
+def read_options(planned_input: PlannedInput) -> ReadOptions:
+    input_, manifest, delivery = planned_input.input, planned_input.manifest, planned_input.delivery
+    if delivery is not None:
+        columns = delivery.columns or input_.columns
+        paths = [f"{planned_input.location.path_or_table.rstrip('/')}/{file.path}" for file in delivery.files]
         return ReadOptions(
-            manifest.format, one.address.location, pieces, None, columns, {**manifest.options, **wanted.options}
+            delivery.format,
+            planned_input.location.path_or_table,
+            paths,
+            None,
+            columns,
+            {**delivery.options, **input_.options},
         )
-    if content is not None:
-        options = {**content.options, **wanted.options}
-        return ReadOptions(content.format, one.address.location, one.roots, None, content.columns, options)
-    columns = wanted.columns if wanted.format in FILE_FORMATS else {}
-    return ReadOptions(wanted.format, one.address.location, None, one.version, columns, wanted.options)
+    if manifest is not None:
+        options = {**manifest.options, **input_.options}
+        return ReadOptions(
+            manifest.format,
+            planned_input.location.path_or_table,
+            planned_input.roots,
+            None,
+            manifest.columns,
+            options,
+        )
+    columns = input_.columns if input_.format in FILE_FORMATS else {}
+    return ReadOptions(
+        input_.format, planned_input.location.path_or_table, None, planned_input.version, columns, input_.options
+    )
 
 
-def _told(made: PlannedStep, traced: QueryLineage | None) -> dict[str, Any]:
-    step = made.step
-    told: dict[str, Any] = {
+def _step_facet(planned_step: PlannedStep, lineage: QueryLineage | None) -> dict[str, Any]:
+    step = planned_step.step
+    facet: dict[str, Any] = {
         "name": step.name,
         "kind": "python" if step.python else "sql",
-        "reads": list(made.reads),
+        "reads": list(planned_step.reads),
         "materialized": step.materialize,
     }
-    if traced is not None:
-        told["columns"] = {name: [_source(one) for one in sources] for name, sources in traced.columns.items()}
-        told["whole"] = [_source(one) for one in traced.dataset_level]
-    return told
+    if lineage is not None:
+        facet["columns"] = {
+            name: [_source_json(source) for source in sources] for name, sources in lineage.columns.items()
+        }
+        facet["whole"] = [_source_json(source) for source in lineage.dataset_level]
+    return facet
 
 
-def _source(one: ColumnSource) -> dict[str, Any]:
-    return {"from": one.view, "column": one.column, "type": one.type, "subtype": one.subtype, "masking": one.masking}
+def _source_json(source: ColumnSource) -> dict[str, Any]:
+    return {
+        "from": source.view,
+        "column": source.column,
+        "type": source.type,
+        "subtype": source.subtype,
+        "masking": source.masking,
+    }

@@ -148,7 +148,7 @@ class ComparisonRunner:
         """Compare the next part if a comparison is running or due; None otherwise."""
         if self._batches is None and not self._claim_comparison():
             return None
-        assert self._batches is not None  # noqa: S101 - begun just now
+        assert self._batches is not None  # noqa: S101 - started above
         try:
             batch = next(self._batches, None)
         except TransientError as error:

@@ -15,7 +15,7 @@ from bridge.versions.results import ResolvedVersion, resolved_version
 
 
 def current_user() -> str:
-    """Name the user of this process."""
+    """Return the name of the operating system user."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -25,81 +25,78 @@ def current_user() -> str:
 A = TypeVar("A")
 T = TypeVar("T")
 
-#: How many datasets one order may name.
+#: Maximum number of datasets per command.
 MAX_DATASETS = 1_000
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 BoundedList = Annotated[list[T], msgspec.Meta(min_length=1, max_length=MAX_DATASETS)]
 ActorField = (
-    Annotated[str, msgspec.Meta(description="Who wants it; the key's name stands beside it.", min_length=1)] | None
+    Annotated[str, msgspec.Meta(description="Acting user; the name of the API key is added.", min_length=1)] | None
 )
-ReasonField = Annotated[str | None, msgspec.Meta(description="Kept with the history.")]
+ReasonField = Annotated[str | None, msgspec.Meta(description="Reason, stored in the history.")]
 
 
 class CommandContext(NamedTuple):
-    """Where orders are done: the registry, the names of datasets, and who gives the order."""
+    """What commands work with: the registry, the names of datasets, and who gives the command."""
 
     registry: VersionRegistry
     graph: LineageGraph
-    #: Who it is as far as can be told; None for nobody in particular.
-    signer: str | None = None
+    #: The API key or operating system user, as far as it is known.
+    principal: str | None = None
 
     def actor(self, by: str | None) -> str:
-        """Say who gives the order: as who they call themselves, and as who they have shown to be."""
-        return f"{by} ({self.signer})" if by and self.signer else by or self.signer or "somebody"
+        """Name the actor for the history: the user who was specified, and the principal."""
+        return f"{by} ({self.principal})" if by and self.principal else by or self.principal or "somebody"
 
     def dataset_name(self, dataset: bytes) -> QualifiedName:
-        """Name a dataset, given by its class."""
         return self.graph.dataset_name(dataset)
 
     def node_reference(self, dataset: bytes) -> NodeReference:
-        """Give a dataset as answers do."""
         return node_reference(dataset, self.dataset_name(dataset))
 
-    def resolved_version(self, found: Resolution) -> ResolvedVersion:
-        """Give a version that was found."""
-        return resolved_version(self.graph, found)
+    def resolved_version(self, resolution: Resolution) -> ResolvedVersion:
+        return resolved_version(self.graph, resolution)
 
 
 class Command(msgspec.Struct, Generic[A], frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Something that the registry is told to do; its fields are the body of its route."""
+    """A change or a lookup in the registry; its fields are the body of its route."""
 
     method: ClassVar[Literal["POST", "DELETE"]] = "POST"
     path: ClassVar[str]
     scope: ClassVar[ApiScope] = "operate"
     result_type: ClassVar[type[Any]]
 
-    def execute(self, desk: CommandContext) -> A:
-        """Do it."""
+    def execute(self, ctx: CommandContext) -> A:
+        """Execute the command."""
         raise NotImplementedError
 
 
 class DatasetArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A dataset, by its id, by namespace and name, or by both in one `name`."""
+    """A dataset, by id, by namespace and name, or by both in one `name`."""
 
     id: Name | None = None
     namespace: Name | None = None
     name: Name | None = None
 
-    def group_id(self, desk: CommandContext) -> bytes:
-        """Find its class; raises UnknownName."""
+    def group_id(self, ctx: CommandContext) -> bytes:
+        """Find the identity group of the dataset; raise NotFound if the store does not contain it."""
         if self.id is not None:
-            found = desk.graph.group_of(parse_id(self.id))
-            if found is None:
+            group = ctx.graph.group_of(parse_id(self.id))
+            if group is None:
                 raise NotFound(f"no dataset with the id {self.id} in the store")
-            return found
+            return group
         if self.name is None:
-            raise InvalidParameter("say which dataset: by its id, or by its name", "name")
-        return desk.registry.find_dataset(self.namespace, self.name)
+            raise InvalidParameter("missing dataset: specify an id or a name", "name")
+        return ctx.registry.find_dataset(self.namespace, self.name)
 
 
-def reject_nul_characters(order: Command[Any]) -> None:
-    """Refuse what no store can hold."""
-    waiting: list[Any] = [msgspec.to_builtins(order)]
-    while waiting:
-        value = waiting.pop()
+def reject_nul_characters(command: Command[Any]) -> None:
+    """Reject text that no store can contain."""
+    pending: list[Any] = [msgspec.to_builtins(command)]
+    while pending:
+        value = pending.pop()
         if isinstance(value, dict):
-            waiting += [*value.keys(), *value.values()]
+            pending += [*value.keys(), *value.values()]
         elif isinstance(value, list):
-            waiting += value
+            pending += value
         elif isinstance(value, str) and "\0" in value:
-            raise InvalidParameter("U+0000 is in no text that a store can hold", "body")
+            raise InvalidParameter("text cannot contain U+0000", "body")

@@ -13,7 +13,6 @@ from bridge.versions.version_commands import (
     UnpinCommand,
 )
 
-#: All that can be ordered.
 COMMANDS: tuple[type[Command[Any]], ...] = (
     PublishCommand,
     RollBackCommand,

@@ -15,11 +15,11 @@ _COLUMNS = (
     "process_id, content_hash, kind, namespace, name, number, version, definition_json, registered_by, registered_at,"
     " is_active"
 )
-_OF = f"""
+_VERSIONS = f"""
 SELECT {_COLUMNS} FROM process_definition
 WHERE org_id = ?1 AND process_id = ?2 AND number < ?3 ORDER BY number DESC LIMIT ?4
 """
-_ALL = f"""
+_ACTIVE = f"""
 SELECT {_COLUMNS} FROM process_definition
 WHERE org_id = ?1 AND kind = ?2 AND is_active AND (namespace > ?3 OR namespace = ?3 AND name > ?4)
 ORDER BY namespace, name LIMIT ?5
@@ -27,13 +27,13 @@ ORDER BY namespace, name LIMIT ?5
 _ADD = f"""
 INSERT INTO process_definition (org_id, {_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
 """
-_SETTLE = "UPDATE process_definition SET is_active = ?3 WHERE org_id = ?1 AND process_id = ?2 AND is_active <> ?3"
-_ACTIVATE = f"{_SETTLE} AND content_hash = ?4"
+_SET_ACTIVE = "UPDATE process_definition SET is_active = ?3 WHERE org_id = ?1 AND process_id = ?2 AND is_active <> ?3"
+_ACTIVATE = f"{_SET_ACTIVE} AND content_hash = ?4"
 MAX_NUMBER = (1 << 63) - 1
 
 
 class RegisteredDefinition(NamedTuple):
-    """What a process or DAG is, or was, defined as."""
+    """A registered definition of a process or DAG."""
 
     process: bytes
     content_hash: bytes
@@ -49,12 +49,12 @@ class RegisteredDefinition(NamedTuple):
 
 
 def process_id(org: str, kind: DefinitionKind, namespace: str, name: str) -> bytes:
-    """Identify a process as the store identifies its job; a DAG may have the name of a process."""
+    """Return the id of a process, which is that of its job, or of a DAG, which may share the name of a process."""
     return job_id(org, namespace, name) if kind == "process" else name_based_id("dag", org, namespace, name)
 
 
 class DefinitionStore:
-    """Keeps definitions."""
+    """The definitions of an organisation."""
 
     def __init__(self, db: Database, org: str, clock: Callable[[], int]) -> None:
         self._db = db
@@ -64,70 +64,73 @@ class DefinitionStore:
     def list_versions(
         self, process: bytes, limit: int = MAX_NUMBER, before: int = MAX_NUMBER
     ) -> list[RegisteredDefinition]:
-        """List the definitions of a process, the newest first."""
-        return [_definition(row) for row in self._db.fetch_all(_OF, self.org, process, before, limit)]
+        """List the definitions of a process, newest first."""
+        return [_from_row(row) for row in self._db.fetch_all(_VERSIONS, self.org, process, before, limit)]
 
     def get_active(self, process: bytes) -> RegisteredDefinition | None:
-        """Give the definition of a process that is in effect."""
-        return next((one for one in self.list_versions(process) if one.is_active), None)
+        return next((definition for definition in self.list_versions(process) if definition.is_active), None)
 
     def list_active(
-        self, kind: DefinitionKind = "process", limit: int = MAX_NUMBER, behind: tuple[str, str] = ("", "")
+        self, kind: DefinitionKind = "process", limit: int = MAX_NUMBER, after: tuple[str, str] = ("", "")
     ) -> list[RegisteredDefinition]:
-        """List what is in effect, by namespaces and names, those behind a pair of them."""
-        return [_definition(row) for row in self._db.fetch_all(_ALL, self.org, kind, *behind, limit)]
+        """List active definitions by namespace and name, starting after a pair of these."""
+        return [_from_row(row) for row in self._db.fetch_all(_ACTIVE, self.org, kind, *after, limit)]
 
     def register(
         self, kind: DefinitionKind, namespace: str, name: str, definition: Any, by: str, *, version: str | None = None
     ) -> RegisteredDefinition:
-        """Let a definition be in effect; one that is known already keeps its number and version."""
+        """Register and activate a definition; content that is registered already keeps its number and version."""
         process = process_id(self.org, kind, namespace, name)
         content = msgspec.json.encode(definition, order="sorted")
-        before = self.list_versions(process)
-        known = next((one for one in before if one.content_hash == digest(content)), None)
-        if known is None:
-            number = before[0].number + 1 if before else 1
-            called = version or str(number)
-            if any(one.version == called for one in before):
-                raise StateConflict(f"version {called!r} of {namespace} {name} is defined already, and otherwise")
-            known = RegisteredDefinition(
+        previous = self.list_versions(process)
+        registered = next((definition for definition in previous if definition.content_hash == digest(content)), None)
+        if registered is None:
+            number = previous[0].number + 1 if previous else 1
+            version_name = version or str(number)
+            if any(registered_version.version == version_name for registered_version in previous):
+                raise StateConflict(
+                    f"version {version_name!r} of {namespace} {name} already exists with different content"
+                )
+            registered = RegisteredDefinition(
                 process,
                 digest(content),
                 kind,
                 namespace,
                 name,
                 number,
-                called,
+                version_name,
                 content.decode(),
                 by,
                 self._clock(),
                 False,
             )
-            self._db.execute(_ADD, self.org, *known)
-        return self._activated(known)
+            self._db.execute(_ADD, self.org, *registered)
+        return self._activate(registered)
 
     def content_hash(self, definition: Any) -> bytes:
-        """Give the hash by which a definition is known."""
+        """Hash the content that identifies a definition."""
         return digest(msgspec.json.encode(definition, order="sorted"))
 
     def deactivate(self, kind: DefinitionKind, namespace: str, name: str) -> None:
-        """Let no definition be in effect any more; all are kept."""
-        self._db.execute(_SETTLE, self.org, process_id(self.org, kind, namespace, name), False)
+        """Deactivate the definition of a process; all its versions are retained."""
+        self._db.execute(_SET_ACTIVE, self.org, process_id(self.org, kind, namespace, name), False)
 
     def activate(self, process: bytes, version: str) -> RegisteredDefinition:
-        """Let a version that is known be in effect again; raises UnknownName."""
-        known = next((one for one in self.list_versions(process) if one.version == version), None)
-        if known is None:
+        """Activate a registered version; raise NotFound if there is none."""
+        registered = next(
+            (definition for definition in self.list_versions(process) if definition.version == version), None
+        )
+        if registered is None:
             raise NotFound(f"no version {version!r} of the process in the store")
-        return self._activated(known)
+        return self._activate(registered)
 
-    def _activated(self, known: RegisteredDefinition) -> RegisteredDefinition:
-        if not known.is_active:
-            self._db.execute(_SETTLE, self.org, known.process, False)
-            self._db.execute(_ACTIVATE, self.org, known.process, True, known.content_hash)
-        return known._replace(is_active=True)
+    def _activate(self, registered: RegisteredDefinition) -> RegisteredDefinition:
+        if not registered.is_active:
+            self._db.execute(_SET_ACTIVE, self.org, registered.process, False)
+            self._db.execute(_ACTIVATE, self.org, registered.process, True, registered.content_hash)
+        return registered._replace(is_active=True)
 
 
-def _definition(row: tuple[Any, ...]) -> RegisteredDefinition:
+def _from_row(row: tuple[Any, ...]) -> RegisteredDefinition:
     process, hash_, *middle, active = row
     return RegisteredDefinition._make((bytes(process), bytes(hash_), *middle, bool(active)))

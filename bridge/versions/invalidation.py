@@ -7,13 +7,13 @@ from bridge.errors import NotFound
 from bridge.store.database import Database
 from bridge.versions.reader import WHOLE_VERSION, Version
 
-_MARK = """
+_INVALIDATE = """
 INSERT INTO version_invalid (org_id, version_id, partition_key, dataset_id, reason, marked_by, marked_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 ON CONFLICT (version_id, partition_key, org_id) DO UPDATE SET reason = excluded.reason,
   marked_by = excluded.marked_by, marked_at = excluded.marked_at, lifted_by = NULL, lifted_at = NULL
 """
-_LIFT = """
+_REVOKE = """
 UPDATE version_invalid SET lifted_by = ?5, lifted_at = ?6
 WHERE org_id = ?1 AND partition_key = ?3 AND lifted_at IS NULL AND version_id IN (
   SELECT o.version_id FROM dataset_version v
@@ -27,18 +27,18 @@ WHERE org_id = ?1 AND partition_key = ?3 AND lifted_at IS NULL AND version_id IN
 
 
 class InvalidationOutcome(NamedTuple):
-    """What was said of a version, or of a partition of it; no reason says that it is valid again."""
+    """The validity of a version, or of one of its partitions; no reason means that it is valid."""
 
     dataset: bytes
     version: Version
     partition: str
     reason: str | None
-    by: str
-    at: int
+    decided_by: str
+    decided_at: int
 
 
 class InvalidationStore:
-    """Keeps which versions are invalid."""
+    """The invalidations of an organisation."""
 
     def __init__(self, db: Database, org: str, clock: Callable[[], int]) -> None:
         self._db = db
@@ -48,20 +48,20 @@ class InvalidationStore:
     def invalidate(
         self, dataset: bytes, version: Version, reason: str, by: str, partition: str = WHOLE_VERSION
     ) -> InvalidationOutcome:
-        """Mark a version or one of its partitions invalid; the last reason is kept."""
+        """Invalidate a version or one of its partitions; the last reason counts."""
         if partition and not version.has_partition(partition):
             raise NotFound(f"no partition {partition!r} in version {version.tag!r}")
         now = self._clock()
-        self._db.execute(_MARK, self._org, version.id, partition, version.dataset, reason, by, now)
+        self._db.execute(_INVALIDATE, self._org, version.id, partition, version.dataset, reason, by, now)
         return InvalidationOutcome(dataset, version, partition, reason, by, now)
 
     def revoke(
         self, dataset: bytes, version: Version, by: str, partition: str = WHOLE_VERSION
     ) -> InvalidationOutcome:
-        """Take a mark back, whichever attempt at the version bears it; raises UnknownName when there is none."""
+        """Revoke an invalidation, whichever attempt at the version has it; raise NotFound if there is none."""
         if partition not in version.invalid:
-            what = f"partition {partition!r} of version" if partition else "version"
-            raise NotFound(f"{what} {version.tag!r} is not marked invalid")
+            label = f"partition {partition!r} of version" if partition else "version"
+            raise NotFound(f"{label} {version.tag!r} is not marked invalid")
         now = self._clock()
-        self._db.execute(_LIFT, self._org, version.id, partition, version.dataset, by, now)
+        self._db.execute(_REVOKE, self._org, version.id, partition, version.dataset, by, now)
         return InvalidationOutcome(dataset, version, partition, None, by, now)

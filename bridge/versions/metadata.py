@@ -15,19 +15,19 @@ SELECT m.metadata_json FROM ol_dataset d
 JOIN dataset_metadata m ON m.org_id = d.org_id AND m.dataset_id = d.dataset_id
 WHERE d.org_id = ?1 AND d.class_id = ?2 ORDER BY m.set_at DESC, m.dataset_id LIMIT 1
 """
-_PUT = """
+_SAVE = """
 INSERT INTO dataset_metadata (org_id, dataset_id, metadata_json, set_by, set_at) VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT (dataset_id, org_id) DO UPDATE SET metadata_json = excluded.metadata_json, set_by = excluded.set_by,
   set_at = excluded.set_at
 """
-_DESCRIBE = """
+_SAVE_OF_VERSION = """
 UPDATE dataset_version SET metadata_json = ?4, checksum = ?5
 WHERE org_id = ?1 AND dataset_id = ?2 AND version_id = ?3
 """
 
 
 class MetadataStore:
-    """Keeps custom metadata; what is given is patched into what is there, and a null takes a key away (RFC 7396)."""
+    """Custom metadata; changes are merge patches, in which a null removes a key (RFC 7396)."""
 
     def __init__(self, db: Database, org: str, clock: Callable[[], int]) -> None:
         self._db = db
@@ -35,40 +35,42 @@ class MetadataStore:
         self._clock = clock
 
     def get(self, dataset: bytes) -> Metadata:
-        """Give what is remembered of a dataset, given by its class."""
+        """Return the metadata of a dataset, given by its group."""
         rows = self._db.fetch_all(_OF_DATASET, self._org, dataset)
         return decode_metadata(rows[0][0]) if rows else {}
 
     def patch_dataset(self, dataset: bytes, patch: Metadata, by: str) -> Metadata:
-        """Remember more of a dataset; gives all that is remembered then."""
-        whole = merge_patch(self.get(dataset), patch)
-        self._db.execute(_PUT, self._org, dataset, encode_metadata(whole), by, self._clock())
-        return whole
+        """Patch the metadata of a dataset; return the result."""
+        patched = merge_patch(self.get(dataset), patch)
+        self._db.execute(_SAVE, self._org, dataset, encode_metadata(patched), by, self._clock())
+        return patched
 
     def patch_version(self, version: Version, patch: Metadata, checksum: str | None = None) -> Metadata:
-        """Remember more of a version, and how to check what was written; gives all that is remembered then."""
-        whole = merge_patch(decode_metadata(version.metadata), patch)
-        kept = version.checksum if checksum is None else checksum
-        self._db.execute(_DESCRIBE, self._org, version.dataset, version.id, encode_metadata(whole), kept)
-        return whole
+        """Patch the metadata of a version, and set its checksum if there is one; return the patched metadata."""
+        patched = merge_patch(decode_metadata(version.metadata), patch)
+        new_checksum = version.checksum if checksum is None else checksum
+        self._db.execute(
+            _SAVE_OF_VERSION, self._org, version.dataset, version.id, encode_metadata(patched), new_checksum
+        )
+        return patched
 
 
 def merge_patch(value: Any, patch: Metadata) -> Metadata:
-    """Give an object with what a merge patch says of it."""
-    found = dict(value) if isinstance(value, dict) else {}
-    for key, one in patch.items():
-        if one is None:
-            found.pop(key, None)
+    """Apply a merge patch to a value."""
+    patched = dict(value) if isinstance(value, dict) else {}
+    for key, patch_value in patch.items():
+        if patch_value is None:
+            patched.pop(key, None)
         else:
-            found[key] = merge_patch(found.get(key), one) if isinstance(one, dict) else one
-    return found
+            patched[key] = (
+                merge_patch(patched.get(key), patch_value) if isinstance(patch_value, dict) else patch_value
+            )
+    return patched
 
 
 def decode_metadata(text: str | None) -> Metadata:
-    """Read metadata as the store keeps it."""
     return msgspec.json.decode(text, type=Metadata) if text else {}
 
 
 def encode_metadata(metadata: Metadata) -> str:
-    """Write metadata as the store keeps it."""
     return msgspec.json.encode(metadata, order="sorted").decode()

@@ -12,12 +12,12 @@ from bridge.versions.results import DefinitionVersion, definition_version
 
 Object = dict[str, Any]
 Label = Annotated[
-    str, msgspec.Meta(description="What it is called; else it is counted.", min_length=1, max_length=200)
+    str, msgspec.Meta(description="Version name (default: a sequential number).", min_length=1, max_length=200)
 ]
 
 
 class MetadataResult(msgspec.Struct, frozen=True):
-    """All that is remembered of a dataset, or of a version of it."""
+    """The metadata of a dataset or of one of its versions."""
 
     dataset: NodeReference
     version: str | None
@@ -25,56 +25,52 @@ class MetadataResult(msgspec.Struct, frozen=True):
 
 
 class PatchMetadataCommand(Command[MetadataResult], DatasetArgument, frozen=True, kw_only=True):
-    """Remember JSON of one's own with a dataset or a version; it is patched, and a null takes a key away."""
+    """Patch the JSON metadata of a dataset or version; null removes a key."""
 
     path = "/api/v1/metadata"
     result_type = MetadataResult
     metadata: Object
     version: Name | None = None
-    checksum: Annotated[str | None, msgspec.Meta(description="Of a version: how to check what was written.")] = None
+    checksum: Annotated[str | None, msgspec.Meta(description="Checksum of a version.")] = None
     by: ActorField = None
 
-    def execute(self, desk: CommandContext) -> MetadataResult:
-        """Remember it."""
-        registry = desk.registry
+    def execute(self, ctx: CommandContext) -> MetadataResult:
+        registry = ctx.registry
         if self.version is None and self.checksum is not None:
-            raise InvalidParameter("only a version has one", "checksum")
+            raise InvalidParameter("requires a version", "checksum")
         with registry.transaction():
-            dataset = self.group_id(desk)
+            dataset = self.group_id(ctx)
             if self.version is None:
-                whole = registry.metadata.patch_dataset(dataset, self.metadata, desk.actor(self.by))
-                return MetadataResult(desk.node_reference(dataset), None, whole)
+                patched = registry.metadata.patch_dataset(dataset, self.metadata, ctx.actor(self.by))
+                return MetadataResult(ctx.node_reference(dataset), None, patched)
             version = registry.versions.find(dataset, self.version)
-            whole = registry.metadata.patch_version(version, self.metadata, self.checksum)
-        return MetadataResult(desk.node_reference(dataset), version.tag, whole)
+            patched = registry.metadata.patch_version(version, self.metadata, self.checksum)
+        return MetadataResult(ctx.node_reference(dataset), version.tag, patched)
 
 
 class RegisterDefinitionCommand(Command[DefinitionVersion], frozen=True, kw_only=True):
-    """Let a definition of a process or DAG be in effect; the same content twice is one version."""
+    """Register and activate a definition of a process or DAG; identical content creates no new version."""
 
     path = "/api/v1/definitions"
     result_type = DefinitionVersion
     namespace: Name
     name: Name
     kind: DefinitionKind = "process"
-    definition: Annotated[Object | None, msgspec.Meta(description="Left out: `version` is put in effect again.")] = (
-        None
-    )
+    definition: Annotated[Object | None, msgspec.Meta(description="If omitted, `version` is activated again.")] = None
     version: Label | None = None
     by: ActorField = None
 
-    def execute(self, desk: CommandContext) -> DefinitionVersion:
-        """Register it."""
-        definitions = desk.registry.definitions
-        with desk.registry.transaction():
+    def execute(self, ctx: CommandContext) -> DefinitionVersion:
+        definitions = ctx.registry.definitions
+        with ctx.registry.transaction():
             if self.definition is not None:
-                by = desk.actor(self.by)
-                found = definitions.register(
+                by = ctx.actor(self.by)
+                registered = definitions.register(
                     self.kind, self.namespace, self.name, self.definition, by, version=self.version
                 )
             elif self.version is None:
-                raise InvalidParameter("say what it is defined as, or which version shall be in effect", "definition")
+                raise InvalidParameter("specify a definition, or the version to activate", "definition")
             else:
                 process = process_id(definitions.org, self.kind, self.namespace, self.name)
-                found = definitions.activate(process, self.version)
-        return definition_version(found)
+                registered = definitions.activate(process, self.version)
+        return definition_version(registered)

@@ -1,4 +1,4 @@
-"""Named pins that keep versions until they expire."""
+"""Named pins, which retain versions until they expire."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -14,32 +14,32 @@ _OF_DATASET = f"""
 SELECT {_COLUMNS} FROM ol_dataset d JOIN pin p ON p.org_id = d.org_id AND p.dataset_id = d.dataset_id
 WHERE d.org_id = ?1 AND d.class_id = ?2 AND p.expires_at > ?3 ORDER BY p.pinned_at DESC, p.name, p.version_id
 """
-_LISTED = f"""
+_PAGE = f"""
 SELECT {_COLUMNS} FROM pin p JOIN ol_dataset d ON d.org_id = p.org_id AND d.dataset_id = p.dataset_id
 WHERE p.org_id = ?1 AND p.expires_at > ?2 AND (p.name > ?3 OR p.name = ?3 AND p.version_id > ?4)
 ORDER BY p.name, p.version_id LIMIT ?5
 """
-_NAMED = f"""
+_BY_NAME = f"""
 SELECT {_COLUMNS} FROM pin p JOIN ol_dataset d ON d.org_id = p.org_id AND d.dataset_id = p.dataset_id
 WHERE p.org_id = ?1 AND p.name = ?2 ORDER BY p.version_id
 """
-_PUT = """
+_SAVE = """
 INSERT INTO pin (org_id, name, version_id, dataset_id, version_tag, pinned_by, pinned_at, expires_at, reason)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 ON CONFLICT (name, version_id, org_id) DO UPDATE SET version_tag = excluded.version_tag,
   pinned_by = excluded.pinned_by, pinned_at = excluded.pinned_at, expires_at = excluded.expires_at,
   reason = excluded.reason
 """
-_DROP = "DELETE FROM pin WHERE org_id = ?1 AND name = ?2 AND version_id = ?3"
-_EVERY_TIME = -1
-_ALL = (1 << 63) - 1
+_DELETE = "DELETE FROM pin WHERE org_id = ?1 AND name = ?2 AND version_id = ?3"
+_BEFORE_ALL_TIMES = -1
+_NO_LIMIT = (1 << 63) - 1
 
 
 class Pin(NamedTuple):
-    """A version of a dataset that is kept under a name."""
+    """A version of a dataset that is retained under a name."""
 
     name: str
-    #: The class of the dataset, and the name of it under which the version was written.
+    #: Group of the dataset, and the member under which the version was written.
     dataset: bytes
     dataset_id: bytes
     version: bytes
@@ -51,7 +51,7 @@ class Pin(NamedTuple):
 
 
 class PinStore:
-    """Keeps the pins of an organisation; those that have expired are as if they were not there."""
+    """The pins of an organisation; expired pins do not count."""
 
     def __init__(self, db: Database, org: str, clock: Callable[[], int]) -> None:
         self._db = db
@@ -59,77 +59,79 @@ class PinStore:
         self._clock = clock
 
     def list_for_dataset(self, dataset: bytes) -> list[Pin]:
-        """List the pins of a dataset, given by its class, the newest first."""
-        return [_pin(row) for row in self._db.fetch_all(_OF_DATASET, self._org, dataset, self._clock())]
+        """List the pins of a dataset, given by its group, newest first."""
+        return [_from_row(row) for row in self._db.fetch_all(_OF_DATASET, self._org, dataset, self._clock())]
 
     def find(self, dataset: bytes, name: str) -> Pin:
-        """Find the pin of a dataset by its name; raises UnknownName."""
-        found = next((one for one in self.list_for_dataset(dataset) if one.name == name), None)
+        """Find the pin of a dataset by name; raise NotFound if there is none."""
+        found = next((pin for pin in self.list_for_dataset(dataset) if pin.name == name), None)
         if found is None:
             raise NotFound(f"no pin {name!r} of the dataset in the store, or it has expired")
         return found
 
-    def list_page(self, limit: int, behind: tuple[str, bytes] = ("", b""), *, expired: bool = False) -> list[Pin]:
-        """List pins by their names, behind one of them; those that have expired only when asked for."""
-        now = _EVERY_TIME if expired else self._clock()
-        return [_pin(row) for row in self._db.fetch_all(_LISTED, self._org, now, *behind, limit)]
+    def list_page(self, limit: int, after: tuple[str, bytes] = ("", b""), *, expired: bool = False) -> list[Pin]:
+        """List pins by name, starting after one of them; expired pins only on request."""
+        now = _BEFORE_ALL_TIMES if expired else self._clock()
+        return [_from_row(row) for row in self._db.fetch_all(_PAGE, self._org, now, *after, limit)]
 
     def list_active(self) -> list[Pin]:
-        """List all pins that have not expired."""
-        return self.list_page(_ALL)
+        return self.list_page(_NO_LIMIT)
 
     def pin(
-        self, name: str, versions: Sequence[tuple[bytes, Version]], until: int, by: str, why: str | None
+        self, name: str, versions: Sequence[tuple[bytes, Version]], expires_at: int, by: str, reason: str | None
     ) -> list[Pin]:
-        """Pin a version of each dataset, or of none; a pin that is there is prolonged, and never moved."""
+        """Pin a version of each dataset, or none at all; an existing pin is extended, but never moved."""
         now = self._clock()
-        if until <= now:
-            raise InvalidParameter("lies in the past: a pin ends some time to come", "until")
-        faults = [_unpinnable_reason(version) for _, version in versions]
-        moved = [self._conflicting_pin(dataset, name, version) for dataset, version in versions]
-        conflicts = [one for one in [*faults, *moved] if one]
+        if expires_at <= now:
+            raise InvalidParameter("must be in the future", "until")
+        unpinnable = [_unpinnable_reason(version) for _, version in versions]
+        moved_pins = [self._conflicting_pin(dataset, name, version) for dataset, version in versions]
+        conflicts = [conflict for conflict in [*unpinnable, *moved_pins] if conflict]
         if conflicts:
-            raise StateConflict("; ".join(f"{one['reason']}" for one in conflicts), conflicts)
-        made = []
-        for dataset, one in versions:
-            for gone in self._other_versions(name, dataset, one.id):
-                self._db.execute(_DROP, self._org, name, gone)  # expired, or it were a conflict
-            self._db.execute(_PUT, self._org, name, one.id, one.dataset, one.tag, by, now, until, why)
-            made.append(Pin(name, dataset, one.dataset, one.id, one.tag, by, now, until, why))
-        return made
+            raise StateConflict("; ".join(f"{conflict['reason']}" for conflict in conflicts), conflicts)
+        pins = []
+        for dataset, version in versions:
+            for version_id in self._other_versions(name, dataset, version.id):
+                self._db.execute(_DELETE, self._org, name, version_id)  # expired, otherwise it would conflict
+            self._db.execute(
+                _SAVE, self._org, name, version.id, version.dataset, version.tag, by, now, expires_at, reason
+            )
+            pins.append(Pin(name, dataset, version.dataset, version.id, version.tag, by, now, expires_at, reason))
+        return pins
 
     def unpin(self, name: str, dataset: bytes | None = None) -> list[Pin]:
-        """Remove a pin of one dataset, or of all that it names; raises UnknownName when there is none."""
-        found = [_pin(row) for row in self._db.fetch_all(_NAMED, self._org, name)]
-        gone = [one for one in found if dataset is None or one.dataset == dataset]
-        if not gone:
+        """Remove a pin from one dataset, or from all its datasets; raise NotFound if there is none."""
+        pins = [_from_row(row) for row in self._db.fetch_all(_BY_NAME, self._org, name)]
+        removed = [pin for pin in pins if dataset is None or pin.dataset == dataset]
+        if not removed:
             raise NotFound(f"no pin {name!r}{'' if dataset is None else ' of the dataset'} in the store")
-        for one in gone:
-            self._db.execute(_DROP, self._org, name, one.version)
-        return gone
+        for pin in removed:
+            self._db.execute(_DELETE, self._org, name, pin.version)
+        return removed
 
-    def _other_versions(self, name: str, dataset: bytes, but: bytes) -> list[bytes]:
-        rows = [_pin(row) for row in self._db.fetch_all(_NAMED, self._org, name)]
-        return [one.version for one in rows if one.dataset == dataset and one.version != but]
+    def _other_versions(self, name: str, dataset: bytes, kept_version: bytes) -> list[bytes]:
+        pins = [_from_row(row) for row in self._db.fetch_all(_BY_NAME, self._org, name)]
+        return [pin.version for pin in pins if pin.dataset == dataset and pin.version != kept_version]
 
     def _conflicting_pin(self, dataset: bytes, name: str, version: Version) -> dict[str, str | None] | None:
-        there = next(
-            (one for one in self.list_for_dataset(dataset) if one.name == name and one.version != version.id), None
+        existing = next(
+            (pin for pin in self.list_for_dataset(dataset) if pin.name == name and pin.version != version.id), None
         )
-        if there is None:
+        if existing is None:
             return None
         reason = (
-            f"the pin {name!r} holds version {there.tag!r}, not {version.tag!r}: remove it first, or name another"
+            f"the pin {name!r} refers to version {existing.tag!r}, not {version.tag!r}: "
+            "remove it first, or use another name"
         )
-        return {"version": version.tag, "current": there.tag, "reason": reason}
+        return {"version": version.tag, "current": existing.tag, "reason": reason}
 
 
 def _unpinnable_reason(version: Version) -> dict[str, str | None] | None:
-    """Say why a version cannot be pinned: nothing is known to have been written; one that is invalid may be kept."""
-    fault = version._replace(invalid={}).unreadable_reason()
-    return {"version": version.tag, "reason": f"version {version.tag!r}: {fault}"} if fault else None
+    """Return why a version cannot be pinned, unless that is only because it is invalid."""
+    reason = version._replace(invalid={}).unreadable_reason()
+    return {"version": version.tag, "reason": f"version {version.tag!r}: {reason}"} if reason else None
 
 
-def _pin(row: tuple[Any, ...]) -> Pin:
+def _from_row(row: tuple[Any, ...]) -> Pin:
     name, dataset, member, version, *rest = row
     return Pin(name, bytes(dataset), bytes(member), bytes(version), *rest)

@@ -21,33 +21,35 @@ from bridge.versions.selector import parse_selector
 
 Expected = Annotated[
     str | UnsetType | None,
-    msgspec.Meta(description="What is published now: a tag, key or id; null: nothing. Left out: whatever it is."),
+    msgspec.Meta(
+        description="The version that must be published now: a tag, key or id; null: none. Not checked if omitted."
+    ),
 ]
 
 
 class PublishItem(DatasetArgument, frozen=True, kw_only=True):
-    """A version of a dataset that shall be published."""
+    """A version of a dataset to publish."""
 
     version: Annotated[str, msgspec.Meta(description="A tag, key or id, or `latest`.", min_length=1)]
     expected: Expected = UNSET
 
 
 class RollBackItem(DatasetArgument, frozen=True, kw_only=True):
-    """A dataset that shall go back to what was published before, or to a version that was at any time."""
+    """A dataset to roll back, to the previously published version or to one that was published before."""
 
     to: Name | None = None
     expected: Expected = UNSET
 
 
 class PublicationResult(msgspec.Struct, frozen=True):
-    """What is published now; no publication where all was so already."""
+    """The published versions; there is no publication if nothing changed."""
 
     publication: int | None
     datasets: list[PublishedDataset]
 
 
 class PublishCommand(Command[PublicationResult], frozen=True, kw_only=True):
-    """Publish versions: of all datasets that are named, or of none."""
+    """Publish versions of several datasets, all or none."""
 
     path = "/api/v1/publish"
     result_type = PublicationResult
@@ -55,18 +57,17 @@ class PublishCommand(Command[PublicationResult], frozen=True, kw_only=True):
     by: ActorField = None
     why: ReasonField = None
 
-    def execute(self, desk: CommandContext) -> PublicationResult:
-        """Publish."""
-        with desk.registry.transaction():
-            changes = [
-                PublicationRequest(one.group_id(desk), parse_selector(one.version), _expected(one.expected))
-                for one in self.datasets
+    def execute(self, ctx: CommandContext) -> PublicationResult:
+        with ctx.registry.transaction():
+            requests = [
+                PublicationRequest(item.group_id(ctx), parse_selector(item.version), _expected(item.expected))
+                for item in self.datasets
             ]
-            return _made(desk, desk.registry.publisher.publish(changes, desk.actor(self.by), self.why))
+            return _result(ctx, ctx.registry.publisher.publish(requests, ctx.actor(self.by), self.why))
 
 
 class RollBackCommand(Command[PublicationResult], frozen=True, kw_only=True):
-    """Go back to what was published before: of all datasets that are named or were moved together, or of none."""
+    """Roll back datasets, or all datasets of a publication, to what was published before, all or none."""
 
     path = "/api/v1/rollback"
     result_type = PublicationResult
@@ -74,39 +75,46 @@ class RollBackCommand(Command[PublicationResult], frozen=True, kw_only=True):
     publication: (
         Annotated[
             int,
-            msgspec.Meta(description="Undo this one, if all is still where it put it.", ge=1, le=(1 << 63) - 1),
+            msgspec.Meta(
+                description="Undo this publication, if its versions are still the published ones.",
+                ge=1,
+                le=(1 << 63) - 1,
+            ),
         ]
         | None
     ) = None
     by: ActorField = None
     why: ReasonField = None
 
-    def execute(self, desk: CommandContext) -> PublicationResult:
-        """Roll back."""
-        by, publisher = desk.actor(self.by), desk.registry.publisher
+    def execute(self, ctx: CommandContext) -> PublicationResult:
+        by, publisher = ctx.actor(self.by), ctx.registry.publisher
         if (self.datasets is None) == (self.publication is None):
-            raise InvalidParameter("say which datasets, or which publication", "datasets")
-        with desk.registry.transaction():
+            raise InvalidParameter("specify either datasets or a publication", "datasets")
+        with ctx.registry.transaction():
             if self.publication is not None:
-                return _made(desk, publisher.roll_back_publication(self.publication, by, self.why))
-            changes = [
+                return _result(ctx, publisher.roll_back_publication(self.publication, by, self.why))
+            requests = [
                 PublicationRequest(
-                    one.group_id(desk), parse_selector(one.to) if one.to else None, _expected(one.expected)
+                    item.group_id(ctx), parse_selector(item.to) if item.to else None, _expected(item.expected)
                 )
-                for one in self.datasets or ()
+                for item in self.datasets or ()
             ]
-            return _made(desk, publisher.roll_back(changes, by, self.why))
+            return _result(ctx, publisher.roll_back(requests, by, self.why))
 
 
-def _expected(given: Any) -> Any:
-    return UNCHECKED if given is UNSET else given
+def _expected(expected: Any) -> Any:
+    return UNCHECKED if expected is UNSET else expected
 
 
-def _made(desk: CommandContext, done: list[PublicationOutcome]) -> PublicationResult:
-    """Give what was published; moves of one publication have one number."""
-    told = [
-        published_dataset(desk.dataset_name(one.dataset), one, live=desk.registry.resolver.is_live(one.dataset))
-        for one in done
+def _result(ctx: CommandContext, outcomes: list[PublicationOutcome]) -> PublicationResult:
+    """Build the result; entries of one publication share its number."""
+    results = [
+        published_dataset(
+            ctx.dataset_name(outcome.dataset), outcome, live=ctx.registry.resolver.is_live(outcome.dataset)
+        )
+        for outcome in outcomes
     ]
-    moved = (one.entry.publication for one, said in zip(done, told, strict=True) if said.moved)
-    return PublicationResult(next(moved, None), told)
+    publications = (
+        outcome.entry.publication for outcome, result in zip(outcomes, results, strict=True) if result.moved
+    )
+    return PublicationResult(next(publications, None), results)

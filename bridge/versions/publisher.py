@@ -11,31 +11,31 @@ from bridge.versions.reader import Version, VersionReader
 from bridge.versions.resolver import VersionRequest, VersionResolver
 from bridge.versions.selector import Selector
 
-_LAST = "SELECT number, moved_at FROM publication WHERE org_id = ?1 ORDER BY number DESC LIMIT 1"
-_MOVE = """
+_LAST_ENTRY = "SELECT number, moved_at FROM publication WHERE org_id = ?1 ORDER BY number DESC LIMIT 1"
+_ADD_ENTRY = """
 INSERT INTO publication (org_id, number, began, dataset_id, version_id, version_tag, follows, how, moved_by, moved_at,
   reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
 """
 
 
 class _Unchecked:
-    """What somebody expects who says nothing about it."""
+    """The absence of an expectation."""
 
 
 UNCHECKED = _Unchecked()
 
 
 class PublicationRequest(NamedTuple):
-    """What shall be published of a dataset, given by its class; None goes back to what was published before."""
+    """The version to publish of a dataset, given by its group; no selector means the one published before."""
 
     dataset: bytes
     selector: Selector | None
-    #: What is published now as far as the caller knows: a tag, key or id; None when nothing is.
+    #: The version that must be published now: a tag, key or id; None if none must be.
     expected: str | _Unchecked | None = UNCHECKED
 
 
 class PublicationOutcome(NamedTuple):
-    """What is published of a dataset now, and what it was; the same where nothing was to be done."""
+    """The published version of a dataset, and the entry before; both entries are the same if nothing changed."""
 
     dataset: bytes
     version: Version
@@ -50,7 +50,7 @@ class _PublicationRefused(Exception):
 
 
 class Publisher:
-    """Publishes and rolls back. Every call is to be made in a transaction that holds the lock of the registry."""
+    """Publishes and rolls back. Callers must run it in a transaction that holds the registry lock."""
 
     def __init__(self, db: Database, org: str, clock: Callable[[], int], name: Callable[[bytes], str]) -> None:
         self._db = db
@@ -61,121 +61,134 @@ class Publisher:
         self._versions = VersionReader(db, org)
         self._resolver = VersionResolver(db, org, clock)
 
-    def publish(self, changes: Sequence[PublicationRequest], by: str, why: str | None) -> list[PublicationOutcome]:
-        """Publish a version of each dataset; what is published already stays as it is."""
-        return self._apply("publish", changes, by, why)
+    def publish(
+        self, requests: Sequence[PublicationRequest], by: str, reason: str | None
+    ) -> list[PublicationOutcome]:
+        """Publish a version of each dataset; versions that are published already are left unchanged."""
+        return self._apply("publish", requests, by, reason)
 
-    def roll_back(self, changes: Sequence[PublicationRequest], by: str, why: str | None) -> list[PublicationOutcome]:
-        """Go back to what was published before, or to a version that was published at any time."""
-        return self._apply("rollback", changes, by, why)
+    def roll_back(
+        self, requests: Sequence[PublicationRequest], by: str, reason: str | None
+    ) -> list[PublicationOutcome]:
+        """Return to what was published before, or to a version that was published at any time."""
+        return self._apply("rollback", requests, by, reason)
 
-    def roll_back_publication(self, began: int, by: str, why: str | None) -> list[PublicationOutcome]:
-        """Roll back every dataset that a publication moved, provided that each of them is still where it put it."""
-        moves = self._history.entries(began)
-        if not moves:
-            raise NotFound(f"no publication {began} in the store")
-        classes = self._history.group_ids(moves)
-        back = {classes[move.dataset]: _id_of(move) for move in moves}
+    def roll_back_publication(self, publication: int, by: str, reason: str | None) -> list[PublicationOutcome]:
+        """Roll back every dataset of a publication, provided that its versions are still the published ones."""
+        entries = self._history.entries(publication)
+        if not entries:
+            raise NotFound(f"no publication {publication} in the store")
+        groups = self._history.group_ids(entries)
+        published_ids = {groups[entry.dataset]: _id_of(entry) for entry in entries}
         return self.roll_back(
-            [PublicationRequest(dataset, None, version) for dataset, version in back.items()], by, why
+            [PublicationRequest(dataset, None, version) for dataset, version in published_ids.items()], by, reason
         )
 
     def _apply(
-        self, how: PublicationKind, changes: Sequence[PublicationRequest], by: str, why: str | None
+        self, kind: PublicationKind, requests: Sequence[PublicationRequest], by: str, reason: str | None
     ) -> list[PublicationOutcome]:
-        if len({one.dataset for one in changes}) < len(changes):
-            raise InvalidParameter("a dataset is named twice", "datasets")
+        if len({request.dataset for request in requests}) < len(requests):
+            raise InvalidParameter("a dataset is listed twice", "datasets")
         planned: list[tuple[PublicationRequest, Version, PublicationEntry | None]] = []
-        refused: list[dict[str, str | None]] = []
-        for change in changes:
-            before = self._history.current(change.dataset)
+        conflicts: list[dict[str, str | None]] = []
+        for request in requests:
+            published = self._history.current(request.dataset)
             try:
-                planned.append((change, self._target_version(how, change, before), before))
+                planned.append((request, self._target_version(kind, request, published), published))
             except (_PublicationRefused, StateConflict) as error:
-                current = error.current if isinstance(error, _PublicationRefused) else before.tag if before else None
-                refused.append({"dataset": self._name(change.dataset), "current": current, "reason": str(error)})
-        if refused:
-            raise StateConflict("; ".join(f"{one['dataset']}: {one['reason']}" for one in refused), refused)
-        return self._write_entries(how, planned, by, why)
+                current_tag = (
+                    error.current if isinstance(error, _PublicationRefused) else published.tag if published else None
+                )
+                conflicts.append(
+                    {"dataset": self._name(request.dataset), "current": current_tag, "reason": str(error)}
+                )
+        if conflicts:
+            raise StateConflict(
+                "; ".join(f"{conflict['dataset']}: {conflict['reason']}" for conflict in conflicts), conflicts
+            )
+        return self._write_entries(kind, planned, by, reason)
 
     def _target_version(
-        self, how: PublicationKind, change: PublicationRequest, before: PublicationEntry | None
+        self, kind: PublicationKind, request: PublicationRequest, published: PublicationEntry | None
     ) -> Version:
-        """Find what shall be published; raises Conflict or _Refusal when it may not be."""
-        if how == "publish" and change.selector is not None:
-            version = self._resolver.resolve(VersionRequest(change.dataset, change.selector)).version
-            if before is None or before.version != version.id:
-                self._check_expected(change, before)
+        """Find the version to publish; raise StateConflict or _PublicationRefused if that is not possible."""
+        if kind == "publish" and request.selector is not None:
+            version = self._resolver.resolve(VersionRequest(request.dataset, request.selector)).version
+            if published is None or published.version != version.id:
+                self._check_expected(request, published)
         else:
-            self._check_expected(change, before)
-            version = self._rollback_target(change, before)
-        if (fault := version.unreadable_reason()) is not None:
-            remedy = ": name another to go back to" if how == "rollback" and change.selector is None else ""
-            raise _PublicationRefused(f"version {version.tag!r}: {fault}{remedy}", before.tag if before else None)
+            self._check_expected(request, published)
+            version = self._rollback_target(request, published)
+        if (reason := version.unreadable_reason()) is not None:
+            remedy = (
+                ": specify another version to roll back to" if kind == "rollback" and request.selector is None else ""
+            )
+            raise _PublicationRefused(
+                f"version {version.tag!r}: {reason}{remedy}", published.tag if published else None
+            )
         return version
 
-    def _check_expected(self, change: PublicationRequest, before: PublicationEntry | None) -> None:
-        expected = change.expected
+    def _check_expected(self, request: PublicationRequest, published: PublicationEntry | None) -> None:
+        expected = request.expected
         if isinstance(expected, _Unchecked):
             return
-        if before is None:
+        if published is None:
             if expected is not None:
-                raise _PublicationRefused(f"{expected!r} is not published: nothing is")
+                raise _PublicationRefused(f"{expected!r} is not published: no version is")
             return
         if expected is None:
-            raise _PublicationRefused(
-                f"version {before.tag!r} is published, where nothing was expected to be", before.tag
-            )
-        version = self._versions.get(change.dataset, before.version)
-        known = {before.tag, _id_of(before), *((version.tag, version.key) if version else ())}
-        if expected not in known:
-            raise _PublicationRefused(f"version {before.tag!r} is published, not {expected!r}", before.tag)
+            raise _PublicationRefused(f"version {published.tag!r} is published, but none was expected", published.tag)
+        version = self._versions.get(request.dataset, published.version)
+        names = {published.tag, _id_of(published), *((version.tag, version.key) if version else ())}
+        if expected not in names:
+            raise _PublicationRefused(f"version {published.tag!r} is published, not {expected!r}", published.tag)
 
-    def _rollback_target(self, change: PublicationRequest, before: PublicationEntry | None) -> Version:
-        """Find the version to go back to: the one before, or the one that is named.
+    def _rollback_target(self, request: PublicationRequest, published: PublicationEntry | None) -> Version:
+        """Find the version to roll back to: the one published before, or the requested one.
 
-        One that is not to be read is not passed over: beside others that go back it would be of another time.
+        An unreadable version is not skipped: an older one would not match the other datasets that are rolled back.
         """
-        if before is None:
+        if published is None:
             raise _PublicationRefused("nothing is published")
-        if change.selector is not None:
-            version = self._resolver.resolve(VersionRequest(change.dataset, change.selector)).version
-            if not self._history.was_published(change.dataset, version.id):
-                raise _PublicationRefused(f"version {version.tag!r} was never published: publish it", before.tag)
+        if request.selector is not None:
+            version = self._resolver.resolve(VersionRequest(request.dataset, request.selector)).version
+            if not self._history.was_published(request.dataset, version.id):
+                raise _PublicationRefused(
+                    f"version {version.tag!r} was never published: publish it instead", published.tag
+                )
             return version
-        stack = self._history.layers(change.dataset)
-        below = [move for move in stack if move.version != before.version]
-        found = self._versions.get(change.dataset, below[-1].version) if below else None
-        if found is None:
-            raise _PublicationRefused(f"nothing was published before version {before.tag!r}", before.tag)
-        return found
+        layers = self._history.layers(request.dataset)
+        earlier = [entry for entry in layers if entry.version != published.version]
+        target = self._versions.get(request.dataset, earlier[-1].version) if earlier else None
+        if target is None:
+            raise _PublicationRefused(f"nothing was published before version {published.tag!r}", published.tag)
+        return target
 
     def _write_entries(
         self,
-        how: PublicationKind,
+        kind: PublicationKind,
         planned: Iterable[tuple[PublicationRequest, Version, PublicationEntry | None]],
         by: str,
-        why: str | None,
+        reason: str | None,
     ) -> list[PublicationOutcome]:
-        """Write the moves, of which the times go on as their numbers do, whatever the clocks of hosts say."""
-        rows = self._db.fetch_all(_LAST, self._org)
-        last, at = (rows[0][0], max(rows[0][1], self._clock())) if rows else (0, self._clock())
-        number = began = last + 1
-        done = []
-        for change, version, before in planned:
-            if before is not None and before.version == version.id:
-                done.append(PublicationOutcome(change.dataset, version, before, before))
+        """Write the entries; their times never decrease, whatever the clocks of hosts show."""
+        rows = self._db.fetch_all(_LAST_ENTRY, self._org)
+        last_number, now = (rows[0][0], max(rows[0][1], self._clock())) if rows else (0, self._clock())
+        number = publication = last_number + 1
+        outcomes = []
+        for request, version, published in planned:
+            if published is not None and published.version == version.id:
+                outcomes.append(PublicationOutcome(request.dataset, version, published, published))
                 continue
-            follows = before.number if before else None
-            move = PublicationEntry(
-                number, began, version.dataset, version.id, version.tag, follows, how, by, at, why
+            previous_number = published.number if published else None
+            entry = PublicationEntry(
+                number, publication, version.dataset, version.id, version.tag, previous_number, kind, by, now, reason
             )
-            self._db.execute(_MOVE, self._org, *move)
-            done.append(PublicationOutcome(change.dataset, version, before, move))
+            self._db.execute(_ADD_ENTRY, self._org, *entry)
+            outcomes.append(PublicationOutcome(request.dataset, version, published, entry))
             number += 1
-        return done
+        return outcomes
 
 
-def _id_of(move: PublicationEntry) -> str:
-    """Write the id of the version that a move published."""
-    return str(UUID(bytes=move.version))
+def _id_of(entry: PublicationEntry) -> str:
+    return str(UUID(bytes=entry.version))

@@ -19,8 +19,15 @@ from bridge.versions.resolver import VersionResolver
 from mappers.openlineage.names import canonical_dataset_name
 
 
+class DiscardOutcome(NamedTuple):
+    """The discarded versions, and the reasons why others are retained, by tag."""
+
+    discarded: list[Version]
+    retained: dict[str, list[str]]
+
+
 class VersionRegistry:
-    """What an organisation's registry holds. Not for several threads at once."""
+    """The version registry of an organisation. Not thread-safe."""
 
     def __init__(self, db: Database, org: str, clock: Callable[[], int]) -> None:
         self.db = db
@@ -37,90 +44,78 @@ class VersionRegistry:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Let everything that is decided inside be so together, or nothing of it; nobody decides meanwhile."""
+        """Run the block in a transaction that holds the registry lock: all its decisions are committed, or none."""
         with self.db.transaction():
             self.db.lock(f"registry of {self._org}")
             yield
 
     def find_dataset(self, namespace: str | None, name: str) -> bytes:
-        """Find the class of a dataset by any of its names; raises UnknownName."""
-        found = self.graph.find_by_full_name(name) if namespace is None else self.graph.find_dataset(namespace, name)
-        if found is None:
+        """Find the group of a dataset by any of its names; raise NotFound if there is none."""
+        group = self.graph.find_by_full_name(name) if namespace is None else self.graph.find_dataset(namespace, name)
+        if group is None:
             raise NotFound(
                 f"no dataset {name!r}{'' if namespace is None else f' in namespace {namespace!r}'} in the store"
             )
-        return found
+        return group
 
     def find_dataset_by_id(self, id_: UUID) -> bytes:
-        """Find the class of a dataset by the id of any of its names; raises UnknownName."""
-        found = self.graph.group_of(id_.bytes)
-        if found is None:
+        """Find the group of a dataset by the id of any member; raise NotFound if there is none."""
+        group = self.graph.group_of(id_.bytes)
+        if group is None:
             raise NotFound(f"no dataset with the id {id_} in the store")
-        return found
+        return group
 
     def dataset_id(self, namespace: str, name: str) -> UUID:
-        """Give the stable id of a dataset: whoever knows any of its names gets the same, and one before it is known.
+        """Return the stable id of a dataset: the same for all its names, and known before the dataset is stored.
 
-        An id that was given leads to the dataset for ever, by whatever other names it comes to be known.
+        An id that was returned once always leads to the dataset, whatever other names it gets later.
         """
         return UUID(
             bytes=self.graph.find_dataset(namespace, name) or canonical_dataset_name(self._org, namespace, name).id
         )
 
     def dataset_name(self, dataset: bytes) -> QualifiedName:
-        """Name a dataset, given by its class."""
         return self.graph.dataset_name(dataset)
 
     def display_name(self, dataset: bytes) -> str:
-        """Name a dataset, given by its class, in one word."""
+        """Join namespace and name of a dataset."""
         return "/".join(self.dataset_name(dataset))
 
     def retained_versions(self) -> dict[bytes, list[str]]:
-        """Say of every version that is published or pinned why it must be kept; clean-up keeps its hands off these.
+        """Map all versions that are published or pinned to the reasons; cleanup must not delete their files.
 
-        Of a dataset whose last version is of some partitions only, those beneath hold the others.
+        If the top layer of a dataset contains only some partitions, the layers below are retained for the others.
         """
-        found: dict[bytes, list[str]] = {}
+        reasons: dict[bytes, list[str]] = {}
         for dataset in self.publications.published_datasets():
-            above: set[str] = set()
-            for move in reversed(self.publications.layers(dataset)):
-                version = self.versions.get(dataset, move.version)
-                if above and version is not None and version.partitions and above.issuperset(version.partitions):
+            covered: set[str] = set()
+            for entry in reversed(self.publications.layers(dataset)):
+                version = self.versions.get(dataset, entry.version)
+                if covered and version is not None and version.partitions and covered.issuperset(version.partitions):
                     continue
-                found.setdefault(move.version, []).append("published")
+                reasons.setdefault(entry.version, []).append("published")
                 if version is None or version.partitions is None:
                     break
-                above.update(version.partitions)
+                covered.update(version.partitions)
         for pin in self.pins.list_active():
-            found.setdefault(pin.version, []).append(f"pinned as {pin.name}")
-        return found
+            reasons.setdefault(pin.version, []).append(f"pinned as {pin.name}")
+        return reasons
+
+    def discard(self, dataset: bytes, versions: Iterable[Version], reason: str, by: str) -> DiscardOutcome:
+        """Invalidate versions that are neither published nor pinned; to be called within `transaction`.
+
+        Versions that are invalid already keep their reason.
+        """
+        retained = self.retained_versions()
+        outcome = DiscardOutcome([], {})
+        for version in versions:
+            if version.id in retained:
+                outcome.retained[version.tag] = retained[version.id]
+                continue
+            if WHOLE_VERSION not in version.invalid:
+                self.invalidations.invalidate(dataset, version, reason, by)
+            outcome.discarded.append(version)
+        return outcome
 
     def close(self) -> None:
-        """Close the connection."""
         self.db.close()
-
-
-class DiscardOutcome(NamedTuple):
-    """Versions that are not to be read any more, and why others are kept."""
-
-    discarded: list[Version]
-    held: dict[str, list[str]]
-
-
-def discard(
-    registry: VersionRegistry, dataset: bytes, versions: Iterable[Version], reason: str, by: str
-) -> DiscardOutcome:
-    """Mark versions as not to be read, but those that are published or pinned; in a transaction that decides.
-
-    Of those that are marked already the reason stays: it was somebody's.
-    """
-    held = registry.retained_versions()
-    given_up = DiscardOutcome([], {})
-    for version in versions:
-        if version.id in held:
-            given_up.held[version.tag] = held[version.id]
-            continue
-        if WHOLE_VERSION not in version.invalid:
-            registry.invalidations.invalidate(dataset, version, reason, by)
-        given_up.discarded.append(version)
-    return given_up

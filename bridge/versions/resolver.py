@@ -23,23 +23,23 @@ WHERE d.org_id = ?1 AND d.class_id = ?2
 
 
 class Resolution(NamedTuple):
-    """The version that was meant, and how it was found."""
+    """The version that a request resolves to, and how it was resolved."""
 
     dataset: bytes
     version: Version
     resolved_by: ResolvedBy
-    #: The name of the pin, where it was found by one.
+    #: Name of the pin, if it was resolved by one.
     pin: str | None = None
-    #: The move that published it, where it was found so.
+    #: The entry that published it, if it was resolved as the published version.
     entry: PublicationEntry | None = None
-    #: Whether the dataset changes where it lies: the version tells what was written, and not what is there now.
+    #: True for a table that is updated in place: the version is what was written, not the current content.
     is_mutable: bool = False
-    #: What is remembered of the dataset.
+    #: Metadata of the dataset.
     metadata: Metadata = {}  # noqa: RUF012 - replaced, never changed
 
 
 class VersionRequest(NamedTuple):
-    """A dataset, given by its class, and which version of it is meant."""
+    """A dataset, given by its group, and the version of it to resolve."""
 
     dataset: bytes
     selector: Selector = PUBLISHED
@@ -56,96 +56,96 @@ class VersionResolver:
         self._versions = VersionReader(db, org)
         self._history = PublicationHistory(db, org)
         self._pins = PinStore(db, org, clock)
-        self._descriptions = MetadataStore(db, org, clock)
+        self._metadata = MetadataStore(db, org, clock)
 
-    def resolve(self, wanted: VersionRequest) -> Resolution:
-        """Find one version; raises UnknownName when there is none, Conflict when it is not to be read.
+    def resolve(self, request: VersionRequest) -> Resolution:
+        """Resolve one version; raise NotFound if there is none, and StateConflict if it must not be read.
 
-        The latest passes over what is invalid, for nobody chose it. What was published or pinned somebody chose: that
-        it is invalid, or that its run failed since, is told, and only somebody can choose another. A version that is
-        asked for by its own name is given with what is said against it.
+        `latest` skips invalid versions. A published or pinned version was chosen deliberately: if it is invalid, or
+        if its run has failed since, resolution fails rather than choosing another one. A version that is requested by
+        its own name is returned together with the reasons against it.
         """
-        ways: dict[SelectorKind, Callable[[VersionRequest], Resolution]] = {
+        resolve_kind: dict[SelectorKind, Callable[[VersionRequest], Resolution]] = {
             "published": self._published,
             "latest": self._latest,
             "version": self._version,
             "pin": self._pin,
             "named": self._version_or_pin,
         }
-        found = ways[wanted.selector.kind](wanted)
-        remembered = self._descriptions.get(wanted.dataset)
-        return found._replace(is_mutable=self.is_live(wanted.dataset), metadata=remembered)
+        resolution = resolve_kind[request.selector.kind](request)
+        metadata = self._metadata.get(request.dataset)
+        return resolution._replace(is_mutable=self.is_live(request.dataset), metadata=metadata)
 
-    def resolve_all(self, wanted: Iterable[VersionRequest]) -> list[Resolution]:
-        """Find several versions, all of one state of the store: a publication of many is seen whole or not at all."""
+    def resolve_all(self, requests: Iterable[VersionRequest]) -> list[Resolution]:
+        """Resolve several versions from one snapshot: a publication of several is seen completely or not at all."""
         with self._db.snapshot():
-            return [self.resolve(one) for one in wanted]
+            return [self.resolve(request) for request in requests]
 
     def is_live(self, dataset: bytes) -> bool:
-        """Tell whether a dataset is a table that is changed in place, under any of its names."""
+        """True if the dataset is a table that is updated in place, under any of its names."""
         return any(
             updates_in_place(namespace) for (namespace,) in self._db.fetch_all(_NAMESPACES, self._org, dataset)
         )
 
-    def _published(self, wanted: VersionRequest) -> Resolution:
-        dataset, (_, _, when), partition = wanted
-        until = NO_TIME_LIMIT if when is None else when
-        moves = (
+    def _published(self, request: VersionRequest) -> Resolution:
+        dataset, (_, _, as_of), partition = request
+        until = NO_TIME_LIMIT if as_of is None else as_of
+        entries = (
             self._history.layers(dataset, until) if partition else self._history.list_newest(dataset, 1, until=until)
         )
-        for move in reversed(moves):
-            version = self._versions.get(dataset, move.version)
+        for entry in reversed(entries):
+            version = self._versions.get(dataset, entry.version)
             if version is None:
-                raise StateConflict(f"the published version {move.tag!r} is no version of the dataset any more")
+                raise StateConflict(f"the published version {entry.tag!r} is no longer a version of the dataset")
             if not partition or version.has_partition(partition):
                 readable = _require_readable(version, partition, f"the published version {version.tag!r}")
-                return Resolution(dataset, readable, "published", None, move)
-        of = f"of the partition {partition!r} " if partition else ""
-        raise NotFound(f"no version {of}of the dataset is published{'' if when is None else ' at that time'}")
+                return Resolution(dataset, readable, "published", None, entry)
+        scope = f"of the partition {partition!r} " if partition else ""
+        raise NotFound(f"no version {scope}of the dataset is published{'' if as_of is None else ' at that time'}")
 
-    def _latest(self, wanted: VersionRequest) -> Resolution:
-        dataset, (_, _, until), partition = wanted
-        held = [
-            one
-            for one in self._versions.list_newest(dataset, NO_TIME_LIMIT if until is None else until)
-            if not partition or one.has_partition(partition)
+    def _latest(self, request: VersionRequest) -> Resolution:
+        dataset, (_, _, as_of), partition = request
+        candidates = [
+            version
+            for version in self._versions.list_newest(dataset, NO_TIME_LIMIT if as_of is None else as_of)
+            if not partition or version.has_partition(partition)
         ]
-        found = next((one for one in held if one.unreadable_reason(partition) is None), None)
-        if found is not None:
-            return Resolution(dataset, found, "latest")
-        if held:
+        latest = next((version for version in candidates if version.unreadable_reason(partition) is None), None)
+        if latest is not None:
+            return Resolution(dataset, latest, "latest")
+        if candidates:
             raise StateConflict(
-                f"all {len(held)} versions are invalid, the latest {held[0].tag!r}: "
-                f"{held[0].unreadable_reason(partition)}"
+                f"all {len(candidates)} versions are invalid, the latest {candidates[0].tag!r}: "
+                f"{candidates[0].unreadable_reason(partition)}"
             )
-        of = f"with the partition {partition!r} " if partition else ""
-        raise NotFound(f"no version {of}of the dataset in the store{'' if until is None else ' of that time'}")
+        scope = f"with the partition {partition!r} " if partition else ""
+        raise NotFound(f"no version {scope}of the dataset in the store{'' if as_of is None else ' at that time'}")
 
-    def _version(self, wanted: VersionRequest) -> Resolution:
-        version = self._versions.find(wanted.dataset, wanted.selector.name)
-        return Resolution(wanted.dataset, _require_partition(version, wanted.partition), "version")
+    def _version(self, request: VersionRequest) -> Resolution:
+        version = self._versions.find(request.dataset, request.selector.name)
+        return Resolution(request.dataset, _require_partition(version, request.partition), "version")
 
-    def _pin(self, wanted: VersionRequest) -> Resolution:
-        dataset, (_, name, _), partition = wanted
+    def _pin(self, request: VersionRequest) -> Resolution:
+        dataset, (_, name, _), partition = request
         pin = self._pins.find(dataset, name)
         version = self._versions.get(dataset, pin.version)
         if version is None:
-            raise StateConflict(f"the pinned version {pin.tag!r} is no version of the dataset any more")
+            raise StateConflict(f"the pinned version {pin.tag!r} is no longer a version of the dataset")
         readable = _require_readable(
             _require_partition(version, partition), partition, f"version {pin.tag!r}, which {name!r} pins,"
         )
         return Resolution(dataset, readable, "pin", name)
 
-    def _version_or_pin(self, wanted: VersionRequest) -> Resolution:
-        name = wanted.selector.name
+    def _version_or_pin(self, request: VersionRequest) -> Resolution:
+        name = request.selector.name
         try:
-            self._versions.find(wanted.dataset, name)
-        except NotFound as unknown:
-            if all(pin.name != name for pin in self._pins.list_for_dataset(wanted.dataset)):
-                said = f"no version {name!r} of the dataset in the store, and no pin of that name"
-                raise NotFound(said) from unknown
-            return self._pin(wanted)
-        return self._version(wanted)
+            self._versions.find(request.dataset, name)
+        except NotFound as error:
+            if all(pin.name != name for pin in self._pins.list_for_dataset(request.dataset)):
+                message = f"no version {name!r} of the dataset in the store, and no pin of that name"
+                raise NotFound(message) from error
+            return self._pin(request)
+        return self._version(request)
 
 
 def _require_partition(version: Version, partition: str) -> Version:
@@ -154,8 +154,8 @@ def _require_partition(version: Version, partition: str) -> Version:
     return version
 
 
-def _require_readable(version: Version, partition: str, what: str) -> Version:
-    fault = version.unreadable_reason(partition)
-    if fault is not None:
-        raise StateConflict(f"{what} is not to be read: {fault}")
+def _require_readable(version: Version, partition: str, label: str) -> Version:
+    reason = version.unreadable_reason(partition)
+    if reason is not None:
+        raise StateConflict(f"{label} must not be read: {reason}")
     return version

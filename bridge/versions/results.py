@@ -18,16 +18,16 @@ from mappers.timestamps import format_timestamp
 
 
 class ResolvedVersion(msgspec.Struct, frozen=True):
-    """The version of a dataset that was meant, how it was found, and where it lies."""
+    """The version that a selector resolved to, how it was resolved, and its location."""
 
     dataset: NodeReference
-    #: How it was found: what is published, the latest, by the version's own name, or by a pin.
+    #: How it was resolved: as the published or the latest version, by its own name, or by a pin.
     by: ResolvedBy
     pin: str | None
     id: str
     tag: str
     idempotency_key: str | None
-    #: Where it lies; null where nobody says it.
+    #: Its location; null if it is unknown.
     path: str | None
     schema_hash: str | None
     run_id: str | None
@@ -36,14 +36,14 @@ class ResolvedVersion(msgspec.Struct, frozen=True):
     bytes: int | None
     files: int | None
     checksum: str | None
-    #: The partitions that it is of; null: of the whole dataset.
+    #: The partitions that it contains; null for the whole dataset.
     partitions: list[str] | None
-    #: Why it is not to be read, if somebody says so; and which of its partitions are not.
+    #: The reason if it is invalid, and the reasons of its invalid partitions.
     invalid: str | None
     invalid_partitions: dict[str, str]
-    #: Whether the dataset is a table that changes where it lies: nothing promises that this version is what is there.
+    #: True for a table that is updated in place: its current content may differ from this version.
     live: bool
-    #: The publication that it is read of, if it is.
+    #: The publication that it was resolved from, if any.
     publication: int | None
     published_at: str | None
     published_by: str | None
@@ -52,7 +52,7 @@ class ResolvedVersion(msgspec.Struct, frozen=True):
 
 
 class Publication(msgspec.Struct, frozen=True):
-    """A move of what is published of a dataset; those of one publication have its number in common."""
+    """A change of the published version of a dataset; those of one publication share its number."""
 
     publication: int
     number: int
@@ -66,19 +66,19 @@ class Publication(msgspec.Struct, frozen=True):
 
 
 class PublishedDataset(msgspec.Struct, frozen=True):
-    """What is published of a dataset now, and what was before; not moved where it was so already."""
+    """The published version of a dataset, and the one before; not `moved` if it was published already."""
 
     dataset: NodeReference
     version: str
     version_id: str
     before: str | None
     moved: bool
-    #: Whether it is a table that changes where it lies: what was decided is written down, and nothing is cut over.
+    #: True for a table that is updated in place: the decision is recorded, but its content does not change.
     live: bool
 
 
 class PinnedVersion(msgspec.Struct, frozen=True):
-    """A version that is kept under a name until a time."""
+    """A version that is retained under a name until a time."""
 
     name: str
     dataset: NodeReference
@@ -91,7 +91,7 @@ class PinnedVersion(msgspec.Struct, frozen=True):
 
 
 class VersionValidity(msgspec.Struct, frozen=True):
-    """What was said of a version, or of a partition of it; no reason: it is valid."""
+    """The validity of a version, or of one of its partitions; no reason means that it is valid."""
 
     dataset: NodeReference
     version: str
@@ -100,12 +100,12 @@ class VersionValidity(msgspec.Struct, frozen=True):
     reason: str | None
     by: str
     at: str
-    #: Whether it is published, and so refused from now on to who asks for what is.
+    #: Whether it is published, so that resolving the published version fails from now on.
     published: bool
 
 
 class DefinitionVersion(msgspec.Struct, frozen=True):
-    """What a process or DAG is defined as, or was."""
+    """A definition of a process or DAG."""
 
     id: str
     kind: str
@@ -120,13 +120,12 @@ class DefinitionVersion(msgspec.Struct, frozen=True):
     definition: msgspec.Raw
 
 
-def resolved_version(graph: LineageGraph, found: Resolution) -> ResolvedVersion:
-    """Give a version that was found."""
-    version, move = found.version, found.entry
+def resolved_version(graph: LineageGraph, resolution: Resolution) -> ResolvedVersion:
+    version, entry = resolution.version, resolution.entry
     return ResolvedVersion(
-        dataset=node_reference(found.dataset, graph.dataset_name(found.dataset)),
-        by=found.resolved_by,
-        pin=found.pin,
+        dataset=node_reference(resolution.dataset, graph.dataset_name(resolution.dataset)),
+        by=resolution.resolved_by,
+        pin=resolution.pin,
         id=format_id(version.id),
         tag=version.tag,
         idempotency_key=version.key,
@@ -140,45 +139,46 @@ def resolved_version(graph: LineageGraph, found: Resolution) -> ResolvedVersion:
         checksum=version.checksum,
         partitions=None if version.partitions is None else list(version.partitions),
         invalid=version.invalid.get(WHOLE_VERSION),
-        invalid_partitions={part: why for part, why in version.invalid.items() if part != WHOLE_VERSION},
-        live=found.is_mutable,
-        publication=move.publication if move else None,
-        published_at=iso_or_none(move.published_at if move else None),
-        published_by=move.published_by if move else None,
+        invalid_partitions={
+            partition: reason for partition, reason in version.invalid.items() if partition != WHOLE_VERSION
+        },
+        live=resolution.is_mutable,
+        publication=entry.publication if entry else None,
+        published_at=iso_or_none(entry.published_at if entry else None),
+        published_by=entry.published_by if entry else None,
         metadata=decode_metadata(version.metadata),
-        dataset_metadata=found.metadata,
+        dataset_metadata=resolution.metadata,
     )
 
 
-def publication(move: PublicationEntry, before: str | None) -> Publication:
-    """Give a move of a dataset."""
+def publication(entry: PublicationEntry, previous: str | None) -> Publication:
     return Publication(
-        move.publication,
-        move.number,
-        move.kind,
-        before,
-        move.tag,
-        format_id(move.version),
-        format_timestamp(move.published_at),
-        move.published_by,
-        move.reason,
+        entry.publication,
+        entry.number,
+        entry.kind,
+        previous,
+        entry.tag,
+        format_id(entry.version),
+        format_timestamp(entry.published_at),
+        entry.published_by,
+        entry.reason,
     )
 
 
-def published_dataset(named: QualifiedName, done: PublicationOutcome, *, live: bool) -> PublishedDataset:
-    """Give what became of a dataset that was to be published."""
-    before, version = done.previous, done.version
-    moved = before is None or done.entry.number != before.number
-    of = node_reference(done.dataset, named)
-    return PublishedDataset(of, version.tag, format_id(version.id), before.tag if before else None, moved, live)
+def published_dataset(name: QualifiedName, outcome: PublicationOutcome, *, live: bool) -> PublishedDataset:
+    previous, version = outcome.previous, outcome.version
+    moved = previous is None or outcome.entry.number != previous.number
+    reference = node_reference(outcome.dataset, name)
+    return PublishedDataset(
+        reference, version.tag, format_id(version.id), previous.tag if previous else None, moved, live
+    )
 
 
-def pinned_version(named: QualifiedName, pin: Pin) -> PinnedVersion:
-    """Give a pin."""
-    of = node_reference(pin.dataset, named)
+def pinned_version(name: QualifiedName, pin: Pin) -> PinnedVersion:
+    reference = node_reference(pin.dataset, name)
     return PinnedVersion(
         pin.name,
-        of,
+        reference,
         pin.tag,
         format_id(pin.version),
         pin.pinned_by,
@@ -188,25 +188,32 @@ def pinned_version(named: QualifiedName, pin: Pin) -> PinnedVersion:
     )
 
 
-def version_validity(named: QualifiedName, marked: InvalidationOutcome, *, published: bool) -> VersionValidity:
-    """Give what was said of a version."""
-    version: Version = marked.version
-    of, partition = node_reference(marked.dataset, named), marked.partition or None
+def version_validity(name: QualifiedName, outcome: InvalidationOutcome, *, published: bool) -> VersionValidity:
+    version: Version = outcome.version
+    reference, partition = node_reference(outcome.dataset, name), outcome.partition or None
     return VersionValidity(
-        of,
+        reference,
         version.tag,
         format_id(version.id),
         partition,
-        marked.reason,
-        marked.by,
-        format_timestamp(marked.at),
+        outcome.reason,
+        outcome.decided_by,
+        format_timestamp(outcome.decided_at),
         published,
     )
 
 
-def definition_version(one: RegisteredDefinition) -> DefinitionVersion:
-    """Give a definition."""
+def definition_version(definition: RegisteredDefinition) -> DefinitionVersion:
     return DefinitionVersion(
-        format_id(one.process), one.kind, one.namespace, one.name, one.number, one.version, one.content_hash.hex(),
-        format_timestamp(one.registered_at), one.registered_by, one.is_active, msgspec.Raw(one.definition.encode()),
-    )  # fmt: skip
+        format_id(definition.process),
+        definition.kind,
+        definition.namespace,
+        definition.name,
+        definition.number,
+        definition.version,
+        definition.content_hash.hex(),
+        format_timestamp(definition.registered_at),
+        definition.registered_by,
+        definition.is_active,
+        msgspec.Raw(definition.definition.encode()),
+    )

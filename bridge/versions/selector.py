@@ -15,11 +15,11 @@ _AS_OF = "as_of:"
 
 
 class Selector(NamedTuple):
-    """A way to choose a version; `named` is a version if there is one of that name, else a pin."""
+    """A way to choose a version; `named` is a version if there is one of that name, or else a pin."""
 
     kind: SelectorKind
     name: str = ""
-    #: As it was at that time, in microseconds.
+    #: The state at this time, in microseconds.
     as_of: int | None = None
 
 
@@ -27,65 +27,65 @@ PUBLISHED = Selector("published")
 
 
 def parse_selector(text: str, as_of: datetime | None = None) -> Selector:
-    """Read `published`, `latest`, `as_of:TIME` (the latest of then), `version:TAG`, `pin:NAME`, or a name of either.
+    """Parse a selector: `published`, `latest`, `as_of:TIME`, `version:TAG`, `pin:NAME`, or the name of either.
 
-    A time beside it means what was published, or the latest, at that time.
+    `as_of:TIME` selects the latest version of that time; the parameter `as_of` also goes with `published`.
     """
     until = None if as_of is None else to_micros(as_of)
     if text in ("published", "latest"):
         return Selector("published" if text == "published" else "latest", "", until)
     if until is not None:
         raise InvalidParameter(
-            "goes with pin=published and pin=latest: a version or pin is the same at any time", "as_of"
+            "requires pin=published or pin=latest: a version or a pin does not depend on a time", "as_of"
         )
     if text.startswith(_AS_OF):
-        return Selector("latest", "", _time(text.removeprefix(_AS_OF)))
+        return Selector("latest", "", _parse_time(text.removeprefix(_AS_OF)))
     for prefix, kind in _PREFIXES.items():
         if text.startswith(prefix) and len(text) > len(prefix):
             return Selector(kind, text.removeprefix(prefix))
     if not text:
-        raise InvalidParameter("empty: say published, latest, as_of:TIME, a version or a pin", "pin")
+        raise InvalidParameter("empty: specify published, latest, as_of:TIME, a version or a pin", "pin")
     return Selector("named", text)
 
 
-def to_micros(moment: datetime) -> int:
-    """Give a time in microseconds; without a time zone it is UTC."""
-    zoned = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+def to_micros(time: datetime) -> int:
+    """Convert a time to microseconds; without a time zone it is UTC."""
+    zoned = time if time.tzinfo else time.replace(tzinfo=UTC)
     return int(zoned.timestamp()) * 1_000_000 + zoned.microsecond
 
 
-def _time(text: str) -> int:
+def _parse_time(text: str) -> int:
     try:
         return to_micros(datetime.fromisoformat(text))
     except ValueError as error:
-        raise InvalidParameter(f"{text[:64]!r} is no time like 2026-01-31T06:00:00Z", "pin") from error
+        raise InvalidParameter(f"{text[:64]!r} is not a time such as 2026-01-31T06:00:00Z", "pin") from error
 
 
 SelectorField = Annotated[
     str,
     msgspec.Meta(
-        description="`published`, `latest`, `as_of:TIME` (the latest of then), `version:TAG`, `pin:NAME`, or a name:"
-        " of a version, else of a pin.",
+        description="`published`, `latest`, `as_of:TIME` (the latest at that time), `version:TAG`, `pin:NAME`, or the"
+        " name of a version or else of a pin.",
         min_length=1,
     ),
 ]
 AsOfField = Annotated[
     datetime | None,
     msgspec.Meta(
-        description="What was published, or the latest, at that time; UTC without a time zone.",
+        description="Published or latest version as of this time; UTC unless it has a time zone.",
         extra_json_schema={"format": "date-time"},
     ),
 ]
 PartitionField = Annotated[
     str,
     msgspec.Meta(
-        description="One partition, such as `day=2026-01-31`; its names in any order.", min_length=1, max_length=500
+        description="A single partition, e.g. `day=2026-01-31`; its keys in any order.", min_length=1, max_length=500
     ),
 ]
 
 
 def parse_partition(text: str | None) -> str:
-    """Read the name of a partition; raises BadQuestion when it is none."""
+    """Parse a partition; raise InvalidParameter if it is malformed."""
     if text is None:
         return WHOLE_VERSION
     try:

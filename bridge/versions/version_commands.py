@@ -16,7 +16,6 @@ from bridge.versions.command import (
     Name,
     ReasonField,
 )
-from bridge.versions.registry import discard
 from bridge.versions.resolver import VersionRequest
 from bridge.versions.results import PinnedVersion, ResolvedVersion, VersionValidity, pinned_version, version_validity
 from bridge.versions.selector import (
@@ -30,18 +29,18 @@ from bridge.versions.selector import (
 
 Until = Annotated[
     datetime,
-    msgspec.Meta(description="When it ends; UTC without a time zone.", extra_json_schema={"format": "date-time"}),
+    msgspec.Meta(description="Expiry; UTC unless it has a time zone.", extra_json_schema={"format": "date-time"}),
 ]
 
 
 class PinItem(DatasetArgument, frozen=True, kw_only=True):
-    """A version of a dataset that shall be kept."""
+    """A version of a dataset to pin."""
 
     version: SelectorField = "published"
 
 
 class ResolveItem(DatasetArgument, frozen=True, kw_only=True):
-    """A dataset, and which version of it is meant."""
+    """A dataset, and the version of it to resolve."""
 
     pin: SelectorField = "published"
     as_of: AsOfField = None
@@ -49,85 +48,82 @@ class ResolveItem(DatasetArgument, frozen=True, kw_only=True):
 
 
 class PinResult(msgspec.Struct, frozen=True):
-    """The versions that a pin names, or named."""
+    """The versions that a pin retains or retained."""
 
     pins: list[PinnedVersion]
 
 
 class ResolveResult(msgspec.Struct, frozen=True):
-    """The versions that are meant, in the order in which they were asked for."""
+    """The resolved versions, in the order of the request."""
 
     datasets: list[ResolvedVersion]
 
 
 class PinCommand(Command[PinResult], frozen=True, kw_only=True):
-    """Keep versions under a name until a time: of all datasets that are named, or of none."""
+    """Pin versions of several datasets under a name until a time, all or none."""
 
     path = "/api/v1/pins"
     result_type = PinResult
-    pin: Annotated[str, msgspec.Meta(description="What the versions are found by.", min_length=1, max_length=200)]
+    pin: Annotated[str, msgspec.Meta(description="Pin name.", min_length=1, max_length=200)]
     until: Until
     datasets: BoundedList[PinItem]
     by: ActorField = None
     why: ReasonField = None
 
-    def execute(self, desk: CommandContext) -> PinResult:
-        """Pin."""
-        registry = desk.registry
+    def execute(self, ctx: CommandContext) -> PinResult:
+        registry = ctx.registry
         with registry.transaction():
-            wanted = [VersionRequest(one.group_id(desk), parse_selector(one.version)) for one in self.datasets]
-            versions = [(one.dataset, registry.resolver.resolve(one).version) for one in wanted]
-            made = registry.pins.pin(self.pin, versions, to_micros(self.until), desk.actor(self.by), self.why)
-        return PinResult([pinned_version(desk.dataset_name(one.dataset), one) for one in made])
+            requests = [VersionRequest(item.group_id(ctx), parse_selector(item.version)) for item in self.datasets]
+            versions = [(request.dataset, registry.resolver.resolve(request).version) for request in requests]
+            pins = registry.pins.pin(self.pin, versions, to_micros(self.until), ctx.actor(self.by), self.why)
+        return PinResult([pinned_version(ctx.dataset_name(pin.dataset), pin) for pin in pins])
 
 
 class UnpinCommand(Command[PinResult], DatasetArgument, frozen=True, kw_only=True):
-    """Remove a pin, of one dataset or of all that it names."""
+    """Remove a pin from one dataset or from all its datasets."""
 
     method = "DELETE"
     path = "/api/v1/pins"
     result_type = PinResult
     pin: Name
 
-    def execute(self, desk: CommandContext) -> PinResult:
-        """Remove it."""
-        with desk.registry.transaction():
-            dataset = None if self.id is None and self.name is None else self.group_id(desk)
-            gone = desk.registry.pins.unpin(self.pin, dataset)
-        return PinResult([pinned_version(desk.dataset_name(one.dataset), one) for one in gone])
+    def execute(self, ctx: CommandContext) -> PinResult:
+        with ctx.registry.transaction():
+            dataset = None if self.id is None and self.name is None else self.group_id(ctx)
+            removed = ctx.registry.pins.unpin(self.pin, dataset)
+        return PinResult([pinned_version(ctx.dataset_name(pin.dataset), pin) for pin in removed])
 
 
 class InvalidateCommand(Command[VersionValidity], DatasetArgument, frozen=True, kw_only=True):
-    """Mark a version, or a partition of it, as not to be read; or take that back."""
+    """Invalidate a version or one of its partitions, or revoke the invalidation."""
 
     path = "/api/v1/invalidate"
     result_type = VersionValidity
     version: Name
     partition: PartitionField | None = None
-    reason: Annotated[str, msgspec.Meta(description="Why; needed to mark it.", min_length=1)] | None = None
-    valid: Annotated[bool, msgspec.Meta(description="It is to be read again.")] = False
+    reason: Annotated[str, msgspec.Meta(description="Reason; required to invalidate.", min_length=1)] | None = None
+    valid: Annotated[bool, msgspec.Meta(description="Revoke the invalidation.")] = False
     by: ActorField = None
 
-    def execute(self, desk: CommandContext) -> VersionValidity:
-        """Mark it."""
+    def execute(self, ctx: CommandContext) -> VersionValidity:
         if not self.valid and self.reason is None:
-            raise InvalidParameter("say why it is not to be read", "reason")
-        registry, by, partition = desk.registry, desk.actor(self.by), parse_partition(self.partition)
+            raise InvalidParameter("missing reason for the invalidation", "reason")
+        registry, by, partition = ctx.registry, ctx.actor(self.by), parse_partition(self.partition)
         with registry.transaction():
-            dataset = self.group_id(desk)
+            dataset = self.group_id(ctx)
             version = registry.versions.find(dataset, self.version)
             if self.valid:
-                marked = registry.invalidations.revoke(dataset, version, by, partition)
+                outcome = registry.invalidations.revoke(dataset, version, by, partition)
             else:
-                marked = registry.invalidations.invalidate(dataset, version, self.reason or "", by, partition)
-            head = registry.publications.current(dataset)
+                outcome = registry.invalidations.invalidate(dataset, version, self.reason or "", by, partition)
+            published = registry.publications.current(dataset)
         return version_validity(
-            desk.dataset_name(dataset), marked, published=head is not None and head.version == version.id
+            ctx.dataset_name(dataset), outcome, published=published is not None and published.version == version.id
         )
 
 
 class DiscardResult(msgspec.Struct, frozen=True):
-    """Versions that are given up, and those that are kept because somebody needs them, with the reasons."""
+    """The discarded versions, and those that are retained, with the reasons."""
 
     dataset: NodeReference
     discarded: list[str]
@@ -135,36 +131,40 @@ class DiscardResult(msgspec.Struct, frozen=True):
 
 
 class DiscardCommand(Command[DiscardResult], DatasetArgument, frozen=True, kw_only=True):
-    """Give versions up whose files shall be removed: nobody is to read them; what is published or pinned is kept."""
+    """Discard versions before their files are deleted; published and pinned versions are retained."""
 
     path = "/api/v1/discard"
     result_type = DiscardResult
     versions: BoundedList[Name]
-    reason: Annotated[str, msgspec.Meta(description="Why; told to who asks for one.", min_length=1)]
+    reason: Annotated[
+        str, msgspec.Meta(description="Reason; returned to clients that request a discarded version.", min_length=1)
+    ]
     by: ActorField = None
 
-    def execute(self, desk: CommandContext) -> DiscardResult:
-        """Mark those that nobody needs."""
-        registry = desk.registry
+    def execute(self, ctx: CommandContext) -> DiscardResult:
+        registry = ctx.registry
         with registry.transaction():
-            dataset = self.group_id(desk)
-            found = [registry.versions.find(dataset, one) for one in self.versions]
-            given_up = discard(registry, dataset, found, self.reason, desk.actor(self.by))
-        return DiscardResult(desk.node_reference(dataset), [one.tag for one in given_up.discarded], given_up.held)
+            dataset = self.group_id(ctx)
+            versions = [registry.versions.find(dataset, name) for name in self.versions]
+            outcome = registry.discard(dataset, versions, self.reason, ctx.actor(self.by))
+        return DiscardResult(
+            ctx.node_reference(dataset), [version.tag for version in outcome.discarded], outcome.retained
+        )
 
 
 class ResolveCommand(Command[ResolveResult], frozen=True, kw_only=True):
-    """Tell which versions of datasets are meant, all of one state: a publication is seen whole or not at all."""
+    """Resolve versions of several datasets from one snapshot: a publication is seen completely or not at all."""
 
     path = "/api/v1/resolve"
     scope = "read"
     result_type = ResolveResult
     datasets: BoundedList[ResolveItem]
 
-    def execute(self, desk: CommandContext) -> ResolveResult:
-        """Look them up."""
-        wanted = [
-            VersionRequest(one.group_id(desk), parse_selector(one.pin, one.as_of), parse_partition(one.partition))
-            for one in self.datasets
+    def execute(self, ctx: CommandContext) -> ResolveResult:
+        requests = [
+            VersionRequest(item.group_id(ctx), parse_selector(item.pin, item.as_of), parse_partition(item.partition))
+            for item in self.datasets
         ]
-        return ResolveResult([desk.resolved_version(one) for one in desk.registry.resolver.resolve_all(wanted)])
+        return ResolveResult(
+            [ctx.resolved_version(request) for request in ctx.registry.resolver.resolve_all(requests)]
+        )

@@ -1,1 +1,1 @@
-"""What jobs that do not speak OpenLineage report about themselves, turned into OpenLineage events."""
+"""Translates reports of legacy jobs into OpenLineage events."""

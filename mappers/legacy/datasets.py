@@ -1,4 +1,4 @@
-"""A dataset of a legacy body as a dataset of an OpenLineage event."""
+"""Datasets of legacy bodies as OpenLineage datasets."""
 
 import re
 from typing import Any, Literal
@@ -10,65 +10,64 @@ from mappers.openlineage.event_builder import custom_facet, custom_facets, stand
 
 Side = Literal["input", "output"]
 
-_ROWS = ("rows", "row_count", "rowCount")
-_BYTES = ("bytes", "byte_count", "size")
+_ROW_COUNT_KEYS = ("rows", "row_count", "rowCount")
+_BYTE_COUNT_KEYS = ("bytes", "byte_count", "size")
 _COUNT = re.compile(r"[0-9]{1,18}")
 
 
 def parse_datasets(body: BodyFields, side: Side, names: LegacyNamespaces) -> list[JsonObject]:
-    """Read all datasets of one side of a run."""
     return [parse_dataset(dataset, side, names) for dataset in body.objects(f"{side}s")]
 
 
 def parse_dataset(dataset: BodyFields, side: Side, names: LegacyNamespaces) -> JsonObject:
-    """Read one dataset; what stands beside its facets is read as if it were one of them."""
-    named = read_dataset_name(dataset, names)
+    """Parse a dataset; members outside its facets are read as facets."""
+    name = read_dataset_name(dataset, names)
     facets = dataset.object("facets").unread()
-    own = {kind: dataset.object(kind).unread() for kind in ("inputFacets", "outputFacets")}
-    return build_dataset(named, dataset.unread() | facets, side, dataset, own)
+    side_facets = {kind: dataset.object(kind).unread() for kind in ("inputFacets", "outputFacets")}
+    return build_dataset(name, dataset.unread() | facets, side, dataset, side_facets)
 
 
 def build_dataset(
-    named: DatasetName, values: JsonObject, side: Side, told: BodyFields, own: JsonObject | None = None
+    name: DatasetName, values: JsonObject, side: Side, body: BodyFields, side_facets: JsonObject | None = None
 ) -> JsonObject:
-    """Write a dataset with its version, path and statistics; every other value is kept under its name."""
-    rest = dict(values)
-    found = _take_version_and_path(rest)
-    statistics = _take_statistics(rest, told)
-    sides = {kind: custom_facets("DatasetFacet", facets) for kind, facets in (own or {}).items() if facets}
+    """Build a dataset with version, path and statistics; every other value becomes a facet of the same name."""
+    remaining = dict(values)
+    dataset_facets = _take_version_and_path(remaining)
+    statistics = _take_statistics(remaining, body)
+    sides = {kind: custom_facets("DatasetFacet", facets) for kind, facets in (side_facets or {}).items() if facets}
     if statistics:
         sides.setdefault(f"{side}Facets", {}).setdefault(
             f"{side}Statistics", standard_facet(f"{side}Statistics", statistics)
         )
-    return {**named._asdict(), "facets": found | custom_facets("DatasetFacet", rest), **sides}
+    return {**name._asdict(), "facets": dataset_facets | custom_facets("DatasetFacet", remaining), **sides}
 
 
 def _take_version_and_path(values: JsonObject) -> JsonObject:
-    found: JsonObject = {}
+    facets: JsonObject = {}
     version = values.get("version")
     if isinstance(version, str | float) or (isinstance(version, int) and not isinstance(version, bool)):
-        found["version"] = standard_facet("version", {"datasetVersion": str(values.pop("version"))})
+        facets["version"] = standard_facet("version", {"datasetVersion": str(values.pop("version"))})
     if isinstance(values.get("path"), str):
-        found["lineageBridge_path"] = custom_facet("DatasetFacet", {"path": values.pop("path")})
-    return found
+        facets["lineageBridge_path"] = custom_facet("DatasetFacet", {"path": values.pop("path")})
+    return facets
 
 
-def _take_statistics(values: JsonObject, told: BodyFields) -> JsonObject:
+def _take_statistics(values: JsonObject, body: BodyFields) -> JsonObject:
     statistics: JsonObject = {}
-    for name, keys in (("rowCount", _ROWS), ("size", _BYTES)):
+    for name, keys in (("rowCount", _ROW_COUNT_KEYS), ("size", _BYTE_COUNT_KEYS)):
         key = next((key for key in keys if values.get(key) is not None), None)
         if key is None:
             continue
-        count = _count(values[key])
+        count = _parse_count(values[key])
         if count is None:
-            told.notes.append(f"{told.path_to(key)} is no count: kept as it is")
+            body.notes.append(f"{body.path_to(key)} is not a count: kept as a facet")
         else:
             statistics[name] = count
             del values[key]
     return statistics
 
 
-def _count(value: Any) -> int | None:
+def _parse_count(value: Any) -> int | None:
     if isinstance(value, str) and _COUNT.fullmatch(value.strip()):
         return int(value)
     if isinstance(value, float) and value.is_integer():

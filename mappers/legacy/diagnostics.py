@@ -6,7 +6,7 @@ DiagnosticLevel = Literal["error", "warning"]
 
 
 class Diagnostic(NamedTuple):
-    """Something that is wrong, or was not taken, and where."""
+    """An error or a warning, with its position."""
 
     file: str
     line: int

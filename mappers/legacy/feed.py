@@ -10,7 +10,7 @@ from mappers.errors import InvalidInput
 from mappers.legacy.technology import Technology
 from mappers.redaction import is_secret_name
 
-#: What a column may be called, the first that is there counts.
+#: Names that a column may have; the first that is present counts.
 COLUMNS: dict[str, tuple[str, ...]] = {
     "technology": ("technology",),
     "namespace": ("namespace",),
@@ -26,137 +26,146 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "inputs": ("inputs", "input"),
     "outputs": ("outputs", "output"),
 }
-_TIMES = frozenset((*COLUMNS["start_time"], *COLUMNS["end_time"]))
-#: Where requests of a run manager stand: one process a type.
+_TIME_COLUMNS = frozenset((*COLUMNS["start_time"], *COLUMNS["end_time"]))
+#: Parent of the processes of a run manager: one process per type of request.
 RUN_MANAGEMENT = "RunMgmt"
-#: What stands before `=` is a namespace where it is in capitals, an address, or one of these: as the agent reads it.
+#: A text before `=` is a namespace if it is in capitals, a URL, or one of these; the agent has the same rule.
 NAMESPACE_KEYWORDS = frozenset({
     "abfs", "abfss", "adl", "bigquery", "cassandra", "db2", "dbfs", "file", "gcs", "gs", "hdfs", "hive",
     "iceberg", "impala", "kafka", "local", "mariadb", "mongodb", "mssql", "mysql", "nfs", "oracle",
     "postgres", "postgresql", "redshift", "s3", "s3a", "s3n", "sftp", "snowflake", "sqlite", "sqlserver",
     "teradata", "unix", "vertica", "wasb", "wasbs",
 })  # fmt: skip
-_WORD = re.compile(r"[A-Z][A-Z0-9_]*")
-_WHOLE = re.compile(r"-?[0-9]{1,9}")
+_UPPERCASE_WORD = re.compile(r"[A-Z][A-Z0-9_]*")
+_INTEGER = re.compile(r"-?[0-9]{1,9}")
 
 
 def normalize_row(row: Mapping[str, Any], zone: tzinfo) -> JsonObject:
-    """Write a row as JSON has it, with a zone for times that have none; so it is known again.
+    """Convert a row to JSON values, adding the zone to times without one, so that it is recognized again.
 
-    When it began and ended is left as it is: only both together tell which hour is meant where a clock was set back.
+    Start and end are not changed: only both together determine which hour is meant when a clock was set back.
     """
-    return {key: _plain(value, None if key.lower() in _TIMES else zone) for key, value in row.items()}
+    return {key: _json_value(value, None if key.lower() in _TIME_COLUMNS else zone) for key, value in row.items()}
 
 
 def row_to_run_event(row: Mapping[str, Any], technology: str, zone: tzinfo, notes: list[str]) -> JsonObject:
-    """Write a plain row as a run event, and note what is odd; raises RefusedEvent naming the column that is wrong."""
-    _refuse_shifted(row)
-    given = {str(key).lower(): value for key, value in row.items() if key and value is not None and value != ""}
-    found = {name: next((given.pop(one) for one in names if one in given), None) for name, names in COLUMNS.items()}
-    kind = str(found["technology"] or technology).upper()
-    if kind not in set(Technology):
-        raise InvalidInput(f"is none of {', '.join(Technology)}: {kind[:32]!r}", "technology")
-    if found["status"] is None:
+    """Convert a normalized row to a run event, with notes; raises InvalidInput with the offending column."""
+    _reject_extra_values(row)
+    values = {str(key).lower(): value for key, value in row.items() if key and value is not None and value != ""}
+    fields = {
+        name: next((values.pop(column) for column in names if column in values), None)
+        for name, names in COLUMNS.items()
+    }
+    technology_name = str(fields["technology"] or technology).upper()
+    if technology_name not in set(Technology):
+        raise InvalidInput(f"must be one of {', '.join(Technology)}: {technology_name[:32]!r}", "technology")
+    if fields["status"] is None:
         raise InvalidInput("is missing", "status")
-    namespace, name = _job(found, kind)
-    kept = {key: value for key, value in given.items() if not is_secret_name(key)}
-    run: JsonObject = {"facets": kept}
-    _put_times(run, {"startTime": found["start_time"], "endTime": found["end_time"]}, zone, notes)
-    if found["run_id"] is not None:
-        run["runId"] = str(found["run_id"])
-    if found["exit_code"] is not None:
-        run["facets"]["exitCode"] = _number(found["exit_code"])
-    if found["error"] is not None:
-        run["facets"]["errorMessage"] = {"message": str(found["error"]), "programmingLanguage": kind}
-    job: JsonObject = {"namespace": namespace, "name": name, "facets": {"jobType": _kind(kind)}}
-    if found["owner"] is not None:
-        job["facets"]["ownership"] = {"owners": [{"name": str(found["owner"]), "type": "OWNER"}]}
-    body: JsonObject = {"eventType": str(found["status"]), "run": run, "job": job}
+    namespace, name = _job(fields, technology_name)
+    facets = {key: value for key, value in values.items() if not is_secret_name(key)}
+    run: JsonObject = {"facets": facets}
+    _set_times(run, {"startTime": fields["start_time"], "endTime": fields["end_time"]}, zone, notes)
+    if fields["run_id"] is not None:
+        run["runId"] = str(fields["run_id"])
+    if fields["exit_code"] is not None:
+        run["facets"]["exitCode"] = _parse_integer(fields["exit_code"])
+    if fields["error"] is not None:
+        run["facets"]["errorMessage"] = {"message": str(fields["error"]), "programmingLanguage": technology_name}
+    job: JsonObject = {"namespace": namespace, "name": name, "facets": {"jobType": _job_type_facet(technology_name)}}
+    if fields["owner"] is not None:
+        job["facets"]["ownership"] = {"owners": [{"name": str(fields["owner"]), "type": "OWNER"}]}
+    body: JsonObject = {"eventType": str(fields["status"]), "run": run, "job": job}
     for side in ("inputs", "outputs"):
-        if found[side] is not None:
-            body[side] = _datasets(found[side])
+        if fields[side] is not None:
+            body[side] = _datasets(fields[side])
     return body
 
 
-def _refuse_shifted(row: Mapping[str, Any]) -> None:
-    """Refuse a row in which values stand behind the last column: nobody knows which of them is one too many."""
-    beyond = row.get("")
-    if isinstance(beyond, list) and any(value not in (None, "") for value in beyond):
-        raise InvalidInput(f"the row has {len(beyond)} field(s) more than the header: is one not quoted?")
+def _reject_extra_values(row: Mapping[str, Any]) -> None:
+    """Reject a row with values after the last column: it is unknown which of its values is extra."""
+    extra_values = row.get("")
+    if isinstance(extra_values, list) and any(value not in (None, "") for value in extra_values):
+        raise InvalidInput(f"the row has {len(extra_values)} value(s) too many for the header: is one not quoted?")
 
 
-def _job(found: Mapping[str, Any], kind: str) -> tuple[str, str]:
-    """Name the process: a request by its type, everything else by its own name."""
-    namespace = str(found["namespace"] or kind)
-    if kind == "RUNMGR" and found["request_type"] is not None:
-        return namespace, f"{RUN_MANAGEMENT}/{found['request_type']}"
-    if found["name"] is None:
-        raise InvalidInput("is missing", "request_type" if kind == "RUNMGR" else "name")
-    return namespace, str(found["name"])
+def _job(fields: Mapping[str, Any], technology: str) -> tuple[str, str]:
+    """Name of the process: the type of a request, otherwise the name in the row."""
+    namespace = str(fields["namespace"] or technology)
+    if technology == "RUNMGR" and fields["request_type"] is not None:
+        return namespace, f"{RUN_MANAGEMENT}/{fields['request_type']}"
+    if fields["name"] is None:
+        raise InvalidInput("is missing", "request_type" if technology == "RUNMGR" else "name")
+    return namespace, str(fields["name"])
 
 
-def _kind(kind: str) -> JsonObject:
-    return {"processingType": "BATCH", "integration": kind, "jobType": "REQUEST" if kind == "RUNMGR" else "JOB"}
+def _job_type_facet(technology: str) -> JsonObject:
+    return {
+        "processingType": "BATCH",
+        "integration": technology,
+        "jobType": "REQUEST" if technology == "RUNMGR" else "JOB",
+    }
 
 
 def _datasets(value: Any) -> list[JsonObject]:
-    """Read datasets: a list of addresses, or one text with commas between them; `NAMESPACE=NAME` names both."""
-    listed = value if isinstance(value, list) else [part.strip() for part in str(value).split(",")]
-    found: list[JsonObject] = []
-    for one in listed:
-        if isinstance(one, dict):
-            found.append(one)
-        elif one:
-            namespace, equals, name = str(one).partition("=")
-            both = equals and (_is_server(namespace) or _is_word(namespace))
-            found.append({"namespace": namespace, "name": name} if both else {"namespace": "FILE", "name": str(one)})
-    return found
+    """Parse datasets: a list of URLs, or a text separated by commas; `NAMESPACE=NAME` sets both."""
+    items = value if isinstance(value, list) else [part.strip() for part in str(value).split(",")]
+    datasets: list[JsonObject] = []
+    for item in items:
+        if isinstance(item, dict):
+            datasets.append(item)
+        elif item:
+            namespace, separator, name = str(item).partition("=")
+            has_namespace = separator and (_is_server_url(namespace) or _is_namespace_keyword(namespace))
+            datasets.append(
+                {"namespace": namespace, "name": name} if has_namespace else {"namespace": "FILE", "name": str(item)}
+            )
+    return datasets
 
 
-def _is_server(namespace: str) -> bool:
+def _is_server_url(namespace: str) -> bool:
     server = namespace.partition("://")[2]
     return bool(server) and not {"/", "?"} & set(server)
 
 
-def _is_word(namespace: str) -> bool:
-    return namespace.lower() in NAMESPACE_KEYWORDS or _WORD.fullmatch(namespace) is not None
+def _is_namespace_keyword(namespace: str) -> bool:
+    return namespace.lower() in NAMESPACE_KEYWORDS or _UPPERCASE_WORD.fullmatch(namespace) is not None
 
 
-def _number(value: Any) -> Any:
-    """Read a whole number, which a file of texts has as a text."""
-    return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else value
+def _parse_integer(value: Any) -> Any:
+    """Convert the text of an integer, as text files contain it."""
+    return int(value) if isinstance(value, str) and _INTEGER.fullmatch(value) else value
 
 
-def _put_times(run: JsonObject, told: JsonObject, zone: tzinfo, notes: list[str]) -> None:
-    """Put into a run when it began and ended; what is no time is refused where times are read."""
-    times = {name: _time(value, zone) for name, value in told.items() if value is not None}
+def _set_times(run: JsonObject, values: JsonObject, zone: tzinfo, notes: list[str]) -> None:
+    """Set start and end of a run; a text that is not a time is rejected where times are parsed."""
+    times = {name: _add_zone(value, zone) for name, value in values.items() if value is not None}
     run.update({name: time if isinstance(time, str) else time.isoformat() for name, time in times.items()})
-    start, end = (_moment(times.get(name)) for name in told)
+    start, end = (_parse_datetime(times.get(name)) for name in values)
     if start is None or end is None or end.timestamp() >= start.timestamp():
         return
     later = end.replace(fold=1)
     if not isinstance(times["endTime"], str) and later.timestamp() >= start.timestamp():
         run["endTime"] = later.isoformat()
-        notes.append("run.endTime is before run.startTime: read as the second time that the clock showed it")
+        notes.append("run.endTime is before run.startTime: read as the second occurrence of that hour")
     else:
         run["facets"]["toldTimes"] = {"startTime": run["startTime"], "endTime": run["endTime"]}
-        notes.append("run.endTime is before run.startTime: as told they are in the facet toldTimes")
+        notes.append("run.endTime is before run.startTime: the reported times are in the facet toldTimes")
 
 
-def _time(value: Any, zone: tzinfo) -> str | datetime:
-    """Give a time that has no zone this one; what has one, or is no time, stays the text that it is."""
-    moment = _moment(value)
-    return str(value) if moment is None or moment.tzinfo else moment.replace(tzinfo=zone)
+def _add_zone(value: Any, zone: tzinfo) -> str | datetime:
+    """Add the zone to a time without one; a time with a zone, or a text that is not a time, stays a text."""
+    time = _parse_datetime(value)
+    return str(value) if time is None or time.tzinfo else time.replace(tzinfo=zone)
 
 
-def _moment(value: Any) -> datetime | None:
+def _parse_datetime(value: Any) -> datetime | None:
     try:
         return value if isinstance(value, datetime) else datetime.fromisoformat(value)
     except (TypeError, ValueError):
         return None
 
 
-def _plain(value: Any, zone: tzinfo | None) -> Any:
+def _json_value(value: Any, zone: tzinfo | None) -> Any:
     if isinstance(value, datetime):
         return (value if value.tzinfo or zone is None else value.replace(tzinfo=zone)).isoformat()
     if isinstance(value, date):

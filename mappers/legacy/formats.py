@@ -11,7 +11,7 @@ from mappers.legacy.run_event import translate_run_event
 
 
 class LegacyFormat(StrEnum):
-    """What a legacy body is meant to be."""
+    """Format of a legacy body."""
 
     RUN_EVENT = "run_event"
     DATASET = "dataset"
@@ -20,23 +20,23 @@ class LegacyFormat(StrEnum):
 
 
 class TranslatedBody(NamedTuple):
-    """The events a body became, and what had to be guessed."""
+    """The events of a body, and notes about the assumptions made."""
 
     events: list[bytes]
     notes: list[str]
 
 
-def translate_body(contract: LegacyFormat, body: bytes, names: LegacyNamespaces, received: str) -> TranslatedBody:
-    """Translate a body received at a time; raises RefusedEvent naming the field when that cannot be done."""
+def translate_body(body_format: LegacyFormat, body: bytes, names: LegacyNamespaces, received: str) -> TranslatedBody:
+    """Translate a body received at a time; raises InvalidInput with the offending field."""
     notes: list[str] = []
     try:
-        return TranslatedBody(_translated(contract, BodyFields.parse(body, notes), names, received), notes)
+        return TranslatedBody(_translate(body_format, BodyFields.parse(body, notes), names, received), notes)
     except RecursionError as error:
         raise InvalidInput("nested too deeply") from error
 
 
-def _translated(contract: LegacyFormat, body: BodyFields, names: LegacyNamespaces, received: str) -> list[bytes]:
-    match contract:
+def _translate(body_format: LegacyFormat, body: BodyFields, names: LegacyNamespaces, received: str) -> list[bytes]:
+    match body_format:
         case LegacyFormat.RUN_EVENT:
             return translate_run_event(body, names)
         case LegacyFormat.DATASET:

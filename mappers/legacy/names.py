@@ -1,4 +1,4 @@
-"""Names as legacy jobs write them, and the names OpenLineage has for the same things."""
+"""Job and dataset names of legacy bodies."""
 
 import re
 from typing import NamedTuple
@@ -9,20 +9,20 @@ from mappers.naming import canonical_namespace
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://([^/]*)(.*)", re.DOTALL)
 _AUTOSYS = re.compile(r"autosys(?::(?://)?(.*))?", re.IGNORECASE | re.DOTALL)
-#: Object stores, whose keys have no leading slash, and file systems, whose paths keep it.
-_BUCKETS = frozenset({"s3", "gs"})
-_FOLDERS = frozenset({"hdfs", "dbfs", "abfss", "abfs", "wasbs", "wasb", "adl"})
-_BUCKET_WORDS = {"S3": "s3", "S3A": "s3", "S3N": "s3", "GS": "gs", "GCS": "gs"}
-_FILE_WORDS = frozenset({"FILE", "LOCAL", "NFS", "UNIX"})
-#: `user:password@` before the host; a password may have a slash, and what is no number behind a host is no port.
+#: Object stores have keys without a leading slash; file systems have paths with one.
+_OBJECT_STORE_SCHEMES = frozenset({"s3", "gs"})
+_FILE_SYSTEM_SCHEMES = frozenset({"hdfs", "dbfs", "abfss", "abfs", "wasbs", "wasb", "adl"})
+_OBJECT_STORE_KEYWORDS = {"S3": "s3", "S3A": "s3", "S3N": "s3", "GS": "gs", "GCS": "gs"}
+_FILE_KEYWORDS = frozenset({"FILE", "LOCAL", "NFS", "UNIX"})
+#: `user:password@` before the host; a password may contain a slash, and a port is a number.
 _LOGIN = re.compile(r"(?<=://)(?:[^/]*@|[^/@:]*:(?!\d+/)[^@]*@)")
-#: Schemes in whose addresses a container stands where others have a login.
-_CONTAINERS = ("abfss://", "abfs://", "wasbs://", "wasb://")
-_SERVERS = {"DB2": "db2_url", "TERADATA": "teradata_url", "HDFS": "hdfs_url"}
+#: Schemes whose URLs have a container where others have a login.
+_CONTAINER_URLS = ("abfss://", "abfs://", "wasbs://", "wasb://")
+_SERVER_SETTINGS = {"DB2": "db2_url", "TERADATA": "teradata_url", "HDFS": "hdfs_url"}
 
 
 class LegacyNamespaces(NamedTuple):
-    """What the words of legacy namespaces stand for."""
+    """Settings that resolve the keywords of legacy namespaces."""
 
     autosys_instance: str = "default"
     db2_url: str | None = None
@@ -32,7 +32,7 @@ class LegacyNamespaces(NamedTuple):
 
 
 class JobName(NamedTuple):
-    """A job, and the boxes it lies in, outermost first."""
+    """A job, and the boxes that contain it, outermost first."""
 
     namespace: str
     name: str
@@ -40,63 +40,65 @@ class JobName(NamedTuple):
 
 
 class DatasetName(NamedTuple):
-    """A dataset."""
+    """Namespace and name of a dataset."""
 
     namespace: str
     name: str
 
 
 def read_job_name(job: BodyFields, names: LegacyNamespaces, *, namespace: str | None = None) -> JobName:
-    """Read a job's name; `namespace` stands in when the body names none."""
+    """Read the name of a job; `namespace` is used if the body has none."""
     sent = job.text("namespace") if namespace else job.required("namespace")
     return job_name(sent or namespace or "", job.required("name"), names, job.path_to("name"))
 
 
 def job_name(namespace: str, name: str, names: LegacyNamespaces, path: str) -> JobName:
-    """Name a job: `AUTOSYS` means the configured instance, `AUTOSYS:PRD` another, `BOX/JOB` a job in a box."""
+    """Resolve a job name: `AUTOSYS` is the configured instance, `AUTOSYS:PRD` another, `BOX/JOB` a job in a box."""
     autosys = _AUTOSYS.fullmatch(namespace)
     if autosys is None:
         return JobName(namespace, name)
     instance = (autosys[1] or "").strip("/ ") or names.autosys_instance
     parts = [part for part in (part.strip() for part in name.split("/")) if part]
     if not parts:
-        raise InvalidInput("names no job", path)
+        raise InvalidInput("contains no job name", path)
     return JobName(f"autosys://{instance}", parts[-1], tuple(parts[:-1]))
 
 
 def read_dataset_name(dataset: BodyFields, names: LegacyNamespaces) -> DatasetName:
-    """Read a dataset's name; a URL names its namespace by itself."""
+    """Read the name of a dataset; a URL determines its namespace."""
     name = _without_login(dataset.required("name"), dataset.path_to("name"), dataset.notes)
     namespace = dataset.text("namespace")
-    if (named := _name_url(name)) is not None:
-        return named
+    if (url_name := _name_url(name)) is not None:
+        return url_name
     if namespace is None:
-        raise InvalidInput("is missing, and the name is no URL", dataset.path_to("namespace"))
+        raise InvalidInput("is missing, and the name is not a URL", dataset.path_to("namespace"))
     namespace = _without_login(namespace, dataset.path_to("namespace"), dataset.notes)
-    word = namespace.upper()
-    if word in _BUCKET_WORDS:
-        return _name_in_bucket(name, _BUCKET_WORDS[word], dataset)
-    if word in _FILE_WORDS:
+    keyword = namespace.upper()
+    if keyword in _OBJECT_STORE_KEYWORDS:
+        return _name_in_bucket(name, _OBJECT_STORE_KEYWORDS[keyword], dataset)
+    if keyword in _FILE_KEYWORDS:
         return DatasetName("file", name)
-    if word in _SERVERS:
-        return _name_on_server(name, word, names, dataset)
+    if keyword in _SERVER_SETTINGS:
+        return _name_on_server(name, keyword, names, dataset)
     if not _URL.fullmatch(namespace) and not namespace.startswith(("file", "inmemory")):
-        dataset.notes.append(f"{dataset.path_to('namespace')} {namespace[:64]!r} is no known word: taken as it is")
+        dataset.notes.append(
+            f"{dataset.path_to('namespace')} {namespace[:64]!r} is not a known keyword: used as it is"
+        )
     return DatasetName(canonical_namespace(namespace), name)
 
 
-def _without_login(address: str, path: str, notes: list[str]) -> str:
-    """Take user and password out of an address: names are for everybody to read."""
-    if not _URL.fullmatch(address) or address.lower().startswith(_CONTAINERS):
-        return address
-    found = _LOGIN.sub("", address, count=1)
-    if found != address:
-        notes.append(f"{path} had a login, which was left out")
-    return found
+def _without_login(url: str, path: str, notes: list[str]) -> str:
+    """Remove user and password from a URL: names are visible to everybody."""
+    if not _URL.fullmatch(url) or url.lower().startswith(_CONTAINER_URLS):
+        return url
+    cleaned = _LOGIN.sub("", url, count=1)
+    if cleaned != url:
+        notes.append(f"{path} contained a login, which was removed")
+    return cleaned
 
 
 def _name_url(name: str) -> DatasetName | None:
-    """Split the URL of a stored dataset: the bucket or host is the namespace, key or path the name."""
+    """Split the URL of a stored dataset: bucket or host is the namespace, key or path the name."""
     match = _URL.fullmatch(name)
     if match is None:
         return None
@@ -104,9 +106,9 @@ def _name_url(name: str) -> DatasetName | None:
     scheme = canonical_namespace(f"{scheme}://").removesuffix("://")
     if scheme == "file":
         return DatasetName(f"file://{authority}" if authority else "file", path or "/")
-    if scheme in _BUCKETS and authority:
+    if scheme in _OBJECT_STORE_SCHEMES and authority:
         return DatasetName(f"{scheme}://{authority}", path.strip("/") or "/")
-    if scheme in _FOLDERS and authority:
+    if scheme in _FILE_SYSTEM_SCHEMES and authority:
         return DatasetName(f"{scheme}://{authority}", path.rstrip("/") or "/")
     return None
 
@@ -114,24 +116,24 @@ def _name_url(name: str) -> DatasetName | None:
 def _name_in_bucket(name: str, scheme: str, dataset: BodyFields) -> DatasetName:
     bucket, _, key = name.strip("/").partition("/")
     if "://" in name or not bucket:
-        raise InvalidInput(f"names no bucket: {name[:64]!r}", dataset.path_to("name"))
-    dataset.notes.append(f"{dataset.path_to('name')} is no URL: its first part was read as the bucket")
+        raise InvalidInput(f"contains no bucket: {name[:64]!r}", dataset.path_to("name"))
+    dataset.notes.append(f"{dataset.path_to('name')} is not a URL: its first part was read as the bucket")
     return DatasetName(f"{scheme}://{bucket}", key.strip("/") or "/")
 
 
-def _name_on_server(name: str, word: str, names: LegacyNamespaces, dataset: BodyFields) -> DatasetName:
-    setting = _SERVERS[word]
+def _name_on_server(name: str, keyword: str, names: LegacyNamespaces, dataset: BodyFields) -> DatasetName:
+    setting = _SERVER_SETTINGS[keyword]
     url: str | None = getattr(names, setting)
     if url is None:
         raise InvalidInput(
-            f"{word} is no address: set legacy.{setting}, or send {word.lower()}://host:port",
+            f"{keyword} is not a URL: set legacy.{setting}, or send {keyword.lower()}://host:port",
             dataset.path_to("namespace"),
         )
-    if word == "DB2" and name.count(".") == 1:
+    if keyword == "DB2" and name.count(".") == 1:
         if names.db2_database:
             name = f"{names.db2_database}.{name}"
         else:
             dataset.notes.append(
-                f"{dataset.path_to('name')} names no database, nor does legacy.db2_database: taken as it is"
+                f"{dataset.path_to('name')} contains no database, and legacy.db2_database is not set: used as it is"
             )
     return DatasetName(url, name)

@@ -15,63 +15,64 @@ from mappers.legacy.run_builder import (
 from mappers.openlineage.event_builder import build_event, custom_facet
 
 _PENDING = "PENDING"
-
-
-def translate_request(body: BodyFields, names: LegacyNamespaces, received: str) -> list[bytes]:
-    """Translate a request; `received` is its time, unless the body says when it was submitted.
-
-    What is asked for stays inside the request: nothing about the dataset changes before somebody approves.
-    """
-    named = read_dataset_name(body, names)
-    submitter = body.required("submitted_by", "submittedBy")
-    at = body.time("submitted_at", "submittedAt") or parse_time(received, body.path_to("submitted_at"), body.notes)
-    if (body.text("status") or _PENDING).upper() != _PENDING:
-        raise InvalidInput(f"a request is {_PENDING}", body.path_to("status"))
-    for key in ("reviewer", "comment", "review_comment"):
-        if body.get(key)[1] is not None:
-            raise InvalidInput("belongs to the review, not to the request", body.path_to(key))
-    wanted = {key: value for key, value in body.unread().items() if not key.startswith("_")}
-    asked = {**wanted, "submittedBy": submitter, "submittedAt": at.text, "status": _PENDING}
-    facets = {"lineageBridge_registration": custom_facet("DatasetFacet", asked)}
-    return [build_event("DatasetEvent", at.text, None, {"dataset": {**named._asdict(), "facets": facets}})]
-
-
 _AUTOSYS = "AUTOSYS"
 _TIMES = ("time", "eventTime", "endTime", "startTime")
 _RUN_ID = ("runId", "run_id")
 
 
+def translate_request(body: BodyFields, names: LegacyNamespaces, received: str) -> list[bytes]:
+    """Translate a request to register a dataset; `received` is its time unless the body contains one.
+
+    The requested metadata stays in the request: nothing about the dataset changes before the request is
+    approved.
+    """
+    name = read_dataset_name(body, names)
+    submitter = body.required("submitted_by", "submittedBy")
+    time = body.time("submitted_at", "submittedAt") or parse_time(received, body.path_to("submitted_at"), body.notes)
+    if (body.text("status") or _PENDING).upper() != _PENDING:
+        raise InvalidInput(f"must be {_PENDING} in a request", body.path_to("status"))
+    for key in ("reviewer", "comment", "review_comment"):
+        if body.get(key)[1] is not None:
+            raise InvalidInput("belongs to the review, not to the request", body.path_to(key))
+    requested = {key: value for key, value in body.unread().items() if not key.startswith("_")}
+    content = {**requested, "submittedBy": submitter, "submittedAt": time.text, "status": _PENDING}
+    facets = {"lineageBridge_registration": custom_facet("DatasetFacet", content)}
+    return [build_event("DatasetEvent", time.text, None, {"dataset": {**name._asdict(), "facets": facets}})]
+
+
 def translate_dataset(body: BodyFields, names: LegacyNamespaces) -> list[bytes]:
-    """Translate a version of a dataset that exists: with a job, as the output of its run, else by itself."""
-    named = read_dataset_name(body, names)
+    """Translate the version of an existing dataset: as output of a run if there is a job, otherwise by itself."""
+    name = read_dataset_name(body, names)
     version = body.required("version")
     status = (body.text("status") or "COMPLETE").upper()
     event_type = EVENT_TYPES.get(status, "COMPLETE")
-    at, start = _needed_time(body), body.time("startTime")
+    time, start = _required_time(body), body.time("startTime")
     run_id, job = _read_run(body, names)
     if job is None:
-        return [_write_version(body, named, version, (status, event_type), at)]
-    output = build_dataset(named, body.unread() | {"version": version}, "output", body)
-    run_id = run_id or _computed(body, job, start or at)
-    return build_run_events(LegacyRun(event_type, at, start, run_id, {}, job, {}, [], [output]), names)
+        return [_build_version_event(body, name, version, (status, event_type), time)]
+    output = build_dataset(name, body.unread() | {"version": version}, "output", body)
+    run_id = run_id or _derive_run_id(body, job, start or time)
+    return build_run_events(LegacyRun(event_type, time, start, run_id, {}, job, {}, [], [output]), names)
 
 
-def _write_version(
-    body: BodyFields, named: DatasetName, version: str, status: tuple[str, str], at: Timestamp
+def _build_version_event(
+    body: BodyFields, name: DatasetName, version: str, status: tuple[str, str], time: Timestamp
 ) -> bytes:
-    """Write a version that nobody's run is named for; one that is not there (yet) is no version."""
-    word, event_type = status
+    """Build the event of a version without a run; a version that is not complete does not exist (yet)."""
+    state, event_type = status
     key = "version"
     if event_type != "COMPLETE":
-        body.notes.append(f"{body.path_to('status')} {word[:64]!r}: the version is not there, only its name is kept")
+        body.notes.append(
+            f"{body.path_to('status')} {state[:64]!r}: the version does not exist, only its name is stored"
+        )
         key = "attemptedVersion"
-    dataset = build_dataset(named, body.unread() | {"status": word, key: version}, "output", body)
+    dataset = build_dataset(name, body.unread() | {"status": state, key: version}, "output", body)
     facets = dataset["facets"] | dataset.pop("outputFacets", {})
-    return build_event("DatasetEvent", at.text, None, {"dataset": {**dataset, "facets": facets}})
+    return build_event("DatasetEvent", time.text, None, {"dataset": {**dataset, "facets": facets}})
 
 
 def _read_run(body: BodyFields, names: LegacyNamespaces) -> tuple[str | None, JobName | None]:
-    """Read the run and the job that made a version; either may be a name or an object."""
+    """Read the run and the job that wrote a version; each is a name or an object."""
     _, run = body.get("run")
     run_id = body.object("run").text(*_RUN_ID) if isinstance(run, dict) else body.text("run", *_RUN_ID)
     _, job = body.get("job")
@@ -85,29 +86,29 @@ def _read_run(body: BodyFields, names: LegacyNamespaces) -> tuple[str | None, Jo
 
 
 def translate_process(body: BodyFields, names: LegacyNamespaces) -> list[bytes]:
-    """Translate a run of a process; without an id it is named by its start, else by its time."""
+    """Translate a run of a process; without an id, one is derived from its start, otherwise from its time."""
     job = read_job_name(body, names, namespace=_AUTOSYS)
-    word, event_type = parse_event_type(body, "status")
-    at, start, end = _needed_time(body), body.time("startTime"), body.time("endTime")
+    state, event_type = parse_event_type(body, "status")
+    time, start, end = _required_time(body), body.time("startTime"), body.time("endTime")
     if event_type in TERMINAL:
-        at = end or at
+        time = end or time
     elif event_type == "START":
-        at = start or at
-    run_id = body.text(*_RUN_ID) or _computed(body, job, start or at)
+        time = start or time
+    run_id = body.text(*_RUN_ID) or _derive_run_id(body, job, start or time)
     values = body.unread()
     if event_type == "OTHER":
-        values["status"] = word
-    return build_run_events(LegacyRun(event_type, at, start, run_id, values, job, {}, [], []), names)
+        values["status"] = state
+    return build_run_events(LegacyRun(event_type, time, start, run_id, values, job, {}, [], []), names)
 
 
-def _computed(body: BodyFields, job: JobName, start: Timestamp) -> str:
-    body.notes.append(f"{body.path_to('runId')} is missing: computed from the job and the time")
+def _derive_run_id(body: BodyFields, job: JobName, start: Timestamp) -> str:
+    body.notes.append(f"{body.path_to('runId')} is missing: derived from the job and the time")
     return derive_run_id(job, start)
 
 
-def _needed_time(body: BodyFields) -> Timestamp:
+def _required_time(body: BodyFields) -> Timestamp:
     times = [body.time(key) for key in _TIMES]
-    found = next((time for time in times if time is not None), None)
-    if found is None:
+    first = next((time for time in times if time is not None), None)
+    if first is None:
         raise InvalidInput("is missing", body.path_to("time"))
-    return found
+    return first

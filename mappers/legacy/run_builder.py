@@ -10,8 +10,8 @@ from mappers.openlineage.event_builder import build_event, custom_facet, custom_
 
 TERMINAL = frozenset({"COMPLETE", "FAIL", "ABORT"})
 
-#: The states of OpenLineage in the words of schedulers, two-letter codes of Autosys reports included.
-_WORDS = {
+#: States of schedulers by OpenLineage event type, two-letter codes of Autosys reports included.
+_STATES = {
     "START": "START STARTED STARTING ST",
     "RUNNING": "RUNNING RU",
     "COMPLETE": "COMPLETE COMPLETED SUCCESS SUCCEEDED SU DONE FINISHED",
@@ -19,14 +19,14 @@ _WORDS = {
     "ABORT": "ABORT ABORTED TERMINATED TE KILLED CANCELLED CANCELED",
     "OTHER": "OTHER",
 }
-EVENT_TYPES = {word: event_type for event_type, words in _WORDS.items() for word in words.split()}
+EVENT_TYPES = {state: event_type for event_type, states in _STATES.items() for state in states.split()}
 
 
 class LegacyRun(NamedTuple):
-    """What a body says of a run at one time; facets are values still to be written as such."""
+    """A run at one time; facets are values from which facets are still to be built."""
 
     event_type: str
-    at: Timestamp
+    time: Timestamp
     start: Timestamp | None
     run_id: str
     run_facets: JsonObject
@@ -38,24 +38,24 @@ class LegacyRun(NamedTuple):
 
 
 def parse_event_type(body: BodyFields, *keys: str) -> tuple[str, str]:
-    """Read a state: the word that is sent, and the event type it stands for."""
-    word = body.required(*keys).upper()
-    event_type = EVENT_TYPES.get(word)
+    """Read a state; returns it as sent, and its event type."""
+    state = body.required(*keys).upper()
+    event_type = EVENT_TYPES.get(state)
     if event_type is None:
-        body.notes.append(f"{body.path_to(keys[0])} {word[:64]!r} is no state of a run: read as OTHER")
-    return word, event_type or "OTHER"
+        body.notes.append(f"{body.path_to(keys[0])} {state[:64]!r} is not a run state: read as OTHER")
+    return state, event_type or "OTHER"
 
 
 def derive_run_id(job: JobName, start: Timestamp) -> str:
-    """Name a run that has no id of its own by its job and its start."""
+    """Derive the id of a run from its job and its start."""
     return str(uuid.uuid5(uuid.NAMESPACE_URL, "\0".join((job.namespace, job.name, str(start.micros)))))
 
 
 def build_run_events(run: LegacyRun, names: LegacyNamespaces) -> list[bytes]:
-    """Write the event of a run, and before it the START that it tells about.
+    """Build the event of a run, preceded by a START event if its start time is known.
 
-    A box is written as a facet of its jobs and not as the parent of their runs: that would need the id of the
-    box's run, which nobody knows, and every id made up for it would be a run that never ends.
+    Boxes become a facet of the job and not the parent of the run: that would need the id of the run of the box,
+    which is unknown, and every invented id would be a run that never ends.
     """
     job = {"namespace": run.job.namespace, "name": run.job.name}
     job_facets = custom_facets("JobFacet", run.job_facets)
@@ -69,21 +69,21 @@ def build_run_events(run: LegacyRun, names: LegacyNamespaces) -> list[bytes]:
         "inputs": run.inputs,
         "outputs": run.outputs,
     }
-    events = [build_event("RunEvent", run.at.text, run.producer, event)]
-    if run.start is not None and run.start.micros < run.at.micros:
-        started = {"eventType": "START", "run": {"runId": run.run_id}, "job": job}
-        events.insert(0, build_event("RunEvent", run.start.text, run.producer, started))
+    events = [build_event("RunEvent", run.time.text, run.producer, event)]
+    if run.start is not None and run.start.micros < run.time.micros:
+        start_event = {"eventType": "START", "run": {"runId": run.run_id}, "job": job}
+        events.insert(0, build_event("RunEvent", run.start.text, run.producer, start_event))
     return events
 
 
 def _with_parent(facets: JsonObject, names: LegacyNamespaces) -> JsonObject:
-    """Name the job of a parent run as all jobs are named."""
+    """Normalize the name of the job of a parent run."""
     parent = facets.get("parent")
     if not isinstance(parent, dict):
         return facets
     job = parent.get("job")
     if not isinstance(job, dict) or not all(isinstance(job.get(key), str) for key in ("namespace", "name")):
         return facets
-    named = job_name(job["namespace"], job["name"], names, "run.facets.parent.job.name")
-    job = {**job, "namespace": named.namespace, "name": named.name}
+    name = job_name(job["namespace"], job["name"], names, "run.facets.parent.job.name")
+    job = {**job, "namespace": name.namespace, "name": name.name}
     return {**facets, "parent": {**parent, "job": job}}

@@ -1,4 +1,4 @@
-"""The run event of legacy jobs: `POST /api/v1/run_event`."""
+"""Translates the legacy run event: `POST /api/v1/run_event`."""
 
 from mappers.errors import InvalidInput
 from mappers.legacy.body_fields import BodyFields, Timestamp
@@ -8,31 +8,31 @@ from mappers.legacy.run_builder import TERMINAL, LegacyRun, build_run_events, de
 
 
 def translate_run_event(body: BodyFields, names: LegacyNamespaces) -> list[bytes]:
-    """Translate a legacy run event; raises RefusedEvent naming the field when it cannot be one.
+    """Translate a legacy run event; raises InvalidInput with the offending field.
 
-    An end event that knows its start becomes two events, because an OpenLineage event has one time.
+    An end event with a start time becomes two events, because an OpenLineage event has one time.
     """
-    word, event_type = parse_event_type(body, "eventType", "event_type", "status")
-    run, sent_job = body.object("run"), body.object("job")
+    state, event_type = parse_event_type(body, "eventType", "event_type", "status")
+    run, job_fields = body.object("run"), body.object("job")
     start = run.time("startTime", "start_time")
-    at = _moment(event_type, start, run.time("endTime", "end_time"), body.time("eventTime", "event_time"), run)
-    job = read_job_name(sent_job, names)
-    run_facets, job_facets = run.object("facets").unread(), sent_job.object("facets").unread()
-    run_id = run.text("runId", "run_id") or _run_id(event_type, job, start, at, run)
+    time = _event_time(event_type, start, run.time("endTime", "end_time"), body.time("eventTime", "event_time"), run)
+    job = read_job_name(job_fields, names)
+    run_facets, job_facets = run.object("facets").unread(), job_fields.object("facets").unread()
+    run_id = run.text("runId", "run_id") or _run_id(event_type, job, start, time, run)
     inputs, outputs = parse_datasets(body, "input", names), parse_datasets(body, "output", names)
     producer = body.text("producer")
-    body.get("schemaURL")  # the event that is made of it has its own
-    if event_type == "OTHER" and word != "OTHER":
-        run_facets.setdefault("status", word)
+    body.get("schemaURL")  # read, so that it does not become a facet
+    if event_type == "OTHER" and state != "OTHER":
+        run_facets.setdefault("status", state)
     return build_run_events(
         LegacyRun(
             event_type,
-            at,
+            time,
             start,
             run_id,
             body.unread() | run.unread() | run_facets,
             job,
-            sent_job.unread() | job_facets,
+            job_fields.unread() | job_facets,
             inputs,
             outputs,
             producer,
@@ -41,36 +41,36 @@ def translate_run_event(body: BodyFields, names: LegacyNamespaces) -> list[bytes
     )
 
 
-def _moment(
+def _event_time(
     event_type: str, start: Timestamp | None, end: Timestamp | None, sent: Timestamp | None, run: BodyFields
 ) -> Timestamp:
-    """Choose the time of an event: an end's is the end, a start's the start, else any that is told."""
+    """Choose the time of an event: the end of an end event, the start of a start event, otherwise any time sent."""
     if event_type in TERMINAL:
-        at = end or sent or start
+        time = end or sent or start
     elif event_type == "START":
-        at = start or sent or end
+        time = start or sent or end
     else:
-        at = sent or start or end
-    if at is None:
-        wanted = "endTime" if event_type in TERMINAL else "startTime"
-        raise InvalidInput("is missing, and so is every other time", run.path_to(wanted))
-    if end is not None and at is not end:
-        run.notes.append(f"{run.path_to('endTime')} says nothing of a run that has not ended: ignored")
-    if start is not None and start.micros > at.micros:
+        time = sent or start or end
+    if time is None:
+        field = "endTime" if event_type in TERMINAL else "startTime"
+        raise InvalidInput("is missing, and so are all other times", run.path_to(field))
+    if end is not None and time is not end:
+        run.notes.append(f"{run.path_to('endTime')} is ignored because the run has not ended")
+    if start is not None and start.micros > time.micros:
         run.notes.append(f"{run.path_to('startTime')} is after the time of the event: ignored")
-    return at
+    return time
 
 
-def _run_id(event_type: str, job: JobName, start: Timestamp | None, at: Timestamp, run: BodyFields) -> str:
-    """Compute a run's id from its job and its start, so that all events that tell the same start agree.
+def _run_id(event_type: str, job: JobName, start: Timestamp | None, time: Timestamp, run: BodyFields) -> str:
+    """Derive the id of a run from its job and start, so that all events with the same start agree.
 
-    The nominal time comes second: a run and its repetition stand for the same one.
+    The nominal time comes second: a run and its repetition have the same one.
     """
-    known = start or (at if event_type == "START" else None)
+    run_start = start or (time if event_type == "START" else None)
     nominal = run.object("facets").get("nominalTime")[1]
-    if known is None and isinstance(nominal, dict):
-        known = BodyFields(nominal, run.path_to("facets.nominalTime"), run.notes).time("nominalStartTime")
-    if known is None:
-        raise InvalidInput("is missing, and without run.startTime none can be computed", run.path_to("runId"))
-    run.notes.append(f"{run.path_to('runId')} is missing: computed from the job and the run's start")
-    return derive_run_id(job, known)
+    if run_start is None and isinstance(nominal, dict):
+        run_start = BodyFields(nominal, run.path_to("facets.nominalTime"), run.notes).time("nominalStartTime")
+    if run_start is None:
+        raise InvalidInput("is missing, and cannot be derived without run.startTime", run.path_to("runId"))
+    run.notes.append(f"{run.path_to('runId')} is missing: derived from the job and the start of the run")
+    return derive_run_id(job, run_start)

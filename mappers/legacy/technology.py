@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Technology(StrEnum):
-    """What the runs are of, where rows do not say it."""
+    """Technology of the runs in a feed, for rows that do not contain it."""
 
     autosys = "AUTOSYS"
     runmgr = "RUNMGR"

@@ -89,7 +89,7 @@ def test_a_flag_that_is_none_is_refused(legacy: Running) -> None:
 @pytest.mark.parametrize(
     ("path", "sent", "field", "reason"),
     [
-        (RUN_EVENT, body(run={"runId": UUID}), "run.endTime", "is missing, and so is every other time"),
+        (RUN_EVENT, body(run={"runId": UUID}), "run.endTime", "is missing, and so are all other times"),
         (RUN_EVENT, body(run={"runId": UUID, "endTime": "soon"}), "run.endTime", "not a time: 'soon'"),
         (RUN_EVENT, body(run={"endTime": "2025-09-08"}), "run.runId", "is missing, and without run.startTime"),
         (RUN_EVENT, body(eventType=None), "eventType", "is missing"),
@@ -98,7 +98,7 @@ def test_a_flag_that_is_none_is_refused(legacy: Running) -> None:
         (RUN_EVENT, body(inputs=[{"namespace": "S3"}]), "inputs[0].name", "is missing"),
         (RUN_EVENT, body(outputs=["x"]), "outputs[0]", "must be an object"),
         (RUN_EVENT, body(inputs={"a": 1}), "inputs", "must be a list"),
-        (RUN_EVENT, b"[1]", None, "the body is no JSON object"),
+        (RUN_EVENT, b"[1]", None, "the body must be a JSON object"),
         (RUN_EVENT, b"{", None, "not JSON"),
         (RUN_EVENT, b'{"a":' * 5000 + b"1" + b"}" * 5000, None, "nested too deeply"),
         (DATASET, {"name": "s3://b/k", "version": "1"}, "time", "is missing"),
@@ -107,7 +107,7 @@ def test_a_flag_that_is_none_is_refused(legacy: Running) -> None:
             DATASET,
             {"name": "k", "version": 1, "time": "2025-09-08"},
             "namespace",
-            "is missing, and the name is no URL",
+            "is missing, and the name is not a URL",
         ),
         (PROCESS, {"name": "BOX/JobA", "status": "SU"}, "time", "is missing"),
         (PROCESS, {"name": "BOX/JobA", "time": "2025-09-08"}, "status", "is missing"),

@@ -123,7 +123,7 @@ def test_no_name_is_mistaken_for_anything_else(tmp_path: Path, name: str) -> Non
         ("/api/v1/dataset/by-name/lineage?name=clean&columns=maybe", 400, "columns", "bool"),
         ("/api/v1/dataset/by-name/columns/lineage?name=clean", 400, "field", "missing required field"),
         ("/api/v1/process/by-name?name=x", 400, "namespace", "missing job"),
-        ("/api/v1/run/x", 400, "id", "no UUID"),
+        ("/api/v1/run/x", 400, "id", "not a UUID"),
         (f"/api/v1/run/{run_uuid(77)}", 404, None, "no run"),
         ("/api/v1/runs?limit=1001", 400, "limit", "<= 1000"),
         ("/api/v1/runs?after=x", 400, "after", "not a cursor"),
@@ -150,7 +150,7 @@ def test_a_refusal_is_a_problem_that_names_the_parameter(
         (503, b'{"title": "Starting", "detail": "the service is starting"}', Unreachable, "the service is starting"),
         (200, b"<html>", ConfigError, "check that it is a lineage-bridge"),
         (200, b'{"items": []}', ConfigError, "of the same version"),
-        (502, b"Bad Gateway", ConfigError, "with 502"),
+        (502, b"Bad Gateway", ConfigError, "status 502"),
     ],
 )  # fmt: skip
 def test_what_a_service_refuses_is_told(status: int, content: bytes, error: type[Exception], said: str) -> None:

@@ -123,7 +123,7 @@ def test_what_is_published_and_invalid_is_told(do: Do) -> None:
     ("words", "code", "said"),
     [
         ("publish s3://lake/sales/daily v2 --expected v2", 6, "version 'v1' is published, not 'v2'"),
-        ("publish s3://lake/sales/daily v2 --first", 6, "'v1' is published, where nothing was expected"),
+        ("publish s3://lake/sales/daily v2 --first", 6, "'v1' is published, but none was expected"),
         ("publish s3://lake/sales/daily v9", 1, "no version 'v9'"),
         ("publish s3://lake/nothing v1", 1, "no dataset 's3://lake/nothing'"),
         ("publish s3://lake/sales/daily", 2, "every dataset is followed by its version"),

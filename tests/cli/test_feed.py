@@ -64,8 +64,8 @@ def test_what_the_option_takes_is_what_a_row_may_be_of(technology: Technology) -
 
 
 LONDON = ZoneInfo("Europe/London")
-AS_TOLD = "run.endTime is before run.startTime: as told they are in the facet toldTimes"
-SECOND = "run.endTime is before run.startTime: read as the second time that the clock showed it"
+AS_TOLD = "run.endTime is before run.startTime: the reported times are in the facet toldTimes"
+SECOND = "run.endTime is before run.startTime: read as the second occurrence of that hour"
 TIMES = [
     ("2026-10-25 01:50:00", "2026-10-25 01:10:00", "2026-10-25T01:50:00+01:00", "2026-10-25T01:10:00+00:00", [SECOND]),
     (datetime(2026, 10, 25, 1, 50), datetime(2026, 10, 25, 1, 10), "2026-10-25T01:50:00+01:00", "2026-10-25T01:10:00+00:00", [SECOND]),  # noqa: DTZ001 - as a database gives it
@@ -226,7 +226,7 @@ def test_a_watermark_of_several_types_takes_nothing_and_loses_nothing(
 
 def test_a_watermark_that_cannot_be_kept_is_told(site: Site) -> None:
     one = FeedPoller(FeedQuery("rm", "", "", "at"), None, None, "default")  # type: ignore[arg-type] - it only looks at rows
-    with pytest.raises(ConfigError, match="cannot be kept: timedelta"):
+    with pytest.raises(ConfigError, match="cannot be stored: timedelta"):
         one._latest_watermark([{"at": timedelta(1)}], None)
     with pytest.raises(ConfigError, match="cannot be compared: datetime, datetime with a time zone"):
         one._latest_watermark([{"AT": datetime(2026, 1, 1)}], datetime(2026, 1, 1, tzinfo=UTC))  # noqa: DTZ001 - as databases give

@@ -16,7 +16,7 @@ db t  ({place}/t.yaml)
   ~ store         tags: a
   ~ openmetadata  tags: LineageBridge.a
 nowhere *
-  ? waits: no dataset is called like this yet
+  ? waits: no dataset matches this pattern yet
 plan: 1 of 1 datasets differ, 1 assets wait
 """
 

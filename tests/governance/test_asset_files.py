@@ -175,7 +175,7 @@ def test_of_what_several_assets_say_a_file_is_told_what_is_its_own(tmp_path: Pat
     gone = {("tags",): frozenset({"a", "new"}), ("retentionDays",): None}
     pulled = edit_file(own, together, gone, ())
     assert yaml.safe_load(pulled.after)["asset"]["governance"]["tags"] == ["a", "new"]
-    elsewhere = "is gone in OpenMetadata, and is said by other asset files"
+    elsewhere = "was removed in OpenMetadata, but is set by other asset files"
     assert pulled.problems == (
         f"{own.source}: retentionDays: 3 {elsewhere}", f"{own.source}: tags: all {elsewhere}",
     )  # fmt: skip

@@ -156,9 +156,9 @@ def test_a_change_over_there_stays_and_is_told(synced: Synced) -> None:
     tag = next(i for i, one in enumerate(table(synced)["tags"]) if one["tagFQN"] == "LineageBridge.b")
     change(synced, {"op": "remove", "path": f"/tags/{tag}"}, tagged("PersonalData.Personal"))
     _, (seen,) = of.plan([governed(tags=["a", "b"])])
-    assert seen.look is not None
-    assert seen.look.remote.fields == {("tags",): frozenset({"LineageBridge.a", "PersonalData.Personal"})}
-    assert seen.look.changes == {}
+    assert seen.remote_diff is not None
+    assert seen.remote_diff.remote.fields == {("tags",): frozenset({"LineageBridge.a", "PersonalData.Personal"})}
+    assert seen.remote_diff.changes == {}
     push(of, governed(tags=["a", "b", "c"]))
     assert tags(synced) == {"LineageBridge.a", "LineageBridge.c", "PersonalData.Personal"}
 
@@ -267,7 +267,7 @@ def test_a_plan_changes_nothing(synced: Synced) -> None:
     before = synced.standin.state()
     synced.calls.clear()
     applied, (seen,) = of.plan([WHOLE])
-    assert (len(applied.changes), seen.has_differences, bool(seen.look and seen.look.changes)) == (1, True, True)
+    assert (len(applied.changes), seen.has_differences, bool(seen.remote_diff and seen.remote_diff.changes)) == (1, True, True)
     assert synced.standin.state() == before
     assert synced.store.rows("SELECT name FROM facet WHERE name LIKE 'lineageBridge%'") == []
     assert synced.calls.keys() <= {"get", "list", "version"}

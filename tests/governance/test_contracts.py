@@ -54,7 +54,7 @@ def test_a_version_is_held_against_the_contract(
         store.apply(wrote(1, 1, *columns))
         kept = contracts(store).check_new_versions()
         assert [(status, broken or []) for status, broken in told(store)] == [result]
-        assert [one.broken for one in kept] == [result[1]]
+        assert [one.violations for one in kept] == [result[1]]
         assert contracts(store).check_new_versions() == []
 
 
@@ -123,10 +123,10 @@ def test_many_are_looked_at_together_each_by_itself(kind: str) -> None:
     with Store(db=empty_postgres() if kind == "postgres" else None) as store:
         stewardship(store, lambda: NOW - 10).apply([asset(f"t{i}", schema=PROMISED) for i in range(4)])
         store.apply(*(wrote(i, i + 1, *([K] if i % 2 else [K, V]), name=f"t{i}") for i in range(3)))
-        found = sorted((one.name, one.broken) for one in contracts(store).check_new_versions())
+        found = sorted((one.name, one.violations) for one in contracts(store).check_new_versions())
         assert found == [("t0", []), ("t1", ["v is missing"]), ("t2", [])]
         store.apply(wrote(9, 19, K, V, name="t1"), wrote(8, 18, K, name="t1"), wrote(9, 29, K, V, name="t3"))
-        found = sorted((one.name, one.broken) for one in contracts(store).check_new_versions())
+        found = sorted((one.name, one.violations) for one in contracts(store).check_new_versions())
         assert found == [("t1", []), ("t1", ["v is missing"]), ("t3", [])]
         assert contracts(store).check_new_versions() == []
 

@@ -49,7 +49,7 @@ class Watched:
             self.synced.clock.wait(2)
             looked = self.watching.poll()
             self.synced.converge()
-            if not (looked.changed or looked.events or looked.adopted):
+            if not (looked.changed or looked.events or looked.imported):
                 return looked
         raise AssertionError("it does not come to rest")
 
@@ -186,7 +186,7 @@ def test_contracts_are_looked_at(watched: Watched) -> None:
     file.write_text(yaml.safe_dump(content), encoding="utf-8")
     watched.clock += 100
     (kept,) = watched.watching.poll().contracts
-    assert kept.broken == ["gone is missing"]
+    assert kept.violations == ["gone is missing"]
 
 
 def period(value: str) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def link(*answers: httpx.Response | Exception, patience: float = 30) -> tuple[Re
         return found
 
     client = BridgeClient("http://bridge", transport=httpx.MockTransport(answer))
-    return RemoteBackend(client, patience_seconds=patience), asked
+    return RemoteBackend(client, retry_seconds=patience), asked
 
 
 def test_events_go_in_batches_and_those_that_are_none_come_back_with_reasons() -> None:

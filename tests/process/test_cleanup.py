@@ -59,7 +59,7 @@ def cleaner(workshop: Workshop, keep: int = 1, days: float = 7, link: ProcessBac
 def clean(
     workshop: Workshop, keep: int = 1, days: float = 7, *, dry: bool = False, link: ProcessBackend | None = None
 ) -> CleanupResult:
-    return cleaner(workshop, keep, days, link).clean(location_from_path(workshop.path("d")), dry=dry)
+    return cleaner(workshop, keep, days, link).clean(location_from_path(workshop.path("d")), dry_run=dry)
 
 
 def versions(workshop: Workshop, *tags: str) -> None:
@@ -121,7 +121,7 @@ def test_a_run_that_may_be_writing_is_left_alone_though_nothing_young_is_kept(wo
     versions(workshop, YOUNG, OLD[1])
     folder(workshop, NOW_RUNNING)
     found = clean(workshop, days=0)
-    assert (found.removed, found.kept[NOW_RUNNING]) == ([YOUNG], "perhaps still being written")
+    assert (found.removed, found.kept[NOW_RUNNING]) == ([YOUNG], "may still be being written")
 
 
 def test_what_failed_runs_left_goes_and_what_others_left_stays(workshop: Workshop) -> None:
@@ -132,7 +132,7 @@ def test_what_failed_runs_left_goes_and_what_others_left_stays(workshop: Worksho
     (workshop.lake / "d" / "other").mkdir()
     found = clean(workshop)
     assert found.removed == [OLD[2], OLD[3]]
-    assert found.kept == {OLD[1]: "published", "2026-01-01": "not named as processes name versions"}
+    assert found.kept == {OLD[1]: "published", "2026-01-01": "name does not start with a time"}
     assert (workshop.lake / "d" / "other").is_dir()
 
 
@@ -222,7 +222,7 @@ def test_what_breaks_while_files_are_removed_is_done_by_the_next(workshop: Works
 
     broken = VersionCleaner(workshop.link, Broken(workshop.storage._distant._session), RetentionPolicy(1, 7), NOW)
     with pytest.raises(OSError, match="gone away"):
-        broken.clean(location_from_path(workshop.path("d")), dry=False)
+        broken.clean(location_from_path(workshop.path("d")), dry_run=False)
     assert [fault(workshop, one) for one in OLD[:3]] == ["its files were removed on 2026-02-01"] * 3
     assert clean(workshop).removed == [OLD[1], OLD[2]]
     assert folders(workshop) == [OLD[3]]
@@ -262,7 +262,7 @@ def test_what_was_removed_is_made_again_when_it_is_wanted_again(workshop: Worksh
 
 
 def test_a_dataset_without_versions_is_told(workshop: Workshop) -> None:
-    with pytest.raises(ConfigError, match="there are no versions of processes at"):
+    with pytest.raises(ConfigError, match="no version folders of processes at"):
         clean(workshop)
 
 
@@ -289,7 +289,7 @@ def test_the_command_tells_what_became_of_every_folder(command: Callable[..., An
     done = json.loads(command("d", "--days", "0", "--output", "json").stdout)
     (cleaned,) = done["datasets"]
     assert cleaned["removed"] == OLD[:2]
-    assert list(cleaned["kept"].values()) == ["perhaps still being written"]
+    assert list(cleaned["kept"].values()) == ["may still be being written"]
     assert len(list((tmp_path / "lake" / "d").iterdir())) == 1
 
 

@@ -22,9 +22,9 @@ FOUND = {
 }  # fmt: skip
 REFUSED = {
     "a word without a lake": (("trades", None, "parquet", None, None), "trades: nobody says where it lies"),
-    "a lake that is no path": (("trades", None, "parquet", None, "lake"), "lake/trades: is no absolute path"),
+    "a lake that is no path": (("trades", None, "parquet", None, "lake"), "lake/trades: not an absolute path"),
     "jdbc without an address": (("t", None, "jdbc", None, LAKE), "t: format jdbc needs options.url"),
-    "an address that is none": (("t", None, "jdbc", "postgres://db", LAKE), "options.url: postgres://db is no JDBC address"),
+    "an address that is none": (("t", None, "jdbc", "postgres://db", LAKE), "options.url: postgres://db is not a supported JDBC URL"),
     "iceberg without a warehouse": (("a.t", None, "iceberg", None, LAKE), "a.t: format iceberg needs namespace"),
 }  # fmt: skip
 
@@ -45,4 +45,4 @@ def test_what_lies_nowhere_is_told(given: tuple[str, str | None, str, str | None
 
 @pytest.mark.parametrize(("namespace", "live"), [("postgres://db:5432", True), ("file", False), ("s3://lake", False)])
 def test_tables_of_databases_change_where_they_lie(namespace: str, live: bool) -> None:
-    assert DatasetLocation(namespace, "t", "t").live is live
+    assert DatasetLocation(namespace, "t", "t").is_mutable is live

@@ -35,7 +35,7 @@ def test_the_published_schema_is_that_of_the_code_and_takes_the_example() -> Non
 WRONG = {
     "an unknown key": (HEAD.replace("name: p", "name: p, ownr: x") + OUT, "a.yaml:1: unknown key process.ownr; did you mean owner?"),
     "nothing is written": (HEAD, "a.yaml:1: outputs is missing"),
-    "a step without a way": (HEAD + "steps:\n  - name: s\n" + OUT, "a.yaml:4: steps.0: needs one of sql, sql_file and python"),
+    "a step without a way": (HEAD + "steps:\n  - name: s\n" + OUT, "a.yaml:4: steps.0: requires exactly one of sql, sql_file and python"),
     "a step with two ways": (HEAD + "steps:\n  - {name: s, sql: x, python: 'm:f'}\n" + OUT, "a.yaml:4: steps.0: needs one of"),
     "a name that SQL cannot use": (HEAD.replace("as: a", "as: a-b") + OUT, "a.yaml:2: inputs.0.as: must be a name that SQL can use"),
     "a merge without keys": (HEAD + OUT.replace("from: a", "from: a, mode: merge"), "a.yaml:3: outputs.0: mode merge needs keys"),
@@ -48,7 +48,7 @@ WRONG = {
     "an unknown key of a parameter": (HEAD + OUT + "params: {d: {typ: date}}\n", "unknown key params.d.typ; did you mean type?"),
     "a check without what it needs": (HEAD + OUT + "quality:\n  - {on: o, check: range, column: k}\n", "a.yaml:5: quality.0: range needs min or max"),
     "a check with what it cannot use": (HEAD + OUT + "quality: [{on: o, check: not_null, column: k, max: 3}]\n", "quality.0: not_null takes no max"),
-    "a check of no columns": (HEAD + OUT + "quality: [{on: o, check: unique}]\n", "quality.0: unique needs column, or columns"),
+    "a check of no columns": (HEAD + OUT + "quality: [{on: o, check: unique}]\n", "quality.0: unique requires either column or columns"),
     "an age that is none": (HEAD + OUT + "quality: [{on: o, check: freshness, column: k, max_age: 3 weeks}]\n", "must be like 90m, 26h or 2d"),
     "rows that are no number": (HEAD + OUT + "quality: [{on: o, check: row_count, min: few}]\n", "row_count counts rows"),
     "a reference to nothing": (HEAD + OUT + "quality: [{on: o, check: referential, column: k, references: b.k}]\n", "referential is about b, which nothing is called"),

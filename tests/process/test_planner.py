@@ -48,7 +48,7 @@ def test_each_way_to_pin_an_input_finds_its_version(workshop: Workshop) -> None:
     pins = {"published": "t1", "latest": "t2", "t2": "t2", "version:t1": "t1", "as_of:1999-01-01": None}
     for pin, tag in pins.items():
         if tag is None:
-            with pytest.raises(ProcessNotReady, match=r"no version of the dataset in the store of that time"):
+            with pytest.raises(ProcessNotReady, match=r"no version of the dataset in the store at that time"):
                 workshop.plan(copy(pin=f"'{pin}'"))
         else:
             assert workshop.plan(copy(pin=f"'{pin}'")).inputs[0].version == tag
@@ -76,7 +76,7 @@ def test_what_is_marked_as_not_to_be_read_is_not_read(workshop: Workshop) -> Non
     )
     workshop.link.execute(order)
     for pin in ("published", "t1"):
-        with pytest.raises(ProcessNotReady, match=r"t1.* is not to be read: .*rates of the wrong day"):
+        with pytest.raises(ProcessNotReady, match=r"t1.*(must not be read|is invalid): .*rates of the wrong day"):
             workshop.plan(copy(pin=pin))
 
 
@@ -85,7 +85,7 @@ def test_a_partition_that_is_marked_keeps_the_whole_from_being_read(workshop: Wo
     workshop.version("trades", "t1", 1, subset=subset)
     where = {"namespace": "file", "name": workshop.path("trades")}
     workshop.link.execute(InvalidateCommand(**where, version="t1", partition="day=1", reason="rows are missing"))
-    with pytest.raises(ProcessNotReady, match="partition day=1 of version 't1' is not to be read: rows are missing"):
+    with pytest.raises(ProcessNotReady, match="partition day=1 of version 't1' is invalid: rows are missing"):
         workshop.plan(COPY)
     assert workshop.plan(copy(partition="day=2")).inputs[0].version == "t1"
 
@@ -213,7 +213,7 @@ def test_a_live_table_makes_every_run_another(workshop: Workshop) -> None:
     text = copy(format="jdbc", options=url)
     assert workshop.plan(text).key != workshop.plan(text).key
     with pytest.raises(
-        ProcessNotReady, match="is changed where it lies, so that no version of it can be read: say pin: live"
+        ProcessNotReady, match="changes in place, so its versions cannot be read: use pin: live"
     ):
         workshop.plan(copy(format="jdbc", options=url, pin="latest"))
 
@@ -287,7 +287,7 @@ def test_files_with_a_manifest_are_a_version_by_its_checksum(workshop: Workshop)
 MISTAKES = {
     "a file that is not there": ({"path": "b.csv"}, "b.csv: is not there; a.csv: is not in the manifest"),
     "another size": ({"size": 6}, "a.csv: has 5 bytes, and the manifest says 6"),
-    "another content": ({"sha256": "0" * 64}, "a.csv: has another checksum than the manifest says"),
+    "another content": ({"sha256": "0" * 64}, "a.csv: checksum differs from the manifest"),
 }
 
 
@@ -326,7 +326,7 @@ def test_datasets_take_parameters(workshop: Workshop) -> None:
     quality: [{on: "positions/{day}", check: not_null, column: id}]
     """
     plan = workshop.plan(text, params={"day": "2026-01-31"})
-    assert plan.outputs[0].address.name == workshop.path("positions/2026-01-31")
+    assert plan.outputs[0].location.name == workshop.path("positions/2026-01-31")
     assert [one.check for one in plan.outputs[0].checks] == ["not_null"]
 
 
@@ -342,7 +342,7 @@ def test_steps_that_are_written_down_are_datasets_of_their_own(workshop: Worksho
     plan = workshop.plan(text)
     kept, positions = plan.outputs
     assert (kept.output.dataset, kept.is_step, positions.is_step) == ("p/kept", True, False)
-    assert [one.name for one in plan.source_datasets(positions)] == [kept.address.name]
+    assert [one.name for one in plan.source_datasets(positions)] == [kept.location.name]
     assert [one.name for one in plan.source_datasets(kept)] == [workshop.path("trades")]
 
 

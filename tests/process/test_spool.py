@@ -28,7 +28,7 @@ def test_rows_on_their_way_into_a_table_are_left_out(workshop: Workshop, tmp_pat
     staging = run_event("COMPLETE", 1, run=1, inputs=[make.dataset("/lake/raw")], outputs=[STAGED])
     loading = run_event("COMPLETE", 2, run=2, inputs=[STAGED], outputs=[table])
     sent = send_spool(workshop.link, spool(tmp_path / "spool", staging, loading))
-    assert (sent.events, sent.left_out, sent.refused) == (1, 1, [])
+    assert (sent.events, sent.skipped, sent.rejected) == (1, 1, [])
     assert workshop.store.rows("SELECT name FROM ol_dataset") == [("/lake/d",)]
 
 
@@ -38,7 +38,7 @@ def test_what_looks_at_data_is_left_out_and_what_is_no_event_is_told(workshop: W
     odd = {"outputs": 7, "of": STAGING}
     file = spool(tmp_path / "spool", looking, writing, odd)
     sent = send_spool(workshop.link, file)
-    assert (sent.events, sent.left_out, len(sent.refused), file.exists()) == (2, 1, 1, False)
+    assert (sent.events, sent.skipped, len(sent.rejected), file.exists()) == (2, 1, 1, False)
     where = {"namespace": writing["outputs"][0]["namespace"], "name": "/lake/d"}
     assert len(workshop.link.query(LineageQuery(**where)).edges) == 1
     assert send_spool(workshop.link, file).events == 0

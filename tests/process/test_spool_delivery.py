@@ -31,7 +31,7 @@ LOOKS = [action("START", 4, 2, inputs=[dataset("out")]), action("COMPLETE", 5, 2
 def test_actions_that_wrote_nothing_are_left_out_and_the_rest_is_sent(workshop: Workshop, tmp_path: Path) -> None:
     file = left(tmp_path / "spool", "a", APP, *WRITES, *LOOKS)
     sent = send_spool(workshop.link, file)
-    assert (sent.events, sent.left_out, sent.refused) == (3, 2, [])
+    assert (sent.events, sent.skipped, sent.rejected) == (3, 2, [])
     assert not file.exists()
     jobs = workshop.store.rows("SELECT name FROM ol_job ORDER BY name")
     assert [name for (name,) in jobs] == ["app", "app.action1"]
@@ -39,7 +39,7 @@ def test_actions_that_wrote_nothing_are_left_out_and_the_rest_is_sent(workshop: 
 
 def test_what_is_no_event_is_sent_too_so_that_it_is_kept_with_the_reason(workshop: Workshop, tmp_path: Path) -> None:
     sent = send_spool(workshop.link, left(tmp_path / "spool", "a", *WRITES, "{broken"))
-    assert (sent.events, len(sent.refused)) == (3, 1)
+    assert (sent.events, len(sent.rejected)) == (3, 1)
     assert workshop.store.value("SELECT count(*) FROM rejected_event") == 1
 
 

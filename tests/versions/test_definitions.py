@@ -34,7 +34,7 @@ def test_a_content_is_registered_once_and_the_last_is_in_effect(shelf: Shelf) ->
 
 def test_a_version_has_one_content(shelf: Shelf) -> None:
     register(shelf, 1, "spring")
-    with pytest.raises(StateConflict, match="version 'spring' of lb p is defined already, and otherwise"):
+    with pytest.raises(StateConflict, match="version 'spring' of lb p already exists with different content"):
         register(shelf, 2, "spring")
     assert listed(shelf) == [(1, "spring", True)]
 

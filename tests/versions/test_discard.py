@@ -3,7 +3,7 @@
 import pytest
 
 from bridge.errors import StateConflict
-from bridge.versions.registry import DiscardOutcome, discard
+from bridge.versions.registry import DiscardOutcome
 from tests.versions.version_store import START, Shelf, version
 
 HOUR = 3_600_000_000
@@ -12,7 +12,7 @@ HOUR = 3_600_000_000
 def given_up(shelf: Shelf, name: str, *tags: str, reason: str = "gone") -> DiscardOutcome:
     with shelf.registry.transaction():
         found = [shelf.registry.versions.find(shelf.id(name), tag) for tag in tags]
-        return discard(shelf.registry, shelf.id(name), found, reason, "ann")
+        return shelf.registry.discard(shelf.id(name), found, reason, "ann")
 
 
 def faults(shelf: Shelf, name: str, *tags: str) -> list[str | None]:
@@ -21,7 +21,7 @@ def faults(shelf: Shelf, name: str, *tags: str) -> list[str | None]:
 
 def test_what_nobody_needs_is_not_to_be_read(shelf: Shelf) -> None:
     done = given_up(shelf, "items", "i1", "i2")
-    assert ([one.tag for one in done.discarded], done.held) == (["i1", "i2"], {})
+    assert ([one.tag for one in done.discarded], done.retained) == (["i1", "i2"], {})
     assert faults(shelf, "items", "i1", "i2", "i3") == ["it is marked invalid: gone"] * 2 + [None]
     with pytest.raises(StateConflict, match="gone"):
         shelf.publish(items="i1")
@@ -33,10 +33,10 @@ def test_what_is_published_or_pinned_is_held_with_the_reasons(shelf: Shelf) -> N
     shelf.pin("audit", until=START + HOUR, items="i2")
     done = given_up(shelf, "items", "i1", "i2", "i3")
     assert [one.tag for one in done.discarded] == ["i3"]
-    assert done.held == {"i1": ["published", "pinned as january"], "i2": ["pinned as audit"]}
+    assert done.retained == {"i1": ["published", "pinned as january"], "i2": ["pinned as audit"]}
     assert faults(shelf, "items", "i1", "i2") == [None, None]
     shelf.now += HOUR
-    assert given_up(shelf, "items", "i2").held == {}, "a pin that has expired holds nothing"
+    assert given_up(shelf, "items", "i2").retained == {}, "a pin that has expired holds nothing"
 
 
 def test_again_is_the_same_and_the_first_reason_stays(shelf: Shelf) -> None:
@@ -73,5 +73,5 @@ def test_a_version_whose_partitions_all_have_newer_ones_is_held_by_nobody(
     partitions = [day for _, days in published for day in days]
     read = {shelf.tag("sales", "published", f"day={day}") for day in partitions}
     assert read <= set(held)
-    assert sorted(given_up(shelf, "sales", *(tag for tag, _ in published)).held) == held
+    assert sorted(given_up(shelf, "sales", *(tag for tag, _ in published)).retained) == held
     assert {shelf.tag("sales", "published", f"day={day}") for day in partitions} == read

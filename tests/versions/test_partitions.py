@@ -43,7 +43,7 @@ def test_a_partition_may_be_invalid_alone(days: Shelf) -> None:
     days.invalidate("sales", "two", MON, "cut off")
     assert [days.tag("sales", "latest", day) for day in (MON, TUE, WED)] == ["all", "one", "all"]
     with pytest.raises(
-        StateConflict, match="the published version 'two' is not to be read: it is marked invalid: cut off"
+        StateConflict, match="the published version 'two' must not be read: it is marked invalid: cut off"
     ):
         days.resolve("sales", "published", MON)
     assert days.tag("sales", "published", TUE) == "one"

@@ -40,7 +40,7 @@ def test_one_that_has_expired_is_as_if_it_were_not_there(shelf: Shelf) -> None:
 def test_a_pin_is_prolonged_and_never_moved(shelf: Shelf) -> None:
     shelf.pin("january", until=START + HOUR, orders="o1")
     shelf.pin("january", until=START + 2 * HOUR, orders="o1")
-    with pytest.raises(StateConflict, match="the pin 'january' holds version 'o1', not 'o2'") as refused:
+    with pytest.raises(StateConflict, match="the pin 'january' refers to version 'o1', not 'o2'") as refused:
         shelf.pin("january", until=START + HOUR, items="i1", orders="o2")
     assert [one["current"] for one in refused.value.conflicts] == ["o1"]
     assert names(shelf) == [("january", "o1", 2 * HOUR)]
@@ -49,7 +49,7 @@ def test_a_pin_is_prolonged_and_never_moved(shelf: Shelf) -> None:
 @pytest.mark.parametrize(
     ("until", "tag", "error", "refusal"),
     [
-        (0, "o1", InvalidParameter, "until: lies in the past"),
+        (0, "o1", InvalidParameter, "until: must be in the future"),
         (HOUR, "o3", StateConflict, "FAIL, not COMPLETE"),
         (HOUR, "o9", NotFound, "no version 'o9'"),
     ],

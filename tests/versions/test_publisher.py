@@ -38,9 +38,9 @@ def test_a_version_is_named_in_any_way(shelf: Shelf, called: str) -> None:
     ("published", "expected", "to", "refusal"),
     [
         (None, None, "o1", None),
-        (None, "o1", "o2", "'o1' is not published: nothing is"),
+        (None, "o1", "o2", "'o1' is not published: no version is"),
         ("o1", "o1", "o2", None),
-        ("o1", None, "o2", "'o1' is published, where nothing was expected"),
+        ("o1", None, "o2", "'o1' is published, but none was expected"),
         ("o2", "o1", "o1", "'o2' is published, not 'o1'"),
         ("o2", "o1", "o2", None),
     ],
@@ -99,7 +99,7 @@ def test_what_is_published_already_makes_no_history(shelf: Shelf) -> None:
 
 def test_one_dataset_is_not_named_twice(shelf: Shelf) -> None:
     shelf.write(make.dataset_event(30, make.dataset("orders", symlinks=make.symlinks("sales.orders"))))
-    with pytest.raises(InvalidParameter, match="named twice"):
+    with pytest.raises(InvalidParameter, match="listed twice"):
         shelf.publish(**{"orders": "o1", "sales.orders": "o2"})
 
 
@@ -120,9 +120,9 @@ def test_rollbacks_go_back_one_by_one(shelf: Shelf) -> None:
 @pytest.mark.parametrize(
     ("names", "options", "refusal"),
     [
-        (["orders"], {"to": "o2"}, "version 'o2' was never published: publish it"),
+        (["orders"], {"to": "o2"}, "version 'o2' was never published: publish it instead"),
         (["orders"], {"expected": "o2"}, "version 'o1' is published, not 'o2'"),
-        (["items"], {}, "version 'i1': it is marked invalid: bad: name another to go back to"),
+        (["items"], {}, "version 'i1': it is marked invalid: bad: specify another version to roll back to"),
         (["items", "orders"], {}, "nothing was published before version 'o1'"),
     ],
 )

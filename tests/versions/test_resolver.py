@@ -53,11 +53,11 @@ def test_a_version_is_chosen(shelf: Shelf, pin: str, more: dict[str, Any], tag: 
         ("version:kept", {}, NotFound, "no version 'kept'"),
         ("pin:i1", {}, NotFound, "no pin 'i1'"),
         ("", {}, InvalidParameter, "empty"),
-        ("as_of:yesterday", {}, InvalidParameter, "'yesterday' is no time"),
-        ("i1", {"as_of": moment(START)}, InvalidParameter, "as_of: goes with pin=published and pin=latest"),
-        ("latest", {"as_of": moment(START)}, NotFound, "of that time"),
+        ("as_of:yesterday", {}, InvalidParameter, "'yesterday' is not a time"),
+        ("i1", {"as_of": moment(START)}, InvalidParameter, "as_of: requires pin=published or pin=latest"),
+        ("latest", {"as_of": moment(START)}, NotFound, "at that time"),
         ("published", {"as_of": moment(START - 1)}, NotFound, "is published at that time"),
-        (f"as_of:{at(5)}", {}, NotFound, "of that time"),
+        (f"as_of:{at(5)}", {}, NotFound, "at that time"),
     ],
 )
 def test_what_there_is_no_version_for_is_told(
@@ -106,7 +106,7 @@ def test_a_version_that_is_renamed_later_stays_published(shelf: Shelf, expected:
 
 def test_several_versions_of_one_tag_are_told_apart_by_their_ids(shelf: Shelf) -> None:
     shelf.write(version("sums", "s1", 21, key="a"), version("sums", "s1", 22, key="b"))
-    with pytest.raises(InvalidParameter, match="several versions are called 's1': name one of"):
+    with pytest.raises(InvalidParameter, match="several versions are named 's1': specify one of"):
         shelf.resolve("sums", "s1")
     assert shelf.resolve("sums", "b").version.row_count == 22
 
@@ -114,7 +114,7 @@ def test_several_versions_of_one_tag_are_told_apart_by_their_ids(shelf: Shelf) -
 def test_a_version_that_lies_within_another_is_told(shelf: Shelf) -> None:
     shelf.write(*make.create_as_select())
     assert shelf.registry.versions.find(shelf.id("t"), run_uuid(1)).row_count == 2
-    with pytest.raises(StateConflict, match="readers see another version in its place"):
+    with pytest.raises(StateConflict, match="readers see the version of the enclosing run instead"):
         shelf.resolve("t", run_uuid(2))
 
 
@@ -125,10 +125,10 @@ def test_what_somebody_chose_is_refused_and_what_nobody_chose_is_passed_over(she
     assert shelf.tag("items", "latest") == "i2"
     assert shelf.tag("items", f"as_of:{at(30)}") == "i2"
     with pytest.raises(
-        StateConflict, match="the published version 'i3' is not to be read: it is marked invalid: wrong rates"
+        StateConflict, match="the published version 'i3' must not be read: it is marked invalid: wrong rates"
     ):
         shelf.resolve("items")
-    with pytest.raises(StateConflict, match="version 'i3', which 'kept' pins, is not to be read"):
+    with pytest.raises(StateConflict, match="version 'i3', which 'kept' pins, must not be read"):
         shelf.resolve("items", "kept")
     assert shelf.resolve("items", "i3").version.invalid == {"": "wrong rates"}
     assert shelf.resolve("items", "i2").version.invalid == {}
@@ -149,7 +149,7 @@ def test_a_mark_is_lifted_whichever_attempt_bears_it(shelf: Shelf) -> None:
 def test_a_published_version_whose_run_failed_since_is_refused(shelf: Shelf) -> None:
     shelf.publish(items="i3")
     shelf.write(version("items", "i3", 13, "FAIL", second=20))
-    with pytest.raises(StateConflict, match=r"'i3' is not to be read: its run .* is FAIL, not COMPLETE"):
+    with pytest.raises(StateConflict, match=r"'i3' must not be read: its run .* is FAIL, not COMPLETE"):
         shelf.resolve("items")
     assert shelf.tag("items", "latest") == "i2"
 

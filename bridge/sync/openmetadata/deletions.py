@@ -65,7 +65,7 @@ class EntityDeleter:
         if item.remote is None and deleted and not deleted.is_restored(self._client):
             return item.complete(Outcome.UNCHANGED, "it is gone, or was restored by others")
         remote = remote_of(item)
-        assert remote is not None  # noqa: S101 - looked at before
+        assert remote is not None  # noqa: S101 - checked before
         with_tests = remote.type == "table"  # nothing else is nested in entities that the bridge creates
         response = self._client.delete(COLLECTIONS[remote.type], remote.id, recursive=with_tests)
         at = int(response["updatedAt"]) if response and response.get("updatedAt") else None

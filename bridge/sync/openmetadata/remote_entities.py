@@ -37,7 +37,7 @@ class RemoteEntities:
     def endpoint(self, key: bytes) -> EdgeEndpoint:
         """Entity and columns of an endpoint, which must be in OpenMetadata."""
         remote = self.remote(key)
-        assert remote is not None  # noqa: S101 - only what is there is asked for
+        assert remote is not None  # noqa: S101 - callers check that the entity exists
         columns = self._columns.get(key, {}) if remote.type in _WITH_COLUMNS else {}
         return EdgeEndpoint(remote.name, columns)
 

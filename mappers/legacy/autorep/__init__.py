@@ -1,1 +1,1 @@
-"""Reports of Autosys: what `autorep` and the log of the scheduler tell of runs that nobody told us of."""
+"""Parses autorep reports and scheduler logs."""

@@ -11,30 +11,32 @@ if TYPE_CHECKING:
 
 
 class ReportContext(NamedTuple):
-    """What a report does not say of itself: the instance, the order of its dates, the time zone."""
+    """Settings for a report: the instance, the order of its dates, the time zone, and facts from definitions."""
 
     instance: str
     order: DateOrder
     zone: tzinfo
-    #: The boxes of each job, what it waits for, and which exit codes are its successes, where definitions say it.
+    #: From definitions, where known: boxes of each job, statuses it waits for, exit codes that mean success.
     boxes: Mapping[str, tuple[str, ...]] = {}
     awaited_statuses: Mapping[str, "Sequence[StatusCondition]"] = {}
     success_rules: Mapping[str, Mapping[str, str]] = {}
 
     def isoformat(self, text: str) -> str:
-        """Give a time of a report as all read it; raises ValueError when there is no such one."""
+        """Convert a time of a report to ISO 8601; raises ValueError if there is no such time."""
         return parse_report_time(text, self.order, self.zone).isoformat()
 
     def run_interval(self, start: str | None, end: str | None) -> tuple[str | None, str | None]:
-        """Give when something began and ended; raises ValueError where no hour that comes twice makes sense of it."""
-        began, ended = (parse_report_time(one, self.order, self.zone) if one else None for one in (start, end))
-        if began and ended and ended.astimezone(UTC) < began.astimezone(UTC):
-            ended = ended.replace(fold=1)
-            if ended.astimezone(UTC) < began.astimezone(UTC):
-                raise ValueError(f"ends at {end}, before it begins at {start}")
-        return began.isoformat() if began else None, ended.isoformat() if ended else None
+        """Convert start and end; raises ValueError if the end is before the start in both occurrences of its hour."""
+        start_time, end_time = (
+            parse_report_time(text, self.order, self.zone) if text else None for text in (start, end)
+        )
+        if start_time and end_time and end_time.astimezone(UTC) < start_time.astimezone(UTC):
+            end_time = end_time.replace(fold=1)
+            if end_time.astimezone(UTC) < start_time.astimezone(UTC):
+                raise ValueError(f"ends at {end}, before its start at {start}")
+        return start_time.isoformat() if start_time else None, end_time.isoformat() if end_time else None
 
 
 def run_id(run: int, attempt: int | None) -> str:
-    """Name a run as the agent does: by its number and its attempt."""
+    """Id of a run as in the agent: its number and its attempt."""
     return f"{run}/{1 if attempt is None else attempt}"

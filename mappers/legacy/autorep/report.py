@@ -1,11 +1,14 @@
-"""Rows of `autorep -J … -s` and `-d`, read from the right: long names push the columns of a report about."""
+"""Parses `autorep -J … -s` and `-d` reports.
+
+Rows are read from the right, because long names shift the columns of a report.
+"""
 
 import re
 from collections import Counter
 from typing import NamedTuple
 
 from mappers.legacy.autorep.dates import DATE
-from mappers.legacy.autorep.states import BEGINS, ENDS, IDLE
+from mappers.legacy.autorep.states import END_STATES, IDLE, START_STATES
 from mappers.legacy.diagnostics import Diagnostic
 
 _NONE = r"-{3,}"
@@ -15,18 +18,18 @@ _ROW = re.compile(
     r"(?:[ \t]+(?P<run>\d+)/(?P<attempt>\d+))?(?:[ \t]+(?P<exit>-?\d+))?[ \t]*"
 )
 _EVENT = re.compile(
-    rf"[ \t]+(?P<what>[A-Z_]+|\[[^\]]+\])[ \t]+(?P<time>{DATE})(?:[ \t]+(?P<attempt>\d+))?"
-    rf"(?:[ \t]+(?P<processed>[A-Z]{{2}}))?(?:[ \t]+(?P<at>{DATE}))?(?:[ \t]+(?P<machine>\S+))?[ \t]*"
+    rf"[ \t]+(?P<event>[A-Z_]+|\[[^\]]+\])[ \t]+(?P<time>{DATE})(?:[ \t]+(?P<attempt>\d+))?"
+    rf"(?:[ \t]+(?P<processed>[A-Z]{{2}}))?(?:[ \t]+(?P<processed_at>{DATE}))?(?:[ \t]+(?P<machine>\S+))?[ \t]*"
 )
-#: Stands above the alarm that it announces, or before it.
+#: Announces an alarm, on the line before it or on the same line.
 _ALARM = re.compile(r"[ \t]*\[\*+ *ALARM *\*+\](?P<alarm>.*)")
 _TIME = re.compile(rf"({DATE})\b.*")
-_STATUSES = BEGINS | ENDS | frozenset(IDLE.values())
-_HEADS = re.compile(r"\s*(?:Job Name\s|Status/\[Event\]|[_\-][_\- ]*$)")
+_STATUSES = START_STATES | END_STATES | frozenset(IDLE.values())
+_HEADERS = re.compile(r"\s*(?:Job Name\s|Status/\[Event\]|[_\-][_\- ]*$)")
 
 
 class StatusEvent(NamedTuple):
-    """Something that happened in a run: a status that it reached."""
+    """A status that a run reached."""
 
     status: str
     time: str
@@ -35,7 +38,7 @@ class StatusEvent(NamedTuple):
 
 
 class Alarm(NamedTuple):
-    """An alarm that was raised of a job, in which try, and when where that is told."""
+    """An alarm of a job, with its attempt and its time if reported."""
 
     name: str
     time: str | None
@@ -43,7 +46,7 @@ class Alarm(NamedTuple):
 
 
 class ReportRow(NamedTuple):
-    """A job of a report with its last run, or the one that was asked for."""
+    """A job in a report with its last run, or the run that was requested."""
 
     file: str
     line: int
@@ -59,110 +62,114 @@ class ReportRow(NamedTuple):
     alarms: tuple[Alarm, ...] = ()
 
     def with_alarm(self, name: str, time: str | None) -> "ReportRow":
-        """Give the row with an alarm of its newest try."""
-        attempts = [one.attempt for one in self.events if one.status in BEGINS | ENDS and one.attempt is not None]
+        """Add an alarm to the newest attempt."""
+        attempts = [
+            event.attempt
+            for event in self.events
+            if event.status in START_STATES | END_STATES and event.attempt is not None
+        ]
         alarm = Alarm(name, time, attempts[-1] if attempts else self.attempt)
         return self._replace(alarms=(*self.alarms, alarm))
 
 
 class AutorepReport(NamedTuple):
-    """The rows of a report, the lines that cannot be read, and how many tell of no run, by what they tell of."""
+    """Rows of a report, lines that cannot be parsed, and counts of lines that are not part of a run, by kind."""
 
     rows: list[ReportRow]
     problems: list[Diagnostic]
-    others: Counter[str]
+    other_lines: Counter[str]
 
     def times(self) -> list[str]:
-        """Give all times that it tells."""
-        found = [time for row in self.rows for time in (row.start, row.end) if time]
-        found += [event.time for row in self.rows for event in row.events]
-        return found + [alarm.time for row in self.rows for alarm in row.alarms if alarm.time]
+        """All times in the report."""
+        times = [time for row in self.rows for time in (row.start, row.end) if time]
+        times += [event.time for row in self.rows for event in row.events]
+        return times + [alarm.time for row in self.rows for alarm in row.alarms if alarm.time]
 
 
 def parse_report(text: str, file: str) -> AutorepReport:
-    """Read a report; a line that is neither head, row, event nor alarm is told."""
-    reader = _ReportParser(file)
+    """Parse a report; a line that is neither header, row, event nor alarm becomes a warning."""
+    parser = _ReportParser(file)
     for number, line in enumerate(text.splitlines(), 1):
         bare = line.rstrip().lstrip("\ufeff\f")
-        if bare and not _HEADS.match(bare):
-            reader.read(bare, number)
-    reader.settle()
-    return reader.report
+        if bare and not _HEADERS.match(bare):
+            parser.add_line(bare, number)
+    parser.flush_alarm()
+    return parser.report
 
 
 class _ReportParser:
     def __init__(self, file: str) -> None:
         self._file = file
         self._boxes: list[tuple[int, str]] = []
-        #: Whether an alarm was announced that has no name yet.
-        self._announced = False
+        #: An alarm was announced, but its name has not been read yet.
+        self._alarm_announced = False
         self.report = AutorepReport([], [], Counter())
 
-    def read(self, line: str, number: int) -> None:
+    def add_line(self, line: str, number: int) -> None:
         rows = self.report.rows
-        if found := _ROW.fullmatch(line):
-            self.settle()
-            depth = len(found["indent"])
-            self._boxes = [one for one in self._boxes if one[0] < depth]
-            rows.append(_row(found, self._file, number, tuple(name for _, name in self._boxes)))
+        if match := _ROW.fullmatch(line):
+            self.flush_alarm()
+            depth = len(match["indent"])
+            self._boxes = [box for box in self._boxes if box[0] < depth]
+            rows.append(_row(match, self._file, number, tuple(name for _, name in self._boxes)))
             self._boxes.append((depth, rows[-1].name))
-        elif rows and (announced := _ALARM.fullmatch(line)):
-            self.settle()
-            self._announce(announced["alarm"])
-        elif rows and (found := _EVENT.fullmatch(line)):
-            self._event(found)
+        elif rows and (alarm := _ALARM.fullmatch(line)):
+            self.flush_alarm()
+            self._add_announced_alarm(alarm["alarm"])
+        elif rows and (match := _EVENT.fullmatch(line)):
+            self._add_event(match)
         elif rows and line.lstrip().startswith("<"):
-            self.report.others["a remark"] += 1
+            self.report.other_lines["a remark"] += 1
         else:
-            said = f"is no row of a report: not taken: {line.strip()[:80]}"
-            self.report.problems.append(Diagnostic(self._file, number, "warning", said))
+            message = f"not a row of a report, ignored: {line.strip()[:80]}"
+            self.report.problems.append(Diagnostic(self._file, number, "warning", message))
 
-    def settle(self) -> None:
-        """Keep an alarm that was announced, and of which nothing more is said."""
-        if self._announced:
-            self._announced = False
-            self._alarm("ALARM", None)
+    def flush_alarm(self) -> None:
+        """Add an announced alarm that has no further details."""
+        if self._alarm_announced:
+            self._alarm_announced = False
+            self._add_alarm("ALARM", None)
 
-    def _announce(self, text: str) -> None:
+    def _add_announced_alarm(self, text: str) -> None:
         if not text.strip():
-            self._announced = True
-        elif found := _EVENT.fullmatch(f" {text}"):
-            self._alarm(found["what"], found["time"])
-        elif found := _TIME.fullmatch(text.strip()):
-            self._alarm("ALARM", found[1])
+            self._alarm_announced = True
+        elif match := _EVENT.fullmatch(f" {text}"):
+            self._add_alarm(match["event"], match["time"])
+        elif match := _TIME.fullmatch(text.strip()):
+            self._add_alarm("ALARM", match[1])
         else:
-            self._alarm(text.strip()[:80], None)
+            self._add_alarm(text.strip()[:80], None)
 
-    def _event(self, found: "re.Match[str]") -> None:
-        what = found["what"]
-        if self._announced and not what.startswith("[") and what not in _STATUSES:
-            self._announced = False
-            self._alarm(what, found["time"])
+    def _add_event(self, match: "re.Match[str]") -> None:
+        name = match["event"]
+        if self._alarm_announced and not name.startswith("[") and name not in _STATUSES:
+            self._alarm_announced = False
+            self._add_alarm(name, match["time"])
             return
-        self.settle()
+        self.flush_alarm()
         rows = self.report.rows
-        event = StatusEvent(what.strip("[]"), found["time"], _number(found["attempt"]), found["machine"])
+        event = StatusEvent(name.strip("[]"), match["time"], _number(match["attempt"]), match["machine"])
         rows[-1] = rows[-1]._replace(events=(*rows[-1].events, event))
-        if event.status not in BEGINS | ENDS:
-            self.report.others[event.status] += 1
+        if event.status not in START_STATES | END_STATES:
+            self.report.other_lines[event.status] += 1
 
-    def _alarm(self, name: str, time: str | None) -> None:
+    def _add_alarm(self, name: str, time: str | None) -> None:
         rows = self.report.rows
         rows[-1] = rows[-1].with_alarm(name, time)
 
 
-def _row(found: "re.Match[str]", file: str, number: int, boxes: tuple[str, ...]) -> ReportRow:
-    code = found["exit"] if found["exit"] is not None else found["code"]
+def _row(match: "re.Match[str]", file: str, number: int, boxes: tuple[str, ...]) -> ReportRow:
+    code = match["exit"] if match["exit"] is not None else match["code"]
     return ReportRow(
         file,
         number,
-        found["name"],
+        match["name"],
         boxes,
-        _time(found["start"]),
-        _time(found["end"]),
-        found["status"],
-        _number(found["run"]),
-        _number(found["attempt"]),
+        _time(match["start"]),
+        _time(match["end"]),
+        match["status"],
+        _number(match["run"]),
+        _number(match["attempt"]),
         _number(code),
     )
 

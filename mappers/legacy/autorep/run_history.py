@@ -7,191 +7,209 @@ from mappers.canonical_json import JsonObject
 from mappers.legacy.autorep.context import ReportContext, run_id
 from mappers.legacy.autorep.dates import has_time_of_day, parse_report_time
 from mappers.legacy.autorep.report import Alarm, AutorepReport, ReportRow, StatusEvent
-from mappers.legacy.autorep.states import ACTIVE, BEGINS, ENDED, ENDS, IDLE, infer_outcome
+from mappers.legacy.autorep.states import ACTIVE, END_STATES, ENDED, IDLE, START_STATES, infer_outcome
 from mappers.legacy.diagnostics import Diagnostic
 
-#: Which ends of a job satisfy what is waited for.
+#: Final states of a job that satisfy a condition, by predicate.
 _SATISFIES: dict[str, frozenset[str]] = {
     "success": frozenset({"SU"}), "failure": frozenset({"FA"}), "terminated": frozenset({"TE"}),
     "done": frozenset({"SU", "FA", "TE"}), "notrunning": frozenset(),
 }  # fmt: skip
-
-
-def upstream_runs(row: ReportRow, rows: Mapping[str, ReportRow], site: ReportContext) -> list[dict[str, Any]]:
-    """Link a run to those that it seems to have waited for: by what definitions say, and by time.
-
-    A condition looks at how jobs stand, not at runs: which run it was is inferred, and says so.
-    """
-    found: list[dict[str, Any]] = []
-    for one in site.awaited_statuses.get(row.name, ()):
-        other = rows.get(one.job)
-        if one.instance is not None or other is None or other.end is None or row.start is None or other.run is None:
-            continue
-        ended, began = (
-            parse_report_time(other.end, site.order, site.zone),
-            parse_report_time(row.start, site.order, site.zone),
-        )
-        late = one.lookback is not None and one.lookback and (began - ended).total_seconds() > one.lookback * 60
-        if ended > began or late or other.status not in _SATISFIES[one.kind]:
-            continue
-        job = {"namespace": f"autosys://{site.instance}", "name": one.job}
-        found.append({"job": job, "run": {"runId": run_id(other.run, other.attempt)}, "inferred": True})
-    return found
-
-
-#: Rows by the name of their job and the number of their run.
+#: Rows by job name and run number.
 _Parents = Mapping[tuple[str, int], ReportRow]
 
 
+def upstream_runs(row: ReportRow, rows: Mapping[str, ReportRow], context: ReportContext) -> list[dict[str, Any]]:
+    """Infer the runs that a run seems to have waited for, from definitions and times.
+
+    A condition tests the states of jobs, not runs: the runs are inferred, and the links are marked accordingly.
+    """
+    links: list[dict[str, Any]] = []
+    for awaited in context.awaited_statuses.get(row.name, ()):
+        upstream = rows.get(awaited.job)
+        if (
+            awaited.instance is not None
+            or upstream is None
+            or upstream.end is None
+            or row.start is None
+            or upstream.run is None
+        ):
+            continue
+        upstream_end, start = (
+            parse_report_time(upstream.end, context.order, context.zone),
+            parse_report_time(row.start, context.order, context.zone),
+        )
+        is_too_old = (
+            awaited.lookback is not None
+            and awaited.lookback
+            and (start - upstream_end).total_seconds() > awaited.lookback * 60
+        )
+        if upstream_end > start or is_too_old or upstream.status not in _SATISFIES[awaited.predicate]:
+            continue
+        job = {"namespace": f"autosys://{context.instance}", "name": awaited.job}
+        links.append({"job": job, "run": {"runId": run_id(upstream.run, upstream.attempt)}, "inferred": True})
+    return links
+
+
 class RunHistory(NamedTuple):
-    """What a report tells of runs, and what of it could not be told."""
+    """Run events of a report, and problems."""
 
     bodies: list[JsonObject]
     problems: list[Diagnostic]
 
 
-def build_run_history(report: AutorepReport, site: ReportContext) -> RunHistory:
-    """Tell the runs of a report: each end with its start, and every attempt that the events show."""
-    told = RunHistory([], [])
+def build_run_history(report: AutorepReport, context: ReportContext) -> RunHistory:
+    """Build the events of the runs in a report: each end with its start, and every attempt with events."""
+    history = RunHistory([], [])
     parents = {(row.name, row.run): row for row in report.rows if row.run is not None}
     by_name = {row.name: row for row in report.rows}
     for row in report.rows:
         try:
-            bodies = list(_bodies(row, parents, site))
-            if bodies and (links := upstream_runs(row, by_name, site)):
+            bodies = list(_run_bodies(row, parents, context))
+            if bodies and (links := upstream_runs(row, by_name, context)):
                 bodies[-1]["run"]["facets"]["lineageBridge_runLinks"] = {"upstream": links}
         except ValueError as error:
-            told.problems.append(Diagnostic(row.file, row.line, "error", f"{row.name}: {error}: not taken"))
+            history.problems.append(Diagnostic(row.file, row.line, "error", f"{row.name}: {error}: not imported"))
         else:
-            told.bodies.extend(bodies)
-            told.problems.extend(_doubts(row, bodies))
-    return told
+            history.bodies.extend(bodies)
+            history.problems.extend(_warnings(row, bodies))
+    return history
 
 
-def _doubts(row: ReportRow, bodies: list[JsonObject]) -> Iterator[Diagnostic]:
-    """Say what of a row is not as sure as it looks."""
-    if any(time and not has_time_of_day(time) for time in (row.start, row.end, *(one.time for one in row.events))):
-        said = f"{row.name}: a date without a time of day: taken as the beginning of that day"
-        yield Diagnostic(row.file, row.line, "warning", said)
+def _warnings(row: ReportRow, bodies: list[JsonObject]) -> Iterator[Diagnostic]:
+    """Warn about assumptions and omissions."""
+    if any(
+        time and not has_time_of_day(time) for time in (row.start, row.end, *(event.time for event in row.events))
+    ):
+        message = f"{row.name}: a date without a time of day: assumed to be the start of that day"
+        yield Diagnostic(row.file, row.line, "warning", message)
     if row.alarms and not any("alarms" in body["run"]["facets"] for body in bodies):
-        names = ", ".join(one.name for one in row.alarms)
-        yield Diagnostic(row.file, row.line, "warning", f"{row.name}: {names}: an alarm of no run that is told")
+        names = ", ".join(alarm.name for alarm in row.alarms)
+        yield Diagnostic(row.file, row.line, "warning", f"{row.name}: {names}: alarm without an imported run")
     if [body["eventType"] for body in bodies] == ["OTHER"] and (row.end is not None or row.status in ENDED):
-        said = "when it ended" if row.status in ENDED else "how its last run ended"
-        said = f"{row.name}: is {_stands(row)}, and {said} is not told: shown as begun"
-        yield Diagnostic(row.file, row.line, "warning", said)
+        missing = "its end" if row.status in ENDED else "the outcome of its last run"
+        message = f"{row.name}: is {_status_name(row)}, but {missing} is not reported: imported as started"
+        yield Diagnostic(row.file, row.line, "warning", message)
     if not bodies and row.end is not None:
-        said = f"{row.name}: is {_stands(row)}, and when it began is not told: not taken"
-        yield Diagnostic(row.file, row.line, "warning", said)
+        message = f"{row.name}: is {_status_name(row)}, but its start is not reported: not imported"
+        yield Diagnostic(row.file, row.line, "warning", message)
 
 
-def _bodies(row: ReportRow, parents: _Parents, site: ReportContext) -> Iterator[JsonObject]:
-    tries = _tries(row)
-    if not tries and row.start is None:
+def _run_bodies(row: ReportRow, parents: _Parents, context: ReportContext) -> Iterator[JsonObject]:
+    attempts = _group_attempts(row)
+    if not attempts and row.start is None:
         return  # it never ran
-    for one in tries:
-        yield _tried(row, one, parents, site)
-    if tries:
+    for attempt in attempts:
+        yield _attempt_body(row, attempt, parents, context)
+    if attempts:
         return
-    word = (ENDED.get(row.status) if row.end else None) or ACTIVE.get(row.status)
+    state = (ENDED.get(row.status) if row.end else None) or ACTIVE.get(row.status)
     inferred = (
-        infer_outcome(row.status, row.exit_code, site.success_rules.get(row.name)) if row.end and not word else None
+        infer_outcome(row.status, row.exit_code, context.success_rules.get(row.name))
+        if row.end and not state
+        else None
     )
-    body = _body(row, word or inferred or "OTHER", row.attempt, row.start, row.end, parents, site)
-    if word is None:
-        body["run"]["facets"]["jobState"] = _standing(row, site)
+    body = _run_body(row, state or inferred or "OTHER", row.attempt, row.start, row.end, parents, context)
+    if state is None:
+        body["run"]["facets"]["jobState"] = _job_state(row, context)
     if inferred:
         body["run"]["facets"]["outcome"] = {"by": "its exit code", "inferred": True}
     yield body
 
 
-def _standing(row: ReportRow, site: ReportContext) -> JsonObject:
-    """Tell how a job stands that is not running, and when it ended last."""
-    ended = {"lastEnd": site.isoformat(row.end)} if row.end else {}
-    return {"status": _stands(row), **ended}
+def _job_state(row: ReportRow, context: ReportContext) -> JsonObject:
+    """State of a job that is not running, and its last end."""
+    ended = {"lastEnd": context.isoformat(row.end)} if row.end else {}
+    return {"status": _status_name(row), **ended}
 
 
-def _stands(row: ReportRow) -> str:
+def _status_name(row: ReportRow) -> str:
     return (IDLE | ENDED).get(row.status, row.status)
 
 
 class _Attempt(NamedTuple):
-    """A try of a run: what happened in it, and how its status was changed by hand."""
+    """An attempt of a run: its events, and changes of its status by hand."""
 
     attempt: int | None
     events: list[StatusEvent]
-    by_hand: list[StatusEvent]
+    manual_changes: list[StatusEvent]
 
 
-def _tries(row: ReportRow) -> list[_Attempt]:
-    """Gather the events of each try; a change by hand is of attempt 0, and of the try that it comes behind."""
-    found: dict[int | None, _Attempt] = {}
+def _group_attempts(row: ReportRow) -> list[_Attempt]:
+    """Group events by attempt; a manual change has attempt 0, and belongs to the attempt that it follows."""
+    attempts: dict[int | None, _Attempt] = {}
     newest: _Attempt | None = None
     for event in row.events:
-        if event.status not in BEGINS | ENDS:
+        if event.status not in START_STATES | END_STATES:
             continue
-        if event.attempt == 0 and event.status in ENDS:
+        if event.attempt == 0 and event.status in END_STATES:
             attempt = newest.attempt if newest else row.attempt or None
-            found.setdefault(attempt, _Attempt(attempt, [], [])).by_hand.append(event)
+            attempts.setdefault(attempt, _Attempt(attempt, [], [])).manual_changes.append(event)
             continue
         attempt = event.attempt if event.attempt is not None else row.attempt
-        newest = found.setdefault(attempt, _Attempt(attempt, [], []))
+        newest = attempts.setdefault(attempt, _Attempt(attempt, [], []))
         newest.events.append(event)
-    return list(found.values())
+    return list(attempts.values())
 
 
-def _tried(row: ReportRow, one: _Attempt, parents: _Parents, site: ReportContext) -> JsonObject:
-    """Tell a try by its own end; one that has none ends as somebody said."""
-    start = next((each.time for each in one.events if each.status in BEGINS), row.start)
-    ends = [each for each in one.events if each.status in ENDS]
-    if not ends or (ends[-1].status == "RESTART" and one.events[-1].status != "RESTART"):
-        ends = one.by_hand
-    # The next try is due some time after this one failed: that is no second end of it.
-    last = next((each for each in reversed(ends) if each.status != "RESTART"), ends[-1] if ends else None)
-    word = "RUNNING" if last is None else "FAILURE" if last.status == "RESTART" else last.status
-    told = row if not one.by_hand else row._replace(exit_code=None)  # that of a row is of what was done last
-    body = _body(told, word, one.attempt, start, last.time if last else None, parents, site)
-    if one.by_hand:
-        changed = one.by_hand[-1]
-        by = {"by": "a change of status by hand", "status": changed.status, "time": site.isoformat(changed.time)}
-        body["run"]["facets"]["manual"] = by
-    if last and (machine := next((each.machine for each in one.events if each.machine), None)):
+def _attempt_body(row: ReportRow, attempt: _Attempt, parents: _Parents, context: ReportContext) -> JsonObject:
+    """Build the event of an attempt; without an end in its events, it ends with the manual change."""
+    start = next((event.time for event in attempt.events if event.status in START_STATES), row.start)
+    end_events = [event for event in attempt.events if event.status in END_STATES]
+    if not end_events or (end_events[-1].status == "RESTART" and attempt.events[-1].status != "RESTART"):
+        end_events = attempt.manual_changes
+    # RESTART is the time at which the next attempt is due, not a second end of this one.
+    end_event = next(
+        (event for event in reversed(end_events) if event.status != "RESTART"), end_events[-1] if end_events else None
+    )
+    state = "RUNNING" if end_event is None else "FAILURE" if end_event.status == "RESTART" else end_event.status
+    attempt_row = (
+        row if not attempt.manual_changes else row._replace(exit_code=None)
+    )  # the exit code of the row belongs to its last action
+    body = _run_body(
+        attempt_row, state, attempt.attempt, start, end_event.time if end_event else None, parents, context
+    )
+    if attempt.manual_changes:
+        change = attempt.manual_changes[-1]
+        manual = {"by": "a change of status by hand", "status": change.status, "time": context.isoformat(change.time)}
+        body["run"]["facets"]["manual"] = manual
+    if end_event and (machine := next((event.machine for event in attempt.events if event.machine), None)):
         body["run"]["facets"]["machine"] = {"name": machine}
     return body
 
 
-def _alarm(alarm: Alarm, site: ReportContext) -> JsonObject:
-    return {"alarm": alarm.name, **({"time": site.isoformat(alarm.time)} if alarm.time else {})}
+def _alarm_content(alarm: Alarm, context: ReportContext) -> JsonObject:
+    return {"alarm": alarm.name, **({"time": context.isoformat(alarm.time)} if alarm.time else {})}
 
 
-def _body(
+def _run_body(
     row: ReportRow,
-    word: str,
+    state: str,
     attempt: int | None,
     start: str | None,
     end: str | None,
     parents: _Parents,
-    site: ReportContext,
+    context: ReportContext,
 ) -> JsonObject:
-    boxes = row.boxes or site.boxes.get(row.name, ())
+    boxes = row.boxes or context.boxes.get(row.name, ())
     run: JsonObject = {"facets": {}}
     if row.run is not None:
         run["runId"] = run_id(row.run, attempt)
-    began, ended = site.run_interval(start, end if word in ENDED.values() else None)
-    if began is not None:
-        run["startTime"] = began
-    if ended is not None:
-        run["endTime"] = ended
-    if row.exit_code is not None and end is not None and attempt == row.attempt:  # that of the last try
+    start_time, end_time = context.run_interval(start, end if state in ENDED.values() else None)
+    if start_time is not None:
+        run["startTime"] = start_time
+    if end_time is not None:
+        run["endTime"] = end_time
+    if row.exit_code is not None and end is not None and attempt == row.attempt:  # of the last attempt
         run["facets"]["exitCode"] = row.exit_code
-    if alarms := [_alarm(one, site) for one in row.alarms if one.attempt == attempt]:
+    if alarms := [_alarm_content(alarm, context) for alarm in row.alarms if alarm.attempt == attempt]:
         run["facets"]["alarms"] = {"alarms": alarms}
     box = parents.get((boxes[-1], row.run)) if boxes and row.run is not None else None
     if box is not None:
-        job = {"namespace": f"AUTOSYS:{site.instance}", "name": "/".join((*box.boxes, box.name))}
+        job = {"namespace": f"AUTOSYS:{context.instance}", "name": "/".join((*box.boxes, box.name))}
         run["facets"]["parent"] = {"run": {"runId": run_id(box.run or 0, box.attempt)}, "job": job}
     return {
-        "eventType": word,
+        "eventType": state,
         "run": run,
-        "job": {"namespace": f"AUTOSYS:{site.instance}", "name": "/".join((*boxes, row.name))},
+        "job": {"namespace": f"AUTOSYS:{context.instance}", "name": "/".join((*boxes, row.name))},
     }

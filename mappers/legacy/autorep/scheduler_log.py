@@ -1,4 +1,7 @@
-"""The log of the scheduler: changes of status and alarms, one a line, which know no number of the run."""
+"""Parses scheduler logs into runs.
+
+A log contains one change of status or one alarm per line, and no run numbers.
+"""
 
 import re
 from collections import Counter
@@ -7,7 +10,7 @@ from typing import NamedTuple
 
 from mappers.legacy.autorep.dates import DATE
 from mappers.legacy.autorep.report import AutorepReport, ReportRow, StatusEvent
-from mappers.legacy.autorep.states import ACTIVE, BEGINS, ENDED
+from mappers.legacy.autorep.states import ACTIVE, ENDED, START_STATES
 from mappers.legacy.diagnostics import Diagnostic
 
 _AT = rf"\[(?P<time>{DATE})(?:\.\d+)?\]\s+"
@@ -18,77 +21,77 @@ _CHANGE = re.compile(
 _ALARM = re.compile(
     rf"{_AT}.*?(?:EVENT:\s+ALARM\s+ALARM:|\[\*+ *ALARM *\*+\])\s*(?P<alarm>[A-Z_]+)\s+JOB:\s+(?P<job>\S+).*"
 )
-#: What any other line tells of: an event, else the message that it is.
-_OTHERS = (re.compile(r"EVENT:\s+([A-Z_]+)(?:\s+STATUS:\s+([A-Z_]+))?"), re.compile(r"(CAUAJM_\w+)"))
-_CODES = {word: letters for letters, word in (ENDED | ACTIVE).items() if letters != "RE"}
+#: Kind of any other line: its event, otherwise its message id.
+_OTHER_LINES = (re.compile(r"EVENT:\s+([A-Z_]+)(?:\s+STATUS:\s+([A-Z_]+))?"), re.compile(r"(CAUAJM_\w+)"))
+_STATUS_CODES = {status: code for code, status in (ENDED | ACTIVE).items() if code != "RE"}
 
 
 class LogText(NamedTuple):
-    """A text, and the file that it is of."""
+    """Text of a log, and its file."""
 
     file: str
     text: str
 
 
 def parse_scheduler_logs(texts: Iterable[LogText]) -> AutorepReport:
-    """Gather the changes of each job into runs, from a start to the end that follows it; other lines are counted.
+    """Group the changes of each job into runs, from a start to the following end; other lines are counted.
 
-    Logs that one scheduler wrote one after the other are one log: a run may begin in one and end in the next.
+    Consecutive logs of one scheduler are one log: a run may start in one and end in the next.
     """
-    reader = _LogParser()
+    parser = _LogParser()
     for file, text in texts:
         for number, line in enumerate(text.splitlines(), 1):
             if line.strip():
-                reader.read(line.strip(), file, number)
-    return reader.report
+                parser.add_line(line.strip(), file, number)
+    return parser.report
 
 
 def first_timestamp(text: str) -> str | None:
-    """Give the time of the first change that a log tells of."""
-    found = _CHANGE.search(text)
-    return found["time"] if found else None
+    """Time of the first change in a log."""
+    match = _CHANGE.search(text)
+    return match["time"] if match else None
 
 
 class _LogParser:
     def __init__(self) -> None:
-        #: Where among the rows the newest run of a job is, and which of these have not ended.
+        #: Index of the row of the newest run of each job, and the jobs whose newest run has not ended.
         self._newest: dict[str, int] = {}
-        self._going: set[str] = set()
+        self._running: set[str] = set()
         self.report = AutorepReport([], [], Counter())
 
-    def read(self, line: str, file: str, number: int) -> None:
-        changed, alarmed = _CHANGE.fullmatch(line), _ALARM.fullmatch(line)
-        if changed and changed["status"] in _CODES:
-            self._change(changed, file, number)
-        elif alarmed and alarmed["job"] in self._newest:
-            place = self._newest[alarmed["job"]]
-            self.report.rows[place] = self.report.rows[place].with_alarm(alarmed["alarm"], alarmed["time"])
+    def add_line(self, line: str, file: str, number: int) -> None:
+        change, alarm = _CHANGE.fullmatch(line), _ALARM.fullmatch(line)
+        if change and change["status"] in _STATUS_CODES:
+            self._add_change(change, file, number)
+        elif alarm and alarm["job"] in self._newest:
+            index = self._newest[alarm["job"]]
+            self.report.rows[index] = self.report.rows[index].with_alarm(alarm["alarm"], alarm["time"])
         else:
-            self.report.others[_kind(line)] += 1
+            self.report.other_lines[_line_kind(line)] += 1
 
-    def _change(self, found: "re.Match[str]", file: str, number: int) -> None:
-        rows, job, status, time = self.report.rows, found["job"], found["status"], found["time"]
-        again = (
-            status == "STARTING" and job in self._going and rows[self._newest[job]].events[-1].status != "STARTING"
+    def _add_change(self, match: "re.Match[str]", file: str, number: int) -> None:
+        rows, job, status, time = self.report.rows, match["job"], match["status"], match["time"]
+        is_restart = (
+            status == "STARTING" and job in self._running and rows[self._newest[job]].events[-1].status != "STARTING"
         )
-        if status in BEGINS and (job not in self._going or again):
+        if status in START_STATES and (job not in self._running or is_restart):
             self._newest[job] = len(rows)
-            self._going.add(job)
+            self._running.add(job)
             rows.append(ReportRow(file, number, job, (), time, None, "ST", None, None, None))
-        elif job not in self._going:
-            said = f"{job} ends with {status}, and its start is in no log that is named: not taken"
-            self.report.problems.append(Diagnostic(file, number, "warning", said))
+        elif job not in self._running:
+            message = f"{job} ends with {status}, but no log contains its start: not imported"
+            self.report.problems.append(Diagnostic(file, number, "warning", message))
             return
-        place = self._newest[job]
-        event = StatusEvent(status, time, None, found["machine"])
-        rows[place] = rows[place]._replace(status=_CODES[status], events=(*rows[place].events, event))
-        if status not in BEGINS:
-            code = None if found["code"] is None else int(found["code"])
-            rows[place] = rows[place]._replace(end=time, exit_code=code)
-            self._going.remove(job)
+        index = self._newest[job]
+        event = StatusEvent(status, time, None, match["machine"])
+        rows[index] = rows[index]._replace(status=_STATUS_CODES[status], events=(*rows[index].events, event))
+        if status not in START_STATES:
+            code = None if match["code"] is None else int(match["code"])
+            rows[index] = rows[index]._replace(end=time, exit_code=code)
+            self._running.remove(job)
 
 
-def _kind(line: str) -> str:
-    """Say what a line tells of that is no run."""
-    found = next(filter(None, (pattern.search(line) for pattern in _OTHERS)), None)
-    return " ".join(filter(None, found.groups())) if found else "another line"
+def _line_kind(line: str) -> str:
+    """Kind of a line that is not part of a run."""
+    match = next(filter(None, (pattern.search(line) for pattern in _OTHER_LINES)), None)
+    return " ".join(filter(None, match.groups())) if match else "another line"

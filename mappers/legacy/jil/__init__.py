@@ -1,1 +1,1 @@
-"""Definitions of Autosys jobs: what JIL says, and what of it is lineage."""
+"""JIL: parser, job catalog, and lineage of job definitions."""

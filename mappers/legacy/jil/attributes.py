@@ -1,27 +1,27 @@
-"""The words of JIL: sub-commands, attributes, and which of these hold lists or free text."""
+"""JIL subcommands and attributes."""
 
 import re
 
-#: What a statement does, and to what.
+#: Operations, each on a type of object.
 SUBCOMMANDS = frozenset(
-    f"{verb}_{thing}"
-    for verb, things in {
+    f"{verb}_{object_type}"
+    for verb, object_types in {
         "insert": "job machine global xinst resource job_type monbro blob glob connectionprofile",
         "update": "job machine xinst resource job_type monbro connectionprofile",
         "delete": "job box machine global xinst resource job_type monbro blob glob connectionprofile",
         "override": "job",
         "rename": "job",
     }.items()
-    for thing in things.split()
+    for object_type in object_types.split()
 )
-#: Whatever looks like a sub-command begins a statement, known or not: it is never a part of the one before.
-_VERB = re.compile(r"(?:insert|update|delete|override|rename)_\w+")
-#: So does what does something else to one of these things, unless it is an attribute.
-_OTHER_VERB = re.compile(
+#: Anything like a subcommand starts a statement, known or not: it is never part of the previous one.
+_SUBCOMMAND = re.compile(r"(?:insert|update|delete|override|rename)_\w+")
+#: So does any other operation on these objects, unless it is an attribute.
+_OTHER_SUBCOMMAND = re.compile(
     r"[a-z]+_(?:job|box|machine|global|xinst|resource|job_type|monbro|blob|glob|connectionprofile)"
 )
 
-#: Values that go on behind a line's end.
+#: Values that may continue on the next line.
 LISTS = frozenset(
     [
         "start_times",
@@ -41,10 +41,10 @@ LISTS = frozenset(
     ]
 )
 CONDITIONS = frozenset({"condition", "box_success", "box_failure"})
-#: Free text, in which other attributes' names may stand.
+#: Free text, which may contain names of attributes.
 TEXTS = frozenset({"command", "description", "notification_msg", "sql_command", "sp_arg", "filter", "blob_input"})
 
-_KNOWN = """
+_ATTRIBUTE_NAMES = """
 agent_name alarm_if_fail alarm_if_terminated alias amount application auth_string auto_delete auto_hold
 avg_runtime bdc_err_rate blob_file blob_input blob_mode blob_type box_failure box_name box_success
 box_terminator buffer_proc character_code chk_files class command command_type condition connect_string
@@ -86,8 +86,8 @@ win_event_datetime win_event_description win_event_id win_event_op win_event_sou
 win_log_name wsdl_operation wsdl_url xcrypt_type xinst xkey_to_manager xmachine xport xtype zos_dataset
 zos_dsn_renamed zos_dsn_updated zos_explicit_dsn zos_jobname zos_trigger_by zos_trigger_on zos_trigger_type
 """
-#: What is said of things that are no jobs; of monitors and connection profiles it is not known what may be.
-_OF_THINGS = {
+#: Attributes of objects other than jobs; those of monitors and connection profiles are unknown.
+_OBJECT_ATTRIBUTE_NAMES = {
     "machine": (
         "agent_name character_code description encryption_type factor force heartbeat_attempts heartbeat_freq "
         "key_to_agent machine max_load node_name opsys port remove_references type"
@@ -99,17 +99,19 @@ _OF_THINGS = {
     "blob": "blob_file blob_input blob_mode blob_type",
     "glob": "blob_file blob_input blob_mode blob_type",
 }
-_THINGS = {thing: frozenset(words.split()) for thing, words in _OF_THINGS.items()}
-ATTRIBUTES = frozenset(word.lower() for word in _KNOWN.split()).union(*_THINGS.values())
+_OBJECT_ATTRIBUTES = {object_type: frozenset(names.split()) for object_type, names in _OBJECT_ATTRIBUTE_NAMES.items()}
+ATTRIBUTES = frozenset(name.lower() for name in _ATTRIBUTE_NAMES.split()).union(*_OBJECT_ATTRIBUTES.values())
 
 
 def is_subcommand(name: str) -> bool:
-    """Tell whether a word begins a statement, whether or not anybody knows it."""
-    return _VERB.fullmatch(name) is not None or (name not in ATTRIBUTES and _OTHER_VERB.fullmatch(name) is not None)
+    """True for a word that starts a statement, known or not."""
+    return _SUBCOMMAND.fullmatch(name) is not None or (
+        name not in ATTRIBUTES and _OTHER_SUBCOMMAND.fullmatch(name) is not None
+    )
 
 
-def is_valid_attribute(attribute: str, verb: str) -> bool:
-    """Tell whether an attribute is one of what a statement is about; where nobody knows them, any is."""
-    _, _, thing = verb.partition("_")
-    known = ATTRIBUTES if thing in {"job", "box"} else _THINGS.get(thing)
-    return known is None or attribute in known
+def is_valid_attribute(attribute: str, subcommand: str) -> bool:
+    """True if the object of a subcommand can have an attribute; any, if its attributes are unknown."""
+    _, _, object_type = subcommand.partition("_")
+    valid = ATTRIBUTES if object_type in {"job", "box"} else _OBJECT_ATTRIBUTES.get(object_type)
+    return valid is None or attribute in valid

@@ -1,4 +1,4 @@
-"""Starting conditions of Autosys: read by their grammar, and told true or false as the scheduler would."""
+"""Parses and evaluates Autosys starting conditions."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -36,28 +36,28 @@ QUOTED: /"[^"]*"|'[^']*'/
 NAME: /[^\s(),&|^"'=<>!]+/
 %ignore /\s+/
 """
-_KINDS: dict[str, StatusPredicate] = {
+_PREDICATES: dict[str, StatusPredicate] = {
     "s": "success", "f": "failure", "d": "done", "t": "terminated", "n": "notrunning",
 }  # fmt: skip
-#: What is never too long ago.
+#: A lookback without limit.
 FOREVER = None
 
 
 class InvalidCondition(PermanentError):
-    """The text is no condition; says where it stops being one."""
+    """The text is not a condition; the message contains the position of the error."""
 
 
 class StatusCondition(NamedTuple):
-    """A job has a status, reached no longer ago than the lookback in minutes."""
+    """A job has a status that it reached within the lookback, in minutes."""
 
     job: str
     instance: str | None
-    kind: StatusPredicate
+    predicate: StatusPredicate
     lookback: int | None = FOREVER
 
 
 class ExitCodeCondition(NamedTuple):
-    """A job ended with an exit code that compares so."""
+    """The exit code of a job satisfies a comparison."""
 
     job: str
     instance: str | None
@@ -67,7 +67,7 @@ class ExitCodeCondition(NamedTuple):
 
 
 class GlobalCondition(NamedTuple):
-    """A global variable has a value that compares so."""
+    """The value of a global variable satisfies a comparison."""
 
     name: str
     operator: Operator
@@ -75,7 +75,7 @@ class GlobalCondition(NamedTuple):
 
 
 class CompoundCondition(NamedTuple):
-    """Two conditions of which both, or either, must hold."""
+    """Two conditions, of which both or either must hold."""
 
     left: "Condition"
     join: Literal["&", "|"]
@@ -87,7 +87,7 @@ Condition = Atom | CompoundCondition
 
 
 class JobState(NamedTuple):
-    """How a job stands: its status now, when it ended last, in minutes, and with what code."""
+    """State of a job: its current status, its last end in minutes, and its exit code."""
 
     status: str
     ended: float | None = None
@@ -96,45 +96,45 @@ class JobState(NamedTuple):
 
 @bounded_lru_cache(1 << 14)
 def parse_condition(text: str) -> Condition:
-    """Read a condition; raises BadCondition with the place."""
+    """Parse a condition; raises InvalidCondition with the position of the error."""
     try:
-        # Read by methods while it is parsed, it may be as long as anybody wants.
-        found = cast("Condition", _parser().parse(text))
+        # Transformed while it is parsed, so that its length is not limited.
+        condition = cast("Condition", _parser().parse(text))
     except UnexpectedInput as error:
         raise InvalidCondition(_message(error, text)) from error
-    return found
+    return condition
 
 
 def _message(error: UnexpectedInput, text: str) -> str:
-    place: int | None = getattr(error, "pos_in_stream", None)
+    position: int | None = getattr(error, "pos_in_stream", None)
     token = getattr(error, "token", None)
-    if place is None or place < 0 or (token is not None and token.type == "$END"):
-        return "it ends too early"
-    return f"character {place + 1}: {text[place : place + 20]!r} was not expected"
+    if position is None or position < 0 or (token is not None and token.type == "$END"):
+        return "unexpected end of condition"
+    return f"unexpected {text[position : position + 20]!r} at character {position + 1}"
 
 
 def atomic_conditions(condition: Condition) -> Iterator[Atom]:
-    """Give what a condition is made of, from left to right."""
-    waiting = [condition]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, CompoundCondition):
-            waiting += [one.right, one.left]
+    """Atomic conditions, from left to right."""
+    pending = [condition]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, CompoundCondition):
+            pending += [current.right, current.left]
         else:
-            yield one
+            yield current
 
 
-def evaluate(condition: Condition, true: Callable[[Atom], bool]) -> bool:
-    """Tell whether a condition holds when its parts do as they are said to: from left to right, as it is written."""
-    others: list[CompoundCondition] = []
+def evaluate(condition: Condition, is_true: Callable[[Atom], bool]) -> bool:
+    """Evaluate a condition from left to right, as written, given the truth of its atomic conditions."""
+    compounds: list[CompoundCondition] = []
     while isinstance(condition, CompoundCondition):
-        others.append(condition)
+        compounds.append(condition)
         condition = condition.left
-    found = true(condition)
-    for one in reversed(others):
-        also = evaluate(one.right, true)
-        found = (found and also) if one.join == "&" else (found or also)
-    return found
+    result = is_true(condition)
+    for compound in reversed(compounds):
+        right = evaluate(compound.right, is_true)
+        result = (result and right) if compound.join == "&" else (result or right)
+    return result
 
 
 def is_satisfied(
@@ -144,51 +144,51 @@ def is_satisfied(
     now: float,
     own_end: float | None = None,
 ) -> bool:
-    """Tell whether a condition holds: a predicate over how jobs stand now, not over one run of each.
+    """Evaluate a condition on the current states of jobs, not on single runs.
 
-    A job that nobody defined makes its part false; one that is on ice makes it true, however long ago.
+    An undefined job makes its part false; a job that is on ice makes it true, however long ago.
     """
 
-    def true(atom: Atom) -> bool:
+    def is_true(atom: Atom) -> bool:
         if isinstance(atom, GlobalCondition):
-            given = variables.get(atom.name)
-            return given is not None and _compares(given, atom.operator, atom.value)
+            value = variables.get(atom.name)
+            return value is not None and _compares(value, atom.operator, atom.value)
         state = jobs.get((atom.job, atom.instance))
-        return state is not None and (state.status == "ON_ICE" or _stands(atom, state, now, own_end))
+        return state is not None and (state.status == "ON_ICE" or _matches_state(atom, state, now, own_end))
 
-    return evaluate(condition, true)
+    return evaluate(condition, is_true)
 
 
-def _stands(
+def _matches_state(
     condition: StatusCondition | ExitCodeCondition, state: JobState, now: float, own_end: float | None
 ) -> bool:
-    if not _recent(state, condition.lookback, now, own_end, condition):
+    if not _is_recent(state, condition.lookback, now, own_end, condition):
         return False
     if isinstance(condition, ExitCodeCondition):
         return state.code is not None and _compares(str(state.code), condition.operator, str(condition.code))
-    return _is(state.status, condition.kind)
+    return _has_status(state.status, condition.predicate)
 
 
-def _is(status: str, kind: StatusPredicate) -> bool:
-    if kind == "notrunning":
+def _has_status(status: str, predicate: StatusPredicate) -> bool:
+    if predicate == "notrunning":
         return status not in {"RUNNING", "STARTING"}
-    wanted = {
+    statuses = {
         "success": {"SUCCESS"}, "failure": {"FAILURE"}, "terminated": {"TERMINATED"},
         "done": {"SUCCESS", "FAILURE", "TERMINATED"},
     }  # fmt: skip
-    return status in wanted[kind]
+    return status in statuses[predicate]
 
 
-def _recent(
+def _is_recent(
     state: JobState,
     lookback: int | None,
     now: float,
     own_end: float | None,
     condition: StatusCondition | ExitCodeCondition,
 ) -> bool:
-    """Tell whether a job ended recently enough; a lookback of nothing counts from the last end of who waits."""
+    """True if a job ended recently enough; a lookback of zero counts from the last end of the waiting job."""
     if lookback is None or (
-        isinstance(condition, StatusCondition) and condition.kind == "notrunning" and state.ended is None
+        isinstance(condition, StatusCondition) and condition.predicate == "notrunning" and state.ended is None
     ):
         return True
     if lookback == 0:
@@ -196,12 +196,12 @@ def _recent(
     return state.ended is not None and now - state.ended <= lookback
 
 
-def _compares(given: str, operator: Operator, wanted: str) -> bool:
-    """Compare as numbers where both are, else as texts."""
+def _compares(actual: str, operator: Operator, expected: str) -> bool:
+    """Compare as numbers if both values are numbers, otherwise as texts."""
     try:
-        order = _order(float(given), float(wanted))
+        order = _order(float(actual), float(expected))
     except ValueError:
-        order = _order(given, wanted)
+        order = _order(actual, expected)
     return {
         "=": order == 0, "!=": order != 0, "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0,
     }[operator]  # fmt: skip
@@ -218,14 +218,14 @@ def _parser() -> Lark:
 
 @v_args(inline=True)
 class _ConditionBuilder(Transformer[Token, Condition]):
-    def start(self, found: Condition) -> Condition:
-        return found
+    def start(self, condition: Condition) -> Condition:
+        return condition
 
     def joined(self, left: Condition, join: Token, right: Condition) -> Condition:
         return CompoundCondition(left, "&" if join.lower() in {"&", "and"} else "|", right)
 
     def status(self, kind: Token, job: tuple[str, str | None], lookback: Token | None) -> Condition:
-        return StatusCondition(*job, _KINDS[kind[0].lower()], _minutes(lookback))
+        return StatusCondition(*job, _PREDICATES[kind[0].lower()], _minutes(lookback))
 
     def exitcode(
         self, _: Token, job: tuple[str, str | None], lookback: Token | None, operator: Token, code: Token
@@ -245,7 +245,7 @@ def _operator(token: Token) -> Operator:
 
 
 def _minutes(lookback: Token | None) -> int | None:
-    """Read `hhhh.mm`; a bare number is hours, and 9999 is for ever."""
+    """Parse `hhhh.mm`; a number alone is hours, and 9999 means no limit."""
     if lookback is None:
         return FOREVER
     hours, _, minutes = re.sub(r"[.:]", ".", str(lookback)).partition(".")

@@ -11,8 +11,10 @@ Side = Literal["input", "output"]
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://([^/]*)/?(.*)", re.DOTALL)
 _DRIVE = re.compile(r"[A-Za-z]:[\\/].*", re.DOTALL)
+#: Not a JDBC URL, but still a name: on its own, or after a login.
+_DATABASE_NAME = re.compile(r"[\w.$#-]+|[^@]*@/*([\w.$#-]+(?::\d+)?(?:/[\w.$#-]+)?)")
 _NOT_FILES = ("/dev/", "/proc/")
-_GLOB_COUNTS = 0.7
+_GLOB_FACTOR = 0.7
 
 
 class DatasetCandidate(NamedTuple):
@@ -21,29 +23,29 @@ class DatasetCandidate(NamedTuple):
     side: Side
     namespace: str
     name: str
-    #: Which attribute, and what in it.
+    #: The attribute, and the part of it that names the dataset.
     evidence: str
     confidence: float
 
 
-#: What goes together: every output of it is made of all its inputs, and of nothing else.
+#: Datasets of one flow: each output is derived from all inputs, and from nothing else.
 DataFlow = list[DatasetCandidate]
 
 
 def expand_variables(text: str, variables: Mapping[str, str]) -> str:
-    """Put variables that are known into a path."""
-    return re.sub(r"\$\{?(\w+)\}?", lambda found: variables.get(found[1], found[0]), text.strip().strip('"'))
+    """Expand known variables in a path."""
+    return re.sub(r"\$\{?(\w+)\}?", lambda match: variables.get(match[1], match[0]), text.strip().strip('"'))
 
 
 def is_device(path: str) -> bool:
-    """Tell whether a path leads to no file, and that is meant."""
+    """True for a path that intentionally refers to no file."""
     return path.startswith(_NOT_FILES) or path.upper() in {"NUL", "CON"}
 
 
 def dataset_candidates(
     side: Side, text: str | None, evidence: str, confidence: float, variables: Mapping[str, str]
 ) -> DataFlow:
-    """Name a file or an address; what holds a variable that nobody knows, or a place that is no file, is none."""
+    """Candidate for a path or URL; none if it contains unknown variables, or is not the location of a file."""
     path = expand_variables(text or "", variables)
     if not path or "$" in path or "`" in path or is_device(path):
         return []
@@ -60,33 +62,31 @@ def dataset_candidates(
             return []
     if not name.strip("/"):
         return []
-    sure = round(confidence * _GLOB_COUNTS, 2) if "*" in path else confidence
-    return [DatasetCandidate(side, namespace, name.rstrip("/"), evidence, sure)]
-
-
-#: What is no JDBC address, and still names something: a bare name, or what stands behind who logs in.
-_NAMED = re.compile(r"[\w.$#-]+|[^@]*@/*([\w.$#-]+(?::\d+)?(?:/[\w.$#-]+)?)")
+    adjusted = round(confidence * _GLOB_FACTOR, 2) if "*" in path else confidence
+    return [DatasetCandidate(side, namespace, name.rstrip("/"), evidence, adjusted)]
 
 
 class ConnectedDatabase(NamedTuple):
-    """A database, None where nobody can tell which, and a remark on what is not sure of it."""
+    """A database, None if it is unknown, and a warning if it is uncertain."""
 
     database: JdbcDatabase | None
-    remark: str | None = None
+    warning: str | None = None
 
 
 def parse_connect_string(text: str | None) -> ConnectedDatabase:
-    """Read a `connect_string`; tables of one that cannot be read are never those of another."""
-    address = (text or "").strip()
-    if not address:
-        return ConnectedDatabase(None, "sql_command without connect_string: no dataset is named")
-    database = parse_jdbc_url(address)
+    """Parse a `connect_string`; tables of an unknown database are never assigned to another."""
+    connect_string = (text or "").strip()
+    if not connect_string:
+        return ConnectedDatabase(None, "sql_command without connect_string: its datasets are unknown")
+    database = parse_jdbc_url(connect_string)
     if database is not None:
-        said = f"connect_string holds an alias, no server: its tables are named by {database.namespace}"
-        return ConnectedDatabase(database, said if database.is_alias else None)
-    named = None if address.lower().startswith("jdbc:") else _NAMED.fullmatch(address)
-    if named is None:
-        return ConnectedDatabase(None, "connect_string cannot be read: no dataset is named")
-    namespace = f"sql://{named[1] or address}"
-    said = f"connect_string is no JDBC address: its tables are named by {namespace}"
-    return ConnectedDatabase(JdbcDatabase(namespace, ""), said)
+        warning = (
+            f"connect_string contains an alias, not a server: its tables are in the namespace {database.namespace}"
+        )
+        return ConnectedDatabase(database, warning if database.is_alias else None)
+    match = None if connect_string.lower().startswith("jdbc:") else _DATABASE_NAME.fullmatch(connect_string)
+    if match is None:
+        return ConnectedDatabase(None, "connect_string cannot be parsed: its datasets are unknown")
+    namespace = f"sql://{match[1] or connect_string}"
+    warning = f"connect_string is not a JDBC URL: its tables are in the namespace {namespace}"
+    return ConnectedDatabase(JdbcDatabase(namespace, ""), warning)

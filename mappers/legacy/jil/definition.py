@@ -7,7 +7,7 @@ from mappers.legacy.jil.job_events import normalized_definition
 
 
 class DefinitionChange(NamedTuple):
-    """A job that came or went, or an attribute of one that says otherwise."""
+    """A job that was added or removed, or an attribute that changed."""
 
     job: str
     change: Literal["added", "removed", "changed"]
@@ -27,25 +27,25 @@ class DefinitionChange(NamedTuple):
 
 
 def diff_catalogs(before: JobCatalog, after: JobCatalog) -> list[DefinitionChange]:
-    """List what differs, by the names of jobs; secrets are hidden."""
-    found = []
+    """List changes by job name; secrets are redacted."""
+    changes = []
     for name in sorted(before.jobs.keys() | after.jobs.keys()):
         old, new = before.jobs.get(name), after.jobs.get(name)
         if old is None or new is None:
-            found.append(DefinitionChange(name, "added" if old is None else "removed"))
+            changes.append(DefinitionChange(name, "added" if old is None else "removed"))
             continue
-        was, now = (
+        old_values, new_values = (
             normalized_definition(old, before.enclosing_boxes(old)),
             normalized_definition(new, after.enclosing_boxes(new)),
         )
-        for attribute in sorted(was.keys() | now.keys()):
-            left, right = was.get(attribute), now.get(attribute)
-            if left != right:
-                found.append(DefinitionChange(name, "changed", attribute, _text(left), _text(right)))
-    return found
+        for attribute in sorted(old_values.keys() | new_values.keys()):
+            old_value, new_value = old_values.get(attribute), new_values.get(attribute)
+            if old_value != new_value:
+                changes.append(DefinitionChange(name, "changed", attribute, _as_text(old_value), _as_text(new_value)))
+    return changes
 
 
-def _text(value: object) -> str | None:
+def _as_text(value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -7,14 +7,14 @@ from mappers.legacy.diagnostics import Diagnostic, DiagnosticLevel
 from mappers.legacy.jil.normalization import is_enabled, job_type
 from mappers.legacy.jil.parser import Attribute, Statement
 
-#: Attributes that are gathered, where all others are replaced.
-_GATHERED = frozenset({"envvars"})
-#: What takes an attribute away.
-_CLEARED = frozenset({"", "NULL", "null"})
+#: Attributes whose values accumulate; those of all others are replaced.
+_ACCUMULATED = frozenset({"envvars"})
+#: Values that remove an attribute.
+_REMOVING_VALUES = frozenset({"", "NULL", "null"})
 
 
 class JobDefinition:
-    """A job as it is defined after all statements about it."""
+    """A job as defined by all statements about it."""
 
     def __init__(self, name: str, file: str, line: int) -> None:
         self.name = name
@@ -22,45 +22,42 @@ class JobDefinition:
         self.line = line
         self.values: dict[str, str] = {}
         self.accumulated: dict[str, list[str]] = {}
-        #: What the next run has otherwise.
+        #: Values for the next run only.
         self.override: dict[str, str] = {}
 
     @property
     def type(self) -> str:
-        """Give its type in capitals: BOX, CMD, FW, or one of an agent's or a user's."""
+        """Job type in capitals: BOX, CMD, FW, or a type of an agent or of the user."""
         return job_type(self.values.get("job_type", "c"))
 
     @property
     def box(self) -> str | None:
-        """Name the box that it lies in."""
         return self.values.get("box_name") or None
 
     def get(self, name: str) -> str | None:
-        """Give the value of an attribute."""
         return self.values.get(name)
 
     def is_on(self, name: str) -> bool:
-        """Tell whether a switch is on."""
         return is_enabled(self.values.get(name, ""))
 
     def set_attributes(self, attributes: Iterable[Attribute]) -> Iterator[Attribute]:
-        """Take attributes; gives those that say otherwise what was said before in the same statement."""
+        """Set attributes; yields those that contradict an earlier one of the same statement."""
         seen: set[str] = set()
-        for one in attributes:
-            if one.name in _GATHERED:
-                self.accumulated.setdefault(one.name, []).append(one.value)
+        for attribute in attributes:
+            if attribute.name in _ACCUMULATED:
+                self.accumulated.setdefault(attribute.name, []).append(attribute.value)
                 continue
-            if one.name in seen and self.values.get(one.name) != one.value:
-                yield one
-            seen.add(one.name)
-            if one.value in _CLEARED:
-                self.values.pop(one.name, None)
+            if attribute.name in seen and self.values.get(attribute.name) != attribute.value:
+                yield attribute
+            seen.add(attribute.name)
+            if attribute.value in _REMOVING_VALUES:
+                self.values.pop(attribute.name, None)
             else:
-                self.values[one.name] = one.value
+                self.values[attribute.name] = attribute.value
 
 
 class ObjectDefinition(NamedTuple):
-    """Whatever else is defined: a machine, a resource, another instance."""
+    """Any other object: a machine, a resource, another instance."""
 
     name: str
     values: dict[str, str]
@@ -69,7 +66,7 @@ class ObjectDefinition(NamedTuple):
 
 
 class JobCatalog:
-    """The jobs, machines, globals and instances that are left when all statements are done."""
+    """Jobs, machines, globals and instances that remain after all statements."""
 
     def __init__(self) -> None:
         self.jobs: dict[str, JobDefinition] = {}
@@ -78,124 +75,137 @@ class JobCatalog:
         self.problems: list[Diagnostic] = []
 
     def apply(self, statements: Iterable[Statement]) -> None:
-        """Do statements, in their order."""
-        for one in statements:
-            verb, _, thing = one.verb.partition("_")
-            if thing in {"job", "box"}:
-                getattr(self, f"_{verb}_{thing}")(one)
-            elif thing == "global":
-                self._global(verb, one)
+        """Apply statements in order."""
+        for statement in statements:
+            verb, _, object_type = statement.subcommand.partition("_")
+            if object_type in {"job", "box"}:
+                getattr(self, f"_{verb}_{object_type}")(statement)
+            elif object_type == "global":
+                self._apply_global(verb, statement)
             else:
-                self._thing(verb, thing, one)
+                self._apply_object(verb, object_type, statement)
 
     def members(self) -> dict[str, list[str]]:
-        """Name the jobs in each box."""
-        found: dict[str, list[str]] = {}
+        """Names of the jobs in each box."""
+        by_box: dict[str, list[str]] = {}
         for job in self.jobs.values():
             if job.box is not None:
-                found.setdefault(job.box, []).append(job.name)
-        return found
+                by_box.setdefault(job.box, []).append(job.name)
+        return by_box
 
     def enclosing_boxes(self, job: JobDefinition) -> tuple[str, ...]:
-        """Name the boxes around a job, outermost first; a box in itself ends the walk."""
-        found: list[str] = []
+        """Names of the boxes around a job, outermost first; a cycle ends the walk."""
+        boxes: list[str] = []
         box = job.box
-        while box is not None and box not in found and box != job.name:
-            found.append(box)
-            around = self.jobs.get(box)
-            box = around.box if around else None
-        return tuple(reversed(found))
+        while box is not None and box not in boxes and box != job.name:
+            boxes.append(box)
+            enclosing_box = self.jobs.get(box)
+            box = enclosing_box.box if enclosing_box else None
+        return tuple(reversed(boxes))
 
     def is_nested_in_itself(self, job: JobDefinition) -> bool:
-        """Tell whether the boxes around a job lead back to it."""
+        """True if the boxes around a job lead back to it."""
         boxes = self.enclosing_boxes(job)
         outermost = self.jobs.get(boxes[0]) if boxes else job
         return outermost is not None and outermost.box == job.name
 
-    def _insert_job(self, one: Statement) -> None:
-        before = self.jobs.get(one.subject)
-        if before is not None:
-            said = f"{one.subject} is inserted a second time, first in {before.file}:{before.line}: this one counts"
-            self._report(one, "error", said)
-        self.jobs[one.subject] = job = JobDefinition(one.subject, one.file, one.line)
-        self._put(job, one)
+    def _insert_job(self, statement: Statement) -> None:
+        previous = self.jobs.get(statement.subject)
+        if previous is not None:
+            first = f"{previous.file}:{previous.line}"
+            message = f"{statement.subject} is inserted twice, first in {first}: this definition is used"
+            self._report(statement, "error", message)
+        self.jobs[statement.subject] = job = JobDefinition(statement.subject, statement.file, statement.line)
+        self._set_attributes(job, statement)
 
-    def _update_job(self, one: Statement) -> None:
-        job = self.jobs.get(one.subject)
+    def _update_job(self, statement: Statement) -> None:
+        job = self.jobs.get(statement.subject)
         if job is None:
-            self._report(one, "error", f"{one.subject} is updated, and no job is called so: not taken")
+            self._report(statement, "error", f"{statement.subject} is updated, but there is no such job: ignored")
             return
-        self._put(job, one)
+        self._set_attributes(job, statement)
 
-    def _override_job(self, one: Statement) -> None:
-        job = self.jobs.get(one.subject)
+    def _override_job(self, statement: Statement) -> None:
+        job = self.jobs.get(statement.subject)
         if job is None:
-            self._report(one, "error", f"{one.subject} is overridden, and no job is called so: not taken")
+            self._report(statement, "error", f"{statement.subject} is overridden, but there is no such job: ignored")
             return
-        if one.attributes and one.attributes[0].value.lower() == "delete":
+        if statement.attributes and statement.attributes[0].value.lower() == "delete":
             job.override = {}
             return
-        job.override |= {each.name: each.value for each in one.attributes}
+        job.override |= {attribute.name: attribute.value for attribute in statement.attributes}
 
-    def _delete_job(self, one: Statement) -> None:
-        if self.jobs.pop(one.subject, None) is None:
-            self._report(one, "warning", f"{one.subject} is deleted, and no job is called so")
+    def _delete_job(self, statement: Statement) -> None:
+        if self.jobs.pop(statement.subject, None) is None:
+            self._report(statement, "warning", f"{statement.subject} is deleted, but there is no such job")
 
-    def _delete_box(self, one: Statement) -> None:
-        """Remove a box with all that is in it."""
-        if one.subject not in self.jobs:
-            self._report(one, "warning", f"{one.subject} is deleted, and no box is called so")
+    def _delete_box(self, statement: Statement) -> None:
+        """Delete a box with everything in it."""
+        if statement.subject not in self.jobs:
+            self._report(statement, "warning", f"{statement.subject} is deleted, but there is no such box")
         members = self.members()
-        waiting = [one.subject]
-        while waiting:
-            name = waiting.pop()
-            if self.jobs.pop(name, None) is not None or name == one.subject:
-                waiting += members.pop(name, [])
+        pending = [statement.subject]
+        while pending:
+            name = pending.pop()
+            if self.jobs.pop(name, None) is not None or name == statement.subject:
+                pending += members.pop(name, [])
 
-    def _rename_job(self, one: Statement) -> None:
-        new = next((each.value for each in one.attributes if each.name == "new_name"), None)
-        job = self.jobs.get(one.subject)
-        if job is None or not new:
-            why = "no job is called so" if job is None else "new_name is missing"
-            self._report(one, "error", f"{one.subject} is renamed, and {why}: not taken")
+    def _rename_job(self, statement: Statement) -> None:
+        new_name = next((attribute.value for attribute in statement.attributes if attribute.name == "new_name"), None)
+        job = self.jobs.get(statement.subject)
+        if job is None or not new_name:
+            reason = "there is no such job" if job is None else "new_name is missing"
+            self._report(statement, "error", f"{statement.subject} is renamed, but {reason}: ignored")
             return
-        if new in self.jobs:
-            self._report(one, "error", f"{one.subject} is renamed to {new}, which there is already: not taken")
-            return
-        self.jobs = {new if name == one.subject else name: each for name, each in self.jobs.items()}
-        job.name = new
-        for each in self.jobs.values():
-            if each.box == one.subject:
-                each.values["box_name"] = new
-
-    def _global(self, verb: str, one: Statement) -> None:
-        if verb == "delete":
-            if self.globals.pop(one.subject, None) is None:
-                self._report(one, "warning", f"the global {one.subject} is deleted, and there is none")
-            return
-        self.globals[one.subject] = next((each.value for each in one.attributes if each.name == "value"), "")
-
-    def _thing(self, verb: str, kind: str, one: Statement) -> None:
-        things = self.objects.setdefault(kind, {})
-        before = things.get(one.subject)
-        if verb == "delete":
-            if things.pop(one.subject, None) is None:
-                self._report(one, "warning", f"the {kind} {one.subject} is deleted, and there is none")
-            return
-        if verb == "update" and before is None:
-            self._report(one, "error", f"the {kind} {one.subject} is updated, and there is none: not taken")
-            return
-        values = dict(before.values) if before and verb == "update" else {}
-        for each in one.attributes:
-            values[each.name] = (
-                f"{values[each.name]}, {each.value}" if each.name == "machine" and each.name in values else each.value
+        if new_name in self.jobs:
+            self._report(
+                statement, "error", f"{statement.subject} is renamed to {new_name}, which already exists: ignored"
             )
-        things[one.subject] = ObjectDefinition(one.subject, values, one.file, one.line)
+            return
+        self.jobs = {
+            new_name if name == statement.subject else name: definition for name, definition in self.jobs.items()
+        }
+        job.name = new_name
+        for member in self.jobs.values():
+            if member.box == statement.subject:
+                member.values["box_name"] = new_name
 
-    def _put(self, job: JobDefinition, one: Statement) -> None:
-        for again in job.set_attributes(one.attributes):
-            said = f"{again.name} of {one.subject} is said twice: the last counts"
-            self.problems.append(Diagnostic(one.file, again.line, "warning", said))
+    def _apply_global(self, verb: str, statement: Statement) -> None:
+        if verb == "delete":
+            if self.globals.pop(statement.subject, None) is None:
+                self._report(statement, "warning", f"the global {statement.subject} is deleted, but does not exist")
+            return
+        self.globals[statement.subject] = next(
+            (attribute.value for attribute in statement.attributes if attribute.name == "value"), ""
+        )
 
-    def _report(self, one: Statement, level: DiagnosticLevel, said: str) -> None:
-        self.problems.append(Diagnostic(one.file, one.line, level, said))
+    def _apply_object(self, verb: str, object_type: str, statement: Statement) -> None:
+        objects = self.objects.setdefault(object_type, {})
+        existing = objects.get(statement.subject)
+        if verb == "delete":
+            if objects.pop(statement.subject, None) is None:
+                self._report(
+                    statement, "warning", f"the {object_type} {statement.subject} is deleted, but does not exist"
+                )
+            return
+        if verb == "update" and existing is None:
+            self._report(
+                statement, "error", f"the {object_type} {statement.subject} is updated, but does not exist: ignored"
+            )
+            return
+        values = dict(existing.values) if existing and verb == "update" else {}
+        for attribute in statement.attributes:
+            values[attribute.name] = (
+                f"{values[attribute.name]}, {attribute.value}"
+                if attribute.name == "machine" and attribute.name in values
+                else attribute.value
+            )
+        objects[statement.subject] = ObjectDefinition(statement.subject, values, statement.file, statement.line)
+
+    def _set_attributes(self, job: JobDefinition, statement: Statement) -> None:
+        for repeated in job.set_attributes(statement.attributes):
+            message = f"{repeated.name} of {statement.subject} is set twice: the last value is used"
+            self.problems.append(Diagnostic(statement.file, repeated.line, "warning", message))
+
+    def _report(self, statement: Statement, level: DiagnosticLevel, message: str) -> None:
+        self.problems.append(Diagnostic(statement.file, statement.line, level, message))

@@ -20,13 +20,15 @@ from mappers.legacy.jil.schedule import job_schedule, job_sla, success_rule
 from mappers.openlineage.event_builder import build_event, custom_facets
 from mappers.redaction import redact_command, redact_value
 
-_STATUS = {"success": "SUCCESS", "failure": "FAILURE", "done": "DONE", "terminated": "TERMINATED"}
-#: Attributes that have a facet of their own, or hold what nobody needs beside it.
-_TOLD = frozenset({"boxes", "override", "box_name", "job_type", "owner", "description", "command", "status"})
+_STATUS_RULES = {"success": "SUCCESS", "failure": "FAILURE", "done": "DONE", "terminated": "TERMINATED"}
+#: Attributes with a facet or member elsewhere, and those made redundant by it.
+_OMITTED_ATTRIBUTES = frozenset(
+    {"boxes", "override", "box_name", "job_type", "owner", "description", "command", "status"}
+)
 
 
 class ConditionDependency(NamedTuple):
-    """A job waits for a status of another."""
+    """A dependency on the status of another job."""
 
     instance: str
     job: str
@@ -34,84 +36,93 @@ class ConditionDependency(NamedTuple):
 
 
 class ScanOptions(NamedTuple):
-    """How an estate is told: of which instance, at what time, and what counts as sure enough to be lineage."""
+    """Settings of a scan: the instance, the time of its events, and the minimum confidence for lineage."""
 
     instance: str
-    at: str
+    event_time: str
     conventions: OptionConventions = OptionConventions()
-    least_confidence: float = 0.5
+    min_confidence: float = 0.5
 
 
 def job_dependencies(job: JobDefinition, instance: str) -> list[ConditionDependency]:
-    """Give what a job waits for; not running is no dependency, and a condition that is none has none."""
-    known: dict[ConditionDependency, None] = {}
-    for one in _waited_for(job):
-        rule = _STATUS[one.kind] if isinstance(one, StatusCondition) else f"EXITCODE {one.operator} {one.code}"
-        known[ConditionDependency(one.instance or instance, one.job, rule)] = None
-    return list(known)
+    """Jobs that a job waits for; `notrunning` is not a dependency, and an invalid condition has none."""
+    dependencies: dict[ConditionDependency, None] = {}
+    for condition in _awaited_conditions(job):
+        rule = (
+            _STATUS_RULES[condition.predicate]
+            if isinstance(condition, StatusCondition)
+            else f"EXITCODE {condition.operator} {condition.code}"
+        )
+        dependencies[ConditionDependency(condition.instance or instance, condition.job, rule)] = None
+    return list(dependencies)
 
 
 def awaited_statuses(job: JobDefinition) -> list[StatusCondition]:
-    """Give the statuses of other jobs that a job waits for, with their lookbacks."""
-    return [one for one in _waited_for(job) if isinstance(one, StatusCondition)]
+    """Statuses of other jobs that a job waits for, with their lookbacks."""
+    return [condition for condition in _awaited_conditions(job) if isinstance(condition, StatusCondition)]
 
 
-def _waited_for(job: JobDefinition) -> list[StatusCondition | ExitCodeCondition]:
+def _awaited_conditions(job: JobDefinition) -> list[StatusCondition | ExitCodeCondition]:
     try:
-        found = list(atomic_conditions(parse_condition(job.get("condition") or "")))
+        conditions = list(atomic_conditions(parse_condition(job.get("condition") or "")))
     except InvalidCondition:
-        return []  # every scan says so
+        return []  # reported by every scan
     return [
-        one
-        for one in found
-        if isinstance(one, ExitCodeCondition) or (isinstance(one, StatusCondition) and one.kind != "notrunning")
+        condition
+        for condition in conditions
+        if isinstance(condition, ExitCodeCondition)
+        or (isinstance(condition, StatusCondition) and condition.predicate != "notrunning")
     ]
 
 
-def build_job_events(estate: JobCatalog, how: ScanOptions) -> Iterator[bytes]:
-    """Write an event for each job."""
-    for job in estate.jobs.values():
-        yield build_job_event(job, estate.enclosing_boxes(job), how)
+def build_job_events(catalog: JobCatalog, options: ScanOptions) -> Iterator[bytes]:
+    for job in catalog.jobs.values():
+        yield build_job_event(job, catalog.enclosing_boxes(job), options)
 
 
-def build_job_event(job: JobDefinition, boxes: tuple[str, ...], how: ScanOptions) -> bytes:
-    """Write the event of a job: its definition, and the datasets that it surely enough speaks of."""
-    found = find_datasets(job, how.conventions)
-    named = {"namespace": f"autosys://{how.instance}", "name": job.name}
-    lineage = _lineage([[one for one in flow if one.confidence >= how.least_confidence] for flow in found.flows])
-    facets = {**_facets(job, boxes, how.instance, found), "lineage": lineage}
-    content = {"job": {**named, "facets": custom_facets("JobFacet", facets)}}
-    return build_event("JobEvent", how.at, None, content)
+def build_job_event(job: JobDefinition, boxes: tuple[str, ...], options: ScanOptions) -> bytes:
+    """Build the event of a job: its definition, and the datasets with sufficient confidence."""
+    candidates = find_datasets(job, options.conventions)
+    job_reference = {"namespace": f"autosys://{options.instance}", "name": job.name}
+    lineage = _lineage(
+        [
+            [candidate for candidate in flow if candidate.confidence >= options.min_confidence]
+            for flow in candidates.flows
+        ]
+    )
+    facets = {**_facets(job, boxes, options.instance, candidates), "lineage": lineage}
+    content = {"job": {**job_reference, "facets": custom_facets("JobFacet", facets)}}
+    return build_event("JobEvent", options.event_time, None, content)
 
 
-def build_retirement_event(name: str, how: ScanOptions) -> bytes:
-    """Write that a job is defined no more: it waits for nothing, and speaks of nothing."""
+def build_retirement_event(name: str, options: ScanOptions) -> bytes:
+    """Build the event of a job that is no longer defined: it has no dependencies and no datasets."""
     facets = {
         "lineageBridge_autosys": {"retired": True},
         "lineageBridge_jobDependencies": {"upstream": []},
         "lineage": _lineage(()),
     }
-    job = {"namespace": f"autosys://{how.instance}", "name": name, "facets": custom_facets("JobFacet", facets)}
-    return build_event("JobEvent", how.at, None, {"job": job})
+    job = {"namespace": f"autosys://{options.instance}", "name": name, "facets": custom_facets("JobFacet", facets)}
+    return build_event("JobEvent", options.event_time, None, {"job": job})
 
 
 def normalized_definition(job: JobDefinition, boxes: tuple[str, ...]) -> JsonObject:
-    """Give a job's definition, spelled in one way and with secrets hidden: what is kept of it, version by version."""
+    """Definition of a job as stored for each version: values normalized, secrets redacted."""
     values = _normalized_values(job.values)
     if job.override:
         values["override"] = ", ".join(f"{name}: {value}" for name, value in _normalized_values(job.override).items())
-    gathered = {name: [redact_command(one) for one in found] for name, found in sorted(job.accumulated.items())}
-    return {**values, **gathered, "job_type": job.type, "boxes": list(boxes)}
+    accumulated = {name: [redact_command(text) for text in texts] for name, texts in sorted(job.accumulated.items())}
+    return {**values, **accumulated, "job_type": job.type, "boxes": list(boxes)}
 
 
 def _normalized_values(values: Mapping[str, str]) -> dict[str, str]:
     return {name: redact_value(name, value) for name, value in sorted(normalize_values(values).items())}
 
 
-def _facets(job: JobDefinition, boxes: tuple[str, ...], instance: str, found: DatasetCandidates) -> JsonObject:
+def _facets(job: JobDefinition, boxes: tuple[str, ...], instance: str, candidates: DatasetCandidates) -> JsonObject:
     facets: JsonObject = {
         "jobType": {"processingType": "BATCH", "integration": "AUTOSYS", "jobType": job.type},
-        "lineageBridge_autosys": _autosys(job, boxes, found),
+        "lineageBridge_autosys": _autosys(job, boxes, candidates),
         "lineageBridge_jobDependencies": _dependencies(job, instance),
     }
     if boxes:
@@ -125,9 +136,11 @@ def _facets(job: JobDefinition, boxes: tuple[str, ...], instance: str, found: Da
     return facets
 
 
-def _autosys(job: JobDefinition, boxes: tuple[str, ...], found: DatasetCandidates) -> JsonObject:
-    attributes = {name: value for name, value in normalized_definition(job, boxes).items() if name not in _TOLD}
-    told: JsonObject = {
+def _autosys(job: JobDefinition, boxes: tuple[str, ...], candidates: DatasetCandidates) -> JsonObject:
+    attributes = {
+        name: value for name, value in normalized_definition(job, boxes).items() if name not in _OMITTED_ATTRIBUTES
+    }
+    content: JsonObject = {
         "processKey": "/".join(("AUTOSYS", *boxes, job.name)),
         "definedIn": f"{job.file}:{job.line}",
         "attributes": attributes,
@@ -135,48 +148,52 @@ def _autosys(job: JobDefinition, boxes: tuple[str, ...], found: DatasetCandidate
         "success": success_rule(job),
         "override": _normalized_values(job.override) or None,
         "command": redact_command(command) if (command := job.get("command")) else None,
-        "scripts": found.scripts or None,
-        "speaksOf": [one._asdict() for one in found.datasets] or None,
+        "scripts": candidates.scripts or None,
+        "speaksOf": [candidate._asdict() for candidate in candidates.datasets] or None,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in content.items() if value is not None}
 
 
 def _dependencies(job: JobDefinition, instance: str) -> JsonObject:
     upstream = [
         {
-            "job": {"namespace": f"autosys://{one.instance}", "name": one.job},
+            "job": {"namespace": f"autosys://{dependency.instance}", "name": dependency.job},
             "dependency_type": "CONDITION",
             "sequence_trigger_rule": "FINISH_TO_START",
-            "status_trigger_rule": one.rule,
+            "status_trigger_rule": dependency.rule,
         }
-        for one in job_dependencies(job, instance)
+        for dependency in job_dependencies(job, instance)
     ]
     return {"upstream": upstream, "trigger_rule": job.get("condition")}
 
 
 def _lineage(flows: Iterable[DataFlow]) -> JsonObject:
-    """Write what is read and written so that the next definition replaces all of it, even by nothing.
+    """Build lineage that the next definition replaces completely, even by nothing.
 
-    What is written is made of what goes into it, not of all that the job reads.
+    An output is derived from the inputs of its flow, not from all inputs of the job.
     """
     reads: dict[tuple[str, str], JsonObject] = {}
-    made: dict[tuple[str, str], dict[tuple[str, str], JsonObject]] = {}
+    sources_by_output: dict[tuple[str, str], dict[tuple[str, str], JsonObject]] = {}
     for flow in flows:
-        sources = {_key(one): {"type": "DATASET", **_named(one)} for one in flow if one.side == "input"}
+        sources = {
+            _dataset_key(candidate): {"type": "DATASET", **_dataset_reference(candidate)}
+            for candidate in flow
+            if candidate.side == "input"
+        }
         reads |= sources
-        for one in flow:
-            if one.side == "output":
-                made.setdefault(_key(one), {}).update(sources)
+        for candidate in flow:
+            if candidate.side == "output":
+                sources_by_output.setdefault(_dataset_key(candidate), {}).update(sources)
     entries: list[JsonObject] = [{"type": "JOB", "inputs": list(reads.values())}] if reads else []
-    for (namespace, name), of in made.items():
-        inputs = [{"type": "JOB"}, *of.values()]
+    for (namespace, name), output_sources in sources_by_output.items():
+        inputs = [{"type": "JOB"}, *output_sources.values()]
         entries.append({"type": "DATASET", "namespace": namespace, "name": name, "inputs": inputs})
     return {"entries": entries}
 
 
-def _key(one: DatasetCandidate) -> tuple[str, str]:
-    return one.namespace, one.name
+def _dataset_key(candidate: DatasetCandidate) -> tuple[str, str]:
+    return candidate.namespace, candidate.name
 
 
-def _named(one: DatasetCandidate) -> JsonObject:
-    return {"namespace": one.namespace, "name": one.name}
+def _dataset_reference(candidate: DatasetCandidate) -> JsonObject:
+    return {"namespace": candidate.namespace, "name": candidate.name}

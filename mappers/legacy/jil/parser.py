@@ -1,7 +1,6 @@
 """Parses JIL text into statements; every line is accounted for."""
 
 import re
-from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from mappers.legacy.diagnostics import Diagnostic, DiagnosticLevel
@@ -16,24 +15,24 @@ from mappers.legacy.jil.attributes import (
 )
 from mappers.redaction import redact_command
 
-#: What became of a line.
+#: How a line was used.
 LineKind = Literal["blank", "comment", "statement", "attribute", "continuation", "reported"]
 
 _LINES = re.compile(r"\r\n|\n|\r")
 _KEY = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]*:(.*)", re.DOTALL)
-#: Another attribute behind the first: anywhere on the line of a sub-command, elsewhere behind two blanks.
-_BEHIND_VERB = re.compile(r"[ \t]+([A-Za-z_][A-Za-z0-9_]*)[ \t]*:")
-_BEHIND = re.compile(r"[ \t]{2,}([A-Za-z_][A-Za-z0-9_]*)[ \t]*:")
-_COMMENT_INSIDE = re.compile(r"(?:(?<=[ \t])|^)/\*.*?\*/(?=[ \t]|$)")
+#: A further attribute: anywhere on the line of a subcommand, elsewhere after two blanks.
+_NEXT_AFTER_SUBCOMMAND = re.compile(r"[ \t]+([A-Za-z_][A-Za-z0-9_]*)[ \t]*:")
+_NEXT_ATTRIBUTE = re.compile(r"[ \t]{2,}([A-Za-z_][A-Za-z0-9_]*)[ \t]*:")
+_INLINE_COMMENT = re.compile(r"(?:(?<=[ \t])|^)/\*.*?\*/(?=[ \t]|$)")
 _QUOTE = re.compile(r'(?<!\\)"')
 _JOINS = re.compile(r"[&|]|(?:and|or)[\s(]", re.IGNORECASE)
 _TIMES = re.compile(r'"?[+\d][\d:, +"]*$')
-_FAILED = re.compile(r"CAUAJM_E_\d+")
+_FAILED_EXPORT = re.compile(r"CAUAJM_E_\d+")
 _UNFINISHED = re.compile(r"[&|(,]\s*$|\b(?:and|or)\s*$", re.IGNORECASE)
 
 
 class Attribute(NamedTuple):
-    """A name and its value, as it is meant: without quotes, and with the lines that go on."""
+    """Name and value of an attribute: without quotes, and with its continuation lines."""
 
     name: str
     value: str
@@ -41,9 +40,9 @@ class Attribute(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """A sub-command, what it is about, and what is said of that."""
+    """A subcommand, the name of its object, and the attributes of the object."""
 
-    verb: str
+    subcommand: str
     subject: str
     attributes: tuple[Attribute, ...]
     file: str
@@ -51,7 +50,7 @@ class Statement(NamedTuple):
 
 
 class ParsedJil(NamedTuple):
-    """The statements of a text, what is wrong with it, and what became of each of its lines."""
+    """The statements of a text, problems, and how each line was used."""
 
     statements: list[Statement]
     problems: list[Diagnostic]
@@ -59,14 +58,14 @@ class ParsedJil(NamedTuple):
 
 
 def parse_jil(text: str, file: str) -> ParsedJil:
-    """Read a text; nothing that is written there is passed over in silence."""
-    reader = _JilParser(_LINES.split(text), file)
-    reader.read()
-    return ParsedJil(reader.statements, reader.problems, reader.fates)
+    """Parse a text; no line is dropped silently."""
+    parser = _JilParser(_LINES.split(text), file)
+    parser.parse()
+    return ParsedJil(parser.statements, parser.problems, parser.line_kinds)
 
 
 class _PendingAttribute:
-    """An attribute that may go on behind its line."""
+    """An attribute that the next line may continue."""
 
     def __init__(self, name: str, value: str, line: int) -> None:
         self.name = name
@@ -80,131 +79,140 @@ class _JilParser:
         self._file = file
         self.statements: list[Statement] = []
         self.problems: list[Diagnostic] = []
-        self.fates: list[LineKind] = ["blank"] * len(lines)
-        self._verb: str | None = None
-        self._began = 0
+        self.line_kinds: list[LineKind] = ["blank"] * len(lines)
+        self._subcommand: str | None = None
+        self._start_line = 0
         self._subject = ""
-        self._taken = True
-        #: Whether the line before ended with a backslash.
-        self._cut = False
+        self._is_known = True
+        #: The previous line ended with a backslash.
+        self._after_backslash = False
         self._attributes: list[_PendingAttribute] = []
 
-    def read(self) -> None:
-        place = 0
-        while place < len(self._lines):
-            line = self._lines[place]
+    def parse(self) -> None:
+        index = 0
+        while index < len(self._lines):
+            line = self._lines[index]
             bare = line.strip(" \t\f\v\0\x1a\ufeff")
             if bare.startswith("/*"):
-                place, bare = self._comment(place, bare)
+                index, bare = self._skip_comment(index, bare)
                 if not bare:
-                    place += 1
+                    index += 1
                     continue
             if not bare:
-                self.fates[place] = "blank"
+                self.line_kinds[index] = "blank"
             elif bare.startswith("#"):
-                self.fates[place] = "comment"
+                self.line_kinds[index] = "comment"
             else:
-                self.fates[place] = self._line(bare, place + 1)
-            place += 1
-        self._finish()
+                self.line_kinds[index] = self._parse_line(bare, index + 1)
+            index += 1
+        self._finish_statement()
 
-    def _comment(self, place: int, bare: str) -> tuple[int, str]:
-        """Pass over a comment; gives the line where it ends, and what stands behind it."""
-        self.fates[place] = "comment"
-        rest = bare[2:]
-        for end in range(place, len(self._lines)):
-            text = rest if end == place else self._lines[end]
-            _, closed, behind = text.partition("*/")
-            self.fates[end] = "comment" if closed or end == place else self.fates[end]
-            if closed:
-                for inside in range(place, end):
-                    self.fates[inside] = "comment"
-                return end, behind.strip()
-        self._report(place + 1, "error", "a comment begins here and never ends: only this line is taken for one")
-        self.fates[place] = "reported"
-        return place, ""
+    def _skip_comment(self, index: int, bare: str) -> tuple[int, str]:
+        """Skip a comment; returns the index of its last line, and the text after it."""
+        self.line_kinds[index] = "comment"
+        content = bare[2:]
+        for end in range(index, len(self._lines)):
+            text = content if end == index else self._lines[end]
+            _, terminator, rest = text.partition("*/")
+            self.line_kinds[end] = "comment" if terminator or end == index else self.line_kinds[end]
+            if terminator:
+                for inner in range(index, end):
+                    self.line_kinds[inner] = "comment"
+                return end, rest.strip()
+        self._report(index + 1, "error", "unterminated comment: only this line is treated as a comment")
+        self.line_kinds[index] = "reported"
+        return index, ""
 
-    def _line(self, bare: str, number: int) -> LineKind:
-        found = _KEY.fullmatch(bare)
-        name = found[1].lower() if found else ""
-        cut, self._cut = self._cut, bare.endswith("\\")
-        if found and is_subcommand(name):
-            return self._begin(name, found[2], number)
+    def _parse_line(self, bare: str, number: int) -> LineKind:
+        match = _KEY.fullmatch(bare)
+        name = match[1].lower() if match else ""
+        after_backslash, self._after_backslash = self._after_backslash, bare.endswith("\\")
+        if match and is_subcommand(name):
+            return self._start_statement(name, match[2], number)
         last = self._attributes[-1] if self._attributes else None
-        goes_on = last is not None and _goes_on(last, bare)
-        if cut and name not in ATTRIBUTES and not goes_on:
-            # JIL has no such mark: what the scheduler makes of it, nobody can tell.
-            said = (
-                f"stands behind a backslash, which in JIL lets no line go on: not taken: {redact_command(bare)[:80]}"
+        is_continuation = last is not None and _continues(last, bare)
+        if after_backslash and name not in ATTRIBUTES and not is_continuation:
+            # JIL has no line continuation by backslash: the effect in the scheduler is unknown.
+            message = (
+                f"follows a backslash, which does not continue a line in JIL: ignored: {redact_command(bare)[:80]}"
             )
-            self._report(number, "warning", said)
+            self._report(number, "warning", message)
             return "reported"
-        if found and (name in ATTRIBUTES or not goes_on):
-            return self._attribute(name, found[2], number)
-        if last is not None and goes_on:
-            last.value = f"{last.value} {_uncommented(bare)}"
+        if match and (name in ATTRIBUTES or not is_continuation):
+            return self._parse_attribute(name, match[2], number)
+        if last is not None and is_continuation:
+            last.value = f"{last.value} {_remove_comments(bare)}"
             return "continuation"
-        # A message of an export that failed stands where definitions should.
-        level: DiagnosticLevel = "error" if _FAILED.match(bare) else "warning"
-        self._report(number, level, f"is no attribute and goes on with none: not taken: {redact_command(bare)[:80]}")
+        # A message of a failed export in place of definitions.
+        level: DiagnosticLevel = "error" if _FAILED_EXPORT.match(bare) else "warning"
+        self._report(
+            number, level, f"is neither an attribute nor a continuation: ignored: {redact_command(bare)[:80]}"
+        )
         return "reported"
 
-    def _begin(self, verb: str, rest: str, number: int) -> LineKind:
-        self._finish()
-        self._verb, self._began, self._taken = verb, number, verb in SUBCOMMANDS
-        first, *others = _split(_uncommented(rest), _BEHIND_VERB, "")
+    def _start_statement(self, subcommand: str, rest: str, number: int) -> LineKind:
+        self._finish_statement()
+        self._subcommand, self._start_line, self._is_known = subcommand, number, subcommand in SUBCOMMANDS
+        first, *further = _split(_remove_comments(rest), _NEXT_AFTER_SUBCOMMAND, "")
         self._subject = _unquote(first[1])
         self._attributes = []
-        if not self._taken:
-            said = f"{verb} is no sub-command that is known: it is not taken, nor is what belongs to it"
-            self._report(number, "error", said)
+        if not self._is_known:
+            message = f"{subcommand} is not a known subcommand: ignored, together with its attributes"
+            self._report(number, "error", message)
             return "reported"
         if not self._subject:
-            self._report(number, "error", f"{verb} names nothing")
-        self._attributes = [_PendingAttribute(name, value, number) for name, value in others]
+            self._report(number, "error", f"{subcommand} has no name")
+        self._attributes = [_PendingAttribute(name, value, number) for name, value in further]
         return "statement"
 
-    def _attribute(self, name: str, rest: str, number: int) -> LineKind:
-        if self._verb is None:
-            self._report(number, "error", f"{name} stands before any sub-command: not taken")
+    def _parse_attribute(self, name: str, rest: str, number: int) -> LineKind:
+        if self._subcommand is None:
+            self._report(number, "error", f"{name} precedes all subcommands: ignored")
             return "reported"
-        if not self._taken:
+        if not self._is_known:
             return "reported"
-        text = rest if name in TEXTS else _uncommented(rest)
-        (_, value), *others = _split(text, _BEHIND, name)
-        if others:
-            names = ", ".join(other for other, _ in others)
-            self._report(number, "warning", f"{names} behind {name} on one line: taken for an attribute of its own")
-        self._attributes += [_PendingAttribute(one, text, number) for one, text in [(name, value), *others]]
+        text = rest if name in TEXTS else _remove_comments(rest)
+        (_, value), *further = _split(text, _NEXT_ATTRIBUTE, name)
+        if further:
+            names = ", ".join(further_name for further_name, _ in further)
+            self._report(number, "warning", f"{names} after {name} on the same line: read as a separate attribute")
+        self._attributes += [
+            _PendingAttribute(attribute_name, attribute_value, number)
+            for attribute_name, attribute_value in [(name, value), *further]
+        ]
         return "attribute"
 
-    def _finish(self) -> None:
-        if self._verb is None or not self._taken:
-            self._verb = None
+    def _finish_statement(self) -> None:
+        if self._subcommand is None or not self._is_known:
+            self._subcommand = None
             return
-        for one in self._attributes:
-            if not is_valid_attribute(one.name, self._verb):
-                thing = self._verb.partition("_")[2].replace("_", " ")
-                said = f"{one.name} is no attribute of a {thing} that is known: kept as it is"
-                self._report(one.line, "warning", said)
-            if _unbalanced(one.value):
-                self._report(one.line, "warning", f"the quotes of {one.name} are not closed: taken as it stands")
-        taken = tuple(Attribute(one.name, _unquote(one.value), one.line) for one in self._attributes)
+        for attribute in self._attributes:
+            if not is_valid_attribute(attribute.name, self._subcommand):
+                object_type = self._subcommand.partition("_")[2].replace("_", " ")
+                message = f"{attribute.name} is not a known attribute of a {object_type}: kept as it is"
+                self._report(attribute.line, "warning", message)
+            if _unbalanced(attribute.value):
+                self._report(attribute.line, "warning", f"unbalanced quotes in {attribute.name}: kept as it is")
+        attributes = tuple(
+            Attribute(attribute.name, _unquote(attribute.value), attribute.line) for attribute in self._attributes
+        )
         if self._subject:
-            self.statements.append(Statement(self._verb, self._subject, taken, self._file, self._began))
-        self._verb = None
+            self.statements.append(
+                Statement(self._subcommand, self._subject, attributes, self._file, self._start_line)
+            )
+        self._subcommand = None
         self._attributes = []
 
-    def _report(self, line: int, level: DiagnosticLevel, said: str) -> None:
-        self.problems.append(Diagnostic(self._file, line, level, said))
+    def _report(self, line: int, level: DiagnosticLevel, message: str) -> None:
+        self.problems.append(Diagnostic(self._file, line, level, message))
 
 
-def _goes_on(last: _PendingAttribute, line: str) -> bool:
-    """Tell whether a value goes on in a line: one that is a list, unfinished, or in quotes that are still open."""
+def _continues(last: _PendingAttribute, line: str) -> bool:
+    """True if a line continues a value: of a list, an unfinished condition, or open quotes."""
     if last.name in CONDITIONS:
-        inside = bool(_UNFINISHED.search(last.value)) or last.value.count("(") > last.value.count(")")
-        begins = not last.value.strip() or bool(_JOINS.match(line))
-        return inside or begins or _unbalanced(last.value)
+        is_unfinished = bool(_UNFINISHED.search(last.value)) or last.value.count("(") > last.value.count(")")
+        joins = not last.value.strip() or bool(_JOINS.match(line))
+        return is_unfinished or joins or _unbalanced(last.value)
     if _unbalanced(last.value):
         return True
     return last.name in LISTS and (
@@ -216,33 +224,28 @@ def _unbalanced(value: str) -> bool:
     return len(_QUOTE.findall(value)) % 2 == 1
 
 
-def _uncommented(text: str) -> str:
-    """Take comments out of a value, but what stands in quotes, or is closed on no line: `/tmp/*/x` is a path."""
+def _remove_comments(text: str) -> str:
+    """Remove comments, but not in a value with quotes or without a comment end: `/tmp/*/x` is a path."""
     if "/*" not in text or '"' in text:
         return text
-    return _COMMENT_INSIDE.sub(" ", text)
+    return _INLINE_COMMENT.sub(" ", text)
 
 
-def _split(text: str, behind: re.Pattern[str], name: str) -> list[tuple[str, str]]:
-    """Split a line into attributes, at names that are known and stand in no quotes."""
-    found: list[tuple[str, str]] = []
-    begin = 0
-    for match in behind.finditer(text):
-        other = match[1].lower()
-        if other in ATTRIBUTES and not _unbalanced(text[: match.start()]):
-            found.append((name, text[begin : match.start()].strip()))
-            name, begin = other, match.end()
-    return [*found, (name, text[begin:].strip())]
+def _split(text: str, next_attribute: re.Pattern[str], name: str) -> list[tuple[str, str]]:
+    """Split a line into attributes, at known names outside of quotes."""
+    attributes: list[tuple[str, str]] = []
+    start = 0
+    for match in next_attribute.finditer(text):
+        next_name = match[1].lower()
+        if next_name in ATTRIBUTES and not _unbalanced(text[: match.start()]):
+            attributes.append((name, text[start : match.start()].strip()))
+            name, start = next_name, match.end()
+    return [*attributes, (name, text[start:].strip())]
 
 
 def _unquote(value: str) -> str:
-    """Give a value without the quotes around it, and with the colons and quotes that were escaped."""
-    plain = value.strip()
-    if plain.startswith('"') and plain.endswith('"') and len(_QUOTE.findall(plain)) == 2:
-        plain = plain[1:-1]
-    return plain.replace("\\:", ":").replace('\\"', '"')
-
-
-def iter_values(statement: Statement, name: str) -> Iterator[str]:
-    """Give every value of an attribute that may be repeated."""
-    return (one.value for one in statement.attributes if one.name == name)
+    """Remove the quotes around a value, and unescape its colons and quotes."""
+    text = value.strip()
+    if text.startswith('"') and text.endswith('"') and len(_QUOTE.findall(text)) == 2:
+        text = text[1:-1]
+    return text.replace("\\:", ":").replace('\\"', '"')

@@ -1,4 +1,4 @@
-"""What well-known programs read and write, by their words."""
+"""Files that common shell programs read and write."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -6,113 +6,115 @@ from typing import NamedTuple
 from mappers.legacy.jil.dataset_candidate import DataFlow, Side, dataset_candidates
 
 COPY_PROGRAMS = frozenset({"cp", "mv", "rsync", "install"})
-#: What neither reads nor writes what goes through the commands around it.
+#: Programs that take no part in the data flow of other commands.
 PROGRAMS_WITHOUT_IO = frozenset(
     {"cd", "export", "set", "umask", "ulimit", "exit", "true", "test", "[", "mkdir", "chmod", "sleep"}
 )
 _READERS = frozenset({"cat", "zcat", "sort", "head", "tail", "grep", "awk", "sed", "cut", "wc", "gunzip"})
-#: Of these the first word that is no option is what they do, unless an option says it.
-_PROGRAMMED = {"grep": frozenset({"-e", "-f"}), "sed": frozenset({"-e", "-f"}), "awk": frozenset({"-f"})}
-#: Options behind which stands another word that is theirs.
-_TAKE = {
+#: The first argument that is not an option is a program text, unless one of these options is given.
+_PROGRAM_TEXT_OPTIONS = {"grep": frozenset({"-e", "-f"}), "sed": frozenset({"-e", "-f"}), "awk": frozenset({"-f"})}
+#: Options that are followed by a value.
+_OPTIONS_WITH_VALUE = {
     "cp": "-t -S --target-directory --suffix", "mv": "-t -S --target-directory --suffix",
     "install": "-t -S -m -o -g --target-directory --suffix --mode --owner --group",
     "rsync": "-e -f --exclude --include --filter --exclude-from --include-from --files-from --log-file --bwlimit",
     "sort": "-o -k -t -T -S --output", "head": "-n -c", "tail": "-n -c", "grep": "-e -f -m -A -B -C",
     "awk": "-f -F -v", "sed": "-e -f", "cut": "-d -f -c -b",
 }  # fmt: skip
-_INTO = ("-t", "--target-directory")
+_TARGET_OPTIONS = ("-t", "--target-directory")
 
 
 class OptionConventions(NamedTuple):
-    """By which options a site's programs name what they read and write."""
+    """Options by which the programs of a site name their inputs and outputs."""
 
     inputs: frozenset[str] = frozenset({"--input", "--in", "--source", "--src", "--input-path"})
     outputs: frozenset[str] = frozenset({"--output", "--out", "--target", "--dest", "--output-path"})
 
 
 class _Arguments(NamedTuple):
-    """The words of a command: those that are no option, and what its options were given."""
+    """Arguments of a command that are not options, and the values of its options."""
 
-    plain: list[str | None]
-    given: dict[str, str | None]
+    positional: list[str | None]
+    options: dict[str, str | None]
 
 
-def copy_flows(name: str, words: Sequence[str | None]) -> Iterator[DataFlow]:
-    """Give what a program that copies moves: each source into the target, or into its own file in that folder."""
-    plain, given = _sorted(name, words)
-    into = next((given[one] for one in _INTO if one in given), None)
-    sources, target = (plain, into) if into else (plain[:-1], plain[-1] if plain else None)
-    if not sources or (name == "install" and "-d" in given):
+def copy_flows(name: str, arguments: Sequence[str | None]) -> Iterator[DataFlow]:
+    """Flows of a copy program: each source into the target, or into a file in the target folder."""
+    positional, options = _split_arguments(name, arguments)
+    target_folder = next((options[option] for option in _TARGET_OPTIONS if option in options), None)
+    sources, target = (
+        (positional, target_folder) if target_folder else (positional[:-1], positional[-1] if positional else None)
+    )
+    if not sources or (name == "install" and "-d" in options):
         return
     for source in sources:
-        folder = into is not None or len(sources) > 1 or (target or "").endswith("/")
-        made = _in_folder(target, source, name) if folder else target
+        folder = target_folder is not None or len(sources) > 1 or (target or "").endswith("/")
+        output = _file_in_folder(target, source, name) if folder else target
         evidence = f"command: {name}"
         yield [
             *dataset_candidates("input", source, evidence, 0.7, {}),
-            *dataset_candidates("output", made, evidence, 0.7, {}),
+            *dataset_candidates("output", output, evidence, 0.7, {}),
         ]
 
 
-def program_datasets(name: str, words: Sequence[str | None], conventions: OptionConventions) -> DataFlow:
-    """Give what any other program reads and writes."""
-    plain, given = _sorted(name, words)
-    found: DataFlow = []
+def program_datasets(name: str, arguments: Sequence[str | None], conventions: OptionConventions) -> DataFlow:
+    """Datasets that any other program reads and writes."""
+    positional, options = _split_arguments(name, arguments)
+    candidates: DataFlow = []
     if name in _READERS:
-        if name in _PROGRAMMED and not _PROGRAMMED[name] & given.keys():
-            plain = plain[1:]
-        for word in plain:
-            if word and word.startswith("/"):
-                found += dataset_candidates("input", word, f"command: {name}", 0.4, {})
+        if name in _PROGRAM_TEXT_OPTIONS and not _PROGRAM_TEXT_OPTIONS[name] & options.keys():
+            positional = positional[1:]
+        for argument in positional:
+            if argument and argument.startswith("/"):
+                candidates += dataset_candidates("input", argument, f"command: {name}", 0.4, {})
         if name == "sort":
-            found += dataset_candidates("output", given.get("-o"), "command: sort -o", 0.7, {})
+            candidates += dataset_candidates("output", options.get("-o"), "command: sort -o", 0.7, {})
     elif name == "tee":
-        for word in plain:
-            found += dataset_candidates("output", word, "command: tee", 0.6, {})
-    return found + _option_datasets(words, conventions)
+        for argument in positional:
+            candidates += dataset_candidates("output", argument, "command: tee", 0.6, {})
+    return candidates + _option_datasets(arguments, conventions)
 
 
-def _in_folder(folder: str | None, source: str | None, name: str) -> str | None:
-    """Name the file that a source becomes in a folder; the folder itself where that is not known."""
+def _file_in_folder(folder: str | None, source: str | None, name: str) -> str | None:
+    """Path of the copy of a source in a folder; the folder itself if the name of the copy is unknown."""
     if folder is None or source is None or (name == "rsync" and source.endswith("/")):
         return folder
     base = source.rstrip("/").rpartition("/")[2]
-    known = base not in {"", ".", ".."} and not any(one in base for one in "*?[$`")
-    return f"{folder.rstrip('/')}/{base}" if known else folder
+    has_plain_name = base not in {"", ".", ".."} and not any(character in base for character in "*?[$`")
+    return f"{folder.rstrip('/')}/{base}" if has_plain_name else folder
 
 
-def _sorted(name: str, words: Sequence[str | None]) -> _Arguments:
-    """Tell words from options and what these are given."""
-    takes = _TAKE.get(name, "").split()
-    found = _Arguments([], {})
-    rest = iter(words)
-    for word in rest:
-        if word is None or not word.startswith("-") or word == "-":
-            found.plain.append(word)
-        elif word == "--":
-            found.plain.extend(rest)
-        elif word in takes:
-            found.given[word] = next(rest, None)
-        elif word.startswith("--"):
-            option, equals, value = word.partition("=")
-            found.given[option] = value if equals else None
+def _split_arguments(name: str, arguments: Sequence[str | None]) -> _Arguments:
+    """Separate options and their values from other arguments."""
+    with_value = _OPTIONS_WITH_VALUE.get(name, "").split()
+    result = _Arguments([], {})
+    remaining = iter(arguments)
+    for argument in remaining:
+        if argument is None or not argument.startswith("-") or argument == "-":
+            result.positional.append(argument)
+        elif argument == "--":
+            result.positional.extend(remaining)
+        elif argument in with_value:
+            result.options[argument] = next(remaining, None)
+        elif argument.startswith("--"):
+            option, separator, value = argument.partition("=")
+            result.options[option] = value if separator else None
         else:
-            found.given[word[:2]] = word[2:]
-            # `-rt DIR`: the last letter may be an option that takes a word.
-            if len(word) > 2 and f"-{word[-1]}" in takes and word[:2] not in takes:
-                found.given[f"-{word[-1]}"] = next(rest, None)
-    return found
+            result.options[argument[:2]] = argument[2:]
+            # `-rt DIR`: the last letter may be an option with a value.
+            if len(argument) > 2 and f"-{argument[-1]}" in with_value and argument[:2] not in with_value:
+                result.options[f"-{argument[-1]}"] = next(remaining, None)
+    return result
 
 
-def _option_datasets(words: Sequence[str | None], conventions: OptionConventions) -> DataFlow:
-    found: DataFlow = []
+def _option_datasets(arguments: Sequence[str | None], conventions: OptionConventions) -> DataFlow:
+    candidates: DataFlow = []
     sides: Mapping[Side, frozenset[str]] = {"input": conventions.inputs, "output": conventions.outputs}
-    for place, word in enumerate(words):
-        option, equals, value = (word or "").partition("=")
-        behind = value if equals else words[place + 1] if place + 1 < len(words) else None
+    for index, argument in enumerate(arguments):
+        option, separator, value = (argument or "").partition("=")
+        option_value = value if separator else arguments[index + 1] if index + 1 < len(arguments) else None
         for side, names in sides.items():
-            if option in names and behind and not behind.startswith("--"):
-                for part in behind.split(","):
-                    found += dataset_candidates(side, part, f"command: {option}", 0.6, {})
-    return found
+            if option in names and option_value and not option_value.startswith("--"):
+                for part in option_value.split(","):
+                    candidates += dataset_candidates(side, part, f"command: {option}", 0.6, {})
+    return candidates

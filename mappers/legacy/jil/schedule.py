@@ -7,46 +7,48 @@ from mappers.legacy.jil.job_catalog import JobDefinition
 from mappers.legacy.jil.normalization import split_list
 from mappers.legacy.jil.value_checks import is_valid_value
 
-#: Without the switch `date_conditions` all of them are dead.
-TIMES = (
+#: All are ignored unless `date_conditions` is on.
+SCHEDULE_ATTRIBUTES = (
     "days_of_week", "run_calendar", "exclude_calendar", "start_times", "start_mins", "run_window", "timezone",
     "must_start_times", "must_complete_times",
 )  # fmt: skip
-_LISTED = frozenset({"days_of_week", "start_times", "start_mins", "must_start_times", "must_complete_times"})
+_LIST_ATTRIBUTES = frozenset({"days_of_week", "start_times", "start_mins", "must_start_times", "must_complete_times"})
 
 
 def job_schedule(job: JobDefinition) -> JsonObject | None:
-    """Give the schedule of a job; what is dead is told as such. None when it has none."""
-    found: JsonObject = {name: _listed(name, value) for name in TIMES if (value := job.get(name))}
-    if not found:
+    """Schedule of a job, marked as inactive if `date_conditions` is off; None if it has none."""
+    schedule: JsonObject = {
+        name: _schedule_value(name, value) for name in SCHEDULE_ATTRIBUTES if (value := job.get(name))
+    }
+    if not schedule:
         return None
-    return {"active": job.is_on("date_conditions"), **found}
+    return {"active": job.is_on("date_conditions"), **schedule}
 
 
 def job_sla(job: JobDefinition) -> JsonObject | None:
-    """Give by when a job must begin and end, and how long it may and must take. None when nothing is promised."""
-    found: JsonObject = {}
+    """Deadlines for start and end, and limits of the duration; None if there are none."""
+    sla: JsonObject = {}
     if job.is_on("date_conditions"):
         for name in ("must_start_times", "must_complete_times"):
-            # What is no time promises nothing: every scan says so.
-            if times := [one for one in split_list(job.get(name) or "") if is_valid_value(name, one)]:
-                found[name] = times
-        if found and (zone := job.get("timezone")):
-            found["timezone"] = zone
-    for name, called in (("max_run_alarm", "max_duration"), ("min_run_alarm", "min_duration")):
+            # An invalid time is not a deadline; every scan reports it.
+            if times := [time for time in split_list(job.get(name) or "") if is_valid_value(name, time)]:
+                sla[name] = times
+        if sla and (zone := job.get("timezone")):
+            sla["timezone"] = zone
+    for name, key in (("max_run_alarm", "max_duration"), ("min_run_alarm", "min_duration")):
         minutes = job.get(name)
         if minutes is not None and minutes.strip().isdigit() and int(minutes):
-            found[called] = f"{int(minutes)}m"
+            sla[key] = f"{int(minutes)}m"
     if (minutes := job.get("term_run_time")) and minutes.strip().isdigit() and int(minutes):
-        found["ended_after"] = f"{int(minutes)}m"
-    return found or None
+        sla["ended_after"] = f"{int(minutes)}m"
+    return sla or None
 
 
 def success_rule(job: JobDefinition) -> JsonObject | None:
-    """Give which exit codes are successes, where not only 0 is."""
-    found = {name: value for name in ("max_exit_success", "success_codes", "fail_codes") if (value := job.get(name))}
-    return found if found and found != {"max_exit_success": "0"} else None
+    """Exit codes that mean success; None if that is only 0."""
+    rule = {name: value for name in ("max_exit_success", "success_codes", "fail_codes") if (value := job.get(name))}
+    return rule if rule and rule != {"max_exit_success": "0"} else None
 
 
-def _listed(name: str, value: str) -> Any:
-    return split_list(value) if name in _LISTED else value
+def _schedule_value(name: str, value: str) -> Any:
+    return split_list(value) if name in _LIST_ATTRIBUTES else value

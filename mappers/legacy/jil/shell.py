@@ -1,4 +1,4 @@
-"""Command lines read by a grammar of the shell: the commands that they start, with their words and redirections."""
+"""Parses shell commands: arguments, redirections, pipes."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
-_UNKNOWABLE = frozenset({"command_substitution", "process_substitution", "arithmetic_expansion"})
-#: Deeper than any command that people write.
-_DEEPEST = 200
+_UNRESOLVABLE = frozenset({"command_substitution", "process_substitution", "arithmetic_expansion"})
+#: Deeper than any command that people write by hand.
+_MAX_DEPTH = 200
 
 
 class Redirection(NamedTuple):
@@ -20,22 +20,22 @@ class Redirection(NamedTuple):
 
 
 class ShellCommand(NamedTuple):
-    """A command with its words; None stands for a word that only a shell could tell."""
+    """A command with its arguments; None for an argument that only a shell can resolve."""
 
     arguments: tuple[str | None, ...]
     redirections: tuple[Redirection, ...] = ()
-    #: Commands of one pipe share it: what one writes, the next reads.
+    #: The same for all commands of a pipe: each reads the output of the previous one.
     pipe: int = 0
 
     @property
     def name(self) -> str:
-        """Give the name of the program, without its folder."""
+        """Name of the program, without its folder."""
         first = self.arguments[0] if self.arguments else None
         return (first or "").rpartition("/")[2]
 
 
 def parse_commands(text: str, variables: Mapping[str, str] | None = None) -> list[ShellCommand]:
-    """Read the commands of a line, also in pipes, lists, loops and subshells; variables are put in where known."""
+    """Parse the commands of a line, also in pipes, lists, loops and subshells; known variables are expanded."""
     raw = text.encode()
     root = _parser().parse(raw).root_node
     return list(_commands(root, raw, dict(variables or {})))
@@ -47,7 +47,7 @@ def _parser() -> Parser:
 
 
 class _ShellContext(NamedTuple):
-    """What a part of a line lies within: redirections of what is around it, and a pipe where it is in one."""
+    """Context of a node: redirections of the nodes around it, and its pipe if it is in one."""
 
     redirections: tuple[Redirection, ...] = ()
     pipe: int | None = None
@@ -55,85 +55,94 @@ class _ShellContext(NamedTuple):
 
 
 def _commands(root: Node, raw: bytes, variables: dict[str, str]) -> Iterator[ShellCommand]:
-    waiting = [(root, _ShellContext())]
-    while waiting:
-        node, around = waiting.pop()
-        if around.depth > _DEEPEST:
+    pending = [(root, _ShellContext())]
+    while pending:
+        node, context = pending.pop()
+        if context.depth > _MAX_DEPTH:
             continue
         if node.type == "variable_assignment":
             _assign(node, raw, variables)
         if node.type == "command":
-            words = [
-                _word(one, raw, variables)
-                for one in node.named_children
-                if one.type not in {"variable_assignment", "file_redirect", "herestring_redirect"}
+            arguments = [
+                _resolve_word(child, raw, variables)
+                for child in node.named_children
+                if child.type not in {"variable_assignment", "file_redirect", "herestring_redirect"}
             ]
-            own = _redirections(node, raw, variables)
-            if words:
-                pipe = node.start_byte if around.pipe is None else around.pipe
-                yield ShellCommand(tuple(words), (*own, *around.redirections), pipe)
-        inner = around._replace(depth=around.depth + 1)
+            redirections = _redirections(node, raw, variables)
+            if arguments:
+                pipe = node.start_byte if context.pipe is None else context.pipe
+                yield ShellCommand(tuple(arguments), (*redirections, *context.redirections), pipe)
+        inner_context = context._replace(depth=context.depth + 1)
         if node.type == "redirected_statement":
-            inner = inner._replace(redirections=(*around.redirections, *_redirections(node, raw, variables)))
-        if node.type == "pipeline" and inner.pipe is None:
-            inner = inner._replace(pipe=node.start_byte)
+            inner_context = inner_context._replace(
+                redirections=(*context.redirections, *_redirections(node, raw, variables))
+            )
+        if node.type == "pipeline" and inner_context.pipe is None:
+            inner_context = inner_context._replace(pipe=node.start_byte)
         children = node.named_children
-        # `a && b > /x` and `a | b > /x`: only the last one writes there.
-        others = inner._replace(redirections=()) if node.type in {"list", "pipeline"} else inner
+        # `a && b > /x` and `a | b > /x`: only the last command writes there.
+        context_of_others = (
+            inner_context._replace(redirections=()) if node.type in {"list", "pipeline"} else inner_context
+        )
         last = len(children) - 1
-        waiting += [(one, inner if place == last else others) for place, one in reversed(list(enumerate(children)))]
+        pending += [
+            (child, inner_context if index == last else context_of_others)
+            for index, child in reversed(list(enumerate(children)))
+        ]
 
 
 def _assign(node: Node, raw: bytes, variables: dict[str, str]) -> None:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-    if name is not None and value is not None and (text := _word(value, raw, variables)) is not None:
+    if name is not None and value is not None and (text := _resolve_word(value, raw, variables)) is not None:
         variables[_text(name, raw)] = text
 
 
 def _redirections(node: Node, raw: bytes, variables: Mapping[str, str]) -> tuple[Redirection, ...]:
-    found = []
-    for one in node.named_children:
-        if one.type != "file_redirect":
+    redirections = []
+    for child in node.named_children:
+        if child.type != "file_redirect":
             continue
-        sign = next((each.type for each in one.children if each.type in {"<", ">", ">>", "&>", "&>>", ">|"}), None)
-        file = one.child_by_field_name("destination")
-        descriptor = one.child_by_field_name("descriptor")
-        if sign is None or file is None or (descriptor is not None and _text(descriptor, raw) == "2"):
+        symbol = next(
+            (part.type for part in child.children if part.type in {"<", ">", ">>", "&>", "&>>", ">|"}), None
+        )
+        file = child.child_by_field_name("destination")
+        descriptor = child.child_by_field_name("descriptor")
+        if symbol is None or file is None or (descriptor is not None and _text(descriptor, raw) == "2"):
             continue
-        text = _word(file, raw, variables)
+        text = _resolve_word(file, raw, variables)
         if text:
-            way: Literal["<", ">", ">>"] = "<" if sign == "<" else ">>" if sign.endswith(">>") else ">"
-            found.append(Redirection(way, text))
-    return tuple(found)
+            operator: Literal["<", ">", ">>"] = "<" if symbol == "<" else ">>" if symbol.endswith(">>") else ">"
+            redirections.append(Redirection(operator, text))
+    return tuple(redirections)
 
 
-def _word(node: Node, raw: bytes, variables: Mapping[str, str]) -> str | None:
-    """Give what a word is to the program; None where only the shell could say it."""
-    if node.type in _UNKNOWABLE:
+def _resolve_word(node: Node, raw: bytes, variables: Mapping[str, str]) -> str | None:
+    """Value of a word for the program; None if only the shell can resolve it."""
+    if node.type in _UNRESOLVABLE:
         return None
     if node.type in {"command_name", "concatenation"}:
-        parts = [_word(one, raw, variables) for one in node.named_children]
+        parts = [_resolve_word(child, raw, variables) for child in node.named_children]
         return None if None in parts else "".join(filter(None, parts))
     if node.type == "string":
-        return _filled(node, raw, variables)
+        return _expand_string(node, raw, variables)
     text = _text(node, raw)
     if node.type in {"simple_expansion", "expansion"}:
         return variables.get(text.strip("${}"))
     return text[1:-1] if node.type == "raw_string" else text.replace("\\ ", " ")
 
 
-def _filled(node: Node, raw: bytes, variables: Mapping[str, str]) -> str | None:
-    """Give a text in quotes with its variables put in, the blanks between them kept."""
-    found, begin = "", node.start_byte + 1
-    for one in node.named_children:
-        if one.type == "string_content":
+def _expand_string(node: Node, raw: bytes, variables: Mapping[str, str]) -> str | None:
+    """Expand the variables in a quoted text, keeping the blanks between them."""
+    text, start = "", node.start_byte + 1
+    for child in node.named_children:
+        if child.type == "string_content":
             continue
-        value = _word(one, raw, variables)
+        value = _resolve_word(child, raw, variables)
         if value is None:
             return None
-        found += raw[begin : one.start_byte].decode("utf-8", "replace") + value
-        begin = one.end_byte
-    return found + raw[begin : node.end_byte - 1].decode("utf-8", "replace")
+        text += raw[start : child.start_byte].decode("utf-8", "replace") + value
+        start = child.end_byte
+    return text + raw[start : node.end_byte - 1].decode("utf-8", "replace")
 
 
 def _text(node: Node, raw: bytes) -> str:

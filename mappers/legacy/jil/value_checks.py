@@ -9,79 +9,79 @@ from zoneinfo import available_timezones
 from mappers.legacy.diagnostics import DiagnosticLevel
 from mappers.legacy.jil.normalization import split_list
 
-_CLOCK = re.compile(r"(?:[01]?\d|2[0-3]):[0-5]\d")
-#: By when something must be may be a time of the next day, or minutes after the start.
-_MUST = re.compile(r"\+\d+|\d{1,2}:[0-5]\d")
+_TIME_OF_DAY = re.compile(r"(?:[01]?\d|2[0-3]):[0-5]\d")
+#: A deadline can be a time of the next day, or minutes after the start.
+_DEADLINE = re.compile(r"\+\d+|\d{1,2}:[0-5]\d")
 _DAY = re.compile(r"mo|tu|we|th|fr|sa|su|mon|tue|wed|thu|fri|sat|sun|all|(?:mon|tues|wednes|thurs|fri|satur|sun)day")
-_WINDOW = re.compile(rf"{_CLOCK.pattern}\s*-\s*{_CLOCK.pattern}")
+_WINDOW = re.compile(rf"{_TIME_OF_DAY.pattern}\s*-\s*{_TIME_OF_DAY.pattern}")
 _POSIX_ZONE = re.compile(r"[A-Z]{3,5}(?:[+-]?\d{1,2}(?::\d{2})?(?:[A-Z]{3,5})?)?.*")
 _CODES = re.compile(r"-?\d+(?:\s*-\s*\d+)?")
-#: What is put in before the definitions are loaded, or by the scheduler.
-_LATER = ("$", "~{")
+#: Placeholders that are replaced before the definitions are loaded, or by the scheduler.
+_PLACEHOLDERS = ("$", "~{")
 
 
 class _ValueRule(NamedTuple):
-    """What a value must be, each of them where it is a list."""
+    """A rule for a value, or for every item of a list."""
 
-    called: str
-    fits: Callable[[str], object]
-    listed: bool = True
+    description: str
+    matches: Callable[[str], object]
+    is_list: bool = True
     level: DiagnosticLevel = "error"
 
 
-def _minute(text: str) -> bool:
+def _is_minute(text: str) -> bool:
     return text.isdigit() and int(text) < 60
 
 
 @cache
-def _zones() -> frozenset[str]:
-    """Give the zones of the IANA database, by their whole names and by their cities, as Autosys knows them too."""
+def _time_zones() -> frozenset[str]:
+    """Zones of the IANA database, by full name and by city, as Autosys accepts them."""
     return frozenset(part.lower() for zone in available_timezones() for part in (zone, zone.rpartition("/")[2]))
 
 
-def _zone(text: str) -> bool:
-    return text.replace(" ", "_").lower() in _zones() or _POSIX_ZONE.fullmatch(text) is not None
+def _is_time_zone(text: str) -> bool:
+    return text.replace(" ", "_").lower() in _time_zones() or _POSIX_ZONE.fullmatch(text) is not None
 
 
-_NUMBER = _ValueRule("number", str.isdigit, listed=False)
-_MUST_BE = _ValueRule("time", _MUST.fullmatch)
-_EXIT_CODES = _ValueRule("exit code", _CODES.fullmatch)
-_KINDS: Mapping[str, _ValueRule] = {
-    "start_times": _ValueRule("time", _CLOCK.fullmatch), "start_mins": _ValueRule("minute of an hour", _minute),
-    "must_start_times": _MUST_BE, "must_complete_times": _MUST_BE,
+_NUMBER_RULE = _ValueRule("number", str.isdigit, is_list=False)
+_DEADLINE_RULE = _ValueRule("time", _DEADLINE.fullmatch)
+_EXIT_CODE_RULE = _ValueRule("exit code", _CODES.fullmatch)
+_RULES: Mapping[str, _ValueRule] = {
+    "start_times": _ValueRule("time", _TIME_OF_DAY.fullmatch),
+    "start_mins": _ValueRule("minute of an hour", _is_minute),
+    "must_start_times": _DEADLINE_RULE, "must_complete_times": _DEADLINE_RULE,
     "days_of_week": _ValueRule("day", lambda text: _DAY.fullmatch(text.lower())),
-    "run_window": _ValueRule("window of two times", _WINDOW.fullmatch, listed=False),
-    "timezone": _ValueRule("time zone that is known here", _zone, listed=False, level="warning"),
-    "max_run_alarm": _NUMBER, "min_run_alarm": _NUMBER, "term_run_time": _NUMBER, "n_retrys": _NUMBER,
-    "max_exit_success": _NUMBER, "success_codes": _EXIT_CODES, "fail_codes": _EXIT_CODES,
+    "run_window": _ValueRule("time window", _WINDOW.fullmatch, is_list=False),
+    "timezone": _ValueRule("time zone", _is_time_zone, is_list=False, level="warning"),
+    "max_run_alarm": _NUMBER_RULE, "min_run_alarm": _NUMBER_RULE, "term_run_time": _NUMBER_RULE,
+    "n_retrys": _NUMBER_RULE, "max_exit_success": _NUMBER_RULE, "success_codes": _EXIT_CODE_RULE, "fail_codes": _EXIT_CODE_RULE,
 }  # fmt: skip
 
 
 class InvalidValue(NamedTuple):
-    """What is wrong with a value, and how bad that is."""
+    """An invalid value, and its severity."""
 
     level: DiagnosticLevel
-    said: str
+    message: str
 
 
 def invalid_values(values: Mapping[str, str]) -> Iterator[InvalidValue]:
-    """Tell which values mean nothing."""
-    for name, kind in _KINDS.items():
+    for name, rule in _RULES.items():
         for part in _parts(name, values.get(name, "")):
             if not is_valid_value(name, part):
-                yield InvalidValue(kind.level, f"{name}: {part} is no {kind.called}")
+                yield InvalidValue(rule.level, f"{name}: {part} is not a valid {rule.description}")
 
 
 def is_valid_value(name: str, part: str) -> bool:
-    """Tell whether a value, or a part of a list, can be what its attribute wants."""
-    kind = _KINDS.get(name)
-    return kind is None or any(mark in part for mark in _LATER) or bool(kind.fits(part))
+    """True if a value, or an item of a list, is valid for its attribute."""
+    rule = _RULES.get(name)
+    return rule is None or any(placeholder in part for placeholder in _PLACEHOLDERS) or bool(rule.matches(part))
 
 
 def _parts(name: str, value: str) -> list[str]:
-    plain = value.replace('"', "").strip()
-    if not plain:
+    text = value.replace('"', "").strip()
+    if not text:
         return []
     if name in {"success_codes", "fail_codes"}:
-        return [one.strip() for one in plain.split(",")]
-    return split_list(value) if _KINDS[name].listed else [plain]
+        return [code.strip() for code in text.split(",")]
+    return split_list(value) if _RULES[name].is_list else [text]

@@ -219,12 +219,12 @@ def test_an_alarm_of_a_job_that_never_ran_is_told_as_a_remark() -> None:
     told_ = build_run_history(found, ReportContext("PRD", "mdy", UTC))
     assert (told_.bodies, [one.message for one in told_.problems]) == (
         [],
-        ["JOB: MUST_START_ALARM: an alarm of no run that is told"],
+        ["JOB: MUST_START_ALARM: alarm without an imported run"],
     )
 
 
 def test_events_that_are_no_part_of_a_run_are_counted() -> None:
-    assert report(DETAIL + "  <a remark>\n").others == {"STARTJOB": 1, "a remark": 1}
+    assert report(DETAIL + "  <a remark>\n").other_lines == {"STARTJOB": 1, "a remark": 1}
 
 
 def test_what_somebody_changed_by_hand_says_so() -> None:
@@ -334,7 +334,7 @@ def test_a_date_without_a_time_of_day_is_taken_and_told() -> None:
     )
     assert found.bodies[0]["run"]["startTime"] == "2026-11-18T00:00:00+00:00"
     assert [one.message for one in found.problems] == [
-        "JOB: a date without a time of day: taken as the beginning of that day"
+        "JOB: a date without a time of day: assumed to be the start of that day"
     ]
 
 
@@ -395,7 +395,7 @@ def test_lines_of_a_log_that_tell_of_no_run_are_counted_by_what_they_tell() -> N
 [01/31/2026 06:30:04]      [*** ALARM ***]
 ----------------------------------------
 """
-    assert read_log(LOG + more, "x").others == {
+    assert read_log(LOG + more, "x").other_lines == {
         "STARTJOB": 1, "CAUAJM_I_10082": 1, "CHANGE_STATUS ON_ICE": 1, "ALARM": 1, "another line": 2,
     }  # fmt: skip
 
@@ -404,7 +404,7 @@ def test_lines_of_a_log_that_tell_of_no_run_are_counted_by_what_they_tell() -> N
 def test_every_line_of_a_log_has_a_fate(lines: list[str]) -> None:
     found = read_log("\n".join(lines), "x")
     told_of = sum(len(one.events) + len(one.alarms) for one in found.rows)
-    assert told_of + len(found.problems) + found.others.total() == sum(bool(line) for line in lines)
+    assert told_of + len(found.problems) + found.other_lines.total() == sum(bool(line) for line in lines)
 
 
 LINKS = [

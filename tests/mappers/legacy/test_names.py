@@ -7,9 +7,9 @@ from mappers.legacy.body_fields import BodyFields
 from mappers.legacy.names import DatasetName, JobName, LegacyNamespaces, job_name, read_dataset_name
 
 NAMES = LegacyNamespaces("PRD", "db2://db2:50000", "SALES", "teradata://td:1025", "hdfs://nn:8020")
-TAKEN_AS_IT_IS = "namespace {!r} is no known word: taken as it is"
-LEFT_OUT = "{} had a login, which was left out"
-FIRST_PART = "name is no URL: its first part was read as the bucket"
+TAKEN_AS_IT_IS = "namespace {!r} is not a known keyword: used as it is"
+LEFT_OUT = "{} contained a login, which was removed"
+FIRST_PART = "name is not a URL: its first part was read as the bucket"
 
 
 @pytest.mark.parametrize(
@@ -91,17 +91,17 @@ def test_without_a_database_a_db2_table_keeps_its_name() -> None:
 @pytest.mark.parametrize(
     ("namespace", "name", "refusal"),
     [
-        ("DB2", "S.T", "namespace: DB2 is no address: set legacy.db2_url, or send db2://host:port"),
+        ("DB2", "S.T", "namespace: DB2 is not a URL: set legacy.db2_url, or send db2://host:port"),
         (
             "teradata",
             "D.T",
-            "namespace: TERADATA is no address: set legacy.teradata_url, or send teradata://host:port",
+            "namespace: TERADATA is not a URL: set legacy.teradata_url, or send teradata://host:port",
         ),
-        ("HDFS", "/x", "namespace: HDFS is no address: set legacy.hdfs_url, or send hdfs://host:port"),
-        (None, "S.T", "namespace: is missing, and the name is no URL"),
-        ("S3", "/", "name: names no bucket: '/'"),
-        ("S3", "s3:///key", "name: names no bucket: 's3:///key'"),
-        ("S3", "http://x/key", "name: names no bucket: 'http://x/key'"),
+        ("HDFS", "/x", "namespace: HDFS is not a URL: set legacy.hdfs_url, or send hdfs://host:port"),
+        (None, "S.T", "namespace: is missing, and the name is not a URL"),
+        ("S3", "/", "name: contains no bucket: '/'"),
+        ("S3", "s3:///key", "name: contains no bucket: 's3:///key'"),
+        ("S3", "http://x/key", "name: contains no bucket: 'http://x/key'"),
         ("S3", "", "name: is missing"),
     ],
 )

@@ -38,7 +38,7 @@ def test_a_version_by_itself_is_a_dataset_event() -> None:
 def test_a_version_that_is_not_there_is_none(status: str) -> None:
     (event,), notes = translated({**DATASET, "status": status}, LegacyFormat.DATASET)
     assert content(event["dataset"]["facets"]) == {"attemptedVersion": {"value": "7"}, "status": {"value": status}}
-    assert notes == [f"status {status!r}: the version is not there, only its name is kept"]
+    assert notes == [f"status {status!r}: the version does not exist, only its name is stored"]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_process_is_a_run(told: Json, expected: list[tuple[str, str]]) -> None
     events, notes = translated({**PROCESS, "runId": "r", **told}, LegacyFormat.PROCESS)
     assert [(event["eventType"], event["eventTime"]) for event in events] == expected
     assert {event["job"]["name"] for event in events} == {"JOB"}
-    assert notes == (["status 'PAUSED' is no state of a run: read as OTHER"] if "PAUSED" in told.values() else [])
+    assert notes == (["status 'PAUSED' is not a run state: read as OTHER"] if "PAUSED" in told.values() else [])
 
 
 def test_a_run_without_an_id_is_named_by_its_start_else_by_its_time() -> None:
@@ -89,7 +89,7 @@ def test_a_run_without_an_id_is_named_by_its_start_else_by_its_time() -> None:
 
     assert run_id(startTime=START) == run_id(startTime=START, status="FAILED", time=None) == run_id(time=START)
     assert run_id(time=END) != run_id(time=START)
-    assert translated(PROCESS, LegacyFormat.PROCESS)[1] == ["runId is missing: computed from the job and the time"]
+    assert translated(PROCESS, LegacyFormat.PROCESS)[1] == ["runId is missing: derived from the job and the time"]
     made = translated({**DATASET, "job": "BOX/JOB", "startTime": START}, LegacyFormat.DATASET)[0][-1]
     assert made["run"]["runId"] == run_id(startTime=START)
 
@@ -111,10 +111,10 @@ def test_a_request_stays_inside_its_facet(told: Json, at: str) -> None:
     [
         (LegacyFormat.DATASET, {**DATASET, "time": None}, "time: is missing"),
         (LegacyFormat.DATASET, {**DATASET, "version": ""}, "version: is missing"),
-        (LegacyFormat.DATASET, {**DATASET, "version": [1]}, "version: must be a text"),
+        (LegacyFormat.DATASET, {**DATASET, "version": [1]}, "version: must be a string"),
         (LegacyFormat.DATASET, {**DATASET, "run": "r"}, "job: is missing: a run requires a job"),
         (LegacyFormat.DATASET, {**DATASET, "job": {"namespace": "cron"}}, "job.name: is missing"),
-        (LegacyFormat.DATASET, {**DATASET, "job": ["x"]}, "job: must be a text"),
+        (LegacyFormat.DATASET, {**DATASET, "job": ["x"]}, "job: must be a string"),
         (LegacyFormat.PROCESS, {**PROCESS, "time": None}, "time: is missing"),
         (LegacyFormat.PROCESS, {**PROCESS, "time": "soon"}, "time: not a time: 'soon'"),
         (LegacyFormat.PROCESS, {**PROCESS, "status": None}, "status: is missing"),

@@ -73,7 +73,7 @@ def test_a_word_that_is_no_state_is_kept_beside_the_run() -> None:
     (event,), notes = translated(sent("on_ice", run={"runId": "r", "startTime": START}))
     assert event["eventType"] == "OTHER"
     assert content(event["run"]["facets"]) == {"status": {"value": "ON_ICE"}}
-    assert notes == ["eventType 'ON_ICE' is no state of a run: read as OTHER"]
+    assert notes == ["eventType 'ON_ICE' is not a run state: read as OTHER"]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_an_event_has_one_time_and_tells_of_its_start(
         ("COMPLETE", {"startTime": END, "endTime": START}, [("COMPLETE", START)],
          "run.startTime is after the time of the event: ignored"),
         ("START", {"startTime": START, "endTime": END}, [("START", START)],
-         "run.endTime says nothing of a run that has not ended: ignored"),
+         "run.endTime is ignored because the run has not ended"),
     ],
 )  # fmt: skip
 def test_what_is_odd_about_times_is_noted(word: str, run: Json, expected: list[Any], note: str) -> None:
@@ -137,7 +137,7 @@ def test_events_that_tell_the_same_start_are_of_one_run_and_no_others() -> None:
     (same,) = ids[0]
     assert str(uuid.UUID(same)) == same
     assert all({event["run"]["runId"] for event in translated(one)[0]} != ids[0] for one in others)
-    assert "run.runId is missing: computed from the job and the run's start" in translated(told[0])[1]
+    assert "run.runId is missing: derived from the job and the start of the run" in translated(told[0])[1]
 
 
 def test_a_job_is_in_its_boxes_and_has_no_parent_run() -> None:
@@ -209,7 +209,7 @@ def test_a_facet_beats_what_stands_beside_it() -> None:
 
 def test_a_count_that_is_none_is_noted_with_its_place() -> None:
     _, notes = translated(sent(outputs=[{"namespace": "S3", "name": "s3://b/k", "facets": {"rows": "many"}}]))
-    assert notes == ["outputs[0].rows is no count: kept as it is"]
+    assert notes == ["outputs[0].rows is not a count: kept as a facet"]
 
 
 def test_an_event_is_by_the_book() -> None:

@@ -74,7 +74,7 @@ def test_merged_rows_take_the_place_of_those_with_their_keys(works: Works) -> No
 
 def test_a_merge_of_a_key_twice_is_refused(works: Works) -> None:
     works.raw(TRADES + "3,z,0,2026-01-31\n")
-    with pytest.raises(InvalidData, match="keys of the merge of id on positions: 1 rows repeat others"):
+    with pytest.raises(InvalidData, match="merge keys of id on positions: 1 rows repeat others"):
         works.run(process(", mode: merge, keys: [id]"))
     assert works.published("positions") is None
 
@@ -206,7 +206,7 @@ def test_all_outputs_are_published_or_none(works: Works) -> None:
 def test_of_two_runs_at_once_one_is_published_and_the_other_told(works: Works) -> None:
     first, second = works.plan(process(), anew=True), works.plan(process(), anew=True)
     ran = works.runner(first).run()
-    with pytest.raises(StateConflict, match="is published, where nothing was expected to be"):
+    with pytest.raises(StateConflict, match="is published, but none was expected"):
         works.runner(second).run()
     assert works.published("positions") == ran.outputs[0].version
 

@@ -55,8 +55,8 @@ READ: dict[str, Condition] = {
     "((s(a)))": s("a"),
 }
 WRONG = {
-    "": "it ends too early", "s(A": "it ends too early", "A": "character 1", "s(A) s(B)": "character 6",
-    "s(A,.30)": "character 5", "s(A) &": "it ends too early", "v(G)": "it ends too early", "x(A)": "character 1", "s()": "character 3",
+    "": "unexpected end of condition", "s(A": "unexpected end of condition", "A": "character 1", "s(A) s(B)": "character 6",
+    "s(A,.30)": "character 5", "s(A) &": "unexpected end of condition", "v(G)": "unexpected end of condition", "x(A)": "character 1", "s()": "character 3",
 }  # fmt: skip
 
 

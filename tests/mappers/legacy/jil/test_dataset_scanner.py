@@ -116,8 +116,8 @@ def test_a_table_is_named_by_its_database_or_not_at_all(address: str, named: lis
 REMARKS = {
     "a file of Windows": ('job_type: f\nwatch_file: "C:\\data\\in.csv"', "/C:/data/in.csv", None),
     "spelled otherwise": ("job_type: f\nwatch_file: C\\:/data/in.csv", "/C:/data/in.csv", None),
-    "a global": ("job_type: f\nwatch_file: $$IN/a.csv", None, "watch_file holds what only the scheduler or a shell can tell"),
-    "no whole path": ("job_type: f\nwatch_file: a.csv", None, "watch_file is no absolute path"),
+    "a global": ("job_type: f\nwatch_file: $$IN/a.csv", None, "watch_file contains variables that only the scheduler or a shell can resolve"),
+    "no whole path": ("job_type: f\nwatch_file: a.csv", None, "watch_file is not an absolute path"),
     "nowhere": ("std_in_file: /dev/null", None, None),
     "what is no statement": ("job_type: SQL\nconnect_string: jdbc:mysql://h/\nsql_command: SELEC broken", None, "sql_command: statement 1 cannot be read"),
 }  # fmt: skip

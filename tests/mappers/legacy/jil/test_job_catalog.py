@@ -43,12 +43,12 @@ def test_statements_are_done_one_after_the_other(texts: list[str], left: dict[st
 
 
 TOLD = {
-    "inserted twice": ("insert_job: A\ninsert_job: A\n", "A is inserted a second time, first in 0.jil:1: this one counts"),
-    "updated and not there": ("update_job: A\nmachine: m\n", "A is updated, and no job is called so: not taken"),
+    "inserted twice": ("insert_job: A\ninsert_job: A\n", "A is inserted twice, first in 0.jil:1: this definition is used"),
+    "updated and not there": ("update_job: A\nmachine: m\n", "A is updated, but there is no such job: ignored"),
     "renamed to one that is there": ("insert_job: A\ninsert_job: B\nrename_job: A\nnew_name: B\n", "A is renamed to B, which there is already"),
-    "renamed to nothing": ("insert_job: A\nrename_job: A\n", "A is renamed, and new_name is missing"),
-    "deleted and not there": ("delete_job: A\n", "A is deleted, and no job is called so"),
-    "said twice": ("insert_job: A\nmachine: m\nmachine: n\n", "machine of A is said twice: the last counts"),
+    "renamed to nothing": ("insert_job: A\nrename_job: A\n", "A is renamed, but new_name is missing"),
+    "deleted and not there": ("delete_job: A\n", "A is deleted, but there is no such job"),
+    "said twice": ("insert_job: A\nmachine: m\nmachine: n\n", "machine of A is set twice: the last value is used"),
 }  # fmt: skip
 
 
@@ -142,22 +142,22 @@ LINT = {
     "nobody is called so": ("insert_job: A\ncondition: s(GONE)\n", ["condition waits for GONE, and no job is called so", "never starts"]),
     "one of two is": ("insert_job: A\ncondition: s(GONE) | s(B)\ninsert_job: B\n", ["condition waits for GONE"]),
     "left to right": ("insert_job: A\ncondition: s(B) | s(B) & s(GONE)\ninsert_job: B\n", ["condition waits for GONE", "never starts"]),
-    "a box that is none": ("insert_job: A\nbox_name: B\ninsert_job: B\n", ["lies in B, which is no box"]),
-    "a box that there is not": ("insert_job: A\nbox_name: B\n", ["lies in the box B, which there is not"]),
+    "a box that is none": ("insert_job: A\nbox_name: B\ninsert_job: B\n", ["lies in B, which is not a box"]),
+    "a box that there is not": ("insert_job: A\nbox_name: B\n", ["lies in the box B, which does not exist"]),
     "an empty box": ("insert_job: B\njob_type: b\n", ["is a box with nothing in it"]),
     "a box that may never end": ("insert_job: B\njob_type: b\nbox_success: s(X)\ninsert_job: A\nbox_name: B\ninsert_job: X\n", ["box_success waits for X, not in it"]),
-    "in itself": ("insert_job: A\njob_type: b\nbox_name: A\n", ["lies in itself"]),
-    "in one that lies in it": ("insert_job: A\njob_type: b\nbox_name: B\ninsert_job: B\njob_type: b\nbox_name: A\n", ["lies in itself", "lies in itself"]),
+    "in itself": ("insert_job: A\njob_type: b\nbox_name: A\n", ["is nested in itself"]),
+    "in one that lies in it": ("insert_job: A\njob_type: b\nbox_name: B\ninsert_job: B\njob_type: b\nbox_name: A\n", ["is nested in itself", "is nested in itself"]),
     "waits for its own box": ("insert_job: B\njob_type: b\ninsert_job: C\njob_type: b\nbox_name: B\ninsert_job: A\nbox_name: C\ncondition: s(B)\n", ["condition waits for its own box B", "never starts"]),
     "or for another": ("insert_job: B\njob_type: b\ninsert_job: A\nbox_name: B\ncondition: s(B) | s(X)\ninsert_job: X\n", ["condition waits for its own box B"]),
-    "dead times": ("insert_job: A\nstart_times: 10:00\n", ["start_times mean nothing without date_conditions: 1"]),
+    "dead times": ("insert_job: A\nstart_times: 10:00\n", ["start_times have no effect without date_conditions: 1"]),
     "no day": ("insert_job: A\ndate_conditions: 1\nstart_times: 10:00\n", ["date_conditions is on, and neither"]),
-    "two ways": ("insert_job: A\ndate_conditions: y\ndays_of_week: mo\nrun_calendar: c\n", ["days_of_week and run_calendar exclude each other"]),
-    "a circle": ("insert_job: A\ncondition: s(B)\ninsert_job: B\ncondition: s(A)\n", ["waits in a circle: A <- B <- A"]),
+    "two ways": ("insert_job: A\ndate_conditions: y\ndays_of_week: mo\nrun_calendar: c\n", ["days_of_week and run_calendar are mutually exclusive"]),
+    "a circle": ("insert_job: A\ncondition: s(B)\ninsert_job: B\ncondition: s(A)\n", ["waits in a cycle: A <- B <- A"]),
     "no circle": ("insert_job: A\ncondition: n(B)\ninsert_job: B\ncondition: s(A)\n", []),
     "another instance": ("insert_job: A\ncondition: s(B^PRD)\n", ["condition waits for B of PRD, which is not declared"]),
     "one that is declared": ("insert_xinst: PRD\nxtype: a\ninsert_job: A\ncondition: s(B^PRD)\n", []),
-    "a global": ("insert_job: A\ncondition: v(G) = 1\n", ["condition looks at the global G"]),
+    "a global": ("insert_job: A\ncondition: v(G) = 1\n", ["condition uses the global G"]),
 }  # fmt: skip
 
 
@@ -207,12 +207,12 @@ def test_what_is_no_time_promises_nothing() -> None:
 
 def test_a_condition_that_cannot_be_read_is_told_by_every_scan() -> None:
     (one,) = unsupported_definitions(estate("insert_job: A\ncondition: s(B\ninsert_job: B\n"))
-    assert one.message == "A condition is no condition: it ends too early"
+    assert one.message == "A condition is no condition: unexpected end of condition"
 
 
 def test_a_circle_of_thousands_is_found() -> None:
     text = "".join(f"insert_job: J{i}\ncondition: s(J{(i + 1) % 3000})\n" for i in range(3000))
-    assert [one.message.partition(" <- ")[0] for one in lint(estate(text))] == ["J0 waits in a circle: J0"]
+    assert [one.message.partition(" <- ")[0] for one in lint(estate(text))] == ["J0 waits in a cycle: J0"]
 
 
 def test_times_and_promises() -> None:

@@ -34,7 +34,7 @@ HEADERS = {
 def test_a_statement_is_read_however_it_is_laid_out(text: str, found: tuple[str, str, dict[str, str]]) -> None:
     result = read(text)
     (one,) = result.statements
-    assert (one.verb, one.subject, {each.name: each.value for each in one.attributes}) == found
+    assert (one.subcommand, one.subject, {each.name: each.value for each in one.attributes}) == found
     assert result.problems == []
 
 
@@ -72,7 +72,7 @@ def test_an_attribute_behind_another_is_taken_and_told() -> None:
         ("n_retrys", "2"),
     ]
     assert [str(one) for one in result.problems] == [
-        "a.jil:2: warning: n_retrys behind machine on one line: taken for an attribute of its own"
+        "a.jil:2: warning: n_retrys behind machine on the same line: read as a separate attribute"
     ]
 
 
@@ -113,7 +113,7 @@ TOLD = {
     "an address behind a backslash": ("insert_job: A\ncommand: curl \\\n  http://h/x\nmachine: m\n", (3, "warning", "stands behind a backslash")),
     "an attribute of nothing": ("machine: m\n", (1, "error", "machine stands before any sub-command")),
     "a sub-command that is unknown": ("insert_frob: A\ncommand: x\n", (1, "error", "insert_frob is no sub-command that is known")),
-    "a name that is missing": ("insert_job:\n", (1, "error", "insert_job names nothing")),
+    "a name that is missing": ("insert_job:\n", (1, "error", "insert_job has no name")),
     "quotes that stay open": ('insert_job: A\ndescription: "x\nmachine: m\n', (2, "warning", "the quotes of description are not closed")),
     "a comment that stays open": ("insert_job: A\n/* x\nmachine: m\n", (2, "error", "a comment begins here and never ends")),
 }  # fmt: skip
