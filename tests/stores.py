@@ -1,4 +1,4 @@
-"""Stores for tests: in memory, copied from one migrated template, written and read like the real one."""
+"""Stores for tests: copies of one migrated template in memory, or a PostgreSQL database; with writer and queries."""
 
 import re
 import sqlite3
@@ -31,7 +31,7 @@ from tests.postgres import server
 
 Json = dict[str, Any]
 
-_MARK = re.compile(r"\?(?!\d)")
+_PLACEHOLDER = re.compile(r"\?(?!\d)")
 
 
 @cache
@@ -58,14 +58,14 @@ def as_bytes(event: Json | bytes) -> bytes:
 
 @cache
 def shared_postgres() -> PostgresDatabase:
-    """Open a database in this process's server, with the schema and nothing in it."""
+    """Open a migrated, empty database on the server of this process."""
     url = server().new_database("shared")
     upgrade_postgres(url, "shared")
     return PostgresDatabase(url, writing=True)
 
 
 def empty_postgres() -> PostgresDatabase:
-    """Empty the shared database of what the test before left in it."""
+    """Empty the shared database."""
     db = shared_postgres()
     with db.transaction():
         for table in metadata.sorted_tables:
@@ -75,7 +75,7 @@ def empty_postgres() -> PostgresDatabase:
 
 
 class Store:
-    """A store, its writer, and the questions that tests ask."""
+    """A store with its writer, and helpers to write to it and query it."""
 
     def __init__(
         self,
@@ -102,14 +102,14 @@ class Store:
         return self.reader.read(as_bytes(event), "test", historical=historical)
 
     def apply(self, *events: Json | bytes) -> Self:
-        """Write all events as one group; every one of them must be mapped."""
+        """Write all events as one group; each of them must be mapped."""
         items = [self.read(event) for event in events]
         assert all(isinstance(item, IncomingEvent) and item.failure is None for item in items), items
         self.writer.write(items)
         return self
 
     def apply_each(self, *events: Json | bytes) -> Self:
-        """Write every event in a group of its own."""
+        """Write each event as a separate group."""
         for event in events:
             self.apply(event)
         return self
@@ -119,28 +119,28 @@ class Store:
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         numbers = count(1)
-        return self.db.fetch_all(_MARK.sub(lambda _: f"?{next(numbers)}", query), *values)
+        return self.db.fetch_all(_PLACEHOLDER.sub(lambda _: f"?{next(numbers)}", query), *values)
 
     def value(self, query: str, *values: Any) -> Any:
         rows = self.rows(query, *values)
         assert len(rows) == 1, rows
         return rows[0][0]
 
-    def ask(self, question: Query[A], rule: FoldingRule = FoldingRule()) -> A:
-        return StoreQueryService(QueryContext(self.db, self.org, rule)).run(question)
+    def ask(self, query: Query[A], rule: FoldingRule = FoldingRule()) -> A:
+        return StoreQueryService(QueryContext(self.db, self.org, rule)).run(query)
 
     def graph(self, granularity: Granularity = "job", rule: FoldingRule = FoldingRule()) -> LineageGraph:
         return LineageGraph(self.db, self.org, granularity, rule)
 
     def upstream(self, name: str, granularity: Granularity = "job", namespace: str = "db") -> set[tuple[str, ...]]:
-        """Name the edges into a dataset: (source, job, step, evidence)."""
+        """Return the edges into a dataset as (source, job, step, evidence)."""
         graph = self.graph(granularity)
-        found = graph.find_dataset(namespace, name)
-        assert found is not None, f"no dataset {namespace} {name}"
-        return {_named(graph, edge) for edge in graph.upstream([found])}
+        group = graph.find_dataset(namespace, name)
+        assert group is not None, f"no dataset {namespace} {name}"
+        return {_describe(graph, edge) for edge in graph.upstream([group])}
 
 
-def _named(graph: LineageGraph, edge: Edge) -> tuple[str, ...]:
+def _describe(graph: LineageGraph, edge: Edge) -> tuple[str, ...]:
     source = graph.dataset_name(edge.source).name if edge.source else "?"
     job = graph.job_name(edge.job).name if edge.job else ""
     return source, job, edge.step, edge.evidence

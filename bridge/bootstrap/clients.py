@@ -42,7 +42,7 @@ def _token(auth: OpenMetadataAuthSettings, host: str) -> TokenProvider:
     """Prove who one is as the settings say; a login has its own connection: who waits for it has one."""
     gap = auth.missing_setting()
     if gap is not None:
-        raise ConfigError(f"openmetadata.auth.{gap.key} {gap.said}")
+        raise ConfigError(f"openmetadata.auth.{gap.key} {gap.message}")
     if auth.type == "basic":
         login = HttpSession(host, timeouts=_TARGET_TIMEOUTS, connections=1)
         return login_token(login, auth.username or "", _secret(auth.password))

@@ -37,9 +37,9 @@ def show(
     config: Config = None,
 ) -> None:
     """Show every setting in effect, secrets masked."""
-    from bridge.settings.loader import read_configuration
+    from bridge.settings.loader import load_settings_with_origins
 
-    settings = list(_settings(read_configuration(config or [])))
+    settings = list(_settings(load_settings_with_origins(config or [])))
     if output is OutputFormat.json:
         print_json(_nested(settings, origin=origin))
         return
@@ -50,9 +50,9 @@ def show(
 @config.command()
 def check(config: Config = None) -> None:
     """Read files and variables, and say everything that is wrong with them at once."""
-    from bridge.settings.loader import read_configuration
+    from bridge.settings.loader import load_settings_with_origins
 
-    read_configuration(config or [])
+    load_settings_with_origins(config or [])
     read = ", ".join(map(str, config or [])) or "no file, so defaults"
     typer.echo(f"all is well: read {read} and the environment")
 

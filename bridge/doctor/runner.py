@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bridge.doctor import clock, config, software, storage, store, sync
 from bridge.doctor.finding import Finding, Level, run_check, skip_checks
-from bridge.settings.loader import read_configuration
+from bridge.settings.loader import load_settings_with_origins
 from bridge.settings.model import Settings
 from bridge.settings.target_names import TargetName, target_settings
 from bridge.store.connect import StoreUrl
@@ -24,7 +24,7 @@ def run_checks(paths: Sequence[Path]) -> Iterator[Finding]:
     """Check everything that a service needs, with the configuration files that it would be started with."""
     yield from run_check("versions", software.installed_packages)
     try:
-        settings, _, secrets = read_configuration(paths)
+        settings, _, secrets = load_settings_with_origins(paths)
     except ConfigError as error:
         yield from config.config_errors(error)
         yield from skip_checks(_OF_SETTINGS, "the configuration is refused")

@@ -9,61 +9,61 @@ from pydantic_core import PydanticCustomError
 
 
 class Section(BaseModel):
-    """A group of settings; a key it does not know is an error."""
+    """A group of settings; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-#: The types of mistakes whose context names a key inside what was looked at, and of addresses that hold a secret.
+#: Error types: the context names a key inside the section; the URL contains credentials.
 INCOMPLETE, CREDENTIALS = "incomplete", "credentials"
-#: The type of a mistake that nothing was given where something must be.
+#: Error type: a required value is missing.
 NOT_SET = "unset"
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _FREQUENCIES = {"hourly": 3_600.0, "daily": 86_400.0, "weekly": 604_800.0, "never": None}
 _DURATION = re.compile(r"([1-9]\d{0,8})([smhd])")
 
-#: What stands behind the address of a server in many a guide.
+#: API path that users often copy together with the server URL.
 API_PATH_SUFFIX = re.compile(r"(/api(/v1)?)?/*$")
 
 
 class MissingSetting(NamedTuple):
-    """A key without which the settings are of no use, and what to do about it."""
+    """A required key, and how to set it."""
 
     key: str
-    said: str
+    message: str
 
 
-def _address(url: str | None) -> str | None:
-    """Refuse what is no address of a server; nothing in the place of one means that there is none."""
+def _check_url(url: str | None) -> str | None:
+    """Check a server URL; an empty string means none."""
     if not url:
         return None
     try:
         parts = urlsplit(url)
-        good = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+        valid = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
     except ValueError:
-        parts, good = None, False
+        parts, valid = None, False
     if parts is not None and "@" in parts.netloc:
-        raise PydanticCustomError(CREDENTIALS, "an address holds no user or password: there are settings for them")
-    if not good or "?" in url or "#" in url or any(letter.isspace() for letter in url):
+        raise PydanticCustomError(CREDENTIALS, "a URL must not contain a user or password: use the settings for them")
+    if not valid or "?" in url or "#" in url or any(character.isspace() for character in url):
         raise PydanticCustomError("address", "must be an http or https URL, such as https://server.example.com")
     return url
 
 
-def _frequency(words: str) -> str:
-    if words not in _FREQUENCIES and not _DURATION.fullmatch(words):
+def _check_frequency(frequency: str) -> str:
+    if frequency not in _FREQUENCIES and not _DURATION.fullmatch(frequency):
         raise PydanticCustomError(
             "frequency", "must be hourly, daily, weekly, never, or a duration such as 90s, 15m, 6h or 2d"
         )
-    return words
+    return frequency
 
 
-def seconds_of(frequency: str) -> float | None:
-    """Give a period in seconds; None where there is none."""
+def frequency_seconds(frequency: str) -> float | None:
+    """Interval in seconds; None for `never`."""
     duration = _DURATION.fullmatch(frequency)
     return float(duration[1]) * _SECONDS[duration[2]] if duration else _FREQUENCIES[frequency]
 
 
-ServerUrl = Annotated[str | None, AfterValidator(_address)]
-SyncFrequency = Annotated[str, AfterValidator(_frequency)]
-#: A value that is shown nowhere.
+ServerUrl = Annotated[str | None, AfterValidator(_check_url)]
+SyncFrequency = Annotated[str, AfterValidator(_check_frequency)]
+#: A value that is never shown.
 Secret = Annotated[SecretStr, PlainSerializer(lambda _: "***", when_used="json")]

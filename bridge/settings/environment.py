@@ -15,89 +15,91 @@ FILE_SUFFIX = "_FILE"
 
 
 def is_secret_file_variable(name: str) -> bool:
-    """Tell whether a variable names a file that holds a value; some settings are names of files themselves."""
+    """Whether a variable names a file that contains the value; some settings are file names themselves."""
     return name.startswith(PREFIX) and name.endswith(FILE_SUFFIX) and type_at(variable_path(name)) is None
 
 
 def read_secret_files(secrets: dict[str, Path]) -> dict[str, ConfigProblem]:
-    """Let `…_FILE` variables name files that hold the value, as secrets are mounted; gives those that cannot be."""
-    wrong = {}
+    """Read values from the files of `…_FILE` variables, as secrets are mounted; returns the problems."""
+    problems = {}
     for name, path in secrets.items():
-        meant = name.removesuffix(FILE_SUFFIX)
+        variable = name.removesuffix(FILE_SUFFIX)
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            wrong[name] = ConfigProblem(variable_path(meant), f"cannot read the file of {name}: {error}")
+            problems[name] = ConfigProblem(variable_path(variable), f"cannot read the file in {name}: {error}")
             continue
-        os.environ[meant] = text.rstrip("\r\n")
+        os.environ[variable] = text.rstrip("\r\n")
         del os.environ[name]
-    return wrong
+    return problems
 
 
-def environment_variables(but: Iterable[str] = ()) -> list[str]:
-    return [name for name in os.environ if name.upper().startswith(PREFIX) and name not in but]
+def environment_variables(exclude: Iterable[str] = ()) -> list[str]:
+    return [name for name in os.environ if name.upper().startswith(PREFIX) and name not in exclude]
 
 
 def variable_path(variable: str) -> tuple[str, ...]:
     return tuple(variable[len(PREFIX) :].lower().split("__"))
 
 
-def type_at(at: KeyPath) -> Any:
-    """Give the type of a setting or section; None where there is none."""
-    kind: Any = Settings
-    for part in at:
-        fields = getattr(kind, "model_fields", {})
+def type_at(key_path: KeyPath) -> Any:
+    """Type of a setting or section; None if it does not exist."""
+    type_: Any = Settings
+    for part in key_path:
+        fields = getattr(type_, "model_fields", {})
         if part not in fields:
             return None
-        kind = fields[part].annotation
-    return kind
+        type_ = fields[part].annotation
+    return type_
 
 
 def check_variable(name: str, value: str) -> ConfigProblem | None:
-    """Refuse a variable that names no setting, or holds no JSON where a setting is a list or a section."""
-    at = variable_path(name)
-    key = ".".join(at)
-    kind: Any = Settings
-    for i, part in enumerate(at):
-        fields = getattr(kind, "model_fields", None)
+    """Reject a variable that names no setting, or whose value is not JSON where the setting needs it."""
+    key_path = variable_path(name)
+    key = ".".join(key_path)
+    type_: Any = Settings
+    for i, part in enumerate(key_path):
+        fields = getattr(type_, "model_fields", None)
         if fields is None:
-            holder = ".".join(at[:i])
-            return ConfigProblem(at, f"{name}: {holder} is one value, given whole in one variable")
+            parent = ".".join(key_path[:i])
+            return ConfigProblem(key_path, f"{name}: {parent} is a single value and has no keys")
         if part not in fields:
-            return ConfigProblem(at, unknown_key_message(at[: i + 1], name, list(fields)))
-        kind = fields[part].annotation
-    if hasattr(kind, "model_fields") or get_origin(kind) is list:
+            return ConfigProblem(key_path, unknown_key_message(key_path[: i + 1], name, list(fields)))
+        type_ = fields[part].annotation
+    if hasattr(type_, "model_fields") or get_origin(type_) is list:
         try:
             json.loads(value)
         except ValueError as error:
-            return ConfigProblem(at, f"{name}: {key} must be given as JSON: {error}")
+            return ConfigProblem(key_path, f"{name}: {key} must be JSON: {error}")
     return None
 
 
 @contextmanager
 def without_variables(names: Iterable[str]) -> Iterator[None]:
-    """Look at the other variables as if these were not set."""
-    kept = {name: os.environ.pop(name) for name in names}
+    """Ignore these variables temporarily."""
+    removed = {name: os.environ.pop(name) for name in names}
     try:
         yield
     finally:
-        os.environ.update(kept)
+        os.environ.update(removed)
 
 
 def variable_origins(secrets: dict[str, Path]) -> dict[KeyPath, str]:
-    """Give the variables by the settings that they set; one that holds a section sets what stands in it."""
-    found: dict[KeyPath, str] = {}
-    for at, name in sorted((variable_path(name), name) for name in environment_variables()):
-        said = f"{name}{FILE_SUFFIX}" if f"{name}{FILE_SUFFIX}" in secrets else name
-        section = hasattr(type_at(at), "model_fields")
-        found |= dict.fromkeys(_settings_in(at, json.loads(os.environ[name])) if section else [at], said)
-    return found
+    """Variables by the settings they set; a variable for a section sets every key in its value."""
+    origins: dict[KeyPath, str] = {}
+    for key_path, name in sorted((variable_path(name), name) for name in environment_variables()):
+        label = f"{name}{FILE_SUFFIX}" if f"{name}{FILE_SUFFIX}" in secrets else name
+        section = hasattr(type_at(key_path), "model_fields")
+        origins |= dict.fromkeys(
+            _settings_in(key_path, json.loads(os.environ[name])) if section else [key_path], label
+        )
+    return origins
 
 
-def _settings_in(at: KeyPath, content: Any) -> Iterator[KeyPath]:
-    """Give the settings of a section that are named in a piece of it."""
-    if not hasattr(type_at(at), "model_fields"):
-        yield at
+def _settings_in(key_path: KeyPath, content: Any) -> Iterator[KeyPath]:
+    """Key paths of the settings in the value of a section."""
+    if not hasattr(type_at(key_path), "model_fields"):
+        yield key_path
         return
     for key, value in content.items():
-        yield from _settings_in((*at, key), value)
+        yield from _settings_in((*key_path, key), value)

@@ -15,7 +15,7 @@ from connectors.errors import ConfigError
 from mappers.openlineage.row_builder import DEFAULT_IGNORED_FACETS
 
 PREFIX = "LINEAGE_BRIDGE__"
-#: The types of mistakes whose messages name the key: the service is open to everybody, the store is nowhere.
+#: Error types whose messages already name the key.
 PUBLIC_WITHOUT_KEYS, INVALID_STORE_URL = "exposed", "nowhere"
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
@@ -27,7 +27,7 @@ def _default_store() -> str:
 
 
 class StoreSettings(Section):
-    """Where the canonical store lives."""
+    """Location of the canonical store."""
 
     url: str = Field(default_factory=_default_store)
     max_size_mb: int | None = Field(default=None, ge=1)
@@ -36,14 +36,14 @@ class StoreSettings(Section):
     @classmethod
     def _check_store_url(cls, url: str) -> str:
         try:
-            StoreUrl(url).file  # noqa: B018 - it is asked for what it refuses
+            StoreUrl(url).file  # noqa: B018 - evaluated for its errors
         except ConfigError as error:
             raise PydanticCustomError(INVALID_STORE_URL, "{said}", {"said": str(error)}) from error
         return url
 
 
 class ApiKey(Section):
-    """A producer's or reader's key: only its hash is kept."""
+    """API key of a producer or reader; only its hash is stored."""
 
     name: str = Field(min_length=1)
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
@@ -51,7 +51,7 @@ class ApiKey(Section):
 
 
 class ServerSettings(Section):
-    """Where the service listens, and who may speak to it."""
+    """Listen address and API keys."""
 
     host: str = "127.0.0.1"
     port: int = Field(default=8090, ge=0, le=65535)
@@ -60,20 +60,20 @@ class ServerSettings(Section):
 
     @field_validator("api_keys")
     @classmethod
-    def _require_api_keys(cls, keys: list[ApiKey], others: ValidationInfo) -> list[ApiKey]:
-        host = others.data.get("host")
+    def _require_api_keys(cls, keys: list[ApiKey], info: ValidationInfo) -> list[ApiKey]:
+        host = info.data.get("host")
         if host is not None and host not in _LOOPBACK and not keys:
             raise PydanticCustomError(
                 PUBLIC_WITHOUT_KEYS,
-                "server.host {host} can be reached from other machines, and server.api_keys is empty: anybody could "
-                "write. Make a key with `lineage-bridge keys create NAME --scope ingest`, or listen on 127.0.0.1",
+                "server.host {host} is reachable from other machines, but server.api_keys is empty, so anyone could "
+                "write. Create a key with `lineage-bridge keys create NAME --scope ingest`, or listen on 127.0.0.1",
                 {"host": host},
             )
         return keys
 
 
 class IntakeSettings(Section):
-    """How much the intake takes at once, and what it leaves out."""
+    """Intake limits, followed files and ignored facets."""
 
     max_body_mb: float = Field(default=10, gt=0)
     max_unpacked_mb: float = Field(default=50, gt=0)
@@ -88,20 +88,20 @@ class IntakeSettings(Section):
 
 
 class NeverLinkSettings(Section):
-    """A name whose symlinks are not believed; `*` and `?` are wildcards."""
+    """A dataset name whose symlinks are ignored; `*` and `?` are wildcards."""
 
     namespace: str
     name: str = "*"
 
 
 class IdentitySettings(Section):
-    """Which names are the same dataset."""
+    """Which names identify the same dataset."""
 
     never_link: list[NeverLinkSettings] = Field(default=[])
 
 
 class FoldingSettings(Section):
-    """How the actions of a Spark application are shown as one job, and when what it no longer does is gone."""
+    """Folding of Spark actions into logical jobs, and retirement of edges."""
 
     job: Literal["parent", "application"] = "parent"
     step: Literal["effect", "listener"] = "effect"
@@ -109,7 +109,7 @@ class FoldingSettings(Section):
 
 
 class LegacySettings(Section):
-    """What the words stand for that legacy jobs use instead of addresses; an address holds no password."""
+    """Namespaces that keywords in legacy jobs stand for; URLs contain no credentials."""
 
     autosys_instance: str = Field(default="default", pattern=r"^[^/\s]+$")
     db2_url: str | None = Field(default=None, pattern=r"^db2://[^/@\s]+$")
@@ -119,7 +119,7 @@ class LegacySettings(Section):
 
 
 class AutosysSettings(Section):
-    """What a scan of definitions takes for datasets."""
+    """Command options that name datasets, and the minimum confidence."""
 
     input_options: list[str] = Field(default=["--input", "--in", "--source", "--src", "--input-path"])
     output_options: list[str] = Field(default=["--output", "--out", "--target", "--dest", "--output-path"])
@@ -127,7 +127,7 @@ class AutosysSettings(Section):
 
 
 class GovernanceSettings(Section):
-    """Which asset files the service keeps true, and what becomes of changes that others make in OpenMetadata."""
+    """Asset files applied by the service, and handling of remote changes."""
 
     assets: list[str] = Field(default=[])
     poll_seconds: float = Field(default=10.0, gt=0)
@@ -137,7 +137,7 @@ class GovernanceSettings(Section):
 
 
 class ProcessSettings(Section):
-    """Where processes keep what they write, and for how long they keep what nobody needs."""
+    """Lake and work folder of processes, and retention of versions."""
 
     lake: str | None = Field(default=None, min_length=1)
     work: str = Field(default_factory=lambda: str(user_data_path("lineage-bridge") / "work"), min_length=1)
@@ -146,14 +146,14 @@ class ProcessSettings(Section):
 
 
 class LogSettings(Section):
-    """How the service writes its log."""
+    """Format and level of the log."""
 
     format: Literal["console", "json"] = "console"
     level: Literal["debug", "info", "warning", "error"] = "info"
 
 
 class Settings(BaseSettings):
-    """Everything that can be set; the environment overrides files."""
+    """All settings; the environment overrides files."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
@@ -187,5 +187,5 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - as above
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - as above
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Let the environment win over the files."""
+        """Let the environment override the files."""
         return env_settings, init_settings

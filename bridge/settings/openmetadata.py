@@ -15,28 +15,28 @@ from bridge.settings.base import (
     Section,
     ServerUrl,
     SyncFrequency,
-    seconds_of,
+    frequency_seconds,
 )
 from bridge.settings.targets import RetrySettings
 
-_WORDS = ("namespace", "database", "schema", "folder")
+_PLACEHOLDERS = ("namespace", "database", "schema", "folder")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
-def _template(template: str) -> str:
-    unknown = sorted({*_PLACEHOLDER.findall(template)} - {*_WORDS})
+def _check_template(template: str) -> str:
+    unknown = sorted({*_PLACEHOLDER.findall(template)} - {*_PLACEHOLDERS})
     if unknown:
-        known = ", ".join(f"{{{word}}}" for word in _WORDS)
-        said = f"{{{unknown[0]}}} stands for nothing; known are {known}"
-        raise PydanticCustomError("template", "{said}", {"said": said})
+        known = ", ".join(f"{{{name}}}" for name in _PLACEHOLDERS)
+        message = f"{{{unknown[0]}}} is not a placeholder; placeholders: {known}"
+        raise PydanticCustomError("template", "{said}", {"said": message})
     return template
 
 
-NameTemplate = Annotated[str, Field(min_length=1), AfterValidator(_template)] | None
+NameTemplate = Annotated[str, Field(min_length=1), AfterValidator(_check_template)] | None
 
 
 class OpenMetadataServerSettings(Section):
-    """Where OpenMetadata is."""
+    """Location of the OpenMetadata server."""
 
     host: ServerUrl = None
     api_version: Literal["v1"] = "v1"
@@ -47,7 +47,7 @@ class OpenMetadataServerSettings(Section):
         return host and API_PATH_SUFFIX.sub("", host)
 
     def missing_setting(self) -> MissingSetting | None:
-        """Tell what is missing."""
+        """The missing key, if any."""
         return (
             None
             if self.host
@@ -56,7 +56,7 @@ class OpenMetadataServerSettings(Section):
 
 
 class OpenMetadataAuthSettings(Section):
-    """How the bridge proves who it is."""
+    """Authentication of the bridge."""
 
     type: Literal["jwt", "basic", "oauth"] = "jwt"
     jwt_token: Secret | None = None
@@ -69,10 +69,10 @@ class OpenMetadataAuthSettings(Section):
     scope: str | None = None
 
     def missing_setting(self) -> MissingSetting | None:
-        """Tell what the type of authentication lacks."""
+        """The key that this type of authentication lacks, if any."""
         if self.type == "jwt":
             return self._missing_token_setting()
-        wanted = {
+        required = {
             "basic": {"username": self.username, "password": self.password},
             "oauth": {
                 "token_url": self.token_url,
@@ -80,33 +80,33 @@ class OpenMetadataAuthSettings(Section):
                 "client_secret": self.client_secret,
             },
         }[self.type]
-        missing = [key for key, value in wanted.items() if not value]
+        missing = [key for key, value in required.items() if not value]
         if not missing:
             return None
-        return MissingSetting(missing[0], f"is not set; type {self.type} needs {', '.join(wanted)}")
+        return MissingSetting(missing[0], f"is not set; type {self.type} requires {', '.join(required)}")
 
     def _missing_token_setting(self) -> MissingSetting | None:
         if self.jwt_token and self.token_file:
-            return MissingSetting("jwt_token", "is set, and so is token_file: leave one of them out")
+            return MissingSetting("jwt_token", "conflicts with token_file: set only one of them")
         if self.jwt_token or self.token_file:
             return None
         if self.jwt_token is None:
-            return MissingSetting("jwt_token", "is not set; type jwt needs jwt_token or token_file")
+            return MissingSetting("jwt_token", "is not set; type jwt requires jwt_token or token_file")
         return MissingSetting(
-            "jwt_token", "is empty: is the variable that it names set to nothing? Copy the bot's token"
+            "jwt_token", "is empty: check the environment variable it refers to, or copy the token of the bot"
         )
 
 
 class OpenMetadataServiceSettings(Section):
-    """Where datasets go whose namespace no mapping names."""
+    """Service of datasets whose namespace has no mapping."""
 
     name: str = Field(default="lineage_bridge", min_length=1, max_length=256)
     type: Literal["databaseService"] = "databaseService"
-    description: str = "Datasets of namespaces that lineage-bridge was given no mapping for."
+    description: str = "Datasets of namespaces without a mapping in lineage-bridge."
 
 
 class OpenMetadataSyncSettings(Section):
-    """What is sent, and when everything is compared."""
+    """What is synced, and how often everything is compared."""
 
     register_on_completion: bool = True
     update_on_schema_change: bool = True
@@ -119,12 +119,12 @@ class OpenMetadataSyncSettings(Section):
 
     @property
     def comparison_interval_seconds(self) -> float | None:
-        """Give the time from one comparison of everything to the next; None where there is none."""
-        return seconds_of(self.sync_frequency)
+        """Seconds between comparisons; None for never."""
+        return frequency_seconds(self.sync_frequency)
 
 
 class NamespaceMapping(Section):
-    """Which service a namespace is, where `*` stands for anything, and how names are laid out in it."""
+    """Service and name templates of a namespace; `*` matches anything."""
 
     namespace: str = Field(min_length=1)
     service: str = Field(min_length=1, max_length=256)
@@ -133,32 +133,32 @@ class NamespaceMapping(Section):
 
 
 ConflictWinner = Literal["report", "local", "remote"]
-_GOVERNED = frozenset({
+_GOVERNANCE_FIELDS = frozenset({
     "description", "displayName", "owners", "tags", "glossaryTerms", "tier", "domain", "dataProducts",
     "retentionPeriod", "certification", "customProperties", "columns",
 })  # fmt: skip
 
 
-def _governed(field: str) -> str:
-    if field.partition(".")[0] not in _GOVERNED:
-        known = ", ".join(sorted(_GOVERNED))
-        raise PydanticCustomError("field", "{said}", {"said": f"{field} is no field; known are {known}"})
+def _check_field(field: str) -> str:
+    if field.partition(".")[0] not in _GOVERNANCE_FIELDS:
+        known = ", ".join(sorted(_GOVERNANCE_FIELDS))
+        raise PydanticCustomError("field", "{said}", {"said": f"unknown field {field}; fields: {known}"})
     return field
 
 
 class OpenMetadataGovernanceSettings(Section):
-    """What plain words of asset files are called in OpenMetadata, and who wins where both sides changed something."""
+    """Names of tags and terms in OpenMetadata, and conflict policies."""
 
     classification: str = Field(default="LineageBridge", pattern=r"^[^.\"]+$", max_length=128)
     glossary: str = Field(default="LineageBridge", pattern=r"^[^.\"]+$", max_length=128)
     access_classification: str = Field(default="LineageBridgeAccess", pattern=r"^[^.\"]+$", max_length=128)
     tags: dict[str, str] = Field(default={"PII": "PII.Sensitive"})
     conflicts: ConflictWinner = "report"
-    conflicts_of: dict[Annotated[str, AfterValidator(_governed)], ConflictWinner] = Field(default={})
+    conflicts_of: dict[Annotated[str, AfterValidator(_check_field)], ConflictWinner] = Field(default={})
 
 
 class OpenMetadataSettings(Section):
-    """The way into OpenMetadata."""
+    """The OpenMetadata target."""
 
     enabled: bool = False
     server: OpenMetadataServerSettings = Field(default=OpenMetadataServerSettings(), validate_default=True)
@@ -178,20 +178,20 @@ class OpenMetadataSettings(Section):
 
     @property
     def sync_frequency(self) -> str:
-        """Say how often everything is compared."""
+        """How often everything is compared."""
         return self.sync.sync_frequency
 
     @property
     def comparison_interval_seconds(self) -> float | None:
-        """Give the time from one comparison of everything to the next; None where there is none."""
+        """Seconds between comparisons; None for never."""
         return self.sync.comparison_interval_seconds
 
     @field_validator("server", "auth")
     @classmethod
     def _require_complete(
-        cls, section: OpenMetadataServerSettings | OpenMetadataAuthSettings, others: ValidationInfo
+        cls, section: OpenMetadataServerSettings | OpenMetadataAuthSettings, info: ValidationInfo
     ) -> OpenMetadataServerSettings | OpenMetadataAuthSettings:
-        gap = section.missing_setting() if others.data.get("enabled") else None
-        if gap is not None:
-            raise PydanticCustomError(INCOMPLETE, "{said}", gap._asdict())
+        missing = section.missing_setting() if info.data.get("enabled") else None
+        if missing is not None:
+            raise PydanticCustomError(INCOMPLETE, "{message}", missing._asdict())
         return section

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class TargetName(StrEnum):
-    """A system that may be kept like the store; its section of the settings is called so, too."""
+    """A sync target; its settings section has the same name."""
 
     openmetadata = "openmetadata"
     marquez = "marquez"
@@ -17,20 +17,17 @@ class TargetName(StrEnum):
 
     @property
     def display_name(self) -> str:
-        """Give what people call it."""
         return {"openmetadata": "OpenMetadata", "marquez": "Marquez", "webhook": "the webhook"}[self]
 
 
 def target_settings(settings: "Settings", name: TargetName) -> "TargetSettings":
-    """Give what a system is set by."""
-    of: dict[TargetName, TargetSettings] = {
+    by_name: dict[TargetName, TargetSettings] = {
         TargetName.openmetadata: settings.openmetadata,
         TargetName.marquez: settings.marquez,
         TargetName.webhook: settings.webhook,
     }
-    return of[name]
+    return by_name[name]
 
 
 def enabled_targets(settings: "Settings") -> list[TargetName]:
-    """List the systems that are to be kept."""
     return [name for name in TargetName if target_settings(settings, name).enabled]

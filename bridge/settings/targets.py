@@ -5,38 +5,46 @@ from typing import ClassVar, Literal, Protocol
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from bridge.settings.base import API_PATH_SUFFIX, NOT_SET, Secret, Section, ServerUrl, SyncFrequency, seconds_of
+from bridge.settings.base import (
+    API_PATH_SUFFIX,
+    NOT_SET,
+    Secret,
+    Section,
+    ServerUrl,
+    SyncFrequency,
+    frequency_seconds,
+)
 
 
 class RetrySettings(Section):
-    """How often a call is tried, and how long what failed waits before it is its turn again."""
+    """Attempts per request, and the base of the backoff between retries of an item."""
 
     max_attempts: int = Field(default=3, ge=1, le=10)
     backoff_seconds: float = Field(default=5, gt=0, allow_inf_nan=False)
 
 
 class TargetSettings(Protocol):
-    """What every target is set by."""
+    """Settings common to all targets."""
 
     @property
     def enabled(self) -> bool:
-        """Tell whether it is to be kept."""
+        """Whether the target is kept in sync."""
 
     @property
     def sync_frequency(self) -> str:
-        """Say how often everything is compared."""
+        """How often everything is compared."""
 
     @property
     def comparison_interval_seconds(self) -> float | None:
-        """Give the time from one comparison of everything to the next; None where there is none."""
+        """Seconds between comparisons; None for never."""
 
     @property
     def retry_config(self) -> RetrySettings:
-        """Say how often a call is tried, and how long what failed waits."""
+        """Retries within a request and between attempts."""
 
 
 class MarquezSettings(Section):
-    """The way into Marquez."""
+    """The Marquez target."""
 
     enabled: bool = False
     url: ServerUrl = Field(default=None, validate_default=True)
@@ -48,13 +56,13 @@ class MarquezSettings(Section):
 
     @property
     def comparison_interval_seconds(self) -> float | None:
-        """Give the time from one comparison of everything to the next; None where there is none."""
-        return seconds_of(self.sync_frequency)
+        """Seconds between comparisons; None for never."""
+        return frequency_seconds(self.sync_frequency)
 
     @field_validator("url")
     @classmethod
-    def _without_path_of_the_api(cls, url: str | None, others: ValidationInfo) -> str | None:
-        if url is None and others.data.get("enabled"):
+    def _check_url(cls, url: str | None, info: ValidationInfo) -> str | None:
+        if url is None and info.data.get("enabled"):
             raise PydanticCustomError(NOT_SET, "is not set: name the server, such as http://127.0.0.1:5000")
         return url and API_PATH_SUFFIX.sub("", url)
 
@@ -63,12 +71,12 @@ FinalState = Literal["SUCCESS", "FAILED", "CANCELLED"]
 
 
 class WebhookSettings(Section):
-    """The way to whoever wants to hear how runs end."""
+    """The webhook target."""
 
     enabled: bool = False
     url: ServerUrl = Field(default=None, validate_default=True)
     api_key: Secret | None = None
-    #: What was told cannot be read, and so nothing is compared.
+    #: Sent requests cannot be read back, so nothing is compared.
     sync_frequency: ClassVar[str] = "never"
     comparison_interval_seconds: ClassVar[float | None] = None
 
@@ -79,7 +87,7 @@ class WebhookSettings(Section):
 
     @field_validator("url")
     @classmethod
-    def _require_url(cls, url: str | None, others: ValidationInfo) -> str | None:
-        if url is None and others.data.get("enabled"):
-            raise PydanticCustomError(NOT_SET, "is not set: name the address that events are sent to")
+    def _require_url(cls, url: str | None, info: ValidationInfo) -> str | None:
+        if url is None and info.data.get("enabled"):
+            raise PydanticCustomError(NOT_SET, "is not set: name the URL to post to")
         return url

@@ -14,34 +14,33 @@ from bridge.settings.yaml_tree import KeyPath, Origin, parse_yaml, single_line
 from connectors.errors import ConfigError
 
 
-def unknown_key_message(at: KeyPath, origin: object, valid: list[str]) -> str:
-    """Say that a key is unknown, where it was set, and which one was meant."""
-    (near,) = difflib.get_close_matches(str(at[-1]), valid, n=1, cutoff=0.0)
-    key = ".".join(map(str, at))
-    return f"{origin}: unknown key {key}; did you mean {near}? Valid: {', '.join(valid)}"
+def unknown_key_message(key_path: KeyPath, origin: object, valid: list[str]) -> str:
+    """Message for an unknown key, with its origin and the nearest valid key."""
+    (nearest,) = difflib.get_close_matches(str(key_path[-1]), valid, n=1, cutoff=0.0)
+    key = ".".join(map(str, key_path))
+    return f"{origin}: unknown key {key}; did you mean {nearest}? Valid: {', '.join(valid)}"
 
 
-def valid_keys(model: type[BaseModel], at: KeyPath) -> list[str]:
-    """Give the keys that may stand at a place of a model."""
-    found: Any = model
-    for part in at:
+def valid_keys(model: type[BaseModel], key_path: KeyPath) -> list[str]:
+    """Valid keys at a path of a model."""
+    section: Any = model
+    for part in key_path:
         if isinstance(part, int):
             continue
-        fields = {field.alias or name: field for name, field in found.model_fields.items()}
-        found = _model_in(fields[part].annotation) if part in fields else found
-    return [field.alias or name for name, field in found.model_fields.items()]
+        fields = {field.alias or name: field for name, field in section.model_fields.items()}
+        section = _find_model(fields[part].annotation) if part in fields else section
+    return [field.alias or name for name, field in section.model_fields.items()]
 
 
-def _model_in(annotation: Any) -> Any:
-    """Find the model within an annotation such as a list of it, or nothing."""
+def _find_model(annotation: Any) -> Any:
+    """The model within an annotation such as `list[Model]`; None if there is none."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    inner = (_model_in(one) for one in getattr(annotation, "__args__", ()))
-    return next((one for one in inner if one is not None), None)
+    models = (_find_model(argument) for argument in getattr(annotation, "__args__", ()))
+    return next((model for model in models if model is not None), None)
 
 
 def json_schema(model: type[BaseModel], title: str) -> str:
-    """Write the schema."""
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **model.model_json_schema(by_alias=True),
@@ -53,14 +52,14 @@ def json_schema(model: type[BaseModel], title: str) -> str:
 M = TypeVar("M", bound=BaseModel)
 
 _MAX_BYTES = 1 << 20
-#: What YAML can spell and nothing that keeps texts can hold.
-_UNKEPT = re.compile("[\0\ud800-\udfff]")
-#: Mistakes whose words name no value: the whole of what was written would be of no help.
-_UNSPOKEN = frozenset({"missing", "twice", "extra_forbidden", "model_type", "list_type", "dict_type"})
+#: Characters that YAML can express but text columns cannot store.
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+#: Error types whose messages do not repeat the value.
+_TYPES_WITHOUT_VALUE = frozenset({"missing", "twice", "extra_forbidden", "model_type", "list_type", "dict_type"})
 
 
 def read_model(path: Path, model: type[M]) -> M:
-    """Read a file; raises ConfigError with a line for each thing that is wrong: its file, line and key."""
+    """Read a file; raises ConfigError with one line per problem: file, line and key."""
     try:
         with path.open("rb") as file:
             raw = file.read(_MAX_BYTES + 1)
@@ -68,46 +67,49 @@ def read_model(path: Path, model: type[M]) -> M:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: is no UTF-8: {single_line(error)}") from error
+        raise ConfigError(f"{path}: is not valid UTF-8: {single_line(error)}") from error
     if len(raw) > _MAX_BYTES:
         raise ConfigError(f"{path}: is larger than {_MAX_BYTES >> 20} MB")
     tree = parse_yaml(path, text)
-    mistakes = [mistake.said for mistake in tree.mistakes]
-    for at, said in _unstorable_values(tree.values):
-        mistakes.append(f"{tree.origins.get(at, path)}: {'.'.join(map(str, at))}: {said}")
+    problems = [problem.message for problem in tree.problems]
+    for key_path, message in _unstorable_values(tree.values):
+        problems.append(f"{tree.origins.get(key_path, path)}: {'.'.join(map(str, key_path))}: {message}")
     try:
         value = model.model_validate(tree.values)
     except ValidationError as error:
-        mistakes += [_format_error(model, one, tree.origins, path) for one in error.errors()]
-        raise ConfigError("\n".join(mistakes)) from error
-    if mistakes:
-        raise ConfigError("\n".join(mistakes))
+        problems += [_format_error(model, item, tree.origins, path) for item in error.errors()]
+        raise ConfigError("\n".join(problems)) from error
+    if problems:
+        raise ConfigError("\n".join(problems))
     return value
 
 
-def _unstorable_values(value: Any, at: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
-    """Find what cannot be kept: it would stop whoever writes it down, and all others with it."""
+def _unstorable_values(value: Any, key_path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
+    """Values that no store accepts; one of them would block everything that is written with it."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            if _UNKEPT.search(key):
-                yield at, f"the key {key!r} holds characters that no text may hold"
-            yield from _unstorable_values(inner, (*at, key))
+            if _UNSTORABLE.search(key):
+                yield key_path, f"key {key!r} contains unsupported characters"
+            yield from _unstorable_values(inner, (*key_path, key))
     elif isinstance(value, list):
         for i, inner in enumerate(value):
-            yield from _unstorable_values(inner, (*at, i))
-    elif isinstance(value, str) and _UNKEPT.search(value):
-        yield at, f"holds characters that no text may hold (got {value!r})"
+            yield from _unstorable_values(inner, (*key_path, i))
+    elif isinstance(value, str) and _UNSTORABLE.search(value):
+        yield key_path, f"contains unsupported characters (got {value!r})"
     elif isinstance(value, float) and not math.isfinite(value):
-        yield at, f"is no number that can be kept (got {value!r})"
+        yield key_path, f"is not a finite number (got {value!r})"
 
 
 def _format_error(model: type[BaseModel], error: Any, origins: dict[KeyPath, Origin], path: Path) -> str:
-    at: KeyPath = tuple(error["loc"])
-    known = next((origins[at[:end]] for end in range(len(at), -1, -1) if at[:end] in origins), Origin(str(path), 1))
-    key = ".".join(map(str, at)) or "the file"
+    key_path: KeyPath = tuple(error["loc"])
+    origin = next(
+        (origins[key_path[:end]] for end in range(len(key_path), -1, -1) if key_path[:end] in origins),
+        Origin(str(path), 1),
+    )
+    key = ".".join(map(str, key_path)) or "the file"
     if error["type"] == "extra_forbidden":
-        return unknown_key_message(at, known, valid_keys(model, at[:-1]))
+        return unknown_key_message(key_path, origin, valid_keys(model, key_path[:-1]))
     if error["type"] == "missing":
-        return f"{known}: {key} is missing"
-    told = "" if error["type"] in _UNSPOKEN else f" (got {error['input']!r})"
-    return f"{known}: {key}: {error['msg']}{told}"
+        return f"{origin}: {key} is missing"
+    value = "" if error["type"] in _TYPES_WITHOUT_VALUE else f" (got {error['input']!r})"
+    return f"{origin}: {key}: {error['msg']}{value}"

@@ -8,12 +8,12 @@ import yaml
 
 from connectors.errors import ConfigError
 
-#: The path of a key inside a file: section names and list positions.
+#: Path of a key in a file: section names and list indexes.
 KeyPath = tuple[str | int, ...]
 
 
 class Origin(NamedTuple):
-    """Where a key was set."""
+    """File and line of a key."""
 
     file: str
     line: int
@@ -23,74 +23,73 @@ class Origin(NamedTuple):
 
 
 class ConfigProblem(NamedTuple):
-    """What is wrong, and the key that is left out because of it; no key means a whole file."""
+    """A problem and the key that is ignored because of it; an empty path means the whole file."""
 
-    at: KeyPath
-    said: str
+    key_path: KeyPath
+    message: str
 
 
 class YamlTree(NamedTuple):
-    """The values of a file, where each key of it stands, and what had to be left out."""
+    """Values of a file, origin of every key, and problems."""
 
     values: Any
     origins: dict[KeyPath, Origin]
-    mistakes: list[ConfigProblem]
+    problems: list[ConfigProblem]
 
 
-def parse_yaml(path: Path, text: str, expanded: Callable[[str, Origin], str] = lambda text, _: text) -> YamlTree:
-    """Read the values of a YAML text; raises ConfigError where there is no telling what it says."""
-    building = _TreeBuilder(path, expanded)
+def parse_yaml(path: Path, text: str, expand: Callable[[str, Origin], str] = lambda text, _: text) -> YamlTree:
+    """Parse YAML; raises ConfigError if the text is not valid."""
+    builder = _TreeBuilder(path, expand)
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
-        values = building.value(node, ()) if node is not None else None
+        values = builder.value(node, ()) if node is not None else None
     except (yaml.YAMLError, RecursionError) as error:
         raise ConfigError(f"{path} is not YAML: {single_line(error)}") from error
-    return YamlTree(values, building.origins, building.mistakes)
+    return YamlTree(values, builder.origins, builder.problems)
 
 
 def single_line(error: Exception) -> str:
-    """Say an error in one line."""
     return " ".join(str(error).split())
 
 
 class _TreeBuilder:
-    """Makes values of the nodes of one file; a key whose value cannot be made is left out, and told."""
+    """Converts YAML nodes to values; keys with invalid values are left out and reported."""
 
-    def __init__(self, path: Path, expanded: Callable[[str, Origin], str]) -> None:
+    def __init__(self, path: Path, expand: Callable[[str, Origin], str]) -> None:
         self._path = path
-        self._expanded = expanded
+        self._expand = expand
         self.origins: dict[KeyPath, Origin] = {}
-        self.mistakes: list[ConfigProblem] = []
+        self.problems: list[ConfigProblem] = []
         self._seen: set[int] = set()
 
-    def value(self, node: yaml.Node, at: KeyPath) -> Any:
-        """Give what a node says; raises ConfigError when there is no telling."""
-        self.origins[at] = origin = Origin(str(self._path), node.start_mark.line + 1)
+    def value(self, node: yaml.Node, key_path: KeyPath) -> Any:
+        """Value of a node; raises ConfigError if it is not supported."""
+        self.origins[key_path] = origin = Origin(str(self._path), node.start_mark.line + 1)
         if id(node) in self._seen:
             raise ConfigError(f"{origin}: YAML aliases are not supported: write the value out")
         self._seen.add(id(node))
         if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, at)
+            return self._mapping(node, key_path)
         if isinstance(node, yaml.SequenceNode):
-            return [self.value(item, (*at, i)) for i, item in enumerate(node.value)]
+            return [self.value(item, (*key_path, i)) for i, item in enumerate(node.value)]
         if node.tag == "tag:yaml.org,2002:str":
-            return self._expanded(str(node.value), origin)
+            return self._expand(str(node.value), origin)
         try:
             return yaml.SafeLoader("").construct_object(node)
         except (yaml.YAMLError, ValueError) as error:
-            raise ConfigError(f"{origin}: this is not YAML as it is read here: {single_line(error)}") from error
+            raise ConfigError(f"{origin}: unsupported YAML value: {single_line(error)}") from error
 
-    def _mapping(self, node: yaml.MappingNode, at: KeyPath) -> dict[str, Any]:
+    def _mapping(self, node: yaml.MappingNode, key_path: KeyPath) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key = str(key_node.value)
-            place = Origin(str(self._path), key_node.start_mark.line + 1)
+            key_origin = Origin(str(self._path), key_node.start_mark.line + 1)
             if key in mapping:
-                self.mistakes.append(ConfigProblem((*at, key), f"{place}: {key} is set twice"))
+                self.problems.append(ConfigProblem((*key_path, key), f"{key_origin}: {key} is set twice"))
                 continue
             try:
-                mapping[key] = self.value(value_node, (*at, key))
+                mapping[key] = self.value(value_node, (*key_path, key))
             except ConfigError as error:
-                self.mistakes.append(ConfigProblem((*at, key), str(error)))
-            self.origins[*at, key] = place
+                self.problems.append(ConfigProblem((*key_path, key), str(error)))
+            self.origins[*key_path, key] = key_origin
         return mapping

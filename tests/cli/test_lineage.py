@@ -8,12 +8,12 @@ import pytest
 from mappers.openlineage.names import CanonicalName, canonical_dataset_name, canonical_job_name
 from tests import factories as make
 from tests.commands import Ask
-from tests.factories import columns, dataset, done, field, run_event
+from tests.factories import columns, dataset, transformation, field, run_event
 
 HOSTILE = 'a"b\\n\n]#<i>'
 FIRST = run_event(
     job="first", inputs=[dataset("a")],
-    outputs=[dataset("b", columnLineage=columns({"y": [field("a", "x", done(masking=True))]}))],
+    outputs=[dataset("b", columnLineage=columns({"y": [field("a", "x", transformation(masking=True))]}))],
 )  # fmt: skip
 LATER = run_event(second=9, run=2, job="later", inputs=[dataset("c")], outputs=[dataset("b")])
 HOSTILE_EVENT = run_event(job=HOSTILE, inputs=[dataset("a")], outputs=[dataset(HOSTILE)])

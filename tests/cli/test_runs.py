@@ -10,7 +10,7 @@ import pytest
 
 from tests import factories as make
 from tests.commands import Ask, url_of
-from tests.factories import action, app, at, dataset, done, field, run_event, run_uuid
+from tests.factories import action, app, at, dataset, transformation, field, run_event, run_uuid
 
 HEAD = "BEGAN (UTC)          STATUS        LASTED  ROWS WRITTEN  JOB\n"
 DERIVED = (
@@ -101,7 +101,7 @@ def test_a_mistake_is_told(ask: Ask, words: str | list[str], code: int, said: st
 
 def test_names_with_control_characters_are_spelled_out(ask: Ask) -> None:
     name = "a\nb\x1b[2J"
-    made = make.columns({name: [field(name, name, done(name, ""))]})
+    made = make.columns({name: [field(name, name, transformation(name, ""))]})
     event = run_event(job=name, outputs=[dataset(name + "!", columnLineage=made)], inputs=[dataset(name)])
     assert ask("runs", event).stdout.splitlines()[1].endswith(r"  jobs a\nb\x1b[2J")
     shown = ask(["lineage", "db", name + "!", "--columns"], event)
@@ -126,11 +126,11 @@ def test_an_error_is_cut_to_the_width_of_a_terminal(tmp_path: Path) -> None:
 
 MADE_BY_TWO = [
     run_event(job="first", inputs=[dataset("a")], outputs=[dataset("b", columnLineage=make.columns(
-        {"y": [field("a", "y", done(subtype="TRANSFORMATION", masking=True)), field("a", "x", done())]},
-        [field("a", "k", done("INDIRECT", "JOIN"))],
+        {"y": [field("a", "y", transformation(subtype="TRANSFORMATION", masking=True)), field("a", "x", transformation())]},
+        [field("a", "k", transformation("INDIRECT", "JOIN"))],
     ))]),
     run_event(second=1, run=2, job="second", inputs=[dataset("b")], outputs=[dataset("c", columnLineage=make.columns(
-        {"z": [field("b", "y")], "other": [field("elsewhere", "x", done())]}
+        {"z": [field("b", "y")], "other": [field("elsewhere", "x", transformation())]}
     ))]),
 ]  # fmt: skip
 OF_B = [

@@ -15,13 +15,13 @@ from typer.testing import CliRunner, Result
 from bridge.cli.main import app as command
 from bridge.store.sqlite import SqliteDatabase
 from tests.commands import url_of
-from tests.factories import Json, columns, dataset, done, facet, field, run_event, schema
+from tests.factories import Json, columns, dataset, transformation, facet, field, run_event, schema
 from tests.standins.openmetadata import OpenMetadata, error, failing_rows
 from tests.stores import Store
 
 COPY = run_event(
     inputs=[dataset("a", schema=schema("k"))],
-    outputs=[dataset("t", schema=schema("k"), columnLineage=columns({"k": [field("a", "k", done())]}))],
+    outputs=[dataset("t", schema=schema("k"), columnLineage=columns({"k": [field("a", "k", transformation())]}))],
 )
 PLAN = """\
 + create services/databaseServices warehouse

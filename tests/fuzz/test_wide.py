@@ -24,14 +24,14 @@ def wide_event(run: int, *, changed: int | None = None, filtered: bool = False, 
     """Make a run in which every column is made of one column of each of two datasets, and maybe all are filtered."""
     fields = {
         name: [
-            make.field("left", name, make.done()),
-            make.field("right", "another" if number == changed else name, make.done(subtype="TRANSFORMATION")),
+            make.field("left", name, make.transformation()),
+            make.field("right", "another" if number == changed else name, make.transformation(subtype="TRANSFORMATION")),
         ]
         for number, name in enumerate(NAMES[:width])
     }
     if filtered:
         for inputs in fields.values():
-            inputs.append(make.field("left", "key", make.done("INDIRECT", "FILTER")))
+            inputs.append(make.field("left", "key", make.transformation("INDIRECT", "FILTER")))
     shape = make.schema(*NAMES[:width])
     return make.run_event(
         run=run,

@@ -17,7 +17,7 @@ def _maybe(**facets: st.SearchStrategy[make.Json]) -> st.SearchStrategy[make.Jso
 
 
 _transformation = st.builds(
-    make.done,
+    make.transformation,
     st.sampled_from(("DIRECT", "INDIRECT")),
     st.sampled_from(("IDENTITY", "FILTER", "JOIN")),
     masking=st.booleans(),

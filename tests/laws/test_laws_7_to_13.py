@@ -10,7 +10,7 @@ from mappers.canonical import identity
 from mappers.openlineage.event import EventLimits
 from mappers.openlineage.row_builder import MappingOptions
 from tests import factories as make
-from tests.factories import Json, columns, dataset, done, field, lifecycle, micros, run_event, run_uuid
+from tests.factories import Json, columns, dataset, transformation, field, lifecycle, micros, run_event, run_uuid
 from tests.stores import Store, as_bytes
 
 RUN = "SELECT event_type, started_at, event_time FROM ol_run WHERE run_uuid = ?"
@@ -264,7 +264,7 @@ ACTIVE = "SELECT source_dataset, target_field FROM ol_column_lineage WHERE is_ac
 
 
 def test_11_a_row_is_the_same_in_every_run_and_remembers_the_first(store: Store) -> None:
-    said = dataset("t", columnLineage=columns({"k": [field("a", "k", done())]}))
+    said = dataset("t", columnLineage=columns({"k": [field("a", "k", transformation())]}))
     for second, run in ((5, 1), (2, 3), (2, 2), (9, 4)):
         store.apply(run_event(second=second, run=run, outputs=[said]))
     assert store.rows("SELECT discovered_at, run_id FROM column_lineage") == [

@@ -94,17 +94,17 @@ ENDS: dict[str, tuple[list[Json], tuple[Any, ...]]] = {
         [action("START", 1), action("RUNNING", 2), app("COMPLETE", 5)], ("UNKNOWN", True, at(5)),
     ),
     "an action within a batch that was cut short": (
-        [action("START", 1, above=UNDER_A_BATCH), app("COMPLETE", 5)], ("UNKNOWN", True, at(5)),
+        [action("START", 1, parent_facet=UNDER_A_BATCH), app("COMPLETE", 5)], ("UNKNOWN", True, at(5)),
     ),
     "the parent goes before the root": (
-        [action("START", 1, above=make.parent(OTHER_APP, "app8", root=(APP, "app1"))), app("COMPLETE", 7),
+        [action("START", 1, parent_facet=make.parent(OTHER_APP, "app8", root=(APP, "app1"))), app("COMPLETE", 7),
          app("COMPLETE", 5, run=OTHER_APP)], ("UNKNOWN", True, at(5)),
     ),
     "a batch that ended is not touched": (
         [action("START", 1), action("COMPLETE", 2), app("COMPLETE", 5)], ("SUCCESS", False, at(2)),
     ),
     "the end of a parent that is no application says nothing": (
-        [action("START", 1, above=UNDER_A_TASK), TASK_ENDED], RUNNING,
+        [action("START", 1, parent_facet=UNDER_A_TASK), TASK_ENDED], RUNNING,
     ),
     "the end of another application says nothing": ([action("START", 1), app("COMPLETE", 5, run=OTHER_APP)], RUNNING),
 }  # fmt: skip

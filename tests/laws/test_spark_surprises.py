@@ -157,9 +157,9 @@ def test_13_columns_made_by_a_python_udf_have_no_lineage() -> None:
 
 
 def test_14_transformations_are_a_set_and_dataset_entries_may_be_direct(store: Store) -> None:
-    both = [make.done(subtype="TRANSFORMATION", masking=True), make.done()]
+    both = [make.transformation(subtype="TRANSFORMATION", masking=True), make.transformation()]
     for second, order in enumerate((both, both[::-1])):
-        said = make.columns({"k": [make.field("a", "k", *order)]}, [make.field("a", "x", make.done())])
+        said = make.columns({"k": [make.field("a", "k", *order)]}, [make.field("a", "x", make.transformation())])
         store.apply(run_event(second=second, run=second + 1, outputs=[dataset("t", columnLineage=said)]))
     rows = store.rows("SELECT target_field, transformation_subtype, masking FROM ol_column_lineage")
     assert set(rows) == {(None, "IDENTITY", False), ("k", "IDENTITY", False), ("k", "TRANSFORMATION", True)}

@@ -21,7 +21,7 @@ from bridge.queries.sync_items import DatasetSyncQuery, JobSyncQuery, SyncItemsQ
 from bridge.queries.sync_status import SyncStatusQuery
 from bridge.queries.versions import LastSuccessQuery, PartitionsQuery, ResolveVersionQuery, VersionsQuery
 from tests import factories as make
-from tests.factories import Json, columns, dataset, done, facet, field, job_event, parent, run_event, run_uuid
+from tests.factories import Json, columns, dataset, transformation, facet, field, job_event, parent, run_event, run_uuid
 
 RAW = dataset("raw", schema=make.schema("email", "id"), version=facet(datasetVersion="v7"))
 CLEAN = dataset(
@@ -30,7 +30,7 @@ CLEAN = dataset(
     symlinks=make.symlinks("lake.clean"),
     documentation=facet(description="Cleaned."),
     ownership=facet(owners=[{"name": "data", "type": "team"}]),
-    columnLineage=columns({"mail": [field("raw", "email", done("DIRECT", "TRANSFORMATION", masking=True))]}),
+    columnLineage=columns({"mail": [field("raw", "email", transformation("DIRECT", "TRANSFORMATION", masking=True))]}),
     dataQualityAssertions=facet(
         assertions=[
             {"assertion": "not_null", "success": True, "column": "mail"},
@@ -50,8 +50,8 @@ ESTATE: tuple[Json, ...] = (
     run_event("START", 0, job="clean", inputs=[RAW]),
     run_event("COMPLETE", 5, job="clean", inputs=[RAW], outputs=[CLEAN], job_facets={"documentation": facet(description="Cleans.")}),
     make.app("START", 10, run=2),
-    make.action("COMPLETE", 12, run=3, above=parent(2, "app2"), outputs=[dataset("report")]) | {"inputs": [dataset("clean")]},
-    make.action("FAIL", 13, "boom", run=4, above=parent(2, "app2")),
+    make.action("COMPLETE", 12, run=3, parent_facet=parent(2, "app2"), outputs=[dataset("report")]) | {"inputs": [dataset("clean")]},
+    make.action("FAIL", 13, "boom", run=4, parent_facet=parent(2, "app2")),
     make.app("COMPLETE", 14, run=2),
     make.dataset_event(11, GOVERNED),
     make.dataset_event(19, dataset("report", dataQualityAssertions=facet(assertions=[BROKEN]))),

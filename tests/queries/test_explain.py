@@ -10,7 +10,7 @@ from tests.factories import (
     columns,
     dataset,
     dataset_event,
-    done,
+    transformation,
     facet,
     field,
     job_event,
@@ -89,7 +89,7 @@ def test_an_edge_is_traced_to_all_that_speaks_for_it(
 
 def test_a_column_is_traced_to_what_first_said_so(store: Store) -> None:
     def made(run: int, second: int, source: str) -> Json:
-        line = columns({"y": [field("a", source, done())]})
+        line = columns({"y": [field("a", source, transformation())]})
         return run_event("COMPLETE", second, run=run, outputs=[dataset("b", columnLineage=line)])
 
     store.apply_each(made(1, 1, "old"), made(2, 2, "new"), made(3, 3, "new"))

@@ -16,7 +16,7 @@ SERVED = f"{ON}  server: {{host: 'http://om:8585'}}\n"
     ("text", "told"),
     [
         (ON, ["PATH:1: openmetadata.server.host: is not set: name the server",
-              "PATH:1: openmetadata.auth.jwt_token: is not set; type jwt needs jwt_token or token_file"]),
+              "PATH:1: openmetadata.auth.jwt_token: is not set; type jwt requires jwt_token or token_file"]),
         (f"{ON}  server: {{host: ''}}\n  auth: {{jwt_token: x}}\n", ["PATH:3: openmetadata.server.host: is not set"]),
         (f"{SERVED}  auth: {{jwt_token: ''}}\n", ["PATH:4: openmetadata.auth.jwt_token: is empty: is the variable"]),
         (f"{SERVED}  auth: {{jwt_token: '${{EMPTY}}'}}\n", ["PATH:4: openmetadata.auth.jwt_token: is empty"]),

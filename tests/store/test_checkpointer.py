@@ -1,4 +1,4 @@
-"""The write-ahead log is moved beside the writer; what cannot be trusted any more ends the writing."""
+"""The SQLite checkpointer: background checkpoints, retries and fatal errors."""
 
 import sqlite3
 from contextlib import closing
@@ -21,36 +21,34 @@ def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpointer, "_PAUSE_SECONDS", 0.001)
 
 
-def in_the_file(path: Path) -> bool:
-    """Look past the log, as a copy of the file alone would."""
+def is_in_database_file(path: Path) -> bool:
+    """Read the database file without its write-ahead log."""
     with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as connection:
         return bool(connection.execute("SELECT count(*) FROM store_meta WHERE name = 'k'").fetchone()[0])
 
 
-def test_what_was_committed_comes_into_the_file_while_the_writer_stays_open(tmp_path: Path) -> None:
+def test_commits_reach_database_file_while_writer_is_open(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     upgrade_sqlite(path)
     with closing(SqliteDatabase.for_writing(path)) as db:
         with db.transaction():
             db.execute(SET)
-        until(lambda: in_the_file(path), "the log to be moved")
+        until(lambda: is_in_database_file(path), "a checkpoint")
 
 
-@pytest.mark.parametrize(("code", "goes_on"), [(sqlite3.SQLITE_IOERR, True), (sqlite3.SQLITE_CORRUPT, False)])
-def test_a_disk_that_fails_is_tried_again_and_a_damaged_file_ends_the_writing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, goes_on: bool
+@pytest.mark.parametrize(("code", "continues"), [(sqlite3.SQLITE_IOERR, True), (sqlite3.SQLITE_CORRUPT, False)])
+def test_io_error_is_retried_but_corruption_stops_the_writer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, continues: bool
 ) -> None:
     path = tmp_path / "store.db"
     upgrade_sqlite(path)
-    tries: list[int] = []
+    attempts: list[int] = []
 
-    class Failing:
-        """A connection that cannot move the log."""
-
+    class FailingConnection:
         def __init__(self, *_: object, **__: object) -> None: ...
 
         def execute(self, _: str) -> None:
-            tries.append(1)
+            attempts.append(1)
             error = sqlite3.OperationalError("disk I/O error")
             error.sqlite_errorcode = code
             raise error
@@ -58,12 +56,12 @@ def test_a_disk_that_fails_is_tried_again_and_a_damaged_file_ends_the_writing(
         def close(self) -> None: ...
 
     db = SqliteDatabase.for_writing(path)
-    monkeypatch.setattr(checkpointer.sqlite3, "connect", Failing)
+    monkeypatch.setattr(checkpointer.sqlite3, "connect", FailingConnection)
     with closing(SqliteDatabase(db.connection, Checkpointer(path, lambda _: StorageFailure("damaged")))) as failing:
         failing.execute(SET)
         failing._checkpointer.notify_commit()  # type: ignore[union-attr]
-        if goes_on:
-            until(lambda: len(tries) > 2, "another try")
+        if continues:
+            until(lambda: len(attempts) > 2, "another attempt")
             failing._checkpointer.notify_commit()  # type: ignore[union-attr]
         else:
             until(lambda: failing._checkpointer._failure is not None, "the failure")  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""Where a store lives: named without its password, never made by who only reads."""
+"""Store URLs: display names, opening stores, and errors."""
 
 import sqlite3
 from contextlib import closing
@@ -24,32 +24,32 @@ from connectors.errors import ConfigError
         ("sqlite:////var/lib/x.db", "/var/lib/x.db"),
     ],
 )
-def test_a_store_is_named_without_its_password(url: str, name: str) -> None:
+def test_store_name_omits_password(url: str, name: str) -> None:
     assert StoreUrl(url).name == name
 
 
 @pytest.mark.parametrize("url", ["mysql://me:secret@db/x", "postgresql://me:sec@ret@db/x", ""])
-def test_a_url_that_is_none_is_refused_and_not_repeated(url: str) -> None:
-    with pytest.raises(ConfigError, match=r"store\.url") as refused:
+def test_invalid_url_is_rejected_and_not_repeated(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"store\.url") as raised:
         StoreUrl(url).open_for_reading()
-    assert "sec" not in str(refused.value)
+    assert "sec" not in str(raised.value)
 
 
-def test_a_folder_that_cannot_be_entered_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: Path) -> bool:
+def test_inaccessible_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def deny(_: Path) -> bool:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "exists", refuse)
+    monkeypatch.setattr(Path, "exists", deny)
     with pytest.raises(IncompatibleStore, match=r"the store .* cannot be used: .*Permission denied"):
         StoreUrl(f"sqlite:///{tmp_path}/store.db").open_for_reading()
 
 
-def test_the_folder_made_for_a_store_is_nobody_elses(tmp_path: Path) -> None:
+def test_store_folder_is_accessible_to_its_owner_only(tmp_path: Path) -> None:
     StoreUrl(f"sqlite:///{tmp_path}/made/store.db").prepare()
     assert (tmp_path / "made").stat().st_mode & 0o777 == 0o700
 
 
-def test_a_store_that_is_looked_at_as_it_is_keeps_every_byte(tmp_path: Path) -> None:
+def test_open_unmigrated_changes_no_byte(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with closing(sqlite3.connect(path)) as other:
         other.execute("CREATE TABLE photos (id INTEGER)")
@@ -61,7 +61,7 @@ def test_a_store_that_is_looked_at_as_it_is_keeps_every_byte(tmp_path: Path) -> 
     assert path.read_bytes() == before
 
 
-def test_who_only_reads_makes_no_store(tmp_path: Path) -> None:
+def test_open_for_reading_creates_no_store(tmp_path: Path) -> None:
     path = tmp_path / "typo" / "store.db"
     with pytest.raises(IncompatibleStore, match=f"no store at {path}"):
         StoreUrl(f"sqlite:///{path}").open_for_reading()
@@ -70,27 +70,25 @@ def test_who_only_reads_makes_no_store(tmp_path: Path) -> None:
     StoreUrl(f"sqlite:///{path}").open_for_reading().close()
 
 
-def test_a_server_that_does_not_answer_is_named_without_its_password() -> None:
-    with pytest.raises(StoreUnreachable, match=r"me:\*\*\*@127\.0\.0\.1:1/x cannot be used") as gone:
+def test_unreachable_server_is_named_without_password() -> None:
+    with pytest.raises(StoreUnreachable, match=r"me:\*\*\*@127\.0\.0\.1:1/x cannot be used") as raised:
         StoreUrl("postgresql://me:secret@127.0.0.1:1/x").prepare()
-    assert "secret" not in str(gone.value)
+    assert "secret" not in str(raised.value)
 
 
-def test_a_store_that_this_user_may_not_write_is_named_with_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    location = StoreUrl(f"sqlite:///{tmp_path / 'store.db'}")
-    location.open_for_writing().close()
+def test_unwritable_store_is_reported_with_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store_url = StoreUrl(f"sqlite:///{tmp_path / 'store.db'}")
+    store_url.open_for_writing().close()
     monkeypatch.setattr("bridge.store.connect.os.access", lambda *_: False)
-    for opened in (location.open_for_writing, location.open_for_background_writes):
+    for open_store in (store_url.open_for_writing, store_url.open_for_background_writes):
         with pytest.raises(
             IncompatibleStore, match=r"store\.db is not writable by this user: run as the user that owns"
         ):
-            opened()
-    location.open_for_reading().close()
+            open_store()
+    store_url.open_for_reading().close()
 
 
-def test_a_file_without_a_store_in_it_is_no_store_to_read(tmp_path: Path) -> None:
+def test_empty_file_is_not_a_readable_store(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     path.touch()
     with pytest.raises(IncompatibleStore, match="no store at"):
@@ -98,7 +96,7 @@ def test_a_file_without_a_store_in_it_is_no_store_to_read(tmp_path: Path) -> Non
     assert path.stat().st_size == 0
 
 
-def test_a_store_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+def test_store_file_is_accessible_to_its_owner_only(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     StoreUrl(f"sqlite:///{path}").open_for_writing().close()
     assert path.stat().st_mode & 0o077 == 0

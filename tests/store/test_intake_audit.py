@@ -1,4 +1,4 @@
-"""Received = applied + duplicate + rejected + not merged, and who breaks it is named."""
+"""The intake audit: received = applied + duplicate + rejected + unmerged, by source."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.factories import run_event
 from tests.stores import Store
 
 
-def test_every_receipt_is_accounted_for(store: Store) -> None:
+def test_every_receipt_is_counted(store: Store) -> None:
     good, bad = run_event(run=1), b"{"
     failed = store.read(run_event(run=2))
     assert isinstance(failed, IncomingEvent)
@@ -20,19 +20,20 @@ def test_every_receipt_is_accounted_for(store: Store) -> None:
         [],
     )
     assert all(
-        a.received == a.applied + a.duplicate + a.rejected + a.unmerged for a in audit_intake(store.db, store.org)[0]
+        totals.received == totals.applied + totals.duplicate + totals.rejected + totals.unmerged
+        for totals in audit_intake(store.db, store.org)[0]
     )
 
 
-def test_an_input_that_was_taken_later_stays_accounted_for(store: Store) -> None:
-    refused = store.read(b"{")
-    store.writer.write([refused, refused])
-    store.writer.delete_rejected(refused.payload_hash)  # type: ignore[union-attr]
+def test_input_ingested_later_stays_counted(store: Store) -> None:
+    rejected = store.read(b"{")
+    store.writer.write([rejected, rejected])
+    store.writer.delete_rejected(rejected.payload_hash)  # type: ignore[union-attr]
     assert audit_intake(store.db, store.org).discrepancies == []
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "message"),
     [
         ("DELETE FROM run_event", "3 events were received, but the log counts 0"),
         ("UPDATE run_event SET receipts = 9", "the log counts 18"),
@@ -40,8 +41,8 @@ def test_an_input_that_was_taken_later_stays_accounted_for(store: Store) -> None
         ("DELETE FROM intake_ledger", "test: the store contains 2 more events than were received"),
     ],
 )
-def test_what_is_missing_is_said(store: Store, damage: str, said: str) -> None:
+def test_discrepancy_is_reported(store: Store, damage: str, message: str) -> None:
     store.apply(run_event(run=1), run_event(run=2), run_event(run=2))
     store.writer.write([store.read(b"{")])
     store.db.execute(damage)
-    assert any(said in fault for fault in audit_intake(store.db, store.org).discrepancies)
+    assert any(message in discrepancy for discrepancy in audit_intake(store.db, store.org).discrepancies)

@@ -1,4 +1,4 @@
-"""What only a PostgreSQL store has: partitions, connections that are lost, servers that say no."""
+"""PostgreSQL stores: partitions, lost connections and server errors."""
 
 import secrets
 from collections.abc import Iterator
@@ -39,13 +39,13 @@ def fresh(url: str) -> Iterator[Store]:
         yield Store(db=db)
 
 
-def test_a_migrated_store_has_exactly_the_declared_columns(fresh: Store) -> None:
+def test_migrated_store_has_declared_columns_and_keys(fresh: Store) -> None:
     for table in metadata.sorted_tables:
         assert set(fresh.db.column_names(table.name)) == {column.name for column in table.columns}, table.name
     keys = dict(
         fresh.rows(
-            "SELECT i.indrelid::regclass::text, string_agg(a.attname, ',' ORDER BY k.place) FROM pg_index i"
-            " CROSS JOIN unnest(i.indkey) WITH ORDINALITY AS k (number, place)"
+            "SELECT i.indrelid::regclass::text, string_agg(a.attname, ',' ORDER BY k.rn) FROM pg_index i"
+            " CROSS JOIN unnest(i.indkey) WITH ORDINALITY AS k (number, rn)"
             " JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number"
             " WHERE i.indisprimary GROUP BY 1"
         )
@@ -56,11 +56,11 @@ def test_a_migrated_store_has_exactly_the_declared_columns(fresh: Store) -> None
 
 
 @pytest.mark.parametrize("view", view_queries(POSTGRES))
-def test_every_view_can_be_read(postgres_store: Store, view: str) -> None:
+def test_every_view_is_readable(postgres_store: Store, view: str) -> None:
     assert postgres_store.rows(f"SELECT * FROM {view}") == []
 
 
-def test_daemons_that_start_together_make_one_store(url: str) -> None:
+def test_concurrent_upgrades_create_one_store(url: str) -> None:
     with ThreadPoolExecutor(6) as threads:
         list(threads.map(lambda _: upgrade_postgres(url, "together"), range(6)))
     with psycopg.connect(url) as connection:
@@ -68,13 +68,13 @@ def test_daemons_that_start_together_make_one_store(url: str) -> None:
         assert connection.execute("SELECT count(*) FROM ol_schema_version").fetchone() == (1,)
 
 
-def test_a_newer_store_is_refused_with_the_reason(fresh: Store, url: str) -> None:
+def test_newer_store_is_rejected_with_reason(fresh: Store, url: str) -> None:
     fresh.db.execute("UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(IncompatibleStore, match=rf"version 9999.*supports up to {migrations.HEAD}"):
         upgrade_postgres(url, "newer")
 
 
-def test_events_lie_in_the_partition_of_their_day_and_others_in_the_one_by_default(fresh: Store) -> None:
+def test_events_are_stored_in_partition_of_their_day_or_default(fresh: Store) -> None:
     fresh.apply(run_event(run=1))
     assert fresh.value(PARTITION_OF) == "run_event_default"
     fresh.db.execute("DELETE FROM run_event")
@@ -84,7 +84,7 @@ def test_events_lie_in_the_partition_of_their_day_and_others_in_the_one_by_defau
     assert fresh.value(PARTITION_OF) == "run_event_20260101"
 
 
-def test_a_day_whose_events_came_first_goes_without_a_partition(fresh: Store) -> None:
+def test_day_with_stored_events_gets_no_partition(fresh: Store) -> None:
     fresh.apply(run_event(run=1))
     with psycopg.connect(fresh.db._url) as driver:  # type: ignore[attr-defined]
         create_partitions(driver, 20_454)
@@ -95,15 +95,13 @@ def test_a_day_whose_events_came_first_goes_without_a_partition(fresh: Store) ->
     ]
 
 
-def test_a_daemon_makes_partitions_for_the_days_it_lives_to_see(
-    fresh: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_writer_creates_partitions_for_coming_days(fresh: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(postgres, "today", lambda: 20_454)
     fresh.apply(run_event(run=1))
     assert fresh.value(PARTITION_OF) == "run_event_20260101"
 
 
-def test_a_lost_connection_is_made_anew_for_the_next_group(fresh: Store, url: str) -> None:
+def test_lost_connection_is_reopened_for_next_group(fresh: Store, url: str) -> None:
     fresh.apply(run_event(run=1))
     with psycopg.connect(url, autocommit=True) as other:
         other.execute(
@@ -115,23 +113,21 @@ def test_a_lost_connection_is_made_anew_for_the_next_group(fresh: Store, url: st
     assert fresh.value("SELECT count(*) FROM run_event") == 3
 
 
-def test_a_group_that_others_stand_in_the_way_of_is_tried_again(
-    fresh: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commits = iter([StoreBusy("deadlock"), StoreBusy("deadlock"), None])
+def test_group_is_retried_after_lock_conflicts(fresh: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcomes = iter([StoreBusy("deadlock"), StoreBusy("deadlock"), None])
     stage = Writer._stage
 
-    def sometimes(*what: object) -> object:
-        if (error := next(commits)) is not None:
+    def fail_twice(*args: object) -> object:
+        if (error := next(outcomes)) is not None:
             raise error
-        return stage(*what)  # type: ignore[arg-type]
+        return stage(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Writer, "_stage", sometimes)
+    monkeypatch.setattr(Writer, "_stage", fail_twice)
     fresh.apply(run_event(run=1))
     assert fresh.value("SELECT count(*) FROM run_event") == 1
 
 
-def test_a_store_whose_lock_is_never_free_is_busy(fresh: Store, url: str) -> None:
+def test_lock_timeout_raises_store_busy(fresh: Store, url: str) -> None:
     fresh.apply(run_event(run=1))
     fresh.db.set_lock_timeout(0.01)
     with psycopg.connect(url) as other:
@@ -142,7 +138,7 @@ def test_a_store_whose_lock_is_never_free_is_busy(fresh: Store, url: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("error", "meaning"),
+    ("error", "expected"),
     [
         (pg.DeadlockDetected(), StoreBusy),
         (pg.SerializationFailure(), StoreBusy),
@@ -160,36 +156,36 @@ def test_a_store_whose_lock_is_never_free_is_busy(fresh: Store, url: str) -> Non
     ],
     ids=lambda value: getattr(value, "__name__", type(value).__name__),
 )
-def test_every_error_has_one_meaning(error: Exception, meaning: type[Exception]) -> None:
-    assert type(translate_error(error)) is meaning
+def test_server_errors_are_translated(error: Exception, expected: type[Exception]) -> None:
+    assert type(translate_error(error)) is expected
 
 
-def test_who_stands_still_in_a_transaction_and_holds_up_others_is_ended() -> None:
+def test_stalled_session_that_blocks_others_is_terminated() -> None:
     url = server().new_database("still")
     upgrade_postgres(url, "still")
-    put = "INSERT INTO store_meta (name, value) VALUES ('still', ?1)"
-    ended = 0
+    insert = "INSERT INTO store_meta (name, value) VALUES ('still', ?1)"
+    terminated = 0
 
-    def stand_still() -> None:
-        nonlocal ended
-        with held.transaction():
-            held.execute(put, "standing")
-            held.fetch_all("SELECT 1")  # by now the server has it, and who comes later waits
-            held.lock_rows("SELECT 1 FROM store_meta WHERE name = 'still'")
-            waiting = pool.submit(other.execute, put, "of another")
-            while ended == 0:
-                ended = third.terminate_stalled_sessions(0.2)
-            waiting.result()
-            held.fetch_all("SELECT 1")
+    def stall() -> None:
+        nonlocal terminated
+        with stalled.transaction():
+            stalled.execute(insert, "standing")
+            stalled.fetch_all("SELECT 1")  # the server has executed it by now, so that later writers wait
+            stalled.lock_rows("SELECT 1 FROM store_meta WHERE name = 'still'")
+            blocked = pool.submit(other.execute, insert, "of another")
+            while terminated == 0:
+                terminated = monitor.terminate_stalled_sessions(0.2)
+            blocked.result()
+            stalled.fetch_all("SELECT 1")
 
     with (
-        closing(PostgresDatabase(url, writing=True)) as held,
+        closing(PostgresDatabase(url, writing=True)) as stalled,
         closing(PostgresDatabase(url, writing=True)) as other,
-        closing(PostgresDatabase(url, writing=True)) as third,
+        closing(PostgresDatabase(url, writing=True)) as monitor,
         ThreadPoolExecutor(1) as pool,
     ):
         with pytest.raises(StoreUnreachable):
-            stand_still()
-        assert ended == 1
-        with held.transaction():
-            assert held.fetch_all("SELECT value FROM store_meta WHERE name = 'still'") == [("of another",)]
+            stall()
+        assert terminated == 1
+        with stalled.transaction():
+            assert stalled.fetch_all("SELECT value FROM store_meta WHERE name = 'still'") == [("of another",)]

@@ -1,4 +1,4 @@
-"""Columns packed by hand arrive in PostgreSQL as they were."""
+"""Binary PostgreSQL arrays decode to the values that were encoded."""
 
 from typing import Any
 
@@ -20,18 +20,18 @@ _VALUES: dict[type, st.SearchStrategy[Any]] = {
 
 
 @pytest.mark.parametrize("kind", _VALUES)
-def test_what_is_packed_arrives(postgres_store: Store, kind: type) -> None:
+def test_encoded_values_are_returned_unchanged(postgres_store: Store, kind: type) -> None:
     @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(st.lists(st.one_of(st.none(), _VALUES[kind]), min_size=1))
     def check(values: list[Any]) -> None:
         assert postgres_store.db.fetch_all("SELECT * FROM unnest(?1)", encode_array(kind, values)) == [
-            (v,) for v in values
+            (value,) for value in values
         ]
 
     check()
 
 
 @pytest.mark.parametrize(("kind", "value"), [(int, 1 << 63), (str, "\ud800")])
-def test_what_the_type_does_not_hold_is_refused(kind: type, value: object) -> None:
+def test_value_outside_the_type_is_rejected(kind: type, value: object) -> None:
     with pytest.raises(UnstorableRow):
         encode_array(kind, [value])

@@ -1,4 +1,4 @@
-"""The history of runs, as both kinds of store tell it."""
+"""Run history of logical jobs, of one job and of steps, on both stores."""
 
 import pytest
 
@@ -10,19 +10,21 @@ from tests.stores import Store
 LARGEST = 2**63 - 1
 
 
-def written(name: str, rows: int) -> Json:
+def output(name: str, rows: int) -> Json:
     return dataset(name, output_facets={"outputStatistics": make.facet(rowCount=rows)})
 
 
-def names(store: Store, limit: int = 20, job: str | None = None, *, failed: bool = False) -> list[tuple[str, str]]:
-    found = find_job(store.db, store.org, "jobs", job) if job else None
-    assert (found is None) == (job is None)
-    return [(run.job, run.status) for run in recent_runs(store.db, store.org, limit, job=found, failed=failed)]
+def jobs_and_statuses(
+    store: Store, limit: int = 20, job: str | None = None, *, failed: bool = False
+) -> list[tuple[str, str]]:
+    job_id = find_job(store.db, store.org, "jobs", job) if job else None
+    assert (job_id is None) == (job is None)
+    return [(run.job, run.status) for run in recent_runs(store.db, store.org, limit, job=job_id, failed=failed)]
 
 
 @pytest.fixture
 def history(store: Store) -> Store:
-    """Give an application that failed, one that runs, a job of another kind, and an action of nobody's."""
+    """A failed application, a running one, a failed job of another kind, and an action without an application."""
     return store.apply(
         app("START", 0), action("START", 1), action("FAIL", 2, "boom"), app("COMPLETE", 3),
         app("START", 10, run=8), run_event("START", 20, run=9, job="load"), run_event("FAIL", 21, run=9, job="load"),
@@ -31,7 +33,7 @@ def history(store: Store) -> Store:
 
 
 @pytest.mark.parametrize(
-    ("limit", "job", "failed", "found"),
+    ("limit", "job", "failed", "expected"),
     [
         (9, None, False, [("orphan", "SUCCESS"), ("load", "FAILED"), ("app8", "STARTED"), ("app1", "FAILED")]),
         (2, None, False, [("orphan", "SUCCESS"), ("load", "FAILED")]),
@@ -42,31 +44,31 @@ def history(store: Store) -> Store:
         (9, "app1.2", False, [("app1.2", "FAILED")]),
     ],
 )
-def test_runs_are_told_newest_first(
-    history: Store, limit: int, job: str | None, failed: bool, found: list[tuple[str, str]]
+def test_runs_are_listed_newest_first(
+    history: Store, limit: int, job: str | None, failed: bool, expected: list[tuple[str, str]]
 ) -> None:
-    assert names(history, limit, job, failed=failed) == found
+    assert jobs_and_statuses(history, limit, job, failed=failed) == expected
 
 
-def test_a_run_tells_all_that_is_known_of_it(history: Store) -> None:
+def test_run_entry_contains_all_fields(history: Store) -> None:
     run = recent_runs(history.db, history.org, 9, failed=True)[1]
     assert run[1:] == (
         run_uuid(1), "jobs", "app1", "FAILED", True, at(0), at(3), 3_000_000, at(3), None, "boom", None, make.micros(0),
     )  # fmt: skip
 
 
-def test_runs_of_one_job_are_told_newest_first_though_reported_in_any_order(store: Store) -> None:
+def test_runs_reported_out_of_order_are_listed_newest_first(store: Store) -> None:
     store.apply(*(run_event("COMPLETE", second, run=run) for run, second in ((1, 5), (2, 9), (3, 1))))
     assert [run.run_uuid for run in recent_runs(store.db, store.org, 2)] == [run_uuid(2), run_uuid(1)]
 
 
-def test_a_run_that_was_only_mentioned_has_no_history(store: Store) -> None:
+def test_run_that_was_only_referenced_is_not_listed(store: Store) -> None:
     store.apply(run_event(run_facets={"parent": make.parent(9, "scheduler")}))
-    assert names(store) == [("job", "SUCCESS")]
-    assert names(store, job="scheduler") == []
+    assert jobs_and_statuses(store) == [("job", "SUCCESS")]
+    assert jobs_and_statuses(store, job="scheduler") == []
 
 
-def test_steps_are_the_actions_of_a_run_newest_first(store: Store) -> None:
+def test_steps_are_actions_of_the_run_newest_first(store: Store) -> None:
     task = run_event("START", 5, run=6, job="task", run_facets={"parent": make.parent(1, "app1")})
     store.apply(app("START", 0), action("START", 1), action("START", 2, run=3, job_type="RDD_JOB"), task)
     (_, application) = recent_runs(store.db, store.org, 9)
@@ -77,31 +79,29 @@ def test_steps_are_the_actions_of_a_run_newest_first(store: Store) -> None:
 @pytest.mark.parametrize(
     ("events", "rows"),
     [
-        ([action("COMPLETE", 1, outputs=[written("a", 3), written("b", 4)])], 7),
-        ([action("COMPLETE", second, run=second, outputs=[written("a", 3)]) for second in (2, 3)], 6),
-        ([action("START", 1, outputs=[written("a", 1)]), action("COMPLETE", 2, outputs=[written("a", 5)])], 5),
-        ([action("COMPLETE", second, run=second, outputs=[written("a", LARGEST)]) for second in (2, 3)], 2 * 2**63),
+        ([action("COMPLETE", 1, outputs=[output("a", 3), output("b", 4)])], 7),
+        ([action("COMPLETE", second, run=second, outputs=[output("a", 3)]) for second in (2, 3)], 6),
+        ([action("START", 1, outputs=[output("a", 1)]), action("COMPLETE", 2, outputs=[output("a", 5)])], 5),
+        ([action("COMPLETE", second, run=second, outputs=[output("a", LARGEST)]) for second in (2, 3)], 2 * 2**63),
         ([action("COMPLETE", 1, outputs=[dataset("a")])], None),
-        ([action("COMPLETE", 1, outputs=[written("a", 0)])], 0),
+        ([action("COMPLETE", 1, outputs=[output("a", 0)])], 0),
         ([], None),
     ],
-    ids=["of all outputs", "of all actions", "the last word of a run", "too large", "none told", "zero", "no action"],
+    ids=["of all outputs", "of all actions", "last event of a run", "too large", "no row count", "zero", "no action"],
 )
-def test_rows_written_are_those_of_the_application_and_its_actions(
-    store: Store, events: list[Json], rows: int | None
-) -> None:
+def test_rows_written_include_application_and_actions(store: Store, events: list[Json], rows: int | None) -> None:
     store.apply(app("START", 0), *events)
     (run,) = recent_runs(store.db, store.org, 9)
     assert run.rows_written == pytest.approx(rows) if rows else run.rows_written == rows
 
 
-def test_each_organisation_sees_its_own_runs(store: Store) -> None:
+def test_organisations_see_only_their_own_runs(store: Store) -> None:
     store.apply(app("START", 0))
     assert recent_runs(store.db, "other", 9) == []
     assert find_job(store.db, "other", "jobs", "app1") is None
 
 
-def test_rows_of_an_action_within_an_action_are_counted_once(store: Store) -> None:
+def test_rows_of_nested_actions_are_counted_once(store: Store) -> None:
     store.apply(*make.create_as_select(), run_event("COMPLETE", 9, run=9, job="app"))
     (application,) = recent_runs(store.db, store.org, 9, job=find_job(store.db, store.org, "jobs", "app"))
     assert application.rows_written == 2

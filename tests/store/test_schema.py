@@ -1,4 +1,4 @@
-"""The store's schema: what migrations make is what the code declares, and nothing newer is touched."""
+"""The schema: migrations create what the code declares; newer and foreign databases are rejected."""
 
 import sqlite3
 from contextlib import closing
@@ -50,9 +50,9 @@ SEED = {
 }
 
 
-def shape(connection: sqlite3.Connection) -> dict[str, object]:
-    """Describe tables and indexes as SQLite understands them, whatever the text of their DDL."""
-    found: dict[str, object] = {}
+def describe_schema(connection: sqlite3.Connection) -> dict[str, object]:
+    """Describe tables and indexes as SQLite parses them, whatever the text of their DDL."""
+    description: dict[str, object] = {}
     names = connection.execute(
         "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'alembic%' AND name NOT LIKE 'sqlite%'"
     )
@@ -60,39 +60,39 @@ def shape(connection: sqlite3.Connection) -> dict[str, object]:
         columns = connection.execute(
             'SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_info(?)', (name,)
         )
-        found[name] = (columns.fetchall(), "WITHOUT ROWID" in ddl, "AUTOINCREMENT" in ddl)
+        description[name] = (columns.fetchall(), "WITHOUT ROWID" in ddl, "AUTOINCREMENT" in ddl)
     indexes = connection.execute("SELECT name, tbl_name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
     for name, table in indexes.fetchall():
-        parts = [c for (c,) in connection.execute("SELECT name FROM pragma_index_info(?)", (name,))]
+        index_columns = [column for (column,) in connection.execute("SELECT name FROM pragma_index_info(?)", (name,))]
         unique = connection.execute(
             'SELECT "unique", partial FROM pragma_index_list(?) WHERE name = ?', (table, name)
         )
-        found[f"index {name}"] = (table, parts, unique.fetchall())
-    return found
+        description[f"index {name}"] = (table, index_columns, unique.fetchall())
+    return description
 
 
-def test_a_migrated_store_has_exactly_the_declared_schema(tmp_path: Path) -> None:
+def test_migrated_store_has_declared_schema(tmp_path: Path) -> None:
     migrated, declared = tmp_path / "migrated.db", tmp_path / "declared.db"
     schema.upgrade_sqlite(migrated)
     engine = sa.create_engine(f"sqlite:///{declared}")
     metadata.create_all(engine)
     engine.dispose()
-    shapes = []
+    schemas = []
     for path in (migrated, declared):
         connection = sqlite3.connect(path)
-        shapes.append(shape(connection))
+        schemas.append(describe_schema(connection))
         connection.close()
-    assert shapes[0] == shapes[1]
+    assert schemas[0] == schemas[1]
 
 
-def test_the_newest_step_is_what_the_code_thinks() -> None:
+def test_head_is_the_newest_migration() -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent))
     assert ScriptDirectory.from_config(config).get_current_head() == migrations.HEAD
 
 
 @pytest.mark.parametrize("table", SEED)
-def test_every_column_of_the_seed_models_is_there(table: str) -> None:
+def test_columns_of_seed_models_exist(table: str) -> None:
     connection = empty_store()
     columns = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))}
     connection.close()
@@ -101,13 +101,13 @@ def test_every_column_of_the_seed_models_is_there(table: str) -> None:
 
 
 @pytest.mark.parametrize("view", view_queries(SQLITE))
-def test_every_view_can_be_read(view: str) -> None:
+def test_every_view_is_readable(view: str) -> None:
     connection = empty_store()
     assert connection.execute(f"SELECT * FROM {view}").fetchall() == []
     connection.close()
 
 
-def test_preparing_twice_changes_nothing(tmp_path: Path) -> None:
+def test_second_upgrade_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     for _ in range(2):
         schema.upgrade_sqlite(path)
@@ -118,15 +118,15 @@ def test_preparing_twice_changes_nothing(tmp_path: Path) -> None:
     connection.close()
 
 
-def test_a_store_of_a_released_version_gets_what_is_new_and_keeps_what_it_has(tmp_path: Path) -> None:
+def test_upgrade_from_released_version_keeps_data(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent))
     engine = sa.create_engine(f"sqlite:///{path}")
-    with engine.begin() as connected:
-        config.attributes["connection"] = connected
+    with engine.begin() as sa_connection:
+        config.attributes["connection"] = sa_connection
         command.upgrade(config, "0003")
-        connected.exec_driver_sql("INSERT INTO sync_target (org_id, target, enabled_at) VALUES ('o', 't', 7)")
+        sa_connection.exec_driver_sql("INSERT INTO sync_target (org_id, target, enabled_at) VALUES ('o', 't', 7)")
     engine.dispose()
     schema.upgrade_sqlite(path)
     with closing(sqlite3.connect(path)) as connection:
@@ -135,7 +135,7 @@ def test_a_store_of_a_released_version_gets_what_is_new_and_keeps_what_it_has(tm
         assert connection.execute("SELECT * FROM sync_comparison, sync_call").fetchall() == []
 
 
-def test_a_newer_store_is_refused_with_the_reason(tmp_path: Path) -> None:
+def test_newer_store_is_rejected_with_reason(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     schema.upgrade_sqlite(path)
     connection = sqlite3.connect(path)
@@ -146,7 +146,7 @@ def test_a_newer_store_is_refused_with_the_reason(tmp_path: Path) -> None:
         schema.upgrade_sqlite(path)
 
 
-def test_somebody_elses_database_is_refused(tmp_path: Path) -> None:
+def test_database_of_another_application_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE mine (x)")

@@ -1,4 +1,4 @@
-"""One declaration, two implementations: the SQL upsert and the reducer agree on every table."""
+"""SQL upserts and the in-memory reducer merge every table alike."""
 
 from typing import Any, get_args
 
@@ -10,7 +10,7 @@ from mappers.canonical.merge import Reducer, Row, merge_plan, merger
 from mappers.canonical.rows import TABLES
 from tests.stores import Store
 
-#: Words that every table takes: one has a column of which only these may be values.
+#: Texts that every table accepts: a CHECK constraint of one table allows only these.
 _TEXTS = ("APPROVED", "PENDING", "REJECTED")
 _VALUES: dict[type, st.SearchStrategy[Any]] = {
     bytes: st.sampled_from((b"a", b"b", b"c")),
@@ -21,7 +21,7 @@ _VALUES: dict[type, st.SearchStrategy[Any]] = {
 
 
 def rows(row_class: type[Row]) -> st.SearchStrategy[Row]:
-    """Rows of one class that share one key; a register's columns follow from its order, as hashes do."""
+    """Generate rows of one class and one key; columns of a register follow from its order, as hashes do."""
     plan = merge_plan(row_class)
     constant = set(range(len(plan.names))) - {i for r in plan.registers for i in r.columns}
     ordering = {i for r in plan.registers for i in r.order}
@@ -35,27 +35,27 @@ def rows(row_class: type[Row]) -> st.SearchStrategy[Row]:
         return row_class._make(values)  # type: ignore[attr-defined]
 
     def column(i: int, hint: Any) -> st.SearchStrategy[Any]:
-        plain = next(t for t in (get_args(hint) or (hint,)) if t is not type(None))
+        base_type = next(t for t in (get_args(hint) or (hint,)) if t is not type(None))
         if i in constant:
-            return st.just(_derived(plain, b"k"))
+            return st.just(_derived(base_type, b"k"))
         optional = i in ordering and type(None) in get_args(hint)
-        return st.one_of(st.none(), _VALUES[plain]) if optional else _VALUES[plain]
+        return st.one_of(st.none(), _VALUES[base_type]) if optional else _VALUES[base_type]
 
     return st.tuples(*(column(i, hint) for i, hint in enumerate(plan.types))).map(list).map(build)
 
 
 def _derived(hint: Any, order: Any) -> Any:
-    plain = next(t for t in (get_args(hint) or (hint,)) if t is not type(None))
+    base_type = next(t for t in (get_args(hint) or (hint,)) if t is not type(None))
     if order is None and type(None) in get_args(hint):
         return None
     number = order[0] if isinstance(order, bytes) else int(order or 0)
-    return {bytes: bytes([number]), str: _TEXTS[number % 3], int: number, bool: bool(number % 2)}[plain]
+    return {bytes: bytes([number]), str: _TEXTS[number % 3], int: number, bool: bool(number % 2)}[base_type]
 
 
 @pytest.mark.parametrize("row_class", TABLES.values(), ids=TABLES)
-def test_the_store_merges_as_the_reducer_does(store: Store, row_class: type[Row]) -> None:
+def test_upsert_agrees_with_reducer(store: Store, row_class: type[Row]) -> None:
     plan = merge_plan(row_class)
-    table = next(name for name, known in TABLES.items() if known is row_class)
+    table = next(name for name, table_class in TABLES.items() if table_class is row_class)
 
     @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(st.lists(rows(row_class), min_size=1, max_size=4))
@@ -72,7 +72,7 @@ def test_the_store_merges_as_the_reducer_does(store: Store, row_class: type[Row]
 
 
 @pytest.mark.parametrize("row_class", TABLES.values(), ids=TABLES)
-def test_merging_is_commutative_associative_and_idempotent(row_class: type[Row]) -> None:
+def test_merge_is_commutative_associative_and_idempotent(row_class: type[Row]) -> None:
     merge = merger(row_class)
 
     @given(rows(row_class), rows(row_class), rows(row_class))
@@ -84,7 +84,7 @@ def test_merging_is_commutative_associative_and_idempotent(row_class: type[Row])
     check()
 
 
-def test_every_column_declares_exactly_one_rule() -> None:
+def test_column_without_merge_rule_is_rejected() -> None:
     from typing import NamedTuple
 
     from mappers.canonical.merge import Key, Max

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.factories import columns, dataset, done, facet, field, job_event, lifecycle, run_event, schema
+from tests.factories import columns, dataset, transformation, facet, field, job_event, lifecycle, run_event, schema
 from tests.standins.openmetadata import OpenMetadata as StandIn
 from tests.sync.openmetadata_harness import Synced
 from tests.sync.other_writers import Person
@@ -27,7 +27,7 @@ def checked(
     written = dataset(
         name,
         schema=schema("k", "v"),
-        columnLineage=columns({of: [field("a", "k", done())]}),
+        columnLineage=columns({of: [field("a", "k", transformation())]}),
         dataQualityAssertions=facet(assertions=checks),
         output_facets={"dataQualityMetrics": facet(rowCount=rows), "outputStatistics": facet(rowCount=rows)},
     )

@@ -8,7 +8,7 @@ import pytest
 
 from bridge.sync.sync_item import Outcome
 from connectors.openmetadata.auth import file_token
-from tests.factories import columns, dataset, done, facet, field, run_event, schema
+from tests.factories import columns, dataset, transformation, facet, field, run_event, schema
 from tests.standins.journal import Seen
 from tests.standins.openmetadata import Fault, error, expired_token, html, reset
 from tests.sync import model
@@ -32,7 +32,7 @@ def chain(length: int = 3, second: float = 0) -> list[Json]:
                 dataset(
                     f"t{number + 1}",
                     schema=schema("k"),
-                    columnLineage=columns({"k": [field(f"t{number}", "k", done())]}),
+                    columnLineage=columns({"k": [field(f"t{number}", "k", transformation())]}),
                 )
             ],
         )
@@ -265,7 +265,7 @@ def test_an_edge_that_was_ahead_of_its_table_is_written_again() -> None:
     with Synced() as synced:
         synced.apply(*chain(1)).converge()
         synced.standin.faults.next(error(500), method="PUT", path="/tables/bulk", times=6)  # both, and each alone
-        lineage = columns({"w": [field("t0", "w", done())]})
+        lineage = columns({"w": [field("t0", "w", transformation())]})
         read = dataset("t0", schema=schema("k", "w"))
         written = dataset("t1", schema=schema("k", "w"), columnLineage=lineage)
         synced.apply(run_event(second=5, run=9, job="job0", inputs=[read], outputs=[written]))

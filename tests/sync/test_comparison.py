@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.factories import columns, dataset, done, facet, field, run_event, schema, spark_type
+from tests.factories import columns, dataset, transformation, facet, field, run_event, schema, spark_type
 from tests.factories import parent as above
 from tests.standins.openmetadata import error
 from tests.sync import model
@@ -20,7 +20,7 @@ HOUR = 3_600.0
 def copied(second: float = 0, *fields: str) -> dict[str, Any]:
     """A run of `job` that makes t of a."""
     names = fields or ("k", "v")
-    lines = columns({name: [field("a", name, done())] for name in names})
+    lines = columns({name: [field("a", name, transformation())] for name in names})
     return run_event(
         second=second,
         inputs=[dataset("a", schema=schema(*names))],

@@ -6,7 +6,7 @@ import pytest
 
 from bridge.sync.openmetadata.options import OpenMetadataOptions
 from bridge.sync.sync_item import DELETION
-from tests.factories import Json, columns, dataset, done, facet, field, run_event, schema
+from tests.factories import Json, columns, dataset, transformation, facet, field, run_event, schema
 from tests.sync.openmetadata_harness import LAYOUT, Synced
 from tests.sync.other_writers import Person
 
@@ -14,7 +14,7 @@ A, T, U = "warehouse.d.s.a", "warehouse.d.s.t", "warehouse.d.s.u"
 
 
 def copied(second: float, source: str, target: str, run: int = 1) -> Json:
-    lines = columns({"k": [field(source, "k", done())]})
+    lines = columns({"k": [field(source, "k", transformation())]})
     return run_event(
         second=second,
         run=run,

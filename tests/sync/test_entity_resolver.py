@@ -7,7 +7,7 @@ import pytest
 from bridge.sync.openmetadata.options import OpenMetadataOptions
 from bridge.sync.sync_item import Outcome, SyncItem
 from mappers.openmetadata.locations import ServiceLayout, ServiceMapping
-from tests.factories import columns, dataset, dataset_event, done, field, run_event, schema, symlinks
+from tests.factories import columns, dataset, dataset_event, transformation, field, run_event, schema, symlinks
 from tests.sync.openmetadata_harness import HOME, LAYOUT, Synced
 from tests.sync.other_writers import Person
 
@@ -86,7 +86,7 @@ def test_lineage_of_a_caseless_system_spells_columns_as_they_are_there() -> None
     with Synced(mapped((SNOWFLAKE, "wh"), ("jobs", "runs"))) as synced:
         Person(synced.standin).put_table("A", "K", place="wh.D.S")
         Person(synced.standin).put_table("T", "K", place="wh.D.S")
-        lineage = columns({"k": [field("d.s.a", "k", done(), namespace=SNOWFLAKE)]})
+        lineage = columns({"k": [field("d.s.a", "k", transformation(), namespace=SNOWFLAKE)]})
         read, written = (
             dataset(f"d.s.{name}", SNOWFLAKE, schema=schema("k"), **more)
             for name, more in (("a", {}), ("t", {"columnLineage": lineage}))
@@ -183,7 +183,7 @@ def test_any_name_becomes_one_that_the_server_takes(name: str) -> None:
     with Synced() as synced:
         event = run_event(
             inputs=[dataset("a", schema=schema("k"))],
-            outputs=[dataset(name, schema=schema(name), columnLineage=columns({name: [field("a", "k", done())]}))],
+            outputs=[dataset(name, schema=schema(name), columnLineage=columns({name: [field("a", "k", transformation())]}))],
             job=name,
         )
         synced.apply(event).converge()

@@ -11,7 +11,7 @@ from tests.factories import (
     columns,
     dataset,
     dataset_event,
-    done,
+    transformation,
     facet,
     field,
     parent,
@@ -32,7 +32,7 @@ APART = [
         run=1,
         job="fill",
         inputs=[dataset("x", schema=schema("k"))],
-        outputs=[dataset("old", schema=schema("k"), columnLineage=columns({"k": [field("x", "k", done())]}))],
+        outputs=[dataset("old", schema=schema("k"), columnLineage=columns({"k": [field("x", "k", transformation())]}))],
         job_facets={"sql": make.facet(query="INSERT INTO old")},
     ),
     run_event(run=2, job="use", inputs=[dataset("old")], outputs=[dataset("y", schema=schema("k"))]),
@@ -44,7 +44,7 @@ STEP = run_event(
     job="app.step",
     job_facets={"jobType": spark_type()},
     inputs=[dataset("x", schema=schema("k"))],
-    outputs=[dataset("t", schema=schema("k"), columnLineage=columns({"k": [field("x", "k", done())]}))],
+    outputs=[dataset("t", schema=schema("k"), columnLineage=columns({"k": [field("x", "k", transformation())]}))],
 )
 ABOVE = [
     run_event("RUNNING", 8, run=3, job="app.step", run_facets={"parent": parent(2, "app")}),

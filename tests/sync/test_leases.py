@@ -16,7 +16,7 @@ from bridge.store.sqlite import SqliteDatabase
 from bridge.sync.item_store import SyncItemStore
 from bridge.sync.lease import LEASE_SECONDS, Heartbeat, WorkerLease
 from tests.api.service import store_file
-from tests.factories import columns, dataset, done, field, run_event, schema
+from tests.factories import columns, dataset, transformation, field, run_event, schema
 from tests.postgres import server
 from tests.standins.openmetadata import stall
 from tests.sync.openmetadata_harness import Synced
@@ -54,7 +54,7 @@ def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
 
 
 def wrote(*fields: str, second: int = 0) -> dict[str, object]:
-    lines = columns({name: [field("a", name, done())] for name in fields})
+    lines = columns({name: [field("a", name, transformation())] for name in fields})
     return run_event(
         second=second,
         inputs=[dataset("a", schema=schema(*fields))],

@@ -6,7 +6,7 @@ import pytest
 
 from bridge.sync.sync_item import Outcome
 from tests import factories as make
-from tests.factories import columns, dataset, done, facet, field, parent, run_event, schema, spark_type
+from tests.factories import columns, dataset, transformation, facet, field, parent, run_event, schema, spark_type
 from tests.sync.openmetadata_harness import Synced
 from tests.sync.other_writers import Person
 
@@ -28,7 +28,7 @@ GOLD = {
 def made(second: float = 0, *names: str, run: int = 1, sql: str = "INSERT", said: str | None = None) -> Json:
     """A run that makes t, with these columns, of a; every column that a has comes from it."""
     names = names or ("k", "v")
-    lineage = columns({name: [field("a", name, done())] for name in names if name in "kv"})
+    lineage = columns({name: [field("a", name, transformation())] for name in names if name in "kv"})
     about = {"documentation": facet(description=said)} if said else {}
     return run_event(
         second=second,

@@ -8,11 +8,11 @@ from bridge.sync.openmetadata.options import OpenMetadataOptions
 from bridge.sync.sync_item import Outcome
 from mappers.openmetadata.locations import ServiceLayout
 from tests import factories as make
-from tests.factories import columns, dataset, done, facet, field, parent, run_event, schema, spark_type
+from tests.factories import columns, dataset, transformation, facet, field, parent, run_event, schema, spark_type
 from tests.standins.openmetadata import reset
 from tests.sync.openmetadata_harness import HOME, LAYOUT, Synced
 
-COPY = columns({"k": [field("a", "k", done())]})
+COPY = columns({"k": [field("a", "k", transformation())]})
 
 
 def copied(second: float = 0, run: int = 1, kind: str = "COMPLETE", **more: object) -> make.Json:
@@ -129,7 +129,7 @@ def test_a_column_that_is_gone_upstream_goes_where_the_table_is_ours(follows: bo
 def test_edges_are_written_again_after_their_columns_changed() -> None:
     with Synced() as synced:
         synced.apply(copied()).converge()
-        more = columns({"k": [field("a", "k", done())], "w": [field("a", "w", done())]})
+        more = columns({"k": [field("a", "k", transformation())], "w": [field("a", "w", transformation())]})
         event = run_event(
             second=5,
             run=2,

@@ -8,7 +8,7 @@ import pytest
 from bridge.sync.openmetadata.options import OpenMetadataOptions
 from bridge.sync.sync_item import Outcome
 from mappers.openmetadata.locations import ServiceLayout, ServiceMapping
-from tests.factories import columns, dataset, done, facet, field, run_event, schema
+from tests.factories import columns, dataset, transformation, facet, field, run_event, schema
 from tests.standins.openmetadata import OpenMetadata, error
 from tests.sync import model
 from tests.sync.openmetadata_harness import LAYOUT, Synced
@@ -19,7 +19,7 @@ ELSEWHERE = ServiceLayout((ServiceMapping("db", "moved", "d", "s"), ServiceMappi
 @pytest.fixture
 def synced() -> Iterator[Synced]:
     with Synced() as made:
-        lines = columns({"k": [field("a", "k", done())]})
+        lines = columns({"k": [field("a", "k", transformation())]})
         made.apply(
             run_event(
                 inputs=[dataset("a", schema=schema("k"))],

@@ -24,7 +24,7 @@ def some_event(chance: random.Random, number: int) -> bytes:
     """Make a run that reads and writes what others speak of, too, and now and then something new."""
     source, target = (f"d{max(0, number // 3 - chance.randrange(4))}" for _ in range(2))
     fields = chance.sample("kvwx", 3)
-    lines = make.columns({fields[0]: [make.field(source, chance.choice(fields), make.done())]})
+    lines = make.columns({fields[0]: [make.field(source, chance.choice(fields), make.transformation())]})
     linked = {"symlinks": make.symlinks(f"s{number // 9}")} if chance.random() < 0.1 else {}
     return as_bytes(
         make.run_event(

@@ -11,7 +11,7 @@ from bridge.warehouse import ddl
 from bridge.warehouse.dialect import WarehouseDialect
 from bridge.warehouse.inserts import insert_statements
 from bridge.warehouse.table_sets import select_tables
-from tests.factories import columns, dataset, done, field, job_event, run_event
+from tests.factories import columns, dataset, transformation, field, job_event, run_event
 from tests.stores import Store
 from tests.warehouse.databases import DAYS, RUNNING, Warehouse, warehouse
 
@@ -107,7 +107,7 @@ def test_each_role_may_do_what_is_its_own(tmp_path: Path, role: str, table: str,
 @RUNNING
 def test_views_name_both_ends_of_lineage(store: Store, house: WarehouseDialect, tmp_path: Path) -> None:
     source = dataset("a")
-    target = dataset("b", columnLineage=columns({"x": [field("a", "x", done())]}))
+    target = dataset("b", columnLineage=columns({"x": [field("a", "x", transformation())]}))
     for run in (1, 2):
         store.apply(run_event(run=run, job="make_b", inputs=[source], outputs=[target]))
     store.apply(job_event(3, job="plan", inputs=[source], outputs=[dataset("c")]))

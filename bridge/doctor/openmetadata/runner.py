@@ -83,7 +83,7 @@ def _incomplete(settings: OpenMetadataSettings) -> Iterator[Finding]:
         "auth": settings.auth.missing_setting(),
     }.items():
         if gap is not None:
-            found = f"openmetadata.{section}.{gap.key} {gap.said}"
+            found = f"openmetadata.{section}.{gap.key} {gap.message}"
             yield Finding(Level.error, "settings", found, "configs/openmetadata.yaml lists every key")
 
 

@@ -5,15 +5,15 @@ from collections.abc import Callable
 import pytest
 
 from tests import factories as make
-from tests.factories import Json, columns, dataset, done, facet, field, run_event
+from tests.factories import Json, columns, dataset, transformation, facet, field, run_event
 from tests.stores import Store
 
 ROWS = """
 SELECT source_dataset, source_field, target_field, transformation_type, transformation_subtype, masking
 FROM ol_column_lineage ORDER BY 1, 2, 3, 4, 5
 """
-FILTER = done("INDIRECT", "FILTER")
-WINDOW = done("INDIRECT", "WINDOW")
+FILTER = transformation("INDIRECT", "FILTER")
+WINDOW = transformation("INDIRECT", "WINDOW")
 NAMED = {"type": "DATASET", "namespace": "db", "name": "a"}
 NAMED_JOB = {"type": "JOB", "namespace": "jobs", "name": "other"}
 TARGET = {"type": "DATASET", "namespace": "db", "name": "t"}
@@ -40,15 +40,15 @@ def test_version_1_0_says_it_for_all_sources(store: Store, legacy: Json, expecte
 
 
 def test_version_1_1_says_it_for_each_source(store: Store) -> None:
-    masked = done(subtype="TRANSFORMATION", masking=True)
-    assert rows_of(store, columns({"k": [field("a", "x", done(), masked)]})) == [
+    masked = transformation(subtype="TRANSFORMATION", masking=True)
+    assert rows_of(store, columns({"k": [field("a", "x", transformation(), masked)]})) == [
         ("a", "x", "k", "DIRECT", "IDENTITY", 0),
         ("a", "x", "k", "DIRECT", "TRANSFORMATION", 1),
     ]
 
 
 def test_version_1_2_and_the_fan_out_before_it_are_the_same_rows() -> None:
-    direct = {"k": [field("a", "k", done())], "v": [field("a", "v", done())]}
+    direct = {"k": [field("a", "k", transformation())], "v": [field("a", "v", transformation())]}
     fanned = {name: [*inputs, field("a", "f", FILTER)] for name, inputs in direct.items()}
     with Store() as new, Store() as old:
         assert rows_of(new, columns(direct, [field("a", "f", FILTER)])) == rows_of(old, columns(fanned))
@@ -63,7 +63,7 @@ def test_version_1_2_and_the_fan_out_before_it_are_the_same_rows() -> None:
         ({"k": [field("a", "f", WINDOW)]}, False),
         ({"k": [field("a", "f", WINDOW)], "v": [field("a", "f", WINDOW)]}, True),
         ({"k": [field("a", "f", FILTER)], "v": [field("a", "g", FILTER)]}, False),
-        ({"k": [field("a", "f", done())], "v": [field("a", "f", done())]}, False),
+        ({"k": [field("a", "f", transformation())], "v": [field("a", "f", transformation())]}, False),
     ],
     ids=["one column, whole-dataset subtype", "one column, column subtype", "every column", "not every", "direct"],
 )
@@ -115,7 +115,7 @@ def test_metadata_columns_are_no_sources_but_their_table_is(store: Store) -> Non
                 "name": "t",
                 "type": "DATASET",
                 "inputs": [],
-                "fields": {"k": {"inputs": [{"type": "JOB", "transformations": [done()]}]}},
+                "fields": {"k": {"inputs": [{"type": "JOB", "transformations": [transformation()]}]}},
             },
             [("job", "PRODUCES", "dataset")],
         ),
@@ -207,7 +207,7 @@ def test_an_explicit_source_field_without_a_target_field_affects_the_whole_targe
         "name": "a",
         "type": "DATASET",
         "field": "g",
-        "transformations": [done("INDIRECT", "GROUP_BY")],
+        "transformations": [transformation("INDIRECT", "GROUP_BY")],
     }
     entry = {"namespace": "db", "name": "t", "type": "DATASET", "inputs": [source]}
     store.apply(run_event(job_facets={"lineage": facet(entries=[entry])}))

@@ -1,52 +1,57 @@
-"""Walks from column to column, with what is done on each hop."""
+"""Walks of column lineage, with the transformation of each hop."""
 
 import pytest
 
 from bridge.store.lineage.column_walk import ColumnLineageWalker
 from bridge.store.lineage.walk import Direction
 from tests import factories as make
-from tests.factories import Json, columns, dataset, done, field, run_event
+from tests.factories import Json, columns, dataset, transformation, field, run_event
 from tests.stores import Store
 
 
-def made(
-    number: int, source: str, target: str, fields: dict[str, list[Json]], whole: list[Json] | None = None
+def derive(
+    number: int, source: str, target: str, fields: dict[str, list[Json]], dataset_inputs: list[Json] | None = None
 ) -> Json:
-    output = dataset(target, columnLineage=columns(fields, whole))
+    output = dataset(target, columnLineage=columns(fields, dataset_inputs))
     return run_event("COMPLETE", number, run=number, job=f"job{number}", inputs=[dataset(source)], outputs=[output])
 
 
 PIPELINE = (
-    made(1, "raw", "clean", {"mail": [field("raw", "email", done())], "id": [field("raw", "id", done())]}),
-    made(
+    derive(
+        1,
+        "raw",
+        "clean",
+        {"mail": [field("raw", "email", transformation())], "id": [field("raw", "id", transformation())]},
+    ),
+    derive(
         2,
         "clean",
         "report",
-        {"who": [field("clean", "mail", done("DIRECT", "TRANSFORMATION", masking=True))]},
-        [field("clean", "id", done("INDIRECT", "JOIN"))],
+        {"who": [field("clean", "mail", transformation("DIRECT", "TRANSFORMATION", masking=True))]},
+        [field("clean", "id", transformation("INDIRECT", "JOIN"))],
     ),
-    made(3, "report", "clean", {"mail": [field("report", "who", done())]}),
+    derive(3, "report", "clean", {"mail": [field("report", "who", transformation())]}),
 )
 
 
-def walked(
-    store: Store, name: str, column: str, direction: Direction, depth: int = 9, most: int = 99
+def walk_from(
+    store: Store, name: str, column: str, direction: Direction, depth: int = 9, max_edges: int = 99
 ) -> tuple[set[str], str | None]:
     graph = store.graph()
     start = graph.find_dataset("db", name)
     assert start is not None
-    found = ColumnLineageWalker(store.db, store.org).walk((start, column), direction, depth, most)
-    told = {
+    column_walk = ColumnLineageWalker(store.db, store.org).walk((start, column), direction, depth, max_edges)
+    hops = {
         f"{graph.dataset_name(hop.source[0]).name}.{hop.source[1]}>{graph.dataset_name(hop.target[0]).name}.{hop.target[1]}"
         f" {hop.subtype}{' masked' * hop.masking} {graph.job_name(hop.job).name}"
-        for hop in found.hops
+        for hop in column_walk.hops
     }
-    assert len(told) == len(found.hops)
-    return told, found.truncated_by
+    assert len(hops) == len(column_walk.hops)
+    return hops, column_walk.truncated_by
 
 
 @pytest.mark.parametrize(
-    ("start", "direction", "depth", "hops", "cut"),
+    ("start", "direction", "depth", "hops", "truncation"),
     [
         ("raw.email", "downstream", 1, {"raw.email>clean.mail IDENTITY job1"}, "depth"),
         (
@@ -77,51 +82,51 @@ def walked(
         ("raw.nothing", "downstream", 9, set(), None),
     ],
 )
-def test_a_column_is_followed_hop_by_hop(
-    store: Store, start: str, direction: Direction, depth: int, hops: set[str], cut: str | None
+def test_column_is_followed_hop_by_hop(
+    store: Store, start: str, direction: Direction, depth: int, hops: set[str], truncation: str | None
 ) -> None:
     store.apply(*PIPELINE)
-    assert walked(store, *start.split("."), direction, depth) == (hops, cut)
+    assert walk_from(store, *start.split("."), direction, depth) == (hops, truncation)
 
 
-def test_a_walk_that_is_too_large_says_so(store: Store) -> None:
-    store.apply(*(made(n, "raw", f"copy{n}", {"id": [field("raw", "id", done())]}) for n in range(1, 6)))
-    found, cut = walked(store, "raw", "id", "downstream", most=3)
-    assert (len(found), cut) == (3, "size")
-    assert walked(store, "raw", "id", "downstream", most=5)[1] is None
+def test_oversized_walk_is_truncated(store: Store) -> None:
+    store.apply(*(derive(n, "raw", f"copy{n}", {"id": [field("raw", "id", transformation())]}) for n in range(1, 6)))
+    hops, truncation = walk_from(store, "raw", "id", "downstream", max_edges=3)
+    assert (len(hops), truncation) == (3, "size")
+    assert walk_from(store, "raw", "id", "downstream", max_edges=5)[1] is None
 
 
 @pytest.mark.parametrize(
-    ("second", "shown"),
+    ("second", "expected"),
     [(0.5, set()), (1, {"a.old>b.y"}), (5, {"a.new>b.y"}), (7, {"a.explicit>b.y"}), (9, {"a.late>b.y"})],
 )
 @pytest.mark.parametrize("direction", ["upstream", "downstream"])
-def test_a_walk_of_the_past_knows_what_the_newest_run_of_then_said(
-    store: Store, second: float, shown: set[str], direction: Direction
+def test_walk_as_of_time_uses_newest_run_of_that_time(
+    store: Store, second: float, expected: set[str], direction: Direction
 ) -> None:
-    def said(begin: int, source: str) -> Json:
+    def derive_at(begin: int, source: str) -> Json:
         return run_event(
             "COMPLETE",
             begin,
             run=begin,
-            outputs=[dataset("b", columnLineage=columns({"y": [field("a", source, done())]}))],
+            outputs=[dataset("b", columnLineage=columns({"y": [field("a", source, transformation())]}))],
         )
 
     entry = {
         "type": "DATASET",
         "namespace": "db",
         "name": "b",
-        "fields": {"y": {"inputs": [field("a", "explicit", done()) | {"type": "DATASET"}]}},
+        "fields": {"y": {"inputs": [field("a", "explicit", transformation()) | {"type": "DATASET"}]}},
     }
     explicit = run_event("COMPLETE", 6, run=6, job_facets={"lineage": make.facet(entries=[entry])})
-    store.apply_each(said(8, "late"), said(1, "old"), explicit, said(4, "new"))
+    store.apply_each(derive_at(8, "late"), derive_at(1, "old"), explicit, derive_at(4, "new"))
     graph = store.graph()
     start = graph.find_dataset("db", "b" if direction == "upstream" else "a")
     assert start is not None
-    walk = ColumnLineageWalker(store.db, store.org, make.micros(second))
+    walker = ColumnLineageWalker(store.db, store.org, make.micros(second))
     starts = ["y"] if direction == "upstream" else ["old", "new", "explicit", "late"]
-    found = {hop for name in starts for hop in walk.walk((start, name), direction, 9).hops}
+    hops = {hop for name in starts for hop in walker.walk((start, name), direction, 9).hops}
     assert {
-        f"{graph.dataset_name(h.source[0]).name}.{h.source[1]}>{graph.dataset_name(h.target[0]).name}.{h.target[1]}"
-        for h in found
-    } == shown
+        f"{graph.dataset_name(hop.source[0]).name}.{hop.source[1]}>{graph.dataset_name(hop.target[0]).name}.{hop.target[1]}"
+        for hop in hops
+    } == expected

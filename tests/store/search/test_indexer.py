@@ -1,4 +1,4 @@
-"""The search index follows from the store's state, whoever computed it, when, and how often."""
+"""The search index depends only on the content of the store, not on when and by whom it was built."""
 
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
@@ -39,35 +39,37 @@ def entries(db: Database) -> list[tuple[Any, ...]]:
     return db.fetch_all("SELECT org_id, kind, id, sort_key, hit_json, words FROM search_entry ORDER BY id")
 
 
-def answers(db: Database) -> list[SearchResult]:
-    """Ask everything, in pages of two."""
-    found: list[SearchResult] = []
+def search_all(db: Database) -> list[SearchResult]:
+    """Run all queries, in pages of two."""
+    results: list[SearchResult] = []
     for query in QUERIES:
-        found.append(search(db, "default", query, 2))
-        while found[-1].next is not None:
-            found.append(search(db, "default", query, 2, found[-1].next))
-    return found
+        results.append(search(db, "default", query, 2))
+        while results[-1].next is not None:
+            results.append(search(db, "default", query, 2, results[-1].next))
+    return results
 
 
-def rebuilt(db: Database) -> list[tuple[Any, ...]]:
+def rebuild_entries(db: Database) -> list[tuple[Any, ...]]:
     indexer = SearchIndexer(db, "default")
     indexer.rebuild()
     indexer.index_all()
     return entries(db)
 
 
-def grown(db: Database | None, arrivals: list[Json] | list[bytes], size: int) -> tuple[list[Any], list[SearchResult]]:
-    """Write events in groups, and index after each; gives what the index holds, and its answers."""
+def index_incrementally(
+    db: Database | None, arrivals: list[Json] | list[bytes], size: int
+) -> tuple[list[Any], list[SearchResult]]:
+    """Write events in groups and index after each; return the entries and the search results."""
     with Store(db=db) as store:
         indexer = SearchIndexer(store.db, store.org)
         for start in range(0, len(arrivals), size):
             store.apply(*arrivals[start : start + size])
             indexer.index_all()
-        held, answered = entries(store.db), answers(store.db)
+        indexed, results = entries(store.db), search_all(store.db)
         assert store.rows("SELECT * FROM search_stale") == []
-        assert held == rebuilt(store.db)
-        assert answered == answers(store.db)
-        return held, answered
+        assert indexed == rebuild_entries(store.db)
+        assert results == search_all(store.db)
+        return indexed, results
 
 
 @pytest.mark.system("postgres")
@@ -75,17 +77,15 @@ def grown(db: Database | None, arrivals: list[Json] | list[bytes], size: int) ->
 @given(
     sent=st.lists(events, min_size=1, max_size=7), random=st.randoms(use_true_random=False), size=st.integers(1, 4)
 )
-def test_an_index_that_grew_in_any_order_is_the_one_built_at_once_on_both_stores(
-    sent: list[Json], random: Random, size: int
-) -> None:
-    expected = grown(None, sent, len(sent))
+def test_incremental_index_equals_rebuilt_index_on_both_stores(sent: list[Json], random: Random, size: int) -> None:
+    expected = index_incrementally(None, sent, len(sent))
     arrivals = sent + random.choices(sent, k=len(sent) // 2)
     random.shuffle(arrivals)
-    assert grown(None, arrivals, size) == expected
-    assert grown(empty_postgres(), arrivals, size) == expected
+    assert index_incrementally(None, arrivals, size) == expected
+    assert index_incrementally(empty_postgres(), arrivals, size) == expected
 
 
-def told(second: int, name: str, **facets: Json) -> Json:
+def describe(second: int, name: str, **facets: Json) -> Json:
     return dataset_event(second, dataset(name, **facets))
 
 
@@ -95,35 +95,35 @@ FORMATS = {name: make.facet(fileFormat=f"format {name}") for name in "ab"}
 
 @KINDS
 @pytest.mark.parametrize(
-    "said",
+    "changes",
     [
-        [told(second, name, documentation=TEXTS[name]) for second, name in enumerate("aba", 1)],
-        [told(second, name, storage=FORMATS[name]) for second, name in enumerate("bab", 1)],
-        [told(second, name, documentation=TEXTS[name]) for second, name in ((1, "a"), (3, "b"), (2, "a"), (4, "a"))],
-        [told(second, "a", schema=make.schema(column)) for second, column in enumerate("xyx", 1)],
-        [told(second, name, schema=make.schema(name)) for second, name in enumerate("abab", 1)],
-        [told(second, name, schema=make.schema(x=name)) for second, name in enumerate("aba", 1)],
-        [told(1, "a", schema=make.schema("x")), told(2, "b", schema=make.DELETED), told(3, "a", schema=make.schema("x"))],
-        [told(1, "a", schema=make.DELETED), told(2, "a", schema=make.schema("x")), told(3, "a", schema=make.DELETED)],
-        [told(1, "a", schema=make.DELETED), told(3, "a", schema=make.DELETED), told(2, "a", schema=make.schema("x"))],
+        [describe(second, name, documentation=TEXTS[name]) for second, name in enumerate("aba", 1)],
+        [describe(second, name, storage=FORMATS[name]) for second, name in enumerate("bab", 1)],
+        [describe(second, name, documentation=TEXTS[name]) for second, name in ((1, "a"), (3, "b"), (2, "a"), (4, "a"))],
+        [describe(second, "a", schema=make.schema(column)) for second, column in enumerate("xyx", 1)],
+        [describe(second, name, schema=make.schema(name)) for second, name in enumerate("abab", 1)],
+        [describe(second, name, schema=make.schema(x=name)) for second, name in enumerate("aba", 1)],
+        [describe(1, "a", schema=make.schema("x")), describe(2, "b", schema=make.DELETED), describe(3, "a", schema=make.schema("x"))],
+        [describe(1, "a", schema=make.DELETED), describe(2, "a", schema=make.schema("x")), describe(3, "a", schema=make.DELETED)],
+        [describe(1, "a", schema=make.DELETED), describe(3, "a", schema=make.DELETED), describe(2, "a", schema=make.schema("x"))],
     ],
 )  # fmt: skip
-def test_what_is_said_again_may_win_again(kind: str, said: list[Json]) -> None:
-    """Of two names of one dataset, and of one name's schemas, the newest counts: no row need change for that."""
-    linked = told(0, "b", symlinks=make.symlinks("a"))
-    grown(empty_postgres() if kind == "postgres" else None, [linked, *said], 1)
+def test_repeated_value_can_win_again(kind: str, changes: list[Json]) -> None:
+    """The newest value of all names and schemas wins, although no row may change."""
+    linked = describe(0, "b", symlinks=make.symlinks("a"))
+    index_incrementally(empty_postgres() if kind == "postgres" else None, [linked, *changes], 1)
 
 
 @KINDS
-def test_real_spark_events_are_indexed_alike(kind: str) -> None:
+def test_real_spark_events_are_indexed_alike_in_any_order(kind: str) -> None:
     sent = [payload for name in CAPTURED for payload in captured(name)]
-    expected = grown(None, sent, len(sent))
+    expected = index_incrementally(None, sent, len(sent))
     Random(1).shuffle(sent)
-    assert grown(empty_postgres() if kind == "postgres" else None, sent, 40) == expected
+    assert index_incrementally(empty_postgres() if kind == "postgres" else None, sent, 40) == expected
     assert len(expected[0]) > 50
 
 
-def test_a_thousand_runs_of_one_job_queue_it_once(store: Store) -> None:
+def test_thousand_runs_of_one_job_queue_it_once(store: Store) -> None:
     def run(number: int) -> Json:
         facets = {
             "schema": make.schema("k"),
@@ -163,7 +163,7 @@ def test_a_thousand_runs_of_one_job_queue_it_once(store: Store) -> None:
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_what_may_be_found_otherwise_is_queued_and_what_is_said_again_is_not(store: Store, change: Json) -> None:
+def test_changed_dataset_is_queued_but_repeated_event_is_not(store: Store, change: Json) -> None:
     indexer = SearchIndexer(store.db, store.org)
     store.apply(dataset_event(0, dataset("d", schema=make.schema("k"))))
     indexer.index_all()
@@ -175,7 +175,7 @@ def test_what_may_be_found_otherwise_is_queued_and_what_is_said_again_is_not(sto
     assert indexer.index_batch() == 0
 
 
-def test_what_waits_is_told_and_a_batch_takes_no_more_than_its_share(store: Store) -> None:
+def test_pending_changes_are_counted_and_batches_are_limited(store: Store) -> None:
     store.apply(*(dataset_event(0, dataset(f"d{i}")) for i in range(5)))
     assert search(store.db, store.org, SearchCriteria("d")).pending == 5
     indexer = SearchIndexer(store.db, store.org)
@@ -184,13 +184,13 @@ def test_what_waits_is_told_and_a_batch_takes_no_more_than_its_share(store: Stor
     assert len(search(store.db, store.org, SearchCriteria("d")).items) == 5
 
 
-def test_a_group_that_was_rolled_back_queues_nothing(sqlite_store: Store) -> None:
+def test_rolled_back_group_queues_nothing(sqlite_store: Store) -> None:
     with sqlite_store.db.transaction(commit=False):
         sqlite_store.db.execute("INSERT INTO search_stale (org_id, id) VALUES ('default', x'00')")
     assert sqlite_store.rows("SELECT * FROM search_stale") == []
 
 
-def test_the_index_is_outside_the_export(store: Store) -> None:
+def test_export_excludes_search_index(store: Store) -> None:
     store.apply(dataset_event(0, dataset("d")))
     expected = store.export()
     SearchIndexer(store.db, store.org).index_all()
@@ -199,44 +199,46 @@ def test_the_index_is_outside_the_export(store: Store) -> None:
 
 
 @pytest.mark.system("postgres")
-def test_indexers_at_once_beside_a_writer_leave_what_one_alone_would(postgres_store: Store) -> None:
+def test_concurrent_indexers_produce_the_index_of_one(postgres_store: Store) -> None:
     assert isinstance(postgres_store.db, PostgresDatabase)
     url = postgres_store.db._url
 
     def index(_: int) -> int:
-        taken = 0
+        indexed_count = 0
         with closing(PostgresDatabase(url, writing=True)) as db:
             indexer = SearchIndexer(db, "default")
             while not writing.done() or indexer.index_batch(1):
-                taken += indexer.index_batch(7)
-        return taken
+                indexed_count += indexer.index_batch(7)
+        return indexed_count
 
     def write() -> None:
         for second in range(40):
             linked = {"symlinks": make.symlinks(f"d{second % 5}")} if second % 3 else {"symlinks": make.DELETED}
-            told = make.facet(description=f"text {second}")
+            documentation = make.facet(description=f"text {second}")
             postgres_store.apply(
-                *(dataset_event(second, dataset(f"d{i}", documentation=told, **linked)) for i in range(8))
+                *(dataset_event(second, dataset(f"d{i}", documentation=documentation, **linked)) for i in range(8))
             )
 
     with ThreadPoolExecutor(4) as threads:
         writing = threads.submit(write)
-        taken = list(threads.map(index, range(3)))
+        indexed_counts = list(threads.map(index, range(3)))
     writing.result()
-    assert sum(taken) > 100
-    held = entries(postgres_store.db)
+    assert sum(indexed_counts) > 100
+    indexed = entries(postgres_store.db)
     assert postgres_store.rows("SELECT * FROM search_stale") == []
-    assert held == rebuilt(postgres_store.db)
+    assert indexed == rebuild_entries(postgres_store.db)
 
 
 @pytest.mark.system("postgres")
-def test_of_several_indexers_one_works_at_a_time(postgres_store: Store) -> None:
+def test_indexers_work_one_at_a_time(postgres_store: Store) -> None:
     assert isinstance(postgres_store.db, PostgresDatabase)
     postgres_store.apply(dataset_event(0, dataset("d")))
     with closing(PostgresDatabase(postgres_store.db._url, writing=True)) as other:
         with other.transaction():
             other.lock("search of default")
-            other.fetch_all("SELECT 1")  # statements without results are sent with the next one that has some
+            other.fetch_all(
+                "SELECT 1"
+            )  # statements without results are sent together with the next one that has results
             postgres_store.db.set_lock_timeout(0.05)
             with pytest.raises(StoreBusy):
                 SearchIndexer(postgres_store.db, "default").index_batch()
@@ -244,7 +246,7 @@ def test_of_several_indexers_one_works_at_a_time(postgres_store: Store) -> None:
     postgres_store.db.set_lock_timeout(30)
 
 
-def test_a_store_of_the_version_before_is_indexed_whole(tmp_path: Path) -> None:
+def test_migrated_store_is_indexed_completely(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     engine = sa.create_engine(f"sqlite:///{path}", poolclass=sa.NullPool)
     config = Config()
@@ -255,7 +257,7 @@ def test_a_store_of_the_version_before_is_indexed_whole(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(
             "CREATE TEMP TABLE sync_target (org_id, target, enabled_at)"
-        )  # what today's writer asks for
+        )  # queried by the current writer
         Store(db=SqliteDatabase(connection)).apply(run_event(job="old job", outputs=[dataset("old")]))
     upgrade_sqlite(path)
     with closing(SqliteDatabase.for_background_writes(path)) as db:
@@ -263,7 +265,7 @@ def test_a_store_of_the_version_before_is_indexed_whole(tmp_path: Path) -> None:
         assert [hit.name for hit in search(db, "default", SearchCriteria("old")).items] == ["old", "old job"]
 
 
-def test_a_dataset_of_ten_thousand_columns_is_found_by_each(store: Store) -> None:
+def test_wide_dataset_is_found_by_each_column(store: Store) -> None:
     wide = dataset("wide", schema=make.schema(*(f"column_{i:05}" for i in range(10_000))))
     store.apply(dataset_event(0, wide))
     SearchIndexer(store.db, store.org).index_all()

@@ -1,4 +1,4 @@
-"""What a search finds, in which order, and what it never does: the same on both stores."""
+"""Search results: matches, order, filters, pages and hostile input, on both stores."""
 
 from typing import Any
 
@@ -36,16 +36,16 @@ def indexed(store: Store, *events: Json) -> Store:
     return store
 
 
-def ask(store: Store, q: str = "", limit: int = 20, after: str | None = None, **filters: str) -> SearchResult:
+def run_search(store: Store, q: str = "", limit: int = 20, after: str | None = None, **filters: str) -> SearchResult:
     return search(store.db, store.org, SearchCriteria(q, **filters), limit, after)
 
 
 def names(store: Store, q: str = "", **filters: str) -> list[str]:
-    return [hit.name for hit in ask(store, q, **filters).items]
+    return [hit.name for hit in run_search(store, q, **filters).items]
 
 
 @pytest.mark.parametrize(
-    ("q", "found"),
+    ("q", "expected"),
     [
         ("sales", ["sales", "/lake/raw/sales", "load sales", "a.sales_old", "b.sales_old", "analytics.dailySales2024", "zz"]),
         ("SALES", ["sales", "/lake/raw/sales", "load sales", "a.sales_old", "b.sales_old", "analytics.dailySales2024", "zz"]),
@@ -64,14 +64,12 @@ def names(store: Store, q: str = "", **filters: str) -> list[str]:
         ("***", []),
     ],
 )  # fmt: skip
-def test_all_words_must_match_the_last_as_a_beginning_and_names_go_first(
-    store: Store, q: str, found: list[str]
-) -> None:
-    assert names(indexed(store, *EVENTS), q) == found
+def test_all_words_match_the_last_as_prefix_and_names_come_first(store: Store, q: str, expected: list[str]) -> None:
+    assert names(indexed(store, *EVENTS), q) == expected
 
 
 @pytest.mark.parametrize(
-    ("filters", "found"),
+    ("filters", "expected"),
     [
         ({"type": "job"}, ["load sales"]),
         ({"type": "dataset", "q": "load"}, []),
@@ -95,12 +93,12 @@ def test_all_words_must_match_the_last_as_a_beginning_and_names_go_first(
         ({"namespace": "db", "q": "sales_old"}, ["b.sales_old"]),
     ],
 )  # fmt: skip
-def test_filters_are_exact(store: Store, filters: dict[str, str], found: list[str]) -> None:
-    assert names(indexed(store, *EVENTS), **filters) == found
+def test_filters_match_exactly(store: Store, filters: dict[str, str], expected: list[str]) -> None:
+    assert names(indexed(store, *EVENTS), **filters) == expected
 
 
-def test_a_hit_tells_what_is_known(store: Store) -> None:
-    (hit,) = ask(indexed(store, *EVENTS), "takings").items
+def test_hit_contains_known_attributes(store: Store) -> None:
+    (hit,) = run_search(indexed(store, *EVENTS), "takings").items
     assert hit == SearchHit(
         "dataset", hit.id, "db", "analytics.dailySales2024", "Takings of all shops\nby day",
         ["Ann", "b@example.com", "etl"], ["PII", "tier:Gold"], "Parquet", "Finance", True,
@@ -108,35 +106,35 @@ def test_a_hit_tells_what_is_known(store: Store) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 6, 7])
-@pytest.mark.parametrize("asked", [{"q": "sales"}, {"namespace": "*"}, {"q": "s", "type": "dataset"}])
-def test_pages_leave_no_gap_and_repeat_nothing(store: Store, limit: int, asked: dict[str, str]) -> None:
+@pytest.mark.parametrize("parameters", [{"q": "sales"}, {"namespace": "*"}, {"q": "s", "type": "dataset"}])
+def test_pages_have_no_gaps_and_no_duplicates(store: Store, limit: int, parameters: dict[str, str]) -> None:
     indexed(store, *EVENTS)
-    whole = ask(store, **asked)
-    assert whole.next is None
+    complete = run_search(store, **parameters)
+    assert complete.next is None
     pages, after = [], None
     while not pages or after:
-        answer = ask(store, **asked, limit=limit, after=after)  # type: ignore[arg-type]
-        pages.append(answer.items)
-        after = answer.next
-    assert [hit for page in pages for hit in page] == whole.items
+        result = run_search(store, **parameters, limit=limit, after=after)  # type: ignore[arg-type]
+        pages.append(result.items)
+        after = result.next
+    assert [hit for page in pages for hit in page] == complete.items
     assert {len(page) for page in pages[:-1]} <= {limit}
     assert pages[-1]
 
 
 @pytest.mark.parametrize("cursor", ["!", "é", "A", "\0"])
-def test_what_is_no_cursor_is_refused(store: Store, cursor: str) -> None:
+def test_invalid_cursor_is_rejected(store: Store, cursor: str) -> None:
     with pytest.raises(InvalidParameter, match="not a cursor"):
-        ask(store, "sales", after=cursor)
+        run_search(store, "sales", after=cursor)
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_names_are_found_by_themselves(store: Store, text: str) -> None:
+def test_hostile_names_are_found_by_themselves_only(store: Store, text: str) -> None:
     indexed(store, dataset_event(0, dataset(text, text, documentation=make.facet(description=text))), EVENTS[1])
-    hits = ask(store, text).items
+    hits = run_search(store, text).items
     assert [(hit.namespace, hit.name) for hit in hits[:1]] == ([(text, text)] if text.strip() else [])
-    assert [hit.name for hit in ask(store, namespace=text).items] == [text]
+    assert [hit.name for hit in run_search(store, namespace=text).items] == [text]
     for filters in ({"owner": text}, {"tag": text}, {"category": text}, {"format": text}):
-        assert ask(store, text, **filters).items == []
+        assert run_search(store, text, **filters).items == []
 
 
 @pytest.mark.parametrize(
@@ -148,15 +146,15 @@ def test_hostile_names_are_found_by_themselves(store: Store, text: str) -> None:
     ],
     ids=lambda query: repr(query[:12]),
 )  # fmt: skip
-def test_hostile_queries_are_words_and_nothing_else(store: Store, query: str) -> None:
+def test_hostile_queries_are_treated_as_words(store: Store, query: str) -> None:
     indexed(store, *EVENTS)
     for filters in ({}, {"namespace": query}, {"namespace": query + "*"}, {"tag": query}):
-        ask(store, query, **filters)
+        run_search(store, query, **filters)
     if query.strip("*-^& !") == "sales":
         assert sorted(names(store, query)) == sorted(names(store, "sales"))
 
 
-def test_any_name_of_a_dataset_finds_it_and_a_late_symlink_makes_two_one(store: Store) -> None:
+def test_every_name_finds_a_dataset_and_late_symlinks_merge_entries(store: Store) -> None:
     indexed(
         store, dataset_event(0, dataset("/w/one", "file", schema=make.schema("k"))), dataset_event(1, dataset("two"))
     )
@@ -169,46 +167,48 @@ def test_any_name_of_a_dataset_finds_it_and_a_late_symlink_makes_two_one(store: 
     assert (names(store, "one"), names(store, "two"), names(store, "k")) == (["/w/one"], ["two"], ["/w/one"])
 
 
-def test_a_dropped_dataset_is_shown_as_such(store: Store) -> None:
+def test_dropped_dataset_is_inactive(store: Store) -> None:
     dropped = dataset("gone", lifecycleStateChange=make.lifecycle("DROP"))
     indexed(store, run_event(run=1, outputs=[dataset("gone")]), run_event(second=1, run=2, outputs=[dropped]))
-    assert [hit.active for hit in ask(store, "gone").items] == [False]
+    assert [hit.active for hit in run_search(store, "gone").items] == [False]
     indexed(store, run_event(second=2, run=3, outputs=[dataset("gone")]))
-    assert [hit.active for hit in ask(store, "gone").items] == [True]
+    assert [hit.active for hit in run_search(store, "gone").items] == [True]
 
 
-def test_steps_of_an_application_are_no_jobs_that_people_know(store: Store) -> None:
+def test_steps_of_an_application_are_not_indexed(store: Store) -> None:
     indexed(store, make.app("START", 0), make.action("COMPLETE", 1))
     assert names(store, "app1") == ["app1"]
 
 
-def test_a_step_that_was_indexed_before_anybody_named_its_application_goes(store: Store) -> None:
-    lonely = run_event(run=2, job="app1.2", job_facets={"jobType": make.spark_type()})
-    assert names(indexed(store, lonely), "app1") == ["app1.2"]
+def test_indexed_step_is_removed_once_its_application_is_known(store: Store) -> None:
+    orphan = run_event(run=2, job="app1.2", job_facets={"jobType": make.spark_type()})
+    assert names(indexed(store, orphan), "app1") == ["app1.2"]
     assert names(indexed(store, make.action("COMPLETE", 1)), "app1") == ["app1"]
 
 
-def test_organisations_find_their_own(store: Store) -> None:
+def test_organisations_find_only_their_own_entries(store: Store) -> None:
     other = Store("other", db=store.db)
     indexed(store, *EVENTS)
     indexed(other, dataset_event(0, dataset("sales")))
     assert names(other, "sales") == ["sales"]
-    assert ask(other, owner="etl").items == []
-    assert {hit.id for hit in ask(store, "sales").items}.isdisjoint(hit.id for hit in ask(other, "sales").items)
+    assert run_search(other, owner="etl").items == []
+    assert {hit.id for hit in run_search(store, "sales").items}.isdisjoint(
+        hit.id for hit in run_search(other, "sales").items
+    )
 
 
 @pytest.mark.parametrize(
-    ("q", "near"), [("custmers", ["customers"]), ("zz", []), ("custmers zzzz", []), ("stomers", [])]
+    ("q", "suggestions"), [("custmers", ["customers"]), ("zz", []), ("custmers zzzz", []), ("stomers", [])]
 )
-def test_a_mistyped_word_brings_names_that_are_near(store: Store, q: str, near: list[str]) -> None:
+def test_mistyped_word_suggests_similar_names(store: Store, q: str, suggestions: list[str]) -> None:
     indexed(store, dataset_event(0, dataset("db.customers")))
-    assert ask(store, q).near == near
+    assert run_search(store, q).near == suggestions
 
 
 @pytest.mark.parametrize(
     "body",
     [{"tags": 3}, {"tags": [3, None, {"key": None}, {"key": ["x"]}]}, {"owners": {"name": 1}}, {"owners": ["x", {"name": 7}]}],
 )  # fmt: skip
-def test_facets_of_any_shape_are_taken(store: Store, body: dict[str, Any]) -> None:
+def test_facets_of_any_shape_are_accepted(store: Store, body: dict[str, Any]) -> None:
     odd = make.facet(**body)
     assert names(indexed(store, dataset_event(0, dataset("odd", tags=odd, ownership=odd))), "odd") == ["odd"]

@@ -1,4 +1,4 @@
-"""Tokens: what a text is found by, and what a query asks for."""
+"""Tokens of texts and of queries."""
 
 import pytest
 from hypothesis import given
@@ -28,12 +28,12 @@ TEXTS = st.one_of(st.text(), st.sampled_from(sorted(HOSTILE.values())), st.text(
         ("x" * 1000, "x" * MAX_LENGTH),
     ],
 )
-def test_a_text_is_found_by_its_words_and_their_parts(text: str, tokens: str) -> None:
+def test_text_is_split_into_words_and_their_parts(text: str, tokens: str) -> None:
     assert list(tokenize([text])) == tokens.split()
 
 
 @pytest.mark.parametrize(
-    ("query", "asked"),
+    ("query", "expected"),
     [
         ("daily sales", "daily & sales*"),
         ("dailySales x", "(dailysales | daily+sales) & x*"),
@@ -44,16 +44,16 @@ def test_a_text_is_found_by_its_words_and_their_parts(text: str, tokens: str) ->
         ('" OR * NOT (', "or & not*"),
     ],
 )
-def test_every_word_of_a_query_must_be_found_and_the_last_is_a_beginning(query: str, asked: str) -> None:
-    def spelled(tokens: tuple[tuple[str, bool], ...]) -> str:
+def test_all_words_of_a_query_must_match_the_last_as_prefix(query: str, expected: str) -> None:
+    def render(tokens: tuple[tuple[str, bool], ...]) -> str:
         return "+".join(text + "*" * prefix for text, prefix in tokens)
 
-    words = [" | ".join(map(spelled, word)) for word in parse_query(query)]
-    assert " & ".join(f"({word})" if "|" in word else word for word in words) == asked
+    words = [" | ".join(map(render, word)) for word in parse_query(query)]
+    assert " & ".join(f"({word})" if "|" in word else word for word in words) == expected
 
 
 @given(TEXTS)
-def test_tokens_are_short_and_hold_letters_and_digits_alone(text: str) -> None:
+def test_tokens_are_short_and_alphanumeric(text: str) -> None:
     for token in tokenize([text]):
         assert token.isalnum()
         assert len(token) <= MAX_LENGTH
@@ -62,11 +62,15 @@ def test_tokens_are_short_and_hold_letters_and_digits_alone(text: str) -> None:
 
 @given(TEXTS)
 def test_every_word_of_a_text_finds_it(text: str) -> None:
-    held = set(tokenize([text]))
+    indexed = set(tokenize([text]))
     for word in parse_query(text):
         assert any(
-            all(token.text in held or (token.prefix and any(h.startswith(token.text) for h in held)) for token in way)
-            for way in word
+            all(
+                token.text in indexed
+                or (token.prefix and any(indexed_token.startswith(token.text) for indexed_token in indexed))
+                for token in alternative
+            )
+            for alternative in word
         )
 
 
@@ -77,14 +81,14 @@ def test_case_does_not_matter_within_a_word(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", [" ".join(f"col_{i}" for i in range(40_000)), "漢字" * 40_000, "ab" * 50_000])
-def test_what_is_kept_and_asked_is_bounded(text: str) -> None:
+def test_tokens_and_queries_are_bounded(text: str) -> None:
     tokens = tokenize([text])
     assert len(tokens) <= MAX_TOKENS
     assert sum(len(token.encode()) + 1 for token in tokens) <= MAX_BYTES
     words = parse_query(text)
     assert len(words) <= MAX_WORDS
-    assert all(len(way) <= MAX_WORDS for word in words for way in word)
+    assert all(len(alternative) <= MAX_WORDS for word in words for alternative in word)
 
 
-def test_all_columns_of_a_wide_dataset_are_kept() -> None:
+def test_all_columns_of_a_wide_dataset_are_tokenized() -> None:
     assert {f"{i:05}" for i in range(10_000)} <= set(tokenize(f"col_{i:05}" for i in range(10_000)))
