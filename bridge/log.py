@@ -1,4 +1,4 @@
-"""The service's log: structured, to stderr."""
+"""Structured logging of the service to stderr."""
 
 import logging
 import sys
@@ -9,9 +9,9 @@ from bridge.settings.model import LogSettings
 
 
 def configure_log(settings: LogSettings) -> None:
-    """Send all log lines through one form, the web server's included."""
+    """Route all log lines through structlog, including those of the web server."""
     level = logging.getLevelNamesMapping()[settings.level.upper()]
-    render = (
+    renderer = (
         structlog.processors.JSONRenderer()
         if settings.format == "json"
         else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
@@ -22,12 +22,12 @@ def configure_log(settings: LogSettings) -> None:
         structlog.processors.format_exc_info,
     ]
     structlog.configure(
-        processors=[*shared, render],
+        processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=render, foreign_pre_chain=shared))
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared))
     logging.basicConfig(handlers=[handler], level=level, force=True)
-    for chatty in ("alembic", "httpx", "httpcore"):  # of every plugin, of every request
-        logging.getLogger(chatty).setLevel(max(level, logging.WARNING))
+    for logger_name in ("alembic", "httpx", "httpcore"):  # they log every plugin and every request
+        logging.getLogger(logger_name).setLevel(max(level, logging.WARNING))

@@ -11,7 +11,7 @@ from bridge.queries.processes import JobQuery
 from bridge.queries.query import Query
 from bridge.store.search.indexer import SearchIndexer
 from tests.queries.decisions import decide
-from tests.queries.sample_store import ESTATE, EVERY
+from tests.queries.sample_store import SAMPLE_EVENTS, EXAMPLE_QUERIES
 from tests.stores import Store, as_bytes
 
 PAGE = Path(__file__).parents[1] / "bridge" / "api" / "query_examples.json"
@@ -22,11 +22,11 @@ _MOST = 2
 def render() -> str:
     """Give the whole file."""
     with Store() as store:
-        for event in ESTATE:
+        for event in SAMPLE_EVENTS:
             store.writer.write([store.reader.read(as_bytes(event), "http")])
         decide(store.db, store.org)
         SearchIndexer(store.db, store.org).index_all()
-        found = {type(question).__name__: _example(store, question) for question in EVERY}
+        found = {type(question).__name__: _example(store, question) for question in EXAMPLE_QUERIES}
     return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""The service as an ASGI application."""
+"""The ASGI application: routes, scopes, readiness and lifespan."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -14,7 +14,6 @@ from starlette.types import Receive, Scope, Send
 import bridge
 from bridge.api.auth import Authorizer
 from bridge.api.command_routes import COMMAND_ROUTES, CommandExecutor, command_routes
-from bridge.api.indexing import SearchIndexTask
 from bridge.api.intake import Intake
 from bridge.api.legacy import add_legacy_routes
 from bridge.api.lineage import LINEAGE_PATHS, handle_request
@@ -23,9 +22,7 @@ from bridge.api.openapi import add_query_and_command_routes
 from bridge.api.openapi_intake import add_intake_routes, problem_responses
 from bridge.api.problem import http_error_response, problem
 from bridge.api.query_routes import QUERY_ROUTES, QueryExecutor, query_routes
-from bridge.api.stewarding import GovernanceTask
-from bridge.api.syncing import SyncTask
-from bridge.api.tailing import FileFollowerTask
+from bridge.api.tasks import FileFollowerTask, GovernanceTask, SearchIndexTask, SyncTask
 from bridge.bootstrap.versions import open_command_context
 from bridge.intake.event_reader import EventReader
 from bridge.intake.group_commit import GroupCommitter
@@ -36,7 +33,7 @@ from bridge.settings.target_names import TargetName
 from bridge.store.connect import StoreUrl
 from bridge.store.writer import Writer
 
-#: The scope that each route asks for; a test holds the list complete.
+#: Required scope of each route; a test checks that the list is complete.
 ROUTE_SCOPES: dict[str, Literal["ingest", "read", "operate"] | None] = {
     **dict.fromkeys(LINEAGE_PATHS, "ingest"),
     "/api/v1/run_event": "ingest",
@@ -48,12 +45,12 @@ ROUTE_SCOPES: dict[str, Literal["ingest", "read", "operate"] | None] = {
     "/metrics": "operate",
     "/openapi.json": "read",
     **{path: kind.scope for (_, path), kind in COMMAND_ROUTES.items()},
-    **dict.fromkeys(QUERY_ROUTES, "read"),  # of an order beneath the same path, the order knows the scope
+    **dict.fromkeys(QUERY_ROUTES, "read"),  # commands on the same paths check their own scope
 }
 
 
 class AppState:
-    """Everything a running service holds, from start to stop."""
+    """Everything that a running service holds, from start to stop."""
 
     def __init__(
         self,
@@ -61,151 +58,149 @@ class AppState:
         reader: EventReader,
         legacy: LegacyReader,
         open_writer: Callable[[], Writer],
-        open_catalogue: Callable[[], QueryService],
+        open_query_service: Callable[[], QueryService],
     ) -> None:
         self._settings = settings
         self._reader = reader
         self.legacy = legacy
         self._open_writer = open_writer
-        self._open_catalogue = open_catalogue
+        self._open_query_service = open_query_service
         self._authorizer = Authorizer(settings.server.api_keys)
         self.store = ""
-        self.gate: GroupCommitter | None = None
+        self.committer: GroupCommitter | None = None
         self.metrics: Metrics | None = None
         self.intake: Intake | None = None
-        self.tailing: FileFollowerTask | None = None
-        self.reading: QueryExecutor | None = None
-        self.ordering: CommandExecutor | None = None
+        self.file_follower: FileFollowerTask | None = None
+        self.queries: QueryExecutor | None = None
+        self.commands: CommandExecutor | None = None
 
     @asynccontextmanager
     async def lifespan(self, _: FastAPI) -> AsyncIterator[None]:
-        """Start the writer with the application, and drain it with it."""
+        """Start the writer and the tasks with the application, and drain them on shutdown."""
         limits = self._settings.intake
         writer = self._open_writer()
         self.store = writer.version
-        gate = GroupCommitter(writer, max_group=limits.max_group, max_waiting=limits.max_waiting)
-        self.gate = gate
-        file = StoreUrl(self._settings.store.url).file
+        committer = GroupCommitter(writer, max_group=limits.max_group, max_waiting=limits.max_waiting)
+        self.committer = committer
+        store_file = StoreUrl(self._settings.store.url).file
         self.metrics = Metrics(
-            gate,
+            committer,
             lambda: self.not_ready_reason() is None,
             store=self.store,
-            disk=file.absolute().parent if file else None,
+            disk=store_file.absolute().parent if store_file else None,
         )
-        self.intake = Intake(self._reader, gate, self._authorizer, self.metrics, limits)
-        self.tailing = FileFollowerTask(self._settings, self._reader, gate, self.metrics)
-        self.reading = QueryExecutor(self._open_catalogue)
-        self.ordering = CommandExecutor(lambda: open_command_context(self._settings))
-        indexing = SearchIndexTask(self._settings)
-        syncing = {name: SyncTask(self._settings, self.metrics, name) for name in TargetName}
-        stewarding = GovernanceTask(self._settings, self.metrics, syncing[TargetName.openmetadata].watch)
+        self.intake = Intake(self._reader, committer, self._authorizer, self.metrics, limits)
+        self.file_follower = FileFollowerTask(self._settings, self._reader, committer, self.metrics)
+        self.queries = QueryExecutor(self._open_query_service)
+        self.commands = CommandExecutor(lambda: open_command_context(self._settings))
+        search_index = SearchIndexTask(self._settings)
+        sync_tasks = {target: SyncTask(self._settings, self.metrics, target) for target in TargetName}
+        governance = GovernanceTask(self._settings, self.metrics, sync_tasks[TargetName.openmetadata].metrics)
         yield
-        self.reading.close()
-        await asyncio.to_thread(self.ordering.close)
-        await self.tailing.stop()
-        await indexing.stop()
-        await asyncio.gather(*(one.stop() for one in syncing.values()))
-        await stewarding.stop()
-        await gate.close()
+        self.queries.close()
+        await asyncio.to_thread(self.commands.close)
+        await self.file_follower.stop()
+        await search_index.stop()
+        await asyncio.gather(*(task.stop() for task in sync_tasks.values()))
+        await governance.stop()
+        await committer.close()
 
     def not_ready_reason(self) -> str | None:
-        """Say why the service cannot take events, None when it can."""
-        if self.gate is None:
+        """Why the service cannot accept events; None if it can."""
+        if self.committer is None:
             return "starting"
-        if self.gate.last_error is not None:
-            return f"the last commit failed: {self.gate.last_error}"
-        if self.gate.is_full():
-            return "as many events as may wait are waiting to be written"
-        return self.tailing.failure if self.tailing else None
+        if self.committer.last_error is not None:
+            return f"the last commit failed: {self.committer.last_error}"
+        if self.committer.is_full():
+            return "the queue of events waiting for a commit is full"
+        return self.file_follower.failure if self.file_follower else None
 
-    def command_parts(self) -> tuple[Intake, CommandExecutor] | None:
-        """Give who reads orders and who does them, None while the service is starting."""
-        return (self.intake, self.ordering) if self.intake and self.ordering else None
+    def command_services(self) -> tuple[Intake, CommandExecutor] | None:
+        """The intake and the command executor; None while the service starts."""
+        return (self.intake, self.commands) if self.intake and self.commands else None
 
     def authorize(self, request: Request, route: str) -> Response | None:
-        """Check a request against the scope of its route."""
         scope = ROUTE_SCOPES[route]
         return self._authorizer.authorize(request.headers.get("authorization"), scope) if scope else None
 
 
 class _IntakeEndpoint:
-    """Hands requests to the intake of the running service."""
+    """Passes requests to the intake of the running service."""
 
-    def __init__(self, service: AppState) -> None:
-        self._service = service
+    def __init__(self, state: AppState) -> None:
+        self._state = state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        intake = self._service.intake
+        intake = self._state.intake
         if intake is None:
             await problem(503, "Starting", "the service is starting")(scope, receive, send)
         else:
             await handle_request(intake, LINEAGE_PATHS[scope["path"]], scope, receive, send)
 
 
-def build_app(service: AppState) -> Any:
-    """Make the application around a service."""
+def build_app(state: AppState) -> Any:
     app = FastAPI(
         title="lineage-bridge",
         version=bridge.__version__,
-        lifespan=service.lifespan,
+        lifespan=state.lifespan,
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
         exception_handlers={HTTPException: http_error_response},
     )
-    lineage = _IntakeEndpoint(service)
+    intake_endpoint = _IntakeEndpoint(state)
     for path in LINEAGE_PATHS:
-        app.router.routes.append(Route(path, lineage, methods=["POST"]))
+        app.router.routes.append(Route(path, intake_endpoint, methods=["POST"]))
 
-    add_legacy_routes(app, lambda: service.intake, service.legacy)
-    app.router.routes.extend(query_routes(lambda: service.reading, service.authorize))
-    app.router.routes.extend(command_routes(service.command_parts))
+    add_legacy_routes(app, lambda: state.intake, state.legacy)
+    app.router.routes.extend(query_routes(lambda: state.queries, state.authorize))
+    app.router.routes.extend(command_routes(state.command_services))
 
     @app.head("/healthz", include_in_schema=False)
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:
-        """Tell that the process is alive."""
+        """The process is alive."""
         return {"status": "alive"}
 
     @app.head("/readyz", include_in_schema=False)
     @app.get("/readyz", responses=problem_responses(503))
     async def readyz() -> Response:
-        """Tell whether events can be taken."""
-        reason = service.not_ready_reason()
+        """The service accepts events."""
+        reason = state.not_ready_reason()
         if reason:
             return problem(503, "Not ready", reason)
-        return JSONResponse({"status": "ready", "store": service.store})
+        return JSONResponse({"status": "ready", "store": state.store})
 
     @app.get("/metrics", response_class=PlainTextResponse, responses=problem_responses(401, 403, 503))
     async def metrics(request: Request) -> Response:
-        """Give the metrics for Prometheus."""
-        refusal = service.authorize(request, "/metrics")
-        if refusal is not None:
-            return refusal
-        if service.metrics is None:
+        """Metrics for Prometheus."""
+        denial = state.authorize(request, "/metrics")
+        if denial is not None:
+            return denial
+        if state.metrics is None:
             return problem(503, "Starting", "the service is starting")
-        return Response(service.metrics.render(), media_type=service.metrics.content_type)
+        return Response(state.metrics.render(), media_type=state.metrics.content_type)
 
     @app.get("/openapi.json", responses=problem_responses(401, 403))
     async def openapi(request: Request) -> Response:
-        """Describe this API."""
-        return service.authorize(request, "/openapi.json") or JSONResponse(
+        """Description of this API."""
+        return state.authorize(request, "/openapi.json") or JSONResponse(
             add_query_and_command_routes(add_intake_routes(app.openapi()))
         )
 
-    return _FastPathApp(app, lineage)
+    return _FastPathApp(app, intake_endpoint)
 
 
 class _FastPathApp:
-    """Takes the hot paths before the framework's layers; everything else goes through them."""
+    """Serves the hot paths ahead of the framework's middleware and routing."""
 
-    def __init__(self, app: FastAPI, lineage: _IntakeEndpoint) -> None:
+    def __init__(self, app: FastAPI, intake_endpoint: _IntakeEndpoint) -> None:
         self.app = app
-        self._lineage = lineage
+        self._intake_endpoint = intake_endpoint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "POST" and scope["path"] in LINEAGE_PATHS:
-            await self._lineage(scope, receive, send)
+            await self._intake_endpoint(scope, receive, send)
         else:
             await self.app(scope, receive, send)

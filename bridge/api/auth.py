@@ -1,4 +1,4 @@
-"""Who may do what: API keys by their hashes."""
+"""API key authentication and scope checks."""
 
 import hashlib
 from collections.abc import Sequence
@@ -10,21 +10,21 @@ from bridge.settings.model import ApiKey, ApiScope
 
 
 class Authorizer:
-    """Checks the bearer key of a request; without any keys, everybody on loopback may do everything."""
+    """Checks the bearer key of a request. Without configured keys, loopback clients may do everything."""
 
     def __init__(self, keys: Sequence[ApiKey]) -> None:
         self._scopes = {key.sha256: frozenset(key.scopes) for key in keys}
         self._names = {key.sha256: key.name for key in keys}
 
     def authorize(self, authorization: str | None, scope: ApiScope) -> Response | None:
-        """Give the answer that refuses the request, None when it may pass.
+        """Return a denial, or None if the request may pass.
 
-        Keys are 256 random bits and looked up by their hash, so the time of the look-up tells nothing.
+        Keys are 256 random bits and looked up by their hash, so the duration of the lookup reveals nothing.
         """
         if not self._scopes:
             return None
-        kind, _, key = (authorization or "").partition(" ")
-        if kind.lower() != "bearer" or not key:
+        auth_scheme, _, key = (authorization or "").partition(" ")
+        if auth_scheme.lower() != "bearer" or not key:
             return problem(401, "Key required", "send an API key as `Authorization: Bearer <key>`")
         digest = _digest(key)
         scopes = self._scopes.get(digest)
@@ -35,7 +35,7 @@ class Authorizer:
         return None
 
     def principal(self, authorization: str | None) -> str | None:
-        """Name the key of a request, as who decided something; None where there are no keys."""
+        """Name of the request's key, recorded as the author of a command; None without keys."""
         digest = _digest((authorization or "").partition(" ")[2])
         return f"key {self._names[digest]}" if digest in self._names else None
 

@@ -18,104 +18,110 @@ from bridge.versions.commands import COMMANDS
 from mappers.canonical_json import decode_json
 from mappers.errors import InvalidInput, LineageBridgeError, PermanentError
 
-#: Every route that takes orders, by method and path.
-COMMAND_ROUTES: dict[tuple[str, str], type[Command[Any]]] = {(kind.method, kind.path): kind for kind in COMMANDS}
+#: Command types by method and path.
+COMMAND_ROUTES: dict[tuple[str, str], type[Command[Any]]] = {
+    (command_type.method, command_type.path): command_type for command_type in COMMANDS
+}
 
 
 class CommandExecutor:
-    """Does orders in a thread, on a connection that is opened when it is first needed and anew after a failure."""
+    """Runs commands in one thread, on a connection that is opened on first use and reopened after a failure."""
 
-    def __init__(self, open_desk: Callable[[], CommandContext]) -> None:
-        self._open = open_desk
-        self._desk: CommandContext | None = None
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ordering")
+    def __init__(self, open_context: Callable[[], CommandContext]) -> None:
+        self._open_context = open_context
+        self._ctx: CommandContext | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="commands")
 
-    async def execute(self, order: Command[Any], signer: str | None) -> Response:
-        """Do an order, or say as a problem why not."""
+    async def execute(self, command: Command[Any], principal: str | None) -> Response:
+        """Run a command; a failure becomes a problem response."""
         try:
             body = await asyncio.get_running_loop().run_in_executor(
-                self._thread, self._execute_blocking, order, signer
+                self._thread, self._execute_blocking, command, principal
             )
         except LineageBridgeError as error:
-            return error_response(error, "Cannot be done", remedy=": send it again")
+            return error_response(error, "Command failed", remedy=": retry the request")
         return Response(body, media_type="application/json")
 
-    def _execute_blocking(self, order: Command[Any], signer: str | None) -> bytes:
-        if self._desk is None:
-            self._desk = self._open()
+    def _execute_blocking(self, command: Command[Any], principal: str | None) -> bytes:
+        if self._ctx is None:
+            self._ctx = self._open_context()
         try:
-            return msgspec.json.encode(order.execute(self._desk._replace(principal=signer)))
+            return msgspec.json.encode(command.execute(self._ctx._replace(principal=principal)))
         except PermanentError:
             raise
-        except Exception:  # a fault of ours too may leave the connection in the middle of anything
+        except Exception:  # any other error may leave the connection in an unknown state
             self._close()
             raise
 
     def close(self) -> None:
-        """End the order under way, then close the connection."""
+        """Finish the current command, then close the connection."""
         self._thread.submit(self._close)
         self._thread.shutdown()
 
     def _close(self) -> None:
-        desk, self._desk = self._desk, None
-        if desk is not None:
-            desk.registry.close()
+        ctx, self._ctx = self._ctx, None
+        if ctx is not None:
+            ctx.registry.close()
 
 
-def command_routes(running: Callable[[], tuple[Intake, CommandExecutor] | None]) -> list[Route]:
-    """Make the routes of all orders."""
-    return [Route(path, _handler(kind, running), methods=[method]) for (method, path), kind in COMMAND_ROUTES.items()]
+def command_routes(get_services: Callable[[], tuple[Intake, CommandExecutor] | None]) -> list[Route]:
+    return [
+        Route(path, _handler(command_type, get_services), methods=[method])
+        for (method, path), command_type in COMMAND_ROUTES.items()
+    ]
 
 
 def _handler(
-    kind: type[Command[Any]], running: Callable[[], tuple[Intake, CommandExecutor] | None]
+    command_type: type[Command[Any]], get_services: Callable[[], tuple[Intake, CommandExecutor] | None]
 ) -> Callable[[Request], Any]:
-    read = _parse_query_string if kind.method == "DELETE" else _parse_body
+    parse = _parse_query_string if command_type.method == "DELETE" else _parse_body
 
     async def handle(request: Request) -> Response:
-        parts = running()
-        if parts is None:
+        services = get_services()
+        if services is None:
             return problem(503, "Starting", "the service is starting")
-        intake, ordering = parts
-        order = await read(kind, intake, request)
-        if isinstance(order, Response):
-            return order
-        return await ordering.execute(order, intake.principal(request.headers))
+        intake, executor = services
+        command = await parse(command_type, intake, request)
+        if isinstance(command, Response):
+            return command
+        return await executor.execute(command, intake.principal(request.headers))
 
     return handle
 
 
-async def _parse_body(kind: type[Command[Any]], intake: Intake, request: Request) -> Command[Any] | Response:
-    body = await intake.read_body(request.headers, request.receive, kind.scope)
+async def _parse_body(command_type: type[Command[Any]], intake: Intake, request: Request) -> Command[Any] | Response:
+    body = await intake.read_body(request.headers, request.receive, command_type.scope)
     if isinstance(body, Response):
         return body
     if body.error is not None:
         too_large = not isinstance(body.error, InvalidInput)
-        return problem(413 if too_large else 400, "Too large" if too_large else "Not an order", str(body.error))
+        return problem(413 if too_large else 400, "Too large" if too_large else "Invalid command", str(body.error))
     try:
-        order: Command[Any] = decode_json(body.unpacked, msgspec.json.Decoder(kind))
-        reject_nul_characters(order)
+        command: Command[Any] = decode_json(body.content, msgspec.json.Decoder(command_type))
+        reject_nul_characters(command)
     except RecursionError:
-        return problem(400, "Not an order", "nested too deeply")
+        return problem(400, "Invalid command", "nested too deeply")
     except InvalidInput as error:
-        return problem(400, "Not an order", error.reason, field=error.path)
+        return problem(400, "Invalid command", error.reason, field=error.path)
     except InvalidParameter as error:
-        return problem(400, "Not an order", str(error), field=error.parameter)
-    return order
+        return problem(400, "Invalid command", str(error), field=error.parameter)
+    return command
 
 
-async def _parse_query_string(kind: type[Command[Any]], intake: Intake, request: Request) -> Command[Any] | Response:
-    refused = intake.authorize(request.headers, kind.scope)
-    if refused is not None:
-        return refused
-    given = request.query_params.multi_items()
-    if len(given) > len(dict(given)):
-        return problem(400, "Bad parameter", "a parameter is given twice")
+async def _parse_query_string(
+    command_type: type[Command[Any]], intake: Intake, request: Request
+) -> Command[Any] | Response:
+    denial = intake.authorize(request.headers, command_type.scope)
+    if denial is not None:
+        return denial
+    parameters = request.query_params.multi_items()
+    if len(parameters) > len(dict(parameters)):
+        return problem(400, "Bad parameter", "a parameter is repeated")
     try:
-        order: Command[Any] = msgspec.convert(dict(given), kind)
-        reject_nul_characters(order)
+        command: Command[Any] = msgspec.convert(dict(parameters), command_type)
+        reject_nul_characters(command)
     except msgspec.ValidationError as error:
         return problem(400, "Bad parameter", str(error))
     except InvalidParameter as error:
         return problem(400, "Bad parameter", str(error), field=error.parameter)
-    return order
+    return command

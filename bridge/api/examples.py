@@ -15,7 +15,7 @@ from bridge.versions.version_commands import (
 from mappers.legacy.formats import LegacyFormat
 
 _DAILY, _WEEKLY = ({"namespace": "s3://lake", "name": f"sales/{name}"} for name in ("daily", "weekly"))
-_WHO = {"by": "ann", "why": "the rates of January are right"}
+_AUTHOR = {"by": "ann", "why": "January rates corrected"}
 
 EXAMPLES: dict[type[Command[Any]], dict[str, Any]] = {
     PublishCommand: {
@@ -23,7 +23,7 @@ EXAMPLES: dict[type[Command[Any]], dict[str, Any]] = {
             _DAILY | {"version": "v2", "expected": "v1"},
             _WEEKLY | {"version": "latest"},
         ],
-        **_WHO,
+        **_AUTHOR,
     },
     ResolveCommand: {"datasets": [_DAILY, _WEEKLY | {"pin": "latest"}]},
     RollBackCommand: {"datasets": [_DAILY | {"expected": "v2"}], "by": "bob", "why": "rows are missing"},
@@ -31,7 +31,7 @@ EXAMPLES: dict[type[Command[Any]], dict[str, Any]] = {
         "pin": "january",
         "until": "2099-12-31T00:00:00Z",
         "datasets": [_DAILY | {"version": "v1"}, _WEEKLY | {"version": "v2"}],
-        **_WHO,
+        **_AUTHOR,
     },
     UnpinCommand: {"pin": "january", **_WEEKLY},
     InvalidateCommand: _DAILY | {"version": "v2", "reason": "rows are missing", "by": "bob"},
@@ -48,10 +48,10 @@ EXAMPLES: dict[type[Command[Any]], dict[str, Any]] = {
 
 
 class LegacyRoute(NamedTuple):
-    """One route and a body it takes."""
+    """A route and an example body."""
 
     path: str
-    contract: LegacyFormat
+    legacy_format: LegacyFormat
     summary: str
     required: tuple[str, ...]
     example: dict[str, Any]
@@ -62,14 +62,17 @@ HISTORICAL_PARAMETER = {
     "in": "query",
     "required": False,
     "schema": {"type": "boolean", "default": False},
-    "description": "The event is history: it is marked as such, and merged like any other.",
+    "description": "Marks the event as historical; it is merged like any other.",
 }
 
 REGISTRATION_SCHEMA = {
     "type": "object",
     "required": ["registration", "status"],
     "properties": {
-        "registration": {"type": ["string", "null"], "description": "The id, once the request could be merged."},
+        "registration": {
+            "type": ["string", "null"],
+            "description": "The id; null if the request is stored but could not be merged.",
+        },
         "status": {"const": "PENDING"},
     },
 }

@@ -22,75 +22,75 @@ _MAX_MEMBERS = 64
 
 
 def decompress_gzip(body: bytes, limit: int) -> bytes:
-    """Unpack gzip of one or several members; raises TooLarge as soon as the limit is passed."""
-    unpacked = b""
+    """Decompress gzip of one or several members; raises InputTooLarge as soon as the limit is exceeded."""
+    decompressed = b""
     for _ in range(_MAX_MEMBERS):
         member = zlib.decompressobj(_GZIP)
         try:
-            unpacked += member.decompress(body, limit + 1 - len(unpacked))
+            decompressed += member.decompress(body, limit + 1 - len(decompressed))
         except zlib.error as error:
             raise InvalidInput(f"the body is not gzip: {error}") from error
-        if len(unpacked) > limit:
-            raise InputTooLarge(f"the body unpacks to more than {limit} bytes")
+        if len(decompressed) > limit:
+            raise InputTooLarge(f"the decompressed body has more than {limit} bytes")
         if not member.eof:
-            raise InvalidInput("the gzip body ends too early")
+            raise InvalidInput("the gzip body is truncated")
         body = member.unused_data
         if not body:
-            return unpacked
+            return decompressed
     raise InvalidInput(f"the gzip body has more than {_MAX_MEMBERS} members")
 
 
 _CLIENT_DISCONNECTED = Response(status_code=400)
-#: A body without a type is refused too: browsers send such bodies to loopback on any page's behalf.
+#: Bodies without a content type are rejected as well: any web page can make a browser send one to loopback.
 _JSON_TYPES = frozenset({"application/json", "application/x-ndjson"})
 _MEGABYTE = 1 << 20
 _LENGTH_DIGITS = 18
-#: Real events have one value in fifty bytes; a list of empty lists has one in three, and each takes twenty in memory.
+#: Limit on commas. Real events have a value per 50 bytes, a list of empty lists has one per 3 bytes, and each takes\
+#: 20 times its size in memory.
 _MAX_VALUES = 2_000_000
 
 
 class RequestBody(NamedTuple):
-    """A body as it was sent, unpacked, and why it cannot be read on, if so."""
+    """A body as sent, decompressed, and the error if it cannot be processed."""
 
     sent: bytes
-    unpacked: bytes
+    content: bytes
     error: InvalidInput | InputTooLarge | None = None
 
 
 class Intake:
-    """Reads bodies within the limits, and commits what they hold."""
+    """Reads request bodies within the limits and commits their events."""
 
     def __init__(
         self,
         reader: EventReader,
-        gate: GroupCommitter,
+        committer: GroupCommitter,
         authorizer: Authorizer,
         metrics: Metrics,
         limits: IntakeSettings,
     ) -> None:
         self.reader = reader
         self.max_group = limits.max_group
-        self._gate = gate
+        self._committer = committer
         self._authorizer = authorizer
         self._metrics = metrics
         self._max_body = int(limits.max_body_mb * _MEGABYTE)
-        self._max_unpacked = int(limits.max_unpacked_mb * _MEGABYTE)
+        self._max_decompressed = int(limits.max_unpacked_mb * _MEGABYTE)
 
     def authorize(self, headers: Headers, scope: ApiScope) -> Response | None:
-        """Give the answer that refuses a request, None when it may pass."""
+        """Return a denial, or None if the request may pass."""
         return self._authorizer.authorize(headers.get("authorization"), scope)
 
     def principal(self, headers: Headers) -> str | None:
-        """Say who sends a request, as far as they have shown it."""
         return self._authorizer.principal(headers.get("authorization"))
 
     async def read_body(
         self, headers: Headers, receive: Receive, scope: ApiScope = "ingest"
     ) -> RequestBody | Response:
-        """Read a body, or give the answer that refuses to."""
-        refusal = self.authorize(headers, scope) or _check_media_type(headers)
-        if refusal is not None:
-            return refusal
+        """Read a body, or return the response that denies it."""
+        denial = self.authorize(headers, scope) or _check_media_type(headers)
+        if denial is not None:
+            return denial
         try:
             sent = await self._receive(headers, receive)
         except InputTooLarge as error:
@@ -98,47 +98,49 @@ class Intake:
         if sent is None:
             return _CLIENT_DISCONNECTED
         try:
-            packed = _content_encoding(headers) == "gzip"
+            compressed = _content_encoding(headers) == "gzip"
             return RequestBody(
-                sent, _check_value_count(decompress_gzip(sent, self._max_unpacked) if packed else sent)
+                sent, _check_value_count(decompress_gzip(sent, self._max_decompressed) if compressed else sent)
             )
         except (InvalidInput, InputTooLarge) as error:
-            return RequestBody(sent, b"", error.with_traceback(None))  # which holds what was unpacked so far
+            return RequestBody(
+                sent, b"", error.with_traceback(None)
+            )  # the traceback would keep the partial content alive
 
     async def _receive(self, headers: Headers, receive: Receive) -> bytes | None:
         length = headers.get("content-length", "")
         if length.isdecimal() and (len(length) > _LENGTH_DIGITS or int(length) > self._max_body):
             raise InputTooLarge(f"the body has {length[:_LENGTH_DIGITS]} bytes; the limit is {self._max_body}")
-        parts: list[bytes] = []
+        chunks: list[bytes] = []
         size = 0
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return None
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
+            chunks.append(message.get("body", b""))
+            size += len(chunks[-1])
             if size > self._max_body:
                 raise InputTooLarge(f"the body has more than {self._max_body} bytes")
             if not message.get("more_body"):
-                return b"".join(parts)
+                return b"".join(chunks)
 
     async def commit(self, items: Sequence[IncomingEvent | RejectedInput]) -> Response | None:
-        """Return when the items are on disk and counted; gives the answer when they cannot be taken now."""
+        """Return once the items are stored durably and counted; returns a response if the intake is unavailable."""
         try:
-            await self._gate.commit(items)
+            await self._committer.commit(items)
         except TransientError as error:
             self._metrics.count_rejected("unavailable")
-            return problem(503, "Cannot take events now", f"{error}: send it again")
+            return problem(503, "Intake unavailable", f"{error}: retry the request")
         for item in items:
             self._metrics.count_ingested(item)
         return None
 
 
 def _check_value_count(body: bytes) -> bytes:
-    """Give a body back; raises TooLarge when it could hold more values than may be in memory at once."""
-    commas = body.count(b",")  # those in texts are counted too: the limit leaves room for them
+    """Return the body; raises InputTooLarge if it could hold more values than memory allows."""
+    commas = body.count(b",")  # commas in strings count too; the limit leaves room for them
     if commas >= _MAX_VALUES:
-        raise InputTooLarge(f"the body holds {commas + 1} values; the limit is {_MAX_VALUES}")
+        raise InputTooLarge(f"the body may hold {commas + 1} values; the limit is {_MAX_VALUES}")
     return body
 
 
@@ -147,19 +149,19 @@ def _content_encoding(headers: Headers) -> str:
 
 
 def _check_media_type(headers: Headers) -> Response | None:
-    """Refuse bodies that do not say that they are JSON, or are packed in an unknown way."""
-    media = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media not in _JSON_TYPES and not media.endswith("+json"):
+    """Deny bodies that are not declared as JSON, or whose encoding is unknown."""
+    media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type not in _JSON_TYPES and not media_type.endswith("+json"):
         return problem(
-            415, "Unsupported media type", f"send application/json, not {media or 'a body without a type'}"
+            415, "Unsupported media type", f"send application/json, not {media_type or 'a body without a type'}"
         )
     if (encoding := _content_encoding(headers)) not in ("", "identity", "gzip"):
-        return problem(415, "Unsupported encoding", f"send the body plain or as gzip, not {encoding}")
+        return problem(415, "Unsupported encoding", f"send the body uncompressed or as gzip, not {encoding}")
     return None
 
 
-def rejection_response(item: RejectedInput, title: str = "Not a lineage event") -> Response:
-    """Answer that an input is refused: where, why, and the hash it is kept under."""
-    where = {"field": item.path} if item.path else {}
+def rejection_response(item: RejectedInput, title: str = "Invalid event") -> Response:
+    """The problem for a rejected input: location, reason, and the hash under which it is stored."""
+    location = {"field": item.path} if item.path else {}
     status, title = (413, "Too large") if item.too_large else (400, title)
-    return problem(status, title, item.reason, rejected=item.payload_hash.hex(), **where)
+    return problem(status, title, item.reason, rejected=item.payload_hash.hex(), **location)

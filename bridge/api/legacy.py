@@ -1,4 +1,4 @@
-"""The routes of jobs that do not speak OpenLineage: their bodies become events, and go the way of all events."""
+"""Routes for legacy job formats (run_event, dataset and process registration)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,72 +16,75 @@ from bridge.store.event_log import IncomingEvent, RejectedInput
 from mappers.canonical.rows import DatasetRegistrationRow
 from mappers.legacy.formats import LegacyFormat
 
-_FLAG = {"true": True, "1": True, "yes": True, "": True, "false": False, "0": False, "no": False}
+_FLAGS = {"true": True, "1": True, "yes": True, "": True, "false": False, "0": False, "no": False}
 
 
-async def ingest_legacy(intake: Intake, legacy: LegacyReader, contract: LegacyFormat, request: Request) -> Response:
-    """Take one legacy body: 201 once the events it became are on disk."""
+async def ingest_legacy(
+    intake: Intake, legacy: LegacyReader, legacy_format: LegacyFormat, request: Request
+) -> Response:
+    """Ingest one legacy body: 201 once its events are stored durably."""
     body = await intake.read_body(request.headers, request.receive)
     if isinstance(body, Response):
         return body
     flag = request.query_params.get("historical", "false")
-    historical = _FLAG.get(flag.lower())
+    historical = _FLAGS.get(flag.lower())
     if historical is None:
-        return problem(400, "Not a flag", f"historical is true or false, not {flag[:32]!r}", field="historical")
-    delivery = LegacyInputKind(contract, historical)
+        return problem(
+            400, "Bad parameter", f"historical must be true or false, not {flag[:32]!r}", field="historical"
+        )
+    input_kind = LegacyInputKind(legacy_format, historical)
     if body.error is None:
-        found = legacy.read(body.unpacked, delivery, now_micros())
+        result = legacy.read(body.content, input_kind, now_micros())
     else:
-        found = legacy.reject(body.sent, delivery, body.error)
-    unavailable = await intake.commit([found] if isinstance(found, RejectedInput) else found)
+        result = legacy.reject(body.sent, input_kind, body.error)
+    unavailable = await intake.commit([result] if isinstance(result, RejectedInput) else result)
     if unavailable is not None:
         return unavailable
-    if isinstance(found, RejectedInput):
-        return rejection_response(found, "Not what this route takes")
-    return _registered(found) if contract is LegacyFormat.REQUEST else Response(status_code=201)
+    if isinstance(result, RejectedInput):
+        return rejection_response(result, "Invalid body")
+    return _registration_response(result) if legacy_format is LegacyFormat.REQUEST else Response(status_code=201)
 
 
-def _registered(items: Sequence[IncomingEvent]) -> Response:
-    """Tell the id of a request; it has none yet when its event is kept but could not be merged."""
+def _registration_response(items: Sequence[IncomingEvent]) -> Response:
+    """Return the registration id; it is null if the event is stored but could not be merged."""
     rows = (row for item in items for row in item.rows if isinstance(row, DatasetRegistrationRow))
     row = next(rows, None)
     return JSONResponse({"registration": row.reg_id.hex() if row else None, "status": "PENDING"}, 201)
 
 
-def add_legacy_routes(app: FastAPI, running: Callable[[], Intake | None], legacy: LegacyReader) -> None:
-    """Add the routes of all legacy contracts to an application."""
+def add_legacy_routes(app: FastAPI, get_intake: Callable[[], Intake | None], legacy: LegacyReader) -> None:
     for route in LEGACY_ROUTES:
         app.post(
             route.path,
             status_code=201,
             summary=route.summary,
-            name=str(route.contract),
+            name=str(route.legacy_format),
             response_class=Response,
-            responses=_answers(route.contract),
-            openapi_extra=_described(route),
-        )(_handler(route.contract, running, legacy))
+            responses=_responses(route.legacy_format),
+            openapi_extra=_openapi_operation(route),
+        )(_handler(route.legacy_format, get_intake, legacy))
 
 
 def _handler(
-    contract: LegacyFormat, running: Callable[[], Intake | None], legacy: LegacyReader
+    legacy_format: LegacyFormat, get_intake: Callable[[], Intake | None], legacy: LegacyReader
 ) -> Callable[[Request], Any]:
     async def handle(request: Request) -> Response:
-        intake = running()
+        intake = get_intake()
         if intake is None:
             return problem(503, "Starting", "the service is starting")
-        return await ingest_legacy(intake, legacy, contract, request)
+        return await ingest_legacy(intake, legacy, legacy_format, request)
 
     return handle
 
 
-def _answers(contract: LegacyFormat) -> dict[int | str, dict[str, Any]]:
-    taken: dict[str, Any] = {"description": "On disk, and merged or kept with the reason why not."}
-    if contract is LegacyFormat.REQUEST:
-        taken["content"] = {"application/json": {"schema": REGISTRATION_SCHEMA}}
-    return {201: taken, **problem_responses()}
+def _responses(legacy_format: LegacyFormat) -> dict[int | str, dict[str, Any]]:
+    created: dict[str, Any] = {"description": "Stored durably; merged, or stored with the reason why not."}
+    if legacy_format is LegacyFormat.REQUEST:
+        created["content"] = {"application/json": {"schema": REGISTRATION_SCHEMA}}
+    return {201: created, **problem_responses()}
 
 
-def _described(route: LegacyRoute) -> dict[str, Any]:
+def _openapi_operation(route: LegacyRoute) -> dict[str, Any]:
     schema = {"type": "object", "required": list(route.required), "additionalProperties": True}
     content = {"application/json": {"schema": schema, "example": route.example}}
     return {"parameters": [HISTORICAL_PARAMETER], "requestBody": {"required": True, "content": content}}

@@ -1,4 +1,4 @@
-"""The routes that take OpenLineage events: one or many a request, in OpenLineage's words or in OpenMetadata's."""
+"""OpenLineage intake: single events and batches, also with OpenMetadata's paths and responses."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,16 +15,16 @@ from mappers.canonical_json import decode_json
 from mappers.errors import InputTooLarge, InvalidInput
 
 _CREATED = Response(status_code=201)
-_TAKEN = Response(status_code=204)
+_NO_CONTENT = Response(status_code=204)
 _SOURCE = "http"
-#: An event is larger than the answer about one that is none; so many of them are answered in a second or two.
+#: A response takes less space than the rejected event it reports; 100,000 of them take a second or two.
 _MAX_BATCH_EVENTS = 100_000
 
 _array_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class _OpenMetadataBatch(msgspec.Struct):
-    """OpenMetadata's shape of a batch."""
+    """OpenMetadata's batch format."""
 
     events: list[msgspec.Raw]
 
@@ -33,74 +33,76 @@ _events_decoder = msgspec.json.Decoder(_OpenMetadataBatch)
 
 
 async def ingest_event(intake: Intake, body: RequestBody) -> Response:
-    """Take one event: 201 once it is on disk."""
+    """Ingest one event: 201 once it is stored durably."""
     item = _read(intake, body)
     return await intake.commit([item]) or (rejection_response(item) if isinstance(item, RejectedInput) else _CREATED)
 
 
 async def ingest_batch(intake: Intake, body: RequestBody) -> Response:
-    """Take an array of events: 204 when all are on disk, else 200 that names those that are no events."""
-    taken = await _ingest_events(intake, body, lambda payload: decode_json(payload, _array_decoder))
-    if isinstance(taken, Response):
-        return taken
-    if not taken.failed:
-        return _TAKEN
+    """Ingest an array of events: 204 once all are stored durably, or 200 with the rejected ones."""
+    result = await _ingest_events(intake, body, lambda payload: decode_json(payload, _array_decoder))
+    if isinstance(result, Response):
+        return result
+    if not result.failed:
+        return _NO_CONTENT
     return _json(
         {
-            "status": taken.status,
-            "summary": taken.summary | {"retriable": 0, "non_retriable": len(taken.failed)},
-            "failed_events": taken.failed,
+            "status": result.status,
+            "summary": result.summary | {"retriable": 0, "non_retriable": len(result.failed)},
+            "failed_events": result.failed,
         }
     )
 
 
 async def ingest_openmetadata_event(intake: Intake, body: RequestBody) -> Response:
-    """Take one event sent to where OpenMetadata takes them, and answer as it does."""
+    """Ingest one event on OpenMetadata's path; the response has OpenMetadata's format."""
     item = _read(intake, body)
     if (unavailable := await intake.commit([item])) is not None:
         return unavailable
     if isinstance(item, RejectedInput):
         return rejection_response(item)
-    return _json({"status": "success", "message": "Event kept", "lineageEdgesCreated": _count_edges(item)})
+    return _json({"status": "success", "message": "Event stored", "lineageEdgesCreated": _count_edges(item)})
 
 
 async def ingest_openmetadata_batch(intake: Intake, body: RequestBody) -> Response:
-    """Take a batch sent to where OpenMetadata takes them, and answer as it does."""
-    taken = await _ingest_events(intake, body, lambda payload: decode_json(payload, _events_decoder).events)
-    if isinstance(taken, Response):
-        return taken
+    """Ingest a batch on OpenMetadata's path; the response has OpenMetadata's format."""
+    result = await _ingest_events(intake, body, lambda payload: decode_json(payload, _events_decoder).events)
+    if isinstance(result, Response):
+        return result
     return _json(
         {
-            "status": taken.status,
-            "message": f"{taken.successful} events kept, {len(taken.failed)} refused",
-            "lineageEdgesCreated": taken.edges,
-            "summary": taken.summary,
-            "failedEvents": taken.failed,
+            "status": result.status,
+            "message": f"{result.successful} events stored, {len(result.failed)} rejected",
+            "lineageEdgesCreated": result.edges,
+            "summary": result.summary,
+            "failedEvents": result.failed,
         }
     )
 
 
 Handler = Callable[[Intake, RequestBody], Awaitable[Response]]
 
-#: Every route that takes OpenLineage events; each is served with and without a slash at its end.
+#: Routes of OpenLineage events; each is also served with a trailing slash.
 HANDLERS: dict[str, Handler] = {
     "/api/v1/lineage": ingest_event,
     "/api/v1/lineage/batch": ingest_batch,
     "/api/v1/openlineage/lineage": ingest_openmetadata_event,
     "/api/v1/openlineage/lineage/batch": ingest_openmetadata_batch,
 }
-LINEAGE_PATHS: dict[str, Handler] = {path + slash: take for path, take in HANDLERS.items() for slash in ("", "/")}
+LINEAGE_PATHS: dict[str, Handler] = {
+    path + slash: handler for path, handler in HANDLERS.items() for slash in ("", "/")
+}
 
 
 async def handle_request(intake: Intake, handler: Handler, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer one request: this is the path that every event walks, so nothing lies in between."""
+    """Handle one request; every event takes this path, so it avoids all middleware."""
     body = await intake.read_body(Headers(scope=scope), receive)
-    answer = body if isinstance(body, Response) else await handler(intake, body)
-    await answer(scope, receive, send)
+    response = body if isinstance(body, Response) else await handler(intake, body)
+    await response(scope, receive, send)
 
 
 class _BatchResult(NamedTuple):
-    """How the events of a batch fared."""
+    """Result of a batch."""
 
     successful: int
     edges: int
@@ -124,11 +126,11 @@ class _BatchResult(NamedTuple):
 async def _ingest_events(
     intake: Intake, body: RequestBody, split: Callable[[bytes], list[msgspec.Raw]]
 ) -> _BatchResult | Response:
-    """Take the events of a batch, group by group; what is no batch is refused whole."""
+    """Ingest the events of a batch in groups; a body that is not a batch is rejected as a whole."""
     payloads = _split_batch(body, split)
     if not isinstance(payloads, list):
-        whole = intake.reader.reject(body.sent, _SOURCE, payloads)
-        return await intake.commit([whole]) or rejection_response(whole)
+        rejected = intake.reader.reject(body.sent, _SOURCE, payloads)
+        return await intake.commit([rejected]) or rejection_response(rejected)
     successful = edges = 0
     failed: list[dict[str, Any]] = []
     for start in range(0, len(payloads), intake.max_group):
@@ -141,18 +143,18 @@ async def _ingest_events(
             else:
                 successful += 1
                 edges += _count_edges(item)
-        await asyncio.sleep(0)  # others are served between the groups of a large batch
+        await asyncio.sleep(0)  # serve other requests between the groups of a large batch
     return _BatchResult(successful, edges, failed)
 
 
 def _split_batch(
     body: RequestBody, split: Callable[[bytes], list[msgspec.Raw]]
 ) -> list[msgspec.Raw] | InvalidInput | InputTooLarge:
-    """Split a batch, or say why not; an error that was raised again would keep the whole body in a cycle."""
+    """Split a batch. Errors are returned: raised again, they would keep the whole body alive in a reference cycle."""
     if body.error is not None:
         return body.error
     try:
-        payloads = split(body.unpacked)
+        payloads = split(body.content)
     except InvalidInput as error:
         return error
     if len(payloads) > _MAX_BATCH_EVENTS:
@@ -163,11 +165,11 @@ def _split_batch(
 def _read(intake: Intake, body: RequestBody) -> IncomingEvent | RejectedInput:
     if body.error is not None:
         return intake.reader.reject(body.sent, _SOURCE, body.error)
-    return intake.reader.read(body.unpacked, _SOURCE)
+    return intake.reader.read(body.content, _SOURCE)
 
 
 def _count_edges(item: IncomingEvent) -> int:
-    """Count the pairs of datasets that an event connects."""
+    """Number of dataset pairs that an event connects."""
     return len(item.event.inputs) * len(item.event.outputs)
 
 

@@ -1,4 +1,4 @@
-"""What the service counts, in Prometheus' words. No label ever holds a job's or dataset's name."""
+"""Prometheus metrics of the service. Labels never contain job or dataset names."""
 
 import math
 import platform
@@ -14,85 +14,85 @@ from bridge.api.sync_metrics import SyncMetrics, TargetMetrics
 from bridge.intake.group_commit import GroupCommitter
 from bridge.store.event_log import IncomingEvent, RejectedInput
 
-#: Why an event was not taken.
+#: Reasons for rejecting a request or an event.
 _REASONS = ("rejected", "too_large", "unavailable")
 
 
 class Metrics:
-    """Counters and gauges of one service; `disk` is the folder whose free space ends the store's growth."""
+    """Metrics of one service; `disk` is the folder whose free space limits the store."""
 
     content_type = CONTENT_TYPE_LATEST
 
-    def __init__(self, gate: GroupCommitter, ready: Callable[[], bool], *, store: str, disk: Path | None) -> None:
+    def __init__(
+        self, committer: GroupCommitter, ready: Callable[[], bool], *, store: str, disk: Path | None
+    ) -> None:
         self._registry = CollectorRegistry()
         self._accepted = Counter(
             "lineage_bridge_events_accepted",
-            "Events answered with 2xx",
+            "Events accepted with a 2xx response",
             ["merged"],
             registry=self._registry,
         )
-        self._refused = Counter(
+        self._rejected = Counter(
             "lineage_bridge_events_refused",
-            "Events not taken, by reason",
+            "Rejected requests and events, by reason",
             ["reason"],
             registry=self._registry,
         )
-        self._contracts = Counter(
+        self._contract_checks = Counter(
             "lineage_bridge_contract_checks",
-            "Versions held against the contract of an asset, by how they did",
+            "Contract checks of dataset versions, by result",
             ["result"],
             registry=self._registry,
         )
         for result in ("kept", "broken"):
-            self._contracts.labels(result=result)
+            self._contract_checks.labels(result=result)
         self._merged = {flag: self._accepted.labels(merged=str(flag).lower()) for flag in (True, False)}
         for reason in _REASONS:
-            self._refused.labels(reason=reason)  # from 0: a counter that begins at 1 shows no rise
-        self._gauge("lineage_bridge_events_waiting", "Events waiting for a commit", gate.pending_events)
+            self._rejected.labels(reason=reason)  # start at 0: a counter that starts at 1 shows no increase
+        self._gauge("lineage_bridge_events_waiting", "Events waiting for a commit", committer.pending_events)
         self._gauge(
             "lineage_bridge_oldest_pending_age_seconds",
-            "How long the oldest event waits that the store has not taken, 0 when none does",
-            gate.oldest_age,
+            "Age of the oldest uncommitted event in seconds (0 if none)",
+            committer.oldest_age,
         )
-        self._gauge("lineage_bridge_store_healthy", "1 while the last commit went well", lambda: gate.is_healthy)
-        self._gauge("lineage_bridge_ready", "1 while events can be taken, as /readyz says", ready)
+        self._gauge("lineage_bridge_store_healthy", "1 if the last commit succeeded", lambda: committer.is_healthy)
+        self._gauge("lineage_bridge_ready", "1 if the service accepts events (same as /readyz)", ready)
         if disk is not None:
             self._gauge(
                 "lineage_bridge_store_free_bytes",
-                "Room left on the disk of a SQLite store",
+                "Free bytes on the disk of the SQLite store",
                 lambda: _free_bytes(disk),
             )
         self._sync: SyncMetrics | None = None
-        Info("lineage_bridge_build", "What runs here", registry=self._registry).info(
-            {"version": __version__, "python": platform.python_version(), "store": store}
-        )
+        Info(
+            "lineage_bridge_build", "Versions of lineage-bridge, Python and the store", registry=self._registry
+        ).info({"version": __version__, "python": platform.python_version(), "store": store})
 
-    def add_target(self, target: str, sync: TargetMetrics) -> None:
-        """Show how far a target is kept like the store; nothing is shown of one that is not."""
+    def add_target(self, target: str, target_metrics: TargetMetrics) -> None:
+        """Add the metrics of a target; disabled targets have none."""
         self._sync = self._sync or SyncMetrics(self._registry)
-        self._sync.watch(target, sync)
+        self._sync.add_target(target, target_metrics)
 
-    def _gauge(self, name: str, text: str, value: Callable[[], float]) -> None:
-        Gauge(name, text, registry=self._registry).set_function(value)
+    def _gauge(self, name: str, description: str, value: Callable[[], float]) -> None:
+        Gauge(name, description, registry=self._registry).set_function(value)
 
     def count_ingested(self, item: IncomingEvent | RejectedInput) -> None:
-        """Count what is on disk: an event, or what was refused."""
         if isinstance(item, RejectedInput):
             self.count_rejected("too_large" if item.too_large else "rejected")
         else:
             self._merged[item.failure is None].inc()
 
     def count_rejected(self, reason: str) -> None:
-        """Count an event that was not taken."""
-        self._refused.labels(reason=reason).inc()
+        self._rejected.labels(reason=reason).inc()
 
-    def count_contract_checks(self, broken: int, looked_at: int) -> None:
-        """Count versions that were held against contracts, and those that broke one."""
-        self._contracts.labels(result="broken").inc(broken)
-        self._contracts.labels(result="kept").inc(looked_at - broken)
+    def count_contract_checks(self, violated: int, checked: int) -> None:
+        """Count checked versions and those that violated their contract."""
+        self._contract_checks.labels(result="broken").inc(violated)
+        self._contract_checks.labels(result="kept").inc(checked - violated)
 
     def render(self) -> bytes:
-        """Give all metrics in the exposition format."""
+        """The metrics in the exposition format."""
         return generate_latest(self._registry)
 
 
@@ -100,4 +100,4 @@ def _free_bytes(folder: Path) -> float:
     try:
         return disk_usage(folder).free
     except OSError:
-        return math.nan  # a disk that does not answer must not take the other metrics along
+        return math.nan  # an unreachable disk must not hide the other metrics

@@ -11,7 +11,7 @@ _NAME: OpenApiObject = {"type": "string", "minLength": 1}
 _COUNT: OpenApiObject = {"type": "integer", "minimum": 0}
 _FACETS: OpenApiObject = {
     "type": ["object", "null"],
-    "description": "Facets by their keys; what is no object is ignored, with a note.",
+    "description": "Facets by key; values that are not objects are ignored with a note.",
     "additionalProperties": True,
 }
 
@@ -27,11 +27,13 @@ _DATASETS: OpenApiObject = {"type": ["array", "null"], "items": _DATASET}
 EVENT: OpenApiObject = {
     **_object(
         ["eventTime"],
-        eventTime=_TEXT | {"format": "date-time", "description": "Without a time zone it is read as UTC."},
-        eventType=_TEXT | {"description": "START, RUNNING, COMPLETE, FAIL, ABORT, or read as OTHER."},
+        eventTime=_TEXT | {"format": "date-time", "description": "UTC if it has no time zone."},
+        eventType=_TEXT | {"description": "START, RUNNING, COMPLETE, FAIL or ABORT; anything else counts as OTHER."},
         producer=_TEXT,
         schemaURL=_TEXT,
-        run=_object(["runId"], runId=_TEXT | {"description": "Best a UUID; else one is computed."}, facets=_FACETS),
+        run=_object(
+            ["runId"], runId=_TEXT | {"description": "Preferably a UUID; otherwise one is derived."}, facets=_FACETS
+        ),
         job=_object(["namespace", "name"], namespace=_NAME, name=_NAME, facets=_FACETS),
         dataset=_DATASET,
         inputs=_DATASETS,
@@ -57,28 +59,28 @@ PROBLEM = _object(
     title=_TEXT,
     status={"type": "integer"},
     detail=_TEXT,
-    field=_TEXT | {"description": "What is wrong, as a path in what was sent."},
+    field=_TEXT | {"description": "Path of the invalid value in the request."},
     conflicts={"type": "array", "items": {"type": "object", "additionalProperties": {"type": ["string", "null"]}}},
-    rejected=_TEXT | {"description": "The hash under which it is kept: see `lineage-bridge rejected`."},
+    rejected=_TEXT | {"description": "The hash under which the input is stored: see `lineage-bridge rejected`."},
 )
-_REFUSALS = {
-    400: "Refused: `field` names what is wrong. What was sent to be taken is kept: `rejected` is its hash.",
-    401: "No API key, or an unknown one.",
+_PROBLEMS = {
+    400: "Rejected; `field` names the invalid value, `rejected` the stored input.",
+    401: "API key missing or unknown.",
     403: "The API key lacks the scope.",
-    404: "Nothing in the store is called so.",
-    409: "What is there forbids it: `conflicts` names each dataset in the way, what is there, and why.",
-    413: "Over a limit of the intake.",
+    404: "Not found.",
+    409: "Conflict; `conflicts` lists the datasets concerned, their current state and the reason.",
+    413: "Larger than an intake limit.",
     415: "Not JSON, or in an encoding other than gzip.",
     500: "The store cannot be read.",
-    503: "Not now: try again.",
+    503: "Temporarily unavailable, retry later.",
 }
-_OF_INTAKE = (400, 401, 403, 413, 415, 503)
+_INTAKE_STATUSES = (400, 401, 403, 413, 415, 503)
 
 
 def problem_responses(*statuses: int) -> dict[int | str, OpenApiObject]:
-    """Describe the answers of these statuses, those of the intake when none is named: each is a problem."""
+    """Problem responses of these statuses, by default those of the intake."""
     content = {PROBLEM_TYPE: {"schema": PROBLEM}}
-    return {status: {"description": _REFUSALS[status], "content": content} for status in statuses or _OF_INTAKE}
+    return {status: {"description": _PROBLEMS[status], "content": content} for status in statuses or _INTAKE_STATUSES}
 
 
 def _json(description: str, schema: OpenApiObject) -> OpenApiObject:
@@ -91,25 +93,27 @@ _FAILED: OpenApiObject = {
     "items": _object(["index", "reason", "retriable"], index=_COUNT, reason=_TEXT, retriable={"const": False}),
 }
 _STATUS: OpenApiObject = {"enum": ["success", "partial_success", "failure"]}
-_SOME_FAILED = _object(
+_PARTIAL_SUCCESS = _object(
     ["status", "summary", "failed_events"], status=_STATUS, summary=_SUMMARY, failed_events=_FAILED
 )
-_TAKEN = _object(
+_OPENMETADATA_EVENT_RESULT = _object(
     ["status", "message", "lineageEdgesCreated"], status=_STATUS, message=_TEXT, lineageEdgesCreated=_COUNT
 )
-_ALL_TAKEN = _object(
-    [*_TAKEN["required"], "summary", "failedEvents"],
-    **_TAKEN["properties"],
+_OPENMETADATA_BATCH_RESULT = _object(
+    [*_OPENMETADATA_EVENT_RESULT["required"], "summary", "failedEvents"],
+    **_OPENMETADATA_EVENT_RESULT["properties"],
     summary=_SUMMARY,
     failedEvents=_FAILED,
 )
-_ANY: OpenApiObject = {"description": "An event; what is none is named in the answer, and the others are taken."}
+_ANY_EVENT: OpenApiObject = {
+    "description": "An event. Invalid events are listed in the response; the others are ingested."
+}
 
 
 def _route(
-    summary: str, schema: OpenApiObject, example: Any, answers: dict[int | str, OpenApiObject]
+    summary: str, schema: OpenApiObject, example: Any, successes: dict[int | str, OpenApiObject]
 ) -> OpenApiObject:
-    responses = {str(status): answer for status, answer in (answers | problem_responses()).items()}
+    responses = {str(status): response for status, response in (successes | problem_responses()).items()}
     content = {"application/json": {"schema": schema, "example": example}}
     return {
         "post": {"summary": summary, "requestBody": {"required": True, "content": content}, "responses": responses}
@@ -117,25 +121,31 @@ def _route(
 
 
 LINEAGE_ROUTES: dict[str, OpenApiObject] = {
-    "/api/v1/lineage": _route("Take an event", EVENT, _EXAMPLE, {201: {"description": "On disk."}}),
+    "/api/v1/lineage": _route("Ingest an event", EVENT, _EXAMPLE, {201: {"description": "Stored durably."}}),
     "/api/v1/lineage/batch": _route(
-        "Take events",
-        {"type": "array", "items": _ANY},
+        "Ingest a batch of events",
+        {"type": "array", "items": _ANY_EVENT},
         [_EXAMPLE],
-        {204: {"description": "All on disk."}, 200: _json("On disk, but for those that are named.", _SOME_FAILED)},
+        {
+            204: {"description": "All events are stored durably."},
+            200: _json("Stored durably, except the events listed in the response.", _PARTIAL_SUCCESS),
+        },
     ),
     "/api/v1/openlineage/lineage": _route(
-        "Take an event, as OpenMetadata does", EVENT, _EXAMPLE, {200: _json("On disk.", _TAKEN)}
+        "Ingest an event (OpenMetadata format)",
+        EVENT,
+        _EXAMPLE,
+        {200: _json("Stored durably.", _OPENMETADATA_EVENT_RESULT)},
     ),
     "/api/v1/openlineage/lineage/batch": _route(
-        "Take events, as OpenMetadata does",
-        _object(["events"], events={"type": "array", "items": _ANY}),
+        "Ingest a batch of events (OpenMetadata format)",
+        _object(["events"], events={"type": "array", "items": _ANY_EVENT}),
         {"events": [_EXAMPLE]},
-        {200: _json("On disk, but for those that are named.", _ALL_TAKEN)},
+        {200: _json("Stored durably, except the events listed in the response.", _OPENMETADATA_BATCH_RESULT)},
     ),
 }
 
 
 def add_intake_routes(openapi: OpenApiObject) -> OpenApiObject:
-    """Add the routes that the framework does not know to its description of the others."""
+    """Add the intake routes, which bypass the framework, to its OpenAPI document."""
     return {**openapi, "paths": LINEAGE_ROUTES | openapi["paths"]}

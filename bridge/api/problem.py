@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem details."""
+"""RFC 9457 problem responses."""
 
 from http import HTTPStatus
 from typing import Any
@@ -16,15 +16,15 @@ PROBLEM_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = "2"
 
 
-def problem(status: int, title: str, detail: str, **more: Any) -> Response:
-    """Answer with a problem: what went wrong, where, and what would help."""
-    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
+def problem(status: int, title: str, detail: str, **extensions: Any) -> Response:
+    """A problem response: what is wrong, where, and how to fix it."""
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **extensions}
     headers = {"Retry-After": RETRY_AFTER_SECONDS} if status == 503 else None
     return Response(msgspec.json.encode(body), status, headers, PROBLEM_TYPE)
 
 
 def error_response(error: LineageBridgeError, title: str, remedy: str = "") -> Response:
-    """Answer with why there is no answer; the title and the remedy are for what is nothing of the caller's doing."""
+    """Map an error to a problem; title and remedy apply to errors that the caller did not cause."""
     match error:
         case InvalidParameter():
             return problem(400, "Bad parameter", str(error), field=error.parameter)
@@ -33,7 +33,7 @@ def error_response(error: LineageBridgeError, title: str, remedy: str = "") -> R
         case StateConflict():
             return problem(409, CONFLICT, str(error), conflicts=error.conflicts)
         case TransientError():
-            return problem(503, f"{title} now", f"{error}{remedy}")
+            return problem(503, f"{title}, retry later", f"{error}{remedy}")
     return problem(500, title, str(error))
 
 

@@ -18,101 +18,110 @@ from bridge.queries.query import Query, QueryService
 from bridge.queries.routes import routes_of
 from mappers.errors import LineageBridgeError
 
-#: How many questions are answered at once: each has a connection, and takes time from the intake.
+#: Concurrent queries; each needs a connection, and competes with the intake for the processor.
 MAX_CONCURRENT_QUERIES = 4
 
 
 class QueryExecutor:
-    """Answers questions in threads, each with a connection that is opened when it is first needed."""
+    """Runs queries in threads, each with a connection that is opened on first use."""
 
-    def __init__(self, open_catalogue: Callable[[], QueryService]) -> None:
-        self._open = open_catalogue
+    def __init__(self, open_service: Callable[[], QueryService]) -> None:
+        self._open_service = open_service
         self._local = threading.local()
         self._services: list[QueryService] = []
-        self._threads = ThreadPoolExecutor(MAX_CONCURRENT_QUERIES, thread_name_prefix="reading")
+        self._pool = ThreadPoolExecutor(MAX_CONCURRENT_QUERIES, thread_name_prefix="queries")
 
-    async def run(self, question: Query[Any]) -> Response:
-        """Answer a question, or say as a problem why not."""
+    async def run(self, query: Query[Any]) -> Response:
+        """Run a query; a failure becomes a problem response."""
         try:
-            body = await asyncio.get_running_loop().run_in_executor(self._threads, self._run_blocking, question)
+            body = await asyncio.get_running_loop().run_in_executor(self._pool, self._run_blocking, query)
         except LineageBridgeError as error:
-            return error_response(error, "Not readable")
+            return error_response(error, "Query failed")
         return Response(body, media_type="application/json")
 
-    def _run_blocking(self, question: Query[Any]) -> bytes:
-        catalogue: QueryService | None = getattr(self._local, "catalogue", None)
-        if catalogue is None:
-            catalogue = self._local.catalogue = self._open()
-            self._services.append(catalogue)
-        return msgspec.json.encode(catalogue.run(question))
+    def _run_blocking(self, query: Query[Any]) -> bytes:
+        service: QueryService | None = getattr(self._local, "service", None)
+        if service is None:
+            service = self._local.service = self._open_service()
+            self._services.append(service)
+        return msgspec.json.encode(service.run(query))
 
     def close(self) -> None:
-        """End the threads, then close their connections."""
-        self._threads.shutdown()
-        for catalogue in self._services:
-            catalogue.close()
+        """Finish the running queries, then close their connections."""
+        self._pool.shutdown()
+        for service in self._services:
+            service.close()
 
 
-#: Every route that answers a question.
-QUERY_ROUTES: dict[str, type[Query[Any]]] = {path: kind for kind in QUERIES for path in routes_of(kind)}
-#: Says why a request may not pass a route, if it may not.
+#: Query types by path.
+QUERY_ROUTES: dict[str, type[Query[Any]]] = {
+    path: query_type for query_type in QUERIES for path in routes_of(query_type)
+}
+#: Returns a denial for a request on a route, or None.
 AuthorizeRequest = Callable[[Request, str], Response | None]
 
 
-def query_routes(running: Callable[[], QueryExecutor | None], refusal: AuthorizeRequest) -> list[Route]:
-    """Make the routes of all questions."""
+def query_routes(get_executor: Callable[[], QueryExecutor | None], authorize: AuthorizeRequest) -> list[Route]:
     return [
-        Route(path.replace("{field}", "{field:path}"), _handler(path, kind, running, refusal), methods=["GET"])
-        for path, kind in QUERY_ROUTES.items()
+        Route(
+            path.replace("{field}", "{field:path}"),
+            _handler(path, query_type, get_executor, authorize),
+            methods=["GET"],
+        )
+        for path, query_type in QUERY_ROUTES.items()
     ]
 
 
 def _handler(
-    path: str, kind: type[Query[Any]], running: Callable[[], QueryExecutor | None], refusal: AuthorizeRequest
+    path: str,
+    query_type: type[Query[Any]],
+    get_executor: Callable[[], QueryExecutor | None],
+    authorize: AuthorizeRequest,
 ) -> Callable[[Request], Any]:
     async def handle(request: Request) -> Response:
-        refused = refusal(request, path)
-        if refused is not None:
-            return refused
-        reading = running()
-        if reading is None:
+        denial = authorize(request, path)
+        if denial is not None:
+            return denial
+        executor = get_executor()
+        if executor is None:
             return problem(503, "Starting", "the service is starting")
         try:
-            question = parse_query(path, kind, request)
+            query = parse_query(path, query_type, request)
         except InvalidParameter as error:
             return problem(400, "Bad parameter", str(error), field=error.parameter)
-        return await reading.run(question)
+        return await executor.run(query)
 
     return handle
 
 
-def parse_query(path: str, kind: type[Query[Any]], request: Request) -> Query[Any]:
-    """Read a question from path and parameters; raises BadQuestion naming the parameter."""
-    given: dict[str, str] = dict(request.path_params)
-    allowed = {field.name for field in msgspec.structs.fields(kind)} - parameters_of_other_route(path, kind)
+def parse_query(path: str, query_type: type[Query[Any]], request: Request) -> Query[Any]:
+    """Parse a query from path and query parameters; raises InvalidParameter with the parameter's name."""
+    values: dict[str, str] = dict(request.path_params)
+    allowed = {field.name for field in msgspec.structs.fields(query_type)} - parameters_of_other_route(
+        path, query_type
+    )
     for name, value in request.query_params.multi_items():
-        if name in given:
-            raise InvalidParameter("given twice", name)
+        if name in values:
+            raise InvalidParameter("repeated", name)
         if name not in allowed:
             raise InvalidParameter(
-                f"unknown; known are {', '.join(sorted(allowed - given.keys())) or 'none'}", name[:64]
+                f"unknown; allowed: {', '.join(sorted(allowed - values.keys())) or 'none'}", name[:64]
             )
-        given[name] = value
+        values[name] = value
     try:
-        question: Query[Any] = msgspec.convert(given, kind, strict=False)
+        query: Query[Any] = msgspec.convert(values, query_type, strict=False)
     except msgspec.ValidationError as error:
-        reason, _, place = str(error).partition(" - at `$.")
-        raise InvalidParameter(reason, place.rstrip("`") or _missing(reason)) from error
-    return question
+        reason, _, location = str(error).partition(" - at `$.")
+        raise InvalidParameter(reason, location.rstrip("`") or _missing_parameter(reason)) from error
+    return query
 
 
-def parameters_of_other_route(path: str, kind: type[Query[Any]]) -> frozenset[str]:
-    """Name the parameters of a question that one of its routes does not take, because another does."""
-    if kind.subject is None:
+def parameters_of_other_route(path: str, query_type: type[Query[Any]]) -> frozenset[str]:
+    """Parameters of a query that this route does not accept because its other route does."""
+    if query_type.subject is None:
         return frozenset()
     return frozenset({"namespace", "name"} if "{id}" in path else {"id"})
 
 
-def _missing(reason: str) -> str:
-    """Name the parameter that is not given."""
+def _missing_parameter(reason: str) -> str:
     return reason.partition("field `")[2].rstrip("`")

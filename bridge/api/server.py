@@ -23,10 +23,10 @@ _BACKLOG = 2048
 
 
 class _DrainingServer(uvicorn.Server):
-    """Drains at the first signal and dies of the second; a drain that ends is no failure."""
+    """Drains on the first signal and dies of the second; a completed drain exits with 0."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signature is uvicorn's
-        """Take a signal."""
+        """Handle a signal."""
         if self.should_exit:
             signal.signal(sig, signal.SIG_DFL)
             signal.raise_signal(sig)
@@ -34,7 +34,7 @@ class _DrainingServer(uvicorn.Server):
 
 
 def run_server(settings: Settings) -> None:
-    """Serve until SIGTERM or SIGINT; a second signal does not wait for the drain."""
+    """Serve until SIGTERM or SIGINT; a second signal skips the drain."""
     configure_log(settings.log)
     log = structlog.get_logger()
     writer = make_writer(settings)
@@ -43,11 +43,11 @@ def run_server(settings: Settings) -> None:
     reader = make_event_reader(settings)
     legacy = make_legacy_reader(settings, reader)
     app = build_app(AppState(settings, reader, legacy, lambda: writer, lambda: open_query_service(settings)))
-    name = f"[{host}]" if ":" in host else host
+    display_host = f"[{host}]" if ":" in host else host
     tune_garbage_collector()
     log.info(
         "listening",
-        url=f"http://{name}:{port}",
+        url=f"http://{display_host}:{port}",
         store=StoreUrl(settings.store.url).name,
         pid_stops_with="SIGTERM",
     )
@@ -75,10 +75,10 @@ def _listen(settings: Settings) -> socket.socket:
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=_BACKLOG
         )
     except OSError as error:
-        passing = error.errno == errno.EADDRINUSE
-        raise (AddressInUse if passing else ConfigError)(
+        in_use = error.errno == errno.EADDRINUSE
+        raise (AddressInUse if in_use else ConfigError)(
             f"cannot listen on server.host {host}, server.port {port}: {error.strerror or error}. "
-            "Is another service running there? Choose another with --port"
+            "If another service uses the port, choose a different one with --port"
         ) from error
     listener.setblocking(False)
     return listener

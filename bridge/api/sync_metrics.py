@@ -1,4 +1,4 @@
-"""What is counted of bringing targets to what the store says, in Prometheus' words."""
+"""Prometheus metrics of sync targets."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -9,19 +9,19 @@ from prometheus_client.registry import Collector
 
 from bridge.sync.comparison import ComparisonReport
 
-#: Seconds: what is healthy, what is late, what waited for a server that was away.
+#: Seconds, from a healthy latency to changes that waited for an unavailable server.
 _BUCKETS = (0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 300, 900, 3_600, 21_600)
 _GAUGES = {
-    "running": "0 once it cannot go on, until it can",
-    "waiting": "Changes that have not reached the target",
-    "oldest_waiting_age_seconds": "How long the oldest change waits that has not reached it, 0 when none does",
-    "troubled": "What the target refused or has no place for",
-    "left_alone": "1 while the target is left alone: it does not answer",
+    "running": "1 if the sync task is running",
+    "waiting": "Pending changes",
+    "oldest_waiting_age_seconds": "Age of the oldest pending change in seconds (0 if none)",
+    "troubled": "Dead letters and unresolved items",
+    "left_alone": "1 if the circuit breaker of the target is open",
 }
 
 
 class TargetMetrics:
-    """What the part that keeps a target tells of itself."""
+    """State of one target, written by its sync task and read by the metrics."""
 
     def __init__(self) -> None:
         self.running = True
@@ -35,83 +35,86 @@ class TargetMetrics:
         self.on_pushed: Callable[[float], None] = lambda _: None
 
     def oldest_pending_age(self) -> float:
-        """Say how long the oldest change waits."""
+        """Age in seconds."""
         return 0.0 if self.oldest_pending_at is None else _age(self.oldest_pending_at)
 
 
 class ComparisonCollector(Collector):
-    """What the last comparisons found: nothing before there was one, and no kind of which nothing shall be there."""
+    """Metrics of the last comparisons: none before the first, and none for kinds without desired items."""
 
-    def __init__(self, watches: Mapping[str, TargetMetrics]) -> None:
-        self._watches = watches
+    def __init__(self, targets: Mapping[str, TargetMetrics]) -> None:
+        self._targets = targets
 
     def collect(self) -> Iterable[Metric]:
-        """Give what is known now."""
-        parts = GaugeMetricFamily(
+        completeness = GaugeMetricFamily(
             "lineage_bridge_sync_completeness_ratio",
-            "Found as it shall be, of what shall be there",
+            "Share of desired items found in the target by the last comparison",
             labels=["target", "kind"],
         )
         age = GaugeMetricFamily(
             "lineage_bridge_sync_compared_age_seconds",
-            "How long ago the last comparison came to its end",
+            "Age of the last completed comparison in seconds",
             labels=["target"],
         )
-        for target, watch in self._watches.items():
-            if (found := watch.comparison) is not None:
-                age.add_metric([target], _age(found.ended_at))
-                for kind, one in found.kinds.items():
-                    if one.expected:
-                        parts.add_metric([target, kind], one.in_sync / one.expected)
-        return [parts, age]
+        for target, metrics in self._targets.items():
+            if (comparison := metrics.comparison) is not None:
+                age.add_metric([target], _age(comparison.ended_at))
+                for kind, counts in comparison.kinds.items():
+                    if counts.expected:
+                        completeness.add_metric([target, kind], counts.in_sync / counts.expected)
+        return [completeness, age]
 
 
 class SyncMetrics:
-    """How far targets are kept like the store; one that is not kept is not shown."""
+    """Metrics of all enabled targets."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._watches: dict[str, TargetMetrics] = {}
+        self._targets: dict[str, TargetMetrics] = {}
         self._gauges = {
             name: Gauge(f"lineage_bridge_sync_{name}", text, ["target"], registry=registry)
             for name, text in _GAUGES.items()
         }
         labels = ["target", "kind"]
         self._calls = Counter(
-            "lineage_bridge_sync_calls", "Calls of a target, tries included", labels, registry=registry
+            "lineage_bridge_sync_calls", "Requests to the target, including retries", labels, registry=registry
         )
         self._failed = Counter(
-            "lineage_bridge_sync_calls_failed", "Those that were refused or not answered", labels, registry=registry
+            "lineage_bridge_sync_calls_failed", "Failed requests to the target", labels, registry=registry
         )
-        self._took = Histogram(
+        self._latency = Histogram(
             "lineage_bridge_sync_latency_seconds",
-            "How long changes took to reach a target",
+            "Seconds from a change to its arrival in the target",
             ["target"],
             buckets=_BUCKETS,
             registry=registry,
         )
-        registry.register(ComparisonCollector(self._watches))
+        registry.register(ComparisonCollector(self._targets))
 
-    def watch(self, target: str, sync: TargetMetrics) -> None:
-        """Show how far a target is, and count what is done to it."""
-        self._watches[target] = sync
+    def add_target(self, target: str, metrics: TargetMetrics) -> None:
+        """Expose the metrics of a target and install its counters."""
+        self._targets[target] = metrics
         values: dict[str, Callable[[], float]] = {
-            "running": lambda: sync.running,
-            "waiting": lambda: sync.pending,
-            "oldest_waiting_age_seconds": sync.oldest_pending_age,
-            "troubled": lambda: sync.needs_attention,
-            "left_alone": lambda: sync.circuit_open,
+            "running": lambda: metrics.running,
+            "waiting": lambda: metrics.pending,
+            "oldest_waiting_age_seconds": metrics.oldest_pending_age,
+            "troubled": lambda: metrics.needs_attention,
+            "left_alone": lambda: metrics.circuit_open,
         }
         for name, value in values.items():
             self._gauges[name].labels(target=target).set_function(value)
 
-        def counted(kind: str) -> None:
-            self._failed.labels(target=target, kind=kind)  # from 0: a counter that begins at 1 shows no rise
+        def count_call(kind: str) -> None:
+            self._failed.labels(target=target, kind=kind)  # start at 0: a counter that starts at 1 shows no increase
             self._calls.labels(target=target, kind=kind).inc()
 
-        def failed(kind: str) -> None:
+        def count_failure(kind: str) -> None:
             self._failed.labels(target=target, kind=kind).inc()
 
-        sync.on_call, sync.on_failed_call, sync.on_pushed = counted, failed, self._took.labels(target=target).observe
+        metrics.on_call, metrics.on_failed_call, metrics.on_pushed = (
+            count_call,
+            count_failure,
+            self._latency.labels(target=target).observe,
+        )
 
 
 def _age(micros: int) -> float:

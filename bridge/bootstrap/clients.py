@@ -22,13 +22,13 @@ def make_openmetadata_client(
     on_call: Callable[[str], None] = lambda _: None,
     on_failed_call: Callable[[str], None] = lambda _: None,
 ) -> OpenMetadataClient:
-    """Make the client of the OpenMetadata server that the settings name."""
+    """Client of the configured OpenMetadata server; raises ConfigError without a host."""
     host = settings.server.host
     if host is None:
         raise ConfigError("openmetadata.server.host is not set: name the server, such as https://om.example.com")
     return OpenMetadataClient(
         HttpSession(host, timeouts=_TARGET_TIMEOUTS, connections=settings.concurrency),
-        _token(settings.auth, host),
+        _token_provider(settings.auth, host),
         on_call,
         on_failed_call,
         attempts=settings.retry_config.max_attempts,
@@ -38,17 +38,20 @@ def make_openmetadata_client(
     )
 
 
-def _token(auth: OpenMetadataAuthSettings, host: str) -> TokenProvider:
-    """Prove who one is as the settings say; a login has its own connection: who waits for it has one."""
-    gap = auth.missing_setting()
-    if gap is not None:
-        raise ConfigError(f"openmetadata.auth.{gap.key} {gap.message}")
+def _token_provider(auth: OpenMetadataAuthSettings, host: str) -> TokenProvider:
+    """Token provider for the configured authentication.
+
+    Logins use a separate connection: requests that wait for the token occupy those of the client.
+    """
+    missing = auth.missing_setting()
+    if missing is not None:
+        raise ConfigError(f"openmetadata.auth.{missing.key} {missing.message}")
     if auth.type == "basic":
         login = HttpSession(host, timeouts=_TARGET_TIMEOUTS, connections=1)
         return login_token(login, auth.username or "", _secret(auth.password))
     if auth.type == "oauth":
-        tokens = HttpSession(auth.token_url or "", timeouts=_TARGET_TIMEOUTS, connections=1)
-        return oauth_client_token(tokens, auth.client_id or "", _secret(auth.client_secret), auth.scope)
+        token_session = HttpSession(auth.token_url or "", timeouts=_TARGET_TIMEOUTS, connections=1)
+        return oauth_client_token(token_session, auth.client_id or "", _secret(auth.client_secret), auth.scope)
     return file_token(auth.token_file) if auth.token_file else StaticToken(_secret(auth.jwt_token).strip())
 
 
@@ -57,15 +60,20 @@ def _secret(value: SecretStr | None) -> str:
 
 
 def make_session(
-    of: MarquezSettings | WebhookSettings,
+    settings: MarquezSettings | WebhookSettings,
     url: str,
     on_call: Callable[[str], None],
     on_failed_call: Callable[[str], None],
 ) -> ThrottledSession:
-    session = HttpSession(url, timeouts=_TARGET_TIMEOUTS, connections=of.concurrency)
-    key = _secret(of.api_key)
+    session = HttpSession(url, timeouts=_TARGET_TIMEOUTS, connections=settings.concurrency)
+    key = _secret(settings.api_key)
     return ThrottledSession(
-        session, on_call, on_failed_call, api_key=key, concurrency=of.concurrency, pace=RateLimiter(of.rate)
+        session,
+        on_call,
+        on_failed_call,
+        api_key=key,
+        concurrency=settings.concurrency,
+        pace=RateLimiter(settings.rate),
     )
 
 
@@ -74,7 +82,6 @@ def make_marquez_client(
     on_call: Callable[[str], None] = lambda _: None,
     on_failed_call: Callable[[str], None] = lambda _: None,
 ) -> MarquezClient:
-    """Make the client of a Marquez server."""
     url = settings.url
     if url is None:
         raise ConfigError("marquez.url is not set: name the server, such as http://127.0.0.1:5000")

@@ -23,40 +23,44 @@ from bridge.sync.openmetadata.target import OpenMetadataTarget
 
 @contextmanager
 def open_asset_sync(settings: Settings, on_call: Callable[[str], None] = lambda _: None) -> Iterator[AssetSync]:
-    """Open the store for asset files, and OpenMetadata where it is enabled."""
+    """Open the store for asset files, and OpenMetadata if it is enabled."""
     with closing(make_writer(settings)) as writer, closing(open_background_connection(settings)) as db:
-        server = (
+        openmetadata = (
             make_openmetadata_sync(settings, on_call, *[lambda _: None] * 2)
             if settings.openmetadata.enabled
             else None
         )
-        items = server.items if server else SyncItemStore(db, settings.org, OpenMetadataTarget.name, now_micros)
-        stewardship = AssetApplier(db, settings.org, items, make_event_reader(settings), writer, now_micros)
+        items = (
+            openmetadata.items
+            if openmetadata
+            else SyncItemStore(db, settings.org, OpenMetadataTarget.name, now_micros)
+        )
+        applier = AssetApplier(db, settings.org, items, make_event_reader(settings), writer, now_micros)
         try:
-            yield AssetSync(stewardship, server)
+            yield AssetSync(applier, openmetadata)
         finally:
-            if server:
-                server.reconciler.close()
+            if openmetadata:
+                openmetadata.reconciler.close()
 
 
 @contextmanager
 def open_asset_watcher(
     settings: Settings, on_call: Callable[[str], None], on_failed_call: Callable[[str], None]
 ) -> Iterator[AssetWatcher]:
-    """Open connections of its own to the store, and make the part that keeps asset files and contracts true."""
-    of, org, name = settings.governance, settings.org, OpenMetadataTarget.name
+    """Open the asset watcher on separate connections."""
+    governance, org, target = settings.governance, settings.org, OpenMetadataTarget.name
     with closing(make_writer(settings)) as writer, closing(open_background_connection(settings)) as db:
-        reader, items = make_event_reader(settings), SyncItemStore(db, org, name, now_micros)
-        stewardship = AssetApplier(db, org, items, reader, writer, now_micros)
-        contracts = ContractChecker(db, org, reader, writer) if of.contracts else None
-        watching = AssetWatcher([Path(place) for place in of.assets], stewardship, contracts, time.monotonic)
+        reader, items = make_event_reader(settings), SyncItemStore(db, org, target, now_micros)
+        applier = AssetApplier(db, org, items, reader, writer, now_micros)
+        contracts = ContractChecker(db, org, reader, writer) if governance.contracts else None
+        watcher = AssetWatcher([Path(path) for path in governance.assets], applier, contracts, time.monotonic)
         if not settings.openmetadata.enabled:
-            yield watching
+            yield watcher
             return
         with closing(make_openmetadata_client(settings.openmetadata, on_call, on_failed_call)) as client:
-            events = ChangeEventReader(db, org, name, client, items, now_micros)
-            words = tag_vocabulary(settings.openmetadata.governance)
-            patches = Path(of.patches) if of.patches else None
-            adopting = RemoteChangeImporter(stewardship, items, words, of.remote_changes, patches)
-            watching.watch_remote(events, adopting, settings.openmetadata.sync.comparison_interval_seconds)
-            yield watching
+            events = ChangeEventReader(db, org, target, client, items, now_micros)
+            vocabulary = tag_vocabulary(settings.openmetadata.governance)
+            patches = Path(governance.patches) if governance.patches else None
+            importer = RemoteChangeImporter(applier, items, vocabulary, governance.remote_changes, patches)
+            watcher.watch_remote(events, importer, settings.openmetadata.sync.comparison_interval_seconds)
+            yield watcher

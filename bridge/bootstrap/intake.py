@@ -17,14 +17,13 @@ from mappers.openlineage.row_builder import MappingOptions
 
 
 def tune_garbage_collector() -> None:
-    """Let the garbage collector look less often: events leave no cycles, and it would look at every cache."""
+    """Collect garbage less often: events leave no cycles, and each collection would scan every cache."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
 
 
 def make_event_reader(settings: Settings) -> EventReader:
-    """Make the reader of events that the settings ask for."""
     intake = settings.intake
     return EventReader(
         MappingOptions(settings.org, frozenset(intake.noise_facets)),
@@ -33,36 +32,33 @@ def make_event_reader(settings: Settings) -> EventReader:
 
 
 def make_legacy_reader(settings: Settings, reader: EventReader) -> LegacyReader:
-    """Make the reader of legacy bodies that the settings ask for."""
     return LegacyReader(reader, LegacyNamespaces(**settings.legacy.model_dump()))
 
 
 def make_feed_row_reader(settings: Settings) -> FeedRowReader:
-    """Make the reader of rows that the settings ask for."""
     reader = make_event_reader(settings)
     return FeedRowReader(reader, make_legacy_reader(settings, reader))
 
 
 def make_file_follower(
     settings: Settings,
-    places: Sequence[str],
+    locations: Sequence[str],
     reader: EventReader,
-    gate: GroupCommitter,
-    on_call: Callable[[Item], None],
+    committer: GroupCommitter,
+    on_item: Callable[[Item], None],
 ) -> FileFollower:
-    """Make the part that follows files."""
     intake = settings.intake
     return FileFollower(
-        places,
+        locations,
         reader,
-        gate,
+        committer,
         max_line=int(intake.max_unpacked_mb * (1 << 20)),
         poll_seconds=intake.tail_poll_seconds,
-        on_item=on_call,
+        on_item=on_item,
     )
 
 
 def make_event_importer(settings: Settings) -> EventImporter:
-    """Open the store for what another one held, made or brought up to date first."""
+    """Open the importer of an export; creates or upgrades the store first."""
     db = open_for_writing(settings)
     return EventImporter(make_event_reader(settings), make_writer_on(settings, db), db, settings.org)

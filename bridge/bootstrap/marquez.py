@@ -12,19 +12,19 @@ from bridge.store.writer import Writer
 
 
 def make_marquez_log_importer(
-    settings: Settings, of: MarquezSettings, writer: Writer, since: int | None, lookback_seconds: float
+    settings: Settings, marquez: MarquezSettings, writer: Writer, since: int | None, lookback_seconds: float
 ) -> MarquezLogSource:
-    """Make what takes the log of a Marquez server."""
-    client = make_marquez_client(of)
+    client = make_marquez_client(marquez)
     return MarquezLogSource(
         client, make_event_reader(settings), writer, now_micros, since=since, lookback_seconds=lookback_seconds
     )
 
 
-def make_marquez_metadata_importer(settings: Settings, of: MarquezSettings, writer: Writer) -> MarquezMetadataSource:
-    """Make what takes from the lists of a Marquez server what its log lacks."""
+def make_marquez_metadata_importer(
+    settings: Settings, marquez: MarquezSettings, writer: Writer
+) -> MarquezMetadataSource:
     return MarquezMetadataSource(
-        make_marquez_client(of),
+        make_marquez_client(marquez),
         make_event_reader(settings),
         writer,
         open_background_connection(settings),

@@ -9,15 +9,14 @@ from connectors.openlineage.http import BridgeClient
 
 
 def make_query_context(settings: Settings, db: Database) -> QueryContext:
-    """Look at a store as the settings say."""
     return QueryContext(db, settings.org, folding_rule(settings))
 
 
 def open_query_service(settings: Settings) -> QueryService:
-    """Open the store for questions."""
+    """Queries on the local store."""
     return StoreQueryService(make_query_context(settings, open_store(settings)))
 
 
 def open_remote_query_service(url: str, api_key: str | None) -> QueryService:
-    """Ask the service at an address instead."""
+    """Queries on a service."""
     return RemoteQueryService(BridgeClient(url, api_key=api_key))

@@ -10,7 +10,7 @@ from mappers.logical_job import FoldingRule
 
 
 def make_writer(settings: Settings) -> Writer:
-    """Open the store for writing, made or brought up to date first."""
+    """Open the store for writing; creates or upgrades it first."""
     return make_writer_on(settings, open_for_writing(settings))
 
 
@@ -28,9 +28,9 @@ def make_writer_on(settings: Settings, db: Database) -> Writer:
 
 
 def make_indexer(settings: Settings) -> SearchIndexer:
-    """Open a connection of its own to the store, and make the part that keeps the search index."""
-    location = StoreUrl(settings.store.url)
-    return SearchIndexer(location.open_for_background_writes(settings.store.max_size_mb), settings.org)
+    """Open the search indexer on a separate connection."""
+    store_url = StoreUrl(settings.store.url)
+    return SearchIndexer(store_url.open_for_background_writes(settings.store.max_size_mb), settings.org)
 
 
 def open_background_connection(settings: Settings) -> Database:
@@ -38,11 +38,10 @@ def open_background_connection(settings: Settings) -> Database:
 
 
 def folding_rule(settings: Settings) -> FoldingRule:
-    """Give the rule by which the settings fold actions."""
     folding = settings.folding
     return FoldingRule(folding.job, folding.step, folding.retire_after_runs)
 
 
 def open_store(settings: Settings) -> Database:
-    """Open the store for reading, made or brought up to date first."""
+    """Open the store for reading; creates or upgrades it first."""
     return StoreUrl(settings.store.url).open_for_reading()

@@ -36,17 +36,17 @@ def make_reconciler(
     on_failed_call: Callable[[str], None] = lambda _: None,
     on_pushed: Callable[[float], None] = lambda _: None,
 ) -> Reconciler:
-    """Open a connection of its own to the store, and make the part that keeps a target what the store says."""
+    """Open the reconciler of a target on separate connections."""
     if name is TargetName.openmetadata:
         return make_openmetadata_sync(settings, on_call, on_failed_call, on_pushed).reconciler
-    watched = _watched(settings, name, on_call, on_failed_call, on_pushed)
-    items = SyncItemStore(watched.db, settings.org, name, now_micros)
-    make = _make_marquez_target if name is TargetName.marquez else _make_webhook_target
-    return watched.reconciler(make(settings, watched, items), items)
+    parts = _open_parts(settings, name, on_call, on_failed_call, on_pushed)
+    items = SyncItemStore(parts.db, settings.org, name, now_micros)
+    make_target = _make_marquez_target if name is TargetName.marquez else _make_webhook_target
+    return parts.reconciler(make_target(settings, parts, items), items)
 
 
 class _ReconcilerParts(NamedTuple):
-    """What a reconciler needs beside its target: its store, and who counts what it does."""
+    """Dependencies of a reconciler apart from its target."""
 
     settings: Settings
     name: TargetName
@@ -57,10 +57,10 @@ class _ReconcilerParts(NamedTuple):
     on_pushed: Callable[[float], None]
 
     def reconciler(self, target: SyncTarget, items: SyncItemStore) -> Reconciler:
-        """Make the reconciler of a target, which says that it lives over a connection of its own."""
+        """The reconciler of a target; its heartbeat has a separate connection."""
         settings = target_settings(self.settings, self.name)
-        beside, org = open_background_connection(self.settings), self.settings.org
-        heartbeat = Heartbeat(beside, WorkerLease(beside, org, self.name, now_micros, items.worker.id))
+        heartbeat_db, org = open_background_connection(self.settings), self.settings.org
+        heartbeat = Heartbeat(heartbeat_db, WorkerLease(heartbeat_db, org, self.name, now_micros, items.worker.id))
         return Reconciler(
             self.db, org, target, items, now_micros, backoff=settings.retry_config.backoff_seconds,
             compare_seconds=settings.comparison_interval_seconds, heartbeat=heartbeat, calls=self.calls,
@@ -68,7 +68,7 @@ class _ReconcilerParts(NamedTuple):
         )  # fmt: skip
 
 
-def _watched(
+def _open_parts(
     settings: Settings,
     name: TargetName,
     on_call: Callable[[str], None],
@@ -76,8 +76,8 @@ def _watched(
     on_pushed: Callable[[float], None],
 ) -> _ReconcilerParts:
     calls = CallCounter(settings.org, name, now_micros)
-    told = _call_both(calls.count_call, on_call), _call_both(calls.count_failure, on_failed_call)
-    return _ReconcilerParts(settings, name, open_background_connection(settings), calls, *told, on_pushed)
+    callbacks = _call_both(calls.count_call, on_call), _call_both(calls.count_failure, on_failed_call)
+    return _ReconcilerParts(settings, name, open_background_connection(settings), calls, *callbacks, on_pushed)
 
 
 def make_openmetadata_sync(
@@ -86,35 +86,35 @@ def make_openmetadata_sync(
     on_failed_call: Callable[[str], None],
     on_pushed: Callable[[float], None],
 ) -> OpenMetadataSync:
-    watched = _watched(settings, TargetName.openmetadata, on_call, on_failed_call, on_pushed)
-    client = make_openmetadata_client(settings.openmetadata, watched.on_call, watched.on_failed_call)
-    items = SyncItemStore(watched.db, settings.org, OpenMetadataTarget.name, now_micros)
-    target = OpenMetadataTarget(watched.db, settings.org, client, openmetadata_options(settings), items, now_micros)
-    return OpenMetadataSync(target, watched.reconciler(target, items), items)
+    parts = _open_parts(settings, TargetName.openmetadata, on_call, on_failed_call, on_pushed)
+    client = make_openmetadata_client(settings.openmetadata, parts.on_call, parts.on_failed_call)
+    items = SyncItemStore(parts.db, settings.org, OpenMetadataTarget.name, now_micros)
+    target = OpenMetadataTarget(parts.db, settings.org, client, openmetadata_options(settings), items, now_micros)
+    return OpenMetadataSync(target, parts.reconciler(target, items), items)
 
 
-def _make_marquez_target(settings: Settings, watched: _ReconcilerParts, items: SyncItemStore) -> MarquezTarget:
-    of = settings.marquez
-    client = make_marquez_client(of, watched.on_call, watched.on_failed_call)
-    return MarquezTarget(watched.db, settings.org, client, items, of.concurrency)
+def _make_marquez_target(settings: Settings, parts: _ReconcilerParts, items: SyncItemStore) -> MarquezTarget:
+    marquez = settings.marquez
+    client = make_marquez_client(marquez, parts.on_call, parts.on_failed_call)
+    return MarquezTarget(parts.db, settings.org, client, items, marquez.concurrency)
 
 
-def _make_webhook_target(settings: Settings, watched: _ReconcilerParts, items: SyncItemStore) -> WebhookTarget:
-    of = settings.webhook
-    client = WebhookClient(make_session(of, of.url or "", watched.on_call, watched.on_failed_call))
-    return WebhookTarget(watched.db, settings.org, client, items, folding_rule(settings), of.states)
+def _make_webhook_target(settings: Settings, parts: _ReconcilerParts, items: SyncItemStore) -> WebhookTarget:
+    webhook = settings.webhook
+    client = WebhookClient(make_session(webhook, webhook.url or "", parts.on_call, parts.on_failed_call))
+    return WebhookTarget(parts.db, settings.org, client, items, folding_rule(settings), webhook.states)
 
 
 def _call_both(first: Callable[[str], None], second: Callable[[str], None]) -> Callable[[str], None]:
-    def told(kind: str) -> None:
+    def call(kind: str) -> None:
         first(kind)
         second(kind)
 
-    return told
+    return call
 
 
 def disable_sync_target(settings: Settings, name: TargetName) -> bool:
-    """Make no more marks for a target; tells whether any were made until now."""
+    """Stop writing dirty marks for a target; returns whether it was enabled."""
     with closing(open_background_connection(settings)) as db:
         enabled = is_enabled(db, settings.org, name)
         if enabled:
@@ -125,42 +125,42 @@ def disable_sync_target(settings: Settings, name: TargetName) -> bool:
 
 
 def open_queue(settings: Settings, name: TargetName) -> DeadLetters:
-    """Open what is to be pushed to a target, for a person to change."""
+    """Open the queue of a target for changes by a person."""
     return DeadLetters(open_background_connection(settings), settings.org, name, now_micros)
 
 
 def openmetadata_options(settings: Settings) -> SyncRules:
-    """Give the rules by which OpenMetadata is kept."""
-    of, sync = settings.openmetadata, settings.openmetadata.sync
+    openmetadata, sync = settings.openmetadata, settings.openmetadata.sync
     return SyncRules(
-        layout=location_layout(of),
+        layout=location_layout(openmetadata),
         folding=folding_rule(settings),
-        create=of.create,
-        unresolved=of.unresolved,
+        create=openmetadata.create,
+        unresolved=openmetadata.unresolved,
         register_on_completion=sync.register_on_completion,
         update_on_schema_change=sync.update_on_schema_change,
         track_lineage=sync.track_lineage,
         track_column_lineage=sync.track_column_lineage,
         publish_quality_results=sync.publish_quality_results,
         publish_profiling_metrics=sync.publish_profiling_metrics,
-        batch_size=of.batch_size,
-        concurrency=of.concurrency,
-        service_description=of.service.description,
-        max_deletions=of.most_deletions,
+        batch_size=openmetadata.batch_size,
+        concurrency=openmetadata.concurrency,
+        service_description=openmetadata.service.description,
+        max_deletions=openmetadata.most_deletions,
         sync_governance_metadata=sync.sync_governance_metadata,
-        vocabulary=tag_vocabulary(of.governance),
-        conflicts=of.governance.conflicts,
-        conflicts_by_field=tuple(sorted(of.governance.conflicts_of.items())),
+        vocabulary=tag_vocabulary(openmetadata.governance),
+        conflicts=openmetadata.governance.conflicts,
+        conflicts_by_field=tuple(sorted(openmetadata.governance.conflicts_of.items())),
     )
 
 
 def tag_vocabulary(governance: OpenMetadataGovernanceSettings) -> TagVocabulary:
-    """Give what plain words of asset files are called in OpenMetadata."""
-    tags = tuple(sorted((word.lower(), name) for word, name in governance.tags.items()))
+    tags = tuple(sorted((alias.lower(), name) for alias, name in governance.tags.items()))
     return TagVocabulary(governance.classification, governance.glossary, governance.access_classification, tags)
 
 
 def location_layout(settings: OpenMetadataSettings) -> ServiceLayout:
-    """Give what decides where datasets lie in OpenMetadata."""
-    mappings = (ServiceMapping(one.namespace, one.service, one.database, one.schema_) for one in settings.mappings)
+    mappings = (
+        ServiceMapping(mapping.namespace, mapping.service, mapping.database, mapping.schema_)
+        for mapping in settings.mappings
+    )
     return ServiceLayout(tuple(mappings), settings.service.name, settings.paths_as)

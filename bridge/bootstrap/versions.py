@@ -8,11 +8,11 @@ from bridge.versions.registry import VersionRegistry
 
 
 def open_version_registry(settings: Settings) -> VersionRegistry:
-    """Open the store for what is decided of versions; it is there already."""
+    """Open the version registry; the store must exist."""
     return VersionRegistry(open_background_connection(settings), settings.org, now_micros)
 
 
-def open_command_context(settings: Settings, signer: str | None = None) -> CommandContext:
-    """Open the registry for orders, which are done as somebody."""
+def open_command_context(settings: Settings, principal: str | None = None) -> CommandContext:
+    """Open a command context; commands are recorded under `principal`."""
     registry = open_version_registry(settings)
-    return CommandContext(registry, registry.graph, signer)
+    return CommandContext(registry, registry.graph, principal)

@@ -145,7 +145,9 @@ def pull(
             refused = None if dry_run else write_file(one)
             count += refused is None
             problems += [refused] if refused else []
-    problems += [f"{' '.join(one.name)}: {said}" for one in seen if one.remote_diff for said in one.remote_diff.problems]
+    problems += [
+        f"{' '.join(one.name)}: {said}" for one in seen if one.remote_diff for said in one.remote_diff.problems
+    ]
     for problem in problems:
         typer.echo(escape(f"problem: {problem}"), err=True)
     typer.echo(f"{count} files {'would be ' if dry_run else ''}changed")

@@ -1,1 +1,1 @@
-"""What can be wrong with an installation, one noun a file; nothing here changes anything."""
+"""Health checks of an installation, one subject per module. Checks are read-only."""

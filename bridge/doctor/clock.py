@@ -1,4 +1,4 @@
-"""Whether clocks agree: this machine's, the database server's, and those of the jobs."""
+"""Clock skew between this machine, the database server and the jobs."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -14,24 +14,24 @@ _NEWEST = "SELECT max(event_time) FROM run_event WHERE org_id = ?1"
 
 
 def check_server_clock(db: Database, now: Callable[[], float] = time.time) -> Iterator[Finding]:
-    """Compare this machine's clock with the server's; a slow answer is no difference."""
+    """Compare this machine's clock with the database server's; the duration of the query does not count as skew."""
     before = now()
     ((server,),) = db.fetch_all(_SERVER)
     after = now()
-    apart = max(before - server, server - after, 0.0)
-    if apart > _MAX_SKEW_SECONDS:
-        found = f"this machine's clock and the database server's are {apart:,.0f} s apart"
-        yield Finding(Level.warning, "clock", found, "let both be set by NTP")
+    skew = max(before - server, server - after, 0.0)
+    if skew > _MAX_SKEW_SECONDS:
+        message = f"the clocks of this machine and the database server differ by {skew:,.0f} s"
+        yield Finding(Level.warning, "clock", message, "synchronize both with NTP")
     else:
         yield Finding(Level.ok, "clock", "this machine's clock agrees with the database server's")
 
 
 def check_event_times(db: Database, org: str, now: Callable[[], float] = time.time) -> Iterator[Finding]:
-    """Look for events from the future."""
+    """Check for events from the future."""
     ((newest,),) = db.fetch_all(_NEWEST, org)
     ahead = 0 if newest is None else newest - int(now() * _SECOND)
     if ahead > _DAY:
-        found = f"the newest event lies {ahead / _DAY:,.1f} days in the future"
-        yield Finding(Level.warning, "clock", found, "set the clock of this machine, or of the job that sent it")
+        message = f"the newest event is {ahead / _DAY:,.1f} days in the future"
+        yield Finding(Level.warning, "clock", message, "correct the clock of this machine or of the job that sent it")
     else:
         yield Finding(Level.ok, "clock", "no event is from the future")

@@ -1,4 +1,4 @@
-"""What a check found."""
+"""Findings of health checks."""
 
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
@@ -8,7 +8,7 @@ from mappers.errors import LineageBridgeError
 
 
 class Level(StrEnum):
-    """How bad a finding is, best first."""
+    """Severity, best first."""
 
     ok = "ok"
     warning = "warning"
@@ -16,7 +16,7 @@ class Level(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at: what was found, and what to do about it unless it is fine."""
+    """Result of a check, with a remedy unless it passed."""
 
     level: Level
     subject: str
@@ -31,16 +31,16 @@ class Finding(NamedTuple):
         return ": ".join(filter(None, (self.level, self.subject, self.message, self.remedy)))
 
 
-def run_check(thing: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
-    """Make a check; one that fails is a finding itself."""
+def run_check(subject: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+    """Run a check; an exception becomes a finding."""
     try:
         yield from check()
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is told, and the other checks go on
-        said = str(error) if isinstance(error, LineageBridgeError) else f"{type(error).__name__}: {error}"
-        yield Finding(Level.error, thing, f"cannot be checked: {said}", "correct what it names, then check again")
+    except Exception as error:  # noqa: BLE001 - reported as a finding; the other checks continue
+        reason = str(error) if isinstance(error, LineageBridgeError) else f"{type(error).__name__}: {error}"
+        yield Finding(Level.error, subject, f"check failed: {reason}", "fix the error, then run the checks again")
 
 
-def skip_checks(things: Iterable[str], why: str) -> Iterator[Finding]:
-    """Tell what could not be looked at."""
-    for thing in things:
-        yield Finding(Level.warning, thing, f"not checked: {why}", "correct that first, then check again")
+def skip_checks(subjects: Iterable[str], reason: str) -> Iterator[Finding]:
+    """One finding per skipped check."""
+    for subject in subjects:
+        yield Finding(Level.warning, subject, f"not checked: {reason}", "fix that first, then run the checks again")

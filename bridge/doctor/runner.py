@@ -15,31 +15,31 @@ from bridge.store.database import Database
 from connectors.errors import ConfigError
 from mappers.errors import LineageBridgeError
 
-_OF_ROWS = ("clock", "sync", "conservation")
-_OF_STORE = ("schema", *_OF_ROWS)
-_OF_SETTINGS = ("disk", "permissions", "store", *_OF_STORE)
+_ROW_CHECKS = ("clock", "sync", "conservation")
+_STORE_CHECKS = ("schema", *_ROW_CHECKS)
+_SETTINGS_CHECKS = ("disk", "permissions", "store", *_STORE_CHECKS)
 
 
 def run_checks(paths: Sequence[Path]) -> Iterator[Finding]:
-    """Check everything that a service needs, with the configuration files that it would be started with."""
+    """Check everything that a service needs, with the configuration files it would start with."""
     yield from run_check("versions", software.installed_packages)
     try:
         settings, _, secrets = load_settings_with_origins(paths)
     except ConfigError as error:
         yield from config.config_errors(error)
-        yield from skip_checks(_OF_SETTINGS, "the configuration is refused")
+        yield from skip_checks(_SETTINGS_CHECKS, "the configuration is invalid")
         return
     yield from run_check("config", lambda: config.check(paths, secrets, settings))
     try:
-        location = StoreUrl(settings.store.url)
-        yield from _check_storage(settings, location.file)
-        db = location.open_unmigrated()
+        store_url = StoreUrl(settings.store.url)
+        yield from _check_storage(settings, store_url.file)
+        db = store_url.open_unmigrated()
     except LineageBridgeError as error:
-        yield Finding(Level.error, "store", str(error), "docs/guides/operations.md says how to restore a store")
-        yield from skip_checks(_OF_STORE, "the store cannot be opened")
+        yield Finding(Level.error, "store", str(error), "to restore a store, see docs/guides/operations.md")
+        yield from skip_checks(_STORE_CHECKS, "the store cannot be opened")
         return
     with closing(db):
-        yield from _examine_store(settings, location, db)
+        yield from _check_store(settings, store_url, db)
 
 
 def _check_storage(settings: Settings, file: Path | None) -> Iterator[Finding]:
@@ -48,15 +48,15 @@ def _check_storage(settings: Settings, file: Path | None) -> Iterator[Finding]:
         yield from run_check("permissions", lambda: storage.check_file_modes(file))
 
 
-def _examine_store(settings: Settings, location: StoreUrl, db: Database) -> Iterator[Finding]:
-    yield from run_check("store", lambda: store.check_integrity(location, db))
+def _check_store(settings: Settings, store_url: StoreUrl, db: Database) -> Iterator[Finding]:
+    yield from run_check("store", lambda: store.check_integrity(store_url, db))
     yield from run_check("schema", lambda: store.check_schema(db))
     if not db.embedded:
         yield from run_check("versions", lambda: software.check_database_version(db))
         yield from run_check("permissions", lambda: storage.check_database_role(db))
         yield from run_check("clock", lambda: clock.check_server_clock(db))
     if not store.is_current(db):
-        yield from skip_checks(_OF_ROWS, "the store is not of this version")
+        yield from skip_checks(_ROW_CHECKS, "the schema version differs")
         return
     yield from run_check("clock", lambda: clock.check_event_times(db, settings.org))
     if not db.embedded:

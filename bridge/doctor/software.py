@@ -10,41 +10,40 @@ from bridge.doctor.finding import Finding, Level
 from bridge.store.database import Database
 from bridge.store.sqlite import SqliteDatabase
 
-_OLDEST_SERVER = 14
-_NAME = "lineage-bridge"
-_WANTED = re.compile(r"""([\w.-]+).*;.*extra == ["']([\w-]+)["']""")
+_MIN_POSTGRES_VERSION = 14
+_PACKAGE = "lineage-bridge"
+_EXTRA_REQUIREMENT = re.compile(r"""([\w.-]+).*;.*extra == ["']([\w-]+)["']""")
 
 
 def installed_packages() -> Iterator[Finding]:
-    """Name the versions of what runs here, and which extras are installed."""
-    found = f"{_NAME} {__version__}, Python {platform.python_version()}, {SqliteDatabase.version}"
-    yield Finding(Level.ok, "versions", found)
+    """Versions of lineage-bridge, Python and SQLite, and of the installed extras."""
+    message = f"{_PACKAGE} {__version__}, Python {platform.python_version()}, {SqliteDatabase.version}"
+    yield Finding(Level.ok, "versions", message)
     for extra, packages in sorted(_extras().items()):
-        missing = [package for package, there in packages.items() if there is None]
-        named = ", ".join(f"{package} {there or 'missing'}" for package, there in packages.items())
-        state = f"not installed, pip install '{_NAME}[{extra}]' if you want it" if missing else "installed"
-        yield Finding(Level.ok, "versions", f"extra {extra} ({named}) is {state}")
+        missing = [package for package, installed in packages.items() if installed is None]
+        packages_text = ", ".join(f"{package} {installed or 'missing'}" for package, installed in packages.items())
+        state = f"not installed (pip install '{_PACKAGE}[{extra}]')" if missing else "installed"
+        yield Finding(Level.ok, "versions", f"extra {extra} ({packages_text}) is {state}")
 
 
 def check_database_version(db: Database) -> Iterator[Finding]:
-    """Name the version of the database server."""
-    if int(db.version.split()[-1]) < _OLDEST_SERVER:
-        remedy = f"upgrade it to PostgreSQL {_OLDEST_SERVER} or newer"
+    if int(db.version.split()[-1]) < _MIN_POSTGRES_VERSION:
+        remedy = f"upgrade it to PostgreSQL {_MIN_POSTGRES_VERSION} or newer"
         yield Finding(Level.error, "versions", f"the server is {db.version}", remedy)
     else:
         yield Finding(Level.ok, "versions", f"the server is {db.version}")
 
 
 def _extras() -> dict[str, dict[str, str | None]]:
-    """Give the packages of each extra, as this package itself declares them, with their versions."""
+    """Packages of each extra declared by the package metadata, with their installed versions."""
     extras: dict[str, dict[str, str | None]] = {}
-    for wanted in requires(_NAME) or []:
-        if (found := _WANTED.match(wanted)) and found[2] != "all":
-            extras.setdefault(found[2], {})[found[1]] = _installed(found[1])
+    for requirement in requires(_PACKAGE) or []:
+        if (match := _EXTRA_REQUIREMENT.match(requirement)) and match[2] != "all":
+            extras.setdefault(match[2], {})[match[1]] = _installed_version(match[1])
     return extras
 
 
-def _installed(package: str) -> str | None:
+def _installed_version(package: str) -> str | None:
     try:
         return version(package)
     except PackageNotFoundError:

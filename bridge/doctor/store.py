@@ -19,21 +19,20 @@ _SIZE = {
 }
 
 
-def check_integrity(location: StoreUrl, db: Database) -> Iterator[Finding]:
-    """Name the store with its size, and what its database finds wrong with itself."""
+def check_integrity(store_url: StoreUrl, db: Database) -> Iterator[Finding]:
+    """Report the store with its size, and integrity problems found by its database."""
     ((size,),) = db.fetch_all(_SIZE[db.embedded])
-    yield Finding(Level.ok, "store", f"{location.name} ({db.version}) holds {size / _MB:,.1f} MB")
+    yield Finding(Level.ok, "store", f"{store_url.name} ({db.version}) {size / _MB:,.1f} MB")
     remedy = (
-        "stop the service, keep a copy, and restore the last backup as docs/guides/operations.md says"
+        "stop the service, keep a copy of the store, and restore the last backup (docs/guides/operations.md)"
         if db.embedded
-        else "set it to on and restart the server: until then what was acknowledged can be lost"
+        else "set it to on and restart the server: until then, acknowledged events can be lost"
     )
-    for fault in db.integrity_problems():
-        yield Finding(Level.error, "store", fault, remedy)
+    for problem in db.integrity_problems():
+        yield Finding(Level.error, "store", problem, remedy)
 
 
 def is_current(db: Database) -> bool:
-    """Tell whether the store is of this code's version."""
     try:
         return schema.schema_version(db) == HEAD
     except IncompatibleStore:
@@ -41,46 +40,46 @@ def is_current(db: Database) -> bool:
 
 
 def check_schema(db: Database) -> Iterator[Finding]:
-    """Compare the store's version with this code's, and leave it where it is."""
+    """Compare the store's schema version with the code's; changes nothing."""
     try:
-        found = schema.schema_version(db)
+        version = schema.schema_version(db)
     except IncompatibleStore as error:
-        yield Finding(Level.error, "schema", str(error), "name a file of its own in store.url")
+        yield Finding(Level.error, "schema", str(error), "set store.url to a separate file")
         return
-    if found == HEAD:
-        yield Finding(Level.ok, "schema", f"version {found}, as this lineage-bridge")
-    elif found is None:
-        yield Finding(Level.warning, "schema", "the store has no tables yet", "`lineage-bridge serve` makes them")
-    elif found in schema.supported_versions():
+    if version == HEAD:
+        yield Finding(Level.ok, "schema", f"version {version}, current")
+    elif version is None:
+        yield Finding(Level.warning, "schema", "the store has no tables yet", "`lineage-bridge serve` creates them")
+    elif version in schema.supported_versions():
         yield Finding(
             Level.warning,
             "schema",
-            f"the store is at version {found}, this lineage-bridge at {HEAD}",
-            "back it up, then start `lineage-bridge serve`: it brings the store up to date",
+            f"the store is at version {version}, this lineage-bridge at {HEAD}",
+            "back it up, then start `lineage-bridge serve`: it upgrades the store",
         )
     else:
         yield Finding(
             Level.error,
             "schema",
-            f"the store is at version {found}, this lineage-bridge knows up to {HEAD}",
-            "use the newer lineage-bridge, or restore the backup from before the upgrade",
+            f"the store is at version {version}, this lineage-bridge supports up to {HEAD}",
+            "use the newer lineage-bridge, or restore a backup from before the upgrade",
         )
 
 
-_REMEDY = (
-    "is a `lineage-bridge serve` running, and its log without warnings? It makes them daily; until then events lie "
-    "in run_event_default"
+_PARTITION_REMEDY = (
+    "check that `lineage-bridge serve` is running and logs no warnings: it creates partitions daily; "
+    "until then events go to run_event_default"
 )
 
 
 def check_partitions(db: Database, day: int | None = None) -> Iterator[Finding]:
-    """Count the days ahead for which there is a partition without a gap."""
+    """Count the consecutive days from tomorrow that have a partition."""
     first = (today() if day is None else day) + 1
-    ahead = sum(1 for _ in takewhile(lambda number: _exists(db, partition_name(number)), count(first)))
+    ahead = sum(1 for _ in takewhile(lambda day_number: _exists(db, partition_name(day_number)), count(first)))
     if ahead:
         yield Finding(Level.ok, "partitions", f"the event log has partitions for {ahead} days ahead")
     else:
-        yield Finding(Level.warning, "partitions", "the event log has no partition for tomorrow", _REMEDY)
+        yield Finding(Level.warning, "partitions", "the event log has no partition for tomorrow", _PARTITION_REMEDY)
 
 
 def _exists(db: Database, name: str) -> bool:
@@ -88,20 +87,20 @@ def _exists(db: Database, name: str) -> bool:
 
 
 def check_accounting(db: Database, org: str) -> Iterator[Finding]:
-    """Give the account of every source, and what does not add up."""
-    books = audit_intake(db, org)
-    for account in books.sources:
-        found = (
+    """Report the event counts of every source, and discrepancies."""
+    audit = audit_intake(db, org)
+    for account in audit.sources:
+        message = (
             f"{account.source}: {account.received} received = {account.applied} applied"
             f" + {account.duplicate} duplicate + {account.rejected} rejected + {account.unmerged} not merged"
         )
         if account.unmerged:
-            remedy = "`lineage-bridge rejected list` says why, `lineage-bridge rejected retry` tries again"
-            yield Finding(Level.warning, "conservation", found, remedy)
+            remedy = "`lineage-bridge rejected list` shows why, `lineage-bridge rejected retry` retries"
+            yield Finding(Level.warning, "conservation", message, remedy)
         else:
-            yield Finding(Level.ok, "conservation", found)
-    for fault in books.discrepancies:
-        remedy = "keep a copy of the store, then restore the last backup as docs/guides/operations.md says"
-        yield Finding(Level.error, "conservation", fault, remedy)
-    if not books.discrepancies:
-        yield Finding(Level.ok, "conservation", "everything that came in is accounted for")
+            yield Finding(Level.ok, "conservation", message)
+    for discrepancy in audit.discrepancies:
+        remedy = "keep a copy of the store, then restore the last backup (docs/guides/operations.md)"
+        yield Finding(Level.error, "conservation", discrepancy, remedy)
+    if not audit.discrepancies:
+        yield Finding(Level.ok, "conservation", "every received event is accounted for")

@@ -12,125 +12,127 @@ from bridge.sync.lease import count_live_workers
 from bridge.sync.status import SyncStatus, read_status
 from bridge.sync.sync_item import Outcome
 
-_THING = "sync"
+_SUBJECT = "sync"
 _SECOND = 1_000_000
-#: Retries lie up to ten minutes apart: what waits longer than this was tried in vain, or not at all.
+#: Retries are at most ten minutes apart: a change that is pending for longer has failed, or was never tried.
 _MAX_PENDING_SECONDS = 15 * 60.0
-#: How many periods may pass before a comparison is missed: it begins once a period, and takes a while.
+#: A comparison is late after this many intervals; it starts once per interval and takes some time.
 _MISSED_INTERVALS = 2
-_GOES_ON = "nothing is lost, and it goes on by itself once it answers"
-_OPENMETADATA = "`lineage-bridge openmetadata check` says what is wrong; nothing is lost, and it goes on by itself"
+_RESUMES = "nothing is lost; sync resumes once the target responds"
+_CHECK_OPENMETADATA = "`lineage-bridge openmetadata check` shows the problem; nothing is lost, sync resumes by itself"
 
 
 def check(
     db: Database, org: str, target: TargetName, settings: TargetSettings, now: Callable[[], float] = time.time
 ) -> Iterator[Finding]:
-    """Look at who works, what stands in the way, what waits and what was refused, and what was found there."""
-    found, micros = read_status(db, org, target), int(now() * _SECOND)
-    if found.enabled_at is None:
+    """Check workers, the circuit breaker, pending changes, dead letters and the last comparison of a target."""
+    status, now_us = read_status(db, org, target), int(now() * _SECOND)
+    if status.enabled_at is None:
         if not settings.enabled and target is not TargetName.openmetadata:
-            return  # nobody who does not use it wants to read of it
-        yield _not_begun(target, enabled=settings.enabled)
+            return  # targets that are not in use are not reported
+        yield _never_enabled(target, enabled=settings.enabled)
         return
-    yield _workers(target, count_live_workers(db, org, target, micros))
-    if found.trouble:
-        said = f"{target.display_name} is left alone for {_age(found.trouble_at, micros)}: {found.trouble}"
-        yield _warning(said, _OPENMETADATA if target is TargetName.openmetadata else _GOES_ON)
-    yield _pending(target, found, micros)
-    yield from _dead_letters(target, found)
-    yield from _comparison(target, found, read_report(db, org, target), settings, micros)
+    yield _workers(target, count_live_workers(db, org, target, now_us))
+    if status.trouble:
+        message = f"{target.display_name} has not responded for {_age(status.trouble_at, now_us)}: {status.trouble}"
+        yield _warning(message, _CHECK_OPENMETADATA if target is TargetName.openmetadata else _RESUMES)
+    yield _pending(target, status, now_us)
+    yield from _dead_letters(target, status)
+    yield from _comparison(target, status, read_report(db, org, target), settings, now_us)
 
 
-def _not_begun(target: TargetName, *, enabled: bool) -> Finding:
+def _never_enabled(target: TargetName, *, enabled: bool) -> Finding:
     if enabled:
-        said = f"{target}.enabled is true, and nothing was ever sent"
+        message = f"{target}.enabled is true, but nothing has been sent"
         return _warning(
-            said, "start `lineage-bridge serve`, or `lineage-bridge sync --once`, with this configuration"
+            message, "start `lineage-bridge serve`, or `lineage-bridge sync --once`, with this configuration"
         )
     return _ok(f"nothing is sent to {target.display_name}: {target}.enabled is false")
 
 
 def _workers(target: TargetName, count: int) -> Finding:
     if count:
-        return _ok(f"{count} at work on {target.display_name}")
+        return _ok(f"{count} workers sync {target.display_name}")
     remedy = (
-        f"start `lineage-bridge serve` with {target}.enabled; if it runs, its log says `syncing stopped` and why; "
-        "one that has just begun is seen within ten seconds"
+        f"start `lineage-bridge serve` with {target}.enabled; if it is running, look for `sync failed` in its log;  "
+        "a new worker shows up within ten seconds"
     )
-    return _warning(f"nobody is at work on {target.display_name}", remedy)
+    return _warning(f"no worker syncs {target.display_name}", remedy)
 
 
-def _pending(target: TargetName, found: SyncStatus, micros: int) -> Finding:
-    waiting = found.marks + found.pending
-    if found.oldest_pending_at is None or micros - found.oldest_pending_at <= _MAX_PENDING_SECONDS * _SECOND:
+def _pending(target: TargetName, status: SyncStatus, now_us: int) -> Finding:
+    pending = status.marks + status.pending
+    if status.oldest_pending_at is None or now_us - status.oldest_pending_at <= _MAX_PENDING_SECONDS * _SECOND:
         return _ok(
-            f"{waiting} changes wait for {target.display_name}, none of them long"
-            if waiting
-            else f"no change waits for {target.display_name}"
+            f"{pending} changes for {target.display_name} are pending, none for long"
+            if pending
+            else f"no changes for {target.display_name} are pending"
         )
-    said = (
-        f"of {waiting} changes the oldest waits for {_age(found.oldest_pending_at, micros)}, {found.failing} failed"
-    )
-    return _warning(said, "`lineage-bridge dead list --which pending` says why of each")
+    oldest = _age(status.oldest_pending_at, now_us)
+    message = f"{pending} changes are pending, the oldest for {oldest}; {status.failing} failed"
+    return _warning(message, "`lineage-bridge dead list --outcome pending` shows the reason for each")
 
 
-def _dead_letters(target: TargetName, found: SyncStatus) -> Iterator[Finding]:
+def _dead_letters(target: TargetName, status: SyncStatus) -> Iterator[Finding]:
     dead, unresolved = (
-        sum(of.get(outcome, 0) for of in found.outcomes.values()) for outcome in (Outcome.DEAD, Outcome.UNRESOLVED)
+        sum(counts.get(outcome, 0) for counts in status.outcomes.values())
+        for outcome in (Outcome.DEAD, Outcome.UNRESOLVED)
     )
     if dead:
-        remedy = "`lineage-bridge dead list` says why: put it right and `dead retry`, or `dead drop` it"
-        yield _warning(f"{target.display_name} refused {dead} things", remedy)
+        remedy = "`lineage-bridge dead list` shows why: fix the cause and run `dead retry`, or `dead drop`"
+        yield _warning(f"{target.display_name} rejected {dead} items", remedy)
     if unresolved:
-        remedy = (
-            "`lineage-bridge dead list --which unresolved` says why: a mapping, or an entity over there, is missing"
-        )
-        yield _warning(f"{unresolved} things have no place in {target.display_name}, or several", remedy)
+        remedy = "`lineage-bridge dead list --outcome unresolved` shows which mapping or entity is missing"
+        yield _warning(f"{unresolved} items cannot be resolved to one entity in {target.display_name}", remedy)
     if not dead and not unresolved:
-        yield _ok(f"{target.display_name} refused nothing")
+        yield _ok(f"{target.display_name} rejected nothing")
 
 
 def _comparison(
-    target: TargetName, found: SyncStatus, last: ComparisonReport | None, settings: TargetSettings, micros: int
+    target: TargetName, status: SyncStatus, last: ComparisonReport | None, settings: TargetSettings, now_us: int
 ) -> Iterator[Finding]:
-    """Look at when the target was read, as far as these settings are those of the service, and what was missing."""
-    every = settings.comparison_interval_seconds
-    since = last.ended_at if last else found.enabled_at
-    late = every is not None and since is not None and micros - since > _MISSED_INTERVALS * every * _SECOND
+    """Check the age of the last comparison, assuming the service has these settings, and its result."""
+    interval = settings.comparison_interval_seconds
+    since = last.ended_at if last else status.enabled_at
+    late = interval is not None and since is not None and now_us - since > _MISSED_INTERVALS * interval * _SECOND
     if settings.enabled and late:
-        said = f"ended {_age(since, micros)} ago" if last else "never came to its end"
-        remedy = "is the service running, and its log without `the comparison is given up`?"
+        state = f"ended {_age(since, now_us)} ago" if last else "has never completed"
+        remedy = "check that the service is running, and look for `comparison aborted` in its log"
         frequency = settings.sync_frequency
-        yield _warning(f"the comparison with {target.display_name} {said}; sync_frequency is {frequency}", remedy)
-    elif last is None and every is not None:
+        yield _warning(f"the comparison with {target.display_name} {state}; sync_frequency is {frequency}", remedy)
+    elif last is None and interval is not None:
         yield _ok(
-            f"{target.display_name} was not read yet: how complete it is will be known after the first comparison"
+            f"{target.display_name} has not been compared yet; completeness is known after the first comparison"
         )
     if last is not None:
         yield _completeness(target, last)
 
 
 def _completeness(target: TargetName, last: ComparisonReport) -> Finding:
-    parts = [f"{kind} {one.in_sync} of {one.expected}" for kind, one in sorted(last.kinds.items()) if one.expected]
-    said = f"when {target.display_name} was read it had {', '.join(parts) or 'nothing to have'}"
-    if all(one.in_sync == one.expected for one in last.kinds.values()):
-        return _ok(said)
-    remedy = "`lineage-bridge verify` and `dead list` name what is missing, `sync explain` says why"
-    return _warning(said, remedy)
+    in_sync = [
+        f"{kind} {counts.in_sync} of {counts.expected}"
+        for kind, counts in sorted(last.kinds.items())
+        if counts.expected
+    ]
+    message = f"last comparison with {target.display_name}: in sync {', '.join(in_sync) or 'nothing expected'}"
+    if all(counts.in_sync == counts.expected for counts in last.kinds.values()):
+        return _ok(message)
+    remedy = "`lineage-bridge verify` and `dead list` list what is missing, `sync explain` shows why"
+    return _warning(message, remedy)
 
 
-def _age(since: int | None, micros: int) -> str:
-    """Say how long something lasts, in the unit that fits."""
-    seconds = max(0, micros - (since or micros)) / _SECOND
+def _age(since: int | None, now_us: int) -> str:
+    """Duration in the largest unit of which there are at least two."""
+    seconds = max(0, now_us - (since or now_us)) / _SECOND
     for unit, size in (("days", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:,.0f} {unit}"
     return f"{seconds:,.0f} s"
 
 
-def _ok(said: str) -> Finding:
-    return Finding(Level.ok, _THING, said)
+def _ok(message: str) -> Finding:
+    return Finding(Level.ok, _SUBJECT, message)
 
 
-def _warning(said: str, remedy: str) -> Finding:
-    return Finding(Level.warning, _THING, said, remedy)
+def _warning(message: str, remedy: str) -> Finding:
+    return Finding(Level.warning, _SUBJECT, message, remedy)

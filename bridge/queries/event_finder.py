@@ -66,7 +66,7 @@ class EventFinder:
     """Finds events in the log; those of one time are read once, however many facts they set."""
 
     def __init__(self, ctx: QueryContext) -> None:
-        self._view = ctx
+        self._ctx = ctx
         self._entries: dict[int, list[_EventIndexEntry]] = {}
 
     def find(self, micros: int, mentioning: Iterable[bytes], content: bytes | None = None) -> list[EventReference]:
@@ -78,8 +78,8 @@ class EventFinder:
 
     def _entries_at(self, micros: int) -> list[_EventIndexEntry]:
         if micros not in self._entries:
-            rows = self._view.db.fetch_all(_EVENTS_AT, self._view.org, micros, _MAX_CANDIDATES)
-            self._entries[micros] = [_index_entry(self._view.org, row) for row in rows]
+            rows = self._ctx.db.fetch_all(_EVENTS_AT, self._ctx.org, micros, _MAX_CANDIDATES)
+            self._entries[micros] = [_index_entry(self._ctx.org, row) for row in rows]
         return self._entries[micros]
 
 

@@ -32,7 +32,7 @@ class ImpactResult(msgspec.Struct, frozen=True):
 
 
 class ImpactQuery(DatasetSubjectQuery[ImpactResult], frozen=True, kw_only=True):
-    """What is derived from a dataset, directly or indirectly, and who owns it."""
+    """Datasets and jobs derived from a dataset, directly or indirectly, with their owners."""
 
     path = "/impact"
     result_type = ImpactResult

@@ -180,10 +180,10 @@ def _dataset_usage(ctx: QueryContext, sql: str, run: bytes) -> list[DatasetUsage
     """List the datasets of a run, each once: several jobs may report it, under several names."""
     figures_by_dataset: dict[bytes, tuple[str | int | None, ...]] = {}
     for dataset, *figures in ctx.db.fetch_all(sql, ctx.org, run):
-        known = figures_by_dataset.get(dataset, (None,) * len(figures))
+        merged = figures_by_dataset.get(dataset, (None,) * len(figures))
         figures_by_dataset[dataset] = tuple(
-            known_figure if known_figure is not None else figure
-            for known_figure, figure in zip(known, figures, strict=True)
+            merged_figure if merged_figure is not None else figure
+            for merged_figure, figure in zip(merged, figures, strict=True)
         )
     names = ctx.graph().dataset_names(figures_by_dataset)
     return [

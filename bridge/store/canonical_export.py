@@ -10,7 +10,7 @@ from bridge.store.database import Database
 from mappers.canonical.merge import merge_plan
 from mappers.canonical.rows import TABLES
 
-#: What is computed from the merged rows: columns, and views with the columns that they are sorted by.
+#: Data computed from the merged rows: columns, and views with the columns that they are sorted by.
 _COMPUTED = {"ol_dataset": ("class_id", "is_active"), "column_lineage": ("is_active",)}
 _VIEWS = {
     "class_schema": ("class_id",),

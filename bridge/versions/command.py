@@ -36,7 +36,7 @@ ReasonField = Annotated[str | None, msgspec.Meta(description="Reason, stored in 
 
 
 class CommandContext(NamedTuple):
-    """What commands work with: the registry, the names of datasets, and who gives the command."""
+    """The registry, the lineage graph that names datasets, and the principal who issues a command."""
 
     registry: VersionRegistry
     graph: LineageGraph

@@ -77,7 +77,14 @@ class DefinitionStore:
         return [_from_row(row) for row in self._db.fetch_all(_ACTIVE, self.org, kind, *after, limit)]
 
     def register(
-        self, kind: DefinitionKind, namespace: str, name: str, definition: Any, by: str, *, version: str | None = None
+        self,
+        kind: DefinitionKind,
+        namespace: str,
+        name: str,
+        definition: Any,
+        actor: str,
+        *,
+        version: str | None = None,
     ) -> RegisteredDefinition:
         """Register and activate a definition; content that is registered already keeps its number and version."""
         process = process_id(self.org, kind, namespace, name)
@@ -100,7 +107,7 @@ class DefinitionStore:
                 number,
                 version_name,
                 content.decode(),
-                by,
+                actor,
                 self._clock(),
                 False,
             )

@@ -46,22 +46,22 @@ class InvalidationStore:
         self._clock = clock
 
     def invalidate(
-        self, dataset: bytes, version: Version, reason: str, by: str, partition: str = WHOLE_VERSION
+        self, dataset: bytes, version: Version, reason: str, actor: str, partition: str = WHOLE_VERSION
     ) -> InvalidationOutcome:
         """Invalidate a version or one of its partitions; the last reason counts."""
         if partition and not version.has_partition(partition):
             raise NotFound(f"no partition {partition!r} in version {version.tag!r}")
         now = self._clock()
-        self._db.execute(_INVALIDATE, self._org, version.id, partition, version.dataset, reason, by, now)
-        return InvalidationOutcome(dataset, version, partition, reason, by, now)
+        self._db.execute(_INVALIDATE, self._org, version.id, partition, version.dataset, reason, actor, now)
+        return InvalidationOutcome(dataset, version, partition, reason, actor, now)
 
     def revoke(
-        self, dataset: bytes, version: Version, by: str, partition: str = WHOLE_VERSION
+        self, dataset: bytes, version: Version, actor: str, partition: str = WHOLE_VERSION
     ) -> InvalidationOutcome:
         """Revoke an invalidation, whichever attempt at the version has it; raise NotFound if there is none."""
         if partition not in version.invalid:
             label = f"partition {partition!r} of version" if partition else "version"
             raise NotFound(f"{label} {version.tag!r} is not marked invalid")
         now = self._clock()
-        self._db.execute(_REVOKE, self._org, version.id, partition, version.dataset, by, now)
-        return InvalidationOutcome(dataset, version, partition, None, by, now)
+        self._db.execute(_REVOKE, self._org, version.id, partition, version.dataset, actor, now)
+        return InvalidationOutcome(dataset, version, partition, None, actor, now)

@@ -39,10 +39,10 @@ class MetadataStore:
         rows = self._db.fetch_all(_OF_DATASET, self._org, dataset)
         return decode_metadata(rows[0][0]) if rows else {}
 
-    def patch_dataset(self, dataset: bytes, patch: Metadata, by: str) -> Metadata:
+    def patch_dataset(self, dataset: bytes, patch: Metadata, actor: str) -> Metadata:
         """Patch the metadata of a dataset; return the result."""
         patched = merge_patch(self.get(dataset), patch)
-        self._db.execute(_SAVE, self._org, dataset, encode_metadata(patched), by, self._clock())
+        self._db.execute(_SAVE, self._org, dataset, encode_metadata(patched), actor, self._clock())
         return patched
 
     def patch_version(self, version: Version, patch: Metadata, checksum: str | None = None) -> Metadata:

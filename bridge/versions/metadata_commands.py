@@ -64,9 +64,9 @@ class RegisterDefinitionCommand(Command[DefinitionVersion], frozen=True, kw_only
         definitions = ctx.registry.definitions
         with ctx.registry.transaction():
             if self.definition is not None:
-                by = ctx.actor(self.by)
+                actor = ctx.actor(self.by)
                 registered = definitions.register(
-                    self.kind, self.namespace, self.name, self.definition, by, version=self.version
+                    self.kind, self.namespace, self.name, self.definition, actor, version=self.version
                 )
             elif self.version is None:
                 raise InvalidParameter("specify a definition, or the version to activate", "definition")

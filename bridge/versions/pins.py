@@ -78,7 +78,7 @@ class PinStore:
         return self.list_page(_NO_LIMIT)
 
     def pin(
-        self, name: str, versions: Sequence[tuple[bytes, Version]], expires_at: int, by: str, reason: str | None
+        self, name: str, versions: Sequence[tuple[bytes, Version]], expires_at: int, actor: str, reason: str | None
     ) -> list[Pin]:
         """Pin a version of each dataset, or none at all; an existing pin is extended, but never moved."""
         now = self._clock()
@@ -94,9 +94,9 @@ class PinStore:
             for version_id in self._other_versions(name, dataset, version.id):
                 self._db.execute(_DELETE, self._org, name, version_id)  # expired, otherwise it would conflict
             self._db.execute(
-                _SAVE, self._org, name, version.id, version.dataset, version.tag, by, now, expires_at, reason
+                _SAVE, self._org, name, version.id, version.dataset, version.tag, actor, now, expires_at, reason
             )
-            pins.append(Pin(name, dataset, version.dataset, version.id, version.tag, by, now, expires_at, reason))
+            pins.append(Pin(name, dataset, version.dataset, version.id, version.tag, actor, now, expires_at, reason))
         return pins
 
     def unpin(self, name: str, dataset: bytes | None = None) -> list[Pin]:

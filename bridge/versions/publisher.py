@@ -62,18 +62,18 @@ class Publisher:
         self._resolver = VersionResolver(db, org, clock)
 
     def publish(
-        self, requests: Sequence[PublicationRequest], by: str, reason: str | None
+        self, requests: Sequence[PublicationRequest], actor: str, reason: str | None
     ) -> list[PublicationOutcome]:
         """Publish a version of each dataset; versions that are published already are left unchanged."""
-        return self._apply("publish", requests, by, reason)
+        return self._apply("publish", requests, actor, reason)
 
     def roll_back(
-        self, requests: Sequence[PublicationRequest], by: str, reason: str | None
+        self, requests: Sequence[PublicationRequest], actor: str, reason: str | None
     ) -> list[PublicationOutcome]:
         """Return to what was published before, or to a version that was published at any time."""
-        return self._apply("rollback", requests, by, reason)
+        return self._apply("rollback", requests, actor, reason)
 
-    def roll_back_publication(self, publication: int, by: str, reason: str | None) -> list[PublicationOutcome]:
+    def roll_back_publication(self, publication: int, actor: str, reason: str | None) -> list[PublicationOutcome]:
         """Roll back every dataset of a publication, provided that its versions are still the published ones."""
         entries = self._history.entries(publication)
         if not entries:
@@ -81,11 +81,11 @@ class Publisher:
         groups = self._history.group_ids(entries)
         published_ids = {groups[entry.dataset]: _id_of(entry) for entry in entries}
         return self.roll_back(
-            [PublicationRequest(dataset, None, version) for dataset, version in published_ids.items()], by, reason
+            [PublicationRequest(dataset, None, version) for dataset, version in published_ids.items()], actor, reason
         )
 
     def _apply(
-        self, kind: PublicationKind, requests: Sequence[PublicationRequest], by: str, reason: str | None
+        self, kind: PublicationKind, requests: Sequence[PublicationRequest], actor: str, reason: str | None
     ) -> list[PublicationOutcome]:
         if len({request.dataset for request in requests}) < len(requests):
             raise InvalidParameter("a dataset is listed twice", "datasets")
@@ -106,7 +106,7 @@ class Publisher:
             raise StateConflict(
                 "; ".join(f"{conflict['dataset']}: {conflict['reason']}" for conflict in conflicts), conflicts
             )
-        return self._write_entries(kind, planned, by, reason)
+        return self._write_entries(kind, planned, actor, reason)
 
     def _target_version(
         self, kind: PublicationKind, request: PublicationRequest, published: PublicationEntry | None
@@ -168,7 +168,7 @@ class Publisher:
         self,
         kind: PublicationKind,
         planned: Iterable[tuple[PublicationRequest, Version, PublicationEntry | None]],
-        by: str,
+        actor: str,
         reason: str | None,
     ) -> list[PublicationOutcome]:
         """Write the entries; their times never decrease, whatever the clocks of hosts show."""
@@ -182,7 +182,16 @@ class Publisher:
                 continue
             previous_number = published.number if published else None
             entry = PublicationEntry(
-                number, publication, version.dataset, version.id, version.tag, previous_number, kind, by, now, reason
+                number,
+                publication,
+                version.dataset,
+                version.id,
+                version.tag,
+                previous_number,
+                kind,
+                actor,
+                now,
+                reason,
             )
             self._db.execute(_ADD_ENTRY, self._org, *entry)
             outcomes.append(PublicationOutcome(request.dataset, version, published, entry))

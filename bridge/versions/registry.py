@@ -101,7 +101,7 @@ class VersionRegistry:
             reasons.setdefault(pin.version, []).append(f"pinned as {pin.name}")
         return reasons
 
-    def discard(self, dataset: bytes, versions: Iterable[Version], reason: str, by: str) -> DiscardOutcome:
+    def discard(self, dataset: bytes, versions: Iterable[Version], reason: str, actor: str) -> DiscardOutcome:
         """Invalidate versions that are neither published nor pinned; to be called within `transaction`.
 
         Versions that are invalid already keep their reason.
@@ -113,7 +113,7 @@ class VersionRegistry:
                 outcome.retained[version.tag] = retained[version.id]
                 continue
             if WHOLE_VERSION not in version.invalid:
-                self.invalidations.invalidate(dataset, version, reason, by)
+                self.invalidations.invalidate(dataset, version, reason, actor)
             outcome.discarded.append(version)
         return outcome
 

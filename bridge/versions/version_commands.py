@@ -108,14 +108,14 @@ class InvalidateCommand(Command[VersionValidity], DatasetArgument, frozen=True, 
     def execute(self, ctx: CommandContext) -> VersionValidity:
         if not self.valid and self.reason is None:
             raise InvalidParameter("missing reason for the invalidation", "reason")
-        registry, by, partition = ctx.registry, ctx.actor(self.by), parse_partition(self.partition)
+        registry, actor, partition = ctx.registry, ctx.actor(self.by), parse_partition(self.partition)
         with registry.transaction():
             dataset = self.group_id(ctx)
             version = registry.versions.find(dataset, self.version)
             if self.valid:
-                outcome = registry.invalidations.revoke(dataset, version, by, partition)
+                outcome = registry.invalidations.revoke(dataset, version, actor, partition)
             else:
-                outcome = registry.invalidations.invalidate(dataset, version, self.reason or "", by, partition)
+                outcome = registry.invalidations.invalidate(dataset, version, self.reason or "", actor, partition)
             published = registry.publications.current(dataset)
         return version_validity(
             ctx.dataset_name(dataset), outcome, published=published is not None and published.version == version.id

@@ -78,8 +78,8 @@ class Running:
 
     @property
     def gate(self) -> GroupCommitter:
-        assert self.service.gate is not None
-        return self.service.gate
+        assert self.service.committer is not None
+        return self.service.committer
 
     def run(self, work: Awaitable[T]) -> T:
         async def whole() -> T:

@@ -157,7 +157,7 @@ def test_a_refused_body_is_taken_once_the_setting_is_made(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("contract", ["run_event", "dataset", "process", "request"])
 def test_a_body_that_stays_refused_is_tried_as_what_it_was(api: Running, contract: str) -> None:
-    path = next(route.path for route in LEGACY_ROUTES if route.contract == contract)
+    path = next(route.path for route in LEGACY_ROUTES if route.legacy_format == contract)
     assert api.post({"name": "x", "submitted_by": "ann"}, path).status_code == 400
     reason = rejected(api, "list")[1].split("  ", 4)[3:]
     assert reason[0] == f"legacy:{contract}"

@@ -15,7 +15,7 @@ import pytest
 from tests.commands import COMMANDS, Ask
 from tests.factories import run_uuid
 from tests.queries.decisions import decide
-from tests.queries.sample_store import ESTATE
+from tests.queries.sample_store import SAMPLE_EVENTS
 from tests.standins.marquez import Marquez
 from tests.standins.openmetadata import OpenMetadata
 
@@ -123,7 +123,7 @@ def test_what_every_command_prints_as_json_is_documented() -> None:
 @pytest.mark.usefixtures("target")
 @pytest.mark.parametrize("words", ANSWERED, ids=" ".join)
 def test_json_is_nothing_but_json(ask: Ask, words: tuple[str, ...]) -> None:
-    done = ask([*words, *ANSWERED[words], "--output", "json"], *ESTATE, then=decide)
+    done = ask([*words, *ANSWERED[words], "--output", "json"], *SAMPLE_EVENTS, then=decide)
     assert (done.exit_code, done.stderr) == (ENDS.get(words, 0), "")
     lines = done.stdout_bytes.decode().splitlines()
     assert lines

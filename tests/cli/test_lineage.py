@@ -8,7 +8,7 @@ import pytest
 from mappers.openlineage.names import CanonicalName, canonical_dataset_name, canonical_job_name
 from tests import factories as make
 from tests.commands import Ask
-from tests.factories import columns, dataset, transformation, field, run_event
+from tests.factories import columns, dataset, field, run_event, transformation
 
 HOSTILE = 'a"b\\n\n]#<i>'
 FIRST = run_event(

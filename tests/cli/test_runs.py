@@ -10,7 +10,7 @@ import pytest
 
 from tests import factories as make
 from tests.commands import Ask, url_of
-from tests.factories import action, app, at, dataset, transformation, field, run_event, run_uuid
+from tests.factories import action, app, at, dataset, field, run_event, run_uuid, transformation
 
 HEAD = "BEGAN (UTC)          STATUS        LASTED  ROWS WRITTEN  JOB\n"
 DERIVED = (

@@ -6,7 +6,7 @@ import pytest
 
 from tests.commands import Ask
 from tests.factories import dataset, run_event, run_uuid
-from tests.queries.sample_store import ESTATE
+from tests.queries.sample_store import SAMPLE_EVENTS
 
 DATASET = f"""\
 dataset db lake.clean
@@ -88,7 +88,7 @@ db lake.clean
     ],
 )  # fmt: skip
 def test_for_people(ask: Ask, words: str, printed: str) -> None:
-    assert ask(words, *ESTATE).stdout == printed
+    assert ask(words, *SAMPLE_EVENTS).stdout == printed
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_for_people(ask: Ask, words: str, printed: str) -> None:
     ],
 )
 def test_json_is_what_the_service_answers(ask: Ask, words: str, key: str, value: object) -> None:
-    assert json.loads(ask(f"{words} --output json", *ESTATE).stdout)[key] == value
+    assert json.loads(ask(f"{words} --output json", *SAMPLE_EVENTS).stdout)[key] == value
 
 
 @pytest.mark.parametrize(
@@ -121,9 +121,9 @@ def test_json_is_what_the_service_answers(ask: Ask, words: str, key: str, value:
 def test_a_mistake_is_told(ask: Ask, words: str, code: int, said: str) -> None:
     if code == 3:  # the error of a service ends the process where main turns it into its exit code
         with pytest.raises(Exception, match=said):
-            ask(words, *ESTATE)
+            ask(words, *SAMPLE_EVENTS)
         return
-    shown = ask(words, *ESTATE)
+    shown = ask(words, *SAMPLE_EVENTS)
     assert (shown.exit_code, shown.stdout) == (code, "")
     assert said in shown.stderr
 

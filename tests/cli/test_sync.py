@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 from bridge.cli.main import app as command
 from bridge.store.sqlite import SqliteDatabase
 from tests.commands import url_of
-from tests.factories import Json, columns, dataset, transformation, facet, field, run_event, schema
+from tests.factories import Json, columns, dataset, facet, field, run_event, schema, transformation
 from tests.standins.openmetadata import OpenMetadata, error, failing_rows
 from tests.stores import Store
 

@@ -51,9 +51,9 @@ def test_when_all_is_well_everything_was_looked_at_and_nothing_written(standin: 
     ("token", "said", "remedy"),
     [
         ("expired", "401 Expired token!", "make the bot a new token (Settings, Bots)"),
-        ("invalid", "401 Not Authorized! Invalid token.", "copy the whole token of a bot of this very server"),
+        ("invalid", "401 Not Authorized! Invalid token.", "copy the complete token of a bot of this server"),
         ("a.b.c", "401 Not Authorized! Invalid token. Token verification failed", "copy the whole token"),
-        ("a b", "the token holds spaces", "copy it again, in one line"),
+        ("a b", "the token holds spaces", "copy it again, on one line"),
     ],
 )
 def test_a_token_that_is_not_taken_is_told(standin: OpenMetadata, token: str, said: str, remedy: str) -> None:
@@ -64,7 +64,7 @@ def test_a_token_that_is_not_taken_is_told(standin: OpenMetadata, token: str, sa
     assert said in told
     assert remedy in told
     assert found(of, "rights") == [
-        "warning: rights: not checked: nobody is known to the server: correct that first, then check again"
+        "warning: rights: not checked: the server did not accept the token: fix that first, then run the checks again"
     ]
 
 
@@ -94,7 +94,7 @@ def test_a_server_that_does_not_say_who_one_is_is_told(
     [
         ({"type": "basic", "username": "admin@open-metadata.org", "password": "admin"}, "ok: token", None),
         ({"type": "basic", "username": "admin@open-metadata.org", "password": "hunter2"},
-         "error: token: the login at HOST answers 401", "single sign-on has none"),
+         "error: token: the login at HOST answers 401", "single sign-on does not support it"),
         ({"type": "oauth", "token_url": "HOST/api/v1/none", "client_id": "me", "client_secret": "hunter2"},
          "error: token: the token URL at HOST/api/v1/none answers 404", "correct openmetadata.auth.token_url"),
         ({"type": "oauth", "token_url": "http://127.0.0.1:1/", "client_id": "me", "client_secret": "hunter2"},
@@ -122,7 +122,7 @@ def test_a_token_of_a_person_is_warned_of(standin: OpenMetadata, who: str, said:
     token = {"admin": standin.admin_token, "reader": standin.reader_token}[who]
     (told,) = found(settings(standin.url, token), "user")
     assert told.startswith(f"warning: user: {said}")
-    assert told.endswith("use the token of a bot, as docs/guides/openmetadata.md says")
+    assert told.endswith("use the token of a bot (see docs/guides/openmetadata.md)")
 
 
 @pytest.mark.parametrize(
@@ -183,12 +183,12 @@ def test_rights_that_depend_on_the_entity_are_warned_of(standin: OpenMetadata) -
         ),
         (
             "1.10.9",
-            "2.0 is what was verified; entities are sent one by one, not in bulk; statuses of runs are sent one",
+            "2.0 is what was verified; entities are sent individually, not in bulk; statuses of runs are sent one",
         ),
-        ("1.9.9", "statuses without inputs, outputs and errors"),
+        ("1.9.9", "run statuses lack inputs, outputs and errors"),
         (
             "1.8.2",
-            "error: version: 1.8.2 is older than all that is known of (1.9): upgrade OpenMetadata, best to 2.0",
+            "error: version: 1.8.2 is older than all that is known of (1.9): upgrade OpenMetadata, preferably to 2.0",
         ),
         ("", "error: version: the server tells no version, but '': name OpenMetadata itself"),
     ],
@@ -228,13 +228,13 @@ def test_a_dead_port_is_told_and_nothing_else_asked() -> None:
         taken.bind(("127.0.0.1", 0))
         _, dead, *rest = found(settings(f"http://127.0.0.1:{taken.getsockname()[1]}"))
     assert dead.startswith("error: server: http://127.0.0.1:")
-    assert dead.endswith("is openmetadata.server.host right, the server up, and its port open from this machine?")
+    assert dead.endswith("check openmetadata.server.host, that the server is up, and that this machine can reach its port")
     assert [one.split(": ")[:3] for one in rest] == [["warning", thing, "not checked"] for thing in CHECKED[2:]]
 
 
 def test_tls_where_there_is_none_is_told(standin: OpenMetadata) -> None:
     (told,) = found(settings(standin.url.replace("http:", "https:")), "server")
-    assert told.endswith("the port does not speak TLS: should openmetadata.server.host begin with http://?")
+    assert told.endswith("the port does not use TLS: try http:// in openmetadata.server.host")
 
 
 @pytest.mark.parametrize(
@@ -264,8 +264,8 @@ NOON_SECONDS = 1_795_003_200.0
         (NOON, NOON_SECONDS + 60, "ok: clock: this machine's clock agrees"),
         (NOON, NOON_SECONDS + 61, "warning: clock: this machine's clock and the server's are 61 s apart"),
         (NOON, NOON_SECONDS - 3_600, "warning: clock: this machine's clock and the server's are 3,600 s apart"),
-        (None, NOON_SECONDS, "ok: clock: the server does not tell the time"),
-        ("noon", NOON_SECONDS, "ok: clock: the server does not tell the time"),
+        (None, NOON_SECONDS, "ok: clock: the server does not send the time"),
+        ("noon", NOON_SECONDS, "ok: clock: the server does not send the time"),
     ],
 )
 def test_clocks_that_differ_are_told(date: str | None, now: float, said: str) -> None:
@@ -282,9 +282,9 @@ MAPPINGS = [
 
 @pytest.mark.parametrize(
     ("create", "level", "said"),
-    [("all", "ok", "is not there, and is made when something goes into it"),
-     ("entities", "error", "is not there, and openmetadata.create is entities: make it in OpenMetadata"),
-     ("nothing", "error", "is not there, and openmetadata.create is nothing: make it in OpenMetadata")],
+    [("all", "ok", "does not exist; it is created with its first entity"),
+     ("entities", "error", "does not exist, and openmetadata.create is entities: make it in OpenMetadata"),
+     ("nothing", "error", "does not exist, and openmetadata.create is nothing: make it in OpenMetadata")],
 )  # fmt: skip
 def test_services_are_looked_up(standin: OpenMetadata, create: str, level: str, said: str) -> None:
     from connectors.http import HttpSession

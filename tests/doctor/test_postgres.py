@@ -44,7 +44,7 @@ def test_a_sound_store_is_called_so_but_for_a_server_that_does_not_flush(url: st
     }
     assert "the event log has partitions for 7 days ahead" in findings(done)["partitions"]
     assert "agrees with the database server's" in findings(done)["clock"]
-    assert done.stdout.endswith("everything that came in is accounted for\n")
+    assert done.stdout.endswith("every received event is accounted for\n")
 
 
 @pytest.mark.parametrize(

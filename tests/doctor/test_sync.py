@@ -135,7 +135,7 @@ def test_one_that_never_began_is_no_trouble_unless_it_should_have() -> None:
     ("frequency", "hours", "said"),
     [
         ("hourly", 1.5, []),
-        ("hourly", 3, ["the comparison with OpenMetadata never came to its end; sync_frequency is hourly"]),
+        ("hourly", 3, ["the comparison with OpenMetadata has never completed; sync_frequency is hourly"]),
         ("daily", 3, []),
         ("never", 999, []),
     ],

@@ -26,7 +26,7 @@ from bridge.store.connect import StoreUrl
 from tests.api.decisions import prepare
 from tests.api.service import Running, settings_for
 from tests.queries.decisions import decide
-from tests.queries.sample_store import ESTATE
+from tests.queries.sample_store import SAMPLE_EVENTS
 
 DB2 = {"db2_url": "db2://db2.example.com:50000"}
 _OPERATIONS = sorted(
@@ -87,7 +87,7 @@ def test_every_example_of_an_order_is_done(described: Running) -> None:
 
 @pytest.mark.parametrize("path", QUERY_ROUTES)
 def test_every_example_is_a_question_and_its_answer(described: Running, path: str) -> None:
-    for event in ESTATE:
+    for event in SAMPLE_EVENTS:
         assert described.post(event).status_code == 201
     with closing(StoreUrl(described.settings.store.url).open_for_background_writes()) as db:
         decide(db)

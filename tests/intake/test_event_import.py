@@ -19,7 +19,7 @@ from bridge.store.intake_audit import audit_intake
 from bridge.store.sqlite import SqliteDatabase
 from tests.api.service import Running, settings_for
 from tests.factories import dataset, run_event
-from tests.queries.sample_store import ESTATE
+from tests.queries.sample_store import SAMPLE_EVENTS
 from tests.stores import Store, as_bytes
 
 JOB = dataset("a", dataQuality={"odd": "\u2028 \U0001f600 ü"})
@@ -36,7 +36,7 @@ def everything(tmp_path: Path) -> Iterator[Store]:
     folder = tmp_path / "everything"
     folder.mkdir()
     with Running(settings_for(folder, legacy={"db2_url": "db2://db2.example.com:50000"})) as running:
-        for event in (*ESTATE, SPACED, ESTATE[1], b"{", b"{", b"\xff\xfe", b"[]"):
+        for event in (*SAMPLE_EVENTS, SPACED, SAMPLE_EVENTS[1], b"{", b"{", b"\xff\xfe", b"[]"):
             running.post(event)
         for route in LEGACY_ROUTES:
             assert running.post(msgspec.json.encode(route.example), route.path).is_success

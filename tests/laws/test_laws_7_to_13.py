@@ -10,7 +10,7 @@ from mappers.canonical import identity
 from mappers.openlineage.event import EventLimits
 from mappers.openlineage.row_builder import MappingOptions
 from tests import factories as make
-from tests.factories import Json, columns, dataset, transformation, field, lifecycle, micros, run_event, run_uuid
+from tests.factories import Json, columns, dataset, field, lifecycle, micros, run_event, run_uuid, transformation
 from tests.stores import Store, as_bytes
 
 RUN = "SELECT event_type, started_at, event_time FROM ol_run WHERE run_uuid = ?"

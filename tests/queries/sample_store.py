@@ -1,4 +1,4 @@
-"""A small estate, and every question about it with one of its things."""
+"""The events of a small sample store, and an example of every query about it."""
 
 from typing import Any
 
@@ -21,7 +21,18 @@ from bridge.queries.sync_items import DatasetSyncQuery, JobSyncQuery, SyncItemsQ
 from bridge.queries.sync_status import SyncStatusQuery
 from bridge.queries.versions import LastSuccessQuery, PartitionsQuery, ResolveVersionQuery, VersionsQuery
 from tests import factories as make
-from tests.factories import Json, columns, dataset, transformation, facet, field, job_event, parent, run_event, run_uuid
+from tests.factories import (
+    Json,
+    columns,
+    dataset,
+    facet,
+    field,
+    job_event,
+    parent,
+    run_event,
+    run_uuid,
+    transformation,
+)
 
 RAW = dataset("raw", schema=make.schema("email", "id"), version=facet(datasetVersion="v7"))
 CLEAN = dataset(
@@ -30,7 +41,9 @@ CLEAN = dataset(
     symlinks=make.symlinks("lake.clean"),
     documentation=facet(description="Cleaned."),
     ownership=facet(owners=[{"name": "data", "type": "team"}]),
-    columnLineage=columns({"mail": [field("raw", "email", transformation("DIRECT", "TRANSFORMATION", masking=True))]}),
+    columnLineage=columns(
+        {"mail": [field("raw", "email", transformation("DIRECT", "TRANSFORMATION", masking=True))]}
+    ),
     dataQualityAssertions=facet(
         assertions=[
             {"assertion": "not_null", "success": True, "column": "mail"},
@@ -45,8 +58,8 @@ GOVERNED = dataset(
 )
 BROKEN = {"assertion": "contract", "name": "contract", "success": False, "actual": {"broken": ["x is missing"]}}
 
-#: A run that cleans raw data, a Spark application that reports on it with two actions, and what somebody declares.
-ESTATE: tuple[Json, ...] = (
+#: A run that cleans raw data, a Spark application that reports on it with two actions, and declarations.
+SAMPLE_EVENTS: tuple[Json, ...] = (
     run_event("START", 0, job="clean", inputs=[RAW]),
     run_event("COMPLETE", 5, job="clean", inputs=[RAW], outputs=[CLEAN], job_facets={"documentation": facet(description="Cleans.")}),
     make.app("START", 10, run=2),
@@ -65,7 +78,7 @@ ESTATE: tuple[Json, ...] = (
 OF_CLEAN: dict[str, Any] = {"namespace": "db", "name": "clean"}
 OF_APP: dict[str, Any] = {"namespace": "jobs", "name": "app2"}
 
-EVERY: tuple[Query[Any], ...] = (
+EXAMPLE_QUERIES: tuple[Query[Any], ...] = (
     DatasetQuery(**OF_CLEAN),
     VersionsQuery(**OF_CLEAN),
     LineageQuery(**OF_CLEAN, direction="both", columns=True, granularity="run"),

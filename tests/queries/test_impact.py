@@ -1,4 +1,4 @@
-"""What a change of a dataset reaches."""
+"""Impact: datasets, jobs and owners that a change of a dataset affects."""
 
 from typing import Any
 
@@ -10,22 +10,22 @@ from tests.factories import Json, dataset, dataset_event, job_event, run_event
 from tests.stores import Store
 
 
-def made(number: int, source: str, target: str, owner: str = "", steward: str = "") -> Json:
-    def owned(name: str) -> Json:
+def derive(number: int, source: str, target: str, owner: str = "", steward: str = "") -> Json:
+    def ownership(name: str) -> Json:
         return {"ownership": make.facet(owners=[{"name": name, "type": "team"}])} if name else {}
 
     return run_event(
-        "COMPLETE", number, run=number, job=f"job{number}", job_facets=owned(owner),
-        inputs=[dataset(source)], outputs=[dataset(target, **owned(steward))],
+        "COMPLETE", number, run=number, job=f"job{number}", job_facets=ownership(owner),
+        inputs=[dataset(source)], outputs=[dataset(target, **ownership(steward))],
     )  # fmt: skip
 
 
-def told(reached: list[AffectedNode]) -> list[tuple[Any, ...]]:
-    return [(one.name, one.distance, tuple(one.owners)) for one in reached]
+def summarize(nodes: list[AffectedNode]) -> list[tuple[Any, ...]]:
+    return [(node.name, node.distance, tuple(node.owners)) for node in nodes]
 
 
 @pytest.mark.parametrize(
-    ("start", "depth", "datasets", "jobs", "owners", "cut"),
+    ("start", "depth", "datasets", "jobs", "owners", "truncation"),
     [
         (
             "raw", 9,
@@ -37,34 +37,34 @@ def told(reached: list[AffectedNode]) -> list[tuple[Any, ...]]:
         ("copy", 9, [], [], [], None),
     ],
 )  # fmt: skip
-def test_a_change_reaches_what_is_made_of_it(
+def test_change_affects_derived_datasets_and_their_jobs(
     store: Store,
     start: str,
     depth: int,
     datasets: list[object],
     jobs: list[object],
     owners: list[str],
-    cut: str | None,
+    truncation: str | None,
 ) -> None:
     store.apply(
-        made(1, "raw", "clean", "etl", "data"), made(2, "clean", "report", "etl"), made(3, "raw", "copy"),
-        made(4, "report", "report"), made(5, "other", "unreached", "nobody"),
+        derive(1, "raw", "clean", "etl", "data"), derive(2, "clean", "report", "etl"), derive(3, "raw", "copy"),
+        derive(4, "report", "report"), derive(5, "other", "unreached", "nobody"),
     )  # fmt: skip
-    reached = store.ask(ImpactQuery(namespace="db", name=start, depth=depth))
-    assert told(reached.datasets) == datasets
-    assert [job for job in told(reached.jobs) if job[0] != "job4"] == jobs
-    assert (reached.owners, reached.cut) == (owners, cut)
+    impact = store.ask(ImpactQuery(namespace="db", name=start, depth=depth))
+    assert summarize(impact.datasets) == datasets
+    assert [job for job in summarize(impact.jobs) if job[0] != "job4"] == jobs
+    assert (impact.owners, impact.cut) == (owners, truncation)
 
 
-def test_what_was_promised_of_it_is_told_in_its_newest_words(store: Store) -> None:
+def test_newest_sla_of_each_affected_node_is_returned(store: Store) -> None:
     store.apply(
-        made(1, "raw", "clean"),
+        derive(1, "raw", "clean"),
         job_event(2, job="job1", lineageBridge_sla=make.facet(max_duration="45m")),
         dataset_event(4, dataset("clean", lineageBridge_sla=make.facet(expected_by="06:30"))),
         dataset_event(3, dataset("clean", lineageBridge_sla=make.facet(expected_by="09:00"))),
     )
-    reached = store.ask(ImpactQuery(namespace="db", name="raw"))
-    assert [one.sla for one in (*reached.datasets, *reached.jobs)] == [
+    impact = store.ask(ImpactQuery(namespace="db", name="raw"))
+    assert [node.sla for node in (*impact.datasets, *impact.jobs)] == [
         {"expected_by": "06:30"},
         {"max_duration": "45m"},
     ]

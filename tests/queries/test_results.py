@@ -1,4 +1,4 @@
-"""What each question is answered, on both stores."""
+"""Results of the queries, on both stores."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -24,51 +24,54 @@ from mappers.logical_job import FoldingRule
 from tests import factories as make
 from tests.factories import at, dataset, lifecycle, parent, run_event, run_uuid
 from tests.queries.decisions import decide
-from tests.queries.sample_store import ESTATE, EVERY, OF_APP, OF_CLEAN
+from tests.queries.sample_store import EXAMPLE_QUERIES, OF_APP, OF_CLEAN, SAMPLE_EVENTS
 from tests.stores import Store
 
 
-def plain(answer: Any) -> Any:
-    return msgspec.to_builtins(answer, enc_hook=msgspec.json.decode)
+def to_builtins(result: Any) -> Any:
+    return msgspec.to_builtins(result, enc_hook=msgspec.json.decode)
 
 
-def names(things: list[Any]) -> list[str]:
-    return [one.name for one in things]
+def names(nodes: list[Any]) -> list[str]:
+    return [node.name for node in nodes]
 
 
-def pairs(edges: list[EdgeResult]) -> set[tuple[str, str, str]]:
-    return {(e.source.name if e.source else "?", e.job.name if e.job else "?", e.target.name) for e in edges}
+def edge_names(edges: list[EdgeResult]) -> set[tuple[str, str, str]]:
+    return {
+        (edge.source.name if edge.source else "?", edge.job.name if edge.job else "?", edge.target.name)
+        for edge in edges
+    }
 
 
 @pytest.fixture
-def estate(store: Store) -> Store:
-    return store.apply_each(*ESTATE)
+def sample(store: Store) -> Store:
+    return store.apply_each(*SAMPLE_EVENTS)
 
 
-def test_every_question_is_asked_here() -> None:
-    assert {type(question) for question in EVERY} == set(QUERIES)
+def test_every_query_has_an_example() -> None:
+    assert {type(query) for query in EXAMPLE_QUERIES} == set(QUERIES)
 
 
 @pytest.mark.parametrize("name", ["clean", "lake.clean"])
-def test_a_dataset_is_known_under_all_of_its_names(estate: Store, name: str) -> None:
-    found = estate.ask(DatasetQuery(namespace="db", name=name))
-    assert (found.name, names(found.aliases), found.description, found.owners) == (
+def test_dataset_is_found_by_all_of_its_names(sample: Store, name: str) -> None:
+    result = sample.ask(DatasetQuery(namespace="db", name=name))
+    assert (result.name, names(result.aliases), result.description, result.owners) == (
         "lake.clean", ["clean"], "Cleaned.", ["data"],
     )  # fmt: skip
-    assert [(one.name, one.type, one.description) for one in found.fields] == [
+    assert [(field.name, field.type, field.description) for field in result.fields] == [
         ("mail", "string", None), ("id", "string", "who it is"),
     ]  # fmt: skip
-    assert msgspec.json.decode(found.facets["documentation"])["description"] == "Cleaned."
-    assert [(one.rows, one.bytes, one.files, one.latest, one.run_id) for one in found.versions] == [
-        (3, 30, 1, True, run_uuid(1))
-    ]
-    assert estate.ask(DatasetQuery(id=found.id)) == found
-    assert estate.ask(DatasetQuery(name=f"db/{name}")) == found
+    assert msgspec.json.decode(result.facets["documentation"])["description"] == "Cleaned."
+    assert [
+        (version.rows, version.bytes, version.files, version.latest, version.run_id) for version in result.versions
+    ] == [(3, 30, 1, True, run_uuid(1))]
+    assert sample.ask(DatasetQuery(id=result.id)) == result
+    assert sample.ask(DatasetQuery(name=f"db/{name}")) == result
 
 
-def test_a_rename_is_told_from_both_ends(store: Store) -> None:
-    moved = dataset("new", lifecycleStateChange=lifecycle("RENAME", "old"))
-    store.apply(run_event(outputs=[moved]))
+def test_rename_is_visible_on_both_datasets(store: Store) -> None:
+    renamed = dataset("new", lifecycleStateChange=lifecycle("RENAME", "old"))
+    store.apply(run_event(outputs=[renamed]))
     old, new = (store.ask(DatasetQuery(namespace="db", name=name)) for name in ("old", "new"))
     assert (names(old.renamed_to), names(new.renamed_from), old.renamed_from, new.renamed_to) == (
         ["new"],
@@ -79,97 +82,105 @@ def test_a_rename_is_told_from_both_ends(store: Store) -> None:
     assert (old.status, new.status) == ("DEPRECATED", "ACTIVE")
 
 
-def test_the_last_success_is_of_the_run_that_ended_last(store: Store) -> None:
+def test_last_success_is_the_run_that_ended_last(store: Store) -> None:
     for number, kind, second in ((1, "COMPLETE", 1), (2, "COMPLETE", 2), (3, "FAIL", 3)):
         store.apply(run_event(kind, second, run=number, outputs=[dataset("t")]))
-    found = store.ask(LastSuccessQuery(namespace="db", name="t"))
-    assert (found.run_id, found.ended_at, found.version and found.version.latest) == (run_uuid(2), at(2), True)
+    result = store.ask(LastSuccessQuery(namespace="db", name="t"))
+    assert (result.run_id, result.ended_at, result.version and result.version.latest) == (run_uuid(2), at(2), True)
     store.apply(run_event("START", run=4, outputs=[dataset("never")]))
     assert store.ask(LastSuccessQuery(namespace="db", name="never")).run_id is None
 
 
-def test_lineage_goes_both_ways(estate: Store) -> None:
-    found = estate.ask(LineageQuery(**OF_CLEAN, direction="both", columns=True))
+def test_lineage_follows_both_directions(sample: Store) -> None:
+    result = sample.ask(LineageQuery(**OF_CLEAN, direction="both", columns=True))
     up, down = ("raw", "clean", "lake.clean"), ("lake.clean", "app2", "report")
-    assert pairs(found.edges) == {up, down, ("report", "nightly", "mail")}
-    assert {hop.target.column for hop in found.columns} == {"mail"}
-    assert pairs(estate.ask(LineageQuery(**OF_CLEAN)).edges) == {up}
-    assert found.cut is None
-    assert estate.ask(LineageQuery(**OF_CLEAN, direction="both", depth=1)).cut == "depth"
+    assert edge_names(result.edges) == {up, down, ("report", "nightly", "mail")}
+    assert {hop.target.column for hop in result.columns} == {"mail"}
+    assert edge_names(sample.ask(LineageQuery(**OF_CLEAN)).edges) == {up}
+    assert result.cut is None
+    assert sample.ask(LineageQuery(**OF_CLEAN, direction="both", depth=1)).cut == "depth"
 
 
-def test_a_run_tells_which_version_it_read_and_wrote(estate: Store) -> None:
-    (edge,) = estate.ask(LineageQuery(**OF_CLEAN, granularity="run")).edges
+def test_run_lineage_contains_versions_read_and_written(sample: Store) -> None:
+    (edge,) = sample.ask(LineageQuery(**OF_CLEAN, granularity="run")).edges
     assert (edge.run_id, edge.source_version, edge.target_version) == (run_uuid(1), "v7", run_uuid(1))
 
 
-def test_a_column_is_followed_both_ways(estate: Store) -> None:
-    found = estate.ask(ColumnLineageQuery(**OF_CLEAN, field="mail", direction="both"))
-    assert [(hop.source.column, hop.target.column, hop.masking) for hop in found.hops] == [("email", "mail", True)]
+def test_column_lineage_follows_both_directions(sample: Store) -> None:
+    result = sample.ask(ColumnLineageQuery(**OF_CLEAN, field="mail", direction="both"))
+    assert [(hop.source.column, hop.target.column, hop.masking) for hop in result.hops] == [("email", "mail", True)]
 
 
-def test_consumers_are_the_jobs_that_people_know(estate: Store) -> None:
-    (reader,) = estate.ask(ConsumersQuery(**OF_CLEAN)).items
+def test_consumers_are_logical_jobs(sample: Store) -> None:
+    (reader,) = sample.ask(ConsumersQuery(**OF_CLEAN)).items
     assert (reader.name, reader.evidence, reader.first_seen, reader.last_seen) == ("app2", "observed", at(12), at(12))
-    (declared,) = estate.ask(ConsumersQuery(namespace="db", name="report")).items
+    (declared,) = sample.ask(ConsumersQuery(namespace="db", name="report")).items
     assert (declared.name, declared.evidence) == ("nightly", "declared")
 
 
-def test_an_action_is_shown_under_what_started_its_application(store: Store) -> None:
+def test_action_is_shown_as_the_job_that_started_its_application(store: Store) -> None:
     task = run_event(run=2, job="app", run_facets={"parent": parent(1, "task")})
-    store.apply(task, *(event | {"inputs": [dataset("t")]} for event in ESTATE[3:4]))
+    store.apply(task, *(event | {"inputs": [dataset("t")]} for event in SAMPLE_EVENTS[3:4]))
     store.apply(run_event(run=2, job="app2", run_facets={"parent": parent(1, "task")}))
-    asked = ConsumersQuery(namespace="db", name="t")
-    assert names(store.ask(asked).items) == ["task"]
-    assert names(store.ask(asked, FoldingRule("application")).items) == ["app2"]
+    query = ConsumersQuery(namespace="db", name="t")
+    assert names(store.ask(query).items) == ["task"]
+    assert names(store.ask(query, FoldingRule("application")).items) == ["app2"]
 
 
-def test_quality_is_the_newest_result_of_each_check(estate: Store) -> None:
-    found = estate.ask(QualityQuery(**OF_CLEAN))
-    assert {(one.column, one.check, one.status) for one in found.checks} == {
+def test_quality_contains_the_newest_result_of_each_check(sample: Store) -> None:
+    result = sample.ask(QualityQuery(**OF_CLEAN))
+    assert {(check.column, check.check, check.status) for check in result.checks} == {
         ("mail", "not_null", "PASS"), ("id", "unique", "FAIL"),
     }  # fmt: skip
-    assert found.counts == {"PASS": 1, "WARN": 0, "FAIL": 1, "SKIP": 0}
+    assert result.counts == {"PASS": 1, "WARN": 0, "FAIL": 1, "SKIP": 0}
 
 
-def test_a_process_tells_what_its_steps_read_and_wrote(estate: Store) -> None:
-    found = estate.ask(JobQuery(**OF_APP))
-    assert (names(found.inputs), names(found.outputs)) == (["lake.clean"], ["report"])
-    assert [(run.status, run.error_message) for run in found.runs] == [("FAILED", "boom")]
-    assert estate.ask(JobQuery(id=found.id)) == found
+def test_job_lists_inputs_and_outputs_of_its_steps(sample: Store) -> None:
+    result = sample.ask(JobQuery(**OF_APP))
+    assert (names(result.inputs), names(result.outputs)) == (["lake.clean"], ["report"])
+    assert [(run.status, run.error_message) for run in result.runs] == [("FAILED", "boom")]
+    assert sample.ask(JobQuery(id=result.id)) == result
 
 
-def test_runs_have_steps(estate: Store) -> None:
-    (run,) = estate.ask(JobRunsQuery(**OF_APP, steps=1)).items
+def test_runs_contain_steps(sample: Store) -> None:
+    (run,) = sample.ask(JobRunsQuery(**OF_APP, steps=1)).items
     assert ([step.step for step in run.steps], run.more_steps) == (["app1.4"], True)
-    assert [run.job for run in estate.ask(RunsQuery()).items] == ["app2", "clean"]
-    assert [run.job for run in estate.ask(RunsQuery(failed=True)).items] == ["app2"]
+    assert [run.job for run in sample.ask(RunsQuery()).items] == ["app2", "clean"]
+    assert [run.job for run in sample.ask(RunsQuery(failed=True)).items] == ["app2"]
 
 
-def test_a_run_tells_what_it_touched(estate: Store) -> None:
-    found = estate.ask(RunQuery(id=run_uuid(1).upper()))
-    assert plain([*found.inputs, *found.outputs])[0]["version"] == "v7"
-    (output,) = found.outputs
+def test_run_lists_inputs_outputs_and_checks(sample: Store) -> None:
+    details = sample.ask(RunQuery(id=run_uuid(1).upper()))
+    assert to_builtins([*details.inputs, *details.outputs])[0]["version"] == "v7"
+    (output,) = details.outputs
     assert (output.dataset.name, output.rows, output.bytes, output.files) == ("lake.clean", 3, 30, 1)
-    assert {(check.column, check.status) for check in found.quality} == {("mail", "PASS"), ("id", "FAIL")}
-    action = estate.ask(RunQuery(id=run_uuid(3)))
+    assert {(check.column, check.status) for check in details.quality} == {("mail", "PASS"), ("id", "FAIL")}
+    action = sample.ask(RunQuery(id=run_uuid(3)))
     assert (action.parent_run_id, action.parent_job and action.parent_job.name) == (run_uuid(2), "app2")
 
 
-def test_processes_depend_on_what_others_made_and_on_what_was_declared(estate: Store) -> None:
-    found = estate.ask(DagQuery())
-    called = {one.id: one.name for one in found.processes}
+def test_dag_contains_inferred_and_declared_dependencies(sample: Store) -> None:
+    result = sample.ask(DagQuery())
+    names_by_id = {process.id: process.name for process in result.processes}
     assert {
-        (called[d.before], called[d.after], d.kind, d.dataset.name if d.dataset else None, d.observed)
-        for d in found.dependencies
+        (
+            names_by_id[dependency.before],
+            names_by_id[dependency.after],
+            dependency.kind,
+            dependency.dataset.name if dependency.dataset else None,
+            dependency.observed,
+        )
+        for dependency in result.dependencies
     } == {
         ("clean", "app2", "inferred", "lake.clean", True),
         ("app2", "nightly", "inferred", "report", False),
         ("nightly", "mailer", "declared", None, True),
     }
-    assert [d.declared for d in found.dependencies if d.declared] == [{"dependency_type": "IMPLICIT_DEPENDENCY"}]
-    assert estate.ask(DagQuery(most=1)).cut == "size"
-    assert estate.ask(DagQuery(namespace="elsewhere")).processes == []
+    assert [dependency.declared for dependency in result.dependencies if dependency.declared] == [
+        {"dependency_type": "IMPLICIT_DEPENDENCY"}
+    ]
+    assert sample.ask(DagQuery(most=1)).cut == "size"
+    assert sample.ask(DagQuery(namespace="elsewhere")).processes == []
 
 
 PAGED: list[tuple[str, Callable[[Any], Query[Any]]]] = [
@@ -181,31 +192,29 @@ PAGED: list[tuple[str, Callable[[Any], Query[Any]]]] = [
 ]
 
 
-@pytest.mark.parametrize("make_question", [case[1] for case in PAGED], ids=[case[0] for case in PAGED])
-def test_pages_follow_each_other_without_gap_or_repeat(
-    store: Store, make_question: Callable[[Any], Query[Any]]
-) -> None:
-    for number in range(1, 6):  # two begin together
+@pytest.mark.parametrize("make_query", [case[1] for case in PAGED], ids=[case[0] for case in PAGED])
+def test_pages_have_no_gaps_and_no_duplicates(store: Store, make_query: Callable[[Any], Query[Any]]) -> None:
+    for number in range(1, 6):  # two of them start at the same time
         store.apply(run_event("COMPLETE", number // 2, run=number, inputs=[dataset("s")], outputs=[dataset("t")]))
         store.apply(
             run_event("RUNNING", run=9, job=f"j{number}", inputs=[dataset("s")], outputs=[dataset("x", f"n{number}")])
         )
-    found, after = [], None
+    items, after = [], None
     for _ in range(9):
-        page = store.ask(make_question(after))
-        found += page.items
+        page = store.ask(make_query(after))
+        items += page.items
         after = page.next
         assert len(page.items) == 2 or after is None
         if after is None:
             break
-    whole = store.ask(msgspec.structs.replace(make_question(None), limit=100))  # type: ignore[type-var]
-    assert found == whole.items
-    assert len(found) >= 5
-    assert whole.next is None
+    complete = store.ask(msgspec.structs.replace(make_query(None), limit=100))  # type: ignore[type-var]
+    assert items == complete.items
+    assert len(items) >= 5
+    assert complete.next is None
 
 
 @pytest.mark.parametrize(
-    ("question", "error", "said"),
+    ("query", "error", "message"),
     [
         (DatasetQuery(namespace="db", name="no"), NotFound, "no dataset 'no' in namespace 'db' in the store"),
         (DatasetQuery(name="no"), NotFound, "no dataset 'no' in the store"),
@@ -222,40 +231,40 @@ def test_pages_follow_each_other_without_gap_or_repeat(
         (RunsQuery(after="WyJ4Il0"), InvalidParameter, "after: not a cursor"),
     ],
 )
-def test_what_cannot_be_answered_says_why(
-    estate: Store, question: Query[Any], error: type[Exception], said: str
+def test_failed_query_reports_the_reason(
+    sample: Store, query: Query[Any], error: type[Exception], message: str
 ) -> None:
-    with pytest.raises(error, match=said):
-        estate.ask(question)
+    with pytest.raises(error, match=message):
+        sample.ask(query)
 
 
-def test_nobody_sees_what_is_of_another_organisation(store: Store) -> None:
-    Store("other", db=store.db).apply_each(*ESTATE)
+def test_queries_return_nothing_of_other_organisations(store: Store) -> None:
+    Store("other", db=store.db).apply_each(*SAMPLE_EVENTS)
     decide(store.db, "other")
-    for question in EVERY:
+    for query in EXAMPLE_QUERIES:
         try:
-            answer = store.ask(question)
+            result = store.ask(query)
         except NotFound:
             continue
-        assert not next(getattr(answer, name) for name in ("items", "processes", "outcomes") if hasattr(answer, name))
+        assert not next(getattr(result, name) for name in ("items", "processes", "outcomes") if hasattr(result, name))
 
 
-def steps(store: Store, question: Query[Any]) -> int:
-    """Count what SQLite does for an answer, in hundreds of the steps of its machine."""
+def sqlite_steps(store: Store, query: Query[Any]) -> int:
+    """Count the virtual machine steps of SQLite for a query, in hundreds."""
     assert isinstance(store.db, SqliteDatabase)
-    done = itertools.count()
-    store.db.connection.set_progress_handler(lambda: next(done) < 0, 100)
-    store.ask(question)
+    calls = itertools.count()
+    store.db.connection.set_progress_handler(lambda: next(calls) < 0, 100)
+    store.ask(query)
     store.db.connection.set_progress_handler(None, 0)
-    return next(done)
+    return next(calls)
 
 
 @pytest.fixture(scope="module")
-def estates() -> Iterator[tuple[Store, Store]]:
-    """The estate alone, and among much that has nothing to do with it."""
+def small_and_large() -> Iterator[tuple[Store, Store]]:
+    """The sample store alone, and among many unrelated jobs."""
     with Store() as small, Store() as large:
         for store in (small, large):
-            store.apply_each(*ESTATE)
+            store.apply_each(*SAMPLE_EVENTS)
             decide(store.db)
         large.apply(*(
             run_event("COMPLETE", n % 60, run=1000 + n, job=f"other{n}", inputs=[dataset(f"s{n}")], outputs=[dataset(f"t{n}", schema=make.schema("a"))])
@@ -265,10 +274,10 @@ def estates() -> Iterator[tuple[Store, Store]]:
 
 
 @pytest.mark.parametrize(
-    "question", [one for one in EVERY if one.subject is not None], ids=lambda question: type(question).__name__
+    "query", [query for query in EXAMPLE_QUERIES if query.subject is not None], ids=lambda query: type(query).__name__
 )
-def test_what_is_asked_of_one_thing_costs_no_more_among_many(
-    estates: tuple[Store, Store], question: Query[Any]
+def test_cost_of_a_query_does_not_depend_on_store_size(
+    small_and_large: tuple[Store, Store], query: Query[Any]
 ) -> None:
-    small, large = (steps(store, question) for store in estates)
+    small, large = (sqlite_steps(store, query) for store in small_and_large)
     assert large <= small * 1.3 + 3

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.factories import columns, dataset, transformation, facet, field, job_event, lifecycle, run_event, schema
+from tests.factories import columns, dataset, facet, field, job_event, lifecycle, run_event, schema, transformation
 from tests.standins.openmetadata import OpenMetadata as StandIn
 from tests.sync.openmetadata_harness import Synced
 from tests.sync.other_writers import Person

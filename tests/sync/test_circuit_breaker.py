@@ -8,7 +8,7 @@ import pytest
 
 from bridge.sync.sync_item import Outcome
 from connectors.openmetadata.auth import file_token
-from tests.factories import columns, dataset, transformation, facet, field, run_event, schema
+from tests.factories import columns, dataset, facet, field, run_event, schema, transformation
 from tests.standins.journal import Seen
 from tests.standins.openmetadata import Fault, error, expired_token, html, reset
 from tests.sync import model

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.factories import columns, dataset, transformation, facet, field, run_event, schema, spark_type
+from tests.factories import columns, dataset, facet, field, run_event, schema, spark_type, transformation
 from tests.factories import parent as above
 from tests.standins.openmetadata import error
 from tests.sync import model

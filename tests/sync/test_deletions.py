@@ -6,7 +6,7 @@ import pytest
 
 from bridge.sync.openmetadata.options import OpenMetadataOptions
 from bridge.sync.sync_item import DELETION
-from tests.factories import Json, columns, dataset, transformation, facet, field, run_event, schema
+from tests.factories import Json, columns, dataset, facet, field, run_event, schema, transformation
 from tests.sync.openmetadata_harness import LAYOUT, Synced
 from tests.sync.other_writers import Person
 

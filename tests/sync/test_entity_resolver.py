@@ -7,7 +7,7 @@ import pytest
 from bridge.sync.openmetadata.options import OpenMetadataOptions
 from bridge.sync.sync_item import Outcome, SyncItem
 from mappers.openmetadata.locations import ServiceLayout, ServiceMapping
-from tests.factories import columns, dataset, dataset_event, transformation, field, run_event, schema, symlinks
+from tests.factories import columns, dataset, dataset_event, field, run_event, schema, symlinks, transformation
 from tests.sync.openmetadata_harness import HOME, LAYOUT, Synced
 from tests.sync.other_writers import Person
 

@@ -11,7 +11,6 @@ from tests.factories import (
     columns,
     dataset,
     dataset_event,
-    transformation,
     facet,
     field,
     parent,
@@ -19,6 +18,7 @@ from tests.factories import (
     schema,
     spark_type,
     symlinks,
+    transformation,
 )
 from tests.standins.openmetadata import Fault, error, reset
 from tests.sync import model

@@ -16,7 +16,7 @@ from bridge.store.sqlite import SqliteDatabase
 from bridge.sync.item_store import SyncItemStore
 from bridge.sync.lease import LEASE_SECONDS, Heartbeat, WorkerLease
 from tests.api.service import store_file
-from tests.factories import columns, dataset, transformation, field, run_event, schema
+from tests.factories import columns, dataset, field, run_event, schema, transformation
 from tests.postgres import server
 from tests.standins.openmetadata import stall
 from tests.sync.openmetadata_harness import Synced

@@ -6,7 +6,7 @@ import pytest
 
 from bridge.sync.sync_item import Outcome
 from tests import factories as make
-from tests.factories import columns, dataset, transformation, facet, field, parent, run_event, schema, spark_type
+from tests.factories import columns, dataset, facet, field, parent, run_event, schema, spark_type, transformation
 from tests.sync.openmetadata_harness import Synced
 from tests.sync.other_writers import Person
 

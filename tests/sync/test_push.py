@@ -8,7 +8,7 @@ from bridge.sync.openmetadata.options import OpenMetadataOptions
 from bridge.sync.sync_item import Outcome
 from mappers.openmetadata.locations import ServiceLayout
 from tests import factories as make
-from tests.factories import columns, dataset, transformation, facet, field, parent, run_event, schema, spark_type
+from tests.factories import columns, dataset, facet, field, parent, run_event, schema, spark_type, transformation
 from tests.standins.openmetadata import reset
 from tests.sync.openmetadata_harness import HOME, LAYOUT, Synced
 

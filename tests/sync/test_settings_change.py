@@ -8,7 +8,7 @@ import pytest
 from bridge.sync.openmetadata.options import OpenMetadataOptions
 from bridge.sync.sync_item import Outcome
 from mappers.openmetadata.locations import ServiceLayout, ServiceMapping
-from tests.factories import columns, dataset, transformation, facet, field, run_event, schema
+from tests.factories import columns, dataset, facet, field, run_event, schema, transformation
 from tests.standins.openmetadata import OpenMetadata, error
 from tests.sync import model
 from tests.sync.openmetadata_harness import LAYOUT, Synced

@@ -18,7 +18,7 @@ from tests.system.service import ROOT, Service, assert_consistent, kept, new_sto
 from tests.system.test_kill import Load, some_event
 from tests.system.test_two_daemons import payloads
 
-WHOLE = "\nok: conservation: everything that came in is accounted for\n"
+WHOLE = "\nok: conservation: every received event is accounted for\n"
 _BLOCKS = re.findall(
     r"^```\n(.*?)^```$", (ROOT / "docs" / "guides" / "operations.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
 )

@@ -173,7 +173,7 @@ def test_an_ingestion_killed_at_every_flush_goes_on_where_it_stopped(
             assert "bytes had been taken before" in said
         assert exported(store) == wanted
     else:
-        pytest.fail("the ingestion never came to its end")
+        pytest.fail("the ingestion has never completed")
     print(f"{kills} kills")
     assert kills >= 4
 

@@ -20,7 +20,7 @@ from tests.api.service import store_file
 from tests.commands import COMMANDS
 from tests.factories import run_event, run_uuid
 from tests.queries.decisions import decide
-from tests.queries.sample_store import ESTATE
+from tests.queries.sample_store import SAMPLE_EVENTS
 from tests.stores import Store
 from tests.system.service import ROOT, Service
 
@@ -140,7 +140,7 @@ class Asked(NamedTuple):
 def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     store = store_file(tmp_path_factory.mktemp("estate"))
     with closing(SqliteDatabase.for_writing(store)) as db:
-        Store(db=db).apply_each(*ESTATE, run_event(job="ö\n", second=30, run=30))
+        Store(db=db).apply_each(*SAMPLE_EVENTS, run_event(job="ö\n", second=30, run=30))
         SearchIndexer(db, "default").index_all()
         decide(db)
     settings = {"SERVER__API_KEYS": msgspec.json.encode(KEYS).decode()} if request.param else {}

@@ -41,7 +41,7 @@ def test_a_first_start_killed_anywhere_is_finished_by_the_next(tmp_path: Path, c
             Writer(connection).write([reference.read(event) for event in _EVENTS])
             assert exported(store) == reference.apply(*_EVENTS).export()
     else:
-        pytest.fail("the first start never came to its end")
+        pytest.fail("the first start has never completed")
     print(f"{kills} kills")
     assert kills >= 3
 

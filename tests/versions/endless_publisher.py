@@ -1,4 +1,4 @@
-"""Publishes the next version of both datasets, again and again, and says so each time; it is killed by its test."""
+"""Publishes the next version of two datasets in a loop, reporting each publication, until its test kills it."""
 
 import sys
 from contextlib import closing
@@ -12,10 +12,13 @@ from bridge.versions.selector import parse_selector
 
 with closing(StoreUrl(sys.argv[1]).open_for_background_writes(durable=True)) as db:
     registry = VersionRegistry(db, "default", now_micros)
-    both = {name: registry.find_dataset("db", name) for name in ("orders", "items")}
-    for turn in count():
+    datasets = {name: registry.find_dataset("db", name) for name in ("orders", "items")}
+    for number in count():
         with registry.transaction():
-            wanted = [PublicationRequest(one, parse_selector(f"{name}{turn % 8}")) for name, one in both.items()]
-            registry.publisher.publish(wanted, "somebody", None)
+            requests = [
+                PublicationRequest(dataset, parse_selector(f"{name}{number % 8}"))
+                for name, dataset in datasets.items()
+            ]
+            registry.publisher.publish(requests, "publisher", None)
         sys.stdout.write("published\n")
         sys.stdout.flush()

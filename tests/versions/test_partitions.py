@@ -1,4 +1,4 @@
-"""Partitions have versions of their own: what each is read of, and what becomes of those that are invalid."""
+"""Versions of partitions: which version each partition is read from, and the effect of invalidations."""
 
 import pytest
 
@@ -6,40 +6,40 @@ from bridge.errors import NotFound, StateConflict
 from mappers.openlineage.partitions import normalize_partition_key, partition_keys
 from tests.factories import facet
 from tests.stores import Json, as_bytes
-from tests.versions.version_store import Shelf, version
+from tests.versions.version_store import VersionStore, version
 
 MON, TUE, WED = "day=mon", "day=tue", "day=wed"
 
 
 @pytest.fixture
-def days(shelf: Shelf) -> Shelf:
-    """All days, then two of them anew, then one of these again; all published in their order."""
-    for number, (tag, *written) in enumerate((("all",), ("two", "mon", "tue"), ("one", "tue")), 21):
-        shelf.write(version("sales", tag, number, days=written))
-        shelf.publish(sales=tag)
-    return shelf
+def days(version_store: VersionStore) -> VersionStore:
+    """A version of all days, then one of two days, then one of a single day; each is published."""
+    for number, (tag, *written_days) in enumerate((("all",), ("two", "mon", "tue"), ("one", "tue")), 21):
+        version_store.write(version("sales", tag, number, days=written_days))
+        version_store.publish(sales=tag)
+    return version_store
 
 
 @pytest.mark.parametrize("pin", ["published", "latest"])
-def test_a_partition_is_read_of_the_last_version_that_wrote_it(days: Shelf, pin: str) -> None:
+def test_partition_is_read_from_the_last_version_that_wrote_it(days: VersionStore, pin: str) -> None:
     assert [days.tag("sales", pin, day) for day in ("", MON, TUE, WED)] == ["one", "two", "one", "all"]
 
 
-def test_what_was_never_published_is_not_read(days: Shelf) -> None:
+def test_unpublished_version_is_not_read(days: VersionStore) -> None:
     days.write(version("sales", "bad", 24, days=["mon"]), version("sales", "next", 25, days=["wed"]))
     days.publish(sales="next")
     assert [days.tag("sales", "published", day) for day in (MON, TUE, WED)] == ["two", "one", "next"]
     assert [days.tag("sales", "latest", day) for day in (MON, TUE, WED)] == ["bad", "one", "next"]
 
 
-def test_a_rollback_takes_its_partitions_back(days: Shelf) -> None:
+def test_rollback_restores_previous_versions_of_partitions(days: VersionStore) -> None:
     days.roll_back("sales")
     assert [days.tag("sales", "published", day) for day in (MON, TUE)] == ["two", "two"]
     days.roll_back("sales")
     assert [days.tag("sales", "published", day) for day in (MON, TUE)] == ["all", "all"]
 
 
-def test_a_partition_may_be_invalid_alone(days: Shelf) -> None:
+def test_single_partition_can_be_invalid(days: VersionStore) -> None:
     days.invalidate("sales", "two", MON, "cut off")
     assert [days.tag("sales", "latest", day) for day in (MON, TUE, WED)] == ["all", "one", "all"]
     with pytest.raises(
@@ -48,53 +48,57 @@ def test_a_partition_may_be_invalid_alone(days: Shelf) -> None:
         days.resolve("sales", "published", MON)
     assert days.tag("sales", "published", TUE) == "one"
     assert days.resolve("sales", "two").version.invalid == {MON: "cut off"}
-    days.lift("sales", "two", MON)
+    days.revoke("sales", "two", MON)
     assert days.tag("sales", "published", MON) == "two"
 
 
-def test_a_version_that_is_invalid_is_so_for_all_its_partitions(days: Shelf) -> None:
+def test_invalid_version_is_invalid_for_all_its_partitions(days: VersionStore) -> None:
     days.invalidate("sales", "one")
     assert (days.tag("sales", "latest", TUE), days.tag("sales", "latest", WED)) == ("two", "all")
 
 
 @pytest.mark.parametrize(
-    ("pin", "partition", "refusal"),
+    ("pin", "partition", "message"),
     [
         ("published", "day=sun", None),
         ("two", WED, "no partition 'day=wed' in version 'two'"),
         ("two", TUE, None),
     ],
 )
-def test_a_partition_must_be_in_the_version(days: Shelf, pin: str, partition: str, refusal: str | None) -> None:
-    if refusal is None:
+def test_partition_must_be_part_of_the_version(
+    days: VersionStore, pin: str, partition: str, message: str | None
+) -> None:
+    if message is None:
         days.resolve("sales", pin, partition)
         return
-    with pytest.raises(NotFound, match=refusal):
+    with pytest.raises(NotFound, match=message):
         days.resolve("sales", pin, partition)
 
 
-def test_a_partition_that_nothing_published_wrote_is_told(shelf: Shelf) -> None:
-    shelf.write(version("sales", "one", 21, days=["tue"]))
-    shelf.publish(sales="one")
+def test_partition_without_published_version_is_reported(version_store: VersionStore) -> None:
+    version_store.write(version("sales", "one", 21, days=["tue"]))
+    version_store.publish(sales="one")
     with pytest.raises(NotFound, match="no version of the partition 'day=mon' of the dataset is published"):
-        shelf.resolve("sales", "published", MON)
+        version_store.resolve("sales", "published", MON)
     with pytest.raises(NotFound, match="no version with the partition 'day=mon'"):
-        shelf.resolve("sales", "latest", MON)
+        version_store.resolve("sales", "latest", MON)
     with pytest.raises(NotFound, match="no partition 'day=mon' in version 'one'"):
-        shelf.invalidate("sales", "one", MON)
+        version_store.invalidate("sales", "one", MON)
 
 
-def test_what_is_read_of_any_partition_is_held(days: Shelf) -> None:
+def test_versions_that_any_partition_is_read_from_are_retained(days: VersionStore) -> None:
     tags = {days.registry.versions.find(days.id("sales"), tag).id: tag for tag in ("all", "two", "one")}
     assert {tags[id_] for id_ in days.registry.retained_versions()} == {"all", "two", "one"}
     days.write(version("sales", "new", 25))
     days.publish(sales="new")
-    assert [why for id_, why in days.registry.retained_versions().items() if id_ not in tags] == [["published"]]
+    assert [reasons for id_, reasons in days.registry.retained_versions().items() if id_ not in tags] == [
+        ["published"]
+    ]
     assert days.registry.retained_versions().keys().isdisjoint(tags)
 
 
-def condition(**of: object) -> Json:
-    return facet(outputCondition=of)
+def condition(**content: object) -> Json:
+    return facet(outputCondition=content)
 
 
 @pytest.mark.parametrize(
@@ -117,15 +121,15 @@ def condition(**of: object) -> Json:
         (facet(outputCondition=7), ()),
     ],
 )
-def test_partitions_are_read_of_the_subset(subset: Json | None, partitions: tuple[str, ...] | None) -> None:
+def test_partitions_are_parsed_from_the_subset_facet(subset: Json | None, partitions: tuple[str, ...] | None) -> None:
     assert partition_keys(None if subset is None else as_bytes(subset).decode()) == partitions
 
 
 @pytest.mark.parametrize("text", ["day=1/region=EU", "region=EU/day=1", "/region=EU//day=1/"])
-def test_the_order_of_a_partitions_names_tells_nothing(text: str) -> None:
+def test_order_of_partition_keys_does_not_matter(text: str) -> None:
     assert normalize_partition_key(text) == "day=1/region=EU"
 
 
-def test_an_empty_partition_is_none() -> None:
+def test_empty_partition_is_rejected() -> None:
     with pytest.raises(ValueError, match="day=2026-01-31"):
         normalize_partition_key("//")

@@ -1,4 +1,4 @@
-"""A store with versions to decide about, and the registry of it; its clock goes only when it is told to."""
+"""A store with versions, and its registry; tests move its clock."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,9 +15,9 @@ START = make.micros(0)
 
 
 def partitions(*days: str) -> Json:
-    """Say that a version is of some days only."""
-    listed = [{"dimensions": {"day": day}} for day in days]
-    return {"subset": facet(outputCondition={"type": "partition", "partitions": listed})}
+    """Facets of a version that contains only these days."""
+    entries = [{"dimensions": {"day": day}} for day in days]
+    return {"subset": facet(outputCondition={"type": "partition", "partitions": entries})}
 
 
 def version(
@@ -33,16 +33,16 @@ def version(
     **facets: Json,
 ) -> Json:
     """An event of a run that writes a version."""
-    own = partitions(*days) if days else {}
-    own |= {"lineageBridge_idempotencyKey": facet(key=key)} if key else {}
-    own |= {"outputStatistics": facet(rowCount=number)}
-    called = {"version": facet(datasetVersion=tag)} if tag else {}
-    written = make.dataset(name, namespace, output_facets=own, **called, **facets)
-    return run_event(kind, number if second is None else second, run=number, outputs=[written])
+    output_facets = partitions(*days) if days else {}
+    output_facets |= {"lineageBridge_idempotencyKey": facet(key=key)} if key else {}
+    output_facets |= {"outputStatistics": facet(rowCount=number)}
+    version_facets = {"version": facet(datasetVersion=tag)} if tag else {}
+    output = make.dataset(name, namespace, output_facets=output_facets, **version_facets, **facets)
+    return run_event(kind, number if second is None else second, run=number, outputs=[output])
 
 
-class Shelf:
-    """A store, its registry, and words for what tests do with both."""
+class VersionStore:
+    """A store with its registry, and short forms of the operations that tests need."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -58,42 +58,47 @@ class Shelf:
     def publish(
         self, *, expected: dict[str, Any] | None = None, by: str = "ann", **versions: str
     ) -> list[PublicationOutcome]:
-        known = expected or {}
-        changes = [
-            PublicationRequest(self.id(name), parse_selector(tag), known.get(name, UNCHECKED))
+        expected_versions = expected or {}
+        requests = [
+            PublicationRequest(self.id(name), parse_selector(tag), expected_versions.get(name, UNCHECKED))
             for name, tag in versions.items()
         ]
         with self.registry.transaction():
-            return self.registry.publisher.publish(changes, by, "because")
+            return self.registry.publisher.publish(requests, by, "because")
 
     def roll_back(self, *names: str, to: str | None = None, expected: Any = UNCHECKED) -> list[PublicationOutcome]:
         selector: Selector | None = parse_selector(to) if to else None
         with self.registry.transaction():
-            changes = [PublicationRequest(self.id(name), selector, expected) for name in names]
-            return self.registry.publisher.roll_back(changes, "bob", None)
+            requests = [PublicationRequest(self.id(name), selector, expected) for name in names]
+            return self.registry.publisher.roll_back(requests, "bob", None)
 
-    def resolve(self, name: str, pin: str = "published", partition: str = "", **more: Any) -> Resolution:
-        return self.registry.resolver.resolve(VersionRequest(self.id(name), parse_selector(pin, **more), partition))
+    def resolve(self, name: str, pin: str = "published", partition: str = "", **options: Any) -> Resolution:
+        return self.registry.resolver.resolve(
+            VersionRequest(self.id(name), parse_selector(pin, **options), partition)
+        )
 
-    def tag(self, name: str, pin: str = "published", partition: str = "", **more: Any) -> str:
-        return self.resolve(name, pin, partition, **more).version.tag
+    def tag(self, name: str, pin: str = "published", partition: str = "", **options: Any) -> str:
+        return self.resolve(name, pin, partition, **options).version.tag
 
     def pin(self, name: str, *, until: int, **versions: str) -> None:
         with self.registry.transaction():
-            found = [(self.id(one), self.registry.versions.find(self.id(one), tag)) for one, tag in versions.items()]
-            self.registry.pins.pin(name, found, until, "ann", None)
+            pinned = [
+                (self.id(dataset), self.registry.versions.find(self.id(dataset), tag))
+                for dataset, tag in versions.items()
+            ]
+            self.registry.pins.pin(name, pinned, until, "ann", None)
 
     def invalidate(self, name: str, tag: str, partition: str = "", reason: str = "bad") -> None:
         with self.registry.transaction():
-            found = self.registry.versions.find(self.id(name), tag)
-            self.registry.invalidations.invalidate(self.id(name), found, reason, "ann", partition)
+            target = self.registry.versions.find(self.id(name), tag)
+            self.registry.invalidations.invalidate(self.id(name), target, reason, "ann", partition)
 
-    def lift(self, name: str, tag: str, partition: str = "") -> None:
+    def revoke(self, name: str, tag: str, partition: str = "") -> None:
         with self.registry.transaction():
-            found = self.registry.versions.find(self.id(name), tag)
-            self.registry.invalidations.revoke(self.id(name), found, "ann", partition)
+            target = self.registry.versions.find(self.id(name), tag)
+            self.registry.invalidations.revoke(self.id(name), target, "ann", partition)
 
     def history(self, name: str) -> list[str]:
-        """Tell the moves of a dataset, the oldest first: how, and to which version."""
-        moves = self.registry.publications.list_newest(self.id(name), 100)
-        return [f"{move.kind} {move.tag}" for move in reversed(moves)]
+        """List the publication entries of a dataset, oldest first, as kind and version."""
+        entries = self.registry.publications.list_newest(self.id(name), 100)
+        return [f"{entry.kind} {entry.tag}" for entry in reversed(entries)]

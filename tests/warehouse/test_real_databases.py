@@ -11,7 +11,7 @@ from bridge.warehouse import ddl
 from bridge.warehouse.dialect import WarehouseDialect
 from bridge.warehouse.inserts import insert_statements
 from bridge.warehouse.table_sets import select_tables
-from tests.factories import columns, dataset, transformation, field, job_event, run_event
+from tests.factories import columns, dataset, field, job_event, run_event, transformation
 from tests.stores import Store
 from tests.warehouse.databases import DAYS, RUNNING, Warehouse, warehouse
 

@@ -1,1 +1,1 @@
-"""What can keep lineage from reaching OpenMetadata; the server is only read."""
+"""Read-only checks of everything that sync needs from OpenMetadata."""

@@ -7,13 +7,13 @@ from bridge.settings.openmetadata import OpenMetadataSettings
 from connectors.errors import TargetRejected
 from connectors.openmetadata.client import OpenMetadataClient
 
-#: The kinds without which hardly anything can be sent, and those that not every house has.
+#: Entity kinds that every installation needs, and those that only some use.
 _NEEDED = ("databaseService", "database", "databaseSchema", "table", "pipelineService", "pipeline")
 _OPTIONAL = (
     *("storageService", "container", "messagingService", "topic"),
     *("apiService", "apiCollection", "apiEndpoint", "mlmodelService", "mlmodel"),
 )
-_RETIRED = ("table", "pipeline")
+_DELETED_KINDS = ("table", "pipeline")
 _ALLOWED, _CONDITIONAL = "allow", ("conditionalAllow", "conditionalDeny")
 _POLICY = "give the bot a role with a policy that allows it, such as the one of the ingestion bot"
 
@@ -21,63 +21,68 @@ PermissionsByEntity = dict[str, dict[str, str]]
 
 
 def check(client: OpenMetadataClient, settings: OpenMetadataSettings) -> Iterator[Finding]:
-    """Compare what the user may do with what sending needs."""
+    """Compare the bot's permissions with those that sync needs."""
     try:
         access = client.permissions()
     except TargetRejected as error:
-        access, why = {}, f" ({error})"
+        access, reason = {}, f" ({error})"
     else:
-        why = ""
+        reason = ""
     if not access:
-        found = f"not known, and not tried: the server does not say what the user may do{why}"
-        yield Finding(Level.warning, "rights", found, "look at the policies of the bot in OpenMetadata")
+        message = f"unknown: the server does not report the user's permissions{reason}"
+        yield Finding(Level.warning, "rights", message, "check the policies of the bot in OpenMetadata")
         return
-    needed, rare = _missing_permissions(access, settings, _NEEDED), _missing_permissions(access, settings, _OPTIONAL)
+    missing, missing_optional = (
+        _missing_permissions(access, settings, _NEEDED),
+        _missing_permissions(access, settings, _OPTIONAL),
+    )
     if settings.sync.track_lineage and not _can_edit_lineage(access):
-        needed.append("EditLineage of lineage")
-    retiring = [f"Delete of {kind}" for kind in _RETIRED if access.get(kind, {}).get("Delete") != _ALLOWED]
-    unsure = [
+        missing.append("EditLineage of lineage")
+    missing_delete = [
+        f"Delete of {kind}" for kind in _DELETED_KINDS if access.get(kind, {}).get("Delete") != _ALLOWED
+    ]
+    conditional = [
         f"{operation} of {kind}"
         for kind in (*_NEEDED, *_OPTIONAL)
-        for operation in _wanted(kind, settings)
+        for operation in _required_operations(kind, settings)
         if access.get(kind, {}).get(operation) in _CONDITIONAL
     ]
-    if needed:
-        yield Finding(Level.error, "rights", f"missing: {', '.join(needed)}", _POLICY)
-    if rare:
-        yield Finding(Level.warning, "rights", f"missing where such things are met: {', '.join(rare)}", _POLICY)
-    if retiring:
-        found = f"missing: {', '.join(retiring)}, so that what became one with another stays"
-        yield Finding(Level.warning, "rights", found, _POLICY)
-    if unsure:
-        found = f"depends on the entity: {', '.join(unsure)}"
-        yield Finding(Level.warning, "rights", found, "look at the conditions in the policies of the bot")
-    if not (needed or rare or retiring or unsure):
-        found = "the user may do all that sending needs, says the server; nothing was written to try it"
-        yield Finding(Level.ok, "rights", found)
+    if missing:
+        yield Finding(Level.error, "rights", f"missing: {', '.join(missing)}", _POLICY)
+    if missing_optional:
+        yield Finding(Level.warning, "rights", f"missing for optional kinds: {', '.join(missing_optional)}", _POLICY)
+    if missing_delete:
+        message = f"missing: {', '.join(missing_delete)}; merged and renamed entities will remain"
+        yield Finding(Level.warning, "rights", message, _POLICY)
+    if conditional:
+        message = f"depends on the entity: {', '.join(conditional)}"
+        yield Finding(Level.warning, "rights", message, "check the conditions in the policies of the bot")
+    if not (missing or missing_optional or missing_delete or conditional):
+        message = "the server reports all permissions that sync needs (read only, not tested by writing)"
+        yield Finding(Level.ok, "rights", message)
 
 
-def _wanted(kind: str, settings: OpenMetadataSettings) -> Iterator[str]:
-    service = kind.endswith("Service")
+def _required_operations(kind: str, settings: OpenMetadataSettings) -> Iterator[str]:
+    is_service = kind.endswith("Service")
     yield "ViewAll"
-    if settings.create == "all" or (settings.create == "entities" and not service):
+    if settings.create == "all" or (settings.create == "entities" and not is_service):
         yield "Create"
-    if not service:
+    if not is_service:
         yield "EditAll"
 
 
 def _missing_permissions(
     access: PermissionsByEntity, settings: OpenMetadataSettings, kinds: tuple[str, ...]
 ) -> list[str]:
-    """Give what is not allowed, operation by operation; kinds that the server does not know lack nothing."""
-    lacking: dict[str, list[str]] = {}
-    for kind in (known for known in kinds if known in access or known in _NEEDED):
-        for operation in _wanted(kind, settings):
+    """Missing permissions, grouped by operation; kinds unknown to the server are skipped."""
+    missing: dict[str, list[str]] = {}
+    for kind in (kind for kind in kinds if kind in access or kind in _NEEDED):
+        for operation in _required_operations(kind, settings):
             if access.get(kind, {}).get(operation) not in {_ALLOWED, *_CONDITIONAL}:
-                lacking.setdefault(operation, []).append(kind)
-    return [f"{operation} of {' and '.join(of)}" for operation, of in lacking.items()]
+                missing.setdefault(operation, []).append(kind)
+    return [f"{operation} of {' and '.join(entity_kinds)}" for operation, entity_kinds in missing.items()]
 
 
 def _can_edit_lineage(access: PermissionsByEntity) -> bool:
-    allowed = access.get("lineage") or access.get("table") or {}
-    return _ALLOWED in {allowed.get("EditLineage"), allowed.get("EditAll")}
+    permissions = access.get("lineage") or access.get("table") or {}
+    return _ALLOWED in {permissions.get("EditLineage"), permissions.get("EditAll")}

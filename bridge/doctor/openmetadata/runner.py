@@ -21,23 +21,23 @@ from mappers.openmetadata.locations import CUSTOM_SERVICES, ServiceRef, locate_d
 
 def check_services(client: OpenMetadataClient, settings: OpenMetadataSettings) -> Iterator[Finding]:
     """Look up every service that the settings name."""
-    for service in dict.fromkeys(_named(settings)):
-        found = client.get(f"services/{service.kind}s", fqn(service.name))
-        said = f"{service.name} ({service.kind}, {service.type})"
-        if found is not None:
+    for service in dict.fromkeys(_named_services(settings)):
+        entity = client.get(f"services/{service.kind}s", fqn(service.name))
+        description = f"{service.name} ({service.kind}, {service.type})"
+        if entity is not None:
             yield Finding(
-                Level.ok, "services", f"{service.name} ({service.kind}, {found.get('serviceType')}) is there"
+                Level.ok, "services", f"{service.name} ({service.kind}, {entity.get('serviceType')}) exists"
             )
         elif settings.create == "all":
-            yield Finding(Level.ok, "services", f"{said} is not there, and is made when something goes into it")
+            yield Finding(Level.ok, "services", f"{description} does not exist; it is created with its first entity")
         else:
-            remedy = "make it in OpenMetadata under this very name, or set openmetadata.create to all"
-            found_not = f"{said} is not there, and openmetadata.create is {settings.create}"
-            yield Finding(Level.error, "services", found_not, remedy)
+            remedy = "create it in OpenMetadata under this name, or set openmetadata.create to all"
+            message = f"{description} does not exist, and openmetadata.create is {settings.create}"
+            yield Finding(Level.error, "services", message, remedy)
 
 
-def _named(settings: OpenMetadataSettings) -> Iterator[ServiceRef]:
-    """Give the services that are named: a mapping tells the kind of its own by its namespace."""
+def _named_services(settings: OpenMetadataSettings) -> Iterator[ServiceRef]:
+    """Services named by the settings; the kind of a mapped service follows from its namespace."""
     layout = location_layout(settings)
     for mapping in layout.mappings:
         service = locate_dataset(layout._replace(mappings=(mapping,)), mapping.namespace, "name").service
@@ -45,67 +45,67 @@ def _named(settings: OpenMetadataSettings) -> Iterator[ServiceRef]:
     yield ServiceRef(*CUSTOM_SERVICES["table"], layout.service)
 
 
-_OF_USER = ("user", "rights", "services")
-_OF_SERVER = ("version", "clock", "token", *_OF_USER)
-_ALL = ("settings", "server", *_OF_SERVER)
+_USER_CHECKS = ("user", "rights", "services")
+_SERVER_CHECKS = ("version", "clock", "token", *_USER_CHECKS)
+_ALL_CHECKS = ("settings", "server", *_SERVER_CHECKS)
 
 
 def run_checks(paths: Sequence[Path]) -> Iterator[Finding]:
-    """Check everything that sending needs, with the configuration files that a service would be started with."""
+    """Check everything that sync needs, with the configuration files a service would start with."""
     try:
         settings = load_settings(paths)
     except ConfigError as error:
         yield from config.config_errors(error)
-        yield from skip_checks(_ALL, "the configuration is refused")
+        yield from skip_checks(_ALL_CHECKS, "the configuration is invalid")
         return
     yield from check_openmetadata(settings.openmetadata)
 
 
 def check_openmetadata(settings: OpenMetadataSettings, now: Callable[[], float] = time.time) -> Iterator[Finding]:
-    """Check the server that the settings name, without writing anything."""
-    wrong = [*_incomplete(settings)]
-    yield from wrong
+    """Check the configured server without writing to it."""
+    problems = [*_check_settings(settings)]
+    yield from problems
     if not settings.enabled:
-        found = "openmetadata.enabled is false: the service sends nothing"
-        yield Finding(Level.warning, "settings", found, "set it to true once the rest is well")
-    if wrong:
-        yield from skip_checks(_ALL[1:], "the settings are not complete")
+        message = "openmetadata.enabled is false: the service sends nothing"
+        yield Finding(Level.warning, "settings", message, "set it to true once the other checks pass")
+    if problems:
+        yield from skip_checks(_ALL_CHECKS[1:], "the settings are incomplete")
         return
     if settings.enabled:
-        yield Finding(Level.ok, "settings", f"enabled, by {settings.auth.type} as openmetadata.auth.type says")
+        yield Finding(Level.ok, "settings", f"enabled, authentication {settings.auth.type} (openmetadata.auth.type)")
     with closing(make_openmetadata_client(settings)) as client:
-        yield from _examine_server(client, settings, now)
+        yield from _check_server(client, settings, now)
 
 
-def _incomplete(settings: OpenMetadataSettings) -> Iterator[Finding]:
-    for section, gap in {
+def _check_settings(settings: OpenMetadataSettings) -> Iterator[Finding]:
+    for section, missing in {
         "server": settings.server.missing_setting(),
         "auth": settings.auth.missing_setting(),
     }.items():
-        if gap is not None:
-            found = f"openmetadata.{section}.{gap.key} {gap.message}"
-            yield Finding(Level.error, "settings", found, "configs/openmetadata.yaml lists every key")
+        if missing is not None:
+            message = f"openmetadata.{section}.{missing.key} {missing.message}"
+            yield Finding(Level.error, "settings", message, "configs/openmetadata.yaml lists every key")
 
 
-def _examine_server(
+def _check_server(
     client: OpenMetadataClient, settings: OpenMetadataSettings, now: Callable[[], float]
 ) -> Iterator[Finding]:
     try:
-        about = client.server_info()
+        info = client.server_info()
     except LineageBridgeError as error:
         yield server.unreachable(error)
-        yield from skip_checks(_OF_SERVER, "the server cannot be asked")
+        yield from skip_checks(_SERVER_CHECKS, "the server is unreachable")
         return
-    yield Finding(Level.ok, "server", f"{client.url} answers")
-    yield server.check_version(about.version)
-    yield from run_check("clock", lambda: server.check_clock(about.date, now()))
+    yield Finding(Level.ok, "server", f"{client.url} responds")
+    yield server.check_version(info.version)
+    yield from run_check("clock", lambda: server.check_clock(info.date, now()))
     try:
         user = client.current_user()
     except LineageBridgeError as error:
         yield server.token_rejected(error, client.url)
-        yield from skip_checks(_OF_USER, "nobody is known to the server")
+        yield from skip_checks(_USER_CHECKS, "the server did not accept the token")
         return
-    yield Finding(Level.ok, "token", "the server takes it")
+    yield Finding(Level.ok, "token", "accepted by the server")
     yield server.check_user(user)
     yield from run_check("rights", lambda: permissions.check(client, settings))
     yield from run_check("services", lambda: check_services(client, settings))

@@ -1,4 +1,4 @@
-"""Reachability, version and clock of OpenMetadata, and its answer to our token."""
+"""Reachability, version and clock of OpenMetadata, and validity of the token."""
 
 from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
@@ -8,101 +8,110 @@ from bridge.doctor.finding import Finding, Level
 from connectors.errors import NoResponse, TargetMisconfigured, TargetUnavailable, Unreachable
 from connectors.openmetadata.compatibility import server_features, version_numbers
 
-#: What to do, by what is said; the first that fits.
+#: Remedies by a part of the error message; the first match applies.
 _TOKEN_REMEDIES = {
-    "the login at": "correct openmetadata.auth.username (an e-mail address) and password; single sign-on has none",
+    "the login at": "correct openmetadata.auth.username (an e-mail address) and password (not for single sign-on)",
     "the token URL at": "correct openmetadata.auth.token_url, client_id, client_secret and scope",
-    "Expired token": "make the bot a new token (Settings, Bots), and put it where the old one is",
-    "Token not present": "let the Authorization header pass: a proxy in between takes it away",
-    "Invalid token": "copy the whole token of a bot of this very server (Settings, Bots)",
-    "cannot read the token": "let the file be there, readable for the user of the service",
-    "holds no token": "write the bot's token into it",
-    "the token holds": "copy it again, in one line",
-    "where JSON was expected": "name OpenMetadata itself in openmetadata.server.host: a proxy or login page answers",
+    "Expired token": "create a new token for the bot (Settings, Bots) and replace the old one",
+    "Token not present": "pass the Authorization header through: a proxy removes it",
+    "Invalid token": "copy the complete token of a bot of this server (Settings, Bots)",
+    "cannot read the token": "create the file, readable for the user of the service",
+    "holds no token": "write the bot's token to it",
+    "the token holds": "copy it again, on one line",
+    "where JSON was expected": "set openmetadata.server.host to OpenMetadata itself: a proxy or login page responds",
 }
-_AWAY = "the server has just answered another question: look into its log, then check again"
-_AWAY_FOR_TOKENS = "is openmetadata.auth.token_url right, and can it be reached from this machine?"
-_OTHER = "is it a token of this server? docs/guides/openmetadata.md says how to make one"
+_SERVER_DOWN = "the server answered an earlier request: check its log, then run the checks again"
+_LOGIN_SERVER_DOWN = "check openmetadata.auth.token_url and that this machine can reach it"
+_OTHER_REMEDY = "check that it is a token of this server (see docs/guides/openmetadata.md)"
 
 
 def token_rejected(error: Exception, host: str) -> Finding:
-    """Tell why nobody is known to the server."""
-    said = str(error)
+    message = str(error)
     if isinstance(error, Unreachable | TargetUnavailable):
-        return Finding(Level.error, "token", said, _AWAY if said.startswith(host) else _AWAY_FOR_TOKENS)
+        return Finding(
+            Level.error, "token", message, _SERVER_DOWN if message.startswith(host) else _LOGIN_SERVER_DOWN
+        )
     return Finding(
-        Level.error, "token", said, next((do for words, do in _TOKEN_REMEDIES.items() if words in said), _OTHER)
+        Level.error,
+        "token",
+        message,
+        next((remedy for part, remedy in _TOKEN_REMEDIES.items() if part in message), _OTHER_REMEDY),
     )
 
 
 def check_user(user: dict[str, Any]) -> Finding:
-    """Tell whose token it is: what people wrote is kept from bots only."""
+    """Check whether the user is a bot; OpenMetadata protects descriptions written by people from bots only."""
     name = user.get("name")
     if user.get("isBot"):
         return Finding(Level.ok, "user", f"{name}, a bot")
     kind = "an admin" if user.get("isAdmin") else "a person"
-    found = (
-        f"{name} is {kind}, no bot: OpenMetadata keeps descriptions that people wrote from being overwritten by bots"
+    message = f"{name} is {kind}, not a bot: OpenMetadata protects descriptions written by people from bots"
+    return Finding(
+        Level.warning, "user", f"{message} only", "use the token of a bot (see docs/guides/openmetadata.md)"
     )
-    return Finding(Level.warning, "user", f"{found} only", "use the token of a bot, as docs/guides/openmetadata.md says")
 
 
-_OLDEST = (1, 9)
+_MIN_VERSION = (1, 9)
 _MAX_SKEW_SECONDS = 60.0
-#: What to do about errors of TLS, by what they say.
-_OF_TLS = {
-    "certificate": "name the file with its authority's certificate in SSL_CERT_FILE, or use the name it was made for",
-    "ssl": "the port does not speak TLS: should openmetadata.server.host begin with http://?",
+#: Remedies for TLS errors, by a part of the message.
+_TLS_REMEDIES = {
+    "certificate": "set SSL_CERT_FILE to the certificate of its authority, or use the host name it was issued for",
+    "ssl": "the port does not use TLS: try http:// in openmetadata.server.host",
 }
-_HOST = "is openmetadata.server.host right, the server up, and its port open from this machine?"
-_IN_BETWEEN = "name OpenMetadata itself in openmetadata.server.host: a proxy, a login page or something else answers"
+_CHECK_HOST = "check openmetadata.server.host, that the server is up, and that this machine can reach its port"
+_WRONG_SERVER = (
+    "set openmetadata.server.host to OpenMetadata itself: a proxy, a login page or another server responds"
+)
 _REMEDIES: dict[type[Exception], str] = {
-    TargetUnavailable: "wait until it is up, and look into its log",
-    NoResponse: "it took the connection and said nothing: is it overloaded, or should the host begin with https://?",
-    Unreachable: _HOST,
-    TargetMisconfigured: _IN_BETWEEN,
+    TargetUnavailable: "wait until it is up, and check its log",
+    NoResponse: "it accepted the connection but did not respond: is it overloaded, or is https:// missing in server.host?",
+    Unreachable: _CHECK_HOST,
+    TargetMisconfigured: _WRONG_SERVER,
 }
 
 
 def unreachable(error: Exception) -> Finding:
-    """Tell why a server cannot be asked."""
-    said = str(error)
-    of_tls = (do for words, do in _OF_TLS.items() if isinstance(error, Unreachable) and words in said.lower())
-    of_kind = (do for kind, do in _REMEDIES.items() if isinstance(error, kind))
-    return Finding(Level.error, "server", said, next(of_tls, None) or next(of_kind, _IN_BETWEEN))
+    message = str(error)
+    tls_remedies = (
+        remedy for part, remedy in _TLS_REMEDIES.items() if isinstance(error, Unreachable) and part in message.lower()
+    )
+    remedies = (remedy for kind, remedy in _REMEDIES.items() if isinstance(error, kind))
+    return Finding(Level.error, "server", message, next(tls_remedies, None) or next(remedies, _WRONG_SERVER))
 
 
-def check_version(told: str) -> Finding:
-    """Tell how well a version is served."""
-    numbers, can = version_numbers(told), server_features(told)
+def check_version(version: str) -> Finding:
+    """Check how well a server version is supported."""
+    numbers, features = version_numbers(version), server_features(version)
     if numbers == (0, 0):
-        return Finding(Level.error, "version", f"the server tells no version, but {told[:50]!r}", _IN_BETWEEN)
-    if can.verified:
-        return Finding(Level.ok, "version", f"{told}, the version that lineage-bridge was held against")
-    if numbers < _OLDEST:
-        found = f"{told} is older than all that is known of (1.9)"
-        return Finding(Level.error, "version", found, "upgrade OpenMetadata, best to 2.0")
-    missing = {
-        "entities are sent one by one, not in bulk": can.bulk,
-        "statuses of runs are sent one by one": can.status_bulk,
-        "statuses without inputs, outputs and errors": can.rich_statuses,
-        "edges are written by ids only": can.edges_by_name,
+        return Finding(
+            Level.error, "version", f"the server does not report a version, but {version[:50]!r}", _WRONG_SERVER
+        )
+    if features.verified:
+        return Finding(Level.ok, "version", f"{version}, which lineage-bridge is tested with")
+    if numbers < _MIN_VERSION:
+        message = f"{version} is older than 1.9, the oldest known version"
+        return Finding(Level.error, "version", message, "upgrade OpenMetadata, preferably to 2.0")
+    limitations = {
+        "entities are sent individually, not in bulk": features.bulk,
+        "run statuses are sent individually": features.status_bulk,
+        "run statuses lack inputs, outputs and errors": features.rich_statuses,
+        "edges are written by ID only": features.edges_by_name,
     }
-    lacking = "; ".join(said for said, there in missing.items() if not there)
-    found = f"{told} is served as well as it can be: 2.0 is what was verified" + (f"; {lacking}" if lacking else "")
-    return Finding(Level.warning, "version", found, "look whether what was sent is right, or use OpenMetadata 2.0")
+    missing = "; ".join(limitation for limitation, supported in limitations.items() if not supported)
+    message = f"{version} is supported, but lineage-bridge is tested with 2.0" + (f"; {missing}" if missing else "")
+    return Finding(Level.warning, "version", message, "check the synced entities, or use OpenMetadata 2.0")
 
 
 def check_clock(date: str | None, now: float) -> Iterator[Finding]:
-    """Compare this machine's clock with the server's, as far as it tells the time."""
+    """Compare this machine's clock with the server's, if it sends the time."""
     try:
         server = parsedate_to_datetime(date or "").timestamp()
     except ValueError:
-        yield Finding(Level.ok, "clock", "the server does not tell the time")
+        yield Finding(Level.ok, "clock", "the server does not send the time")
         return
-    apart = abs(now - server)
-    if apart > _MAX_SKEW_SECONDS:
-        found = f"this machine's clock and the server's are {apart:,.0f} s apart"
-        yield Finding(Level.warning, "clock", found, "let both be set by NTP: tokens and times of runs depend on it")
+    skew = abs(now - server)
+    if skew > _MAX_SKEW_SECONDS:
+        message = f"the clocks of this machine and the server differ by {skew:,.0f} s"
+        yield Finding(Level.warning, "clock", message, "synchronize both with NTP: tokens and run times depend on it")
     else:
         yield Finding(Level.ok, "clock", "this machine's clock agrees with the server's")

@@ -54,7 +54,8 @@ _RULES: Mapping[str, _ValueRule] = {
     "run_window": _ValueRule("time window", _WINDOW.fullmatch, is_list=False),
     "timezone": _ValueRule("time zone", _is_time_zone, is_list=False, level="warning"),
     "max_run_alarm": _NUMBER_RULE, "min_run_alarm": _NUMBER_RULE, "term_run_time": _NUMBER_RULE,
-    "n_retrys": _NUMBER_RULE, "max_exit_success": _NUMBER_RULE, "success_codes": _EXIT_CODE_RULE, "fail_codes": _EXIT_CODE_RULE,
+    "n_retrys": _NUMBER_RULE, "max_exit_success": _NUMBER_RULE,
+    "success_codes": _EXIT_CODE_RULE, "fail_codes": _EXIT_CODE_RULE,
 }  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests import factories as make
-from tests.factories import Json, columns, dataset, transformation, facet, field, run_event
+from tests.factories import Json, columns, dataset, facet, field, run_event, transformation
 from tests.stores import Store
 
 ROWS = """

@@ -5,7 +5,7 @@ import pytest
 from bridge.store.lineage.column_walk import ColumnLineageWalker
 from bridge.store.lineage.walk import Direction
 from tests import factories as make
-from tests.factories import Json, columns, dataset, transformation, field, run_event
+from tests.factories import Json, columns, dataset, field, run_event, transformation
 from tests.stores import Store
 
 

@@ -1,0 +1,222 @@
+"""Background tasks of the service: search index, sync, governance, file follower."""
+
+import asyncio
+import time
+from contextlib import ExitStack
+
+import structlog
+
+from bridge.api.background import BackgroundTask
+from bridge.api.metrics import Metrics
+from bridge.api.sync_metrics import TargetMetrics
+from bridge.bootstrap.governance import open_asset_watcher
+from bridge.bootstrap.intake import make_file_follower
+from bridge.bootstrap.store import make_indexer
+from bridge.bootstrap.targets import disable_sync_target, make_reconciler
+from bridge.governance.watcher import AssetWatcher
+from bridge.intake.event_reader import EventReader
+from bridge.intake.file_follower import FileFollower
+from bridge.intake.group_commit import GroupCommitter
+from bridge.settings.model import Settings
+from bridge.settings.target_names import TargetName, enabled_targets
+from bridge.store.search.indexer import SearchIndexer
+from bridge.sync.reconciler import Reconciler
+from mappers.errors import LineageBridgeError
+
+_log = structlog.get_logger()
+
+#: How often an idle task checks for work.
+_INDEX_POLL_SECONDS, _SYNC_POLL_SECONDS = 0.5, 0.25
+#: The indexer measures the load of the process this long. Above the load limit, it pauses for a multiple of the
+#: time that the batch took.
+_LOAD_SAMPLE_SECONDS, _MAX_LOAD, _PAUSE_FACTOR = 0.02, 0.15, 50
+#: How often sync progress is queried for the metrics, and the largest share of time the queries may take.
+_PROGRESS_SECONDS, _PROGRESS_MAX_SHARE = 2.0, 0.05
+
+
+class SearchIndexTask(BackgroundTask):
+    """Keeps the search index up to date, and yields the processor to the intake."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self._settings = settings
+        self._indexer: SearchIndexer | None = None
+        self.start(_INDEX_POLL_SECONDS)
+
+    def step(self) -> float:
+        """Index a batch; the pause after it depends on the load of the process."""
+        started = time.monotonic()
+        if self._indexer is None:
+            self._indexer = make_indexer(self._settings)
+        if not self._indexer.index_batch():
+            return _INDEX_POLL_SECONDS
+        elapsed = time.monotonic() - started
+        started, cpu_started = time.monotonic(), time.process_time()
+        self.stop_requested.wait(_LOAD_SAMPLE_SECONDS)
+        load = (time.process_time() - cpu_started) / (time.monotonic() - started)
+        return elapsed * _PAUSE_FACTOR if load > _MAX_LOAD else 0.0
+
+    def close(self) -> None:
+        """Close the connection of the indexer."""
+        indexer, self._indexer = self._indexer, None
+        if indexer is not None:
+            indexer.close()
+
+    def on_failure(self, error: Exception, retry_seconds: float) -> None:
+        """Log a failed batch."""
+        _log.warning("search indexing failed, retrying", reason=str(error), seconds=retry_seconds)
+
+
+class SyncTask(BackgroundTask):
+    """Keeps one target in sync, and drops the dirty marks of a target that is disabled."""
+
+    def __init__(self, settings: Settings, metrics: Metrics, target: TargetName) -> None:
+        super().__init__()
+        self._settings = settings
+        self._target = target
+        self.metrics = TargetMetrics()
+        self._reconciler: Reconciler | None = None
+        self._last_pause_reason: str | None = None
+        self._next_progress_at = 0.0
+        if target in enabled_targets(settings):
+            metrics.add_target(target, self.metrics)
+            self.start()
+        else:
+            self._task = asyncio.create_task(self._disable())
+
+    async def _disable(self) -> None:
+        """Drop the dirty marks of a disabled target; they would pile up without limit."""
+        try:
+            if await asyncio.to_thread(disable_sync_target, self._settings, self._target):
+                _log.info("sync disabled", target=self._target, setting=f"{self._target}.enabled is false")
+        except LineageBridgeError as error:
+            _log.warning(
+                "dirty marks are still written for a disabled target", target=self._target, reason=str(error)
+            )
+
+    def step(self) -> float:
+        """Sync one batch; returns at once while there is more to do."""
+        if self._reconciler is None:
+            self._reconciler = make_reconciler(
+                self._settings,
+                self._target,
+                self.metrics.on_call,
+                self.metrics.on_failed_call,
+                self.metrics.on_pushed,
+            )
+            _log.info("sync started", target=self._target, url=self._reconciler.url)
+            if self._reconciler.enable():
+                _log.info("full sync scheduled", target=self._target)
+        result = self._reconciler.step(self._check_stop)
+        self._log_circuit(self._reconciler.breaker.pause_reason)
+        self._update_metrics()
+        if not result.idle:
+            _log.debug("synced", target=self._target, **result.outcomes)
+        self.metrics.running = True
+        return _SYNC_POLL_SECONDS if result.idle else 0.0
+
+    def _log_circuit(self, pause_reason: str | None) -> None:
+        if pause_reason == self._last_pause_reason:
+            return
+        self._last_pause_reason = pause_reason
+        if pause_reason:
+            _log.warning("circuit open: target not responding", target=self._target, reason=pause_reason)
+        else:
+            _log.info("circuit closed: target responding", target=self._target)
+
+    def _check_stop(self) -> bool:
+        """Update the metrics between batches, for the first round takes long."""
+        self._update_metrics()
+        return self.stop_requested.is_set()
+
+    def _update_metrics(self) -> None:
+        if self._reconciler is None or time.monotonic() < self._next_progress_at:
+            return
+        started = time.monotonic()
+        progress = self._reconciler.progress()
+        self.metrics.pending, self.metrics.needs_attention = progress.waiting, progress.troubled
+        self.metrics.oldest_pending_at = progress.oldest_at
+        self.metrics.circuit_open = self._reconciler.breaker.open
+        self.metrics.comparison = self._reconciler.last_comparison()
+        ended = time.monotonic()
+        self._next_progress_at = ended + max(_PROGRESS_SECONDS, (ended - started) / _PROGRESS_MAX_SHARE)
+
+    def close(self) -> None:
+        """Release claimed items and close the connections."""
+        reconciler, self._reconciler = self._reconciler, None
+        if reconciler is not None:
+            try:
+                reconciler.close()
+            except LineageBridgeError as error:
+                _log.warning("claimed items not released; their lease will expire", reason=str(error))
+
+    def on_failure(self, error: Exception, retry_seconds: float) -> None:
+        """Log a failed step, and show it in the metrics."""
+        self.metrics.running = False
+        _log.warning(
+            "sync failed, retrying", target=self._target, reason=str(error), seconds=retry_seconds, exc_info=error
+        )
+
+
+class GovernanceTask(BackgroundTask):
+    """Applies asset files, checks contracts and reports remote changes, at each polling interval."""
+
+    def __init__(self, settings: Settings, metrics: Metrics, target_metrics: TargetMetrics) -> None:
+        super().__init__()
+        self._settings = settings
+        self._metrics = metrics
+        self._target_metrics = target_metrics
+        self._resources = ExitStack()
+        self._watcher: AssetWatcher | None = None
+        if settings.governance.assets or settings.governance.contracts or settings.openmetadata.enabled:
+            self.start(retry_seconds=settings.governance.poll_seconds)
+
+    def step(self) -> float:
+        """Poll once."""
+        if self._watcher is None:
+            self._watcher = self._resources.enter_context(
+                open_asset_watcher(self._settings, self._target_metrics.on_call, self._target_metrics.on_failed_call)
+            )
+        contracts = self._watcher.poll().contracts
+        self._metrics.count_contract_checks(sum(bool(check.violations) for check in contracts), len(contracts))
+        return self._settings.governance.poll_seconds
+
+    def close(self) -> None:
+        """Close the connections of the watcher."""
+        self._watcher = None
+        try:
+            self._resources.close()
+        except Exception as error:  # noqa: BLE001 - drivers raise their own errors here; the next poll opens new connections
+            _log.warning("connections of the asset watcher could not be closed", reason=str(error), exc_info=True)
+
+    def on_failure(self, error: Exception, retry_seconds: float) -> None:
+        """Log a failed poll."""
+        _log.warning("asset watcher failed, retrying", reason=str(error), seconds=retry_seconds, exc_info=error)
+
+
+class FileFollowerTask:
+    """Runs the file follower from start to stop, and keeps the reason if it fails."""
+
+    def __init__(self, settings: Settings, reader: EventReader, committer: GroupCommitter, metrics: Metrics) -> None:
+        self.failure: str | None = None
+        self._task: asyncio.Task[None] | None = None
+        if settings.intake.tail:
+            self._follower = make_file_follower(
+                settings, settings.intake.tail, reader, committer, metrics.count_ingested
+            )
+            self._task = asyncio.create_task(self._follow(self._follower))
+
+    async def stop(self) -> None:
+        """Stop after the current group of events."""
+        if self._task is not None:
+            self._follower.stop()
+            await self._task
+
+    async def _follow(self, follower: FileFollower) -> None:
+        try:
+            await follower.run()
+        except Exception as error:  # noqa: BLE001 - requests are still served; readiness and the log show the failure
+            self.failure = f"file follower stopped: {type(error).__name__}: {error}"
+            _log.critical("file follower stopped", exc_info=True)
+        finally:
+            follower.close()
