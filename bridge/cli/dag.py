@@ -27,7 +27,7 @@ class DagFormat(StrEnum):
 
 def dag(
     namespace: Annotated[str | None, typer.Option(help="Only processes of this namespace.")] = None,
-    most: Annotated[int, typer.Option(min=1, max=100_000, help="How many dependencies at most.")] = MAX_EDGES,
+    max_dependencies: Annotated[int, typer.Option(min=1, max=100_000, help="Dependencies at most.")] = MAX_EDGES,
     output: Annotated[DagFormat, typer.Option(help="In the order in which they can run, or for another program.")] = (
         DagFormat.text
     ),
@@ -38,7 +38,7 @@ def dag(
     """Show which process waits for which and for what, who waits in circles, and what nobody is known to produce."""
     from bridge.queries.dag import DagQuery
 
-    found = QueryRunner(config, url, api_key).run_or_exit(DagQuery(namespace=namespace, most=most))
+    found = QueryRunner(config, url, api_key).run_or_exit(DagQuery(namespace=namespace, most=max_dependencies))
     print_result(found, _render(found, output), as_json=output is DagFormat.json)
 
 

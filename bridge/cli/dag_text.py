@@ -86,7 +86,7 @@ def dag_lines(found: "DagResult") -> Iterator[str]:
     for missing in found.missing:
         readers = ", ".join(name(processes[one]) for one in missing.readers)
         yield escape(f"nobody is known to produce {name(missing.dataset)}, read by {readers}")
-    yield from truncation_note(found.cut)
+    yield from truncation_note(found.cut, "--max-dependencies")
 
 
 def arrows(found: "DagResult") -> "Iterator[DiagramEdge]":

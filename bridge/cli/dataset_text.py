@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from bridge.versions.publish_commands import PublicationResult
     from bridge.versions.results import PinnedVersion, Publication, ResolvedVersion, VersionValidity
 
-_MORE = "… there is more: raise --limit"
+_MORE = "… results truncated: raise --limit"
 _LIVE = "a live table: it changes where it lies, so nothing promises that this version is what is there"
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 import typer
 
 from bridge.cli.dataset import OutputOption
-from bridge.cli.options import EXIT_CONFLICT, Config, load_settings
+from bridge.cli.options import EXIT_CONFLICT, Config, accept_old_options, load_settings
 from bridge.cli.output import OutputFormat, escape, print_result
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ _DAYS = 30
 def publish(
     pairs: DatasetVersionPairs,
     expected: Expected = None,
-    first: Annotated[
-        bool, typer.Option("--first", help="Nothing is published of any of them; else it is refused.")
+    expect_unpublished: Annotated[
+        bool, typer.Option("--expect-unpublished", help="Fail if a version of any of the datasets is published.")
     ] = False,
     by: By = None,
     why: Why = None,
@@ -95,10 +95,10 @@ def publish(
     from bridge.versions.publish_commands import PublishCommand, PublishItem
 
     wanted = parse_dataset_versions(pairs)
-    if expected and (first or len(expected) != len(wanted)):
-        raise typer.BadParameter("say --expected once for each dataset, or --first")
+    if expected and (expect_unpublished or len(expected) != len(wanted)):
+        raise typer.BadParameter("give --expected once per dataset, or --expect-unpublished")
     known = dict(enumerate(expected or ()))
-    unsaid = None if first else UNSET
+    unsaid = None if expect_unpublished else UNSET
     datasets = [
         PublishItem(**dataset_argument(word), version=version, expected=known.get(place, unsaid))
         for place, (word, version) in enumerate(wanted)
@@ -208,5 +208,6 @@ def invalidate(
 
 def add_commands(dataset: typer.Typer) -> None:
     """Add these commands to those that read."""
-    for command in (publish, rollback, pin, unpin, invalidate):
+    dataset.command(cls=accept_old_options(first="expect_unpublished"))(publish)
+    for command in (rollback, pin, unpin, invalidate):
         dataset.command()(command)

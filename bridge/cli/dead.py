@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.options import ApiKey, Config, Target, Url, resolve_target
+from bridge.cli.options import ApiKey, Config, Target, Url, accept_old_options, resolve_target
 from bridge.cli.output import OutputFormat, escape, print_result
 from bridge.cli.query import QueryRunner
 from bridge.cli.sync import drop_item, parse_item_id, requeue
@@ -38,10 +38,10 @@ class OutcomeFilter(StrEnum):
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id, as `list` shows it, or its beginning.")]
 
 
-@dead.command("list")
+@dead.command("list", cls=accept_old_options(which="outcome"))
 def list_dead(
-    which: Annotated[
-        OutcomeFilter, typer.Option(help="By what became of them; `troubled` are those refused or without a place.")
+    outcome: Annotated[
+        OutcomeFilter, typer.Option(help="Outcome of the items; `troubled` means dead or unresolved.")
     ] = OutcomeFilter.troubled,
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many at most.")] = 100,
     target: Target = None,
@@ -54,7 +54,7 @@ def list_dead(
     from bridge.queries.sync_items import SyncItemsQuery
 
     found = QueryRunner(config, url, api_key).run_or_exit(
-        SyncItemsQuery(which=which.value, limit=limit, target=resolve_target(target, config).value)
+        SyncItemsQuery(which=outcome.value, limit=limit, target=resolve_target(target, config).value)
     )
     print_result(found, map(escape, map(_line, found.items)), as_json=output is OutputFormat.json)
     if found.next is not None:

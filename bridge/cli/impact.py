@@ -18,7 +18,7 @@ def impact(
     namespace: DatasetNamespace,
     name: DatasetName = None,
     depth: Annotated[int, typer.Option(min=1, max=10_000, help="How many datasets far.")] = 20,
-    most: Annotated[int, typer.Option(min=1, max=100_000, help="How many edges at most.")] = MAX_EDGES,
+    max_edges: Annotated[int, typer.Option(min=1, max=100_000, help="Edges at most.")] = MAX_EDGES,
     output: Annotated[OutputFormat, typer.Option(help="A list, or one JSON object.")] = OutputFormat.text,
     config: Config = None,
     url: Url = None,
@@ -28,7 +28,7 @@ def impact(
     from bridge.queries.impact import ImpactQuery
 
     found = QueryRunner(config, url, api_key).run_or_exit(
-        ImpactQuery(**dataset_parameters(namespace, name), depth=depth, most=most)
+        ImpactQuery(**dataset_parameters(namespace, name), depth=depth, most=max_edges)
     )
     print_result(found, _lines(found), as_json=output is OutputFormat.json)
 

@@ -17,8 +17,8 @@ def ingest(
     paths: Annotated[list[Path], typer.Argument(help="Files or folders of events; - reads standard input.")],
     config: Config = None,
     historical: Annotated[bool, typer.Option("--historical", help="Mark the events as history.")] = False,
-    again: Annotated[
-        bool, typer.Option("--again", help="Start at the beginning, even of files already taken.")
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Read files from the beginning, even if they were ingested before.")
     ] = False,
 ) -> None:
     """Take events from files: ndjson, JSON, a JSON array, gzipped or not. Goes on where it stopped."""
@@ -38,7 +38,7 @@ def ingest(
         raise typer.BadParameter(f"no such file: {missing[0]}")
     tune_garbage_collector()
     ingestion = FileIngester(
-        make_event_reader(settings), make_writer(settings), historical=historical, from_start=again
+        make_event_reader(settings), make_writer(settings), historical=historical, from_start=restart
     )
     total = IntakeReport()
     for path in files:
@@ -52,7 +52,7 @@ def ingest(
 def _print_report(total: "IntakeReport", files: int) -> None:
     text = f"{total.accepted} events taken from {files} file(s)"
     if total.resumed_at:
-        text += f", {total.resumed_at} bytes had been taken before (--again takes them anew)"
+        text += f", {total.resumed_at} bytes were ingested before (--restart ingests them again)"
     typer.echo(text)
     for reason in total.unreadable:
         typer.echo(f"error: cannot read on in {reason}", err=True)

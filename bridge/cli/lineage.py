@@ -51,7 +51,7 @@ def lineage(
     ] = Direction.upstream,
     depth: Annotated[int, typer.Option(min=1, max=10_000, help="How many datasets far.")] = 5,
     granularity: Annotated[Granularity, typer.Option(help="What counts as a job.")] = Granularity.job,
-    most: Annotated[int, typer.Option(min=1, max=100_000, help="How many edges at most.")] = MAX_EDGES,
+    max_edges: Annotated[int, typer.Option(min=1, max=100_000, help="Edges at most.")] = MAX_EDGES,
     as_of: Annotated[
         datetime | None, typer.Option(help="Only what runs said that had begun by then (UTC).", metavar="TIME")
     ] = None,
@@ -76,14 +76,16 @@ def lineage(
         if output in {LineageFormat.mermaid, LineageFormat.dot}:
             raise typer.BadParameter("what follows a column is drawn as text or JSON")
         hops = asked.run_or_exit(
-            ColumnLineageQuery(**of, field=column, direction=direction.value, depth=depth, as_of=as_of, most=most)
+            ColumnLineageQuery(
+                **of, field=column, direction=direction.value, depth=depth, as_of=as_of, most=max_edges
+            )
         )
         print_result(hops, hop_lines(hops), as_json=output is LineageFormat.json)
         return
     found = asked.run_or_exit(
         LineageQuery(
             **of, direction=direction.value, depth=depth, granularity=granularity.value, as_of=as_of, columns=columns,
-            retired=retired, most=most,
+            retired=retired, most=max_edges,
         )
     )  # fmt: skip
     print_result(found, _render(found, direction, output, columns=columns), as_json=output is LineageFormat.json)

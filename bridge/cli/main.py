@@ -38,7 +38,7 @@ from bridge.cli.explain import explain
 from bridge.cli.export import export
 from bridge.cli.impact import impact
 from bridge.cli.import_events import import_events
-from bridge.cli.options import EXIT_CONFLICT
+from bridge.cli.options import EXIT_CONFLICT, accept_old_options
 from bridge.cli.search import search
 from bridge.cli.show import show
 
@@ -64,13 +64,13 @@ app = typer.Typer(
 app.command()(service.serve)
 app.command()(service.version)
 app.command()(completion)
-app.command()(ingest.ingest)
+app.command(cls=accept_old_options(again="restart"))(ingest.ingest)
 app.command()(tail.tail)
 app.add_typer(rejected.rejected, name="rejected")
 app.command()(show)
-app.command()(lineage.lineage)
+app.command(cls=accept_old_options(most="max_edges"))(lineage.lineage)
 app.command()(runs.runs)
-app.command()(impact)
+app.command(cls=accept_old_options(most="max_edges"))(impact)
 app.command()(explain)
 app.command()(events.events)
 app.command()(search)
@@ -87,7 +87,7 @@ app.add_typer(dataset.dataset, name="dataset")
 app.add_typer(governance.governance, name="governance")
 process_run.add_commands(process.process)
 process.process.command("list")(process.processes)
-process.process.command()(dag.dag)
+process.process.command(cls=accept_old_options(most="max_dependencies"))(dag.dag)
 app.add_typer(process.process, name="process")
 app.add_typer(autosys.autosys, name="autosys")
 app.add_typer(feed.feed, name="feed")

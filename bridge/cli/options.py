@@ -1,9 +1,10 @@
 """Option types and argument parsers shared by commands."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperCommand
 
 from bridge.settings.target_names import TargetName, enabled_targets
 
@@ -38,6 +39,22 @@ Target = Annotated[
     TargetName | None,
     typer.Option("--target", help="Which of the systems that are kept; the first that is enabled, unless named."),
 ]
+
+
+def accept_old_options(**new_names: str) -> type[TyperCommand]:
+    """Command class that also accepts former option names; help shows the new ones only."""
+    options = {f"--{old}": f"--{new.replace('_', '-')}" for old, new in new_names.items()}
+
+    class CommandWithOldOptions(TyperCommand):
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            end = args.index("--") if "--" in args else len(args)
+            renamed = [
+                "".join((options.get(option, option), equals, value))
+                for option, equals, value in (arg.partition("=") for arg in args[:end])
+            ]
+            return super().parse_args(ctx, [*renamed, *args[end:]])
+
+    return CommandWithOldOptions
 
 
 def dataset_parameters(namespace: str, name: str | None) -> dict[str, str]:

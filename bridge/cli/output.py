@@ -19,10 +19,10 @@ def escape(text: str) -> str:
     return text.translate(_CONTROLS)
 
 
-def truncation_note(cut: "Truncation | None") -> Iterator[str]:
-    """Name the option that shows more, if anything was cut."""
-    if cut is not None:
-        yield f"… there is more: raise --{'depth' if cut == 'depth' else 'most'}"
+def truncation_note(truncation: "Truncation | None", size_option: str = "--max-edges") -> Iterator[str]:
+    """Name the option that shows more, if results were truncated."""
+    if truncation is not None:
+        yield f"… results truncated: raise {'--depth' if truncation == 'depth' else size_option}"
 
 
 class OutputFormat(StrEnum):

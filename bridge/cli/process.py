@@ -51,7 +51,7 @@ def schema() -> None:
 
 
 _COLUMNS = "{:<10}  {:<9}  {:<10}  {:<19}  {:<24}  {}"
-_MORE = "… there is more: raise --limit"
+_MORE = "… results truncated: raise --limit"
 
 
 def processes(

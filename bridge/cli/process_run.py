@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bridge.cli.options import Config, Url, load_settings
+from bridge.cli.options import Config, Url, accept_old_options, load_settings
 from bridge.cli.output import OutputFormat, escape, print_result
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ Conf = Annotated[list[str] | None, typer.Option("--conf", help="Of Spark, as for
 Master = Annotated[str | None, typer.Option(help="Where Spark runs: local[4], spark://HOST:7077, yarn.")]
 Lake = Annotated[str | None, typer.Option(help="Where datasets lie that are named by a word; else process.lake is.")]
 Key = Annotated[str | None, typer.Option(help="What attempts at this run share; else it follows from what goes in.")]
-Rerun = Annotated[bool, typer.Option("--anew", help="Make a new version though nothing has changed.")]
+Rerun = Annotated[bool, typer.Option("--rerun", help="Write a new version even if the inputs are unchanged.")]
 OutputOption = Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")]
 OperateKey = Annotated[
     str | None,
@@ -42,7 +42,7 @@ def run(
     conf: Conf = None,
     lake: Lake = None,
     key: Key = None,
-    anew: Rerun = False,
+    rerun: Rerun = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Write nothing: show the plan, and Spark's own.")
     ] = False,
@@ -62,7 +62,7 @@ def run(
 
     settings = load_settings(config)
     launch = _launch(
-        file, param, master, conf, lake or settings.process.lake, key, anew, settings.process.work, run_id
+        file, param, master, conf, lake or settings.process.lake, key, rerun, settings.process.work, run_id
     )
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with closing(open_process_backend(settings, url, api_key)) as link:
@@ -110,7 +110,7 @@ def submit(
     conf: Conf = None,
     lake: Lake = None,
     key: Key = None,
-    anew: Rerun = False,
+    rerun: Rerun = False,
     start: Annotated[bool, typer.Option("--start", help="Start it, instead of printing how.")] = False,
     config: Config = None,
     url: Url = None,
@@ -122,11 +122,13 @@ def submit(
     from bridge.process.spark_submit import format_shell_command, submit_command
 
     settings = load_settings(config)
-    launch = _launch(file, param, master, conf, lake or settings.process.lake, key, anew, settings.process.work, None)
+    launch = _launch(
+        file, param, master, conf, lake or settings.process.lake, key, rerun, settings.process.work, None
+    )
     words = [word for one in param or () for word in ("--param", one)]
     words += [word for one in config or () for word in ("--config", str(one))]
     words += ["--lake", launch.request.lake] if launch.request.lake else []
-    words += [*(["--key", key] if key else []), *(["--anew"] if anew else []), *(["--url", url] if url else [])]
+    words += [*(["--key", key] if key else []), *(["--rerun"] if rerun else []), *(["--url", url] if url else [])]
     command, variables = submit_command(launch, words, extra or ())
     if not start:
         typer.echo(format_shell_command(command, variables))
@@ -204,7 +206,7 @@ def _launch(
     conf: "list[str] | None",
     lake: str | None,
     key: str | None,
-    anew: bool,
+    rerun: bool,
     work: str,
     run_id: str | None,
 ) -> "LaunchOptions":
@@ -227,7 +229,7 @@ def _launch(
         run_id or new_run_id(),
         _absolute(lake),
         key,
-        anew,
+        rerun,
     )
     return LaunchOptions(wanted, Path(work), given)
 
@@ -265,5 +267,9 @@ def _said(text: str) -> None:
 
 def add_commands(process: typer.Typer) -> None:
     """Add these commands to the others."""
-    for command in (plan, run, submit, init, clean):
-        process.command()(command)
+    with_rerun = accept_old_options(anew="rerun")
+    process.command()(plan)
+    process.command(cls=with_rerun)(run)
+    process.command(cls=with_rerun)(submit)
+    process.command()(init)
+    process.command()(clean)

@@ -18,7 +18,7 @@ _DERIVED = (
     "* derived: FAILED* reported COMPLETE, but its last action failed; UNKNOWN* reported no end before its"
     " application ended"
 )
-_MORE = "… there is more: raise --limit"
+_MORE = "… results truncated: raise --limit"
 
 
 def runs(

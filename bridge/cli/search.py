@@ -14,7 +14,7 @@ from bridge.cli.query import QueryRunner
 if TYPE_CHECKING:
     from bridge.store.search.search import SearchHit, SearchResult
 
-_MORE = "… there is more: raise --limit"
+_MORE = "… results truncated: raise --limit"
 
 
 class SearchType(StrEnum):

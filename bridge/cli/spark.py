@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bridge.cli.options import accept_old_options
 from connectors.spark.conf import (
     DEFAULT_LOCATION,
     DEFAULT_URL,
@@ -28,7 +29,12 @@ def check(
     ] = None,
     url: Annotated[str | None, typer.Option(help="Where the service listens; without CONF only.")] = None,
     line: Annotated[
-        str | None, typer.Option("--spark", help="Line of Spark; that of the PySpark here without.", metavar="LINE")
+        str | None,
+        typer.Option(
+            "--spark-version",
+            help="Spark line, such as 4.1 (default: that of the installed PySpark).",
+            metavar="LINE",
+        ),
     ] = None,
     timeout: Annotated[float, typer.Option(help="How many seconds the job may take.", min=1)] = 120,
     no_job: Annotated[bool, typer.Option("--no-job", help="Look at the conf: ask no service, run no job.")] = False,
@@ -91,7 +97,7 @@ def _tell(findings: "list[ConfProblem]") -> None:
 spark = typer.Typer(
     name="spark", help="A Spark conf that makes the listener report, and whether one does.", no_args_is_help=True
 )
-spark.command("check")(check)
+spark.command("check", cls=accept_old_options(spark="spark_version"))(check)
 
 
 class ConfFormat(StrEnum):
@@ -102,7 +108,7 @@ class ConfFormat(StrEnum):
     python = "python"
 
 
-@spark.command("conf")
+@spark.command("conf", cls=accept_old_options(spark="spark_version"))
 def conf(
     transport: Annotated[
         ListenerTransport, typer.Option(help="http, file (for `lineage-bridge tail`), or composite: both.")
@@ -110,7 +116,7 @@ def conf(
     line: Annotated[
         str | None,
         typer.Option(
-            "--spark", help="Line of Spark; without, the newest that all table formats work on.", metavar="LINE"
+            "--spark-version", help="Spark line (default: the newest that all table formats support).", metavar="LINE"
         ),
     ] = None,
     catalog: Annotated[TableFormat | None, typer.Option(help="Also set up this table format.")] = None,

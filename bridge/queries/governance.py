@@ -34,7 +34,7 @@ _SHOWN_RESULTS = 50
 
 
 class ContractResult(msgspec.Struct, frozen=True):
-    """Whether a version of a dataset met its contract; `broken` lists the violations."""
+    """The result of checking a version against its contract; `broken` lists the violations."""
 
     dataset: NodeReference
     at: str

@@ -94,7 +94,7 @@ class EdgeResult(msgspec.Struct, frozen=True):
 
 
 class ColumnHopResult(msgspec.Struct, frozen=True):
-    """How a job derives a target column from a source column."""
+    """The derivation of a target column from a source column by one job."""
 
     source: ColumnReference
     target: ColumnReference

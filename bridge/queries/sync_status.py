@@ -14,7 +14,7 @@ from mappers.timestamps import format_timestamp
 
 
 class ComparedKindResult(msgspec.Struct, frozen=True):
-    """What a comparison found for one kind of item."""
+    """Comparison figures of one kind of item."""
 
     #: Number of desired items, and of those whose current state was not pushed yet.
     wanted: int

@@ -86,7 +86,7 @@ class RejectedInput(NamedTuple):
 
 
 class FilePosition(NamedTuple):
-    """How far a file was loaded, and the hash of its beginning, by which it is recognized."""
+    """The position up to which a file was loaded, and the hash of its beginning, which identifies it."""
 
     path: str
     fingerprint: bytes

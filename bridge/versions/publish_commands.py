@@ -83,11 +83,11 @@ class RollBackCommand(Command[PublicationResult], frozen=True, kw_only=True):
         ]
         | None
     ) = None
-    actor: ActorField = None
+    by: ActorField = None
     why: ReasonField = None
 
     def execute(self, ctx: CommandContext) -> PublicationResult:
-        by, publisher = ctx.actor(self.actor), ctx.registry.publisher
+        by, publisher = ctx.actor(self.by), ctx.registry.publisher
         if (self.datasets is None) == (self.publication is None):
             raise InvalidParameter("specify either datasets or a publication", "datasets")
         with ctx.registry.transaction():

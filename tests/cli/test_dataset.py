@@ -36,7 +36,7 @@ def do(tmp_path: Path, log: None) -> Do:
 
 
 def test_what_is_published_is_printed(do: Do) -> None:
-    made = do("publish s3://lake/sales/daily v1 s3://lake/sales/weekly latest --first --why ready")
+    made = do("publish s3://lake/sales/daily v1 s3://lake/sales/weekly latest --expect-unpublished --why ready")
     assert (made.exit_code, made.stderr) == (0, "")
     assert made.stdout.splitlines() == [
         "s3://lake sales/daily: v1 is published, was not published",
@@ -89,7 +89,7 @@ def test_versions_tell_what_was_decided(do: Do) -> None:
     second, first = do("versions s3://lake sales/daily").stdout.splitlines()
     assert second == "v2  2026-01-01T00:00:02.000000Z by jobs job, 2 rows  (latest; invalid: late)"
     assert first == "v1  2026-01-01T00:00:01.000000Z by jobs job, 1 rows  (published; pinned as january)"
-    assert do("versions s3://lake sales/daily --limit 1").stdout.splitlines()[-1] == "… there is more: raise --limit"
+    assert do("versions s3://lake sales/daily --limit 1").stdout.splitlines()[-1] == "… results truncated: raise --limit"
     assert " of day=mon" in do("versions s3://lake/sales/weekly").stdout
 
 
@@ -123,12 +123,12 @@ def test_what_is_published_and_invalid_is_told(do: Do) -> None:
     ("words", "code", "said"),
     [
         ("publish s3://lake/sales/daily v2 --expected v2", 6, "version 'v1' is published, not 'v2'"),
-        ("publish s3://lake/sales/daily v2 --first", 6, "'v1' is published, but none was expected"),
+        ("publish s3://lake/sales/daily v2 --expect-unpublished", 6, "'v1' is published, but none was expected"),
         ("publish s3://lake/sales/daily v9", 1, "no version 'v9'"),
         ("publish s3://lake/nothing v1", 1, "no dataset 's3://lake/nothing'"),
         ("publish s3://lake/sales/daily", 2, "every dataset is followed by its version"),
         ("publish s3://lake/sales/daily v1 --expected v1 --expected v2", 2, "say --expected once for each dataset"),
-        ("publish s3://lake/sales/daily v1 --expected v1 --first", 2, "say --expected once for each dataset"),
+        ("publish s3://lake/sales/daily v1 --expected v1 --expect-unpublished", 2, "give --expected once per dataset"),
         ("rollback s3://lake/sales/daily", 6, "nothing was published before version 'v1'"),
         ("rollback", 2, "name datasets, or a --publication alone"),
         ("rollback s3://lake/sales/daily --publication 1", 2, "name datasets, or a --publication alone"),

@@ -94,7 +94,7 @@ def test_json_is_a_contract(ask: Ask) -> None:
         ("", {"first", "later"}, None),
         ("--as-of 2026-01-01T00:00:08", {"first"}, None),
         ("--as-of 2025-12-31", set(), None),
-        ("--most 1", {"first"}, "size"),
+        ("--max-edges 1", {"first"}, "size"),
         ("--depth 1", {"first", "later"}, "depth"),
     ],
 )

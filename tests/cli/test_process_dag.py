@@ -82,7 +82,7 @@ def test_what_is_registered_is_listed(ask: Ask) -> None:
     assert (done.exit_code, done.stdout) == (0, LISTED)
     assert (
         ask("process list --limit 1", *EVENTS, then=define).stdout.splitlines()[-1]
-        == "… there is more: raise --limit"
+        == "… results truncated: raise --limit"
     )
 
 
@@ -102,8 +102,8 @@ def test_diagrams(ask: Ask, form: str, text: str) -> None:
 
 
 def test_what_was_cut_is_said(ask: Ask) -> None:
-    lines = ask("process dag --most 1", *EVENTS, then=define).stdout.splitlines()
-    assert (lines[0], lines[-1]) == ("5 processes, 1 dependencies", "… there is more: raise --most")
+    lines = ask("process dag --max-dependencies 1", *EVENTS, then=define).stdout.splitlines()
+    assert (lines[0], lines[-1]) == ("5 processes, 1 dependencies", "… results truncated: raise --max-dependencies")
 
 
 def test_a_namespace_of_nobody_is_empty(ask: Ask) -> None:

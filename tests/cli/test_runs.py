@@ -17,7 +17,7 @@ DERIVED = (
     "* derived: FAILED* reported COMPLETE, but its last action failed; UNKNOWN* reported no end before its application"
     " ended\n"
 )
-MORE = "… there is more: raise --limit\n"
+MORE = "… results truncated: raise --limit\n"
 WRITTEN = dataset("t", output_facets={"outputStatistics": make.facet(rowCount=12)})
 FAILED = [
     app("START", 0), action("START", 1, run=3, job_type="RDD_JOB"), action("COMPLETE", 2, run=4, outputs=[WRITTEN]),

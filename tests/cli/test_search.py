@@ -28,7 +28,7 @@ SALES = "dataset  db sales   [etl, #pii, parquet]\n         what was sold\n"
     ("words", "text"),
     [
         (["sales"], SALES + "dataset  db old_sales   (dropped)\njob      jobs sales job\n"),
-        (["sales", "--limit", "1"], SALES + "… there is more: raise --limit\n"),
+        (["sales", "--limit", "1"], SALES + "… results truncated: raise --limit\n"),
         (["sales", "--type", "job"], "job      jobs sales job\n"),
         (["--tag", "PII"], SALES),
         (["--owner", "ETL", "--format", "parquet", "--namespace", "d*"], SALES),

@@ -254,7 +254,7 @@ def test_more_deletions_than_the_settings_allow_are_done_when_a_person_says_so(s
     shell.apply(run_event(second=9, run=2, job="drop", outputs=[dropped]))
     done = shell("sync --once --output json", MOST_DELETIONS="0")
     assert (done.exit_code, json.loads(done.stdout)["pending"]) == (1, 1)
-    assert "openmetadata.most_deletions is 0" in shell("dead list --which pending").stdout
+    assert "openmetadata.most_deletions is 0" in shell("dead list --outcome pending").stdout
     done = shell("sync --once --allow-delete 1", MOST_DELETIONS="0")
     assert (done.exit_code, done.stderr) == (0, "")
     assert shell.standin.state()["entities"]["table", "warehouse.d.s.t"]["deleted"]

@@ -1,4 +1,4 @@
-"""Events that contradict each other in every way the laws decide, equal times included."""
+"""Events that contradict each other in every way that the laws resolve, equal times included."""
 
 from hypothesis import strategies as st
 
@@ -12,7 +12,7 @@ VARIANTS = st.sampled_from((1, 2))
 _names = st.sampled_from(NAMES)
 
 
-def _maybe(**facets: st.SearchStrategy[make.Json]) -> st.SearchStrategy[make.Json]:
+def _optional(**facets: st.SearchStrategy[make.Json]) -> st.SearchStrategy[make.Json]:
     return st.fixed_dictionaries({}, optional=facets)
 
 
@@ -27,12 +27,12 @@ _fields = st.lists(
     st.builds(make.field, _names, st.sampled_from(("k", "v")), _transformation), min_size=1, max_size=2
 )
 _source = st.builds(
-    lambda name, column, done: {
+    lambda name, column, transformation: {
         "type": "DATASET",
         "namespace": "db",
         "name": name,
         **column,
-        "transformations": [done],
+        "transformations": [transformation],
     },
     _names,
     st.sampled_from(({}, {"field": "k"})),
@@ -107,11 +107,11 @@ _dataset_facets = {
 _statistics = VARIANTS.map(lambda n: make.facet(rowCount=n, size=n * 10))
 
 
-def _datasets(kind: str, **more: st.SearchStrategy[make.Json]) -> st.SearchStrategy[make.Json]:
-    def build(name: str, facets: make.Json, own: make.Json) -> make.Json:
-        return {"namespace": "db", "name": name, "facets": facets, f"{kind}Facets": own}
+def _datasets(kind: str, **side_facets: st.SearchStrategy[make.Json]) -> st.SearchStrategy[make.Json]:
+    def build(name: str, facets: make.Json, side_values: make.Json) -> make.Json:
+        return {"namespace": "db", "name": name, "facets": facets, f"{kind}Facets": side_values}
 
-    return st.builds(build, _names, _maybe(**_dataset_facets), _maybe(**more))
+    return st.builds(build, _names, _optional(**_dataset_facets), _optional(**side_facets))
 
 
 _inputs = st.lists(_datasets("input", inputStatistics=_statistics, subset=st.just(make.facet(x=1))), max_size=2)
@@ -126,7 +126,7 @@ _outputs = st.lists(
     max_size=2,
 )
 
-_job_facets = _maybe(
+_job_facets = _optional(
     jobType=st.sampled_from(
         (
             make.spark_type(),
@@ -141,7 +141,7 @@ _job_facets = _maybe(
     lineageBridge_boxes=st.lists(st.sampled_from(JOBS), max_size=2).map(lambda names: make.facet(boxes=names)),
     lineageBridge_note=VARIANTS.map(lambda n: make.facet(note=n)),
 )
-_run_facets = _maybe(
+_run_facets = _optional(
     parent=st.builds(
         make.parent,
         st.sampled_from((1, 2, 3)),
@@ -185,7 +185,7 @@ dataset_events = st.builds(
     st.builds(
         lambda name, facets: {"namespace": "db", "name": name, "facets": facets},
         _names,
-        _maybe(**_dataset_facets, lineage=_dataset_lineage),
+        _optional(**_dataset_facets, lineage=_dataset_lineage),
     ),
 )
 events = st.one_of(run_events, run_events, job_events, dataset_events)

@@ -1,4 +1,4 @@
-"""Promise 2: order and repetition do not matter, byte for byte."""
+"""Guarantee 2: order and repetition do not matter, byte for byte."""
 
 from pathlib import Path
 from random import Random
@@ -24,13 +24,13 @@ def captured(name: str) -> list[bytes]:
 KINDS = pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.system("postgres"))])
 
 
-def in_groups(arrivals: list[Json] | list[bytes], cuts: list[int], kind: str = "sqlite") -> bytes:
+def export_in_groups(arrivals: list[Json] | list[bytes], cuts: list[int], kind: str = "sqlite") -> bytes:
     with Store(db=empty_postgres() if kind == "postgres" else None) as store:
-        begin = 0
+        start = 0
         for end in [*sorted(cut % (len(arrivals) + 1) for cut in cuts), len(arrivals)]:
-            if end > begin:
-                store.apply(*arrivals[begin:end])
-            begin = end
+            if end > start:
+                store.apply(*arrivals[start:end])
+            start = end
         return store.export()
 
 
@@ -41,39 +41,39 @@ def in_groups(arrivals: list[Json] | list[bytes], cuts: list[int], kind: str = "
     random=st.randoms(use_true_random=False),
     cuts=st.lists(st.integers(0, 20)),
 )
-def test_any_order_repetition_and_grouping_of_conflicting_events_gives_the_same_bytes(
+def test_export_is_independent_of_order_repetition_and_grouping(
     kind: str, sent: list[Json], random: Random, cuts: list[int]
 ) -> None:
-    expected = in_groups(sent, [])
+    expected = export_in_groups(sent, [])
     arrivals = sent + random.choices(sent, k=len(sent) // 2)
     random.shuffle(arrivals)
-    assert in_groups(arrivals, cuts, kind) == expected
-    assert in_groups(sent[::-1], list(range(len(sent))), kind) == expected
+    assert export_in_groups(arrivals, cuts, kind) == expected
+    assert export_in_groups(sent[::-1], list(range(len(sent))), kind) == expected
 
 
 @KINDS
 @pytest.mark.parametrize("name", CAPTURED)
-def test_any_order_of_real_spark_events_gives_the_same_bytes(name: str, kind: str) -> None:
+def test_export_of_spark_events_is_independent_of_order(name: str, kind: str) -> None:
     sent = captured(name)
-    expected = in_groups(sent, [])
+    expected = export_in_groups(sent, [])
     random = Random(name)
     for _ in range(3):
         arrivals = sent + random.choices(sent, k=len(sent) // 3)
         random.shuffle(arrivals)
-        assert in_groups(arrivals, random.choices(range(len(sent)), k=5), kind) == expected
-    assert in_groups(sent[::-1], list(range(len(sent))), kind) == expected
+        assert export_in_groups(arrivals, random.choices(range(len(sent)), k=5), kind) == expected
+    assert export_in_groups(sent[::-1], list(range(len(sent))), kind) == expected
 
 
 @KINDS
-def test_all_real_spark_events_together_in_any_order_give_the_same_bytes(kind: str) -> None:
+def test_export_of_all_spark_events_is_independent_of_order(kind: str) -> None:
     sent = [payload for name in CAPTURED for payload in captured(name)]
-    expected = in_groups(sent, list(range(0, len(sent), 50)))
+    expected = export_in_groups(sent, list(range(0, len(sent), 50)))
     shuffled = list(sent)
     Random(1).shuffle(shuffled)
-    assert in_groups(shuffled, list(range(0, len(sent), 7)), kind) == expected
+    assert export_in_groups(shuffled, list(range(0, len(sent), 7)), kind) == expected
 
 
-def test_the_export_is_no_copy_of_the_log() -> None:
+def test_export_does_not_depend_on_the_event_log() -> None:
     with Store() as store:
         store.apply(*captured("spark-4.1.4/e_iceberg.ndjson"))
         expected = store.export()
@@ -83,7 +83,7 @@ def test_the_export_is_no_copy_of_the_log() -> None:
 
 
 @given(st.lists(events, min_size=1, max_size=6))
-def test_receipts_order_and_history_flag_stay_out_of_the_export(sent: list[Json]) -> None:
+def test_export_excludes_receipts_order_and_historical_flag(sent: list[Json]) -> None:
     with Store() as plain, Store() as historical:
         plain.apply(*sent)
         historical.writer.write([historical.read(event, historical=True) for event in sent])

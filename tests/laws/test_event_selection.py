@@ -1,4 +1,4 @@
-"""The events of a run that are enough: of a store that heard nothing else the same is known."""
+"""The selected events of a run produce the same canonical state as all of its events."""
 
 from collections import defaultdict
 
@@ -18,77 +18,81 @@ from tests.laws.test_convergence import CAPTURED, captured
 from tests.stores import Store, as_bytes
 
 
-def known(sent: list[Json] | list[bytes]) -> list[bytes]:
-    """Give what a store knows that heard these events, but for when it was said or happened."""
+def canonical_state(sent: list[Json] | list[bytes]) -> list[bytes]:
+    """Canonical state after these events, without times."""
     with Store() as store:
         store.apply(*sent)
         return list(export_canonical(store.db, "default", without_times=True))
 
 
-def condensed(sent: list[bytes]) -> list[Json]:
-    """Give the events of each run that are enough, as Marquez is sent them."""
+def select_by_run(sent: list[bytes]) -> list[Json]:
+    """Selected events of each run, in the form that Marquez is sent."""
     runs: dict[str, list[tuple[int, bytes, Json]]] = defaultdict(list)
     for payload in sent:
-        read = parse_event(payload, NO_LIMITS)
-        assert read.run_uuid is not None
-        runs[read.run_uuid].append((read.micros, read.event_hash, run_event(payload, read.micros, read.run_uuid)))
-    chosen: list[Json] = []
+        parsed = parse_event(payload, NO_LIMITS)
+        assert parsed.run_uuid is not None
+        runs[parsed.run_uuid].append(
+            (parsed.micros, parsed.event_hash, run_event(payload, parsed.micros, parsed.run_uuid))
+        )
+    selected: list[Json] = []
     for events in runs.values():
-        ordered = [one for *_, one in sorted(events, key=lambda one: one[:2])]
-        chosen += [ordered[place] for place in select_events(ordered)]
-    return chosen
+        ordered = [event for *_, event in sorted(events, key=lambda entry: entry[:2])]
+        selected += [ordered[index] for index in select_events(ordered)]
+    return selected
 
 
 @settings(max_examples=500)
 @given(st.lists(run_events, min_size=1, max_size=8))
-def test_what_is_enough_tells_all(sent: list[Json]) -> None:
-    assert known(condensed([as_bytes(one) for one in sent])) == known(sent)
+def test_selected_events_preserve_the_canonical_state(sent: list[Json]) -> None:
+    assert canonical_state(select_by_run([as_bytes(run) for run in sent])) == canonical_state(sent)
 
 
 @pytest.mark.parametrize("name", CAPTURED)
-def test_what_is_enough_of_real_runs_tells_all(name: str) -> None:
+def test_selected_events_of_spark_runs_preserve_the_canonical_state(name: str) -> None:
     sent = captured(name)
-    assert known(condensed(sent)) == known(sent)
+    assert canonical_state(select_by_run(sent)) == canonical_state(sent)
 
 
-def test_most_real_runs_are_told_by_two_events() -> None:
+def test_most_spark_runs_need_two_events() -> None:
     counts = [
-        len(select_events([msgspec.json.decode(one) for one in events]))
+        len(select_events([msgspec.json.decode(payload) for payload in events]))
         for name in CAPTURED
-        for events in runs_of(captured(name)).values()
+        for events in group_by_run(captured(name)).values()
     ]
     assert sum(counts) / len(counts) < 2.5, counts
 
 
-def runs_of(sent: list[bytes]) -> dict[str, list[bytes]]:
-    found: dict[str, list[bytes]] = defaultdict(list)
-    for payload in sorted(sent, key=lambda one: parse_event(one, NO_LIMITS).micros):
-        found[msgspec.json.decode(payload)["run"]["runId"]].append(payload)
-    return found
+def group_by_run(sent: list[bytes]) -> dict[str, list[bytes]]:
+    runs: dict[str, list[bytes]] = defaultdict(list)
+    for payload in sorted(sent, key=lambda payload: parse_event(payload, NO_LIMITS).micros):
+        runs[msgspec.json.decode(payload)["run"]["runId"]].append(payload)
+    return runs
 
 
-def counted(rows: int) -> list[Json]:
+def outputs_with_row_count(rows: int) -> list[Json]:
     return [dataset("out", output_facets={"outputStatistics": facet(rowCount=rows)})]
 
 
 @pytest.mark.parametrize(
-    ("sent", "places"),
+    ("sent", "indexes"),
     [
         pytest.param([], [], id="nothing"),
-        pytest.param([event("START")], [0], id="a run that began"),
-        pytest.param([event("START"), event("RUNNING", 1), event("COMPLETE", 2)], [0, 2], id="a run that ended"),
+        pytest.param([event("START")], [0], id="started run"),
+        pytest.param([event("START"), event("RUNNING", 1), event("COMPLETE", 2)], [0, 2], id="finished run"),
         pytest.param(
-            [event("START"), *(event("RUNNING", n, outputs=counted(n)) for n in range(1, 9))],
+            [event("START"), *(event("RUNNING", n, outputs=outputs_with_row_count(n)) for n in range(1, 9))],
             [0, 1, 8],
-            id="of counts that grow the last, and the first by which the dataset is known",
+            id="first and last of growing counts",
         ),
         pytest.param(
-            [event("START"), event("FAIL", 1), event("COMPLETE", 2)], [0, 2, 1], id="what ends it comes last"
+            [event("START"), event("FAIL", 1), event("COMPLETE", 2)], [0, 2, 1], id="final event comes last"
         ),
         pytest.param(
-            [event("START"), event("COMPLETE", 1), event("RUNNING", 2)], [0, 2, 1], id="what comes late comes before"
+            [event("START"), event("COMPLETE", 1), event("RUNNING", 2)],
+            [0, 2, 1],
+            id="late event precedes the final event",
         ),
     ],
 )
-def test_what_is_enough(sent: list[Json], places: list[int]) -> None:
-    assert select_events(sent) == places
+def test_selection_of_run_events(sent: list[Json], indexes: list[int]) -> None:
+    assert select_events(sent) == indexes

@@ -1,4 +1,4 @@
-"""The merge laws one by one, each decided by hand. The numbers are those of docs/guarantees.md."""
+"""Merge laws 1 to 6 of docs/guarantees.md; expected results were decided by hand."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.stores import Store
 RUN = "SELECT event_type, started_at, event_time FROM ol_run WHERE run_uuid = ?"
 
 
-def seen_names(store: Store) -> set[str]:
+def dataset_names(store: Store) -> set[str]:
     return {name for (name,) in store.rows("SELECT name FROM dataset")}
 
 
@@ -47,7 +47,7 @@ def test_1_rank_beats_time_and_time_beats_arrival(weaker: make.Json, stronger: m
             assert store.value("SELECT description FROM dataset WHERE name = 't'") == "strong"
 
 
-def test_1_what_a_steward_asserts_outranks_every_machine(store: Store) -> None:
+def test_1_steward_facets_outrank_machine_facets(store: Store) -> None:
     store.apply_each(
         make.job_event(1, lineageBridge_sla=make.facet(by="06:30")),
         run_event(second=9, job_facets={"lineageBridge_other": make.facet(x=1)}),
@@ -75,15 +75,13 @@ def test_1_what_a_steward_asserts_outranks_every_machine(store: Store) -> None:
         "claim: own, stub", "mention", "input", "JobEvent", "output", "DatasetEvent", "steward", "columns", "lineage",
     ],
 )  # fmt: skip
-def test_1_ranks_are_written_into_the_stores_so_a_newer_program_must_mean_the_same_by_them(
-    store: Store, event: make.Json, order: str, rank: set[int]
-) -> None:
+def test_1_stored_rank_values_are_stable(store: Store, event: make.Json, order: str, rank: set[int]) -> None:
     store.apply(event)
-    assert {found[0] for (found,) in store.rows(f"SELECT {order}")} == rank
+    assert {value[0] for (value,) in store.rows(f"SELECT {order}")} == rank
 
 
-def test_1_created_is_the_earliest_mention_and_updated_the_latest(store: Store) -> None:
-    store.apply_each(*(run_event(second=s, outputs=[dataset("t")]) for s in (5, 2, 8)))
+def test_1_created_and_updated_are_the_earliest_and_latest_mention(store: Store) -> None:
+    store.apply_each(*(run_event(second=second, outputs=[dataset("t")]) for second in (5, 2, 8)))
     assert store.rows("SELECT created_at, updated_at FROM ol_dataset") == [(micros(2), micros(8))]
 
 
@@ -91,7 +89,7 @@ def test_1_created_is_the_earliest_mention_and_updated_the_latest(store: Store) 
 
 
 @pytest.mark.parametrize(
-    "same",
+    "changes",
     [
         {"eventTime": "2026-01-01T01:00:00.5+01:00"},
         {"eventTime": "2026-01-01T00:00:00.500000Z"},
@@ -99,13 +97,13 @@ def test_1_created_is_the_earliest_mention_and_updated_the_latest(store: Store) 
     ],
     ids=["another zone", "trailing zeros", "a null member"],
 )
-def test_2_an_event_written_otherwise_is_the_same_event(store: Store, same: make.Json) -> None:
+def test_2_different_encodings_of_an_event_are_the_same_event(store: Store, changes: make.Json) -> None:
     event = run_event(second=0.5)
-    store.apply_each(event, dict(reversed(list((event | same).items()))))
+    store.apply_each(event, dict(reversed(list((event | changes).items()))))
     assert store.rows("SELECT receipts FROM run_event") == [(2,)]
 
 
-def test_2_historical_is_the_and_over_receipts(store: Store) -> None:
+def test_2_event_is_historical_only_if_all_receipts_are(store: Store) -> None:
     event = run_event()
     for historical, expected in ((True, 1), (False, 0), (True, 0)):
         store.writer.write([store.read(event, historical=historical)])
@@ -129,21 +127,21 @@ def test_2_historical_is_the_and_over_receipts(store: Store) -> None:
         (["START 2", "RUNNING 1"], "RUNNING", 1),
     ],
 )
-def test_3_the_highest_state_wins_whatever_the_times(store: Store, events: list[str], state: str, end: int) -> None:
+def test_3_highest_state_wins_regardless_of_time(store: Store, events: list[str], state: str, end: int) -> None:
     parsed = [event.split() for event in events]
     store.apply_each(*(run_event(kind, int(second)) for kind, second in parsed))
     start = min(micros(int(second)) for _, second in parsed)
     assert store.rows(RUN, run_uuid(1)) == [(state, start, micros(end))]
 
 
-def test_3_other_alone_is_no_state(store: Store) -> None:
+def test_3_other_does_not_set_a_state(store: Store) -> None:
     store.apply(run_event("OTHER", 1))
     assert store.value("SELECT event_type FROM ol_run") is None
     assert store.value("SELECT status FROM process_run") == "STARTED"
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
-def test_3_a_runs_own_events_outrank_mentions_then_the_earliest_claim_wins(order: tuple[int, ...]) -> None:
+def test_3_own_events_outrank_mentions_then_earliest_claim_wins(order: tuple[int, ...]) -> None:
     claims = (
         run_event("START", 1, run=2, job="child", run_facets={"parent": make.parent(1, "mentioned")}),
         run_event("COMPLETE", 5, run=1, job="late"),
@@ -158,7 +156,7 @@ def test_3_a_runs_own_events_outrank_mentions_then_the_earliest_claim_wins(order
         assert store.rows(query, run_uuid(2)) == [("child", 0)]
 
 
-def test_3_assertions_stay_with_the_job_that_the_event_names(store: Store) -> None:
+def test_3_inputs_and_outputs_keep_the_job_of_their_event(store: Store) -> None:
     store.apply_each(
         run_event("START", 1, job="first", outputs=[dataset("t")]),
         run_event("COMPLETE", 2, job="second", inputs=[dataset("s")]),
@@ -170,7 +168,7 @@ def test_3_assertions_stay_with_the_job_that_the_event_names(store: Store) -> No
 # Law 4: names.
 
 
-def test_4_a_late_symlink_merges_history_by_itself(store: Store) -> None:
+def test_4_late_symlink_merges_existing_history(store: Store) -> None:
     store.apply_each(
         run_event(second=1, run=1, job="writer", inputs=[dataset("raw")], outputs=[dataset("/path")]),
         run_event(second=2, run=2, job="reader", inputs=[dataset("db.table")], outputs=[dataset("out")]),
@@ -179,37 +177,37 @@ def test_4_a_late_symlink_merges_history_by_itself(store: Store) -> None:
     store.apply(make.dataset_event(3, dataset("/path", symlinks=symlinks("db.table"))))
     assert store.upstream("db.table") == {("raw", "writer", "", "inferred")}
     assert store.upstream("/path") == {("raw", "writer", "", "inferred")}
-    assert seen_names(store) == {"raw", "db.table", "out"}
+    assert dataset_names(store) == {"raw", "db.table", "out"}
 
 
-def test_4_a_facet_that_omits_an_element_removes_nothing(store: Store) -> None:
+def test_4_omitted_symlink_is_not_removed(store: Store) -> None:
     store.apply_each(
         make.dataset_event(1, dataset("p", symlinks=symlinks("t1"))),
         make.dataset_event(2, dataset("p", symlinks=symlinks("t2"))),
     )
-    assert seen_names(store) == {"t1"}
+    assert dataset_names(store) == {"t1"}
 
 
 @pytest.mark.parametrize(
     ("asserted", "deleted", "linked"), [(1, 2, False), (2, 2, False), (3, 2, True)], ids=["before", "tie", "after"]
 )
-def test_4_an_element_lives_iff_asserted_after_the_deletion(asserted: int, deleted: int, linked: bool) -> None:
+def test_4_symlink_is_active_only_if_asserted_after_deletion(asserted: int, deleted: int, linked: bool) -> None:
     link = make.dataset_event(asserted, dataset("p", symlinks=symlinks("t")))
-    cut = make.dataset_event(deleted, dataset("p", symlinks=make.DELETED))
-    for order in ((link, cut), (cut, link)):
+    deletion = make.dataset_event(deleted, dataset("p", symlinks=make.DELETED))
+    for order in ((link, deletion), (deletion, link)):
         with Store() as store:
             store.apply_each(*order)
-            assert (seen_names(store) == {"t"}) is linked
+            assert (dataset_names(store) == {"t"}) is linked
 
 
-def test_4_a_component_that_falls_apart_falls_apart_everywhere(store: Store) -> None:
+def test_4_identity_group_splits_when_a_link_is_deleted(store: Store) -> None:
     store.apply_each(
         make.dataset_event(1, dataset("a", symlinks=symlinks("m"))),
         make.dataset_event(1, dataset("m", symlinks=symlinks("z"))),
     )
-    assert seen_names(store) == {"m"}
+    assert dataset_names(store) == {"m"}
     store.apply(make.dataset_event(2, dataset("m", symlinks=make.DELETED)))
-    assert seen_names(store) == {"m", "z"}
+    assert dataset_names(store) == {"m", "z"}
 
 
 @pytest.mark.parametrize(
@@ -220,24 +218,24 @@ def test_4_a_component_that_falls_apart_falls_apart_everywhere(store: Store) -> 
         ({"c": [("b", "TABLE"), ("a", "TABLE"), ("0", "LOCATION")]}, "a"),
     ],
 )
-def test_4_the_preferred_name_is_a_table_then_the_smallest(
+def test_4_preferred_name_is_a_table_then_the_smallest(
     store: Store, links: dict[str, list[tuple[str, str]]], preferred: str
 ) -> None:
-    for name, others in links.items():
-        facet = make.facet(identifiers=[{"namespace": "db", "name": n, "type": kind} for n, kind in others])
+    for name, aliases in links.items():
+        facet = make.facet(identifiers=[{"namespace": "db", "name": alias, "type": kind} for alias, kind in aliases])
         store.apply(make.dataset_event(1, dataset(name, symlinks=facet)))
-    assert seen_names(store) == {preferred}
+    assert dataset_names(store) == {preferred}
 
 
-def test_4_never_link_cuts_bad_links_and_changing_it_settles_the_store_anew() -> None:
+def test_4_changed_never_link_rules_are_applied_to_the_store() -> None:
     link = make.dataset_event(1, dataset("p", symlinks=symlinks("dummy")))
     with Store(never_link=[NeverLinkRule("d?", "dum*")]) as store:
         store.apply(link)
-        assert seen_names(store) == {"p", "dummy"}
+        assert dataset_names(store) == {"p", "dummy"}
         Writer(store.db, store.org)
-        assert seen_names(store) == {"dummy"}
+        assert dataset_names(store) == {"dummy"}
         Writer(store.db, store.org, never_link=[NeverLinkRule("db")])
-        assert seen_names(store) == {"p", "dummy"}
+        assert dataset_names(store) == {"p", "dummy"}
 
 
 @pytest.mark.parametrize(
@@ -250,13 +248,13 @@ def test_4_never_link_cuts_bad_links_and_changing_it_settles_the_store_anew() ->
     ],
     ids=["both", "only the namespace", "only the name", "neither"],
 )
-def test_4_never_link_means_the_names_that_both_its_patterns_match(rule: NeverLinkRule, linked: bool) -> None:
+def test_4_never_link_requires_both_patterns_to_match(rule: NeverLinkRule, linked: bool) -> None:
     with Store(never_link=[rule]) as store:
         store.apply(make.dataset_event(1, dataset("p", symlinks=symlinks("dummy"))))
-        assert (seen_names(store) == {"dummy"}) is linked
+        assert (dataset_names(store) == {"dummy"}) is linked
 
 
-def test_4_deleted_facets_are_tombstones_at_their_own_rank(store: Store) -> None:
+def test_4_deleted_facets_are_tombstones_at_their_rank(store: Store) -> None:
     text = "SELECT description FROM dataset WHERE name = 't'"
     store.apply(run_event(second=1, outputs=[dataset("t", documentation=make.facet(description="x"))]))
     store.apply(run_event(second=5, inputs=[dataset("t", documentation=make.DELETED)]))
@@ -267,11 +265,11 @@ def test_4_deleted_facets_are_tombstones_at_their_own_rank(store: Store) -> None
     assert store.value(text) == "y"
 
 
-# Law 5: life and death.
+# Law 5: active and dropped datasets.
 
 
 @pytest.mark.parametrize(
-    ("events", "alive"),
+    ("events", "active"),
     [
         ([(1, 1, None)], True),
         ([(1, 1, None), (2, 2, "DROP")], False),
@@ -280,24 +278,24 @@ def test_4_deleted_facets_are_tombstones_at_their_own_rank(store: Store) -> None
         ([(2, 2, "DROP"), (2, 3, None)], False),
         ([(1, 2, None), (2, 2, "DROP")], False),
     ],
-    ids=["written", "dropped", "made again", "written after", "its own later event", "same moment"],
+    ids=["written", "dropped", "recreated", "written after", "its own later event", "same time"],
 )
-def test_5_dead_is_dropped_and_not_written_since_by_another_run(
-    events: list[tuple[int, int, str | None]], alive: bool
-) -> None:
-    made = [
+def test_5_dropped_until_written_by_another_run(events: list[tuple[int, int, str | None]], active: bool) -> None:
+    run_events = [
         run_event(
-            second=second, run=run, outputs=[dataset("t", **({"lifecycleStateChange": lifecycle(c)} if c else {}))]
+            second=second,
+            run=run,
+            outputs=[dataset("t", **({"lifecycleStateChange": lifecycle(change)} if change else {}))],
         )
-        for run, second, c in events
+        for run, second, change in events
     ]
-    for order in (made, made[::-1]):
+    for order in (run_events, run_events[::-1]):
         with Store() as store:
             store.apply_each(*order)
-            assert store.value("SELECT is_active FROM ol_dataset") == alive
+            assert store.value("SELECT is_active FROM ol_dataset") == active
 
 
-def test_5_reads_neither_kill_nor_revive(store: Store) -> None:
+def test_5_reads_neither_drop_nor_restore_a_dataset(store: Store) -> None:
     drop = dataset("t", lifecycleStateChange=lifecycle("DROP"))
     store.apply_each(run_event(second=1, outputs=[drop]), run_event(second=9, run=2, inputs=[dataset("t")]))
     assert store.value("SELECT is_active FROM ol_dataset") == 0
@@ -305,7 +303,7 @@ def test_5_reads_neither_kill_nor_revive(store: Store) -> None:
     assert store.value("SELECT is_active FROM ol_dataset WHERE name = 'u'") == 1
 
 
-def test_5_a_rename_retires_the_source_and_is_never_a_symlink(store: Store) -> None:
+def test_5_rename_retires_the_source_and_is_not_a_symlink(store: Store) -> None:
     store.apply_each(
         run_event(second=1, run=1, inputs=[dataset("raw")], outputs=[dataset("old")]),
         run_event(
@@ -318,7 +316,7 @@ def test_5_a_rename_retires_the_source_and_is_never_a_symlink(store: Store) -> N
 
 
 @pytest.mark.parametrize("change", ["ALTER", "CREATE", "OVERWRITE", "TRUNCATE"])
-def test_5_only_a_rename_retires_the_name_before(store: Store, change: str) -> None:
+def test_5_only_rename_retires_the_previous_name(store: Store, change: str) -> None:
     store.apply_each(
         run_event(second=1, run=1, outputs=[dataset("old")]),
         run_event(second=2, run=2, outputs=[dataset("new", lifecycleStateChange=lifecycle(change, "old"))]),
@@ -327,14 +325,14 @@ def test_5_only_a_rename_retires_the_name_before(store: Store, change: str) -> N
     assert store.rows("SELECT 1 FROM dataset_succession") == []
 
 
-def test_5_swapped_tables_do_not_fuse(store: Store) -> None:
+def test_5_swapped_tables_stay_separate(store: Store) -> None:
     for second, (source, target) in enumerate((("a", "tmp"), ("b", "a"), ("tmp", "b")), start=1):
         renamed = dataset(target, lifecycleStateChange=lifecycle("RENAME", source))
         store.apply(run_event(second=second, run=second, outputs=[renamed]))
     assert dict(store.rows("SELECT name, status FROM dataset")) == {"a": "ACTIVE", "b": "ACTIVE", "tmp": "DEPRECATED"}
 
 
-def test_5_a_drop_under_one_name_kills_the_class(store: Store) -> None:
+def test_5_drop_under_one_name_drops_the_identity_group(store: Store) -> None:
     store.apply_each(
         run_event(second=1, run=1, outputs=[dataset("/p", symlinks=symlinks("t"))]),
         run_event(second=2, run=2, outputs=[dataset("t", lifecycleStateChange=lifecycle("DROP"))]),
@@ -362,25 +360,25 @@ def test_5_a_drop_under_one_name_kills_the_class(store: Store) -> None:
         ([("in", 1, "_file a _pos")], "a"),
     ],
 )
-def test_6_the_schema_of_the_highest_rank_then_most_fields_then_latest(
+def test_6_schema_is_chosen_by_rank_then_field_count_then_time(
     events: list[tuple[str, int, str]], expected: str
 ) -> None:
     def event(side: str, second: int, names: str) -> make.Json:
-        described = dataset("t", schema=schema(*names.split()))
+        reported = dataset("t", schema=schema(*names.split()))
         if side == "itself":
-            return make.dataset_event(second, described)
+            return make.dataset_event(second, reported)
         if side == "declared":
-            return make.job_event(second, outputs=[described])
-        return run_event(second=second, run=second, **{"inputs" if side == "in" else "outputs": [described]})
+            return make.job_event(second, outputs=[reported])
+        return run_event(second=second, run=second, **{"inputs" if side == "in" else "outputs": [reported]})
 
     for order in (events, events[::-1]):
         with Store() as store:
-            store.apply_each(*(event(*e) for e in order))
-            found = store.rows("SELECT field_name FROM ol_dataset_field ORDER BY ordinal_position")
-            assert " ".join(name for (name,) in found) == expected
+            store.apply_each(*(event(*arguments) for arguments in order))
+            fields = store.rows("SELECT field_name FROM ol_dataset_field ORDER BY ordinal_position")
+            assert " ".join(name for (name,) in fields) == expected
 
 
-def test_6_a_schema_version_is_a_row_per_dataset_and_shape_not_per_run(store: Store) -> None:
+def test_6_schema_versions_are_stored_per_shape_not_per_run(store: Store) -> None:
     for run in range(1, 6):
         store.apply(run_event(second=run, run=run, outputs=[dataset("t", schema=schema("a", b=f"text {run}"))]))
     assert store.value("SELECT count(*) FROM dataset_schema") == 1
@@ -388,7 +386,7 @@ def test_6_a_schema_version_is_a_row_per_dataset_and_shape_not_per_run(store: St
     assert fields == [("a", None, 1), ("b", "text 5", 2)]
 
 
-def test_6_a_deleted_schema_is_gone_until_reported_again(store: Store) -> None:
+def test_6_deleted_schema_is_empty_until_reported_again(store: Store) -> None:
     count = "SELECT count(*) FROM ol_dataset_field"
     store.apply(run_event(second=1, outputs=[dataset("t", schema=schema("a"))]))
     store.apply(run_event(second=9, inputs=[dataset("t", schema=make.DELETED)]))
@@ -399,23 +397,23 @@ def test_6_a_deleted_schema_is_gone_until_reported_again(store: Store) -> None:
     assert store.value(count) == 1
 
 
-def test_5_a_class_that_loses_its_dropped_member_is_alive_again(store: Store) -> None:
-    gone = dataset("b", lifecycleStateChange=lifecycle("DROP"), symlinks=symlinks("a"))
-    store.apply_each(make.dataset_event(1, gone), make.job_event(2, outputs=[dataset("b", symlinks=make.DELETED)]))
+def test_5_group_without_its_dropped_member_is_active_again(store: Store) -> None:
+    dropped = dataset("b", lifecycleStateChange=lifecycle("DROP"), symlinks=symlinks("a"))
+    store.apply_each(make.dataset_event(1, dropped), make.job_event(2, outputs=[dataset("b", symlinks=make.DELETED)]))
     assert dict(store.rows("SELECT name, is_active FROM ol_dataset")) == {"a": 1, "b": 0}
 
 
-def test_4_a_deleted_facet_of_an_output_takes_its_columns_back(store: Store) -> None:
-    said = dataset("t", version=make.facet(datasetVersion="v1"), lineageBridge_path=make.facet(path="s3://b/x"))
-    said["outputFacets"] = {"outputStatistics": make.facet(rowCount=7)}
+def test_4_deleted_output_facets_clear_their_columns(store: Store) -> None:
+    reported = dataset("t", version=make.facet(datasetVersion="v1"), lineageBridge_path=make.facet(path="s3://b/x"))
+    reported["outputFacets"] = {"outputStatistics": make.facet(rowCount=7)}
     deleted = dataset("t", version={"_deleted": True}, lineageBridge_path={"_deleted": True})
     deleted["outputFacets"] = {"outputStatistics": {"_deleted": True}}
     query = "SELECT version_tag, path, row_count FROM dataset_version"
-    store.apply(run_event(second=1, outputs=[said]))
+    store.apply(run_event(second=1, outputs=[reported]))
     assert store.rows(query) == [("v1", "s3://b/x", 7)]
     store.apply(run_event(second=2, outputs=[deleted]))
     ((tag, path, rows),) = store.rows(query)
     assert (tag, rows) == (make.run_uuid(1), None)
     assert path != "s3://b/x"
-    store.apply(run_event(second=3, outputs=[said]))
+    store.apply(run_event(second=3, outputs=[reported]))
     assert store.rows(query) == [("v1", "s3://b/x", 7)]

@@ -1,4 +1,4 @@
-"""How Spark's runs ended, where the listener differs or nothing (surprises 1 to 3 and 11)."""
+"""Outcomes of Spark runs where the listener reports a wrong one or none (surprises 1 to 3 and 11)."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ END = "SELECT status, status_derived, end_ts FROM process_run WHERE run_uuid = ?
 APP, OTHER_APP, SCHEDULED = 1, 8, 9
 
 
-def standard(message: Any) -> Json:
+def standard_error(message: Any) -> Json:
     return {"errorMessage": make.facet(message=message, programmingLanguage="JVM")}
 
 
@@ -24,54 +24,54 @@ OUTCOMES: dict[str, tuple[list[Json], tuple[str, bool, str | None]]] = {
     "a failed last action fails its application, with its error": (
         [action("FAIL", 1, "boom"), action("COMPLETE", 2), app("COMPLETE", 3)], ("FAILED", True, "boom"),
     ),
-    "asserted gap: a failure that was caught last looks the same": (
+    "known gap: a caught failure of the last action looks the same": (
         [action("COMPLETE", 1), action("FAIL", 2, "caught", run=3), app("COMPLETE", 3)], ("FAILED", True, "caught"),
     ),
     "a failure before a good action was caught": (
         [action("FAIL", 1, "boom"), action("COMPLETE", 2, run=3), app("COMPLETE", 3)], ("SUCCESS", False, None),
     ),
-    "an action that never ended says nothing": (
+    "an action without an end is ignored": (
         [action("FAIL", 1, "boom"), action("START", 2, run=3), app("COMPLETE", 3)], ("FAILED", True, "boom"),
     ),
-    "a failed RDD action says nothing": (
+    "a failed RDD action is ignored": (
         [action("COMPLETE", 1), action("FAIL", 2, run=3, job_type="RDD_JOB"), app("COMPLETE", 3)],
         ("SUCCESS", False, None),
     ),
     "an application that runs on has not failed": (
         [app("START", 0), action("FAIL", 1, "boom")], ("STARTED", False, None),
     ),
-    "what the application says of itself goes first": (
+    "an error of the application itself takes precedence": (
         [action("FAIL", 1, "boom"), app("COMPLETE", 3, "driver")], ("FAILED", True, "driver"),
     ),
     "a failure without a message": ([action("FAIL", 1), app("COMPLETE", 3)], ("FAILED", True, None)),
-    "FAIL sticks with its error though COMPLETE follows": (
+    "FAIL and its error survive a later COMPLETE": (
         [app("FAIL", 1, "boom"), app("COMPLETE", 2)], ("FAILED", False, "boom"),
     ),
     "only COMPLETE": ([app("COMPLETE", 1)], ("SUCCESS", False, None)),
     "an error of a run that did not fail is not shown": ([app("COMPLETE", 1, "warned")], ("SUCCESS", False, None)),
     "a cancelled run shows its error": ([app("ABORT", 1, "killed")], ("CANCELLED", False, "killed")),
-    "a long error is kept whole": ([app("FAIL", 1, LONG)], ("FAILED", False, LONG)),
-    "the standard facet goes before Spark's": (
-        [app("FAIL", 1, "spark", **standard("standard"))], ("FAILED", False, "standard"),
+    "a long error is not truncated": ([app("FAIL", 1, LONG)], ("FAILED", False, LONG)),
+    "the standard facet takes precedence over Spark's": (
+        [app("FAIL", 1, "spark", **standard_error("standard"))], ("FAILED", False, "standard"),
     ),
-    "an empty message is none": ([app("FAIL", 1, "spark", **standard(""))], ("FAILED", False, "spark")),
-    "a message that is no text is none": (
-        [app("FAIL", 1, "spark", **standard({"a": [1]}))], ("FAILED", False, "spark"),
+    "an empty message is ignored": ([app("FAIL", 1, "spark", **standard_error(""))], ("FAILED", False, "spark")),
+    "a message that is not a text is ignored": (
+        [app("FAIL", 1, "spark", **standard_error({"a": [1]}))], ("FAILED", False, "spark"),
     ),
-    "a message that is a number is none": ([app("FAIL", 1, **standard(7))], ("FAILED", False, None)),
+    "a message that is a number is ignored": ([app("FAIL", 1, **standard_error(7))], ("FAILED", False, None)),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("events", "outcome"), OUTCOMES.values(), ids=OUTCOMES)
 @pytest.mark.parametrize("step", [1, -1], ids=["in order", "backwards"])
-def test_an_outcome_is_derived_where_the_listener_lies(
+def test_outcome_is_derived_where_the_listener_is_wrong(
     store: Store, events: list[Json], outcome: tuple[str, bool, str | None], step: int
 ) -> None:
     store.apply_each(*events[::step])
     assert store.rows(OUTCOME, run_uuid(APP)) == [outcome]
 
 
-def test_a_failed_action_has_its_own_error(store: Store) -> None:
+def test_failed_action_has_its_own_error(store: Store) -> None:
     store.apply(action("FAIL", 1, "boom"), action("COMPLETE", 2))
     assert store.rows(OUTCOME, run_uuid(2)) == [("FAILED", False, "boom")]
 
@@ -85,43 +85,41 @@ ENDS: dict[str, tuple[list[Json], tuple[Any, ...]]] = {
     "an RDD action of a running application": (
         [app("START", 0), action("START", 1, job_type="RDD_JOB")], RUNNING,
     ),
-    "an RDD action that only began, once its application has ended": (
+    "an unfinished RDD action of a completed application": (
         [app("START", 0), action("START", 1, job_type="RDD_JOB"), app("COMPLETE", 5)], ("UNKNOWN", True, at(5)),
     ),
-    "… has failed": ([action("START", 1, job_type="RDD_JOB"), app("FAIL", 5)], ("UNKNOWN", True, at(5))),
-    "… was cancelled": ([action("START", 1, job_type="RDD_JOB"), app("ABORT", 5)], ("UNKNOWN", True, at(5))),
+    "an unfinished RDD action of a failed application": ([action("START", 1, job_type="RDD_JOB"), app("FAIL", 5)], ("UNKNOWN", True, at(5))),
+    "an unfinished RDD action of a cancelled application": ([action("START", 1, job_type="RDD_JOB"), app("ABORT", 5)], ("UNKNOWN", True, at(5))),
     "a streaming batch cut short": (
         [action("START", 1), action("RUNNING", 2), app("COMPLETE", 5)], ("UNKNOWN", True, at(5)),
     ),
     "an action within a batch that was cut short": (
         [action("START", 1, parent_facet=UNDER_A_BATCH), app("COMPLETE", 5)], ("UNKNOWN", True, at(5)),
     ),
-    "the parent goes before the root": (
+    "the parent takes precedence over the root": (
         [action("START", 1, parent_facet=make.parent(OTHER_APP, "app8", root=(APP, "app1"))), app("COMPLETE", 7),
          app("COMPLETE", 5, run=OTHER_APP)], ("UNKNOWN", True, at(5)),
     ),
-    "a batch that ended is not touched": (
+    "a finished batch is not changed": (
         [action("START", 1), action("COMPLETE", 2), app("COMPLETE", 5)], ("SUCCESS", False, at(2)),
     ),
-    "the end of a parent that is no application says nothing": (
+    "the end of a parent that is not an application is ignored": (
         [action("START", 1, parent_facet=UNDER_A_TASK), TASK_ENDED], RUNNING,
     ),
-    "the end of another application says nothing": ([action("START", 1), app("COMPLETE", 5, run=OTHER_APP)], RUNNING),
+    "the end of another application is ignored": ([action("START", 1), app("COMPLETE", 5, run=OTHER_APP)], RUNNING),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("events", "end"), ENDS.values(), ids=ENDS)
-def test_a_run_without_an_end_ends_with_its_application(
-    store: Store, events: list[Json], end: tuple[Any, ...]
-) -> None:
+def test_unfinished_run_ends_with_its_application(store: Store, events: list[Json], end: tuple[Any, ...]) -> None:
     store.apply_each(*events)
     assert store.rows(END, run_uuid(2)) == [end]
 
 
 @pytest.mark.parametrize("seconds", [(0, 5), (5, 2)], ids=["of its batch", "its own"])
-def test_a_streams_last_activity_tells_that_it_lives(store: Store, seconds: tuple[float, float]) -> None:
-    own, batch = seconds
-    store.apply(app("START", 0), app("RUNNING", own), action("START", 1))
+def test_last_activity_of_a_stream(store: Store, seconds: tuple[float, float]) -> None:
+    application, batch = seconds
+    store.apply(app("START", 0), app("RUNNING", application), action("START", 1))
     orphaned = action("RUNNING", batch)
     del orphaned["run"]["facets"]["parent"]
     store.apply(orphaned)
@@ -151,7 +149,7 @@ BY_TYPE = (
         ("spark-4.1.4/h_streaming", [("APPLICATION", "SUCCESS", 0, 1), ("SQL_JOB", "SUCCESS", 0, 9)], None),
     ],
 )
-def test_real_events_end_as_they_did(
+def test_outcomes_of_captured_spark_events(
     store: Store, name: str, outcomes: list[tuple[Any, ...]], error: str | None
 ) -> None:
     store.apply(*captured(f"{name}.ndjson"))
@@ -160,7 +158,7 @@ def test_real_events_end_as_they_did(
     assert [text.startswith(error) for (text,) in errors] == [True] * (error is not None)
 
 
-def test_a_real_stream_cut_short_is_not_stuck(store: Store) -> None:
+def test_interrupted_stream_does_not_stay_running(store: Store) -> None:
     *batches, end = captured("spark-4.1.4/h_streaming.ndjson")
     running = "SELECT count(*) FROM process_run WHERE status = 'STARTED'"
     store.apply(*batches[:-1])
@@ -169,7 +167,7 @@ def test_a_real_stream_cut_short_is_not_stuck(store: Store) -> None:
     assert store.value(running) == 0
 
 
-def test_a_run_is_read_without_reading_all_runs(sqlite_store: Store) -> None:
+def test_run_query_does_not_scan_all_runs(sqlite_store: Store) -> None:
     columns = "status, status_derived, error_message, end_ts, last_activity_ts"
     query = f"EXPLAIN QUERY PLAN SELECT {columns} FROM process_run WHERE run_id = ?"
     plan = [step for *_, step in sqlite_store.rows(query, b"")]
@@ -177,8 +175,8 @@ def test_a_run_is_read_without_reading_all_runs(sqlite_store: Store) -> None:
     assert sum("ix_ol_run__parent_run_id" in step for step in plan) == 2  # once for the outcome, once for activity
 
 
-def test_an_outcome_is_part_of_the_export(store: Store) -> None:
+def test_export_contains_outcomes(store: Store) -> None:
     store.apply(action("FAIL", 1, "boom"), app("COMPLETE", 3))
     line = next(line for line in store.export().splitlines() if b'"run_outcome"' in line and b":1," in line)
-    for word in (b'"error":"boom"', b'"status":"FAILED"', f'"ended_at":{micros(3)}'.encode()):
-        assert word in line
+    for member in (b'"error":"boom"', b'"status":"FAILED"', f'"ended_at":{micros(3)}'.encode()):
+        assert member in line

@@ -1,10 +1,10 @@
-"""JDBC addresses: every system's own way to write where it is, and one way to name it."""
+"""JDBC URLs of all supported systems, and the names that follow from them."""
 
 import pytest
 
 from mappers.jdbc import parse_jdbc_url
 
-FOUND = {
+NAMES = {
     "postgresql://h:5433/shop": ("postgres://h:5433", "shop.S.T"),
     "postgresql://h/shop?user=x&password=y": ("postgres://h:5432", "shop.S.T"),
     "postgresql://h1:1,h2/shop": ("postgres://h1:1,h2:5432", "shop.S.T"),
@@ -39,15 +39,15 @@ FOUND = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("address", "found"), FOUND.items(), ids=FOUND)
-def test_a_table_is_named_as_openlineage_names_it(address: str, found: tuple[str, str]) -> None:
-    database = parse_jdbc_url(f"jdbc:{address}")
+@pytest.mark.parametrize(("url", "expected"), NAMES.items(), ids=NAMES)
+def test_table_name_follows_openlineage_naming(url: str, expected: tuple[str, str]) -> None:
+    database = parse_jdbc_url(f"jdbc:{url}")
     assert database is not None
-    assert (database.namespace, database.qualify("S.T")) == found
+    assert (database.namespace, database.qualify("S.T")) == expected
 
 
 @pytest.mark.parametrize(
-    ("address", "table", "name"),
+    ("url", "table", "name"),
     [
         ("jdbc:mysql://h/shop", "t", "shop.t"),
         ("jdbc:mysql://h/shop", "other.t", "other.t"),
@@ -56,14 +56,14 @@ def test_a_table_is_named_as_openlineage_names_it(address: str, found: tuple[str
         ("jdbc:postgresql://h/shop", "t", "shop.t"),
     ],
 )
-def test_a_name_that_is_whole_is_left_as_it_is(address: str, table: str, name: str) -> None:
-    database = parse_jdbc_url(address)
+def test_qualify_keeps_complete_names(url: str, table: str, name: str) -> None:
+    database = parse_jdbc_url(url)
     assert database is not None
     assert database.qualify(table) == name
 
 
 @pytest.mark.parametrize(
-    "address", ["", "jdbc:oracle:thin:scott/tiger", "postgres://h", "jdbc:", "jdbc:x", "sqlplus u/p@h"]
+    "url", ["", "jdbc:oracle:thin:scott/tiger", "postgres://h", "jdbc:", "jdbc:x", "sqlplus u/p@h"]
 )
-def test_what_is_no_address_is_none(address: str) -> None:
-    assert parse_jdbc_url(address) is None
+def test_other_texts_are_not_jdbc_urls(url: str) -> None:
+    assert parse_jdbc_url(url) is None

@@ -1,4 +1,4 @@
-"""Events as Marquez takes them, and what it cannot bear."""
+"""Events in the form that Marquez accepts, and names that it cannot store."""
 
 import msgspec
 import pytest
@@ -16,10 +16,10 @@ from mappers.marquez.names import find_unsafe_name
 from tests import factories as make
 from tests.factories import DELETED, Json, dataset, facet, run_uuid
 
-SAID = {"_producer": "p", "_schemaURL": "s"}
+BASE_FIELDS = {"_producer": "p", "_schemaURL": "s"}
 
 
-def told(event: Json) -> Json:
+def marquez_event(event: Json) -> Json:
     return run_event(msgspec.json.encode(event), make.micros(1), run_uuid(7))
 
 
@@ -41,35 +41,35 @@ def told(event: Json) -> Json:
          ["inputs", 0, "inputFacets", "f", "_producer"], PRODUCER),
     ],
 )  # fmt: skip
-def test_what_producers_left_out_is_there(change: Json, path: list[str | int], value: object) -> None:
-    found = told({**make.run_event(), **change})
+def test_missing_members_are_added(change: Json, path: list[str | int], value: object) -> None:
+    member = marquez_event({**make.run_event(), **change})
     for key in path:
-        found = found[key]  # type: ignore[index]
-    assert found == value
+        member = member[key]  # type: ignore[index]
+    assert member == value
 
 
 @pytest.mark.parametrize(
-    ("facets", "owner", "left"),
+    ("facets", "owner", "accepted"),
     [
         ({"documentation": DELETED}, "dataset", {"documentation": {**DELETED, "description": ""}}),
-        ({"documentation": SAID}, "job", {}),
+        ({"documentation": BASE_FIELDS}, "job", {}),
         ({"sql": DELETED}, "job", {"sql": {**DELETED, "query": ""}}),
         ({"schema": facet(fields=[{"type": "x"}])}, "dataset", {}),
         ({"schema": facet(fields=[{"name": "x"}])}, "dataset", {"schema": facet(fields=[{"name": "x"}])}),
         ({"schema": DELETED}, "dataset", {"schema": DELETED}),
         ({"symlinks": facet(identifiers=[{"name": "x"}])}, "dataset", {}),
-        ({"parent": SAID}, "run", {}),
+        ({"parent": BASE_FIELDS}, "run", {}),
         ({"parent": DELETED}, "run", {}),
         ({"nominalTime": facet(nominalEndTime="x")}, "run", {}),
-        ({"anything": SAID}, "run", {"anything": SAID}),
+        ({"anything": BASE_FIELDS}, "run", {"anything": BASE_FIELDS}),
     ],
 )
-def test_facets_that_lack_what_it_insists_on(facets: Json, owner: str, left: Json) -> None:
-    assert accepted_facets(facets, owner) == left
+def test_incomplete_facets_are_completed_or_dropped(facets: Json, owner: str, accepted: Json) -> None:
+    assert accepted_facets(facets, owner) == accepted
 
 
 @pytest.mark.parametrize(
-    ("event", "said"),
+    ("event", "problem"),
     [
         (make.run_event(), None),
         (make.run_event(namespace="sqlserver://h:1433/x@y+z"), None),
@@ -82,24 +82,24 @@ def test_facets_that_lack_what_it_insists_on(facets: Json, owner: str, left: Jso
         (make.run_event(run_facets={"parent": make.parent(2, "p", root=(3, ""))}), "parent.root ''"),
     ],
 )
-def test_names_that_would_do_harm(event: Json, said: str | None) -> None:
-    found = find_unsafe_name(event)
-    assert (found is None) == (said is None)
-    assert said is None or said in str(found)
+def test_unsafe_names_are_found(event: Json, problem: str | None) -> None:
+    unsafe_name = find_unsafe_name(event)
+    assert (unsafe_name is None) == (problem is None)
+    assert problem is None or problem in str(unsafe_name)
 
 
-def test_what_a_steward_says_in_the_words_of_openlineage() -> None:
-    said = {
+def test_governance_as_openlineage_facets_and_tags() -> None:
+    governance = {
         "description": "all", "owners": ["sales"], "tags": ["GOLD"], "classifications": ["PII"], "tier": "Tier1",
         "columns": [{"name": "a", "classifications": ["PII"]}, {"name": "b", "sensitive": True}],
     }  # fmt: skip
-    assert governance_tags(said) == MarquezTags(
+    assert governance_tags(governance) == MarquezTags(
         frozenset({"GOLD", "PII", "Tier1"}), frozenset({("a", "PII"), ("b", "SENSITIVE")})
     )
-    found = governance_facets(said)
-    assert found["documentation"] == {"description": "all"}
-    assert found["ownership"] == {"owners": [{"name": "sales"}]}
-    assert [(one["key"], one.get("field")) for one in found["tags"]["tags"]] == [
+    facets = governance_facets(governance)
+    assert facets["documentation"] == {"description": "all"}
+    assert facets["ownership"] == {"owners": [{"name": "sales"}]}
+    assert [(tag["key"], tag.get("field")) for tag in facets["tags"]["tags"]] == [
         ("GOLD", None), ("PII", None), ("Tier1", None), ("PII", "a"), ("SENSITIVE", "b"),
     ]  # fmt: skip
     assert governance_facets({}) == {}
@@ -111,26 +111,26 @@ LISTED = {
 
 
 @pytest.mark.parametrize(
-    ("more", "known", "facets"),
+    ("changes", "stored", "facets"),
     [
         ({}, StoredMetadata(), []),
         ({}, StoredMetadata(has_events=True), None),
         ({"description": "d"}, StoredMetadata(has_events=True), ["documentation"]),
         ({"description": "d"}, StoredMetadata(True, frozenset({"documentation"})), None),
-        ({"facets": {"custom": SAID}}, StoredMetadata(), ["custom"]),
-        ({"facets": {"custom": SAID}}, StoredMetadata(has_events=True), None),
+        ({"facets": {"custom": BASE_FIELDS}}, StoredMetadata(), ["custom"]),
+        ({"facets": {"custom": BASE_FIELDS}}, StoredMetadata(has_events=True), None),
         ({"fields": [{"name": "a", "tags": ["PII"]}]}, StoredMetadata(), ["schema", "tags"]),
         ({"fields": [{"name": "a", "tags": ["PII"]}]}, StoredMetadata(has_events=True), ["tags"]),
         ({"tags": ["GOLD"]}, StoredMetadata(True, frozenset({"tags"})), None),
     ],
 )
-def test_what_a_list_says_of_a_dataset(more: Json, known: StoredMetadata, facets: list[str] | None) -> None:
-    found = dataset_event_from_list({**LISTED, **more}, known)
-    assert (sorted(found["dataset"]["facets"]) if found else None) == facets
+def test_dataset_event_from_list(changes: Json, stored: StoredMetadata, facets: list[str] | None) -> None:
+    event = dataset_event_from_list({**LISTED, **changes}, stored)
+    assert (sorted(event["dataset"]["facets"]) if event else None) == facets
 
 
 @pytest.mark.parametrize(
-    ("more", "owner", "known", "facets"),
+    ("changes", "owner", "stored", "facets"),
     [
         ({}, None, StoredMetadata(), []),
         ({"latestRun": {"id": "x"}}, None, StoredMetadata(), None),
@@ -139,11 +139,11 @@ def test_what_a_list_says_of_a_dataset(more: Json, known: StoredMetadata, facets
         ({"tags": ["GOLD"]}, None, StoredMetadata(has_events=True), ["tags"]),
     ],
 )
-def test_what_a_list_says_of_a_job(
-    more: Json, owner: str | None, known: StoredMetadata, facets: list[str] | None
+def test_job_event_from_list(
+    changes: Json, owner: str | None, stored: StoredMetadata, facets: list[str] | None
 ) -> None:
-    found = job_event_from_list({**LISTED, **more}, "x", owner, known)
-    assert (sorted(found["job"]["facets"]) if found else None) == facets
+    event = job_event_from_list({**LISTED, **changes}, "x", owner, stored)
+    assert (sorted(event["job"]["facets"]) if event else None) == facets
 
 
 @pytest.mark.parametrize(
@@ -154,10 +154,10 @@ def test_what_a_list_says_of_a_job(
         ({"name": "p.a", "simpleName": "p.a", "parentJobName": None}, ["p.a"]),
     ],
 )
-def test_the_names_that_events_may_have_for_a_job(job: Json, names: list[str]) -> None:
+def test_possible_job_names(job: Json, names: list[str]) -> None:
     assert possible_job_names(job) == names
 
 
-def test_a_name_that_a_symlink_gives_is_another_one() -> None:
+def test_symlink_name_is_an_alias() -> None:
     assert is_alias({"name": "t", "physicalName": "/lake/t"})
     assert not is_alias({"name": "t", "physicalName": "t"})

@@ -1,4 +1,4 @@
-"""Names: one spelling a namespace, short forms, and steps."""
+"""Canonical namespaces, short names, logical jobs and step names."""
 
 import pytest
 
@@ -23,7 +23,7 @@ from mappers.openlineage.names import repair_path, repair_symlink
         ("prod-spark", "prod-spark", "prod-spark"),
     ],
 )
-def test_namespaces_have_one_spelling_and_a_kind(namespace: str, canonical: str, kind: str) -> None:
+def test_canonical_namespace_and_source_type(namespace: str, canonical: str, kind: str) -> None:
     assert canonical_namespace(namespace) == canonical
     assert canonical_namespace(canonical) == canonical
     assert source_type(canonical) == kind
@@ -40,7 +40,7 @@ def test_namespaces_have_one_spelling_and_a_kind(namespace: str, canonical: str,
         ("file:/warehouse", "/warehouse/db/t", "/warehouse/db/t"),
     ],
 )
-def test_only_files_have_a_path(namespace: str, name: str, path: str | None) -> None:
+def test_only_files_have_a_storage_path(namespace: str, name: str, path: str | None) -> None:
     assert storage_path(namespace, name) == path
 
 
@@ -54,7 +54,7 @@ def test_only_files_have_a_path(namespace: str, name: str, path: str | None) -> 
         ("/t", "t"),
     ],
 )
-def test_short_names(name: str, short: str) -> None:
+def test_short_name(name: str, short: str) -> None:
     assert short_name(name) == short
 
 
@@ -68,7 +68,7 @@ def test_short_names(name: str, short: str) -> None:
         ("/w/x.db/x.dbt", "/w/x.db/x.dbt"),
     ],
 )
-def test_the_doubled_database_directory_is_repaired(name: str, repaired: str) -> None:
+def test_duplicated_database_directory_is_repaired(name: str, repaired: str) -> None:
     assert repair_path(name) == repaired
 
 
@@ -81,7 +81,7 @@ def test_the_doubled_database_directory_is_repaired(name: str, repaired: str) ->
         ("file:/w/x.db", "t", "file:/w/x.db"),
     ],
 )
-def test_the_database_directory_in_a_symlinks_warehouse_is_repaired(namespace: str, name: str, repaired: str) -> None:
+def test_database_directory_in_symlink_warehouse_is_repaired(namespace: str, name: str, repaired: str) -> None:
     assert repair_symlink(namespace, name) == repaired
 
 
@@ -90,7 +90,7 @@ ACTION = JobAncestry(LEAF, True, APP, DAG, ROOT)
 
 
 @pytest.mark.parametrize(
-    ("above", "granularity", "rule", "job"),
+    ("ancestry", "granularity", "rule", "job"),
     [
         (ACTION, "run", FoldingRule(), APP),
         (ACTION, "step", FoldingRule(), APP),
@@ -106,10 +106,8 @@ ACTION = JobAncestry(LEAF, True, APP, DAG, ROOT)
         (JobAncestry(LEAF, False), "root", FoldingRule(), LEAF),
     ],
 )
-def test_a_run_is_shown_under_the_job_of_its_granularity(
-    above: JobAncestry, granularity: str, rule: FoldingRule, job: bytes
-) -> None:
-    assert logical_job(above, granularity, rule) == job  # type: ignore[arg-type]
+def test_logical_job_by_granularity(ancestry: JobAncestry, granularity: str, rule: FoldingRule, job: bytes) -> None:
+    assert logical_job(ancestry, granularity, rule) == job  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +120,7 @@ def test_a_run_is_shown_under_the_job_of_its_granularity(
         (None, None, False),
     ],
 )
-def test_only_sparks_actions_fold(integration: str | None, kind: str | None, action: bool) -> None:
+def test_only_spark_actions_fold(integration: str | None, kind: str | None, action: bool) -> None:
     assert is_action(integration, kind) is action
 
 

@@ -1,4 +1,4 @@
-"""What is kept of commands, definitions and rows: nothing that somebody could log in with."""
+"""Redaction of secrets in commands, values and documents."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ SECRETS = {
 
 
 @pytest.mark.parametrize(("text", "safe"), SECRETS.items())
-def test_what_looks_like_a_secret_in_a_command_is_hidden(text: str, safe: str) -> None:
+def test_secrets_in_commands_are_redacted(text: str, safe: str) -> None:
     assert redact_command(text) == safe
 
 
@@ -56,16 +56,16 @@ NAMES = {
 
 
 @pytest.mark.parametrize(("name", "secret"), NAMES.items())
-def test_a_secret_is_known_by_its_name(name: str, secret: bool) -> None:
+def test_secret_names(name: str, secret: bool) -> None:
     assert is_secret_name(name) is secret
 
 
-def test_a_value_is_hidden_by_its_name_or_by_what_it_is() -> None:
+def test_values_are_redacted_by_name_or_content() -> None:
     values = {"db_password": "x", "connect": "u/x@db", "owner": "ann"}
-    assert [redact_value(*one) for one in values.items()] == ["***", "u/***@db", "ann"]
+    assert [redact_value(*item) for item in values.items()] == ["***", "u/***@db", "ann"]
 
 
-KEPT: list[tuple[Any, Any]] = [
+DOCUMENTS: list[tuple[Any, Any]] = [
     ({"options": {"user": "ann", "password": "x"}}, {"options": {"user": "ann", "password": "***"}}),
     (
         {"options": {"fs.s3a.secret.key": "x", "apiToken": "y"}},
@@ -83,6 +83,6 @@ KEPT: list[tuple[Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "kept"), KEPT)
-def test_secrets_of_a_document_are_hidden_and_nothing_else(given: Any, kept: Any) -> None:
-    assert redact_document(given) == kept
+@pytest.mark.parametrize(("document", "redacted"), DOCUMENTS)
+def test_only_secrets_in_documents_are_redacted(document: Any, redacted: Any) -> None:
+    assert redact_document(document) == redacted

@@ -23,7 +23,7 @@ WORDS = [
     "day=2026-01-31",
     "--param",
     'it\'s=a "b" $HOME `x` \\ *\n',
-    "--anew",
+    "--rerun",
     "--lake",
     "/la ke",
     "--key",
@@ -63,9 +63,9 @@ def test_a_real_shell_gives_the_same_words() -> None:
 
 def test_a_command_may_be_started_twice_each_run_is_one_of_its_own(workshop: Workshop) -> None:
     launch = launch_of(workshop)
-    command, _ = submit_command(launch, ["--anew"], [])
+    command, _ = submit_command(launch, ["--rerun"], [])
     assert not [word for word in command if launch.request.run_id in word]
-    assert command[-2:] == [str(launch.request.file), "--anew"]
+    assert command[-2:] == [str(launch.request.file), "--rerun"]
     assert Path(command[-3]).name == "driver.py"
 
 

@@ -19,7 +19,7 @@ def job(text: str, number: int, namespace: str = "jobs", **facets: Json) -> Json
     inputs, _, outputs = io.partition("->")
     return run_event(
         second=number, run=number, job=name, namespace=namespace, job_facets=facets,
-        inputs=[dataset(dataset_name) for dataset_name in inputs.split()], outputs=[dataset(one) for one in outputs.split()],
+        inputs=[dataset(dataset_name) for dataset_name in inputs.split()], outputs=[dataset(dataset_name) for dataset_name in outputs.split()],
     )  # fmt: skip
 
 

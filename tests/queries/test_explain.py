@@ -18,7 +18,7 @@ from tests.factories import (
     run_uuid,
     transformation,
 )
-from tests.queries.sample_store import OF_CLEAN, SAMPLE_EVENTS
+from tests.queries.sample_store import CLEAN_DATASET, SAMPLE_EVENTS
 from tests.stores import Json, Store
 
 
@@ -108,4 +108,4 @@ def test_column_is_traced_to_the_first_events_that_report_it(store: Store) -> No
 
 def test_unknown_column_is_reported_with_known_columns(sample: Store) -> None:
     with pytest.raises(NotFound, match="no column 'nothing' in the dataset; known columns: id, mail"):
-        sample.ask(ExplainQuery(**OF_CLEAN, field="nothing"))
+        sample.ask(ExplainQuery(**CLEAN_DATASET, field="nothing"))

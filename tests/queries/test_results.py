@@ -24,7 +24,7 @@ from mappers.logical_job import FoldingRule
 from tests import factories as make
 from tests.factories import at, dataset, lifecycle, parent, run_event, run_uuid
 from tests.queries.decisions import decide
-from tests.queries.sample_store import EXAMPLE_QUERIES, OF_APP, OF_CLEAN, SAMPLE_EVENTS
+from tests.queries.sample_store import APP_JOB, CLEAN_DATASET, EXAMPLE_QUERIES, SAMPLE_EVENTS
 from tests.stores import Store
 
 
@@ -92,27 +92,27 @@ def test_last_success_is_the_run_that_ended_last(store: Store) -> None:
 
 
 def test_lineage_follows_both_directions(sample: Store) -> None:
-    result = sample.ask(LineageQuery(**OF_CLEAN, direction="both", columns=True))
+    result = sample.ask(LineageQuery(**CLEAN_DATASET, direction="both", columns=True))
     up, down = ("raw", "clean", "lake.clean"), ("lake.clean", "app2", "report")
     assert edge_names(result.edges) == {up, down, ("report", "nightly", "mail")}
     assert {hop.target.column for hop in result.columns} == {"mail"}
-    assert edge_names(sample.ask(LineageQuery(**OF_CLEAN)).edges) == {up}
+    assert edge_names(sample.ask(LineageQuery(**CLEAN_DATASET)).edges) == {up}
     assert result.cut is None
-    assert sample.ask(LineageQuery(**OF_CLEAN, direction="both", depth=1)).cut == "depth"
+    assert sample.ask(LineageQuery(**CLEAN_DATASET, direction="both", depth=1)).cut == "depth"
 
 
 def test_run_lineage_contains_versions_read_and_written(sample: Store) -> None:
-    (edge,) = sample.ask(LineageQuery(**OF_CLEAN, granularity="run")).edges
+    (edge,) = sample.ask(LineageQuery(**CLEAN_DATASET, granularity="run")).edges
     assert (edge.run_id, edge.source_version, edge.target_version) == (run_uuid(1), "v7", run_uuid(1))
 
 
 def test_column_lineage_follows_both_directions(sample: Store) -> None:
-    result = sample.ask(ColumnLineageQuery(**OF_CLEAN, field="mail", direction="both"))
+    result = sample.ask(ColumnLineageQuery(**CLEAN_DATASET, field="mail", direction="both"))
     assert [(hop.source.column, hop.target.column, hop.masking) for hop in result.hops] == [("email", "mail", True)]
 
 
 def test_consumers_are_logical_jobs(sample: Store) -> None:
-    (reader,) = sample.ask(ConsumersQuery(**OF_CLEAN)).items
+    (reader,) = sample.ask(ConsumersQuery(**CLEAN_DATASET)).items
     assert (reader.name, reader.evidence, reader.first_seen, reader.last_seen) == ("app2", "observed", at(12), at(12))
     (declared,) = sample.ask(ConsumersQuery(namespace="db", name="report")).items
     assert (declared.name, declared.evidence) == ("nightly", "declared")
@@ -128,7 +128,7 @@ def test_action_is_shown_as_the_job_that_started_its_application(store: Store) -
 
 
 def test_quality_contains_the_newest_result_of_each_check(sample: Store) -> None:
-    result = sample.ask(QualityQuery(**OF_CLEAN))
+    result = sample.ask(QualityQuery(**CLEAN_DATASET))
     assert {(check.column, check.check, check.status) for check in result.checks} == {
         ("mail", "not_null", "PASS"), ("id", "unique", "FAIL"),
     }  # fmt: skip
@@ -136,14 +136,14 @@ def test_quality_contains_the_newest_result_of_each_check(sample: Store) -> None
 
 
 def test_job_lists_inputs_and_outputs_of_its_steps(sample: Store) -> None:
-    result = sample.ask(JobQuery(**OF_APP))
+    result = sample.ask(JobQuery(**APP_JOB))
     assert (names(result.inputs), names(result.outputs)) == (["lake.clean"], ["report"])
     assert [(run.status, run.error_message) for run in result.runs] == [("FAILED", "boom")]
     assert sample.ask(JobQuery(id=result.id)) == result
 
 
 def test_runs_contain_steps(sample: Store) -> None:
-    (run,) = sample.ask(JobRunsQuery(**OF_APP, steps=1)).items
+    (run,) = sample.ask(JobRunsQuery(**APP_JOB, steps=1)).items
     assert ([step.step for step in run.steps], run.more_steps) == (["app1.4"], True)
     assert [run.job for run in sample.ask(RunsQuery()).items] == ["app2", "clean"]
     assert [run.job for run in sample.ask(RunsQuery(failed=True)).items] == ["app2"]

@@ -10,10 +10,10 @@ from bridge.queries.publications import PinsQuery, PublicationsQuery
 from bridge.queries.versions import PartitionsQuery, ResolveVersionQuery, VersionsQuery
 from tests.factories import at, run_uuid
 from tests.queries.decisions import decide
-from tests.queries.sample_store import OF_APP, OF_CLEAN, SAMPLE_EVENTS
+from tests.queries.sample_store import APP_JOB, CLEAN_DATASET, SAMPLE_EVENTS
 from tests.stores import Store
 
-OF_REPORT = {"namespace": "db", "name": "report"}
+REPORT_DATASET = {"namespace": "db", "name": "report"}
 
 
 @pytest.fixture
@@ -24,40 +24,40 @@ def sample(store: Store) -> Store:
 
 
 def test_version_contains_decisions_about_it(sample: Store) -> None:
-    (version,) = sample.ask(VersionsQuery(**OF_CLEAN)).items
+    (version,) = sample.ask(VersionsQuery(**CLEAN_DATASET)).items
     assert (version.published, version.pins, version.invalid, version.metadata) == (
         True,
         ["january"],
         None,
         {"ticket": "DATA-7"},
     )
-    assert sample.ask(DatasetQuery(**OF_CLEAN)).versions == [version]
-    assert sample.ask(VersionsQuery(**OF_REPORT)).items[0].published is False
+    assert sample.ask(DatasetQuery(**CLEAN_DATASET)).versions == [version]
+    assert sample.ask(VersionsQuery(**REPORT_DATASET)).items[0].published is False
 
 
 @pytest.mark.parametrize(("pin", "by"), [("published", "published"), ("latest", "latest"), ("january", "pin")])
 def test_resolved_version_reports_how_it_was_resolved(sample: Store, pin: str, by: str) -> None:
-    resolved = sample.ask(ResolveVersionQuery(**OF_CLEAN, pin=pin))
+    resolved = sample.ask(ResolveVersionQuery(**CLEAN_DATASET, pin=pin))
     assert (resolved.by, resolved.tag, resolved.run_id, resolved.rows) == (by, run_uuid(1), run_uuid(1), 3)
     assert (resolved.published_at, resolved.published_by) == ((at(59), "ann") if by == "published" else (None, None))
-    assert resolved.schema_hash == sample.ask(VersionsQuery(**OF_CLEAN)).items[0].schema_hash
+    assert resolved.schema_hash == sample.ask(VersionsQuery(**CLEAN_DATASET)).items[0].schema_hash
 
 
 def test_publications_are_listed(sample: Store) -> None:
-    (entry,) = sample.ask(PublicationsQuery(**OF_CLEAN)).items
+    (entry,) = sample.ask(PublicationsQuery(**CLEAN_DATASET)).items
     assert (entry.publication, entry.from_version, entry.to_version, entry.at, entry.by, entry.why) == (
         1, None, run_uuid(1), at(59), "ann", "checked",
     )  # fmt: skip
 
 
 def test_partitions_report_invalid_versions(sample: Store) -> None:
-    (partition,) = sample.ask(PartitionsQuery(**OF_REPORT)).items
+    (partition,) = sample.ask(PartitionsQuery(**REPORT_DATASET)).items
     assert (partition.partition, partition.latest, partition.published) == ("day=2026-01-31", None, None)
     assert partition.invalid == {run_uuid(3): "cut off"}
     with pytest.raises(StateConflict, match="cut off"):
-        sample.ask(ResolveVersionQuery(**OF_REPORT, pin="latest", partition="day=2026-01-31"))
+        sample.ask(ResolveVersionQuery(**REPORT_DATASET, pin="latest", partition="day=2026-01-31"))
     with pytest.raises(InvalidParameter, match="partition: a partition is written as"):
-        sample.ask(ResolveVersionQuery(**OF_REPORT, pin="latest", partition="/"))
+        sample.ask(ResolveVersionQuery(**REPORT_DATASET, pin="latest", partition="/"))
 
 
 def test_pins_are_listed(sample: Store) -> None:
@@ -68,7 +68,7 @@ def test_pins_are_listed(sample: Store) -> None:
 
 
 def test_definitions_are_listed(sample: Store) -> None:
-    (definition,) = sample.ask(DefinitionsQuery(**OF_APP)).items
+    (definition,) = sample.ask(DefinitionsQuery(**APP_JOB)).items
     assert (definition.version, definition.active, msgspec.json.decode(definition.definition)) == (
         "1",
         True,

@@ -144,7 +144,7 @@ def test_events_from_a_file_show_up_as_lineage_in_a_store_made_on_the_way(fresh:
     downstream = fresh("lineage", "db", "a", "--direction", "downstream")
     assert downstream.out == "db a\n└─ -> db b   [jobs make_b, column]\n"
     again = fresh("ingest", events)
-    assert (again.code, "had been taken before (--again takes them anew)" in again.out) == (0, True)
+    assert (again.code, "were ingested before (--restart ingests them again)" in again.out) == (0, True)
 
 
 @pytest.mark.parametrize("also", [[], ["a folder"]], ids=["alone", "beside a folder"])

@@ -59,8 +59,8 @@ def test_it_is_written_for_the_owner_alone_and_never_over_a_file(cli: Cli, tmp_p
         (["--parent", "air", "load", "7"], "spark.openlineage.parentRunId is no UUID"),
         (["--namespace", "[x]"], "spark.openlineage.namespace is read as a list"),
         (["--namespace", "x "], "Spark takes the blanks at the ends of 'x ' away"),
-        (["--spark", "3.4"], "Spark 3.4 was not tried with the listener"),
-        (["--spark", "4.0", "--catalog", "delta"], "delta has no release for Spark 4.0"),
+        (["--spark-version", "3.4"], "Spark 3.4 was not tried with the listener"),
+        (["--spark-version", "4.0", "--catalog", "delta"], "delta has no release for Spark 4.0"),
         (["--api-key-file", "no-such-file"], "cannot read the API key in no-such-file"),
         (["--api-key-file", "/dev/null"], "/dev/null holds no key"),
         (
@@ -85,7 +85,7 @@ def test_a_choice_that_cannot_work_is_refused(cli: Cli, words: list[str], said: 
         (["--url", "localhost"], 1, "spark.openlineage.transport.url is no address"),
         (["no.conf"], 2, "cannot read the conf no.conf: No such file"),
         (["no.conf", "--url", "http://h"], 2, "a conf names its own"),
-        (["--spark", "3.4"], 2, "Spark 3.4 was not tried"),
+        (["--spark-version", "3.4"], 2, "Spark 3.4 was not tried"),
     ],
 )
 def test_a_conf_is_only_looked_at(cli: Cli, words: list[str], code: int, said: str) -> None:

@@ -118,7 +118,7 @@ class Interleaving(RuleBasedStateMachine):
                 self.version_store.id(name), 1_000
             )
             assert follow_chain(entries) == entries[::-1]
-            assert [entry.previous_number for entry in entries] == [*(move.number for move in entries[1:]), None][
+            assert [entry.previous_number for entry in entries] == [*(entry.number for entry in entries[1:]), None][
                 : len(entries)
             ]
             assert [entry.tag for entry in entries[::-1]] == [f"{name}{n}" for n in self.expected_history]

@@ -64,7 +64,7 @@ _WRONG_SERVER = (
 )
 _REMEDIES: dict[type[Exception], str] = {
     TargetUnavailable: "wait until it is up, and check its log",
-    NoResponse: "it accepted the connection but did not respond: is it overloaded, or is https:// missing in server.host?",
+    NoResponse: "it accepted the connection but did not respond: it may be overloaded, or the host may need https://",
     Unreachable: _CHECK_HOST,
     TargetMisconfigured: _WRONG_SERVER,
 }

@@ -47,7 +47,7 @@ ColumnKey = tuple[bytes, str]
 
 
 class ColumnHop(NamedTuple):
-    """How one job derives a target column from a source column."""
+    """The derivation of a target column from a source column by one job."""
 
     target: ColumnKey
     source: ColumnKey

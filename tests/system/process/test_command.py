@@ -120,7 +120,7 @@ def test_every_way_to_fail_has_its_words_and_its_code(served: Desk) -> None:
         "a missing parameter": ("params: {d: {type: date, required: true}}\n" + fine, (), 2, "--param d: is required, such as d=2026-01-31"),
         "a missing input": (fine.replace("pin: live", "pin: published"), (), 9, "is its name right, did its job run"),
         "a column that is not there": (fine.replace("SELECT *", "SELECT amout"), (), 9, "steps.made: line 1, column 8"),
-        "a check that does not hold": (fine + check("check: row_count, min: 9"), ("--anew",), 7, "row_count on positions: 3 rows; wanted at least 9"),
+        "a check that does not hold": (fine + check("check: row_count, min: 9"), ("--rerun",), 7, "row_count on positions: 3 rows; wanted at least 9"),
         "a job that breaks": (fine.replace("SELECT *", "SELECT raise_error('no rates') AS id"), (), 8, "no rates"),
     }  # fmt: skip
     for way, (text, words, code, said) in ways.items():

@@ -227,7 +227,7 @@ def test_what_somebody_rolled_back_is_not_published_again_by_itself(works: Works
     where = {"namespace": "file", "name": works.path("positions")}
     works.link.execute(RollBackCommand(datasets=[RollBackItem(**where)]))
     good = works.published("positions")
-    with pytest.raises(StateConflict, match=f"rolled back since .positions {bad}.: --anew makes another"):
+    with pytest.raises(StateConflict, match=f"rolled back since .positions {bad}.: --rerun makes another"):
         works.run(process())
     assert works.published("positions") == good
     assert works.run(process(), anew=True).ended == "published"

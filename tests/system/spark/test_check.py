@@ -154,9 +154,9 @@ def test_a_job_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 def test_a_conf_for_another_line_is_only_looked_at(tmp_path: Path) -> None:
     here = find_release(find_spark().version)
     other = "3.5" if here.name != "3.5" else "4.1"
-    refused = check(tmp_path, made(), "--spark", other)
+    refused = check(tmp_path, made(), "--spark-version", other)
     assert refused.code == 2
     assert f"no job can run on {other}: check it with --no-job" in refused.said
-    looked = check(tmp_path, made(line=find_release(other)), "--spark", other, "--no-job")
+    looked = check(tmp_path, made(line=find_release(other)), "--spark-version", other, "--no-job")
     assert looked == (0, "nothing to correct in the conf; neither the service nor a job was tried\n")
     assert f"openlineage-spark_{here.scala}:{LISTENER_VERSION}" in made()["spark.jars.packages"]
