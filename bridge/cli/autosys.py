@@ -1,4 +1,4 @@
-"""`lineage-bridge autosys`: the estate of an Autosys instance, and its history."""
+"""`lineage-bridge autosys`."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -9,18 +9,20 @@ import typer
 from bridge.cli.options import Config, load_settings
 from bridge.cli.output import OutputFormat, escape, print_result
 
-autosys = typer.Typer(name="autosys", help="Jobs of Autosys: definitions and history.", no_args_is_help=True)
+autosys = typer.Typer(
+    name="autosys", help="Import Autosys job definitions (JIL) and run history.", no_args_is_help=True
+)
 
 OutputOption = Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")]
 JilFiles = Annotated[
     list[Path],
-    typer.Argument(metavar="FILE...", help="Files of JIL, which are applied in this order; or folders of them."),
+    typer.Argument(metavar="FILE...", help="JIL files or directories, applied in this order"),
 ]
-Instance = Annotated[str | None, typer.Option(help="The instance; else legacy.autosys_instance.")]
+Instance = Annotated[str | None, typer.Option(help="Autosys instance (default: legacy.autosys_instance)")]
 
 
 class DateOrder(StrEnum):
-    """In which order dates are written."""
+    """Order of day, month and year in dates."""
 
     mdy = "mdy"
     dmy = "dmy"
@@ -31,19 +33,19 @@ class DateOrder(StrEnum):
 def history(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", help="What `autorep -J % -s` or `-d` printed, or scheduler logs."),
+        typer.Argument(metavar="FILE...", help="Output of `autorep -J % -s` or `-d`, or scheduler logs"),
     ],
     instance: Instance = None,
-    timezone: Annotated[str, typer.Option(help="The time zone of the scheduler, such as Europe/London.")] = "UTC",
-    dates: Annotated[DateOrder | None, typer.Option(help="The order of dates; else it is guessed.")] = None,
+    timezone: Annotated[str, typer.Option(help="Time zone of the scheduler, e.g. Europe/London")] = "UTC",
+    dates: Annotated[DateOrder | None, typer.Option(help="Date order: mdy, dmy or ymd (default: detected)")] = None,
     jil: Annotated[
         list[Path] | None,
-        typer.Option(help="Definitions that say in which boxes jobs lie; several times if need be."),
+        typer.Option(help="JIL files that define the boxes of the jobs; repeatable"),
     ] = None,
     output: OutputOption = OutputFormat.text,
     config: Config = None,
 ) -> None:
-    """Take the runs that reports tell of, without touching a job; again does no harm."""
+    """Import run history from autorep reports and scheduler logs (idempotent)."""
     from contextlib import closing
 
     from bridge.bootstrap.intake import make_event_reader, make_legacy_reader
@@ -56,19 +58,19 @@ def history(
     from mappers.legacy.jil.schedule import success_rule
 
     settings = load_settings(config)
-    estate = read_job_catalog(jil or ())
-    boxes = {job.name: estate.enclosing_boxes(job) for job in estate.jobs.values()}
-    waits = {job.name: awaited_statuses(job) for job in estate.jobs.values()}
-    successes = {job.name: success_rule(job) or {} for job in estate.jobs.values()}
-    called = instance or settings.legacy.autosys_instance
+    catalog = read_job_catalog(jil or ())
+    boxes = {job.name: catalog.enclosing_boxes(job) for job in catalog.jobs.values()}
+    awaited_by_job = {job.name: awaited_statuses(job) for job in catalog.jobs.values()}
+    success_rules = {job.name: success_rule(job) or {} for job in catalog.jobs.values()}
+    instance_name = instance or settings.legacy.autosys_instance
     with closing(make_writer(settings)) as writer:
         legacy = make_legacy_reader(settings, make_event_reader(settings))
-        where = AutorepImportOptions(
-            called, read_zone(timezone), dates.value if dates else None, boxes, waits, successes
+        options = AutorepImportOptions(
+            instance_name, read_zone(timezone), dates.value if dates else None, boxes, awaited_by_job, success_rules
         )
-        taken = import_reports(files, where, legacy, writer)
-    print_result(taken.as_json(), map(escape, history_lines(taken)), as_json=output is OutputFormat.json)
-    if taken.rejected or not taken.runs or any(": error: " in one for one in taken.problems):
+        result = import_reports(files, options, legacy, writer)
+    print_result(result.as_json(), map(escape, history_lines(result)), as_json=output is OutputFormat.json)
+    if result.rejected or not result.runs or any(": error: " in problem for problem in result.problems):
         raise typer.Exit(1)
 
 
@@ -76,21 +78,21 @@ def history(
 def scan(
     files: JilFiles,
     instance: Instance = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing in the store: only look.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show changes without writing to the store")] = False,
     retire_most: Annotated[
-        bool, typer.Option("--retire-most", help="Retire jobs even where that is most of those that are known.")
+        bool, typer.Option("--retire-most", help="Allow retiring more than half of the known jobs")
     ] = False,
     output: OutputOption = OutputFormat.text,
     config: Config = None,
 ) -> None:
-    """Take an estate into the store: new, changed and retired jobs, with all that they wait for and speak of."""
+    """Import job definitions from JIL: new, changed and retired jobs with dependencies and datasets."""
     from contextlib import closing
     from datetime import UTC, datetime
 
     from bridge.bootstrap.intake import make_event_reader
     from bridge.bootstrap.store import make_writer
     from bridge.bootstrap.versions import open_version_registry
-    from bridge.cli.autosys_text import estate_lines, scan_json
+    from bridge.cli.autosys_text import catalog_lines, scan_json
     from bridge.errors import StateConflict
     from bridge.intake.autosys_scan import apply_scan, plan_scan, read_job_catalog
     from bridge.versions.command import current_user
@@ -98,23 +100,31 @@ def scan(
     from mappers.legacy.jil.programs import OptionConventions
 
     settings = load_settings(config)
-    of = settings.autosys
-    conventions = OptionConventions(frozenset(of.input_options), frozenset(of.output_options))
-    called = instance or settings.legacy.autosys_instance
-    how = ScanOptions(called, datetime.now(UTC).isoformat(), conventions, of.least_confidence)
-    estate = read_job_catalog(files)
+    autosys_settings = settings.autosys
+    conventions = OptionConventions(
+        frozenset(autosys_settings.input_options), frozenset(autosys_settings.output_options)
+    )
+    instance_name = instance or settings.legacy.autosys_instance
+    options = ScanOptions(
+        instance_name, datetime.now(UTC).isoformat(), conventions, autosys_settings.least_confidence
+    )
+    catalog = read_job_catalog(files)
     with closing(make_writer(settings)) as writer, closing(open_version_registry(settings)) as registry:
-        scanned = plan_scan(registry, estate, how.instance)
-        if scanned.retires_most and not (retire_most or dry_run):
-            for one in estate.problems:
-                typer.echo(escape(str(one)), err=True)  # what went wrong with the files is why
-            gone = f"{len(scanned.retired)} jobs of {how.instance} are not in these files, which is most of them"
-            raise StateConflict(f"{gone}: were all files named, did the export end well? --retire-most retires them")
+        result = plan_scan(registry, catalog, options.instance)
+        if result.retires_most and not (retire_most or dry_run):
+            for problem in catalog.problems:
+                typer.echo(escape(str(problem)), err=True)  # parse errors explain the missing jobs
+            message = (
+                f"{len(result.retired)} jobs of {options.instance}, more than half, are missing from these files"
+            )
+            raise StateConflict(
+                f"{message}: check that the export is complete; --retire-most retires the jobs anyway"
+            )
         if not dry_run:
-            scanned = apply_scan(registry, make_event_reader(settings), writer, estate, how, current_user())
-    told = scan_json(estate, scanned, how)
-    print_result(told, map(escape, estate_lines(estate, scanned)), as_json=output is OutputFormat.json)
-    if scanned.refused or any(one.level == "error" for one in estate.problems):
+            result = apply_scan(registry, make_event_reader(settings), writer, catalog, options, current_user())
+    answer = scan_json(catalog, result, options)
+    print_result(answer, map(escape, catalog_lines(catalog, result)), as_json=output is OutputFormat.json)
+    if result.refused or any(problem.level == "error" for problem in catalog.problems):
         raise typer.Exit(1)
 
 
@@ -122,35 +132,37 @@ def scan(
 def lint(
     files: JilFiles,
     instance: Annotated[
-        str | None, typer.Option(help="The instance that they are of: a job of it is a job in these files.")
+        str | None, typer.Option(help="Autosys instance of these files; its jobs must be defined in them")
     ] = None,
     output: OutputOption = OutputFormat.text,
 ) -> None:
-    """Say what is wrong with definitions: lines, conditions, jobs that never start, boxes that never end."""
+    """Report problems in JIL: syntax, conditions, jobs that never start, boxes that never end."""
     from bridge.intake.autosys_scan import read_job_catalog
-    from mappers.legacy.jil.lint import lint as look
+    from mappers.legacy.jil.lint import lint as find_problems
 
-    estate = read_job_catalog(files)
-    problems = sorted([*estate.problems, *look(estate, instance)], key=lambda one: (one.file, one.line))
-    errors = sum(one.level == "error" for one in problems)
-    lines = [*map(str, problems), f"{len(estate.jobs)} jobs, {errors} errors, {len(problems) - errors} warnings"]
-    answer = {"jobs": len(estate.jobs), "errors": errors, "problems": [one.as_json() for one in problems]}
+    catalog = read_job_catalog(files)
+    problems = sorted(
+        [*catalog.problems, *find_problems(catalog, instance)], key=lambda problem: (problem.file, problem.line)
+    )
+    errors = sum(problem.level == "error" for problem in problems)
+    lines = [*map(str, problems), f"{len(catalog.jobs)} jobs, {errors} errors, {len(problems) - errors} warnings"]
+    answer = {"jobs": len(catalog.jobs), "errors": errors, "problems": [problem.as_json() for problem in problems]}
     print_result(answer, map(escape, lines), as_json=output is OutputFormat.json)
     raise typer.Exit(1 if errors else 0)
 
 
 @autosys.command()
 def diff(
-    before: Annotated[Path, typer.Argument(help="A file or folder of JIL as it was.")],
-    after: Annotated[Path, typer.Argument(help="As it is.")],
+    before: Annotated[Path, typer.Argument(help="Old JIL file or directory")],
+    after: Annotated[Path, typer.Argument(help="New JIL file or directory")],
     output: OutputOption = OutputFormat.text,
 ) -> None:
-    """Say what differs between two estates: jobs, and attributes of jobs."""
+    """Compare two sets of JIL by job and attribute (exit code 5 if they differ)."""
     from bridge.cli.autosys_text import difference_lines
     from bridge.intake.autosys_scan import read_job_catalog
     from mappers.legacy.jil.definition import diff_catalogs
 
-    found = diff_catalogs(read_job_catalog([before]), read_job_catalog([after]))
-    answer = {"differences": [one.as_json() for one in found]}
-    print_result(answer, map(escape, difference_lines(found)), as_json=output is OutputFormat.json)
-    raise typer.Exit(5 if found else 0)
+    changes = diff_catalogs(read_job_catalog([before]), read_job_catalog([after]))
+    answer = {"differences": [change.as_json() for change in changes]}
+    print_result(answer, map(escape, difference_lines(changes)), as_json=output is OutputFormat.json)
+    raise typer.Exit(5 if changes else 0)

@@ -1,4 +1,4 @@
-"""Estates of Autosys, for people and programs."""
+"""Text and JSON output of `lineage-bridge autosys`."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,94 +14,91 @@ if TYPE_CHECKING:
 _MAX_NAMES = 20
 
 
-def estate_lines(estate: "JobCatalog", scanned: "ScanResult") -> Iterator[str]:
-    """Write an estate: its boxes with what is in them, what is wrong, and what changed."""
-    members = estate.members()
-    tops = [job for job in estate.jobs.values() if job.box is None or job.box not in estate.jobs]
-    for job in tops:
-        yield from _tree(job, estate, members, 0, frozenset())
-    for one in estate.problems:
-        yield str(one)
-    kinds = Counter(job.type for job in estate.jobs.values())
-    listed = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-    yield f"{len(estate.jobs)} jobs: {listed or 'none'}"
-    for word, names in (("new", scanned.new), ("changed", scanned.changed), ("retired", scanned.retired)):
+def catalog_lines(catalog: "JobCatalog", result: "ScanResult") -> Iterator[str]:
+    """Boxes with their jobs, problems, and changes since the last scan."""
+    members = catalog.members()
+    roots = [job for job in catalog.jobs.values() if job.box is None or job.box not in catalog.jobs]
+    for root in roots:
+        yield from _tree(root, catalog, members, 0, frozenset())
+    for problem in catalog.problems:
+        yield str(problem)
+    kinds = Counter(job.type for job in catalog.jobs.values())
+    counts = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+    yield f"{len(catalog.jobs)} jobs: {counts or 'none'}"
+    for label, names in (("new", result.new), ("changed", result.changed), ("retired", result.retired)):
         if names:
             more = f", and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
-            yield f"{len(names)} {word}: {', '.join(names[:_MAX_NAMES])}{more}"
-    yield f"{scanned.unchanged} as before"
-    for one_refused in scanned.refused:
-        yield f"refused: {one_refused}"
-    if scanned.refused:
-        yield f"{len(scanned.refused)} refused: they are as they were, and the next scan tells them again"
+            yield f"{len(names)} {label}: {', '.join(names[:_MAX_NAMES])}{more}"
+    yield f"{result.unchanged} unchanged"
+    for rejected in result.refused:
+        yield f"rejected: {rejected}"
+    if result.refused:
+        yield f"{len(result.refused)} rejected: unchanged in the store, and reported again by the next scan"
 
 
-def scan_json(estate: "JobCatalog", scanned: "ScanResult", how: "ScanOptions") -> dict[str, Any]:
-    """Give an estate for programs."""
+def scan_json(catalog: "JobCatalog", result: "ScanResult", options: "ScanOptions") -> dict[str, Any]:
     from mappers.redaction import redact_value
 
     return {
-        "instance": how.instance,
-        "jobs": [_job(job, estate, how) for job in estate.jobs.values()],
-        "globals": {name: redact_value(name, value) for name, value in estate.globals.items()},
-        "things": {kind: sorted(named) for kind, named in sorted(estate.objects.items())},
-        "problems": [one.as_json() for one in estate.problems],
-        "scan": scanned._asdict(),
+        "instance": options.instance,
+        "jobs": [_job(job, catalog, options) for job in catalog.jobs.values()],
+        "globals": {name: redact_value(name, value) for name, value in catalog.globals.items()},
+        "things": {kind: sorted(names) for kind, names in sorted(catalog.objects.items())},
+        "problems": [problem.as_json() for problem in catalog.problems],
+        "scan": result._asdict(),
     }
 
 
-def history_lines(taken: "AutorepImportResult") -> Iterator[str]:
-    """Write what became of reports."""
-    yield from taken.problems
-    if taken.skipped_lines:
-        listed = ", ".join(f"{count} {kind}" for kind, count in sorted(taken.skipped_lines.items()))
-        yield f"{sum(taken.skipped_lines.values())} lines tell of no run: {listed}"
-    yield f"{taken.runs} runs taken, {taken.rejected} refused, {len(taken.problems)} remarks"
+def history_lines(result: "AutorepImportResult") -> Iterator[str]:
+    yield from result.problems
+    if result.skipped_lines:
+        counts = ", ".join(f"{count} {kind}" for kind, count in sorted(result.skipped_lines.items()))
+        yield f"{sum(result.skipped_lines.values())} lines do not describe a run: {counts}"
+    yield f"{result.runs} runs imported, {result.rejected} rejected, {len(result.problems)} problems"
 
 
-def difference_lines(found: "Sequence[DefinitionChange]") -> Iterator[str]:
-    """Write what differs."""
-    for one in found:
-        if one.change == "changed":
-            yield f"{one.job}.{one.attribute}: {one.before or '(none)'} -> {one.after or '(none)'}"
+def difference_lines(changes: "Sequence[DefinitionChange]") -> Iterator[str]:
+    for change in changes:
+        if change.change == "changed":
+            yield f"{change.job}.{change.attribute}: {change.before or '(none)'} -> {change.after or '(none)'}"
         else:
-            yield f"{one.job}: {one.change}"
-    yield f"{len(found)} differences"
+            yield f"{change.job}: {change.change}"
+    yield f"{len(changes)} differences"
 
 
 def _tree(
-    job: "JobDefinition", estate: "JobCatalog", members: dict[str, list[str]], depth: int, above: frozenset[str]
+    job: "JobDefinition", catalog: "JobCatalog", members: dict[str, list[str]], depth: int, ancestors: frozenset[str]
 ) -> Iterator[str]:
     from mappers.legacy.jil.job_events import job_dependencies
     from mappers.legacy.jil.schedule import job_schedule, job_sla
 
     schedule, sla = job_schedule(job), job_sla(job)
-    told = [job.type]
+    facts = [job.type]
     if schedule:
-        told.append(_facts(schedule, skipped=("active",)) + ("" if schedule["active"] else " (dead)"))
+        facts.append(_facts(schedule, exclude=("active",)) + ("" if schedule["active"] else " (dead)"))
     if sla:
-        told.append(f"promised {_facts(sla)}")
-    waits = [f"{one.job} {one.rule}" for one in job_dependencies(job, "")]
+        facts.append(f"SLA {_facts(sla)}")
+    waits = [f"{dependency.job} {dependency.rule}" for dependency in job_dependencies(job, "")]
     if waits:
-        told.append(f"after {', '.join(waits)}")
-    yield f"{'  ' * depth}{job.name}  {'; '.join(told)}"
-    if job.name not in above:
+        facts.append(f"after {', '.join(waits)}")
+    yield f"{'  ' * depth}{job.name}  {'; '.join(facts)}"
+    if job.name not in ancestors:
         for name in members.get(job.name, ()):
-            yield from _tree(estate.jobs[name], estate, members, depth + 1, above | {job.name})
+            yield from _tree(catalog.jobs[name], catalog, members, depth + 1, ancestors | {job.name})
 
 
-def _facts(facet: dict[str, Any], skipped: Sequence[str] = ()) -> str:
-    told = ((name, value) for name, value in facet.items() if name not in skipped)
-    return " ".join(f"{name} {','.join(value) if isinstance(value, list) else value}" for name, value in told)
+def _facts(facet: dict[str, Any], exclude: Sequence[str] = ()) -> str:
+    items = ((name, value) for name, value in facet.items() if name not in exclude)
+    return " ".join(f"{name} {','.join(value) if isinstance(value, list) else value}" for name, value in items)
 
 
-def _job(job: "JobDefinition", estate: "JobCatalog", how: "ScanOptions") -> dict[str, Any]:
+def _job(job: "JobDefinition", catalog: "JobCatalog", options: "ScanOptions") -> dict[str, Any]:
     from mappers.legacy.jil.dataset_scanner import find_datasets
     from mappers.legacy.jil.job_events import job_dependencies, normalized_definition
     from mappers.legacy.jil.schedule import job_schedule, job_sla
 
-    boxes = estate.enclosing_boxes(job)
-    found = find_datasets(job, how.conventions)
+    boxes = catalog.enclosing_boxes(job)
+    scanned = find_datasets(job, options.conventions)
     return {
         "name": job.name,
         "process_key": "/".join(("AUTOSYS", *boxes, job.name)),
@@ -111,8 +108,8 @@ def _job(job: "JobDefinition", estate: "JobCatalog", how: "ScanOptions") -> dict
         "line": job.line,
         "schedule": job_schedule(job),
         "sla": job_sla(job),
-        "waits_for": [one._asdict() for one in job_dependencies(job, how.instance)],
-        "datasets": [one._asdict() for one in found.datasets],
-        "scripts": found.scripts,
+        "waits_for": [dependency._asdict() for dependency in job_dependencies(job, options.instance)],
+        "datasets": [dataset._asdict() for dataset in scanned.datasets],
+        "scripts": scanned.scripts,
         "attributes": normalized_definition(job, boxes),
     }

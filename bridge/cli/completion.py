@@ -6,28 +6,28 @@ from typing import Annotated
 
 import typer
 
-#: How the command is called in a shell, and the variable by which its completion asks it.
+#: Name of the command, and the environment variable that shell completion sets.
 NAME = "lineage-bridge"
 _VARIABLE = "_LINEAGE_BRIDGE_COMPLETE"
 
 
 class Shell(StrEnum):
-    """Who completes."""
+    """Shells with completion support."""
 
     bash = "bash"
     zsh = "zsh"
     fish = "fish"
 
 
-def completion(shell: Annotated[Shell, typer.Argument(help="The shell to complete in.")]) -> None:
-    """Print the script that completes commands and options in a shell: `source <(lineage-bridge completion bash)`."""
+def completion(shell: Annotated[Shell, typer.Argument(help="Shell")]) -> None:
+    """Print a shell completion script: `source <(lineage-bridge completion bash)`."""
     from typer._completion_shared import get_completion_script
 
     typer.echo(get_completion_script(prog_name=NAME, complete_var=_VARIABLE, shell=shell.value))
 
 
 def handle_completion_request() -> None:
-    """Let the command answer when a shell asks what could come next."""
+    """Answer a completion request of the shell."""
     if _VARIABLE in os.environ:
         from typer._completion_classes import completion_init
 

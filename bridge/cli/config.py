@@ -11,17 +11,15 @@ from bridge.cli.output import OutputFormat, escape, print_json
 if TYPE_CHECKING:
     from bridge.settings.loader import LoadedSettings
 
-config = typer.Typer(
-    name="config", help="The settings: what is in effect, and whether they are right.", no_args_is_help=True
-)
+config = typer.Typer(name="config", help="Show and validate the effective settings.", no_args_is_help=True)
 
 _MASK = "***"
 
 
 class Setting(NamedTuple):
-    """A setting in effect, without what is secret in it, and where it was set."""
+    """An effective setting with its secrets masked, and its origin."""
 
-    at: tuple[str, ...]
+    path: tuple[str, ...]
     value: Any
     origin: str
 
@@ -29,64 +27,68 @@ class Setting(NamedTuple):
 @config.command()
 def show(
     origin: Annotated[
-        bool, typer.Option("--origin", help="Say where each was set: file and line, variable, or default.")
+        bool, typer.Option("--origin", help="Show where each value was set: file and line, variable or default")
     ] = False,
     output: Annotated[
         OutputFormat, typer.Option(help="A line for each setting, or one JSON object.")
     ] = OutputFormat.text,
     config: Config = None,
 ) -> None:
-    """Show every setting in effect, secrets masked."""
+    """Show all effective settings with secrets masked."""
     from bridge.settings.loader import load_settings_with_origins
 
     settings = list(_settings(load_settings_with_origins(config or [])))
     if output is OutputFormat.json:
         print_json(_nested(settings, origin=origin))
         return
-    for one in settings:
-        typer.echo(escape(f"{'.'.join(one.at)}: {_as_json(one.value)}" + (f"  # {one.origin}" if origin else "")))
+    for setting in settings:
+        typer.echo(
+            escape(
+                f"{'.'.join(setting.path)}: {_as_json(setting.value)}" + (f"  # {setting.origin}" if origin else "")
+            )
+        )
 
 
 @config.command()
 def check(config: Config = None) -> None:
-    """Read files and variables, and say everything that is wrong with them at once."""
+    """Validate files and environment variables; reports all errors at once."""
     from bridge.settings.loader import load_settings_with_origins
 
     load_settings_with_origins(config or [])
-    read = ", ".join(map(str, config or [])) or "no file, so defaults"
-    typer.echo(f"all is well: read {read} and the environment")
+    files = ", ".join(map(str, config or [])) or "no file"
+    typer.echo(f"configuration is valid: {files} and the environment")
 
 
-def _settings(found: "LoadedSettings") -> Iterator[Setting]:
-    for at, value in _leaves((), found.settings.model_dump(mode="json", by_alias=True)):
-        yield Setting(at, _without_secrets(at, value), found.origins.get(at, "default"))
+def _settings(loaded: "LoadedSettings") -> Iterator[Setting]:
+    for path, value in _leaves((), loaded.settings.model_dump(mode="json", by_alias=True)):
+        yield Setting(path, _mask_secrets(path, value), loaded.origins.get(path, "default"))
 
 
-def _leaves(at: tuple[str, ...], content: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _leaves(path: tuple[str, ...], content: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
     if not isinstance(content, dict):
-        yield at, content
+        yield path, content
         return
     for key, value in content.items():
-        yield from _leaves((*at, key), value)
+        yield from _leaves((*path, key), value)
 
 
-def _without_secrets(at: tuple[str, ...], value: Any) -> Any:
-    if at == ("store", "url"):
+def _mask_secrets(path: tuple[str, ...], value: Any) -> Any:
+    if path == ("store", "url"):
         from bridge.store.connect import StoreUrl
 
         return StoreUrl(value).without_password
-    return [one | {"sha256": _MASK} for one in value] if at == ("server", "api_keys") else value
+    return [key | {"sha256": _MASK} for key in value] if path == ("server", "api_keys") else value
 
 
 def _nested(settings: list[Setting], *, origin: bool) -> dict[str, Any]:
-    """Give the settings as a configuration file holds them, and their origins by their whole names."""
+    """Nested settings as in a configuration file; origins by dotted path."""
     values: dict[str, Any] = {}
-    for one in settings:
+    for setting in settings:
         section = values
-        for part in one.at[:-1]:
+        for part in setting.path[:-1]:
             section = section.setdefault(part, {})
-        section[one.at[-1]] = one.value
-    origins = {"origins": {".".join(one.at): one.origin for one in settings}} if origin else {}
+        section[setting.path[-1]] = setting.value
+    origins = {"origins": {".".join(setting.path): setting.origin for setting in settings}} if origin else {}
     return {"settings": values} | origins
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class DagFormat(StrEnum):
-    """How processes and their dependencies are printed."""
+    """Output formats."""
 
     text = "text"
     json = "json"
@@ -28,24 +28,24 @@ class DagFormat(StrEnum):
 def dag(
     namespace: Annotated[str | None, typer.Option(help="Only processes of this namespace.")] = None,
     max_dependencies: Annotated[int, typer.Option(min=1, max=100_000, help="Dependencies at most.")] = MAX_EDGES,
-    output: Annotated[DagFormat, typer.Option(help="In the order in which they can run, or for another program.")] = (
+    output: Annotated[DagFormat, typer.Option(help="Output format: text (execution order), json, mermaid or dot")] = (
         DagFormat.text
     ),
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
-    """Show which process waits for which and for what, who waits in circles, and what nobody is known to produce."""
+    """Show dependencies between processes, cycles, and datasets without a producer."""
     from bridge.queries.dag import DagQuery
 
-    found = QueryRunner(config, url, api_key).run_or_exit(DagQuery(namespace=namespace, most=max_dependencies))
-    print_result(found, _render(found, output), as_json=output is DagFormat.json)
+    result = QueryRunner(config, url, api_key).run_or_exit(DagQuery(namespace=namespace, most=max_dependencies))
+    print_result(result, _render(result, output), as_json=output is DagFormat.json)
 
 
-def _render(found: "DagResult", form: DagFormat) -> "Iterator[str]":
+def _render(result: "DagResult", output: DagFormat) -> "Iterator[str]":
     from bridge.cli.dag_text import arrows, dag_lines, name
     from bridge.cli.diagram import dot, mermaid
 
-    if form in {DagFormat.mermaid, DagFormat.dot}:
-        return (mermaid if form is DagFormat.mermaid else dot)(map(name, found.processes), arrows(found))
-    return dag_lines(found)
+    if output in {DagFormat.mermaid, DagFormat.dot}:
+        return (mermaid if output is DagFormat.mermaid else dot)(map(name, result.processes), arrows(result))
+    return dag_lines(result)

@@ -12,96 +12,98 @@ if TYPE_CHECKING:
     from bridge.queries.dag import DagProcess, DagResult, Dependency
     from bridge.store.references import NodeReference
 
-#: The start of a process, or its end, by its id.
+#: Start or end of a process: its id, and whether it is the end.
 _ProcessBoundary = tuple[str, bool]
 _START, _END = False, True
 
 
-def execution_levels(found: "DagResult") -> "list[list[DagProcess]]":
-    """Give the processes by levels, each as low as those allow that it waits for.
+def execution_levels(dag: "DagResult") -> "list[list[DagProcess]]":
+    """Assign processes to levels, each one level after the processes it waits for.
 
-    What lies in a box starts no lower than the box, and who waits for the box waits for all that lies in it. Those
-    that wait for each other count as one, so that what is left is in an order.
+    Processes in a box start no earlier than the box, and a process that waits for a box waits for all of its
+    processes. Processes in a cycle count as one, so that the rest can be ordered.
     """
-    leads = _successors(found)
-    level = _longest_path_levels(leads, {(wait.before, wait.after) for wait in found.dependencies})
-    listed: list[list[DagProcess]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
-    for process in found.processes:
-        listed[level[process.id, _START]].append(process)
-    return [one for one in listed if one]
+    successors = _successors(dag)
+    levels = _longest_path_levels(successors, {(wait.before, wait.after) for wait in dag.dependencies})
+    processes_by_level: list[list[DagProcess]] = [[] for _ in range(max(levels.values(), default=-1) + 1)]
+    for process in dag.processes:
+        processes_by_level[levels[process.id, _START]].append(process)
+    return [level for level in processes_by_level if level]
 
 
-def _successors(found: "DagResult") -> dict[_ProcessBoundary, list[_ProcessBoundary]]:
-    """Tell which moment comes before which."""
-    leads: dict[_ProcessBoundary, list[_ProcessBoundary]] = {}
-    for process in found.processes:
-        leads[process.id, _START] = [(process.id, _END)]
-        leads[process.id, _END] = []
-    for process in found.processes:
-        if process.box is not None and (process.box, _START) in leads:
-            leads[process.box, _START].append((process.id, _START))
-            leads[process.id, _END].append((process.box, _END))
-    for wait in found.dependencies:
-        leads[wait.before, _END].append((wait.after, _START))
-    return leads
+def _successors(dag: "DagResult") -> dict[_ProcessBoundary, list[_ProcessBoundary]]:
+    successors: dict[_ProcessBoundary, list[_ProcessBoundary]] = {}
+    for process in dag.processes:
+        successors[process.id, _START] = [(process.id, _END)]
+        successors[process.id, _END] = []
+    for process in dag.processes:
+        if process.box is not None and (process.box, _START) in successors:
+            successors[process.box, _START].append((process.id, _START))
+            successors[process.id, _END].append((process.box, _END))
+    for wait in dag.dependencies:
+        successors[wait.before, _END].append((wait.after, _START))
+    return successors
 
 
 def _longest_path_levels(
-    leads: dict[_ProcessBoundary, list[_ProcessBoundary]], waits: set[tuple[str, str]]
+    successors: dict[_ProcessBoundary, list[_ProcessBoundary]], waits: set[tuple[str, str]]
 ) -> dict[_ProcessBoundary, int]:
-    """Give the level of each moment; a wait is what leads up."""
-    together = list(strongly_connected_components(leads))
-    place = {moment: number for number, moments in enumerate(together) for moment in moments}
-    height = [0] * len(together)
-    # What comes last is found first.
-    for number in range(len(together) - 1, -1, -1):
-        for moment in together[number]:
-            for after in leads[moment]:
-                if place[after] != number:
-                    step = (moment[0], after[0]) in waits and moment[1] is _END and after[1] is _START
-                    height[place[after]] = max(height[place[after]], height[number] + step)
-    return {moment: height[number] for moment, number in place.items()}
+    """Level of each boundary; every dependency adds one."""
+    components = list(strongly_connected_components(successors))
+    component_of = {boundary: number for number, component in enumerate(components) for boundary in component}
+    levels = [0] * len(components)
+    # Components are in reverse topological order.
+    for number in range(len(components) - 1, -1, -1):
+        for boundary in components[number]:
+            for successor in successors[boundary]:
+                if component_of[successor] != number:
+                    step = (boundary[0], successor[0]) in waits and boundary[1] is _END and successor[1] is _START
+                    levels[component_of[successor]] = max(levels[component_of[successor]], levels[number] + step)
+    return {boundary: levels[number] for boundary, number in component_of.items()}
 
 
-def name(one: "NodeReference") -> str:
-    """Name a process or a dataset."""
-    return f"{one.namespace} {one.name}"
+def name(node: "NodeReference") -> str:
+    return f"{node.namespace} {node.name}"
 
 
-def dag_lines(found: "DagResult") -> Iterator[str]:
-    """Tell processes by levels: those of one wait for none of it, but for those that wait in a circle."""
-    processes = {one.id: one for one in found.processes}
+def dag_lines(dag: "DagResult") -> Iterator[str]:
+    """Processes by level; those of one level do not wait for each other, except in a cycle."""
+    processes = {process.id: process for process in dag.processes}
     waits: dict[str, list[str]] = defaultdict(list)
-    for wait in found.dependencies:
+    for wait in dag.dependencies:
         waits[wait.after].append(f"{name(processes[wait.before])}: {_edge_label(wait)}")
-    yield f"{len(processes)} processes, {len(found.dependencies)} dependencies"
-    for number, level in enumerate(execution_levels(found), start=1):
+    yield f"{len(processes)} processes, {len(dag.dependencies)} dependencies"
+    for number, level in enumerate(execution_levels(dag), start=1):
         yield f"level {number}"
-        for one in level:
-            box = processes.get(one.box or "")
-            yield escape(f"  {_process(one)}" + (f"   in {box.name}" if box else ""))
-            yield from (escape(f"    waits for {before}") for before in sorted(waits[one.id]))
-    for cycle in found.cycles:
-        yield escape(f"wait for each other: {', '.join(name(processes[one]) for one in cycle)}")
-    for missing in found.missing:
-        readers = ", ".join(name(processes[one]) for one in missing.readers)
-        yield escape(f"nobody is known to produce {name(missing.dataset)}, read by {readers}")
-    yield from truncation_note(found.cut, "--max-dependencies")
+        for process in level:
+            box = processes.get(process.box or "")
+            yield escape(f"  {_process(process)}" + (f"   in {box.name}" if box else ""))
+            yield from (escape(f"    waits for {before}") for before in sorted(waits[process.id]))
+    for cycle in dag.cycles:
+        yield escape(f"cycle: {', '.join(name(processes[process_id]) for process_id in cycle)}")
+    for missing in dag.missing:
+        readers = ", ".join(name(processes[reader]) for reader in missing.readers)
+        yield escape(f"no known producer of {name(missing.dataset)} (read by {readers})")
+    yield from truncation_note(dag.cut, "--max-dependencies")
 
 
-def arrows(found: "DagResult") -> "Iterator[DiagramEdge]":
-    """Give the dependencies as arrows between the places of their processes."""
-    places = {one.id: place for place, one in enumerate(found.processes)}
-    for one in found.dependencies:
-        yield places[one.before], name(one.dataset) if one.dataset else "declared", places[one.after]
+def arrows(dag: "DagResult") -> "Iterator[DiagramEdge]":
+    """Dependencies as edges between the positions of their processes."""
+    positions = {process.id: position for position, process in enumerate(dag.processes)}
+    for dependency in dag.dependencies:
+        yield (
+            positions[dependency.before],
+            name(dependency.dataset) if dependency.dataset else "declared",
+            positions[dependency.after],
+        )
 
 
-def _process(one: "DagProcess") -> str:
-    return name(one) + (f"   version {one.version}" if one.version is not None else "")
+def _process(process: "DagProcess") -> str:
+    return name(process) + (f"   version {process.version}" if process.version is not None else "")
 
 
-def _edge_label(one: "Dependency") -> str:
-    if one.dataset is None:
-        said = (f"{key}={value}" for key, value in (one.declared or {}).items())
-        return " ".join(["declared", *said])
-    return name(one.dataset) + ("" if one.observed else " (only declared)")
+def _edge_label(dependency: "Dependency") -> str:
+    if dependency.dataset is None:
+        conditions = (f"{key}={value}" for key, value in (dependency.declared or {}).items())
+        return " ".join(["declared", *conditions])
+    return name(dependency.dataset) + ("" if dependency.observed else " (declared only)")

@@ -1,4 +1,4 @@
-"""`lineage-bridge dataset`: which version is meant, and what was decided of versions."""
+"""`lineage-bridge dataset` commands that read: versions, resolve, history, pins."""
 
 from datetime import datetime
 from typing import Annotated
@@ -11,11 +11,11 @@ from bridge.cli.query import QueryRunner
 
 dataset = typer.Typer(
     name="dataset",
-    help="Versions of datasets: which one is meant, what is published, pinned, not to be read.",
+    help="Resolve, publish, pin, roll back and invalidate dataset versions.",
     no_args_is_help=True,
 )
 OutputOption = Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")]
-Limit = Annotated[int, typer.Option(min=1, max=1_000, help="How many at most.")]
+Limit = Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of results")]
 
 
 @dataset.command()
@@ -28,7 +28,7 @@ def versions(
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
-    """List the versions of a dataset, newest first, with what was decided of each."""
+    """List dataset versions, newest first, with publication, pins and validity."""
     from bridge.cli.dataset_text import version_lines
     from bridge.queries.versions import VersionsQuery
 
@@ -43,24 +43,26 @@ def resolve(
     name: DatasetName = None,
     pin: Annotated[
         str,
-        typer.Option(help="`published`, `latest`, `as_of:TIME`, a version or a pin (`version:TAG`, `pin:NAME`)."),
+        typer.Option(
+            help="Selector: published, latest, as_of:TIME, version:TAG, pin:NAME, or the name of a version or pin"
+        ),
     ] = "published",
     as_of: Annotated[
         datetime | None,
-        typer.Option(help="What was published, or the latest, at that time (UTC).", metavar="TIME"),
+        typer.Option(help="Resolve published or latest as of this time (UTC)", metavar="TIME"),
     ] = None,
-    partition: Annotated[str | None, typer.Option(help="Of one partition, such as `day=2026-01-31`.")] = None,
+    partition: Annotated[str | None, typer.Option(help="Resolve a single partition, e.g. day=2026-01-31")] = None,
     output: OutputOption = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
-    """Tell which version of a dataset is meant, and where it lies."""
+    """Resolve a dataset to a version and its location."""
     from bridge.cli.dataset_text import resolved_lines
     from bridge.queries.versions import ResolveVersionQuery
 
-    question = ResolveVersionQuery(**dataset_parameters(namespace, name), pin=pin, as_of=as_of, partition=partition)
-    QueryRunner(config, url, api_key).run_and_print(question, resolved_lines, output)
+    query = ResolveVersionQuery(**dataset_parameters(namespace, name), pin=pin, as_of=as_of, partition=partition)
+    QueryRunner(config, url, api_key).run_and_print(query, resolved_lines, output)
 
 
 @dataset.command()
@@ -73,7 +75,7 @@ def history(
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
-    """List what was published of a dataset, newest first: when, by whom and why."""
+    """Show the publication history of a dataset, newest first."""
     from bridge.cli.dataset_text import history_lines
     from bridge.queries.publications import PublicationsQuery
 
@@ -84,14 +86,14 @@ def history(
 
 @dataset.command()
 def pins(
-    expired: Annotated[bool, typer.Option("--expired", help="Also those that have expired.")] = False,
+    expired: Annotated[bool, typer.Option("--expired", help="Include expired pins")] = False,
     limit: Limit = 100,
     output: OutputOption = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
-    """List the pins of all datasets."""
+    """List all pins."""
     from bridge.cli.dataset_text import pin_lines
     from bridge.queries.publications import PinsQuery
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 A = TypeVar("A")
 
-By = Annotated[str | None, typer.Option(help="Who wants it; else the user of this process.")]
-Why = Annotated[str | None, typer.Option(help="Why; kept with the history.")]
+By = Annotated[str | None, typer.Option(help="Acting user (default: current OS user)")]
+Why = Annotated[str | None, typer.Option(help="Reason, stored in the history")]
 
 
-def execute_command(config: list[Path] | None, order: "Command[A]", by: str | None) -> A:
-    """Have an order done; what is not in the store, or is otherwise there, ends the command."""
+def execute_command(config: list[Path] | None, command: "Command[A]", by: str | None) -> A:
+    """Run a command; a missing dataset or a conflict ends the program."""
     from contextlib import closing
 
     import msgspec
@@ -32,14 +32,14 @@ def execute_command(config: list[Path] | None, order: "Command[A]", by: str | No
     from bridge.versions.command import current_user, reject_nul_characters
 
     try:
-        order = msgspec.convert(msgspec.to_builtins(order), type(order))  # which looks at lengths, too
+        command = msgspec.convert(msgspec.to_builtins(command), type(command))  # also validates lengths
     except msgspec.ValidationError as error:
         raise typer.BadParameter(str(error)) from error
-    reject_nul_characters(order)
-    desk = open_command_context(load_settings(config), by or current_user())
-    with closing(desk.registry):
+    reject_nul_characters(command)
+    ctx = open_command_context(load_settings(config), by or current_user())
+    with closing(ctx.registry):
         try:
-            return order.execute(desk)
+            return command.execute(ctx)
         except NotFound as error:
             typer.echo(escape(f"error: {error}"), err=True)
             raise typer.Exit(1) from error
@@ -48,33 +48,33 @@ def execute_command(config: list[Path] | None, order: "Command[A]", by: str | No
             raise typer.Exit(EXIT_CONFLICT) from error
 
 
-def parse_dataset_versions(words: Sequence[str]) -> list[tuple[str, str]]:
-    """Take words two by two: a dataset, and a version of it."""
-    if len(words) % 2:
-        raise typer.BadParameter(f"name a version of {words[-1]}: every dataset is followed by its version")
-    return list(zip(words[::2], words[1::2], strict=True))
+def parse_dataset_versions(args: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs of a dataset and one of its versions."""
+    if len(args) % 2:
+        raise typer.BadParameter(f"missing version for dataset {args[-1]}")
+    return list(zip(args[::2], args[1::2], strict=True))
 
 
-def dataset_argument(word: str) -> dict[str, str]:
-    """Give the parameters that name a dataset: its UUID, or namespace and name in one."""
+def dataset_argument(dataset: str) -> dict[str, str]:
+    """Query parameters of a dataset given by UUID, or by namespace and name in one."""
     try:
-        return {"id": str(UUID(word))}
+        return {"id": str(UUID(dataset))}
     except ValueError:
-        return {"name": word}
+        return {"name": dataset}
 
 
 DatasetVersionPairs = Annotated[
     list[str],
     typer.Argument(
         metavar="DATASET VERSION...",
-        help="Datasets, each in one word or by its UUID and followed by a version: a tag, key or id, or `latest`.",
+        help="Pairs of dataset (name or UUID) and version (tag, key, id or latest)",
     ),
 ]
 Expected = Annotated[
     list[str] | None,
-    typer.Option(help="What is published now, of each dataset in its order; else it is refused.", metavar="VERSION"),
+    typer.Option(help="Currently published version, once per dataset; fails if it differs", metavar="VERSION"),
 ]
-_DAYS = 30
+_DEFAULT_DAYS = 30
 
 
 def publish(
@@ -88,23 +88,23 @@ def publish(
     output: OutputOption = OutputFormat.text,
     config: Config = None,
 ) -> None:
-    """Publish a version of each dataset, or of none."""
+    """Publish versions of one or more datasets, all or none."""
     from msgspec import UNSET
 
     from bridge.cli.dataset_text import published_lines
     from bridge.versions.publish_commands import PublishCommand, PublishItem
 
-    wanted = parse_dataset_versions(pairs)
-    if expected and (expect_unpublished or len(expected) != len(wanted)):
-        raise typer.BadParameter("give --expected once per dataset, or --expect-unpublished")
-    known = dict(enumerate(expected or ()))
-    unsaid = None if expect_unpublished else UNSET
+    dataset_versions = parse_dataset_versions(pairs)
+    if expected and (expect_unpublished or len(expected) != len(dataset_versions)):
+        raise typer.BadParameter("specify --expected once per dataset, or --expect-unpublished")
+    expected_by_index = dict(enumerate(expected or ()))
+    default = None if expect_unpublished else UNSET
     datasets = [
-        PublishItem(**dataset_argument(word), version=version, expected=known.get(place, unsaid))
-        for place, (word, version) in enumerate(wanted)
+        PublishItem(**dataset_argument(name), version=version, expected=expected_by_index.get(index, default))
+        for index, (name, version) in enumerate(dataset_versions)
     ]
-    made = execute_command(config, PublishCommand(datasets=datasets, why=why), by)
-    print_result(made, map(escape, published_lines(made)), as_json=output is OutputFormat.json)
+    result = execute_command(config, PublishCommand(datasets=datasets, why=why), by)
+    print_result(result, map(escape, published_lines(result)), as_json=output is OutputFormat.json)
 
 
 def rollback(
@@ -112,65 +112,68 @@ def rollback(
         list[str] | None, typer.Argument(metavar="DATASET...", help="Datasets, each in one word or by its UUID.")
     ] = None,
     to: Annotated[
-        str | None, typer.Option(help="To this version, which was published at any time.", metavar="VERSION")
+        str | None,
+        typer.Option(help="Roll back to this version (must have been published before)", metavar="VERSION"),
     ] = None,
-    publication: Annotated[
-        int | None, typer.Option(min=1, help="Undo this publication, of all datasets that it moved.")
-    ] = None,
+    publication: Annotated[int | None, typer.Option(min=1, help="Undo this publication for all its datasets")] = None,
     expected: Expected = None,
     by: By = None,
     why: Why = None,
     output: OutputOption = OutputFormat.text,
     config: Config = None,
 ) -> None:
-    """Go back to what was published before, of all datasets that are named or of none."""
+    """Roll back datasets to their previously published version, all or none."""
     from msgspec import UNSET
 
     from bridge.cli.dataset_text import published_lines
     from bridge.versions.publish_commands import RollBackCommand, RollBackItem
 
-    words = datasets or []
-    if bool(words) == (publication is not None) or (publication is not None and (to or expected)):
-        raise typer.BadParameter("name datasets, or a --publication alone")
-    if expected and len(expected) != len(words):
-        raise typer.BadParameter("say --expected once for each dataset")
-    known = dict(enumerate(expected or ()))
-    wanted = [
-        RollBackItem(**dataset_argument(word), to=to, expected=known.get(place, UNSET))
-        for place, word in enumerate(words)
+    names = datasets or []
+    if bool(names) == (publication is not None) or (publication is not None and (to or expected)):
+        raise typer.BadParameter("specify datasets or --publication, not both")
+    if expected and len(expected) != len(names):
+        raise typer.BadParameter("specify --expected once per dataset")
+    expected_by_index = dict(enumerate(expected or ()))
+    items = [
+        RollBackItem(**dataset_argument(name), to=to, expected=expected_by_index.get(index, UNSET))
+        for index, name in enumerate(names)
     ]
-    made = execute_command(config, RollBackCommand(datasets=wanted or None, publication=publication, why=why), by)
-    print_result(made, map(escape, published_lines(made)), as_json=output is OutputFormat.json)
+    result = execute_command(config, RollBackCommand(datasets=items or None, publication=publication, why=why), by)
+    print_result(result, map(escape, published_lines(result)), as_json=output is OutputFormat.json)
 
 
 def pin(
-    name: Annotated[str, typer.Argument(metavar="PIN", help="What the versions are found by.")],
+    name: Annotated[str, typer.Argument(metavar="PIN", help="Pin name")],
     pairs: DatasetVersionPairs,
-    until: Annotated[datetime | None, typer.Option(help="When it ends (UTC).", metavar="TIME")] = None,
-    days: Annotated[int | None, typer.Option(min=1, help=f"How many days it lasts; {_DAYS} without --until.")] = None,
+    until: Annotated[datetime | None, typer.Option(help="Expiry time (UTC)", metavar="TIME")] = None,
+    days: Annotated[
+        int | None, typer.Option(min=1, help=f"How many days it lasts; {_DEFAULT_DAYS} without --until.")
+    ] = None,
     by: By = None,
     why: Why = None,
     output: OutputOption = OutputFormat.text,
     config: Config = None,
 ) -> None:
-    """Keep a version of each dataset under a name until a time, or of none."""
+    """Pin versions of one or more datasets under a name, all or none."""
     from datetime import UTC, timedelta
 
     from bridge.cli.dataset_text import pin_line
     from bridge.versions.version_commands import PinCommand, PinItem
 
     if until and days:
-        raise typer.BadParameter("say --until or --days")
-    ends = until or datetime.now(UTC) + timedelta(days=days or _DAYS)
-    datasets = [PinItem(**dataset_argument(word), version=version) for word, version in parse_dataset_versions(pairs)]
-    made = execute_command(config, PinCommand(pin=name, until=ends, datasets=datasets, why=why), by)
-    print_result(made, map(escape, map(pin_line, made.pins)), as_json=output is OutputFormat.json)
+        raise typer.BadParameter("--until and --days are mutually exclusive")
+    expires_at = until or datetime.now(UTC) + timedelta(days=days or _DEFAULT_DAYS)
+    datasets = [
+        PinItem(**dataset_argument(dataset), version=version) for dataset, version in parse_dataset_versions(pairs)
+    ]
+    result = execute_command(config, PinCommand(pin=name, until=expires_at, datasets=datasets, why=why), by)
+    print_result(result, map(escape, map(pin_line, result.pins)), as_json=output is OutputFormat.json)
 
 
 def unpin(
-    name: Annotated[str, typer.Argument(metavar="PIN", help="The name of the pin.")],
-    of: Annotated[
-        str | None, typer.Argument(metavar="DATASET", help="Only of this dataset, in one word or by its UUID.")
+    name: Annotated[str, typer.Argument(metavar="PIN", help="Pin name")],
+    dataset: Annotated[
+        str | None, typer.Argument(metavar="DATASET", help="Only for this dataset (name or UUID)")
     ] = None,
     output: OutputOption = OutputFormat.text,
     config: Config = None,
@@ -179,35 +182,35 @@ def unpin(
     from bridge.cli.dataset_text import pin_line
     from bridge.versions.version_commands import UnpinCommand
 
-    gone = execute_command(config, UnpinCommand(pin=name, **(dataset_argument(of) if of else {})), None)
-    print_result(gone, map(escape, map(pin_line, gone.pins)), as_json=output is OutputFormat.json)
+    result = execute_command(config, UnpinCommand(pin=name, **(dataset_argument(dataset) if dataset else {})), None)
+    print_result(result, map(escape, map(pin_line, result.pins)), as_json=output is OutputFormat.json)
 
 
 def invalidate(
-    of: Annotated[str, typer.Argument(metavar="DATASET", help="The dataset, in one word or by its UUID.")],
-    version: Annotated[str, typer.Argument(help="The version: a tag, key or id.")],
-    reason: Annotated[str | None, typer.Option(help="Why it is not to be read.")] = None,
-    partition: Annotated[str | None, typer.Option(help="Only this partition, such as `day=2026-01-31`.")] = None,
-    valid: Annotated[bool, typer.Option("--valid", help="Take it back: it is to be read again.")] = False,
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset (name or UUID)")],
+    version: Annotated[str, typer.Argument(help="Version: tag, key or id")],
+    reason: Annotated[str | None, typer.Option(help="Reason")] = None,
+    partition: Annotated[str | None, typer.Option(help="Only this partition, e.g. day=2026-01-31")] = None,
+    valid: Annotated[bool, typer.Option("--valid", help="Revoke the invalidation")] = False,
     by: By = None,
     output: OutputOption = OutputFormat.text,
     config: Config = None,
 ) -> None:
-    """Mark a version, or a partition of it, as not to be read."""
+    """Mark a version or one of its partitions invalid."""
     from bridge.cli.dataset_text import validity_lines
     from bridge.versions.version_commands import InvalidateCommand
 
     if valid == (reason is not None):
-        raise typer.BadParameter("say --reason, or --valid")
-    order = InvalidateCommand(
-        **dataset_argument(of), version=version, reason=reason, partition=partition, valid=valid
+        raise typer.BadParameter("specify either --reason or --valid")
+    command = InvalidateCommand(
+        **dataset_argument(dataset), version=version, reason=reason, partition=partition, valid=valid
     )
-    told = execute_command(config, order, by)
-    print_result(told, map(escape, validity_lines(told)), as_json=output is OutputFormat.json)
+    validity = execute_command(config, command, by)
+    print_result(validity, map(escape, validity_lines(validity)), as_json=output is OutputFormat.json)
 
 
 def add_commands(dataset: typer.Typer) -> None:
-    """Add these commands to those that read."""
+    """Add the commands that write."""
     dataset.command(cls=accept_old_options(first="expect_unpublished"))(publish)
     for command in (rollback, pin, unpin, invalidate):
         dataset.command()(command)

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 dead = typer.Typer(
     name="dead",
-    help="What a target refused, or has no place for: list it, show it, try it again, give it up.",
+    help="List, show, retry and drop dead letters and unresolved items.",
     no_args_is_help=True,
 )
-_SHOWN_CHARACTERS = 20
+_SHORT_ID_LENGTH = 20
 
 
 class OutcomeFilter(StrEnum):
-    """Which items are listed."""
+    """Outcomes to list."""
 
     troubled = "troubled"
     dead = "dead"
@@ -35,7 +35,7 @@ class OutcomeFilter(StrEnum):
     pending = "pending"
 
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="The id, as `list` shows it, or its beginning.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="Item id from `dead list`, or a unique prefix")]
 
 
 @dead.command("list", cls=accept_old_options(which="outcome"))
@@ -43,28 +43,28 @@ def list_dead(
     outcome: Annotated[
         OutcomeFilter, typer.Option(help="Outcome of the items; `troubled` means dead or unresolved.")
     ] = OutcomeFilter.troubled,
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many at most.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of results")] = 100,
     target: Target = None,
     output: Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")] = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
-    """List what a person must look at, with the reason."""
+    """List dead letters and unresolved items with their reasons."""
     from bridge.queries.sync_items import SyncItemsQuery
 
-    found = QueryRunner(config, url, api_key).run_or_exit(
+    page = QueryRunner(config, url, api_key).run_or_exit(
         SyncItemsQuery(which=outcome.value, limit=limit, target=resolve_target(target, config).value)
     )
-    print_result(found, map(escape, map(_line, found.items)), as_json=output is OutputFormat.json)
-    if found.next is not None:
-        typer.echo(f"there are more than {limit}: see --limit", err=True)
+    print_result(page, map(escape, map(_line, page.items)), as_json=output is OutputFormat.json)
+    if page.next is not None:
+        typer.echo(f"more than {limit} items: raise --limit", err=True)
 
 
 @dead.command("show")
 def show_dead(id_: Id, target: Target = None, config: Config = None, url: Url = None, api_key: ApiKey = None) -> None:
-    """Print one of them with all that is known, and what was sent."""
-    for line in _lines(_one(QueryRunner(config, url, api_key), id_, resolve_target(target, config))):
+    """Show an item with its error and the rejected request."""
+    for line in _lines(_find_item(QueryRunner(config, url, api_key), id_, resolve_target(target, config))):
         typer.echo(escape(line))
 
 
@@ -74,7 +74,7 @@ def _lines(item: "SyncItemResult") -> "Iterator[str]":
         if (value := getattr(item, key)) is not None:
             yield f"  {key.replace('_', ' ')}: {value}"
     if item.entity:
-        yield f"  is the {item.entity.type} {item.entity.name}"
+        yield f"  entity: {item.entity.type} {item.entity.name}"
     if item.request is not None:
         yield from json.dumps(json.loads(bytes(item.request)), indent=2, ensure_ascii=False).splitlines()
 
@@ -87,35 +87,37 @@ def retry_dead(
     target: Target = None,
     config: Config = None,
 ) -> None:
-    """Let it be pushed anew at once."""
-    of = resolve_target(target, config)
-    requeue(config, of, [parse_item_id(_one(QueryRunner(config, None, None), id_, of).id)] if id_ else None)
+    """Retry an item immediately."""
+    target_name = resolve_target(target, config)
+    requeue(
+        config,
+        target_name,
+        [parse_item_id(_find_item(QueryRunner(config, None, None), id_, target_name).id)] if id_ else None,
+    )
 
 
 @dead.command("drop")
 def drop_dead(id_: Id, target: Target = None, config: Config = None) -> None:
-    """Give it up: it is not tried again before it changes."""
-    of = resolve_target(target, config)
-    item = _one(QueryRunner(config, None, None), id_, of)
+    """Drop a dead letter; it is retried only after it changes."""
+    target_name = resolve_target(target, config)
+    item = _find_item(QueryRunner(config, None, None), id_, target_name)
     if item.outcome != "dead":
-        raise typer.BadParameter(
-            f"{item.id} is {item.outcome}, not dead: it finds its place by itself, or by a mapping"
-        )
-    drop_item(config, of, parse_item_id(item.id))
-    typer.echo(f"{item.id} is given up until it changes")
+        raise typer.BadParameter(f"{item.id} is {item.outcome}, not dead: it is resolved by sync, or by a mapping")
+    drop_item(config, target_name, parse_item_id(item.id))
+    typer.echo(f"{item.id} dropped until it changes")
 
 
 def _line(item: "SyncItemResult") -> str:
     about = f"{item.about.namespace} {item.about.name}" if item.about else (item.entity.name if item.entity else "")
-    short = f"{item.kind}-{item.id.partition('-')[2][:_SHOWN_CHARACTERS]}"
+    short = f"{item.kind}-{item.id.partition('-')[2][:_SHORT_ID_LENGTH]}"
     return f"{short}  {item.outcome or 'pending'}  {about}  {item.reason or ''}".rstrip()
 
 
-def _one(asked: QueryRunner, beginning: str, target: TargetName) -> "SyncItemResult":
+def _find_item(query: QueryRunner, prefix: str, target: TargetName) -> "SyncItemResult":
     from bridge.queries.sync_items import SyncItemsQuery
 
-    found = asked.run_or_exit(SyncItemsQuery(id=beginning, limit=2, target=target.value)).items
-    if len(found) != 1:
-        many = "no item has" if not found else "several items have"
-        raise typer.BadParameter(f"{many} an id that begins with {beginning}: see `dead list`")
-    return found[0]
+    items = query.run_or_exit(SyncItemsQuery(id=prefix, limit=2, target=target.value)).items
+    if len(items) != 1:
+        matches = "no item" if not items else "several items"
+        raise typer.BadParameter(f"{matches} with an id that starts with {prefix}: see `dead list`")
+    return items[0]

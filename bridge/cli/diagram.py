@@ -1,4 +1,4 @@
-"""Graphs in the words of other programs: Mermaid, DOT."""
+"""Graphs as Mermaid and Graphviz DOT."""
 
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -9,50 +9,48 @@ if TYPE_CHECKING:
     from bridge.queries.lineage import EdgeResult, LineageResult
     from bridge.store.references import NodeReference
 
-#: From which node to which, by their places in a list, and what is written on it: names would not do as ids.
+#: Source index, label and target index. Nodes are referenced by index because names are not valid ids.
 DiagramEdge = tuple[int, str, int]
 
 
 def as_mermaid(walk: "LineageResult") -> Iterator[str]:
-    """Give a Mermaid flowchart: datasets are nodes, jobs are written on the arrows."""
+    """Mermaid flowchart with datasets as nodes and jobs as edge labels."""
     return mermaid(*_graph(walk))
 
 
 def as_dot(walk: "LineageResult") -> Iterator[str]:
-    """Give a graph for Graphviz."""
+    """Graphviz graph with datasets as nodes and jobs as edge labels."""
     return dot(*_graph(walk))
 
 
-def mermaid(nodes: Iterable[str], arrows: Iterable[DiagramEdge]) -> Iterator[str]:
-    """Give a flowchart of named nodes, which arrows name by their places."""
+def mermaid(nodes: Iterable[str], edges: Iterable[DiagramEdge]) -> Iterator[str]:
     yield "flowchart LR"
     for number, name in enumerate(nodes):
-        yield f'  n{number}["{_entities(name)}"]'
-    for source, label, target in arrows:
-        yield f'  n{source} -- "{_entities(label)}" --> n{target}'
+        yield f'  n{number}["{_escape_mermaid(name)}"]'
+    for source, label, target in edges:
+        yield f'  n{source} -- "{_escape_mermaid(label)}" --> n{target}'
 
 
-def dot(nodes: Iterable[str], arrows: Iterable[DiagramEdge]) -> Iterator[str]:
-    """Give a graph of named nodes, which arrows name by their places."""
+def dot(nodes: Iterable[str], edges: Iterable[DiagramEdge]) -> Iterator[str]:
     yield "digraph lineage {"
     yield "  rankdir=LR; node [shape=box];"
     for number, name in enumerate(nodes):
-        yield f"  n{number} [label={_quoted(name)}];"
-    for source, label, target in arrows:
-        yield f"  n{source} -> n{target} [label={_quoted(label)}];"
+        yield f"  n{number} [label={_quote_dot(name)}];"
+    for source, label, target in edges:
+        yield f"  n{source} -> n{target} [label={_quote_dot(label)}];"
     yield "}"
 
 
 def _graph(walk: "LineageResult") -> tuple[list[str], list[DiagramEdge]]:
-    """Give the datasets of a walk, each once, and its edges between their places."""
+    """Distinct datasets of a walk, and its edges by their indexes."""
     ends = [walk.start, *(end for edge in walk.edges for end in (edge.source, edge.target))]
-    places = {end: place for place, end in enumerate(dict.fromkeys(ends))}
-    arrows = [(places[edge.source], _edge_label(edge), places[edge.target]) for edge in walk.edges]
-    return [_name(end) for end in places], arrows
+    indexes = {end: index for index, end in enumerate(dict.fromkeys(ends))}
+    edges = [(indexes[edge.source], _edge_label(edge), indexes[edge.target]) for edge in walk.edges]
+    return [_name(end) for end in indexes], edges
 
 
 def _name(dataset: "NodeReference | None") -> str:
-    return f"{dataset.namespace} {dataset.name}" if dataset else "no known source"
+    return f"{dataset.namespace} {dataset.name}" if dataset else "unknown source"
 
 
 def _edge_label(edge: "EdgeResult") -> str:
@@ -61,12 +59,11 @@ def _edge_label(edge: "EdgeResult") -> str:
     return edge.job.name + (f" / {edge.step}" if edge.step else "")
 
 
-def _entities(text: str) -> str:
-    """Write a text so that Mermaid reads nothing into it."""
+def _escape_mermaid(text: str) -> str:
     return "".join(char if char.isalnum() or char in " ./:_-" else f"#{ord(char)};" for char in escape(text))
 
 
-def _quoted(text: str) -> str:
-    """Write a text as Graphviz quotes it: a backslash would begin one of its own words."""
-    spelled = escape(text).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{spelled}"'
+def _quote_dot(text: str) -> str:
+    """Quote for DOT, in which a backslash starts an escape sequence."""
+    escaped = escape(text).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -20,19 +20,19 @@ def doctor(
     ] = OutputFormat.text,
     config: Config = None,
 ) -> None:
-    """Check all that the service needs, and that everything that came in is accounted for; changes nothing."""
+    """Diagnose configuration, store and sync, and account for every received event (read-only)."""
     from bridge.doctor.runner import run_checks
 
     print_findings(run_checks(config or []), output)
 
 
-def print_findings(found: "Iterable[Finding]", output: OutputFormat) -> None:
-    """Print findings as they come, or all in one; an error among them ends the command with 1."""
+def print_findings(results: "Iterable[Finding]", output: OutputFormat) -> None:
+    """Print findings as they arrive, or all as JSON; exits with 1 if there is an error."""
     from bridge.cli.output import escape
     from bridge.doctor.finding import Level
 
     findings = []
-    for finding in found:
+    for finding in results:
         findings.append(finding)
         if output is OutputFormat.text:
             typer.echo(escape(str(finding)))
@@ -43,9 +43,7 @@ def print_findings(found: "Iterable[Finding]", output: OutputFormat) -> None:
         raise typer.Exit(1)
 
 
-openmetadata = typer.Typer(
-    name="openmetadata", help="The way into OpenMetadata: whether it is open.", no_args_is_help=True
-)
+openmetadata = typer.Typer(name="openmetadata", help="Check the connection to OpenMetadata.", no_args_is_help=True)
 
 
 @openmetadata.command()
@@ -55,7 +53,7 @@ def check(
     ] = OutputFormat.text,
     config: Config = None,
 ) -> None:
-    """Check server, version, token, rights and services, with a remedy for what is wrong; writes nothing there."""
+    """Check server, version, token, permissions and services of OpenMetadata (read-only)."""
     from bridge.cli.doctor import print_findings
     from bridge.doctor.openmetadata.runner import run_checks
 

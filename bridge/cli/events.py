@@ -11,51 +11,54 @@ from bridge.cli.query import QueryRunner
 if TYPE_CHECKING:
     from bridge.queries.events import EventRecord
 
-_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 
 
 def events(
     after: Annotated[
-        int | None, typer.Option(min=0, max=(1 << 53) - 1, help="Those after this number; the newest without.")
+        int | None,
+        typer.Option(
+            min=0, max=(1 << 53) - 1, help="Only events after this sequence number (default: the newest events)"
+        ),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 20,
-    follow: Annotated[bool, typer.Option("--follow", help="Go on with what comes in, until Ctrl-C.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of results")] = 20,
+    follow: Annotated[bool, typer.Option("--follow", help="Keep printing new events until interrupted")] = False,
     output: Annotated[
-        OutputFormat, typer.Option(help="A line each, or JSON lines with the events as sent.")
+        OutputFormat, typer.Option(help="Output format: text, or json (one event per line, as received)")
     ] = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
-    """Show the events that were kept, in the order in which they came."""
+    """List stored events in order of arrival."""
     import time
 
     from bridge.queries.events import EventsQuery
 
-    asked = QueryRunner(config, url, api_key)
+    query = QueryRunner(config, url, api_key)
     while True:
-        found = asked.run_or_exit(EventsQuery(after=after, limit=limit))
-        for event in found.items:
+        page = query.run_or_exit(EventsQuery(after=after, limit=limit))
+        for event in page.items:
             if output is OutputFormat.json:
                 print_json(event)
             else:
                 typer.echo(escape(_line(event)))
-        after = found.next
+        after = page.next
         if not follow:
             return
-        if len(found.items) < limit:
-            time.sleep(_SECONDS)
+        if len(page.items) < limit:
+            time.sleep(_POLL_SECONDS)
 
 
 def _line(event: "EventRecord") -> str:
     import msgspec
 
-    said = msgspec.json.decode(event.event)
-    job, dataset = said.get("job"), said.get("dataset")
-    of = f"job {job['namespace']} {job['name']}" if job else f"dataset {dataset['namespace']} {dataset['name']}"
-    run = f" run {said['run']['runId']}" if said.get("run") else ""
-    more = f" x{event.receipts}" if event.receipts > 1 else ""
+    content = msgspec.json.decode(event.event)
+    job, dataset = content.get("job"), content.get("dataset")
+    subject = f"job {job['namespace']} {job['name']}" if job else f"dataset {dataset['namespace']} {dataset['name']}"
+    run = f" run {content['run']['runId']}" if content.get("run") else ""
+    receipts = f" x{event.receipts}" if event.receipts > 1 else ""
     notes = f"  [{'; '.join(event.notes)}]" if event.notes else ""
     failed = f"  not merged: {event.failure}" if event.failure else ""
     kind = event.event_type or ("JOB" if job else "DATASET")
-    return f"{event.seq}  {event.event_time}  {kind:<8}  {of}{run}  from {event.source}{more}{notes}{failed}"
+    return f"{event.seq}  {event.event_time}  {kind:<8}  {subject}{run}  from {event.source}{receipts}{notes}{failed}"

@@ -21,63 +21,64 @@ def explain(
     name: DatasetName = None,
     source: Annotated[
         tuple[str, str] | None,
-        typer.Option("--from", help="Explain the edge from this dataset.", metavar="NAMESPACE NAME"),
+        typer.Option("--from", help="Explain the edge from this upstream dataset", metavar="NAMESPACE NAME"),
     ] = None,
-    column: Annotated[
-        str | None, typer.Option(help="Explain where this column comes from.", metavar="COLUMN")
-    ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=100, help="How many reasons of each kind.")] = 10,
+    column: Annotated[str | None, typer.Option(help="Explain the lineage of this column", metavar="COLUMN")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Maximum number of events per kind of evidence")] = 10,
     output: Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")] = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
-    """Tell which events and facets made a dataset, an edge into it, or a column of it."""
+    """Show the events and facets behind a dataset, edge or column."""
     if source and column:
         raise typer.BadParameter("explain an edge or a column: --from or --column")
     from bridge.queries.explain import ExplainQuery
 
-    of = dataset_parameters(namespace, name)
+    parameters = dataset_parameters(namespace, name)
     edge = {"source_namespace": source[0], "source_name": source[1]} if source else {}
-    found = QueryRunner(config, url, api_key).run_or_exit(ExplainQuery(**of, **edge, field=column, limit=limit))
-    print_result(found, map(escape, _lines(found, column)), as_json=output is OutputFormat.json)
+    explanation = QueryRunner(config, url, api_key).run_or_exit(
+        ExplainQuery(**parameters, **edge, field=column, limit=limit)
+    )
+    print_result(explanation, map(escape, _lines(explanation, column)), as_json=output is OutputFormat.json)
 
 
-def _lines(found: "Explanation", column: str | None) -> Iterator[str]:
-    of = f"{found.dataset.namespace} {found.dataset.name}"
-    if found.source:
-        yield f"{found.source.namespace} {found.source.name} -> {of}: " + (
-            f"shown as {found.shown_as}" if found.shown_as else "no walk shows this edge now"
+def _lines(explanation: "Explanation", column: str | None) -> Iterator[str]:
+    target = f"{explanation.dataset.namespace} {explanation.dataset.name}"
+    if explanation.source:
+        yield f"{explanation.source.namespace} {explanation.source.name} -> {target}: " + (
+            f"shown as {explanation.shown_as}" if explanation.shown_as else "not part of the lineage at present"
         )
-        for one in found.assertions:
-            by = f" of {one.job.namespace} {one.job.name}" if one.job else ""
-            run = f", run {one.run_id}" if one.run_id else ""
-            yield f"  {one.evidence}: {one.said_by}{by}{run}, first {one.first_seen}, last {one.last_seen}"
-            yield from _events(one.events)
-        if not found.assertions:
-            yield "  nothing was ever said of it"
+        for assertion in explanation.assertions:
+            by = f" of {assertion.job.namespace} {assertion.job.name}" if assertion.job else ""
+            run = f", run {assertion.run_id}" if assertion.run_id else ""
+            seen = f"first {assertion.first_seen}, last {assertion.last_seen}"
+            yield f"  {assertion.evidence}: {assertion.said_by}{by}{run}, {seen}"
+            yield from _events(assertion.events)
+        if not explanation.assertions:
+            yield "  no event reported it"
         return
-    yield of
-    if column and not found.lines:
-        yield "  no column lineage is known"
-    for line in found.lines:
+    yield target
+    if column and not explanation.lines:
+        yield "  no column lineage"
+    for line in explanation.lines:
         hop = line.hop
-        of_column = f".{hop.source.column}" if hop.source.column else ""
-        how = "/".join(part for part in (hop.type, hop.subtype) if part) + " [masked]" * hop.masking
-        kept = "" if line.active else " (the newest run does not show it)"
-        made_of = f"{hop.source.namespace} {hop.source.name}{of_column}"
-        yield f"  {hop.target.column or '(whole dataset)'}  <- {made_of}  {how}{kept}"
+        column_suffix = f".{hop.source.column}" if hop.source.column else ""
+        transformation = "/".join(part for part in (hop.type, hop.subtype) if part) + " [masked]" * hop.masking
+        state = "" if line.active else " (not reported by the latest run)"
+        source = f"{hop.source.namespace} {hop.source.name}{column_suffix}"
+        yield f"  {hop.target.column or '(whole dataset)'}  <- {source}  {transformation}{state}"
         yield from _events(line.events)
-    for fact in found.facts:
-        value = fact.value if fact.value is not None else "(taken back)"
+    for fact in explanation.facts:
+        value = fact.value if fact.value is not None else "(removed)"
         yield f"  {fact.fact}: {value if len(value) <= _WIDTH else value[:_WIDTH] + '…'}"
-        yield f"    said by {fact.rank} at {fact.said_at}"
+        yield f"    from {fact.rank} at {fact.said_at}"
         yield from _events(fact.events)
 
 
 def _events(events: "list[EventReference]") -> Iterator[str]:
     for event in events:
-        of = f" of {event.job}" if event.job else ""
+        job = f" of {event.job}" if event.job else ""
         run = f", run {event.run_id}" if event.run_id else ""
         kind = event.event_type or "no run"
-        yield f"    event {event.seq} ({kind} at {event.event_time}{of}{run}, from {event.source})"
+        yield f"    event {event.seq} ({kind} at {event.event_time}{job}{run}, from {event.source})"

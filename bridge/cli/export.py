@@ -16,31 +16,31 @@ if TYPE_CHECKING:
 
 def export(
     canonical: Annotated[
-        bool, typer.Option("--canonical", help="The canonical state, equal for equal events.")
+        bool, typer.Option("--canonical", help="Canonical state; identical for identical events")
     ] = False,
     without_times: Annotated[
-        bool, typer.Option("--without-times", help="With --canonical: leave out when anything was said or happened.")
+        bool, typer.Option("--without-times", help="With --canonical: omit all timestamps")
     ] = False,
     events: Annotated[
-        bool, typer.Option("--events", help="All events as they were sent, and refused inputs, for `import`.")
+        bool, typer.Option("--events", help="All original events and rejected input, for `import`")
     ] = False,
     sql: Annotated[
-        bool, typer.Option("--sql", help="INSERT statements for the tables of `schema ddl`; say --dialect, too.")
+        bool, typer.Option("--sql", help="INSERT statements for the tables of `schema ddl` (requires --dialect)")
     ] = False,
-    dialect: Annotated[WarehouseDialect | None, typer.Option(help="The database that --sql is for.")] = None,
+    dialect: Annotated[WarehouseDialect | None, typer.Option(help="SQL dialect of --sql")] = None,
     openlineage: WithOpenLineage = False,
     openlineage_only: OpenLineageOnly = False,
     config: Config = None,
 ) -> None:
-    """Print the canonical state or the events as JSON lines, or the state as SQL."""
+    """Export the canonical state (JSON lines or SQL) or all events."""
     if canonical + events + sql != 1:
-        raise typer.BadParameter("say --canonical or --sql or --events: which export it shall be")
+        raise typer.BadParameter("specify exactly one of --canonical, --sql and --events")
     if sql != (dialect is not None) or (not sql and (openlineage or openlineage_only)):
         raise typer.BadParameter(
-            "--dialect, --openlineage and --openlineage-only belong to --sql, which needs --dialect"
+            "--sql requires --dialect; --dialect, --openlineage and --openlineage-only require --sql"
         )
     if without_times and not canonical:
-        raise typer.BadParameter("--without-times belongs to --canonical")
+        raise typer.BadParameter("--without-times requires --canonical")
     settings = load_settings(config)
     if dialect is not None:
         lines = _statements(settings, dialect, openlineage=openlineage, openlineage_only=openlineage_only)
@@ -72,5 +72,7 @@ def _statements(
     from bridge.warehouse.inserts import insert_statements
     from bridge.warehouse.table_sets import select_tables
 
-    part = select_tables(openlineage=openlineage, openlineage_only=openlineage_only)
-    return (statement.encode() for statement in insert_statements(open_store(settings), settings.org, dialect, part))
+    tables = select_tables(openlineage=openlineage, openlineage_only=openlineage_only)
+    return (
+        statement.encode() for statement in insert_statements(open_store(settings), settings.org, dialect, tables)
+    )

@@ -1,4 +1,4 @@
-"""`lineage-bridge feed`: tables of runs, as files or asked of a database."""
+"""`lineage-bridge feed`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,21 +11,21 @@ from mappers.legacy.technology import Technology
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
-feed = typer.Typer(name="feed", help="Runs out of tables: of a run manager, or any other.", no_args_is_help=True)
+feed = typer.Typer(name="feed", help="Import runs from tables (files or databases).", no_args_is_help=True)
 
-TechnologyOption = Annotated[Technology, typer.Option(help="What the runs are of, where rows do not say it.")]
-Zone = Annotated[str, typer.Option("--timezone", help="Of times that have none, such as Europe/London.")]
+TechnologyOption = Annotated[Technology, typer.Option(help="Technology of the runs if the rows do not name it")]
+Zone = Annotated[str, typer.Option("--timezone", help="Time zone of times without one, e.g. Europe/London")]
 
 
 @feed.command()
 def take(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="CSV with a header, or JSON.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="CSV files with a header, or JSON files")],
     technology: TechnologyOption = Technology.runmgr,
     timezone: Zone = "UTC",
-    historical: Annotated[bool, typer.Option("--historical", help="Mark the runs as history.")] = False,
+    historical: Annotated[bool, typer.Option("--historical", help="Mark runs as historical (backfill)")] = False,
     config: Config = None,
 ) -> None:
-    """Take the runs of files, a row each; again does no harm."""
+    """Import runs from files, one run per row (idempotent)."""
     from contextlib import closing
 
     from bridge.bootstrap.intake import make_feed_row_reader
@@ -37,38 +37,40 @@ def take(
     from bridge.intake.source import IntakeReport
 
     settings = load_settings(config)
-    delivery = FeedInputKind(technology.value, read_zone(timezone).key, historical)
-    taken = IntakeReport()
+    input_kind = FeedInputKind(technology.value, read_zone(timezone).key, historical)
+    report = IntakeReport()
     with closing(make_writer(settings)) as writer:
-        one = FeedImporter(make_feed_row_reader(settings), writer, delivery)
+        importer = FeedImporter(make_feed_row_reader(settings), writer, input_kind)
         for file in files:
-            taken = taken.add(one.import_rows(read_rows(file)))
-    typer.echo(f"{taken.accepted} runs taken from {len(files)} file(s)")
-    print_rejections(taken.rejected, 0)
-    if taken.rejected:
+            report = report.add(importer.import_rows(read_rows(file)))
+    typer.echo(f"imported {report.accepted} runs from {len(files)} file(s)")
+    print_rejections(report.rejected, 0)
+    if report.rejected:
         raise typer.Exit(1)
 
 
 @feed.command()
 def poll(
-    name: Annotated[str, typer.Argument(help="What this source is called; how far it was read is kept by it.")],
+    name: Annotated[str, typer.Argument(help="Name of this source; its watermark is stored under it")],
     database: Annotated[
         str,
         typer.Option(
-            help="The database, as SQLAlchemy has it; best given in the variable.", envvar="LINEAGE_BRIDGE_FEED_URL"
+            help="SQLAlchemy database URL; prefer the environment variable", envvar="LINEAGE_BRIDGE_FEED_URL"
         ),
     ],
     query: Annotated[
         str,
-        typer.Option(help="Gives a row a run; `:since` is the last value of the watermark, null at first."),
+        typer.Option(help="Query with one row per run; :since is the watermark (null on the first poll)"),
     ],
-    watermark: Annotated[str, typer.Option(help="The column that grows, such as the time of the last change.")],
+    watermark: Annotated[str, typer.Option(help="Increasing column, e.g. the last modification time")],
     technology: TechnologyOption = Technology.runmgr,
     timezone: Zone = "UTC",
-    every: Annotated[float | None, typer.Option(min=0.1, help="Ask again after so many seconds; else once.")] = None,
+    every: Annotated[
+        float | None, typer.Option(min=0.1, help="Poll interval in seconds (default: poll once)")
+    ] = None,
     config: Config = None,
 ) -> None:
-    """Ask a database for runs, and go on where it was left."""
+    """Import runs from a database query, starting at the watermark."""
     import threading
     from contextlib import closing
 
@@ -81,28 +83,27 @@ def poll(
     from bridge.intake.source import poll_until_stopped
 
     settings = load_settings(config)
-    told = IngestReporter("runs", f"{name}: ")
+    reporter = IngestReporter("runs", f"{name}: ")
     with closing(make_writer(settings)) as writer, closing(open_version_registry(settings)) as registry:
-        one = FeedImporter(
+        importer = FeedImporter(
             make_feed_row_reader(settings), writer, FeedInputKind(technology.value, read_zone(timezone).key)
         )
         with closing(
-            FeedPoller(FeedQuery(name, database, query, watermark), one, registry.db, settings.org)
+            FeedPoller(FeedQuery(name, database, query, watermark), importer, registry.db, settings.org)
         ) as poller:
             if every is None:
                 report = poller.poll()
-                told.of(report)
+                reporter.of(report)
                 if report.rejected:
                     raise typer.Exit(1)
             else:
-                poll_until_stopped(poller, every, told.of, told.failed, threading.Event())
+                poll_until_stopped(poller, every, reporter.of, reporter.failed, threading.Event())
 
 
 def read_zone(name: str) -> "ZoneInfo":
-    """Read the name of a time zone."""
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError) as error:
-        raise typer.BadParameter(f"--timezone {name}: is no time zone, such as Europe/London") from error
+        raise typer.BadParameter(f"--timezone {name}: unknown time zone (example: Europe/London)") from error

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     from mappers.governance.merge import MergePolicy
 
 governance = typer.Typer(
-    name="governance", help="Governance as code: asset files, the store and OpenMetadata.", no_args_is_help=True
+    name="governance",
+    help="Apply asset files (governance as code) to the store and OpenMetadata.",
+    no_args_is_help=True,
 )
-EXIT_DIFFERENT = 5
+EXIT_DIFFERENCES = 5
 
 
 class ConflictPolicy(StrEnum):
-    """Who wins where a file and OpenMetadata both changed something, each in its own way."""
+    """Which side wins if a field was changed differently in the file and in OpenMetadata."""
 
     report = "report"
     local = "local"
@@ -36,32 +38,34 @@ class ConflictPolicy(StrEnum):
     ask = "ask"
 
 
-AssetPaths = Annotated[list[Path], typer.Argument(metavar="PLACE...", help="Asset files, and directories of them.")]
-Prune = Annotated[
-    bool, typer.Option("--prune", help="Take back what files say that were taken before and are not among these.")
+AssetPaths = Annotated[
+    list[Path], typer.Argument(metavar="PLACE...", help="Asset files or directories (metavar `PATH...`)")
 ]
+Prune = Annotated[bool, typer.Option("--prune", help="Remove metadata whose asset file no longer exists")]
 PolicyOption = Annotated[
     ConflictPolicy | None,
-    typer.Option("--policy", help="Who wins of what both sides changed; without, openmetadata.governance.conflicts."),
+    typer.Option(
+        "--policy", help="Conflict policy: report, local, remote or ask (default: openmetadata.governance.conflicts)"
+    ),
 ]
 OutputOption = Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")]
 
 
 @governance.command()
-def validate(places: AssetPaths, output: OutputOption = OutputFormat.text) -> None:
-    """Read asset files, and say what is wrong with them: file, line and key."""
+def validate(paths: AssetPaths, output: OutputOption = OutputFormat.text) -> None:
+    """Validate asset files; errors name file, line and key."""
     from bridge.governance.asset_files import load_assets
 
-    read = load_assets(places)
-    answer = {"files": read.files, "assets": len(read.loaded), "problems": read.problems}
-    lines = [*read.problems, f"{read.files} files, {len(read.loaded)} assets, {len(read.problems)} problems"]
+    result = load_assets(paths)
+    answer = {"files": result.files, "assets": len(result.loaded), "problems": result.problems}
+    lines = [*result.problems, f"{result.files} files, {len(result.loaded)} assets, {len(result.problems)} problems"]
     print_result(answer, map(escape, lines), as_json=output is OutputFormat.json)
-    raise typer.Exit(1 if read.problems else 0)
+    raise typer.Exit(1 if result.problems else 0)
 
 
 @governance.command()
 def schema() -> None:
-    """Print the JSON Schema of an asset file, for editors; configs/asset.schema.json is the same."""
+    """Print the JSON Schema of asset files (same as configs/asset.schema.json)."""
     from bridge.governance.asset import AssetFile
     from bridge.settings.yaml_model import json_schema
 
@@ -70,17 +74,17 @@ def schema() -> None:
 
 @governance.command()
 def plan(
-    places: AssetPaths, prune: Prune = False, output: OutputOption = OutputFormat.text, config: Config = None
+    paths: AssetPaths, prune: Prune = False, output: OutputOption = OutputFormat.text, config: Config = None
 ) -> None:
-    """Say what a push would change in the store and in OpenMetadata, and change nothing."""
+    """Show what `push` would change in the store and OpenMetadata."""
     from bridge.cli.governance_text import plan_json, plan_lines
 
-    loaded, problems = _read(places)
-    with _steward(load_settings(config)) as steward:
-        applied, seen = steward.plan(loaded, prune=_prune_allowed(prune, problems))
+    assets, problems = _read(paths)
+    with _open_sync(load_settings(config)) as sync:
+        changes, remote = sync.plan(assets, prune=_check_prune(prune, problems))
     print_result(
-        plan_json(applied, seen, problems),
-        map(escape, plan_lines(applied, seen)),
+        plan_json(changes, remote, problems),
+        map(escape, plan_lines(changes, remote)),
         as_json=output is OutputFormat.json,
     )
     raise typer.Exit(1 if problems else 0)
@@ -88,65 +92,65 @@ def plan(
 
 @governance.command()
 def push(
-    places: AssetPaths,
+    paths: AssetPaths,
     prune: Prune = False,
     policy: PolicyOption = None,
     output: OutputOption = OutputFormat.text,
     config: Config = None,
 ) -> None:
-    """Let the store say what the files say, and OpenMetadata what the store says; doing it twice changes nothing."""
+    """Apply asset files to the store and OpenMetadata (idempotent)."""
     from bridge.cli.governance_text import push_json, push_lines
 
-    loaded, problems = _read(places)
-    with _steward(load_settings(config), policy) as steward:
-        decisions = steward.resolve_conflicts(loaded, _ask) if policy is ConflictPolicy.ask else {}
-        applied, results = steward.push(loaded, decisions, prune=_prune_allowed(prune, problems))
-    told = push_json(applied, results, problems)
-    print_result(told, map(escape, push_lines(applied, results)), as_json=output is OutputFormat.json)
-    raise typer.Exit(0 if told["done"] else 1)
+    assets, problems = _read(paths)
+    with _open_sync(load_settings(config), policy) as sync:
+        decisions = sync.resolve_conflicts(assets, _ask) if policy is ConflictPolicy.ask else {}
+        changes, results = sync.push(assets, decisions, prune=_check_prune(prune, problems))
+    answer = push_json(changes, results, problems)
+    print_result(answer, map(escape, push_lines(changes, results)), as_json=output is OutputFormat.json)
+    raise typer.Exit(0 if answer["done"] else 1)
 
 
 @governance.command()
-def diff(places: AssetPaths, output: OutputOption = OutputFormat.text, config: Config = None) -> None:
-    """Say what files, store and OpenMetadata do not agree on: 0 when nothing, 5 when something."""
+def diff(paths: AssetPaths, output: OutputOption = OutputFormat.text, config: Config = None) -> None:
+    """Show differences between files, store and OpenMetadata (exit code 5 if any)."""
     from bridge.cli.governance_text import plan_json, plan_lines
 
-    loaded, problems = _read(places)
-    with _steward(load_settings(config)) as steward:
-        applied, seen = steward.plan(loaded)
-    told = plan_json(applied, seen, problems)
-    print_result(told, map(escape, plan_lines(applied, seen)), as_json=output is OutputFormat.json)
-    raise typer.Exit(1 if problems else EXIT_DIFFERENT if told["differs"] else 0)
+    assets, problems = _read(paths)
+    with _open_sync(load_settings(config)) as sync:
+        changes, remote = sync.plan(assets)
+    answer = plan_json(changes, remote, problems)
+    print_result(answer, map(escape, plan_lines(changes, remote)), as_json=output is OutputFormat.json)
+    raise typer.Exit(1 if problems else EXIT_DIFFERENCES if answer["differs"] else 0)
 
 
 @governance.command()
 def pull(
-    places: AssetPaths,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the patch, and write nothing.")] = False,
+    paths: AssetPaths,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the patch without writing files")] = False,
     policy: PolicyOption = None,
     config: Config = None,
 ) -> None:
-    """Write what was changed in OpenMetadata into the files; comments and the order of keys stay."""
+    """Write changes made in OpenMetadata back into the asset files, keeping comments and key order."""
     from bridge.bootstrap.targets import openmetadata_options
     from bridge.governance.pull import plan_file_edits as pulled_from
     from bridge.governance.pull import write_file
 
-    loaded, problems = _read(places)
+    assets, problems = _read(paths)
     settings = load_settings(config)
-    with _steward(settings, policy) as steward:
-        _, seen = steward.plan(loaded)
-    pulled = pulled_from(seen, openmetadata_options(settings).vocabulary)
+    with _open_sync(settings, policy) as sync:
+        _, remote = sync.plan(assets)
+    edits = pulled_from(remote, openmetadata_options(settings).vocabulary)
     count = 0
-    for one in pulled:
-        for line in one.patch.splitlines():
+    for edit in edits:
+        for line in edit.patch.splitlines():
             typer.echo(escape(line))
-        problems += one.problems
-        if one.after != one.before:
-            refused = None if dry_run else write_file(one)
-            count += refused is None
-            problems += [refused] if refused else []
+        problems += edit.problems
+        if edit.after != edit.before:
+            problem = None if dry_run else write_file(edit)
+            count += problem is None
+            problems += [problem] if problem else []
     problems += [
-        f"{' '.join(one.name)}: {said}" for one in seen if one.remote_diff for said in one.remote_diff.problems
+        f"{' '.join(one.name)}: {said}" for one in remote if one.remote_diff for said in one.remote_diff.problems
     ]
     for problem in problems:
         typer.echo(escape(f"problem: {problem}"), err=True)
@@ -156,59 +160,61 @@ def pull(
 
 @governance.command()
 def violations(
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many, the newest first.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of results, newest first")] = 50,
     output: OutputOption = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
-    """List versions of datasets that did not keep the contract of their asset."""
+    """List dataset versions that violate their contract."""
     from bridge.queries.governance import ContractViolationsQuery
 
     QueryRunner(config, url, api_key).run_and_print(ContractViolationsQuery(limit=limit), _violation_lines, output)
 
 
-def _violation_lines(found: "Page[ContractResult]") -> Iterator[str]:
-    for one in found.items:
-        dataset = f"{one.dataset.namespace} {one.dataset.name}"
-        yield f"{one.at}  {dataset}  run {one.run_id or '?'}: {'; '.join(one.broken)}"
+def _violation_lines(page: "Page[ContractResult]") -> Iterator[str]:
+    for violation in page.items:
+        dataset = f"{violation.dataset.namespace} {violation.dataset.name}"
+        yield f"{violation.at}  {dataset}  run {violation.run_id or '?'}: {'; '.join(violation.broken)}"
 
 
-def _read(places: Sequence[Path]) -> "tuple[list[LoadedAsset], list[str]]":
-    """Read what can be read; what cannot is told, and keeps nothing else back."""
+def _read(paths: Sequence[Path]) -> "tuple[list[LoadedAsset], list[str]]":
+    """Read the valid asset files; problems of the others are printed."""
     from bridge.governance.asset_files import load_assets
 
-    read = load_assets(places)
-    for problem in read.problems:
+    result = load_assets(paths)
+    for problem in result.problems:
         typer.echo(escape(f"problem: {problem}"), err=True)
-    return read.loaded, read.problems
+    return result.loaded, result.problems
 
 
-def _prune_allowed(prune: bool, problems: Sequence[str]) -> bool:
-    """Take nothing back as long as files cannot be read: what they say may only seem to be gone."""
+def _check_prune(prune: bool, problems: Sequence[str]) -> bool:
+    """Deny pruning while files are unreadable: their assets only seem to be removed."""
     if prune and problems:
-        typer.echo("problem: nothing is taken back before all files can be read", err=True)
+        typer.echo("problem: --prune is ignored until all files are valid", err=True)
     return prune and not problems
 
 
 @contextmanager
-def _steward(settings: "Settings", policy: ConflictPolicy | None = None) -> "Iterator[AssetSync]":
+def _open_sync(settings: "Settings", policy: ConflictPolicy | None = None) -> "Iterator[AssetSync]":
     from bridge.bootstrap.governance import open_asset_sync
     from bridge.log import configure_log
 
     configure_log(settings.log)
     if policy is not None and policy is not ConflictPolicy.ask:
-        of = settings.openmetadata.governance.model_copy(update={"conflicts": policy.value, "conflicts_of": {}})
-        target = settings.openmetadata.model_copy(update={"governance": of})
+        governance_settings = settings.openmetadata.governance.model_copy(
+            update={"conflicts": policy.value, "conflicts_of": {}}
+        )
+        target = settings.openmetadata.model_copy(update={"governance": governance_settings})
         settings = settings.model_copy(update={"openmetadata": target})
-    with open_asset_sync(settings) as steward:
-        yield steward
+    with open_asset_sync(settings) as sync:
+        yield sync
 
 
-def _ask(said: str) -> "MergePolicy | None":
-    """Ask a person who wins; None when that is left open."""
+def _ask(conflict: str) -> "MergePolicy | None":
+    """Ask which side wins; None leaves the conflict open."""
     if not sys.stdin.isatty():
-        raise typer.BadParameter("--policy ask needs a terminal; without one say local, remote or report")
-    answer = str(typer.prompt(f"{said}\nkeep [f]ile, take [o]penmetadata, or [s]kip", default="s", err=True))
+        raise typer.BadParameter("--policy ask requires a terminal; use local, remote or report without one")
+    answer = str(typer.prompt(f"{conflict}\nkeep [f]ile, take [o]penmetadata, or [s]kip", default="s", err=True))
     winners: dict[str, MergePolicy] = {"f": "local", "o": "remote"}
     return winners.get(answer[:1].lower())

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 def impact(
     namespace: DatasetNamespace,
     name: DatasetName = None,
-    depth: Annotated[int, typer.Option(min=1, max=10_000, help="How many datasets far.")] = 20,
+    depth: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum number of hops")] = 20,
     max_edges: Annotated[int, typer.Option(min=1, max=100_000, help="Edges at most.")] = MAX_EDGES,
     output: Annotated[OutputFormat, typer.Option(help="A list, or one JSON object.")] = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
-    """Show what a change of a dataset reaches: datasets, jobs, their owners, and what was promised of them."""
+    """List downstream datasets and jobs with their owners and SLAs."""
     from bridge.queries.impact import ImpactQuery
 
     found = QueryRunner(config, url, api_key).run_or_exit(

@@ -17,11 +17,11 @@ _MAX_NAMED = 20
 
 def import_events(
     file: Annotated[
-        Path, typer.Argument(help="What `export --events` printed, gzipped or not; - reads standard input.")
+        Path, typer.Argument(help="Output of `export --events`, optionally gzipped; - reads standard input")
     ],
     config: Config = None,
 ) -> None:
-    """Take all that another store held, events and refused inputs; may be repeated, also when it was cut off."""
+    """Import the output of `export --events`; safe to repeat after an interruption."""
     settings = load_settings(config)
     from bridge.log import configure_log
 

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 def ingest(
-    paths: Annotated[list[Path], typer.Argument(help="Files or folders of events; - reads standard input.")],
+    paths: Annotated[list[Path], typer.Argument(help="Event files or directories; - reads standard input")],
     config: Config = None,
-    historical: Annotated[bool, typer.Option("--historical", help="Mark the events as history.")] = False,
+    historical: Annotated[bool, typer.Option("--historical", help="Mark events as historical (backfill)")] = False,
     restart: Annotated[
         bool, typer.Option("--restart", help="Read files from the beginning, even if they were ingested before.")
     ] = False,
 ) -> None:
-    """Take events from files: ndjson, JSON, a JSON array, gzipped or not. Goes on where it stopped."""
+    """Load events from files (NDJSON, JSON or JSON array, optionally gzipped); resumes where it stopped."""
     settings = load_settings(config)
     from bridge.log import configure_log
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-keys = typer.Typer(name="keys", help="API keys of producers and readers.", no_args_is_help=True)
+keys = typer.Typer(name="keys", help="Create API keys.", no_args_is_help=True)
 
 _KEY_BYTES = 32
 
@@ -23,10 +23,10 @@ class KeyScope(StrEnum):
 
 @keys.command("create")
 def create(
-    name: Annotated[str, typer.Argument(help="Whose key it is.")],
-    scope: Annotated[list[KeyScope], typer.Option(help="What it allows; may be given several times.")],
+    name: Annotated[str, typer.Argument(help="Name of the key")],
+    scope: Annotated[list[KeyScope], typer.Option(help="Allowed scope; repeatable")],
 ) -> None:
-    """Make a key. It is printed once; the configuration keeps only its hash."""
+    """Create an API key. It is printed once; the configuration stores only its hash."""
     key = secrets.token_urlsafe(_KEY_BYTES)
     typer.echo(key)
     typer.echo("Keep it: it is not shown again. Add to the configuration:\n", err=True)

@@ -47,27 +47,30 @@ def lineage(
     namespace: DatasetNamespace,
     name: DatasetName = None,
     direction: Annotated[
-        Direction, typer.Option(help="Where the data came from, where it goes, or both.")
+        Direction, typer.Option(help="upstream (sources), downstream (consumers) or both")
     ] = Direction.upstream,
-    depth: Annotated[int, typer.Option(min=1, max=10_000, help="How many datasets far.")] = 5,
-    granularity: Annotated[Granularity, typer.Option(help="What counts as a job.")] = Granularity.job,
+    depth: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum number of hops")] = 5,
+    granularity: Annotated[
+        Granularity, typer.Option(help="Job level: run, step, job (logical job) or root")
+    ] = Granularity.job,
     max_edges: Annotated[int, typer.Option(min=1, max=100_000, help="Edges at most.")] = MAX_EDGES,
     as_of: Annotated[
-        datetime | None, typer.Option(help="Only what runs said that had begun by then (UTC).", metavar="TIME")
+        datetime | None, typer.Option(help="Only lineage of runs started by this time (UTC)", metavar="TIME")
     ] = None,
-    columns: Annotated[bool, typer.Option("--columns", help="Show which column is made of which.")] = False,
+    columns: Annotated[bool, typer.Option("--columns", help="Show column lineage")] = False,
     retired: Annotated[
-        bool, typer.Option("--retired", help="Also what the last complete runs of its job no longer showed.")
+        bool,
+        typer.Option("--retired", help="Include retired edges (not reported by the last complete runs of the job)"),
     ] = False,
-    column: Annotated[
-        str | None, typer.Option(help="Follow this column alone, hop by hop.", metavar="COLUMN")
-    ] = None,
-    output: Annotated[LineageFormat, typer.Option(help="A tree, or for another program.")] = LineageFormat.tree,
+    column: Annotated[str | None, typer.Option(help="Trace a single column", metavar="COLUMN")] = None,
+    output: Annotated[
+        LineageFormat, typer.Option(help="Output format: tree, json, mermaid or dot")
+    ] = LineageFormat.tree,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
-    """Show where a dataset comes from, or what is made of it."""
+    """Show upstream or downstream lineage of a dataset."""
     from bridge.cli.lineage_text import hop_lines
     from bridge.queries.lineage import ColumnLineageQuery, LineageQuery
 

@@ -55,7 +55,7 @@ EXIT_STORAGE = 74
 
 app = typer.Typer(
     name=NAME,
-    help="Keeps lineage events durably, merges them, and tells where data comes from.",
+    help="Store OpenLineage events durably, answer lineage questions, and keep OpenMetadata and Marquez in sync.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,

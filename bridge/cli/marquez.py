@@ -9,30 +9,28 @@ from bridge.cli.options import Config, load_settings
 if TYPE_CHECKING:
     from bridge.intake.source import EventSource
 
-marquez = typer.Typer(name="marquez", help="What a Marquez server knows, taken into the store.", no_args_is_help=True)
+marquez = typer.Typer(name="marquez", help="Import history from a Marquez server.", no_args_is_help=True)
 
 
 @marquez.command()
 def pull(
     server: Annotated[
         str | None,
-        typer.Argument(metavar="URL", help="The server, such as http://127.0.0.1:5000; without: marquez.url."),
+        typer.Argument(metavar="URL", help="Server URL, e.g. http://127.0.0.1:5000 (default: marquez.url)"),
     ] = None,
     since: Annotated[
         str | None, typer.Option(help="Read from this time on, such as 2026-11-01T00:00:00Z, whatever was read.")
     ] = None,
-    follow: Annotated[bool, typer.Option("--follow", help="Go on with its log, until it is stopped.")] = False,
-    every: Annotated[float, typer.Option(min=0.1, help="With --follow: ask again after so many seconds.")] = 10.0,
-    lookback: Annotated[
-        float, typer.Option(min=0, help="So many seconds before the place where it was left are read again.")
-    ] = 3_600.0,
-    rate: Annotated[float | None, typer.Option(min=0.1, help="At most so many calls a second.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Keep importing new events until interrupted")] = False,
+    every: Annotated[float, typer.Option(min=0.1, help="With --follow: poll interval in seconds")] = 10.0,
+    lookback: Annotated[float, typer.Option(min=0, help="Seconds before the watermark to read again")] = 3_600.0,
+    rate: Annotated[float | None, typer.Option(min=0.1, help="Maximum requests per second")] = None,
     lists: Annotated[
-        bool, typer.Option("--lists/--no-lists", help="Then take from its lists what its log lacks.")
+        bool, typer.Option("--lists/--no-lists", help="Also import datasets and jobs that are missing from the log")
     ] = True,
     config: Config = None,
 ) -> None:
-    """Take the events of a server's log, then what only its lists say; goes on where it was left."""
+    """Import the event log of a Marquez server, then datasets and jobs missing from it; resumes at the watermark."""
     from contextlib import ExitStack, closing
 
     from bridge.bootstrap.marquez import make_marquez_log_importer, make_marquez_metadata_importer

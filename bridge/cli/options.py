@@ -18,26 +18,26 @@ EXIT_CONFLICT = 6
 
 Config = Annotated[
     list[Path] | None,
-    typer.Option("--config", "-c", help="Configuration file; may be given several times, later ones win."),
+    typer.Option("--config", "-c", help="Configuration file; repeatable, later files override earlier ones"),
 ]
 Url = Annotated[
     str | None,
-    typer.Option(help="Ask the service that runs there, not the store of the settings.", envvar="LINEAGE_BRIDGE_URL"),
+    typer.Option(help="Query the service at this URL instead of the local store", envvar="LINEAGE_BRIDGE_URL"),
 ]
 ApiKey = Annotated[
     str | None,
     typer.Option(
-        help="The API key for --url, with the scope read; best given in the variable.",
+        help="API key for --url (scope: read); prefer the environment variable",
         envvar="LINEAGE_BRIDGE_API_KEY",
     ),
 ]
 DatasetNamespace = Annotated[
-    str, typer.Argument(help="The dataset's namespace, such as `file`; or namespace and name in one.")
+    str, typer.Argument(help="Dataset namespace, e.g. file; or namespace and name in one string")
 ]
-DatasetName = Annotated[str | None, typer.Argument(help="The dataset's name, such as `/data/out/bands`.")]
+DatasetName = Annotated[str | None, typer.Argument(help="Dataset name, e.g. /data/out/bands")]
 Target = Annotated[
     TargetName | None,
-    typer.Option("--target", help="Which of the systems that are kept; the first that is enabled, unless named."),
+    typer.Option("--target", help="Sync target (default: the first enabled one)"),
 ]
 
 

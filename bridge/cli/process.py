@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from bridge.queries.query import Page
     from bridge.queries.runs import RunRecord
 
-process = typer.Typer(name="process", help="Processes as YAML files and SQL.", no_args_is_help=True)
+process = typer.Typer(name="process", help="Define, run and inspect processes (YAML and SQL).", no_args_is_help=True)
 
 
 @process.command()
 def validate(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Process files.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Process files")],
     output: Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")] = OutputFormat.text,
 ) -> None:
-    """Read process files, and say what is wrong with them: file, line and key."""
+    """Validate process files; errors name file, line and key."""
     from bridge.process.definition import ProcessDefinition
     from bridge.settings.yaml_model import read_model
     from connectors.errors import ConfigError
@@ -43,7 +43,7 @@ def validate(
 
 @process.command()
 def schema() -> None:
-    """Print the JSON Schema of a process file, for editors; configs/process.schema.json is the same."""
+    """Print the JSON Schema of process files (same as configs/process.schema.json)."""
     from bridge.process.definition import ProcessDefinition
     from bridge.settings.yaml_model import json_schema
 
@@ -55,13 +55,13 @@ _MORE = "… results truncated: raise --limit"
 
 
 def processes(
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many at most.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of results")] = 100,
     output: Annotated[OutputFormat, typer.Option(help="A table, or one JSON object.")] = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
-    """List the processes that are registered, and how the last run of each went."""
+    """List registered processes with their last run."""
     from bridge.queries.processes import RegisteredProcessesQuery
 
     found = QueryRunner(config, url, api_key).run_or_exit(RegisteredProcessesQuery(limit=limit))

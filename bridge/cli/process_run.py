@@ -15,24 +15,27 @@ if TYPE_CHECKING:
     from bridge.process.cleanup import CleanupResult
     from bridge.process.launcher import LaunchOptions
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The process file.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="Process file")]
 Params = Annotated[
-    list[str] | None, typer.Option("--param", "-p", help="A parameter of the process.", metavar="NAME=VALUE")
+    list[str] | None, typer.Option("--param", "-p", help="Process parameter; repeatable", metavar="NAME=VALUE")
 ]
-Conf = Annotated[list[str] | None, typer.Option("--conf", help="Of Spark, as for spark-submit.", metavar="KEY=VALUE")]
-Master = Annotated[str | None, typer.Option(help="Where Spark runs: local[4], spark://HOST:7077, yarn.")]
-Lake = Annotated[str | None, typer.Option(help="Where datasets lie that are named by a word; else process.lake is.")]
-Key = Annotated[str | None, typer.Option(help="What attempts at this run share; else it follows from what goes in.")]
+Conf = Annotated[list[str] | None, typer.Option("--conf", help="Spark property; repeatable", metavar="KEY=VALUE")]
+Master = Annotated[str | None, typer.Option(help="Spark master, e.g. local[4], spark://HOST:7077, yarn")]
+Lake = Annotated[str | None, typer.Option(help="Base path for bare dataset names (default: process.lake)")]
+Key = Annotated[
+    str | None,
+    typer.Option(help="Idempotency key of the run (default: derived from definition, parameters and input versions)"),
+]
 Rerun = Annotated[bool, typer.Option("--rerun", help="Write a new version even if the inputs are unchanged.")]
 OutputOption = Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")]
 OperateKey = Annotated[
     str | None,
     typer.Option(
-        help="The API key for --url, with the scopes ingest, read and operate; best given in the variable.",
+        help="API key for --url (scopes: ingest, read, operate); prefer the environment variable",
         envvar="LINEAGE_BRIDGE_API_KEY",
     ),
 ]
-RunId = Annotated[str | None, typer.Option(help="The id of the run; drawn without it.", hidden=True)]
+RunId = Annotated[str | None, typer.Option(help="Run id (default: generated)", hidden=True)]
 
 
 def run(
@@ -44,7 +47,7 @@ def run(
     key: Key = None,
     rerun: Rerun = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Write nothing: show the plan, and Spark's own.")
+        bool, typer.Option("--dry-run", help="Show the plan and Spark's query plan without writing")
     ] = False,
     output: OutputOption = OutputFormat.text,
     config: Config = None,
@@ -52,7 +55,7 @@ def run(
     api_key: OperateKey = None,
     run_id: RunId = None,
 ) -> None:
-    """Run a process: read, make, write, check, then publish all outputs or none."""
+    """Run a process; publish all outputs if all checks pass, otherwise none."""
     import signal
     from contextlib import closing
 
@@ -85,7 +88,7 @@ def plan(
     url: Url = None,
     api_key: OperateKey = None,
 ) -> None:
-    """Show what a run would read and write, down to versions and places; Spark is not needed."""
+    """Show what a run would read and write, with versions and locations (without Spark)."""
     from contextlib import closing
 
     from bridge.bootstrap.process import open_process_backend
@@ -103,7 +106,7 @@ def submit(
     file: File,
     extra: Annotated[
         list[str] | None,
-        typer.Argument(help="Options of spark-submit itself, behind `--`.", metavar="[-- OPTION...]"),
+        typer.Argument(help="Options for spark-submit, after --", metavar="[-- OPTION...]"),
     ] = None,
     param: Params = None,
     master: Master = None,
@@ -111,12 +114,12 @@ def submit(
     lake: Lake = None,
     key: Key = None,
     rerun: Rerun = False,
-    start: Annotated[bool, typer.Option("--start", help="Start it, instead of printing how.")] = False,
+    start: Annotated[bool, typer.Option("--start", help="Run the command instead of printing it")] = False,
     config: Config = None,
     url: Url = None,
     api_key: OperateKey = None,
 ) -> None:
-    """Print the spark-submit command that runs a process wherever Spark runs, or start it."""
+    """Print or start the spark-submit command of a process."""
     import os
 
     from bridge.process.spark_submit import format_shell_command, submit_command
@@ -138,10 +141,10 @@ def submit(
 
 
 def init(
-    name: Annotated[str, typer.Argument(help="The name of the process, such as sales.daily.")],
-    file: Annotated[Path | None, typer.Option(help="Where it is written; else NAME.yaml here.")] = None,
+    name: Annotated[str, typer.Argument(help="Process name, e.g. sales.daily")],
+    file: Annotated[Path | None, typer.Option(help="File to create (default: ./NAME.yaml)")] = None,
 ) -> None:
-    """Write a first process file, with everything in it that most processes need."""
+    """Create a process file from a template."""
     from bridge.process.definition import ProcessDefinition
     from bridge.process.template import render_template
     from bridge.settings.yaml_model import read_model
@@ -165,18 +168,23 @@ def init(
 
 def clean(
     datasets: Annotated[
-        list[str], typer.Argument(metavar="DATASET...", help="Datasets: words of the lake, or paths.")
+        list[str], typer.Argument(metavar="DATASET...", help="Datasets: bare names below the lake, or paths")
     ],
-    keep: Annotated[int | None, typer.Option(min=1, help="How many complete versions; else keep_versions.")] = None,
-    days: Annotated[float | None, typer.Option(min=0, help="Everything younger stays; else keep_days.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Remove nothing: tell what would be.")] = False,
+    keep: Annotated[
+        int | None, typer.Option(min=1, help="Number of valid versions to keep (default: process.keep_versions)")
+    ] = None,
+    days: Annotated[
+        float | None,
+        typer.Option(min=0, help="Keep versions younger than this many days (default: process.keep_days)"),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be deleted")] = False,
     lake: Lake = None,
     output: OutputOption = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: OperateKey = None,
 ) -> None:
-    """Remove the files of versions that are neither published, pinned, new, nor part of any of these."""
+    """Delete files of versions that are not published, pinned, recent or referenced by those."""
     from contextlib import closing
     from datetime import UTC, datetime
 

@@ -12,14 +12,12 @@ if TYPE_CHECKING:
     from bridge.store.database import Database
     from bridge.store.failed_inputs import FailedInput
 
-rejected = typer.Typer(
-    name="rejected", help="What could not be taken or merged: list it, show it, try it again.", no_args_is_help=True
-)
+rejected = typer.Typer(name="rejected", help="List, show and retry rejected or unmerged input.", no_args_is_help=True)
 
 
 @rejected.command("list")
 def list_rejected(config: Config = None) -> None:
-    """List what was refused (rejected) or kept but not merged (unmerged)."""
+    """List rejected input and events that were stored but not merged."""
     _, _, troubles = open_failed_inputs(config)
     for trouble in troubles:
         path = f" at {trouble.path}" if trouble.path else ""
@@ -32,9 +30,9 @@ def list_rejected(config: Config = None) -> None:
 
 @rejected.command("show")
 def show_rejected(
-    prefix: Annotated[str, typer.Argument(metavar="HASH", help="The hash, or its beginning.")], config: Config = None
+    prefix: Annotated[str, typer.Argument(metavar="HASH", help="Hash or unique prefix")], config: Config = None
 ) -> None:
-    """Print an input as it was sent."""
+    """Print the original payload of an input."""
     settings, store, troubles = open_failed_inputs(config)
     from bridge.store.failed_inputs import read_payload
 
@@ -56,7 +54,7 @@ def retry_rejected(
     ] = None,
     config: Config = None,
 ) -> None:
-    """Try again to take what was refused or not merged, for instance after an upgrade."""
+    """Retry rejected or unmerged input, for example after an upgrade."""
     settings, store, troubles = open_failed_inputs(config)
     from bridge.log import configure_log
 

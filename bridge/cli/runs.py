@@ -22,17 +22,17 @@ _MORE = "… results truncated: raise --limit"
 
 
 def runs(
-    namespace: Annotated[str | None, typer.Argument(help="The job's namespace, with NAME; all jobs without.")] = None,
-    name: Annotated[str | None, typer.Argument(help="The job's name.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many runs, and how many steps of each.")] = 20,
-    failed: Annotated[bool, typer.Option("--failed", help="Only runs that failed.")] = False,
-    steps: Annotated[bool, typer.Option("--steps", help="Show the actions of each run of the job.")] = False,
+    namespace: Annotated[str | None, typer.Argument(help="Job namespace (default: all jobs)")] = None,
+    name: Annotated[str | None, typer.Argument(help="Job name")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of runs, and of steps per run")] = 20,
+    failed: Annotated[bool, typer.Option("--failed", help="Only failed runs")] = False,
+    steps: Annotated[bool, typer.Option("--steps", help="Show the steps (Spark actions) of each run")] = False,
     output: Annotated[OutputFormat, typer.Option(help="A table, or JSON lines.")] = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
-    """Show how runs ended, newest first: of all jobs that people know, or of one."""
+    """List runs, newest first, of all logical jobs or of one job."""
     if (namespace is None) != (name is None):
         raise typer.BadParameter("give a job's namespace and its name, or neither")
     if steps and name is None:

@@ -8,15 +8,11 @@ import typer
 
 from bridge.warehouse.dialect import WarehouseDialect
 
-schema = typer.Typer(help="The store as tables for other databases.", no_args_is_help=True, rich_markup_mode=None)
+schema = typer.Typer(help="Warehouse tables for other databases.", no_args_is_help=True, rich_markup_mode=None)
 
 
-WithOpenLineage = Annotated[
-    bool, typer.Option("--openlineage", "-o", help="The OpenLineage tables beside those of the catalogue.")
-]
-OpenLineageOnly = Annotated[
-    bool, typer.Option("--openlineage-only", help="The OpenLineage tables without those of the catalogue.")
-]
+WithOpenLineage = Annotated[bool, typer.Option("--openlineage", "-o", help="Include the OpenLineage tables")]
+OpenLineageOnly = Annotated[bool, typer.Option("--openlineage-only", help="Only the OpenLineage tables")]
 _DAY = ["%Y-%m-%d"]
 
 
@@ -27,22 +23,20 @@ def _group() -> None:
 
 @schema.command()
 def ddl(
-    dialect: Annotated[WarehouseDialect, typer.Option(help="The database to write for.")],
+    dialect: Annotated[WarehouseDialect, typer.Option(help="SQL dialect")],
     openlineage: WithOpenLineage = False,
     openlineage_only: OpenLineageOnly = False,
-    drop: Annotated[
-        bool, typer.Option("--drop", help="Only the statements that take it all away again, children first.")
-    ] = False,
+    drop: Annotated[bool, typer.Option("--drop", help="Print DROP statements instead, children first")] = False,
     from_day: Annotated[
         datetime | None,
-        typer.Option(formats=_DAY, help="The first day with a partition of its own; else this month's first."),
+        typer.Option(formats=_DAY, help="First daily partition (default: first day of this month)"),
     ] = None,
     to_day: Annotated[
         datetime | None,
-        typer.Option(formats=_DAY, help="The last such day; else the last of the month of --from-day."),
+        typer.Option(formats=_DAY, help="Last daily partition (default: end of the month of --from-day)"),
     ] = None,
 ) -> None:
-    """Print DDL: tables, keys, indexes, partitions, views and grants."""
+    """Print the warehouse DDL: tables, indexes, partitions, views and grants."""
     from bridge.warehouse import ddl as written
     from bridge.warehouse.partitions import date_range
     from bridge.warehouse.table_sets import select_tables

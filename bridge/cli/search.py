@@ -25,26 +25,22 @@ class SearchType(StrEnum):
 
 
 def search(
-    q: Annotated[
-        str, typer.Argument(help="Words of names, descriptions or columns; of the last one its beginning will do.")
-    ] = "",
-    kind: Annotated[SearchType | None, typer.Option("--type", help="Only datasets, or only jobs.")] = None,
-    namespace: Annotated[
-        str | None, typer.Option(help="Only of this namespace; `s3://lake*`: that begin so.")
-    ] = None,
+    q: Annotated[str, typer.Argument(help="Search words; the last one may be a prefix")] = "",
+    kind: Annotated[SearchType | None, typer.Option("--type", help="Only datasets or only jobs")] = None,
+    namespace: Annotated[str | None, typer.Option(help="Filter by namespace; s3://lake* matches a prefix")] = None,
     owner: Annotated[str | None, typer.Option(help="Only of this owner.")] = None,
-    tag: Annotated[str | None, typer.Option(help="Only with this tag, on the dataset or on a column of it.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Filter by tag of the dataset or one of its columns")] = None,
     category: Annotated[str | None, typer.Option(help="Only of this category.")] = None,
     stored_as: Annotated[str | None, typer.Option("--format", help="Only stored in this format.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1_000, help="How many hits at most.")] = 20,
-    after: Annotated[str | None, typer.Option(help="The `next` of the page before.", metavar="CURSOR")] = None,
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="Make the index anew before.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of results")] = 20,
+    after: Annotated[str | None, typer.Option(help="Cursor: `next` of the previous page", metavar="CURSOR")] = None,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Rebuild the search index first")] = False,
     output: Annotated[OutputFormat, typer.Option(help="A list, or one JSON object.")] = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
-    """Find datasets and jobs by words of their names, descriptions and columns."""
+    """Search datasets and jobs by name, description and columns."""
     given = {"namespace": namespace, "owner": owner, "tag": tag, "category": category, "format": stored_as}
     nothing = not q.strip() and kind is None and not any(given.values())
     if nothing and not rebuild:

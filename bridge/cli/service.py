@@ -10,10 +10,12 @@ from bridge.cli.output import OutputFormat, print_json
 
 def serve(
     config: Config = None,
-    host: Annotated[str | None, typer.Option(help="Listen here instead of server.host.")] = None,
+    host: Annotated[
+        str | None, typer.Option(help="Listen address (default: server.host) / Listen port (default: server.port)")
+    ] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="Listen here instead of server.port.")] = None,
 ) -> None:
-    """Take events over HTTP until told to stop."""
+    """Run the HTTP service, sync and governance until stopped."""
     import os
 
     from bridge.settings.model import PREFIX
@@ -30,7 +32,7 @@ def serve(
 def version(
     output: Annotated[OutputFormat, typer.Option(help="A line, or one JSON object.")] = OutputFormat.text,
 ) -> None:
-    """Print the version; as JSON also those of Python, of the stores it makes, and of OpenLineage."""
+    """Print the version; with --output json also Python, store schema and OpenLineage versions."""
     from bridge import __version__
 
     if output is OutputFormat.text:

@@ -21,18 +21,21 @@ if TYPE_CHECKING:
 
 def show(
     namespace: Annotated[
-        str, typer.Argument(metavar="NAMESPACE", help="A namespace, with NAME; both in one; or the UUID of a run.")
+        str,
+        typer.Argument(
+            metavar="NAMESPACE", help="Namespace (with NAME), namespace and name in one string, or a run UUID"
+        ),
     ],
-    name: Annotated[str | None, typer.Argument(help="The name of a dataset or job.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Dataset or job name")] = None,
     job: Annotated[
-        bool, typer.Option("--job", help="It is a job; without, a dataset of that name goes first.")
+        bool, typer.Option("--job", help="Show the job (default: a dataset of that name, else a job)")
     ] = False,
     output: Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")] = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
-    """Show what is known of a dataset, a job or a run."""
+    """Show a dataset, job or run."""
     if job and name is None:
         raise typer.BadParameter("a job is named by its namespace and name")
     answer, lines = _found(QueryRunner(config, url, api_key), namespace, name, job=job)

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 def check(
     conf_file: Annotated[
-        Path | None, typer.Argument(metavar="CONF", help="A spark-defaults.conf; without, what `spark conf` prints.")
+        Path | None,
+        typer.Argument(metavar="CONF", help="spark-defaults.conf to check (default: output of `spark conf`)"),
     ] = None,
-    url: Annotated[str | None, typer.Option(help="Where the service listens; without CONF only.")] = None,
+    url: Annotated[str | None, typer.Option(help="Service URL (only without CONF)")] = None,
     line: Annotated[
         str | None,
         typer.Option(
@@ -36,11 +37,13 @@ def check(
             metavar="LINE",
         ),
     ] = None,
-    timeout: Annotated[float, typer.Option(help="How many seconds the job may take.", min=1)] = 120,
-    no_job: Annotated[bool, typer.Option("--no-job", help="Look at the conf: ask no service, run no job.")] = False,
-    spark_log: Annotated[Path | None, typer.Option(help="Keep what the job's driver says in this file.")] = None,
+    timeout: Annotated[float, typer.Option(help="Timeout of the job in seconds", min=1)] = 120,
+    no_job: Annotated[
+        bool, typer.Option("--no-job", help="Check the configuration only; contact no service, run no job")
+    ] = False,
+    spark_log: Annotated[Path | None, typer.Option(help="Save the driver log to this file")] = None,
 ) -> None:
-    """Check a conf: its keys and values, and whether the events of a small job arrive through it."""
+    """Check a Spark configuration and verify that the events of a small job arrive."""
     from connectors.errors import ConfigError
     from connectors.spark.conf import DEFAULT_URL, ConfOptions, build_conf
     from connectors.spark.conf_check import check_conf
@@ -95,7 +98,7 @@ def _tell(findings: "list[ConfProblem]") -> None:
 
 
 spark = typer.Typer(
-    name="spark", help="A Spark conf that makes the listener report, and whether one does.", no_args_is_help=True
+    name="spark", help="Generate and check the Spark configuration of the OpenLineage listener.", no_args_is_help=True
 )
 spark.command("check", cls=accept_old_options(spark="spark_version"))(check)
 
@@ -111,7 +114,7 @@ class ConfFormat(StrEnum):
 @spark.command("conf", cls=accept_old_options(spark="spark_version"))
 def conf(
     transport: Annotated[
-        ListenerTransport, typer.Option(help="http, file (for `lineage-bridge tail`), or composite: both.")
+        ListenerTransport, typer.Option(help="http, file (read by `lineage-bridge tail`) or composite (both)")
     ] = ListenerTransport.http,
     line: Annotated[
         str | None,
@@ -119,27 +122,25 @@ def conf(
             "--spark-version", help="Spark line (default: the newest that all table formats support).", metavar="LINE"
         ),
     ] = None,
-    catalog: Annotated[TableFormat | None, typer.Option(help="Also set up this table format.")] = None,
-    url: Annotated[str | None, typer.Option(help=f"Where the service listens; {DEFAULT_URL} without.")] = None,
-    location: Annotated[
-        str | None, typer.Option(help=f"The file that events are appended to; {DEFAULT_LOCATION} without.")
-    ] = None,
-    namespace: Annotated[str, typer.Option(help="Namespace of the jobs.")] = "spark",
+    catalog: Annotated[TableFormat | None, typer.Option(help="Also configure this table format")] = None,
+    url: Annotated[str | None, typer.Option(help=f"Service URL (default: {DEFAULT_URL})")] = None,
+    location: Annotated[str | None, typer.Option(help=f"Event file (default: {DEFAULT_LOCATION})")] = None,
+    namespace: Annotated[str, typer.Option(help="Job namespace")] = "spark",
     parent: Annotated[
         tuple[str, str, str] | None,
-        typer.Option(help="The run that starts the job.", metavar="NAMESPACE NAME RUN_ID"),
+        typer.Option(help="Parent run", metavar="NAMESPACE NAME RUN_ID"),
     ] = None,
     api_key_file: Annotated[
-        Path | None, typer.Option(help="File that holds an API key. The key stands in what is printed.")
+        Path | None, typer.Option(help="File with an API key; the key appears in the output")
     ] = None,
-    warehouse: Annotated[str | None, typer.Option(help="Where Iceberg keeps its tables; warehouse without.")] = None,
+    warehouse: Annotated[str | None, typer.Option(help="Iceberg warehouse path (default: warehouse)")] = None,
     form: Annotated[
-        ConfFormat, typer.Option("--as", help="As spark-defaults.conf, as --conf flags, or as a Python dict.")
+        ConfFormat, typer.Option("--as", help="Format: spark-defaults.conf, --conf flags or a Python dict")
     ] = ConfFormat.defaults,
-    write: Annotated[Path | None, typer.Option(help="Write it to this file, readable by you alone.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    write: Annotated[Path | None, typer.Option(help="Write to this file (mode 0600)")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file")] = False,
 ) -> None:
-    """Print a Spark conf that works, made from choices instead of typed."""
+    """Print a validated Spark configuration for the listener."""
     unused = [
         option
         for option, given, used in (

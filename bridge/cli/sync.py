@@ -59,7 +59,7 @@ _EXAMPLE = {
 
 sync = typer.Typer(
     name="sync",
-    help="Brings targets to what the store says, and tells how far they are.",
+    help="Push changes to sync targets and show their status.",
     no_args_is_help=True,
 )
 
@@ -69,17 +69,19 @@ def push(
     context: typer.Context,
     once: Annotated[
         bool,
-        typer.Option("--once", help="Push all that is due, and end: 0 when the target is what the store says."),
+        typer.Option("--once", help="Push everything due and exit (0 if the target is in sync)"),
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be done, and do nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the planned changes without applying them")
+    ] = False,
     allow_delete: Annotated[
-        int | None, typer.Option(min=1, help="With --once: delete so many things, even if the settings allow fewer.")
+        int | None, typer.Option(min=1, help="With --once: maximum number of deletions, overriding the settings")
     ] = None,
     target: Target = None,
     output: Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")] = OutputFormat.text,
     config: Config = None,
 ) -> None:
-    """Bring a target to what the store says; `serve` does so with all of them, all the time."""
+    """Push pending changes to a target; `serve` does this continuously for all targets."""
     if context.invoked_subcommand is not None:
         return
     if once is dry_run:
@@ -108,7 +110,7 @@ def status(
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
-    """Tell how far a target is what the store says; asks the store only."""
+    """Show the sync status of a target (reads the store only)."""
     from bridge.queries.sync_status import SyncStatusQuery
 
     QueryRunner(config, url, api_key).run_and_print(
@@ -120,14 +122,14 @@ def status(
 def explain(
     namespace: DatasetNamespace,
     name: DatasetName = None,
-    job: Annotated[bool, typer.Option("--job", help="It is a job, not a dataset.")] = False,
+    job: Annotated[bool, typer.Option("--job", help="NAMESPACE and NAME refer to a job")] = False,
     target: Target = None,
     output: Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")] = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
-    """Tell what a dataset or job is in a target, or why it is not there; asks the store only."""
+    """Show the remote entity of a dataset or job, or why there is none (reads the store only)."""
     found = _sync_explanation(
         QueryRunner(config, url, api_key), resolve_target(target, config), namespace, name, job=job
     )
@@ -138,14 +140,16 @@ def explain(
 def retry(
     namespace: Annotated[
         str | None,
-        typer.Argument(help="A dataset's namespace, or namespace and name in one; all that failed without."),
+        typer.Argument(
+            help="Dataset namespace, or namespace and name in one string (default: everything that failed)"
+        ),
     ] = None,
     name: DatasetName = None,
-    job: Annotated[bool, typer.Option("--job", help="It is a job, not a dataset.")] = False,
+    job: Annotated[bool, typer.Option("--job", help="NAMESPACE and NAME refer to a job")] = False,
     target: Target = None,
     config: Config = None,
 ) -> None:
-    """Let a dataset or job be pushed anew at once, whatever is known of it; without a name, all that failed."""
+    """Push a dataset or job again immediately (default: everything that failed)."""
     of = resolve_target(target, config)
     found = _sync_explanation(QueryRunner(config, None, None), of, namespace, name, job=job) if namespace else None
     requeue(config, of, None if found is None else [parse_item_id(item.id) for item in found.items])

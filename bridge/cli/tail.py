@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def tail(
-    paths: Annotated[list[str], typer.Argument(help="Files, folders or patterns; they need not be there yet.")],
+    paths: Annotated[list[str], typer.Argument(help="Files, directories or glob patterns; they may not exist yet")],
     config: Config = None,
-    once: Annotated[bool, typer.Option("--once", help="Take what is there, and end.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Load what exists now and exit")] = False,
 ) -> None:
-    """Follow files of events while they are written, rotated and cut off. Goes on where it stopped."""
+    """Follow event files as they grow, rotate or are truncated; resumes where it stopped."""
     settings = load_settings(config)
     from bridge.log import configure_log
 

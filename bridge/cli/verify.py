@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bridge.sync.status import SyncStatus, UnsyncedItem
     from bridge.sync.target import Difference
 
-verify = typer.Typer(name="verify", help="Compares targets with what the store left there, and changes nothing.")
+verify = typer.Typer(name="verify", help="Detect drift between targets and the store (read-only).")
 OutputOption = Annotated[OutputFormat, typer.Option(help="A line for each difference, or one JSON object.")]
 _MAX_REASONS = 100
 
@@ -38,7 +38,7 @@ class _Verification(NamedTuple):
 
 @verify.callback(invoke_without_command=True)
 def verify_all(context: typer.Context, output: OutputOption = OutputFormat.text, config: Config = None) -> None:
-    """Compare each target that is enabled with the store, and print what differs and why."""
+    """Compare every enabled target with the store and print the differences."""
     if context.invoked_subcommand is not None:
         return
     names = enabled_targets(load_settings(config))
@@ -59,13 +59,13 @@ def verify_all(context: typer.Context, output: OutputOption = OutputFormat.text,
 
 @verify.command("openmetadata")
 def verify_openmetadata(output: OutputOption = OutputFormat.text, config: Config = None) -> None:
-    """Print what in OpenMetadata is not as it was left: 0 when nothing differs and nothing is to be pushed."""
+    """List drift in OpenMetadata (exit code 0: no drift and nothing pending)."""
     _verify_one(config, TargetName.openmetadata, output)
 
 
 @verify.command("marquez")
 def verify_marquez(output: OutputOption = OutputFormat.text, config: Config = None) -> None:
-    """Print what in Marquez is not as it was left: the newest run of each job, and the graph that it made."""
+    """List drift in Marquez: the latest run of each job and its graph."""
     _verify_one(config, TargetName.marquez, output)
 
 

@@ -107,7 +107,7 @@ def _job_type_facet(technology: str) -> JsonObject:
 
 
 def _datasets(value: Any) -> list[JsonObject]:
-    """Parse datasets: a list of URLs, or a text separated by commas; `NAMESPACE=NAME` sets both."""
+    """Parse datasets: a list of objects and URLs, or URLs separated by commas; `NAMESPACE=NAME` sets both."""
     items = value if isinstance(value, list) else [part.strip() for part in str(value).split(",")]
     datasets: list[JsonObject] = []
     for item in items:

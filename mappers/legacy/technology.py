@@ -1,4 +1,4 @@
-"""Technologies whose runs a feed may hold."""
+"""Technologies whose runs a feed can contain."""
 
 from enum import StrEnum
 

@@ -135,7 +135,7 @@ def map_dependencies(
             dependencies_by_job.setdefault((dependency.job.namespace, dependency.job.name), []).append(dependency)
         for job_name, same_job in dependencies_by_job.items():
             other_job = builder.reference_job(*job_name)
-            before, after = (other_job.id, job.id) if upstream else (job.id, other_job.id)
+            source_id, target_id = (other_job.id, job.id) if upstream else (job.id, other_job.id)
             meta = canonical_json(
                 {
                     "dependency_type": _join_distinct(dependency.dependency_type for dependency in same_job),
@@ -147,7 +147,7 @@ def map_dependencies(
                 }
             )
             evidence = "declared" if declared_lineage else "explicit"
-            endpoints = ("job", before), ("job", after)
+            endpoints = ("job", source_id), ("job", target_id)
             builder.add_edge("DEPENDS", *endpoints, job.id, evidence, meta=meta, declared_lineage=declared_lineage)
 
 

@@ -73,7 +73,7 @@ def _parse_schema(facet: SchemaFacet) -> _Schema | None:
 
 
 def _column_shape(column: SchemaField) -> list[object]:
-    """What distinguishes schemas: names, types, nesting and nullability."""
+    """Names, types, nesting and nullability: schemas that differ in any of them are different."""
     shape: list[object] = [column.name, column.type, [_column_shape(inner) for inner in column.fields or ()]]
     return shape if column.nullable is None else [*shape, column.nullable]
 

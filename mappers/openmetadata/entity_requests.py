@@ -50,7 +50,7 @@ _FIELD_TYPES = {
 }
 #: Maximum length of the names of message fields.
 _MAX_FIELD_NAME_CHARACTERS = 128
-#: File formats that the server knows; it knows neither orc nor table formats.
+#: File formats that the server supports; neither orc nor table formats are among them.
 _FILE_FORMATS = {"parquet", "avro", "csv", "json", "tsv"}
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[A-Za-z0-9][A-Za-z0-9.-]*(:\d{1,4})?(/.*)?", re.DOTALL)
 _UNESCAPED_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")

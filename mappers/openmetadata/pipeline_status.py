@@ -1,6 +1,6 @@
 """Builds pipeline statuses from runs.
 
-The server knows four states. An aborted run is Skipped, with an error that says so. A run whose end was not
+The server knows four states. An aborted run is Skipped, with an error that states it. A run whose end was not
 reported is Skipped, too: it did not succeed, and is not known to have failed.
 """
 

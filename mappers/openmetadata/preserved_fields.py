@@ -189,5 +189,5 @@ def _contains(existing: Any, value: Any) -> bool:
         return bool(existing == value)
     by_name = {item["name"]: item for item in existing or ()}
     return by_name.keys() == {item["name"] for item in value} and all(
-        _contains(by_name[one["name"]], one) for one in value
+        _contains(by_name[item["name"]], item) for item in value
     )

@@ -60,7 +60,7 @@ def estate(tmp_path: Path) -> Iterator[Running]:
 def answered(settings: Settings, question: Query[Any]) -> Any:
     catalogue = open_query_service(settings)
     try:
-        return service.run(query)
+        return catalogue.run(question)
     finally:
         catalogue.close()
 

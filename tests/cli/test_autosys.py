@@ -237,7 +237,7 @@ LOG = """\
 
 def test_lines_of_a_log_that_tell_of_no_run_are_counted(site: Site) -> None:
     file = site.file("event_demon.PRD", LOG)
-    told = ["2 lines tell of no run: 1 STARTJOB, 1 another line", "1 runs taken, 0 refused, 0 remarks"]
+    told = ["2 lines do not describe a run: 1 STARTJOB, 1 another line", "1 runs taken, 0 refused, 0 remarks"]
     assert site.run("autosys", "history", file).stdout.splitlines() == told
     assert site.answer("autosys", "history", file) == {
         "runs": 1,

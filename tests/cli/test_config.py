@@ -161,7 +161,7 @@ def test_a_secret_in_a_file_is_told_by_the_variable_that_names_it(
 
 
 @pytest.mark.parametrize(
-    ("read", "said"), [(1, "all is well: read {} and the environment"), (0, "all is well: read no file, so defaults")]
+    ("read", "said"), [(1, "all is well: read {} and the environment"), (0, "all is well: read no file")]
 )
 def test_what_is_right_is_told(file: Path, read: int, said: str) -> None:
     done = config("check", *["-c", file] * read)

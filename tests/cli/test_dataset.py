@@ -111,12 +111,12 @@ def test_what_is_published_and_invalid_is_told(do: Do) -> None:
     marked = do("invalidate s3://lake/sales/weekly v2 --partition day=mon --reason late")
     assert marked.stdout.splitlines() == [
         "s3://lake sales/weekly: partition day=mon of version v2 is not to be read: late",
-        "  it is published, and refused from now on: publish another, or roll back",
+        "  it is published, and reads are denied from now on: publish another version, or roll back",
     ]
     assert "  invalid of day=mon: late" in do("resolve s3://lake/sales/weekly").stdout
     assert do("resolve s3://lake/sales/weekly --partition day=mon").exit_code == 6
     lifted = do("invalidate s3://lake/sales/weekly v2 --partition day=mon --valid")
-    assert lifted.stdout == "s3://lake sales/weekly: partition day=mon of version v2 is to be read again\n"
+    assert lifted.stdout == "s3://lake sales/weekly: partition day=mon of version v2 is valid again\n"
 
 
 @pytest.mark.parametrize(
@@ -127,20 +127,20 @@ def test_what_is_published_and_invalid_is_told(do: Do) -> None:
         ("publish s3://lake/sales/daily v9", 1, "no version 'v9'"),
         ("publish s3://lake/nothing v1", 1, "no dataset 's3://lake/nothing'"),
         ("publish s3://lake/sales/daily", 2, "every dataset is followed by its version"),
-        ("publish s3://lake/sales/daily v1 --expected v1 --expected v2", 2, "say --expected once for each dataset"),
+        ("publish s3://lake/sales/daily v1 --expected v1 --expected v2", 2, "specify --expected once per dataset"),
         ("publish s3://lake/sales/daily v1 --expected v1 --expect-unpublished", 2, "give --expected once per dataset"),
         ("rollback s3://lake/sales/daily", 6, "nothing was published before version 'v1'"),
-        ("rollback", 2, "name datasets, or a --publication alone"),
-        ("rollback s3://lake/sales/daily --publication 1", 2, "name datasets, or a --publication alone"),
-        ("rollback --publication 1 --to v1", 2, "name datasets, or a --publication alone"),
+        ("rollback", 2, "specify datasets or --publication, not both"),
+        ("rollback s3://lake/sales/daily --publication 1", 2, "specify datasets or --publication, not both"),
+        ("rollback --publication 1 --to v1", 2, "specify datasets or --publication, not both"),
         ("rollback --publication 9", 1, "no publication 9"),
         ("rollback s3://lake/sales/daily --expected v1 --expected v2", 2, "say --expected once"),
-        ("pin p s3://lake/sales/daily v1 --until 2099-01-01 --days 2", 2, "say --until or --days"),
+        ("pin p s3://lake/sales/daily v1 --until 2099-01-01 --days 2", 2, "--until and --days are mutually exclusive"),
         (f"pin {'p' * 201} s3://lake/sales/daily v1", 2, "length <= 200"),
         ("unpin nothing", 1, "no pin 'nothing'"),
         ("resolve s3://lake/sales/weekly", 1, "no version of the dataset is published"),
         ("resolve s3://lake/nothing", 1, "no dataset"),
-        ("invalidate s3://lake/sales/daily v1", 2, "say --reason, or --valid"),
+        ("invalidate s3://lake/sales/daily v1", 2, "specify either --reason or --valid"),
         ("invalidate s3://lake/sales/daily v1 --valid", 1, "is not marked invalid"),
     ],
 )

@@ -33,7 +33,7 @@ level 2
     waits for jobs load\\n]: db trades
 level 3
   jobs report
-    waits for jobs positions: db positions (only declared)
+    waits for jobs positions: db positions (declared only)
 wait for each other: jobs limits, jobs positions
 nobody is known to produce db raw, read by jobs load\\n]
 """

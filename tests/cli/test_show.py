@@ -82,7 +82,7 @@ db lake.clean
         (f"show {run_uuid(2)}", RUN),
         ("explain db clean --from db raw", EDGE),
         ("explain db clean --column mail", COLUMN),
-        ("explain db clean --from db report", "db report -> db lake.clean: no walk shows this edge now\n  nothing was ever said of it\n"),
+        ("explain db clean --from db report", "db report -> db lake.clean: not part of the lineage at present\n  no event reported it\n"),
         ("events --limit 1", "10  2026-01-01T00:00:21.000000Z  JOB       job jobs mailer  from test\n"),
         ("events --after 0 --limit 1", f"1  2026-01-01T00:00:00.000000Z  START     job jobs clean run {run_uuid(1)}  from test\n"),
     ],

@@ -163,9 +163,8 @@ def _attempt_body(row: ReportRow, attempt: _Attempt, parents: _Parents, context:
         (event for event in reversed(end_events) if event.status != "RESTART"), end_events[-1] if end_events else None
     )
     state = "RUNNING" if end_event is None else "FAILURE" if end_event.status == "RESTART" else end_event.status
-    attempt_row = (
-        row if not attempt.manual_changes else row._replace(exit_code=None)
-    )  # the exit code of the row belongs to its last action
+    # The exit code of a row belongs to its last action.
+    attempt_row = row._replace(exit_code=None) if attempt.manual_changes else row
     body = _run_body(
         attempt_row, state, attempt.attempt, start, end_event.time if end_event else None, parents, context
     )

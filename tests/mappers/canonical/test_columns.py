@@ -1,4 +1,4 @@
-"""Columns as they are kept come back nested as they were sent."""
+"""Stored columns are decoded in their order, nested columns after their parents."""
 
 import msgspec
 import pytest
@@ -6,9 +6,9 @@ import pytest
 from mappers.canonical.columns import decode_columns
 
 
-def kept(*columns: tuple[str, int, int | None]) -> str:
+def stored(*columns: tuple[str, int, int | None]) -> str:
     rows = [{"name": name, "depth": depth, "ordinal": ordinal} for name, depth, ordinal in columns]
-    return msgspec.json.encode([{key: of for key, of in row.items() if of} for row in rows]).decode()
+    return msgspec.json.encode([{key: value for key, value in row.items() if value} for row in rows]).decode()
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,5 @@ def kept(*columns: tuple[str, int, int | None]) -> str:
         ([("s", 0, None), ("s.t", 1, 1), ("s.t.u", 2, 1), ("z", 0, 2)], ["s", "s.t", "s.t.u", "z"]),
     ],
 )
-def test_what_is_within_a_column_stays_behind_it(
-    columns: list[tuple[str, int, int | None]], names: list[str]
-) -> None:
-    assert [one.name for one in decode_columns(kept(*columns))] == names
+def test_nested_columns_follow_their_parent(columns: list[tuple[str, int, int | None]], names: list[str]) -> None:
+    assert [column.name for column in decode_columns(stored(*columns))] == names

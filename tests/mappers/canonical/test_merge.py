@@ -1,10 +1,10 @@
-"""The reducer: what was asked for once is not what it knows for ever."""
+"""The reducer returns rows that were added after an earlier read."""
 
 from mappers.canonical.merge import Reducer
 from mappers.canonical.rows import NamespaceRow
 
 
-def test_rows_that_are_added_later_are_among_those_given_later() -> None:
+def test_rows_added_after_a_read_are_returned() -> None:
     reducer = Reducer()
     reducer.add([NamespaceRow("o", b"2", "two", 5)])
     assert reducer.rows(NamespaceRow) == [NamespaceRow("o", b"2", "two", 5)]

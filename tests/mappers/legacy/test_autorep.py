@@ -1,4 +1,4 @@
-"""Reports of Autosys: rows are read whatever their columns do, and told as the runs that jobs would tell."""
+"""Autorep reports and scheduler logs, and the run events built from them."""
 
 import json
 from argparse import Namespace
@@ -41,51 +41,59 @@ def read_log(text: str, file: str) -> AutorepReport:
     return parse_scheduler_logs([LogText(file, text)])
 
 
-def told(found: AutorepReport, **site: object) -> list[JsonObject]:
-    return build_run_history(found, ReportContext("PRD", "mdy", UTC)._replace(**site)).bodies
+def run_bodies(parsed: AutorepReport, **settings: object) -> list[JsonObject]:
+    return build_run_history(parsed, ReportContext("PRD", "mdy", UTC)._replace(**settings)).bodies
 
 
 ROWS = {
     "plain": (row("JOB"), ("JOB", A, B, "SU", 12, 1, 0)),
-    "a name that pushes the columns": (row("J" * 70), ("J" * 70, A, B, "SU", 12, 1, 0)),
+    "a name that shifts the columns": (row("J" * 70), ("J" * 70, A, B, "SU", 12, 1, 0)),
     "still running": (row("JOB", end="-----", rest="RU 12/1"), ("JOB", A, None, "RU", 12, 1, None)),
     "never run": (row("JOB", "-----", "-----", "IN 0/0"), ("JOB", None, None, "IN", 0, 0, None)),
-    "the exit code beside the status": (row("JOB", rest="FA/12 12/2"), ("JOB", A, B, "FA", 12, 2, 12)),
+    "the exit code next to the status": (row("JOB", rest="FA/12 12/2"), ("JOB", A, B, "FA", 12, 2, 12)),
     "an exit code below zero": (row("JOB", rest="TE 12/1 -656"), ("JOB", A, B, "TE", 12, 1, -656)),
     "no seconds": (row("JOB", "01/31/2026 06:00", "01/31/2026 06:30"), ("JOB", "01/31/2026 06:00", "01/31/2026 06:30", "SU", 12, 1, 0)),
     "a name with blanks and colons": (row("my job: 1"), ("my job: 1", A, B, "SU", 12, 1, 0)),
-    "dates of another place": (row("JOB", "2026-01-31 06:00:00", "2026-01-31 06:30:00"), ("JOB", "2026-01-31 06:00:00", "2026-01-31 06:30:00", "SU", 12, 1, 0)),
+    "ISO dates": (row("JOB", "2026-01-31 06:00:00", "2026-01-31 06:30:00"), ("JOB", "2026-01-31 06:00:00", "2026-01-31 06:30:00", "SU", 12, 1, 0)),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "found"), ROWS.values(), ids=ROWS)
-def test_a_row_is_read_from_the_right(text: str, found: tuple[object, ...]) -> None:
-    (one,) = report(text).rows
-    assert (one.name, one.start, one.end, one.status, one.run, one.attempt, one.exit_code) == found
+@pytest.mark.parametrize(("text", "expected"), ROWS.values(), ids=ROWS)
+def test_rows_are_parsed_from_the_right(text: str, expected: tuple[object, ...]) -> None:
+    (parsed,) = report(text).rows
+    assert (
+        parsed.name,
+        parsed.start,
+        parsed.end,
+        parsed.status,
+        parsed.run,
+        parsed.attempt,
+        parsed.exit_code,
+    ) == expected
 
 
-def test_members_are_indented_beneath_their_boxes() -> None:
+def test_members_are_indented_below_their_boxes() -> None:
     rows = report(row("OUTER"), row(" INNER"), row("  JOB"), row(" OTHER"), row("ALONE")).rows
-    assert [(one.name, one.boxes) for one in rows] == [
+    assert [(parsed.name, parsed.boxes) for parsed in rows] == [
         ("OUTER", ()), ("INNER", ("OUTER",)), ("JOB", ("OUTER", "INNER")), ("OTHER", ("OUTER",)), ("ALONE", ()),
     ]  # fmt: skip
 
 
-def test_what_is_no_row_is_told_with_its_line() -> None:
-    found = report(row("JOB"), "CAUAJM_E_10062 Failed to get data\n")
-    assert [str(one) for one in found.problems] == [
-        "a.txt:5: warning: is no row of a report: not taken: CAUAJM_E_10062 Failed to get data"
+def test_other_lines_are_reported_with_their_number() -> None:
+    parsed = report(row("JOB"), "CAUAJM_E_10062 Failed to get data\n")
+    assert [str(problem) for problem in parsed.problems] == [
+        "a.txt:5: warning: not a row of a report, ignored: CAUAJM_E_10062 Failed to get data"
     ]
 
 
 @given(st.lists(st.text(alphabet="ab 01/:-_SUx\n", max_size=60)))
-def test_any_text_is_read_and_every_line_of_it_is_a_row_or_told(lines: list[str]) -> None:
+def test_every_line_of_a_report_is_a_row_or_reported(lines: list[str]) -> None:
     text = "\n".join(lines)
-    found = parse_report(text, "x")
+    parsed = parse_report(text, "x")
     for number, line in enumerate(text.splitlines(), 1):
         bare = line.strip()
-        if bare and not set(bare) <= set("-_ ") and not any(one.line == number for one in found.rows):
-            assert any(one.line == number for one in found.problems) or found.rows
+        if bare and not set(bare) <= set("-_ ") and not any(parsed_row.line == number for parsed_row in parsed.rows):
+            assert any(problem.line == number for problem in parsed.problems) or parsed.rows
 
 
 STATES = [
@@ -97,28 +105,26 @@ STATES = [
 
 
 @pytest.mark.parametrize(("rest", "state"), STATES)
-def test_a_status_is_told_in_the_words_of_the_run_event(rest: str, state: str) -> None:
-    (body,) = told(report(row("JOB", rest=rest)))
+def test_statuses_become_event_types(rest: str, state: str) -> None:
+    (body,) = run_bodies(report(row("JOB", rest=rest)))
     assert (body["eventType"], body["run"]["runId"]) == (state, "12/1")
 
 
-STANDING = [
+IDLE = [
     ("OI 12/1 4", {"max_exit_success": "4"}, "SUCCESS"), ("OI 12/1 4", {}, "FAILURE"),
     ("IN 12/1 0", {"fail_codes": "0"}, "FAILURE"), ("OH 12/1 7", {"success_codes": "0,5-9"}, "SUCCESS"),
     ("OH 12/1 4", {"success_codes": "0,5-9"}, "FAILURE"), ("OI 12/1 -656", {}, "OTHER"), ("QU 12/1 100", {}, "OTHER"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rest", "rule", "state"), STANDING)
-def test_how_the_last_run_of_a_job_that_stands_still_ended_is_decided_by_its_definition(
-    rest: str, rule: dict[str, str], state: str
-) -> None:
-    (body,) = told(report(row("JOB", rest=rest)), successes={"JOB": rule})
+@pytest.mark.parametrize(("rest", "rule", "state"), IDLE)
+def test_definition_determines_the_outcome_of_an_idle_job(rest: str, rule: dict[str, str], state: str) -> None:
+    (body,) = run_bodies(report(row("JOB", rest=rest)), success_rules={"JOB": rule})
     assert body["eventType"] == state
 
 
-def test_a_job_on_ice_is_told_with_the_end_of_its_last_run_and_how_that_is_known() -> None:
-    (body,) = told(report(row("JOB", rest="OI 12/1 0")))
+def test_outcome_of_a_job_on_ice_is_inferred() -> None:
+    (body,) = run_bodies(report(row("JOB", rest="OI 12/1 0")))
     assert body["run"] == {
         "runId": "12/1",
         "startTime": "2026-01-31T06:00:00+00:00",
@@ -131,33 +137,33 @@ def test_a_job_on_ice_is_told_with_the_end_of_its_last_run_and_how_that_is_known
     }
 
 
-def test_an_end_that_nobody_can_name_is_kept_and_told() -> None:
-    found = build_run_history(report(row("JOB", rest="OH 12/1")), ReportContext("PRD", "mdy", UTC))
-    (body,) = found.bodies
+def test_unknown_outcome_is_imported_with_a_warning() -> None:
+    history = build_run_history(report(row("JOB", rest="OH 12/1")), ReportContext("PRD", "mdy", UTC))
+    (body,) = history.bodies
     assert body["run"]["facets"] == {"jobState": {"status": "ON_HOLD", "lastEnd": "2026-01-31T06:30:00+00:00"}}
-    assert [str(one) for one in found.problems] == [
-        "a.txt:4: warning: JOB: is ON_HOLD, and how its last run ended is not told: shown as begun"
+    assert [str(problem) for problem in history.problems] == [
+        "a.txt:4: warning: JOB: is ON_HOLD, but the outcome of its last run is not reported: imported as started"
     ]
 
 
-def test_a_job_that_never_ran_tells_nothing() -> None:
-    assert told(report(row("JOB", "-----", "-----", "IN 0/0"))) == []
+def test_job_that_never_ran_has_no_events() -> None:
+    assert run_bodies(report(row("JOB", "-----", "-----", "IN 0/0"))) == []
 
 
-def test_a_run_is_a_part_of_its_boxs_run() -> None:
-    box, job = told(report(row("BOX"), row(" JOB", rest="SU 12/3 0")))
+def test_run_of_a_box_is_the_parent_of_its_runs() -> None:
+    box, job = run_bodies(report(row("BOX"), row(" JOB", rest="SU 12/3 0")))
     assert job["job"] == {"namespace": "AUTOSYS:PRD", "name": "BOX/JOB"}
     assert job["run"]["runId"] == "12/3"
     assert job["run"]["facets"]["parent"] == {"run": {"runId": box["run"]["runId"]}, "job": box["job"]}
 
 
-def test_a_run_of_another_number_than_its_box_is_no_part_of_it() -> None:
-    _, job = told(report(row("BOX"), row(" JOB", rest="SU 13/1 0")))
+def test_box_run_with_another_number_is_not_the_parent() -> None:
+    _, job = run_bodies(report(row("BOX"), row(" JOB", rest="SU 13/1 0")))
     assert "parent" not in job["run"]["facets"]
 
 
-def test_definitions_tell_the_boxes_that_a_report_of_one_job_does_not_show() -> None:
-    (job,) = told(report(row("JOB")), boxes={"JOB": ("OUTER", "BOX")})
+def test_boxes_missing_in_the_report_come_from_definitions() -> None:
+    (job,) = run_bodies(report(row("JOB")), boxes={"JOB": ("OUTER", "BOX")})
     assert job["job"]["name"] == "OUTER/BOX/JOB"
 
 
@@ -177,9 +183,9 @@ DETAIL = (
 )
 
 
-def test_every_try_is_a_run_with_its_own_end_and_machine() -> None:
-    first, second = told(report(DETAIL))
-    assert [(one["eventType"], one["run"]["runId"], one["run"]["facets"]) for one in (first, second)] == [
+def test_every_attempt_is_a_run_with_its_end_and_machine() -> None:
+    first, second = run_bodies(report(DETAIL))
+    assert [(body["eventType"], body["run"]["runId"], body["run"]["facets"]) for body in (first, second)] == [
         ("FAILURE", "12/1", {"alarms": {"alarms": [{"alarm": "ALARM"}]}, "machine": {"name": "host1"}}),
         ("SUCCESS", "12/2", {"exitCode": 0, "machine": {"name": "host2"}}),
     ]
@@ -196,91 +202,95 @@ _FAILED = (
   FAILURE         01/31/2026 06:01:00    1  PD  01/31/2026 06:10:01   host1
 """
 )
-_AT = "01/31/2026 06:01:01"
+_ALARM_TIME = "01/31/2026 06:01:01"
 ALARMS = {
-    "beneath its announcement": (f"  [*** ALARM ***]\n    JOBFAILURE    {_AT}    1  PD  {_AT}\n", {"alarm": "JOBFAILURE", "time": "2026-01-31T06:01:01+00:00"}),
-    "behind it": (f"  [*** ALARM ***]  JOBFAILURE    {_AT}    0  PD  {_AT}\n", {"alarm": "JOBFAILURE", "time": "2026-01-31T06:01:01+00:00"}),
-    "with a time alone": (f"  [*** ALARM ***]  {_AT}    0  PD  {_AT}\n", {"alarm": "ALARM", "time": "2026-01-31T06:01:01+00:00"}),
-    "with a name alone": ("  [*** ALARM ***] MAXRUNALARM\n", {"alarm": "MAXRUNALARM"}),
-    "without anything, at the end": ("  [*** ALARM ***]\n", {"alarm": "ALARM"}),
-    "without anything, before another row": ("  [*** ALARM ***]\n" + row("NEXT"), {"alarm": "ALARM"}),
+    "on the line after its announcement": (f"  [*** ALARM ***]\n    JOBFAILURE    {_ALARM_TIME}    1  PD  {_ALARM_TIME}\n", {"alarm": "JOBFAILURE", "time": "2026-01-31T06:01:01+00:00"}),
+    "on the line of its announcement": (f"  [*** ALARM ***]  JOBFAILURE    {_ALARM_TIME}    0  PD  {_ALARM_TIME}\n", {"alarm": "JOBFAILURE", "time": "2026-01-31T06:01:01+00:00"}),
+    "with only a time": (f"  [*** ALARM ***]  {_ALARM_TIME}    0  PD  {_ALARM_TIME}\n", {"alarm": "ALARM", "time": "2026-01-31T06:01:01+00:00"}),
+    "with only a name": ("  [*** ALARM ***] MAXRUNALARM\n", {"alarm": "MAXRUNALARM"}),
+    "without details, at the end": ("  [*** ALARM ***]\n", {"alarm": "ALARM"}),
+    "without details, before another row": ("  [*** ALARM ***]\n" + row("NEXT"), {"alarm": "ALARM"}),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("lines", "alarm"), ALARMS.values(), ids=ALARMS)
-def test_an_alarm_is_told_of_the_try_that_it_was_raised_of(lines: str, alarm: JsonObject) -> None:
-    found = report(_FAILED + lines)
-    body = told(found)[0]
-    assert (body["run"]["facets"]["alarms"], found.problems) == ({"alarms": [alarm]}, [])
+def test_alarm_belongs_to_its_attempt(lines: str, alarm: JsonObject) -> None:
+    parsed = report(_FAILED + lines)
+    body = run_bodies(parsed)[0]
+    assert (body["run"]["facets"]["alarms"], parsed.problems) == ({"alarms": [alarm]}, [])
 
 
-def test_an_alarm_of_a_job_that_never_ran_is_told_as_a_remark() -> None:
-    found = report(row("JOB", "-----", "-----", "IN 0/0"), "  [*** ALARM ***] MUST_START_ALARM\n")
-    told_ = build_run_history(found, ReportContext("PRD", "mdy", UTC))
-    assert (told_.bodies, [one.message for one in told_.problems]) == (
+def test_alarm_without_a_run_is_a_warning() -> None:
+    parsed = report(row("JOB", "-----", "-----", "IN 0/0"), "  [*** ALARM ***] MUST_START_ALARM\n")
+    history = build_run_history(parsed, ReportContext("PRD", "mdy", UTC))
+    assert (history.bodies, [problem.message for problem in history.problems]) == (
         [],
         ["JOB: MUST_START_ALARM: alarm without an imported run"],
     )
 
 
-def test_events_that_are_no_part_of_a_run_are_counted() -> None:
+def test_events_outside_of_runs_are_counted() -> None:
     assert report(DETAIL + "  <a remark>\n").other_lines == {"STARTJOB": 1, "a remark": 1}
 
 
-def test_what_somebody_changed_by_hand_says_so() -> None:
+def test_manual_status_changes_are_marked() -> None:
     text = row("JOB") + "  SUCCESS         01/31/2026 06:30:00    0  PD  01/31/2026 06:30:01\n"
-    (body,) = told(report(text))
-    by = {"by": "a change of status by hand", "status": "SUCCESS", "time": "2026-01-31T06:30:00+00:00"}
-    assert (body["run"]["runId"], body["run"]["facets"]["manual"]) == ("12/1", by)
+    (body,) = run_bodies(report(text))
+    manual = {"by": "a change of status by hand", "status": "SUCCESS", "time": "2026-01-31T06:30:00+00:00"}
+    assert (body["run"]["runId"], body["run"]["facets"]["manual"]) == ("12/1", manual)
 
 
-TRIES = {
-    "a restart later is no second end": (
+ATTEMPTS = {
+    "a later restart is not a second end": (
         [("STARTING", "06:00:00", 1), ("FAILURE", "06:10:00", 1), ("RESTART", "06:15:00", 1), ("STARTING", "06:16:00", 2), ("SUCCESS", "06:30:00", 2)],
         [("FAILURE", "06:00:00", "06:10:00", None, None), ("SUCCESS", "06:16:00", "06:30:00", 0, None)],
     ),
-    "a restart alone is one": ([("STARTING", "06:00:00", 1), ("RESTART", "06:15:00", 1)], [("FAILURE", "06:00:00", "06:15:00", None, None)]),
-    "a change by hand is no run": (
+    "a restart alone is an end": ([("STARTING", "06:00:00", 1), ("RESTART", "06:15:00", 1)], [("FAILURE", "06:00:00", "06:15:00", None, None)]),
+    "a manual change is not a run": (
         [("STARTING", "06:00:00", 2), ("FAILURE", "06:10:00", 2), ("SUCCESS", "06:30:00", 0)],
         [("FAILURE", "06:00:00", "06:10:00", None, "SUCCESS")],
     ),
-    "and ends one that has no end": ([("STARTING", "06:00:00", 2), ("SUCCESS", "06:30:00", 0)], [("SUCCESS", "06:00:00", "06:30:00", None, "SUCCESS")]),
+    "a manual change ends a run without an end": ([("STARTING", "06:00:00", 2), ("SUCCESS", "06:30:00", 0)], [("SUCCESS", "06:00:00", "06:30:00", None, "SUCCESS")]),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("events", "found"), TRIES.values(), ids=TRIES)
-def test_a_try_ends_once_and_by_itself(
-    events: list[tuple[str, str, int]], found: list[tuple[str, str, str, int | None, str | None]]
+@pytest.mark.parametrize(("events", "expected"), ATTEMPTS.values(), ids=ATTEMPTS)
+def test_attempt_ends_once(
+    events: list[tuple[str, str, int]], expected: list[tuple[str, str, str, int | None, str | None]]
 ) -> None:
     lines = [f"  {status}  01/31/2026 {time}  {attempt}  PD  01/31/2026 {time}\n" for status, time, attempt in events]
-    bodies = told(report(row("JOB", rest="SU 12/2 0"), *lines))
+    bodies = run_bodies(report(row("JOB", rest="SU 12/2 0"), *lines))
     assert [
         (
-            one["eventType"], one["run"]["startTime"][11:19], one["run"]["endTime"][11:19],
-            one["run"]["facets"].get("exitCode"), one["run"]["facets"].get("manual", {}).get("status"),
+            body["eventType"], body["run"]["startTime"][11:19], body["run"]["endTime"][11:19],
+            body["run"]["facets"].get("exitCode"), body["run"]["facets"].get("manual", {}).get("status"),
         )
-        for one in bodies
-    ] == found  # fmt: skip
+        for body in bodies
+    ] == expected  # fmt: skip
 
 
-UNSURE = {
-    "no start": (row("JOB", "-----", rest="TE 12/1 -1"), None, "is TERMINATED, and when it began is not told: not taken"),
-    "no end": (row("JOB", end="-----"), ("OTHER", None), "is SUCCESS, and when it ended is not told: shown as begun"),
-    "a status that is not known": (row("JOB", rest="ZZ 12/1 0"), ("OTHER", None), "is ZZ, and how its last run ended is not told: shown as begun"),
-    "an end before the start": (row("JOB", B, A), None, "ends at 01/31/2026 06:00:00, before it begins at 01/31/2026 06:30:00: not taken"),
+INCOMPLETE = {
+    "no start": (row("JOB", "-----", rest="TE 12/1 -1"), None, "is TERMINATED, but its start is not reported: not imported"),
+    "no end": (row("JOB", end="-----"), ("OTHER", None), "is SUCCESS, but its end is not reported: imported as started"),
+    "an unknown status": (row("JOB", rest="ZZ 12/1 0"), ("OTHER", None), "is ZZ, but the outcome of its last run is not reported: imported as started"),
+    "an end before the start": (row("JOB", B, A), None, "ends at 01/31/2026 06:00:00, before its start at 01/31/2026 06:30:00: not imported"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "body", "said"), UNSURE.values(), ids=UNSURE)
-def test_what_a_row_does_not_tell_is_said(text: str, body: tuple[str, str | None] | None, said: str) -> None:
-    found = build_run_history(report(text), ReportContext("PRD", "mdy", UTC))
-    assert [(one["eventType"], one["run"].get("endTime")) for one in found.bodies] == ([body] if body else [])
-    assert [one.message for one in found.problems] == [f"JOB: {said}"]
+@pytest.mark.parametrize(("text", "body", "message"), INCOMPLETE.values(), ids=INCOMPLETE)
+def test_incomplete_rows_are_reported(text: str, body: tuple[str, str | None] | None, message: str) -> None:
+    history = build_run_history(report(text), ReportContext("PRD", "mdy", UTC))
+    assert [(run_body["eventType"], run_body["run"].get("endTime")) for run_body in history.bodies] == (
+        [body] if body else []
+    )
+    assert [problem.message for problem in history.problems] == [f"JOB: {message}"]
 
 
-def test_an_end_in_the_hour_that_comes_twice_is_behind_its_start() -> None:
-    (one,) = told(report(row("JOB", "10/25/2026 01:50:00", "10/25/2026 01:10:00")), zone=ZoneInfo("Europe/London"))
-    assert (one["run"]["startTime"], one["run"]["endTime"]) == (
+def test_end_in_a_repeated_hour_is_after_its_start() -> None:
+    (body,) = run_bodies(
+        report(row("JOB", "10/25/2026 01:50:00", "10/25/2026 01:10:00")), zone=ZoneInfo("Europe/London")
+    )
+    assert (body["run"]["startTime"], body["run"]["endTime"]) == (
         "2026-10-25T01:50:00+01:00",
         "2026-10-25T01:10:00+00:00",
     )
@@ -294,9 +304,9 @@ ORDERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("texts", "found"), ORDERS)
-def test_the_order_of_dates_is_guessed_from_all_of_them(texts: list[str], found: tuple[str, bool]) -> None:
-    assert tuple(guess_date_order(texts)) == found
+@pytest.mark.parametrize(("texts", "expected"), ORDERS)
+def test_date_order_is_guessed_from_all_dates(texts: list[str], expected: tuple[str, bool]) -> None:
+    assert tuple(guess_date_order(texts)) == expected
 
 
 TIMES = {
@@ -309,36 +319,36 @@ TIMES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "found"), TIMES.items())
-def test_a_time_is_read_as_sites_write_it_in_rows_events_and_logs(text: str, found: str) -> None:
-    assert parse_report_time(text, "mdy", UTC).isoformat() == f"{found}+00:00"
-    (one,) = report(row("JOB", text, text) + f"  SUCCESS  {text}  1  PD  {text}  host1\n").rows
-    assert (one.start, one.end, one.status, one.run, one.events[0].time, one.events[0].machine) == (
+@pytest.mark.parametrize(("text", "expected"), TIMES.items())
+def test_times_in_rows_events_and_logs(text: str, expected: str) -> None:
+    assert parse_report_time(text, "mdy", UTC).isoformat() == f"{expected}+00:00"
+    (parsed,) = report(row("JOB", text, text) + f"  SUCCESS  {text}  1  PD  {text}  host1\n").rows
+    assert (parsed.start, parsed.end, parsed.status, parsed.run, parsed.events[0].time, parsed.events[0].machine) == (
         text, text, "SU", 12, text, "host1",
     )  # fmt: skip
     log = f"[{text}]  CAUAJM_I_40245 EVENT: CHANGE_STATUS  STATUS: STARTING  JOB: JOB\n"
-    assert [one.start for one in read_log(log, "x").rows] == [text]
+    assert [log_row.start for log_row in read_log(log, "x").rows] == [text]
 
 
 @pytest.mark.parametrize(
     "text", ["18-foo-2026 01:02:03", "11/18/2026 13:02:03 PM", "11/18/2026 00:02:03 AM", "31-feb-2026"]
 )
-def test_a_time_that_cannot_be_is_none(text: str) -> None:
-    with pytest.raises(ValueError, match=r"is no month|is no hour|day is out of range"):
+def test_impossible_times_are_rejected(text: str) -> None:
+    with pytest.raises(ValueError, match=r"is not a month|is not an hour|day is out of range"):
         parse_report_time(text, "mdy", UTC)
 
 
-def test_a_date_without_a_time_of_day_is_taken_and_told() -> None:
-    found = build_run_history(
+def test_date_without_a_time_is_imported_with_a_warning() -> None:
+    history = build_run_history(
         report(row("JOB", "18-NOV-2026", "18-NOV-2026 01:00:00")), ReportContext("PRD", "mdy", UTC)
     )
-    assert found.bodies[0]["run"]["startTime"] == "2026-11-18T00:00:00+00:00"
-    assert [one.message for one in found.problems] == [
+    assert history.bodies[0]["run"]["startTime"] == "2026-11-18T00:00:00+00:00"
+    assert [problem.message for problem in history.problems] == [
         "JOB: a date without a time of day: assumed to be the start of that day"
     ]
 
 
-def test_a_time_is_of_the_site() -> None:
+def test_times_have_the_zone_of_the_site() -> None:
     assert (
         parse_report_time("07/01/2026 06:00:00", "mdy", ZoneInfo("Europe/London")).isoformat()
         == "2026-07-01T06:00:00+01:00"
@@ -346,9 +356,9 @@ def test_a_time_is_of_the_site() -> None:
     assert parse_report_time("01/07/26 06:00", "dmy", UTC).isoformat() == "2026-07-01T06:00:00+00:00"
 
 
-def test_a_time_that_there_is_not_is_told() -> None:
-    found = build_run_history(report(row("JOB", "31/31/2026 06:00:00")), ReportContext("PRD", "mdy", UTC))
-    assert (found.bodies, "a.txt:4: error: JOB: month must be in 1..12" in str(found.problems[0])) == ([], True)
+def test_impossible_date_is_reported() -> None:
+    history = build_run_history(report(row("JOB", "31/31/2026 06:00:00")), ReportContext("PRD", "mdy", UTC))
+    assert (history.bodies, "a.txt:4: error: JOB: month must be in 1..12" in str(history.problems[0])) == ([], True)
 
 
 LOG = """
@@ -361,15 +371,15 @@ LOG = """
 """
 
 
-def test_a_log_is_gathered_into_runs_that_are_known_by_their_starts() -> None:
-    found = read_log(LOG, "event_demon.PRD")
-    first, second = told(found)
+def test_changes_in_a_log_are_grouped_into_runs() -> None:
+    parsed = read_log(LOG, "event_demon.PRD")
+    first, second = run_bodies(parsed)
     assert first_timestamp(LOG) == "01/31/2026 06:00:01"
     assert (first["eventType"], first["run"]["startTime"], first["run"]["endTime"], first["run"]["facets"]["exitCode"]) == (
         "FAILURE", "2026-01-31T06:00:01+00:00", "2026-01-31T06:10:00+00:00", 3,
     )  # fmt: skip
     assert (second["eventType"], "runId" in first["run"]) == ("RUNNING", False)
-    assert "OTHER ends with SUCCESS, and its start is in no log that is named" in str(found.problems[0])
+    assert "OTHER ends with SUCCESS, but no log contains its start" in str(parsed.problems[0])
 
 
 LOG_ALARMS = {
@@ -379,32 +389,32 @@ LOG_ALARMS = {
 
 
 @pytest.mark.parametrize("line", LOG_ALARMS.values(), ids=LOG_ALARMS)
-def test_an_alarm_of_a_log_is_told_of_the_newest_run_of_its_job(line: str) -> None:
-    before, mark, after = LOG.partition("[01/31/2026 06:20:00]")
-    first, second = told(read_log(f"{before}{line}\n{mark}{after}", "x"))
+def test_alarm_in_a_log_belongs_to_the_newest_run(line: str) -> None:
+    before, separator, after = LOG.partition("[01/31/2026 06:20:00]")
+    first, second = run_bodies(read_log(f"{before}{line}\n{separator}{after}", "x"))
     alarm = {"alarm": "JOBFAILURE", "time": "2026-01-31T06:10:01+00:00"}
     assert first["run"]["facets"]["alarms"] == {"alarms": [alarm]}
     assert "alarms" not in second["run"]["facets"]
 
 
-def test_lines_of_a_log_that_tell_of_no_run_are_counted_by_what_they_tell() -> None:
-    more = """
+def test_other_log_lines_are_counted_by_kind() -> None:
+    other_lines = """
 [01/31/2026 06:30:01]      CAUAJM_I_10082 [host1 connected for JOB 1.2.3]
 [01/31/2026 06:30:02]      CAUAJM_I_40245 EVENT: CHANGE_STATUS    STATUS: ON_ICE          JOB: JOB
 [01/31/2026 06:30:03]      CAUAJM_I_40245 EVENT: ALARM            ALARM: EP_ROLLOVER
 [01/31/2026 06:30:04]      [*** ALARM ***]
 ----------------------------------------
 """
-    assert read_log(LOG + more, "x").other_lines == {
+    assert read_log(LOG + other_lines, "x").other_lines == {
         "STARTJOB": 1, "CAUAJM_I_10082": 1, "CHANGE_STATUS ON_ICE": 1, "ALARM": 1, "another line": 2,
     }  # fmt: skip
 
 
 @given(st.lists(st.sampled_from([*LOG.splitlines(), *LOG_ALARMS.values(), "x", "", "[*** ALARM ***]"]), max_size=12))
-def test_every_line_of_a_log_has_a_fate(lines: list[str]) -> None:
-    found = read_log("\n".join(lines), "x")
-    told_of = sum(len(one.events) + len(one.alarms) for one in found.rows)
-    assert told_of + len(found.problems) + found.other_lines.total() == sum(bool(line) for line in lines)
+def test_every_log_line_is_accounted_for(lines: list[str]) -> None:
+    parsed = read_log("\n".join(lines), "x")
+    used = sum(len(parsed_row.events) + len(parsed_row.alarms) for parsed_row in parsed.rows)
+    assert used + len(parsed.problems) + parsed.other_lines.total() == sum(bool(line) for line in lines)
 
 
 LINKS = [
@@ -413,36 +423,36 @@ LINKS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "lookback", "rest", "linked"), LINKS)
-def test_a_run_is_linked_to_the_run_that_it_seems_to_have_waited_for(
-    kind: StatusPredicate, lookback: int | None, rest: str, linked: bool
-) -> None:
+@pytest.mark.parametrize(("predicate", "lookback", "rest", "linked"), LINKS)
+def test_upstream_run_is_inferred(predicate: StatusPredicate, lookback: int | None, rest: str, linked: bool) -> None:
     later = row("JOB", "01/31/2026 06:40:00", "01/31/2026 06:50:00", "SU 13/1 0")
-    waits = {"JOB": [StatusCondition("FIRST", None, kind, lookback)]}
-    _, job = told(report(row("FIRST", rest=rest), later), waits=waits)
+    awaited = {"JOB": [StatusCondition("FIRST", None, predicate, lookback)]}
+    _, job = run_bodies(report(row("FIRST", rest=rest), later), awaited_statuses=awaited)
     links = job["run"]["facets"].get("lineageBridge_runLinks", {}).get("upstream", [])
     first = {"job": {"namespace": "autosys://PRD", "name": "FIRST"}, "run": {"runId": "12/1"}, "inferred": True}
     assert links == ([first] if linked else [])
 
 
-def test_a_run_that_ended_later_was_not_waited_for() -> None:
-    waits = {"JOB": [StatusCondition("FIRST", None, "success")]}
-    _, job = told(report(row("FIRST"), row("JOB", "01/31/2026 06:20:00", "01/31/2026 06:50:00")), waits=waits)
+def test_run_that_ended_later_is_not_upstream() -> None:
+    awaited = {"JOB": [StatusCondition("FIRST", None, "success")]}
+    _, job = run_bodies(
+        report(row("FIRST"), row("JOB", "01/31/2026 06:20:00", "01/31/2026 06:50:00")), awaited_statuses=awaited
+    )
     assert "lineageBridge_runLinks" not in job["run"]["facets"]
 
 
-def test_a_run_of_a_report_and_that_of_the_agent_are_one(tmp_path: Path) -> None:
+def test_report_and_agent_have_the_same_run_id(tmp_path: Path) -> None:
     options = Namespace(
         job=None, command=["x"], run_id=None, attempt=None, log=None, input=None, output=None, manifest=None
     )
     environment = {"AUTO_JOB_NAME": "JOB", "AUTOSERV": "PRD", "AUTORUN": "12"}
-    started = agent.CommandRun(options, environment, agent.Spool(str(tmp_path))).event("START")
-    (reported,) = told(report(row("JOB")))
-    found = []
-    for body in (started, reported):
+    agent_body = agent.CommandRun(options, environment, agent.Spool(str(tmp_path))).event("START")
+    (reported,) = run_bodies(report(row("JOB")))
+    runs = []
+    for body in (agent_body, reported):
         events, _ = translate_body(
             LegacyFormat.RUN_EVENT, json.dumps(body).encode(), LegacyNamespaces(), "2026-01-31T07:00:00Z"
         )
         event = json.loads(events[-1])
-        found.append((event["job"]["namespace"], event["job"]["name"], event["run"]["runId"]))
-    assert found == [("autosys://PRD", "JOB", "12/1")] * 2
+        runs.append((event["job"]["namespace"], event["job"]["name"], event["run"]["runId"]))
+    assert runs == [("autosys://PRD", "JOB", "12/1")] * 2

@@ -1,4 +1,4 @@
-"""Names: legacy in, OpenLineage out."""
+"""Legacy names and their OpenLineage equivalents."""
 
 import pytest
 
@@ -7,8 +7,8 @@ from mappers.legacy.body_fields import BodyFields
 from mappers.legacy.names import DatasetName, JobName, LegacyNamespaces, job_name, read_dataset_name
 
 NAMES = LegacyNamespaces("PRD", "db2://db2:50000", "SALES", "teradata://td:1025", "hdfs://nn:8020")
-TAKEN_AS_IT_IS = "namespace {!r} is not a known keyword: used as it is"
-LEFT_OUT = "{} contained a login, which was removed"
+UNKNOWN_KEYWORD = "namespace {!r} is not a known keyword: used as it is"
+LOGIN_REMOVED = "{} contained a login, which was removed"
 FIRST_PART = "name is not a URL: its first part was read as the bucket"
 
 
@@ -28,17 +28,17 @@ FIRST_PART = "name is not a URL: its first part was read as the bucket"
         ("cron", "a/b", JobName("cron", "a/b")),
     ],
 )
-def test_jobs(namespace: str, name: str, expected: JobName) -> None:
+def test_job_names(namespace: str, name: str, expected: JobName) -> None:
     assert job_name(namespace, name, NAMES, "job.name") == expected
 
 
 @pytest.mark.parametrize("name", ["/", " / / "])
-def test_a_name_of_slashes_names_no_job(name: str) -> None:
-    with pytest.raises(InvalidInput, match=r"job\.name: names no job"):
+def test_name_of_slashes_is_rejected(name: str) -> None:
+    with pytest.raises(InvalidInput, match=r"job\.name: contains no job name"):
         job_name("AUTOSYS", name, NAMES, "job.name")
 
 
-def named(namespace: str | None, name: str, names: LegacyNamespaces = NAMES) -> tuple[DatasetName, list[str]]:
+def read_name(namespace: str | None, name: str, names: LegacyNamespaces = NAMES) -> tuple[DatasetName, list[str]]:
     notes: list[str] = []
     return read_dataset_name(BodyFields({"namespace": namespace, "name": name}, "", notes), names), notes
 
@@ -70,26 +70,26 @@ def named(namespace: str | None, name: str, names: LegacyNamespaces = NAMES) -> 
         ("db2://else:1", "SCHEMA.TABLE", ("db2://else:1", "SCHEMA.TABLE"), None),
         ("TERADATA", "DB.TABLE", ("teradata://td:1025", "DB.TABLE"), None),
         ("postgresql://pg:5432", "d.s.t", ("postgres://pg:5432", "d.s.t"), None),
-        ("ORACLE", "S.T", ("ORACLE", "S.T"), TAKEN_AS_IT_IS.format("ORACLE")),
-        ("S3X", "a/b", ("S3X", "a/b"), TAKEN_AS_IT_IS.format("S3X")),
+        ("ORACLE", "S.T", ("ORACLE", "S.T"), UNKNOWN_KEYWORD.format("ORACLE")),
+        ("S3X", "a/b", ("S3X", "a/b"), UNKNOWN_KEYWORD.format("S3X")),
         ("kafka://k:9092", "topic", ("kafka://k:9092", "topic"), None),
-        (None, "s3://AK:SK@b/y", ("s3://b", "y"), LEFT_OUT.format("name")),
-        (None, "s3a://AK:S/K@b/y", ("s3://b", "y"), LEFT_OUT.format("name")),
-        ("db2://ann:pw@h:50000", "D.S.T", ("db2://h:50000", "D.S.T"), LEFT_OUT.format("namespace")),
+        (None, "s3://AK:SK@b/y", ("s3://b", "y"), LOGIN_REMOVED.format("name")),
+        (None, "s3a://AK:S/K@b/y", ("s3://b", "y"), LOGIN_REMOVED.format("name")),
+        ("db2://ann:pw@h:50000", "D.S.T", ("db2://h:50000", "D.S.T"), LOGIN_REMOVED.format("namespace")),
         ("HDFS", "hdfs://nn:8020/a@b", ("hdfs://nn:8020", "/a@b"), None),
         ("kafka://k:9092", "http://a/b", ("kafka://k:9092", "http://a/b"), None),
     ],
 )
-def test_datasets(namespace: str | None, name: str, expected: tuple[str, str], note: str | None) -> None:
-    assert named(namespace, name) == (DatasetName(*expected), [note] if note else [])
+def test_dataset_names(namespace: str | None, name: str, expected: tuple[str, str], note: str | None) -> None:
+    assert read_name(namespace, name) == (DatasetName(*expected), [note] if note else [])
 
 
-def test_without_a_database_a_db2_table_keeps_its_name() -> None:
-    assert named("DB2", "S.T", NAMES._replace(db2_database=None))[0].name == "S.T"
+def test_db2_table_without_a_database_keeps_its_name() -> None:
+    assert read_name("DB2", "S.T", NAMES._replace(db2_database=None))[0].name == "S.T"
 
 
 @pytest.mark.parametrize(
-    ("namespace", "name", "refusal"),
+    ("namespace", "name", "message"),
     [
         ("DB2", "S.T", "namespace: DB2 is not a URL: set legacy.db2_url, or send db2://host:port"),
         (
@@ -105,7 +105,7 @@ def test_without_a_database_a_db2_table_keeps_its_name() -> None:
         ("S3", "", "name: is missing"),
     ],
 )
-def test_what_names_nothing_is_refused_with_the_field(namespace: str | None, name: str, refusal: str) -> None:
+def test_invalid_dataset_names_are_rejected_with_the_field(namespace: str | None, name: str, message: str) -> None:
     with pytest.raises(InvalidInput) as raised:
-        named(namespace, name, LegacyNamespaces())
-    assert str(raised.value) == refusal
+        read_name(namespace, name, LegacyNamespaces())
+    assert str(raised.value) == message

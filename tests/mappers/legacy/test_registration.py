@@ -1,4 +1,4 @@
-"""Registrations of versions, runs and requests: legacy in, OpenLineage out."""
+"""Registrations of versions, runs and datasets as OpenLineage events."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 from mappers.errors import InvalidInput
 from mappers.legacy.formats import LegacyFormat
 from tests.factories import Json
-from tests.mappers.legacy.test_run_event import END, NOW, START, content, translated
+from tests.mappers.legacy.test_run_event import END, NOW, START, content, translate
 
 DATASET = {"name": "s3://b/out", "version": "7", "time": END}
 PROCESS = {"name": "BOX/JOB", "status": "SUCCESS", "time": END}
@@ -18,8 +18,8 @@ def kinds(events: list[Json]) -> list[str]:
     return [event["schemaURL"].rpartition("/")[2] for event in events]
 
 
-def test_a_version_by_itself_is_a_dataset_event() -> None:
-    (event,), notes = translated(
+def test_version_without_a_job_is_a_dataset_event() -> None:
+    (event,), notes = translate(
         {**DATASET, "status": "ready", "rows": 3, "path": "/p", "odd": 1}, LegacyFormat.DATASET
     )
     assert kinds([event]) == ["DatasetEvent"]
@@ -35,14 +35,14 @@ def test_a_version_by_itself_is_a_dataset_event() -> None:
 
 
 @pytest.mark.parametrize("status", ["FAILED", "RUNNING", "TE"])
-def test_a_version_that_is_not_there_is_none(status: str) -> None:
-    (event,), notes = translated({**DATASET, "status": status}, LegacyFormat.DATASET)
+def test_incomplete_version_does_not_exist(status: str) -> None:
+    (event,), notes = translate({**DATASET, "status": status}, LegacyFormat.DATASET)
     assert content(event["dataset"]["facets"]) == {"attemptedVersion": {"value": "7"}, "status": {"value": status}}
     assert notes == [f"status {status!r}: the version does not exist, only its name is stored"]
 
 
 @pytest.mark.parametrize(
-    ("told", "job"),
+    ("job_fields", "job"),
     [
         ({"job": "BOX/JOB"}, ("autosys://PRD", "JOB")),
         ({"job": {"name": "BOX/JOB"}}, ("autosys://PRD", "JOB")),
@@ -50,10 +50,12 @@ def test_a_version_that_is_not_there_is_none(status: str) -> None:
     ],
 )
 @pytest.mark.parametrize(
-    "run", [{"run": "r"}, {"run": {"runId": "r"}}, {"runId": "r"}], ids=["text", "object", "beside"]
+    "run", [{"run": "r"}, {"run": {"runId": "r"}}, {"runId": "r"}], ids=["text", "object", "separate"]
 )
-def test_a_version_with_a_job_is_the_output_of_its_run(told: Json, job: tuple[str, str], run: Json) -> None:
-    events, notes = translated({**DATASET, "startTime": START, "status": "FA", **told, **run}, LegacyFormat.DATASET)
+def test_version_with_a_job_is_an_output_of_its_run(job_fields: Json, job: tuple[str, str], run: Json) -> None:
+    events, notes = translate(
+        {**DATASET, "startTime": START, "status": "FA", **job_fields, **run}, LegacyFormat.DATASET
+    )
     assert kinds(events) == ["RunEvent", "RunEvent"]
     assert [(event["eventType"], event["eventTime"]) for event in events] == [("START", START), ("FAIL", END)]
     assert {(event["job"]["namespace"], event["job"]["name"], event["run"]["runId"]) for event in events} == {
@@ -65,7 +67,7 @@ def test_a_version_with_a_job_is_the_output_of_its_run(told: Json, job: tuple[st
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("fields", "expected"),
     [
         ({}, [("COMPLETE", END)]),
         ({"status": "ST", "time": START}, [("START", START)]),
@@ -76,38 +78,38 @@ def test_a_version_with_a_job_is_the_output_of_its_run(told: Json, job: tuple[st
         ({"status": "PAUSED"}, [("OTHER", END)]),
     ],
 )
-def test_a_process_is_a_run(told: Json, expected: list[tuple[str, str]]) -> None:
-    events, notes = translated({**PROCESS, "runId": "r", **told}, LegacyFormat.PROCESS)
+def test_process_is_a_run(fields: Json, expected: list[tuple[str, str]]) -> None:
+    events, notes = translate({**PROCESS, "runId": "r", **fields}, LegacyFormat.PROCESS)
     assert [(event["eventType"], event["eventTime"]) for event in events] == expected
     assert {event["job"]["name"] for event in events} == {"JOB"}
-    assert notes == (["status 'PAUSED' is not a run state: read as OTHER"] if "PAUSED" in told.values() else [])
+    assert notes == (["status 'PAUSED' is not a run state: read as OTHER"] if "PAUSED" in fields.values() else [])
 
 
-def test_a_run_without_an_id_is_named_by_its_start_else_by_its_time() -> None:
-    def run_id(**told: Any) -> str:
-        return str(translated({**PROCESS, **told}, LegacyFormat.PROCESS)[0][-1]["run"]["runId"])
+def test_run_id_is_derived_from_start_or_time() -> None:
+    def run_id(**fields: Any) -> str:
+        return str(translate({**PROCESS, **fields}, LegacyFormat.PROCESS)[0][-1]["run"]["runId"])
 
     assert run_id(startTime=START) == run_id(startTime=START, status="FAILED", time=None) == run_id(time=START)
     assert run_id(time=END) != run_id(time=START)
-    assert translated(PROCESS, LegacyFormat.PROCESS)[1] == ["runId is missing: derived from the job and the time"]
-    made = translated({**DATASET, "job": "BOX/JOB", "startTime": START}, LegacyFormat.DATASET)[0][-1]
-    assert made["run"]["runId"] == run_id(startTime=START)
+    assert translate(PROCESS, LegacyFormat.PROCESS)[1] == ["runId is missing: derived from the job and the time"]
+    event = translate({**DATASET, "job": "BOX/JOB", "startTime": START}, LegacyFormat.DATASET)[0][-1]
+    assert event["run"]["runId"] == run_id(startTime=START)
 
 
 @pytest.mark.parametrize(
-    ("told", "at"), [({}, NOW), ({"submitted_at": END}, END), ({"submittedAt": "2025-09-08T07:30"}, END)]
+    ("fields", "time"), [({}, NOW), ({"submitted_at": END}, END), ({"submittedAt": "2025-09-08T07:30"}, END)]
 )
-def test_a_request_stays_inside_its_facet(told: Json, at: str) -> None:
-    (event,), _ = translated(
-        {**REQUEST, "description": "d", "schema": [], "_deleted": True, **told}, LegacyFormat.REQUEST
+def test_request_stays_in_its_facet(fields: Json, time: str) -> None:
+    (event,), _ = translate(
+        {**REQUEST, "description": "d", "schema": [], "_deleted": True, **fields}, LegacyFormat.REQUEST
     )
-    assert (kinds([event]), event["eventTime"]) == (["DatasetEvent"], at)
-    asked = {"submittedBy": "ann", "submittedAt": at, "status": "PENDING", "description": "d", "schema": []}
-    assert content(event["dataset"]["facets"]) == {"lineageBridge_registration": asked}
+    assert (kinds([event]), event["eventTime"]) == (["DatasetEvent"], time)
+    request = {"submittedBy": "ann", "submittedAt": time, "status": "PENDING", "description": "d", "schema": []}
+    assert content(event["dataset"]["facets"]) == {"lineageBridge_registration": request}
 
 
 @pytest.mark.parametrize(
-    ("contract", "body", "refusal"),
+    ("body_format", "body", "message"),
     [
         (LegacyFormat.DATASET, {**DATASET, "time": None}, "time: is missing"),
         (LegacyFormat.DATASET, {**DATASET, "version": ""}, "version: is missing"),
@@ -120,11 +122,11 @@ def test_a_request_stays_inside_its_facet(told: Json, at: str) -> None:
         (LegacyFormat.PROCESS, {**PROCESS, "status": None}, "status: is missing"),
         (LegacyFormat.REQUEST, {"name": "s3://b/out"}, "submitted_by: is missing"),
         (LegacyFormat.REQUEST, {**REQUEST, "submitted_at": "soon"}, "submitted_at: not a time: 'soon'"),
-        (LegacyFormat.REQUEST, {**REQUEST, "status": "APPROVED"}, "status: a request is PENDING"),
+        (LegacyFormat.REQUEST, {**REQUEST, "status": "APPROVED"}, "status: must be PENDING in a request"),
         (LegacyFormat.REQUEST, {**REQUEST, "reviewer": "bob"}, "reviewer: belongs to the review, not to the request"),
     ],
 )
-def test_what_is_missing_or_wrong_is_named(contract: LegacyFormat, body: Json, refusal: str) -> None:
+def test_invalid_bodies_are_rejected_with_the_field(body_format: LegacyFormat, body: Json, message: str) -> None:
     with pytest.raises(InvalidInput) as raised:
-        translated(body, contract)
-    assert str(raised.value) == refusal
+        translate(body, body_format)
+    assert str(raised.value) == message

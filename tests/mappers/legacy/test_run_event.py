@@ -1,4 +1,4 @@
-"""The legacy run event: legacy in, OpenLineage out."""
+"""The legacy run event as OpenLineage events."""
 
 import uuid
 from typing import Any
@@ -24,26 +24,26 @@ SPEC = "https://openlineage.io/spec/"
 START, END = "2025-09-08T07:00:00+00:00", "2025-09-08T07:30:00+00:00"
 
 
-def translated(sent: Json, contract: LegacyFormat = LegacyFormat.RUN_EVENT) -> tuple[list[Json], list[str]]:
-    events, notes = translate_body(contract, as_bytes(sent), NAMES, NOW)
+def translate(body: Json, body_format: LegacyFormat = LegacyFormat.RUN_EVENT) -> tuple[list[Json], list[str]]:
+    events, notes = translate_body(body_format, as_bytes(body), NAMES, NOW)
     return [msgspec.json.decode(event) for event in events], notes
 
 
-def sent(event_type: str = "COMPLETE", *, run: Json | None = None, **more: Any) -> Json:
+def run_body(event_type: str = "COMPLETE", *, run: Json | None = None, **members: Any) -> Json:
     return {
         "eventType": event_type,
         "run": {"runId": "r", "endTime": END} if run is None else run,
         "job": {"namespace": "AUTOSYS", "name": "BOX/JOB"},
-        **more,
+        **members,
     }
 
 
-def last(*args: Any, **more: Any) -> Json:
-    return translated(sent(*args, **more))[0][-1]
+def translate_last(*args: Any, **members: Any) -> Json:
+    return translate(run_body(*args, **members))[0][-1]
 
 
 def content(facets: Json) -> Json:
-    """Give facets without what the specification asks of all of them."""
+    """Facets without the members that the specification requires of every facet."""
     for facet in facets.values():
         assert facet["_schemaURL"].startswith(SPEC)
         assert facet["_producer"]
@@ -54,7 +54,7 @@ def content(facets: Json) -> Json:
 
 
 @pytest.mark.parametrize(
-    ("word", "event_type"),
+    ("state", "event_type"),
     [
         ("START", "START"), ("STARTED", "START"), ("STARTING", "START"), ("ST", "START"),
         ("RUNNING", "RUNNING"), ("ru", "RUNNING"),
@@ -64,20 +64,20 @@ def content(facets: Json) -> Json:
         ("OTHER", "OTHER"),
     ],
 )  # fmt: skip
-def test_states_have_one_word(word: str, event_type: str) -> None:
-    (event,), notes = translated(sent(word, run={"runId": "r", "startTime": START}))
+def test_states_become_event_types(state: str, event_type: str) -> None:
+    (event,), notes = translate(run_body(state, run={"runId": "r", "startTime": START}))
     assert (event["eventType"], event["run"]["facets"], notes) == (event_type, {}, [])
 
 
-def test_a_word_that_is_no_state_is_kept_beside_the_run() -> None:
-    (event,), notes = translated(sent("on_ice", run={"runId": "r", "startTime": START}))
+def test_unknown_state_becomes_a_facet() -> None:
+    (event,), notes = translate(run_body("on_ice", run={"runId": "r", "startTime": START}))
     assert event["eventType"] == "OTHER"
     assert content(event["run"]["facets"]) == {"status": {"value": "ON_ICE"}}
     assert notes == ["eventType 'ON_ICE' is not a run state: read as OTHER"]
 
 
 @pytest.mark.parametrize(
-    ("word", "run", "also", "expected"),
+    ("state", "run", "members", "expected"),
     [
         ("COMPLETE", {"startTime": START, "endTime": END}, {}, [("START", START), ("COMPLETE", END)]),
         ("FAIL", {"startTime": START, "endTime": END}, {}, [("START", START), ("FAIL", END)]),
@@ -95,17 +95,17 @@ def test_a_word_that_is_no_state_is_kept_beside_the_run() -> None:
         ("COMPLETE", {"endTime": "2025-09-08T09:30+02:00"}, {}, [("COMPLETE", "2025-09-08T09:30:00+02:00")]),
     ],
 )
-def test_an_event_has_one_time_and_tells_of_its_start(
-    word: str, run: Json, also: Json, expected: list[tuple[str, str]]
+def test_event_has_one_time_and_implies_its_start(
+    state: str, run: Json, members: Json, expected: list[tuple[str, str]]
 ) -> None:
-    events, notes = translated(sent(word, run={"runId": "r", **run}, **also))
+    events, notes = translate(run_body(state, run={"runId": "r", **run}, **members))
     assert [(event["eventType"], event["eventTime"]) for event in events] == expected
     assert {event["run"]["runId"] for event in events} == {"r"}
     assert notes == []
 
 
 @pytest.mark.parametrize(
-    ("word", "run", "expected", "note"),
+    ("state", "run", "expected", "note"),
     [
         ("COMPLETE", {"endTime": "2025-09-08T07:30"}, [("COMPLETE", END)], "run.endTime has no time zone: read as UTC"),
         ("COMPLETE", {"startTime": END, "endTime": START}, [("COMPLETE", START)],
@@ -114,34 +114,34 @@ def test_an_event_has_one_time_and_tells_of_its_start(
          "run.endTime is ignored because the run has not ended"),
     ],
 )  # fmt: skip
-def test_what_is_odd_about_times_is_noted(word: str, run: Json, expected: list[Any], note: str) -> None:
-    events, notes = translated(sent(word, run={"runId": "r", **run}))
+def test_inconsistent_times_are_noted(state: str, run: Json, expected: list[Any], note: str) -> None:
+    events, notes = translate(run_body(state, run={"runId": "r", **run}))
     assert [(event["eventType"], event["eventTime"]) for event in events] == expected
     assert notes == [note]
 
 
-def test_events_that_tell_the_same_start_are_of_one_run_and_no_others() -> None:
-    told = [
-        sent("START", run={"startTime": "2025-09-08T07:00"}),
-        sent("COMPLETE", run={"startTime": "2025-09-08T09:00+02:00", "endTime": END}),
-        sent("START", run={}, eventTime=START),
-        sent("COMPLETE", run={"endTime": END, "facets": {"nominalTime": {"nominalStartTime": START}}}),
+def test_events_with_one_start_belong_to_one_run() -> None:
+    same_run = [
+        run_body("START", run={"startTime": "2025-09-08T07:00"}),
+        run_body("COMPLETE", run={"startTime": "2025-09-08T09:00+02:00", "endTime": END}),
+        run_body("START", run={}, eventTime=START),
+        run_body("COMPLETE", run={"endTime": END, "facets": {"nominalTime": {"nominalStartTime": START}}}),
     ]
-    others = [
-        sent("START", run={"startTime": END}),
-        sent("START", run={"startTime": START}, job={"namespace": "AUTOSYS", "name": "JOB2"}),
-        sent("START", run={"startTime": START}, job={"namespace": "AUTOSYS:DEV", "name": "JOB"}),
+    other_runs = [
+        run_body("START", run={"startTime": END}),
+        run_body("START", run={"startTime": START}, job={"namespace": "AUTOSYS", "name": "JOB2"}),
+        run_body("START", run={"startTime": START}, job={"namespace": "AUTOSYS:DEV", "name": "JOB"}),
     ]
-    ids = [{event["run"]["runId"] for event in translated(one)[0]} for one in told]
-    assert ids == [ids[0]] * len(told)
-    (same,) = ids[0]
-    assert str(uuid.UUID(same)) == same
-    assert all({event["run"]["runId"] for event in translated(one)[0]} != ids[0] for one in others)
-    assert "run.runId is missing: derived from the job and the start of the run" in translated(told[0])[1]
+    ids = [{event["run"]["runId"] for event in translate(body)[0]} for body in same_run]
+    assert ids == [ids[0]] * len(same_run)
+    (run_id,) = ids[0]
+    assert str(uuid.UUID(run_id)) == run_id
+    assert all({event["run"]["runId"] for event in translate(body)[0]} != ids[0] for body in other_runs)
+    assert "run.runId is missing: derived from the job and the start of the run" in translate(same_run[0])[1]
 
 
-def test_a_job_is_in_its_boxes_and_has_no_parent_run() -> None:
-    event = last(
+def test_boxes_are_a_facet_and_not_a_parent_run() -> None:
+    event = translate_last(
         job={"namespace": "AUTOSYS", "name": "OUTER/BOX/JOB", "facets": {"sql": {"query": "x"}}, "owner": "a"}
     )
     assert (event["job"]["namespace"], event["job"]["name"]) == ("autosys://PRD", "JOB")
@@ -153,16 +153,16 @@ def test_a_job_is_in_its_boxes_and_has_no_parent_run() -> None:
     assert "parent" not in event["run"]["facets"]
 
 
-def test_a_parent_that_is_told_is_named_as_all_jobs_are() -> None:
+def test_job_of_a_parent_run_is_normalized() -> None:
     parent = {"run": {"runId": "p"}, "job": {"namespace": "AUTOSYS", "name": "OUTER/BOX"}}
-    event = last(run={"runId": "r", "endTime": END, "facets": {"parent": parent}})
+    event = translate_last(run={"runId": "r", "endTime": END, "facets": {"parent": parent}})
     expected = {"run": {"runId": "p"}, "job": {"namespace": "autosys://PRD", "name": "BOX"}}
     assert content(event["run"]["facets"]) == {"parent": expected}
 
 
-def test_facets_and_what_stands_beside_them_are_kept() -> None:
+def test_facets_and_other_members_are_kept() -> None:
     run = {"runId": 12345, "endTime": END, "exitCode": 0, "none": None, "facets": {"odd": [1], "kept": {"a": 1}}}
-    event = last(run=run, host="h", exitCode=9)
+    event = translate_last(run=run, host="h", exitCode=9)
     assert event["run"]["runId"] == "12345"
     assert content(event["run"]["facets"]) == {
         "exitCode": {"value": 0},
@@ -173,7 +173,7 @@ def test_facets_and_what_stands_beside_them_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "facets", "statistics"),
+    ("values", "facets", "statistics"),
     [
         ({"version": "2025"}, {"version": {"datasetVersion": "2025"}}, None),
         ({"version": 7}, {"version": {"datasetVersion": "7"}}, None),
@@ -190,34 +190,32 @@ def test_facets_and_what_stands_beside_them_are_kept() -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("side", ["input", "output"])
-@pytest.mark.parametrize("beside", [False, True], ids=["as facets", "beside them"])
-def test_what_is_told_of_datasets(
-    side: str, *, told: Json, facets: Json, statistics: Json | None, beside: bool
-) -> None:
-    dataset = {"namespace": "S3", "name": "s3://b/k", **(told if beside else {"facets": told})}
-    event = last(**{f"{side}s": [dataset]})
-    (made,) = event[f"{side}s"]
-    assert (made["namespace"], made["name"], content(made["facets"])) == ("s3://b", "k", facets)
-    own = content(made.get(f"{side}Facets", {}))
-    assert own == ({f"{side}Statistics": statistics} if statistics else {})
+@pytest.mark.parametrize("outside", [False, True], ids=["as facets", "outside of facets"])
+def test_values_of_datasets(side: str, *, values: Json, facets: Json, statistics: Json | None, outside: bool) -> None:
+    dataset = {"namespace": "S3", "name": "s3://b/k", **(values if outside else {"facets": values})}
+    event = translate_last(**{f"{side}s": [dataset]})
+    (result,) = event[f"{side}s"]
+    assert (result["namespace"], result["name"], content(result["facets"])) == ("s3://b", "k", facets)
+    side_facets = content(result.get(f"{side}Facets", {}))
+    assert side_facets == ({f"{side}Statistics": statistics} if statistics else {})
 
 
-def test_a_facet_beats_what_stands_beside_it() -> None:
-    event = last(outputs=[{"namespace": "S3", "name": "s3://b/k", "rows": 1, "facets": {"rows": 2}}])
+def test_facet_takes_precedence_over_a_member() -> None:
+    event = translate_last(outputs=[{"namespace": "S3", "name": "s3://b/k", "rows": 1, "facets": {"rows": 2}}])
     assert event["outputs"][0]["outputFacets"]["outputStatistics"]["rowCount"] == 2
 
 
-def test_a_count_that_is_none_is_noted_with_its_place() -> None:
-    _, notes = translated(sent(outputs=[{"namespace": "S3", "name": "s3://b/k", "facets": {"rows": "many"}}]))
+def test_invalid_count_is_noted_with_its_path() -> None:
+    _, notes = translate(run_body(outputs=[{"namespace": "S3", "name": "s3://b/k", "facets": {"rows": "many"}}]))
     assert notes == ["outputs[0].rows is not a count: kept as a facet"]
 
 
-def test_an_event_is_by_the_book() -> None:
-    for event in translated(sent(run={"runId": "r", "startTime": START, "endTime": END}))[0]:
-        read = parse_event(as_bytes(event))
-        assert (read.producer, read.schema_url) == (PRODUCER, f"{SPEC}2-0-2/OpenLineage.json#/$defs/RunEvent")
-        assert read.notes == ("run id 'r' is not a UUID: replaced by one derived from it",)
-    assert last(producer="https://me")["producer"] == "https://me"
+def test_events_conform_to_the_specification() -> None:
+    for event in translate(run_body(run={"runId": "r", "startTime": START, "endTime": END}))[0]:
+        parsed = parse_event(as_bytes(event))
+        assert (parsed.producer, parsed.schema_url) == (PRODUCER, f"{SPEC}2-0-2/OpenLineage.json#/$defs/RunEvent")
+        assert parsed.notes == ("run id 'r' is not a UUID: replaced by one derived from it",)
+    assert translate_last(producer="https://me")["producer"] == "https://me"
 
 
 _scalars = st.one_of(
@@ -237,7 +235,7 @@ _json = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(_keys, inner, max_size=4)),
     max_leaves=12,
 )
-_named = st.fixed_dictionaries(
+_entities = st.fixed_dictionaries(
     {
         "namespace": st.sampled_from(("AUTOSYS", "S3", "DB2", "x", "file")),
         "name": st.sampled_from(("a/b", "s3://b/k", "S.T")),
@@ -253,21 +251,21 @@ _run = st.fixed_dictionaries(
         "odd": _json,
     },
 )
-_likely = st.fixed_dictionaries(
+_plausible_bodies = st.fixed_dictionaries(
     {
         "eventType": st.sampled_from(("START", "SU", "x")),
         "status": st.sampled_from(("FA", "SU", "PENDING")),
         "version": st.sampled_from((1, "v")),
         "run": _run,
-        "job": _named,
+        "job": _entities,
         "name": st.sampled_from(("s3://b/k", "S.T")),
         "namespace": st.sampled_from(("S3", "DB2", "AUTOSYS")),
         "time": st.sampled_from((START, END)),
         "submitted_by": st.just("ann"),
     },
     optional={
-        "inputs": st.lists(_named, max_size=2),
-        "outputs": st.lists(_named, max_size=2),
+        "inputs": st.lists(_entities, max_size=2),
+        "outputs": st.lists(_entities, max_size=2),
         "rows": _json,
         "path": _json,
         "_deleted": st.just(value=True),
@@ -276,10 +274,13 @@ _likely = st.fixed_dictionaries(
 )
 
 
-@given(st.sampled_from(LegacyFormat), st.one_of(_json, st.dictionaries(_keys, _json), _likely, _likely))
-def test_anything_is_refused_or_becomes_events_that_can_be_mapped(contract: LegacyFormat, body: Any) -> None:
+@given(
+    st.sampled_from(LegacyFormat),
+    st.one_of(_json, st.dictionaries(_keys, _json), _plausible_bodies, _plausible_bodies),
+)
+def test_any_body_is_rejected_or_becomes_events(body_format: LegacyFormat, body: Any) -> None:
     try:
-        events, _ = translate_body(contract, msgspec.json.encode(body), NAMES, NOW)
+        events, _ = translate_body(body_format, msgspec.json.encode(body), NAMES, NOW)
     except InvalidInput:
         return
     for event in events:
@@ -288,8 +289,8 @@ def test_anything_is_refused_or_becomes_events_that_can_be_mapped(contract: Lega
 
 @pytest.mark.parametrize("number", ["9" * 400, "-" + "9" * 5000, "1e400", "9" * 25])
 @pytest.mark.parametrize("key", ["runId", "startTime", "odd"])
-def test_numbers_of_any_size_are_refused_or_read(number: str, key: str) -> None:
-    body = as_bytes(sent(run={"runId": "r", "endTime": END, key: "@@"}))
+def test_numbers_of_any_size_are_rejected_or_parsed(number: str, key: str) -> None:
+    body = as_bytes(run_body(run={"runId": "r", "endTime": END, key: "@@"}))
     try:
         events, _ = translate_body(LegacyFormat.RUN_EVENT, body.replace(b'"@@"', number.encode()), NAMES, NOW)
     except InvalidInput:

@@ -1,4 +1,4 @@
-"""Every facet of the inventory: an event that carries it, and what the store knows afterwards."""
+"""Every supported facet: an event that contains it, and the resulting rows."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def notes(store: Store) -> str:
 # Run facets
 
 
-def test_parent_and_root_make_stubs_until_they_speak_for_themselves(store: Store) -> None:
+def test_parent_and_root_are_stubs_until_they_send_events(store: Store) -> None:
     store.apply(run_event(run=3, job="leaf", run_facets={"parent": make.parent(2, "middle", root=(1, "top"))}))
     assert store.rows("SELECT run_uuid, status, parent_run_uuid FROM process_run ORDER BY 1") == [
         (make.run_uuid(1), "UNKNOWN", None),
@@ -29,7 +29,7 @@ def test_parent_and_root_make_stubs_until_they_speak_for_themselves(store: Store
     assert store.rows(root) == [(make.run_uuid(1), "top")]
 
 
-def test_facets_forwarded_of_a_parent_count_until_it_speaks_for_itself(store: Store) -> None:
+def test_forwarded_facets_count_until_the_parent_sends_its_own(store: Store) -> None:
     parent = make.parent(1, "box")
     parent["run"]["facets"] = {"processing_engine": make.facet(version="forwarded"), "tags": make.facet(tags=[])}
     parent["job"]["facets"] = {"sql": make.facet(query="forwarded")}
@@ -41,43 +41,41 @@ def test_facets_forwarded_of_a_parent_count_until_it_speaks_for_itself(store: St
     assert "tags" in bodies
 
 
-def test_the_old_spelling_parent_run_is_read(store: Store) -> None:
+def test_parent_run_facet_is_an_alias_of_parent(store: Store) -> None:
     store.apply(run_event(run=2, run_facets={"parentRun": make.parent(1, "old")}))
     assert store.value(
         "SELECT parent_run_uuid FROM process_run WHERE run_uuid = ?", make.run_uuid(2)
     ) == make.run_uuid(1)
 
 
-def test_a_run_that_names_itself_as_parent_has_none(store: Store) -> None:
+def test_run_that_is_its_own_parent_has_none(store: Store) -> None:
     store.apply(run_event(run=1, run_facets={"parent": make.parent(1, "job")}))
     assert store.value("SELECT parent_run_id FROM ol_run") is None
     assert "itself" in notes(store)
     assert store.rows("SELECT 1 FROM lineage_edge") == []
 
 
-def test_nominal_time_is_when_the_run_stands_for(store: Store) -> None:
+def test_nominal_time(store: Store) -> None:
     store.apply(run_event(run_facets={"nominalTime": facet(nominalStartTime=make.at(1), nominalEndTime=make.at(2))}))
     assert store.rows("SELECT nominal_start_time, nominal_end_time FROM ol_run") == [(make.micros(1), make.micros(2))]
 
 
-def test_a_nominal_time_that_is_none_is_noted(store: Store) -> None:
+def test_invalid_nominal_time_is_noted(store: Store) -> None:
     store.apply(run_event(run_facets={"nominalTime": facet(nominalStartTime="noon")}))
     assert store.value("SELECT nominal_start_time FROM ol_run") is None
     assert "nominalTime" in notes(store)
 
 
 @pytest.mark.parametrize(
-    ("name", "readable"),
+    ("name", "valid"),
     [
         ("parent", make.parent(2, "box")),
         ("parentRun", make.parent(2, "box")),
         ("nominalTime", facet(nominalStartTime=make.at(1))),
     ],
 )
-def test_a_run_facet_that_columns_hold_is_kept_raw_only_when_it_cannot_be_read(
-    store: Store, name: str, readable: Json
-) -> None:
-    store.apply(run_event(run=1, run_facets={name: readable}))
+def test_run_facets_with_columns_are_stored_raw_only_if_invalid(store: Store, name: str, valid: Json) -> None:
+    store.apply(run_event(run=1, run_facets={name: valid}))
     assert store.rows(RAW, name) == []
     assert notes(store) == ""
     store.apply(run_event(run=3, run_facets={name: facet(run="none", nominalStartTime=7)}))
@@ -102,7 +100,7 @@ def test_a_run_facet_that_columns_hold_is_kept_raw_only_when_it_cannot_be_read(
     ],
     ids=lambda content: next(iter(content)),
 )
-def test_run_facets_are_kept_and_shown_with_the_run(store: Store, content: Json) -> None:
+def test_run_facets_are_stored_and_shown_with_the_run(store: Store, content: Json) -> None:
     store.apply(run_event("FAIL", run_facets=content))
     (name,) = content
     assert name in store.value("SELECT facets_json FROM process_run")
@@ -110,14 +108,14 @@ def test_run_facets_are_kept_and_shown_with_the_run(store: Store, content: Json)
 
 
 @pytest.mark.parametrize("name", ["spark.logicalPlan", "debug", "environment-properties", "spark_unknown"])
-def test_noise_is_dropped(store: Store, name: str) -> None:
+def test_ignored_facets_are_dropped(store: Store, name: str) -> None:
     store.apply(run_event(run_facets={name: facet(plan="x" * 1000)}))
     assert store.rows(RAW, name) == []
 
 
-def test_unknown_facets_are_kept_raw_with_their_producer(store: Store) -> None:
-    mine = {"_producer": "p", "_schemaURL": "https://example.com/mine.json", "x": {"b": 1, "a": [1.5, "é"]}}
-    store.apply(run_event(run_facets={"mine": mine}))
+def test_unknown_facets_are_stored_raw_with_their_producer(store: Store) -> None:
+    custom = {"_producer": "p", "_schemaURL": "https://example.com/mine.json", "x": {"b": 1, "a": [1.5, "é"]}}
+    store.apply(run_event(run_facets={"mine": custom}))
     assert store.value(RAW, "mine") == (
         '{"_producer":"p","_schemaURL":"https://example.com/mine.json","x":{"a":[1.5,"é"],"b":1}}'
     )
@@ -132,7 +130,7 @@ def test_unknown_facets_are_kept_raw_with_their_producer(store: Store) -> None:
         ({"status": "skip"}, "SKIP"),
     ],
 )
-def test_tests_of_a_run_are_quality_results(store: Store, test: Json, status: str) -> None:
+def test_run_tests_are_quality_results(store: Store, test: Json, status: str) -> None:
     store.apply(
         run_event(run_facets={"test": facet(tests=[{"name": "rows", "type": "count", "expected": 3, **test}])})
     )
@@ -140,24 +138,24 @@ def test_tests_of_a_run_are_quality_results(store: Store, test: Json, status: st
     assert store.rows(query) == [("rows", "count", "3", status)]
 
 
-def test_a_test_with_an_unknown_status_is_noted(store: Store) -> None:
+def test_unknown_test_status_is_noted(store: Store) -> None:
     store.apply(run_event(run_facets={"test": facet(tests=[{"name": "rows", "status": "maybe"}])}))
     assert store.rows("SELECT 1 FROM quality_check_result") == []
     assert "maybe" in notes(store)
 
 
 @pytest.mark.parametrize(("side", "edge"), [("upstream", ("other", "job")), ("downstream", ("job", "other"))])
-@pytest.mark.parametrize("where", ["jobDependencies", "lineageBridge_jobDependencies"])
+@pytest.mark.parametrize("name", ["jobDependencies", "lineageBridge_jobDependencies"])
 def test_job_dependencies_are_edges_with_their_rules(
-    store: Store, side: str, edge: tuple[str, str], where: str
+    store: Store, side: str, edge: tuple[str, str], name: str
 ) -> None:
     rule = {
         "job": {"namespace": "jobs", "name": "other"},
         "status_trigger_rule": "SUCCESS",
         "dependency_type": "DIRECT",
     }
-    content = {where: facet(**{side: [rule]}, trigger_rule="ALL")}
-    store.apply(run_event(**{"run_facets" if where == "jobDependencies" else "job_facets": content}))
+    content = {name: facet(**{side: [rule]}, trigger_rule="ALL")}
+    store.apply(run_event(**{"run_facets" if name == "jobDependencies" else "job_facets": content}))
     query = (
         "SELECT s.name, t.name, e.transform_meta FROM lineage_edge e JOIN ol_job s ON s.job_id = e.source_id"
         " JOIN ol_job t ON t.job_id = e.target_id WHERE e.edge_role = 'DEPENDS'"
@@ -198,23 +196,23 @@ def test_job_type_documentation_and_ownership_are_columns(store: Store) -> None:
     ],
     ids=lambda content: next(iter(content)),
 )
-def test_job_facets_are_kept(store: Store, content: Json) -> None:
+def test_job_facets_are_stored(store: Store, content: Json) -> None:
     store.apply(run_event(job_facets=content))
     assert store.value(RAW, next(iter(content)))
 
 
-def test_an_autosys_jobs_key_names_its_box(store: Store) -> None:
+def test_process_key_of_an_autosys_job_contains_its_box(store: Store) -> None:
     box = make.parent(1, "BOX", namespace="autosys://PRD")
     store.apply(run_event(run=2, job="JOB", namespace="autosys://PRD", run_facets={"parent": box}))
     keys = {key for (key,) in store.rows("SELECT process_key FROM process")}
     assert keys == {"AUTOSYS/BOX", "AUTOSYS/BOX/JOB"}
-    assert {t for (t,) in store.rows("SELECT technology FROM process")} == {"AUTOSYS"}
+    assert {technology for (technology,) in store.rows("SELECT technology FROM process")} == {"AUTOSYS"}
 
 
 # Dataset facets
 
 
-def test_nested_columns_and_ordinals_are_read(store: Store) -> None:
+def test_nested_columns_and_ordinals(store: Store) -> None:
     inner = [{"name": "city", "type": "string", "description": "where"}]
     fields = [
         {"name": "address", "type": "struct", "fields": inner},
@@ -229,8 +227,11 @@ def test_nested_columns_and_ordinals_are_read(store: Store) -> None:
     ]
 
 
-def test_an_ordinal_is_kept_when_it_is_not_the_place_in_the_list(store: Store) -> None:
-    fields = [{"name": name, "type": "long", "ordinal_position": n} for name, n in (("b", 2), ("c", 3), ("a", 1))]
+def test_ordinal_is_stored_if_it_differs_from_the_position(store: Store) -> None:
+    fields = [
+        {"name": name, "type": "long", "ordinal_position": ordinal}
+        for name, ordinal in (("b", 2), ("c", 3), ("a", 1))
+    ]
     store.apply(run_event(outputs=[dataset("t", schema=facet(fields=fields))]))
     query = "SELECT field_name, ordinal_position FROM ol_dataset_field ORDER BY 2"
     assert store.rows(query) == [("a", 1), ("b", 2), ("c", 3)]
@@ -240,9 +241,9 @@ def test_an_ordinal_is_kept_when_it_is_not_the_place_in_the_list(store: Store) -
     ("change", "produced"),
     [(None, True), ("CREATE", True), ("OVERWRITE", True), ("ALTER", True), ("DROP", False), ("RENAME", False)],
 )
-def test_what_a_run_reads_and_makes_are_edges_of_its_job(store: Store, change: str | None, produced: bool) -> None:
-    changed = {"lifecycleStateChange": make.lifecycle(change, "s")} if change else {}
-    store.apply(run_event(inputs=[dataset("a")], outputs=[dataset("t", **changed)]))
+def test_inputs_and_outputs_are_edges_of_the_job(store: Store, change: str | None, produced: bool) -> None:
+    facets = {"lifecycleStateChange": make.lifecycle(change, "s")} if change else {}
+    store.apply(run_event(inputs=[dataset("a")], outputs=[dataset("t", **facets)]))
     edge = "SELECT edge_role, evidence, name FROM lineage_edge JOIN ol_dataset ON dataset_id = {}"
     assert store.rows(edge.format("source_id")) == [("CONSUMES", "explicit", "a")]
     assert store.rows(edge.format("target_id")) == ([("PRODUCES", "explicit", "t")] if produced else [])
@@ -263,19 +264,19 @@ def test_what_a_run_reads_and_makes_are_edges_of_its_job(store: Store, change: s
     ids=lambda content: next(iter(content)),
 )
 @pytest.mark.parametrize("side", ["inputs", "outputs"])
-def test_dataset_facets_are_kept(store: Store, content: Json, side: str) -> None:
+def test_dataset_facets_are_stored(store: Store, content: Json, side: str) -> None:
     store.apply(run_event(**{side: [dataset("t", **content)]}))
     assert store.value(RAW, next(iter(content)))
 
 
-def test_the_catalogue_view_shows_format_owner_and_description(store: Store) -> None:
-    described = dataset(
+def test_dataset_view_shows_format_owner_and_description(store: Store) -> None:
+    output = dataset(
         "t",
         storage=facet(storageLayer="iceberg", fileFormat="parquet"),
         ownership=facet(owners=[{"name": "team:sales"}, {"name": "s@example.com"}]),
         documentation=facet(description="sales"),
     )
-    store.apply(run_event(outputs=[described]))
+    store.apply(run_event(outputs=[output]))
     query = "SELECT full_name, description, default_format, owner_team, owner_email, status FROM dataset"
     assert store.rows(query) == [("db/t", "sales", "parquet", "team:sales", "s@example.com", "ACTIVE")]
 
@@ -304,57 +305,57 @@ def test_statistics_and_subset_belong_to_the_run_and_its_version(store: Store) -
 
 
 @pytest.mark.parametrize(
-    ("count", "kept"),
+    ("count", "stored"),
     [(2**63 - 1, True), (2**63, False), (10**30, False), (-(2**63), True), (-(2**63) - 1, False)],
 )
-def test_a_statistic_beyond_64_bits_is_noted_and_left_out(store: Store, count: int, kept: bool) -> None:
-    counted = {"outputStatistics": facet(rowCount=count, size=1)}
-    store.apply(run_event(outputs=[dataset("t", output_facets=counted)]))
-    assert store.rows("SELECT row_count, byte_count FROM dataset_version") == [(count if kept else None, 1)]
-    assert ("64 bits" in notes(store)) is not kept
+def test_statistic_beyond_64_bits_is_noted_and_dropped(store: Store, count: int, stored: bool) -> None:
+    statistics = {"outputStatistics": facet(rowCount=count, size=1)}
+    store.apply(run_event(outputs=[dataset("t", output_facets=statistics)]))
+    assert store.rows("SELECT row_count, byte_count FROM dataset_version") == [(count if stored else None, 1)]
+    assert ("64 bits" in notes(store)) is not stored
 
 
 @pytest.mark.parametrize("side", ["input", "output"])
-def test_statistics_that_cannot_be_read_are_noted_and_kept_raw(store: Store, side: str) -> None:
-    counted = {f"{side}Statistics": facet(rowCount="many")}
-    store.apply(run_event(**{f"{side}s": [dataset("t", **{f"{side}_facets": counted})]}))
+def test_invalid_statistics_are_noted_and_stored_raw(store: Store, side: str) -> None:
+    statistics = {f"{side}Statistics": facet(rowCount="many")}
+    store.apply(run_event(**{f"{side}s": [dataset("t", **{f"{side}_facets": statistics})]}))
     assert f"facet {side}Statistics does not match its specification" in notes(store)
     assert store.value(RAW, f"{side}:{side}Statistics") == '{"rowCount":"many"}'
     table = "ol_run_input" if side == "input" else "dataset_version"
     assert store.rows(f"SELECT row_count, byte_count, file_count FROM {table}") == [(None, None, None)]
 
 
-@pytest.mark.parametrize("place", ["facets", "inputFacets"])
+@pytest.mark.parametrize("member", ["facets", "inputFacets"])
 @pytest.mark.parametrize(
     ("outcome", "status"),
     [({"success": True}, "PASS"), ({"success": False}, "FAIL"), ({"success": False, "severity": "warn"}, "WARN")],
 )
-def test_assertions_are_read_wherever_producers_put_them(
-    store: Store, place: str, outcome: Json, status: str
-) -> None:
+def test_assertions_in_either_facet_object(store: Store, member: str, outcome: Json, status: str) -> None:
     assertions = facet(assertions=[{"assertion": "not_null", "column": "a", **outcome}])
-    described = {"namespace": "db", "name": "t", place: {"dataQualityAssertions": assertions}}
-    store.apply(run_event(inputs=[described]))
+    input_dataset = {"namespace": "db", "name": "t", member: {"dataQualityAssertions": assertions}}
+    store.apply(run_event(inputs=[input_dataset]))
     query = "SELECT d.name, d.field_name, r.status FROM quality_check_result r JOIN quality_check_def d USING (org_id, qdef_id)"
     assert store.rows(query) == [("not_null", "a", status)]
 
 
-def test_the_last_word_of_a_run_about_a_check_wins_and_each_dataset_event_is_a_result(store: Store) -> None:
-    def said(ok: bool) -> Json:
+def test_quality_results_per_run_and_per_dataset_event(store: Store) -> None:
+    def with_assertion(ok: bool) -> Json:
         return dataset("t", dataQualityAssertions=facet(assertions=[{"assertion": "a", "success": ok}]))
 
-    store.apply(run_event(second=2, outputs=[said(False)]), run_event(second=1, outputs=[said(True)]))
+    store.apply(
+        run_event(second=2, outputs=[with_assertion(False)]), run_event(second=1, outputs=[with_assertion(True)])
+    )
     assert store.rows("SELECT status FROM quality_check_result") == [("FAIL",)]
     assert store.value("SELECT dataset_version_id FROM quality_check_result") == store.value(
         "SELECT version_id FROM dataset_version"
     )
-    store.apply(make.dataset_event(3, said(True)), make.dataset_event(4, said(True)))
+    store.apply(make.dataset_event(3, with_assertion(True)), make.dataset_event(4, with_assertion(True)))
     assert store.value("SELECT count(*) FROM quality_check_result") == 3
     assert store.value("SELECT count(*) FROM quality_check_def") == 1
 
 
 @pytest.mark.parametrize(
-    ("where", "content", "word"),
+    ("name", "content", "noted"),
     [
         ("schema", facet(fields="none"), "schema"),
         ("symlinks", facet(identifiers=[{"namespace": "", "name": "x", "type": "TABLE"}]), "symlink"),
@@ -364,11 +365,9 @@ def test_the_last_word_of_a_run_about_a_check_wins_and_each_dataset_event_is_a_r
         ("broken", "text", "broken"),
     ],
 )
-def test_a_facet_that_cannot_be_read_is_noted_and_loses_nothing_else(
-    store: Store, where: str, content: Json, word: str
-) -> None:
-    store.apply(run_event(outputs=[dataset("t", **{where: content, "documentation": facet(description="d")})]))
-    assert word in notes(store)
+def test_invalid_facet_is_noted_and_affects_nothing_else(store: Store, name: str, content: Json, noted: str) -> None:
+    store.apply(run_event(outputs=[dataset("t", **{name: content, "documentation": facet(description="d")})]))
+    assert noted in notes(store)
     assert store.value("SELECT description FROM dataset WHERE name = 't'") == "d"
-    if where in ("schema", "columnLineage", "version"):
-        assert store.value(RAW, where)
+    if name in ("schema", "columnLineage", "version"):
+        assert store.value(RAW, name)

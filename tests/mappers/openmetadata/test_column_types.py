@@ -1,4 +1,4 @@
-"""Types of columns, of every system whose types we meet."""
+"""Column types of all supported systems."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from mappers.openmetadata.column_types import column_type
 
 
-def said(written: str | None) -> dict[str, Any]:
-    return {key: value for key, value in column_type(written).items() if key != "dataTypeDisplay"}
+def type_members(type_name: str | None) -> dict[str, Any]:
+    return {key: value for key, value in column_type(type_name).items() if key != "dataTypeDisplay"}
 
 
 @pytest.mark.parametrize(
-    ("written", "kind"),
+    ("type_name", "data_type"),
     [
         ("string", "STRING"), ("integer", "INT"), ("float", "FLOAT"), ("boolean", "BOOLEAN"), ("date", "DATE"),
         ("timestamp", "TIMESTAMP"), ("object", "JSON"), ("long", "BIGINT"), ("short", "SMALLINT"), ("byte", "TINYINT"),
@@ -28,12 +28,12 @@ def said(written: str | None) -> dict[str, Any]:
         ("enum('a','b')", "ENUM"), ("map", "MAP"), ("struct", "STRUCT"),
     ],
 )  # fmt: skip
-def test_a_plain_type_is_known_by_its_words(written: str | None, kind: str) -> None:
-    assert column_type(written)["dataType"] == kind
+def test_simple_types(type_name: str | None, data_type: str) -> None:
+    assert column_type(type_name)["dataType"] == data_type
 
 
 @pytest.mark.parametrize(
-    ("written", "column"),
+    ("type_name", "column"),
     [
         ("varchar(20)", {"dataType": "VARCHAR", "dataLength": 20}),
         ("CHARACTER VARYING (20) NOT NULL", {"dataType": "VARCHAR", "dataLength": 20}),
@@ -64,11 +64,11 @@ def test_a_plain_type_is_known_by_its_words(written: str | None, kind: str) -> N
         ("map<string,struct<a:int>>", {"dataType": "MAP", "children": [{"name": "a", "dataType": "INT"}]}),
     ],
 )  # fmt: skip
-def test_a_type_with_more_to_it_is_parsed(written: str, column: dict[str, Any]) -> None:
-    assert said(written) == column
-    assert column_type(written)["dataTypeDisplay"] == written.lower()
+def test_parametrized_and_nested_types(type_name: str, column: dict[str, Any]) -> None:
+    assert type_members(type_name) == column
+    assert column_type(type_name)["dataTypeDisplay"] == type_name.lower()
 
 
 @given(st.one_of(st.text(max_size=60), st.text("<>(),:`'\" abarraystructmap12", max_size=60)))
-def test_whatever_is_written_gives_a_type(written: str) -> None:
-    assert column_type(written)["dataType"]
+def test_any_text_results_in_a_type(text: str) -> None:
+    assert column_type(text)["dataType"]

@@ -1,4 +1,4 @@
-"""Columns as OpenMetadata takes them."""
+"""Nested columns with names that OpenMetadata accepts."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ from mappers.openmetadata.columns import column_paths, nest_columns
 
 
 def shape(columns: list[dict[str, Any]]) -> list[Any]:
-    """Name columns, with those within them."""
+    """Names of columns, with those of their children."""
     return [
         [column["name"], shape(column["children"])] if "children" in column else column["name"] for column in columns
     ]
 
 
 @pytest.mark.parametrize(
-    ("rows", "shaped"),
+    ("columns", "expected"),
     [
         ([SchemaColumn("a", "int"), SchemaColumn("b", "string")], ["a", "b"]),
         ([SchemaColumn("s", "struct"), SchemaColumn("s.x", "int", depth=1), SchemaColumn("t", "int")], [["s", ["x"]], "t"]),
@@ -30,20 +30,28 @@ def shape(columns: list[dict[str, Any]]) -> list[Any]:
         ([SchemaColumn("x", "struct"), SchemaColumn("x", "struct"), SchemaColumn("x.y", "int", depth=1)], ["x"]),
     ],
 )  # fmt: skip
-def test_columns_are_nested_as_they_are_reported(rows: list[SchemaColumn], shaped: list[Any]) -> None:
-    assert shape([{k: v for k, v in c.items() if k != "children" or v} for c in nest_columns(rows).columns]) == shaped
+def test_columns_are_nested_as_reported(columns: list[SchemaColumn], expected: list[Any]) -> None:
+    assert (
+        shape(
+            [
+                {key: value for key, value in column.items() if key != "children" or value}
+                for column in nest_columns(columns).columns
+            ]
+        )
+        == expected
+    )
 
 
-def test_what_is_left_out_is_told() -> None:
+def test_skipped_columns_are_listed() -> None:
     assert nest_columns([SchemaColumn("x", "int"), SchemaColumn("x", "string")]).skipped == ["x"]
 
 
-def test_a_name_that_no_server_takes_is_replaced_and_shown() -> None:
-    found = nest_columns([SchemaColumn('a"b', "struct"), SchemaColumn('a"b.c::d', "int", "what", 1)])
-    (outer,) = found.columns
+def test_invalid_names_are_replaced_and_displayed() -> None:
+    nested = nest_columns([SchemaColumn('a"b', "struct"), SchemaColumn('a"b.c::d', "int", "what", 1)])
+    (outer,) = nested.columns
     (inner,) = outer["children"]
     assert (outer["displayName"], inner["displayName"], inner["description"]) == ('a"b', "c::d", "what")
-    assert found.names['a"b.c::d'] == (outer["name"], inner["name"])
+    assert nested.names['a"b.c::d'] == (outer["name"], inner["name"])
 
 
 @given(
@@ -58,7 +66,7 @@ def test_a_name_that_no_server_takes_is_replaced_and_shown() -> None:
         max_size=12,
     )
 )
-def test_whatever_is_reported_gives_columns_of_different_names(rows: list[SchemaColumn]) -> None:
-    found = list(column_paths(nest_columns(rows).columns))
-    assert len(found) == len(set(found))
-    assert all(name for path in found for name in path)
+def test_any_columns_get_distinct_paths(columns: list[SchemaColumn]) -> None:
+    paths = list(column_paths(nest_columns(columns).columns))
+    assert len(paths) == len(set(paths))
+    assert all(name for path in paths for name in path)

@@ -1,4 +1,4 @@
-"""The requests of a dataset, as a server takes them."""
+"""Requests that create a dataset, sent to the stand-in server."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +18,7 @@ from tests.standins.openmetadata import OpenMetadata
 MAPPED = ServiceLayout(
     (ServiceMapping("postgres://*", "pg"), ServiceMapping("kafka://*", "kafka"), ServiceMapping("https://*", "api"))
 )
-PLACES = [
+LOCATIONS = [
     (MAPPED, "postgres://h:1", "d.s.t"), (MAPPED, "kafka://h", "orders.v1"), (MAPPED, "https://api", "/v1/orders"),
     (ServiceLayout(), "s3://lake", "sales/daily"), (ServiceLayout(files_as="container"), "s3://lake", "sales/daily"),
     (ServiceLayout(), "kafka://h", "orders.v1"), (ServiceLayout(), "https://api", "/v1/orders"), (ServiceLayout(), "mlflow://h", "churn"),
@@ -39,29 +39,33 @@ def server() -> Iterator[Client]:
         assert standin.disagreements == []
 
 
-def made(client: Client, layout: ServiceLayout, namespace: str, name: str, **more: Any) -> tuple[dict[str, Any], Any]:
-    """Make a dataset known; gives it as the server keeps it, and what was asked."""
-    asked = dataset_requests(locate_dataset(layout, namespace, name), DatasetContent(name, columns=COLUMNS, **more))
-    for request in (*asked.parents, asked.entity):
+def create_dataset(
+    client: Client, layout: ServiceLayout, namespace: str, name: str, **content: Any
+) -> tuple[dict[str, Any], Any]:
+    """Create a dataset; returns the stored entity and the requests."""
+    requests = dataset_requests(
+        locate_dataset(layout, namespace, name), DatasetContent(name, columns=COLUMNS, **content)
+    )
+    for request in (*requests.parents, requests.entity):
         client.put(request.collection, request.body)
         assert client.get(request.collection, request.fqn) is not None, request.fqn
-    found = client.get(
-        asked.entity.collection, asked.entity.fqn, *(["columns"] if asked.entity.collection == "tables" else [])
+    entity = client.get(
+        requests.entity.collection,
+        requests.entity.fqn,
+        *(["columns"] if requests.entity.collection == "tables" else []),
     )
-    assert found is not None
-    return found, asked
+    assert entity is not None
+    return entity, requests
 
 
-@pytest.mark.parametrize(("layout", "namespace", "name"), PLACES)
-def test_every_place_can_be_made_and_is_found_where_it_should_be(
-    server: Client, layout: ServiceLayout, namespace: str, name: str
-) -> None:
-    found, asked = made(server, layout, namespace, name)
-    assert found["fullyQualifiedName"] == asked.own.fqn
+@pytest.mark.parametrize(("layout", "namespace", "name"), LOCATIONS)
+def test_every_location_can_be_created(server: Client, layout: ServiceLayout, namespace: str, name: str) -> None:
+    entity, requests = create_dataset(server, layout, namespace, name)
+    assert entity["fullyQualifiedName"] == requests.entity.fqn
 
 
 @pytest.mark.parametrize(
-    ("known", "address"),
+    ("name", "url"),
     [
         ("https://api.x:80/v1/orders?a=b", "https://api.x:80/v1/orders?a=b"),
         ("https://api.x/a b%20c%zz{id}#d", "https://api.x/a%20b%20c%25zz%7Bid%7D%23d"),
@@ -70,26 +74,29 @@ def test_every_place_can_be_made_and_is_found_where_it_should_be(
         ("https://no host/x", "api:https%3A//no%20host/x"),
     ],
 )
-def test_an_endpoint_has_an_address_that_can_be_read(known: str, address: str) -> None:
-    own = dataset_requests(locate_dataset(ServiceLayout(), "https://api", known), DatasetContent(known)).entity
-    assert own.body["endpointURL"] == address
+def test_endpoint_has_a_valid_url(name: str, url: str) -> None:
+    request = dataset_requests(locate_dataset(ServiceLayout(), "https://api", name), DatasetContent(name)).entity
+    assert request.body["endpointURL"] == url
 
 
-@pytest.mark.parametrize(("namespace", "most"), [("kafka://h", 128), ("s3://lake", 300)])
-def test_names_of_columns_are_as_long_as_their_kind_takes(namespace: str, most: int) -> None:
+@pytest.mark.parametrize(("namespace", "max_characters"), [("kafka://h", 128), ("s3://lake", 300)])
+def test_column_names_have_the_maximum_length_of_their_entity(namespace: str, max_characters: int) -> None:
     column = SchemaColumn("k" * 500, f"struct<{'x' * 500}:int>")
-    made = dataset_requests(
+    nested = dataset_requests(
         locate_dataset(ServiceLayout(), namespace, "n"), DatasetContent("n", columns=(column,))
     ).columns
-    (path,) = made.names.values()
-    assert [len(name) for name in (*path, made.columns[0]["children"][0]["name"])] == [most, most]
+    (path,) = nested.names.values()
+    assert [len(name) for name in (*path, nested.columns[0]["children"][0]["name"])] == [
+        max_characters,
+        max_characters,
+    ]
 
 
-def test_a_table_is_kept_as_it_was_sent(server: Client) -> None:
-    said = "array<string>, it's a=b & {{more}}\n\U0001f600"
-    found, asked = made(server, MAPPED, "postgres://h:1", "d.s.kept", description=said)
-    assert found["description"] == asked.own.body["description"]
-    assert list(column_paths(found["columns"])) == list(column_paths(asked.columns.columns))
-    assert found["columns"][1]["description"] == "what = it costs"
-    done = server.put(asked.own.collection, asked.own.body)
-    assert (done.created, done.changed) == (False, False)
+def test_table_is_stored_as_sent(server: Client) -> None:
+    description = "array<string>, it's a=b & {{more}}\n\U0001f600"
+    entity, requests = create_dataset(server, MAPPED, "postgres://h:1", "d.s.kept", description=description)
+    assert entity["description"] == requests.entity.body["description"]
+    assert list(column_paths(entity["columns"])) == list(column_paths(requests.columns.columns))
+    assert entity["columns"][1]["description"] == "what = it costs"
+    result = server.put(requests.entity.collection, requests.entity.body)
+    assert (result.created, result.changed) == (False, False)

@@ -1,4 +1,4 @@
-"""Names and texts as OpenMetadata takes them."""
+"""Entity names, fully qualified names and escaped descriptions."""
 
 import pytest
 from hypothesis import given
@@ -9,31 +9,31 @@ from mappers.openmetadata.fqn import entity_name, fqn, split_fqn
 
 
 @pytest.mark.parametrize("name", ["orders", "a.b", " ", " a", "a/b %#?&\\'{[<", "Ünïcode", "k" * 256])
-def test_a_name_that_a_server_takes_stays(name: str) -> None:
+def test_valid_names_are_unchanged(name: str) -> None:
     assert entity_name(name) == (name, None)
 
 
 @pytest.mark.parametrize("name", ["a::b", "a>b", 'a"b', "a\nb", "a\tb", "\x00", "k" * 257, ""])
-def test_another_name_is_replaced_by_a_stable_one(name: str) -> None:
-    made = entity_name(name)
-    assert made == entity_name(name)
-    assert entity_name(made.name) == (made.name, None)
-    assert made.display_name == (name or None)
+def test_invalid_names_are_replaced_by_stable_ones(name: str) -> None:
+    replaced = entity_name(name)
+    assert replaced == entity_name(name)
+    assert entity_name(replaced.name) == (replaced.name, None)
+    assert replaced.display_name == (name or None)
 
 
-def test_names_that_differ_stay_different() -> None:
+def test_different_names_stay_different() -> None:
     assert len({entity_name(name).name for name in ("a::b", "a>>b", "a_b", "k" * 257, "k" * 258)}) == 5
 
 
 @given(
     st.lists(st.text(st.characters(blacklist_characters='"', blacklist_categories=["Cs"]), min_size=1), min_size=1)
 )
-def test_a_fully_qualified_name_comes_apart_again(parts: list[str]) -> None:
+def test_split_fqn_reverses_fqn(parts: list[str]) -> None:
     assert split_fqn(fqn(*parts)) == parts
 
 
 @pytest.mark.parametrize(
-    ("said", "stored"),
+    ("description", "stored"),
     [
         ("plain text, with. punctuation!", "plain text, with. punctuation!"),
         ("it's a=b & ", "it&#39;s a&#61;b &amp;"),
@@ -44,5 +44,5 @@ def test_a_fully_qualified_name_comes_apart_again(parts: list[str]) -> None:
         ("\U0001f600 é", "&#x1f600; é"),
     ],
 )
-def test_a_text_is_written_as_it_will_be_stored(said: str, stored: str) -> None:
-    assert escape_description(said) == stored
+def test_escape_description(description: str, stored: str) -> None:
+    assert escape_description(description) == stored

@@ -1,4 +1,4 @@
-"""What an edge says of its columns."""
+"""Column lineage of an edge."""
 
 from typing import Any
 
@@ -16,16 +16,16 @@ RAW = EdgeEndpoint("lake.d.s.raw", {"id": ("id",), "mail": ("mail",), "a.b": ("a
 CLEAN = EdgeEndpoint("lake.d.s.clean", {"id": ("id",), "who": ("who",)})
 
 
-def entry(to: str, function: str, *sources: str) -> dict[str, Any]:
+def entry(target: str, function: str, *sources: str) -> dict[str, Any]:
     return {
-        "fromColumns": [f"lake.d.s.raw.{s}" for s in sources],
-        "toColumn": f"lake.d.s.clean.{to}",
+        "fromColumns": [f"lake.d.s.raw.{source}" for source in sources],
+        "toColumn": f"lake.d.s.clean.{target}",
         "function": function,
     }
 
 
 @pytest.mark.parametrize(
-    ("lines", "expected"),
+    ("column_edges", "expected"),
     [
         ([ColumnEdge("id", "id", "DIRECT", "IDENTITY")], LineageDetails([entry("id", "IDENTITY", "id")], None, [])),
         (
@@ -38,13 +38,13 @@ def entry(to: str, function: str, *sources: str) -> dict[str, Any]:
         ([], LineageDetails([], None, [])),
     ],
 )  # fmt: skip
-def test_lines_become_entries(lines: list[ColumnEdge], expected: LineageDetails) -> None:
-    assert lineage_details(RAW, CLEAN, lines) == expected
-    assert lineage_details(RAW, CLEAN, lines[::-1]) == expected
+def test_column_edges_become_entries(column_edges: list[ColumnEdge], expected: LineageDetails) -> None:
+    assert lineage_details(RAW, CLEAN, column_edges) == expected
+    assert lineage_details(RAW, CLEAN, column_edges[::-1]) == expected
 
 
-def test_what_another_producer_says_stays() -> None:
-    theirs = [entry("id", "their words", "mail"), entry("who", "", "mail")]
-    mine = [entry("id", "IDENTITY", "id")]
-    assert merge_column_details(mine, theirs) == [entry("id", "their words", "id", "mail"), entry("who", "", "mail")]
-    assert merge_column_details(merge_column_details(mine, theirs), theirs) == merge_column_details(mine, theirs)
+def test_entries_of_another_producer_are_kept() -> None:
+    remote = [entry("id", "their words", "mail"), entry("who", "", "mail")]
+    own = [entry("id", "IDENTITY", "id")]
+    assert merge_column_details(own, remote) == [entry("id", "their words", "id", "mail"), entry("who", "", "mail")]
+    assert merge_column_details(merge_column_details(own, remote), remote) == merge_column_details(own, remote)

@@ -1,4 +1,4 @@
-"""Where datasets of every kind of system lie in OpenMetadata."""
+"""Locations of datasets of all supported systems."""
 
 import pytest
 from hypothesis import given
@@ -22,7 +22,7 @@ MAPPED = ServiceLayout(
 
 
 @pytest.mark.parametrize(
-    ("namespace", "name", "kind", "type_", "whole"),
+    ("namespace", "name", "kind", "type_", "fqn"),
     [
         ("postgres://pg:5432", "shop.public.orders", "table", "Postgres", "pg.shop.public.orders"),
         ("postgres://pg:5433", "shop.public.orders", "table", "Postgres", "other_pg.shop.public.orders"),
@@ -49,45 +49,47 @@ MAPPED = ServiceLayout(
         ("anything", "x.y", "table", "CustomDatabase", 'lineage_bridge.anything.default."x.y"'),
     ],
 )  # fmt: skip
-def test_a_dataset_lies_where_its_system_puts_it(
-    namespace: str, name: str, kind: str, type_: str, whole: str
-) -> None:
-    found = locate_dataset(MAPPED, namespace, name)
-    assert (found.kind, found.service.type, found.fqn) == (kind, type_, whole)
+def test_location_of_a_mapped_dataset(namespace: str, name: str, kind: str, type_: str, fqn: str) -> None:
+    location = locate_dataset(MAPPED, namespace, name)
+    assert (location.kind, location.service.type, location.fqn) == (kind, type_, fqn)
 
 
 @pytest.mark.parametrize(
     "namespace", ["postgres://a:1", "postgres://b:1", "s3://a", "file", "kafka://a", "https://a", "mlflow://a"]
 )
 @pytest.mark.parametrize("name", [*HOSTILE.values(), "d.s.t", "s.t", "t"])
-def test_without_a_mapping_no_two_datasets_meet(namespace: str, name: str) -> None:
+def test_unmapped_datasets_never_share_a_location(namespace: str, name: str) -> None:
     layout = ServiceLayout()
-    mine = locate_dataset(layout, namespace, name)
-    assert mine.service.name == "lineage_bridge"
-    others = [
-        locate_dataset(layout, other, name)
-        for other in ("postgres://a:1", "postgres://b:1", "s3://a", "file")
-        if other != namespace
+    location = locate_dataset(layout, namespace, name)
+    assert location.service.name == "lineage_bridge"
+    other_locations = [
+        locate_dataset(layout, other_namespace, name)
+        for other_namespace in ("postgres://a:1", "postgres://b:1", "s3://a", "file")
+        if other_namespace != namespace
     ]
-    assert mine.fqn not in {other.fqn for other in others}
-    assert locate_dataset(layout, namespace, name + "x").fqn != mine.fqn
+    assert location.fqn not in {other_location.fqn for other_location in other_locations}
+    assert locate_dataset(layout, namespace, name + "x").fqn != location.fqn
 
 
 @given(st.text(min_size=1, max_size=50), st.text(min_size=1, max_size=50))
-def test_a_place_has_names_that_a_server_takes(namespace: str, name: str) -> None:
-    found = locate_dataset(ServiceLayout(), namespace, name)
-    assert split_fqn(found.fqn) == [found.service.name, *(one.name for one in found.parents), found.name.name]
+def test_any_location_has_valid_names(namespace: str, name: str) -> None:
+    location = locate_dataset(ServiceLayout(), namespace, name)
+    assert split_fqn(location.fqn) == [
+        location.service.name,
+        *(parent.name for parent in location.parents),
+        location.name.name,
+    ]
 
 
-def test_files_may_be_containers() -> None:
-    found = locate_dataset(ServiceLayout(files_as="container"), "s3://lake", "sales/daily")
-    assert (found.kind, found.service.kind, found.fqn) == (
+def test_files_can_be_containers() -> None:
+    location = locate_dataset(ServiceLayout(files_as="container"), "s3://lake", "sales/daily")
+    assert (location.kind, location.service.kind, location.fqn) == (
         "container",
         "storageService",
         "lineage_bridge.s3://lake/sales/daily",
     )
 
 
-def test_of_several_mappings_the_longest_wins_whatever_their_order() -> None:
-    found = {find_mapping(order, "postgres://pg:5432") for order in (MAPPED.mappings, MAPPED.mappings[::-1])}
-    assert found == {MAPPED.mappings[0]}
+def test_longest_mapping_wins_in_any_order() -> None:
+    mappings = {find_mapping(order, "postgres://pg:5432") for order in (MAPPED.mappings, MAPPED.mappings[::-1])}
+    assert mappings == {MAPPED.mappings[0]}

@@ -1,4 +1,4 @@
-"""Where jobs lie in OpenMetadata, and the pipelines that are made of them."""
+"""Locations of jobs, and the pipelines created for them."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ MAPPED = ServiceLayout((ServiceMapping("prod", "etl"), ServiceMapping("prod-*", 
 
 
 @pytest.mark.parametrize(
-    ("namespace", "integration", "type_", "service", "own"),
+    ("namespace", "integration", "type_", "service", "name"),
     [
         ("prod", "SPARK", "Spark", "etl", EntityName("daily.load")),
         ("prod", "spark", "Spark", "etl", EntityName("daily.load")),
@@ -38,32 +38,32 @@ MAPPED = ServiceLayout((ServiceMapping("prod", "etl"), ServiceMapping("prod-*", 
         ("test", "SPARK", "CustomPipeline", "ours", EntityName("test/daily.load", "daily.load")),
     ],
 )
-def test_a_job_lies_in_the_service_of_its_namespace_or_in_ours(
-    namespace: str, integration: str | None, type_: str, service: str, own: EntityName
+def test_job_is_in_its_mapped_service_or_in_ours(
+    namespace: str, integration: str | None, type_: str, service: str, name: EntityName
 ) -> None:
-    found = locate_job(MAPPED, namespace, "daily.load", integration)
-    assert found == PipelineLocation(ServiceRef("pipelineService", type_, service), own)
+    location = locate_job(MAPPED, namespace, "daily.load", integration)
+    assert location == PipelineLocation(ServiceRef("pipelineService", type_, service), name)
 
 
 @pytest.mark.parametrize(
-    ("place", "fqn"),
+    ("location", "fqn"),
     [
         (locate_job(MAPPED, "prod", "daily.load", None), 'etl."daily.load"'),
         (locate_job(MAPPED, "prod-eu", "load", None), '"etl.two".load'),
         (locate_job(MAPPED, "spark://h:1", "load", None), "ours.spark://h:1/load"),
     ],
 )
-def test_a_job_has_a_fully_qualified_name(place: PipelineLocation, fqn: str) -> None:
-    assert place.fqn == fqn
+def test_location_has_a_fully_qualified_name(location: PipelineLocation, fqn: str) -> None:
+    assert location.fqn == fqn
 
 
-def test_names_that_no_server_takes_are_replaced_and_shown() -> None:
+def test_invalid_names_are_replaced_and_displayed() -> None:
     assert locate_job(MAPPED, "prod", "a::b", None).name == entity_name("a::b")
     assert locate_job(ServiceLayout(), "ns", "a::b", None).name == EntityName(entity_name("ns/a::b").name, "a::b")
 
 
 @pytest.mark.parametrize(
-    ("tasks", "made"),
+    ("tasks", "expected"),
     [
         ((), None),
         ((PipelineTask("b"), PipelineTask("a", "select 1")), [{"name": "a", "taskSQL": "select 1"}, {"name": "b"}]),
@@ -79,34 +79,34 @@ def test_names_that_no_server_takes_are_replaced_and_shown() -> None:
         ((PipelineTask("a::b", "theirs"), PipelineTask(entity_name("a::b").name, "mine")), [{"name": entity_name("a::b").name, "displayName": "a::b", "taskSQL": "theirs"}]),
     ],
 )  # fmt: skip
-def test_tasks_come_in_order_and_name_those_that_follow(
-    tasks: tuple[PipelineTask, ...], made: list[dict[str, Any]] | None
+def test_tasks_are_sorted_and_list_downstream_tasks(
+    tasks: tuple[PipelineTask, ...], expected: list[dict[str, Any]] | None
 ) -> None:
-    _, own = pipeline_requests(locate_job(MAPPED, "prod", "j", None), PipelineContent("j", tasks=tasks))
-    assert own.body.get("tasks") == made
+    _, pipeline = pipeline_requests(locate_job(MAPPED, "prod", "j", None), PipelineContent("j", tasks=tasks))
+    assert pipeline.body.get("tasks") == expected
 
 
-def test_a_pipeline_says_what_is_known_and_no_more() -> None:
-    place = locate_job(MAPPED, "prod-eu", "j", "SPARK")
-    service, bare = pipeline_requests(place, PipelineContent("j"))
+def test_pipeline_contains_only_known_members() -> None:
+    location = locate_job(MAPPED, "prod-eu", "j", "SPARK")
+    service, minimal = pipeline_requests(location, PipelineContent("j"))
     assert service == ("services/pipelineServices", '"etl.two"', {"name": "etl.two", "serviceType": "Spark"})
-    assert bare == ("pipelines", '"etl.two".j', {"name": "j", "service": '"etl.two"'})
-    told = pipeline_requests(place, PipelineContent("j", "a<b", "https://git/x?a=b"))[1].body
-    assert told == {**bare.body, "description": "a&lt;b", "sourceUrl": "https://git/x?a=b"}
+    assert minimal == ("pipelines", '"etl.two".j', {"name": "j", "service": '"etl.two"'})
+    body = pipeline_requests(location, PipelineContent("j", "a<b", "https://git/x?a=b"))[1].body
+    assert body == {**minimal.body, "description": "a&lt;b", "sourceUrl": "https://git/x?a=b"}
 
 
 @given(st.lists(st.builds(PipelineTask, st.text(max_size=4), st.none(), st.tuples(st.text(max_size=4))), max_size=8))
-def test_the_order_in_which_tasks_are_told_does_not_matter(tasks: list[PipelineTask]) -> None:
-    def made(tasks: list[PipelineTask]) -> Any:
+def test_order_of_tasks_does_not_matter(tasks: list[PipelineTask]) -> None:
+    def build(tasks: list[PipelineTask]) -> Any:
         return pipeline_requests(locate_job(MAPPED, "prod", "j", None), PipelineContent("j", tasks=tuple(tasks)))[1]
 
-    once = list({task.name: task for task in tasks}.values())
-    assert made(once) == made(once[::-1])
-    names = [task["name"] for task in made(tasks).body.get("tasks", [])]
+    distinct_tasks = list({task.name: task for task in tasks}.values())
+    assert build(distinct_tasks) == build(distinct_tasks[::-1])
+    names = [task["name"] for task in build(tasks).body.get("tasks", [])]
     assert names == [*dict.fromkeys(names)]
 
 
-def test_every_job_can_be_made_and_is_found_where_it_should_be() -> None:
+def test_every_job_can_be_created() -> None:
     with OpenMetadata() as standin:
         client = Client(HttpSession(standin.url), StaticToken(standin.bot_token))
         for layout in (ServiceLayout(), ServiceLayout((ServiceMapping("ns", "mapped"),))):
@@ -116,9 +116,11 @@ def test_every_job_can_be_made_and_is_found_where_it_should_be() -> None:
                 )
                 for request in pipeline_requests(locate_job(layout, "ns", name, "SPARK"), job):
                     client.put(request.collection, request.body)
-                found = client.get(request.collection, request.fqn, "tasks")
-                assert found is not None
-                assert [task["name"] for task in found["tasks"]] == [task["name"] for task in request.body["tasks"]]
+                pipeline = client.get(request.collection, request.fqn, "tasks")
+                assert pipeline is not None
+                assert [task["name"] for task in pipeline["tasks"]] == [
+                    task["name"] for task in request.body["tasks"]
+                ]
                 assert not client.put(request.collection, request.body).changed
         client.close()
         assert standin.disagreements == []

@@ -1,4 +1,4 @@
-"""What an update would wipe is carried: nothing of an entity that others have furnished is lost."""
+"""An update preserves the values of other producers."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -28,8 +28,8 @@ FIELDS = [
     }
 ]
 SCHEMA = {"schemaType": "JSON", "schemaFields": FIELDS}
-#: An entity of each kind with everything that a request can say of it, and the little that we would say.
-FURNISHED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+#: An entity of each kind with all members of its requests, and the members that we would send.
+ENTITIES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "databases": ({"name": "own", "service": "svc", "retentionPeriod": "P1D", "sourceUrl": "https://x", "default": True}, {}),
     "databaseSchemas": ({"name": "own", "database": "svc.d", "retentionPeriod": "P1D", "sourceUrl": "https://x"}, {}),
     "tables": (
@@ -87,13 +87,13 @@ FURNISHED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"algorithm": "unknown"},
     ),
 }  # fmt: skip
-#: What tells one state of an entity from the next, and nothing of the entity.
-STAMPS = {"version", "updatedAt", "updatedBy", "changeDescription", "incrementalChangeDescription"}
+#: Members that differ between versions of an entity.
+VERSION_MEMBERS = {"version", "updatedAt", "updatedBy", "changeDescription", "incrementalChangeDescription"}
 
 
 @pytest.fixture
 def server() -> Iterator[tuple[OpenMetadata, Client]]:
-    """Run a server with a service of each kind, and what lies between it and the entities."""
+    """Run a server with a service of each kind, and parents for the entities."""
     with OpenMetadata() as standin:
         standin.governance.add_tag("PII", "Sensitive")
         with raw_client(standin) as client:
@@ -108,80 +108,80 @@ def server() -> Iterator[tuple[OpenMetadata, Client]]:
         client.close()
 
 
-def read(client: Client, collection: str, fqn: str) -> dict[str, Any]:
-    found = client.get(collection, fqn, *READ_FIELDS.get(collection, ()))
-    assert found is not None
-    return found
+def read_entity(client: Client, collection: str, fqn: str) -> dict[str, Any]:
+    entity = client.get(collection, fqn, *READ_FIELDS.get(collection, ()))
+    assert entity is not None
+    return entity
 
 
-def shown(entity: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in entity.items() if key not in STAMPS}
+def without_version(entity: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entity.items() if key not in VERSION_MEMBERS}
 
 
 def minimal(collection: str) -> dict[str, Any]:
-    """Say of an entity what must be said."""
-    whole, said = FURNISHED[collection]
+    """The smallest body of an entity."""
+    complete, required = ENTITIES[collection]
     parents = ("service", "database", "databaseSchema", "apiCollection")
-    return {"name": "own", **{key: whole[key] for key in parents if key in whole}, **said}
+    return {"name": "own", **{key: complete[key] for key in parents if key in complete}, **required}
 
 
-@pytest.mark.parametrize("collection", FURNISHED)
-def test_an_update_that_says_little_loses_nothing(server: tuple[OpenMetadata, Client], collection: str) -> None:
+@pytest.mark.parametrize("collection", ENTITIES)
+def test_minimal_update_preserves_everything(server: tuple[OpenMetadata, Client], collection: str) -> None:
     standin, client = server
-    fqn = client.put(collection, FURNISHED[collection][0]).entity["fullyQualifiedName"]
-    before = read(client, collection, fqn)
+    fqn = client.put(collection, ENTITIES[collection][0]).entity["fullyQualifiedName"]
+    before = read_entity(client, collection, fqn)
     assert set(FIELDS_ERASED_BY_PUT[collection]) - set(before) <= {"aliases", "dashboard", "parent"}
-    done = client.put(collection, preserve_fields(collection, minimal(collection), before))
-    assert shown(read(client, collection, fqn)) == shown(before)
-    assert not done.changed
+    result = client.put(collection, preserve_fields(collection, minimal(collection), before))
+    assert without_version(read_entity(client, collection, fqn)) == without_version(before)
+    assert not result.changed
     assert standin.disagreements == []
-    # The same without what is carried, so that it is known to be needed.
+    # Without preserved members, the same update loses values.
     client.put(collection, minimal(collection))
-    assert shown(read(client, collection, fqn)) != shown(before)
+    assert without_version(read_entity(client, collection, fqn)) != without_version(before)
 
 
-@pytest.mark.parametrize("word", ["owners", "tags", "domains", "dataProducts", "extension", "certification", "lifeCycle", "sourceHash", "description", "displayName"])  # fmt: skip
-@pytest.mark.parametrize("collection", FURNISHED)
-def test_what_the_server_keeps_is_never_carried(collection: str, word: str) -> None:
-    assert word not in preserve_fields(
-        collection, minimal(collection), {**FURNISHED[collection][0], word: ["theirs"]}
+@pytest.mark.parametrize("member", ["owners", "tags", "domains", "dataProducts", "extension", "certification", "lifeCycle", "sourceHash", "description", "displayName"])  # fmt: skip
+@pytest.mark.parametrize("collection", ENTITIES)
+def test_members_kept_by_the_server_are_not_added(collection: str, member: str) -> None:
+    assert member not in preserve_fields(
+        collection, minimal(collection), {**ENTITIES[collection][0], member: ["theirs"]}
     )
 
 
-def test_a_container_stays_within_its_parent(server: tuple[OpenMetadata, Client]) -> None:
+def test_container_stays_in_its_parent(server: tuple[OpenMetadata, Client]) -> None:
     _, client = server
-    above = read(client, "containers", "svc.above")
-    client.put("containers", {"name": "own", "service": "svc", "parent": {"id": above["id"], "type": "container"}})
-    before = read(client, "containers", "svc.above.own")
+    parent = read_entity(client, "containers", "svc.above")
+    client.put("containers", {"name": "own", "service": "svc", "parent": {"id": parent["id"], "type": "container"}})
+    before = read_entity(client, "containers", "svc.above.own")
     client.put("containers", preserve_fields("containers", {"name": "own", "service": "svc", "prefix": "p/"}, before))
-    assert read(client, "containers", "svc.above.own")["prefix"] == "p/"
+    assert read_entity(client, "containers", "svc.above.own")["prefix"] == "p/"
     assert client.get("containers", "svc.own") is None
 
 
-OURS = {"name": "id", "dataType": "BIGINT"}
+OUR_ID = {"name": "id", "dataType": "BIGINT"}
 
 
 @pytest.mark.parametrize(
-    ("collection", "desired", "read_", "body"),
+    ("collection", "desired", "existing", "body"),
     [
-        ("tables", {"columns": [OURS]}, {"columns": [{**ID, "fullyQualifiedName": "a.id"}, STRUCT]},
-         {"columns": [{**OURS, "constraint": "PRIMARY_KEY", "description": "the key", "displayName": "Key"}]}),
-        ("tables", {"columns": [{**OURS, "description": "mine"}]}, {"columns": [{**ID, "precision": 9}]},
-         {"columns": [{**OURS, "constraint": "PRIMARY_KEY", "description": "mine", "displayName": "Key"}]}),
+        ("tables", {"columns": [OUR_ID]}, {"columns": [{**ID, "fullyQualifiedName": "a.id"}, STRUCT]},
+         {"columns": [{**OUR_ID, "constraint": "PRIMARY_KEY", "description": "the key", "displayName": "Key"}]}),
+        ("tables", {"columns": [{**OUR_ID, "description": "mine"}]}, {"columns": [{**ID, "precision": 9}]},
+         {"columns": [{**OUR_ID, "constraint": "PRIMARY_KEY", "description": "mine", "displayName": "Key"}]}),
         ("tables", {"columns": [{"name": "s", "dataType": "STRUCT", "children": [{"name": "x", "dataType": "INT"}]}]}, {"columns": [STRUCT]},
          {"columns": [{"name": "s", "dataType": "STRUCT", "ordinalPosition": 2,
                        "children": [{"name": "x", "dataType": "INT", "tags": [LABEL], "description": "within"}]}]}),
-        ("tables", {"columns": [OURS]}, {"columns": [{**ID, "extension": {"version": "1"}, "profile": {"max": 3}, "customMetrics": []}]},
-         {"columns": [{**OURS, "constraint": "PRIMARY_KEY", "description": "the key", "displayName": "Key", "extension": {"version": "1"}}]}),
+        ("tables", {"columns": [OUR_ID]}, {"columns": [{**ID, "extension": {"version": "1"}, "profile": {"max": 3}, "customMetrics": []}]},
+         {"columns": [{**OUR_ID, "constraint": "PRIMARY_KEY", "description": "the key", "displayName": "Key", "extension": {"version": "1"}}]}),
         ("tables", {"locationPath": "s3://new", "fileFormat": "csv"}, {"locationPath": "s3://old", "fileFormat": "tsv"}, {"locationPath": "s3://new", "fileFormat": "csv"}),
-        ("tables", {"columns": [OURS]},
+        ("tables", {"columns": [OUR_ID]},
          {"columns": [{"name": "id", "dataType": "INT"}, {"name": "gone", "dataType": "INT"}],
           "tableConstraints": [{"constraintType": "UNIQUE", "columns": ["id", "gone"]}, {"constraintType": "UNIQUE", "columns": ["id"]}],
           "tablePartition": {"columns": [{"columnName": "gone"}, {"columnName": "_PARTITIONTIME"}]}},
-         {"columns": [OURS], "tableConstraints": [{"constraintType": "UNIQUE", "columns": ["id"]}],
+         {"columns": [OUR_ID], "tableConstraints": [{"constraintType": "UNIQUE", "columns": ["id"]}],
           "tablePartition": {"columns": [{"columnName": "_PARTITIONTIME"}]}}),
-        ("containers", {"dataModel": {"isPartitioned": False, "columns": [OURS]}}, {"dataModel": {"isPartitioned": True, "columns": [ID]}},
-         {"dataModel": {"isPartitioned": True, "columns": [{**OURS, "constraint": "PRIMARY_KEY", "description": "the key", "displayName": "Key"}]}}),
+        ("containers", {"dataModel": {"isPartitioned": False, "columns": [OUR_ID]}}, {"dataModel": {"isPartitioned": True, "columns": [ID]}},
+         {"dataModel": {"isPartitioned": True, "columns": [{**OUR_ID, "constraint": "PRIMARY_KEY", "description": "the key", "displayName": "Key"}]}}),
         ("topics", {"messageSchema": {"schemaType": "Other", "schemaFields": [{"name": "new", "dataType": "INT"}]}},
          {"messageSchema": {"schemaType": "Avro", "schemaText": "{}", "schemaFields": FIELDS}},
          {"messageSchema": {"schemaType": "Avro", "schemaText": "{}", "schemaFields": [{"name": "new", "dataType": "INT"}]}}),
@@ -194,9 +194,9 @@ OURS = {"name": "id", "dataType": "BIGINT"}
         ("services/databaseServices", {"name": "s"}, {"connection": {"config": {}}}, {"name": "s"}),
     ],
 )  # fmt: skip
-def test_what_we_say_stands_and_the_rest_of_it_stays(
-    collection: str, desired: dict[str, Any], read_: dict[str, Any], body: dict[str, Any]
+def test_our_values_win_and_other_values_are_preserved(
+    collection: str, desired: dict[str, Any], existing: dict[str, Any], body: dict[str, Any]
 ) -> None:
-    before = str((desired, read_))
-    assert preserve_fields(collection, desired, read_) == body
-    assert str((desired, read_)) == before
+    before = str((desired, existing))
+    assert preserve_fields(collection, desired, existing) == body
+    assert str((desired, existing)) == before

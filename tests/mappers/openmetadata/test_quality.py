@@ -1,4 +1,4 @@
-"""Checks as test cases, results and figures as OpenMetadata takes them."""
+"""Checks as test cases and results; metrics as profiles."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ TABLE = CheckSubject("s.d.s.t", None)
 
 
 @pytest.mark.parametrize(
-    ("check", "checked", "name", "fqn", "link"),
+    ("check", "subject", "name", "fqn", "link"),
     [
         (CheckDefinition("rows", "rows"), TABLE, "rows", "s.d.s.t.rows", "<#E::table::s.d.s.t>"),
         (CheckDefinition("r.1", "rows"), TABLE, "r.1 (rows)", 's.d.s.t."r.1 (rows)"', "<#E::table::s.d.s.t>"),
@@ -23,17 +23,17 @@ TABLE = CheckSubject("s.d.s.t", None)
          "<#E::table::s.d.s.t>"),
     ],
 )  # fmt: skip
-def test_a_check_is_a_test_case_of_a_table_or_column(
-    check: CheckDefinition, checked: CheckSubject, name: str, fqn: str, link: str
+def test_check_is_a_test_case_of_a_table_or_column(
+    check: CheckDefinition, subject: CheckSubject, name: str, fqn: str, link: str
 ) -> None:
-    made = case_requests(check, checked)
-    assert (made.body["name"], made.fqn, made.body["entityLink"]) == (name, fqn, link)
-    assert made.definition["entityType"] == ("COLUMN" if checked.column else "TABLE")
-    assert made.body["testDefinition"] == made.definition["name"]
+    requests = case_requests(check, subject)
+    assert (requests.body["name"], requests.fqn, requests.body["entityLink"]) == (name, fqn, link)
+    assert requests.definition["entityType"] == ("COLUMN" if subject.column else "TABLE")
+    assert requests.body["testDefinition"] == requests.definition["name"]
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "word", "text"),
+    ("status", "details", "test_status", "text"),
     [
         ("PASS", {}, "Success", "PASS"),
         ("FAIL", {"expected": "0", "actual": "3"}, "Failed", "expected 0; found 3"),
@@ -41,14 +41,14 @@ def test_a_check_is_a_test_case_of_a_table_or_column(
         ("SKIP", {}, "Aborted", "SKIP"),
     ],
 )
-def test_a_result_says_how_a_check_ended(status: str, said: dict[str, Any], word: str, text: str) -> None:
-    body = case_result(status, 7, said)
-    assert (body["timestamp"], body["testCaseStatus"], body["result"]) == (7, word, text)
+def test_result_has_status_and_text(status: str, details: dict[str, Any], test_status: str, text: str) -> None:
+    body = case_result(status, 7, details)
+    assert (body["timestamp"], body["testCaseStatus"], body["result"]) == (7, test_status, text)
 
 
-def test_rows_and_bounds_are_told_where_a_producer_says_them() -> None:
-    said = {"expected": {"min": 1, "max": 9}, "actual": {"passedRows": 5, "failedRows": 2, "other": True}}
-    body = case_result("FAIL", 7, said)
+def test_row_counts_and_bounds_are_in_the_result() -> None:
+    details = {"expected": {"min": 1, "max": 9}, "actual": {"passedRows": 5, "failedRows": 2, "other": True}}
+    body = case_result("FAIL", 7, details)
     assert [body[key] for key in ("minBound", "maxBound", "passedRows", "failedRows")] == [1, 9, 5, 2]
 
 
@@ -62,7 +62,7 @@ MEASURED = {
 }
 
 
-def test_figures_become_profiles_of_a_table_and_its_columns() -> None:
+def test_metrics_become_table_and_column_profiles() -> None:
     body = table_profile(
         TableMetrics(None, None, None, wrote=False, column_count=2, measured=MEASURED), 7, {"k": "k"}
     )
@@ -80,7 +80,7 @@ def test_figures_become_profiles_of_a_table_and_its_columns() -> None:
     ("change", "rows", "operation"),
     [("OVERWRITE", 5, "WRITE"), ("CREATE", 5, "WRITE"), (None, None, "WRITE"), ("APPEND", None, "INSERT")],
 )
-def test_what_a_run_wrote_is_all_rows_only_where_it_wrote_the_whole(
+def test_rows_written_are_the_row_count_only_after_a_replacement(
     change: str | None, rows: int | None, operation: str
 ) -> None:
     body = table_profile(TableMetrics(5, 50, change, wrote=True, column_count=0, measured={}), 7, {})

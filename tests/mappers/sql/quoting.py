@@ -1,4 +1,7 @@
-"""Sources as text, for tables: `t.a` is taken as it is, `t.a T` is changed, `t.a A` aggregated; * masks."""
+"""Formats column sources as text, for test tables.
+
+`t.a` is an identity, `t.a T` a transformation, `t.a A` an aggregation; `*` means masked.
+"""
 
 from collections.abc import Iterable
 
@@ -10,11 +13,14 @@ _SHORT = {
 }  # fmt: skip
 
 
-def spelled(sources: Iterable[ColumnSource]) -> str:
-    """Spell sources in their order."""
-    return ", ".join(sorted(f"{s.view}.{s.column}{_SHORT[s.subtype]}{'*' if s.masking else ''}" for s in sources))
+def format_sources(sources: Iterable[ColumnSource]) -> str:
+    return ", ".join(
+        sorted(
+            f"{source.view}.{source.column}{_SHORT[source.subtype]}{'*' if source.masking else ''}"
+            for source in sources
+        )
+    )
 
 
-def columns_of(traced: QueryLineage) -> dict[str, str]:
-    """Spell the sources of all columns."""
-    return {name: spelled(sources) for name, sources in traced.columns.items()}
+def format_columns(lineage: QueryLineage) -> dict[str, str]:
+    return {name: format_sources(sources) for name, sources in lineage.columns.items()}

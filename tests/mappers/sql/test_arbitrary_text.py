@@ -1,4 +1,4 @@
-"""Whatever somebody writes: it is read, or refused in one line of ours."""
+"""Any text is parsed, or rejected with a message of one line."""
 
 import contextlib
 
@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from mappers.errors import InvalidSql
 from mappers.sql.lineage import missing_columns, trace_columns
 from mappers.sql.parser import referenced_views
-from tests.mappers.sql.test_lineage import PROBLEMS, SCHEMAS, TRACED, WHOLE
+from tests.mappers.sql.test_lineage import COLUMNS, DATASET_LEVEL, PROBLEMS, SCHEMAS
 
-_QUERIES = [sql for sql, _ in (*TRACED, *WHOLE, *PROBLEMS)]
-_STRANGE = (
+_QUERIES = [sql for sql, _ in (*COLUMNS, *DATASET_LEVEL, *PROBLEMS)]
+_FRAGMENTS = (
     "LATERAL",
     "UNNEST(arr)",
     "*",
@@ -27,46 +27,48 @@ _STRANGE = (
     "|> SELECT a",
     "\x1b[4m",
 )
-_WORDS = sorted({word for sql in _QUERIES for word in sql.split()} | set(_STRANGE))
+_WORDS = sorted({word for sql in _QUERIES for word in sql.split()} | set(_FRAGMENTS))
 
 
 @st.composite
-def _changed(draw: st.DrawFn) -> str:
-    """Change a few words of a query."""
+def _mutated_query(draw: st.DrawFn) -> str:
+    """Replace a few words of a query."""
     words = draw(st.sampled_from(_QUERIES)).split()
     for _ in range(draw(st.integers(1, 3))):
-        at = draw(st.integers(0, len(words) - 1))
-        words[at : at + draw(st.integers(0, 1))] = draw(st.lists(st.sampled_from(_WORDS), min_size=1, max_size=2))
+        index = draw(st.integers(0, len(words) - 1))
+        words[index : index + draw(st.integers(0, 1))] = draw(
+            st.lists(st.sampled_from(_WORDS), min_size=1, max_size=2)
+        )
     return " ".join(words)
 
 
-@given(st.one_of(_changed(), st.text(max_size=40)))
+@given(st.one_of(_mutated_query(), st.text(max_size=40)))
 @example("SELECT t.z FROM arr[0] t, e.col nope")
 @example("SELECT * FROM UNNEST(arr), u")
 @example("SELECT * FROM t JOIN u LATERAL (id)")
 @example("SELECT * -> 0.5 FROM t")
 @example("SELECT `\x1b[4m\n` FROM t")
 @example("SELECT 1 FROM t JOIN u USING ({{ x }})")
-def test_no_text_breaks_it(sql: str) -> None:
-    for read in (
+def test_any_text_is_parsed_or_rejected(sql: str) -> None:
+    for analyze in (
         referenced_views,
         lambda text: trace_columns(text, SCHEMAS),
         lambda text: trace_columns(text, {}),
         lambda text: missing_columns(text, SCHEMAS),
     ):
         try:
-            read(sql)
+            analyze(sql)
         except InvalidSql as error:
-            said = str(error)
-            assert said.startswith("line ")
-            assert said.isprintable()
+            message = str(error)
+            assert message.startswith("line ")
+            assert message.isprintable()
 
 
-def test_what_is_traced_is_read() -> None:
+def test_views_of_sources_are_referenced_views() -> None:
     for sql in _QUERIES:
         with contextlib.suppress(InvalidSql):
-            traced = trace_columns(sql, SCHEMAS)
-            named = {
-                source.view for sources in (*traced.columns.values(), traced.dataset_level) for source in sources
+            lineage = trace_columns(sql, SCHEMAS)
+            source_views = {
+                source.view for sources in (*lineage.columns.values(), lineage.dataset_level) for source in sources
             }
-            assert named <= traced.views == referenced_views(sql)
+            assert source_views <= lineage.views == referenced_views(sql)

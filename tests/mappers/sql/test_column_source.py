@@ -1,4 +1,4 @@
-"""From steps to a chain of them."""
+"""Lineage across several steps."""
 
 from itertools import pairwise
 
@@ -8,22 +8,22 @@ from hypothesis import strategies as st
 
 from mappers.sql.column_source import QueryLineage, compose
 from mappers.sql.lineage import trace_columns
-from tests.mappers.sql.quoting import columns_of, spelled
+from tests.mappers.sql.quoting import format_columns, format_sources
 
 SCHEMAS = {"t": ["id", "a", "b"], "u": ["id", "x"]}
 
 
-def composed(*steps: str) -> QueryLineage:
-    """Compose steps that are called one, two and so on, as a runner does: with the columns of those before."""
-    schemas, traced = dict(SCHEMAS), []
+def compose_steps(*steps: str) -> QueryLineage:
+    """Compose steps named one, two and three; like a runner, with the columns of the previous steps."""
+    schemas, lineages = dict(SCHEMAS), []
     for name, sql in zip(("one", "two", "three"), steps, strict=False):
-        traced.append((name, trace_columns(sql, schemas)))
-        schemas[name] = list(traced[-1][1].columns)
-    return compose(traced, traced[-1][0], SCHEMAS)
+        lineages.append((name, trace_columns(sql, schemas)))
+        schemas[name] = list(lineages[-1][1].columns)
+    return compose(lineages, lineages[-1][0], SCHEMAS)
 
 
 @pytest.mark.parametrize(
-    ("steps", "columns", "whole"),
+    ("steps", "columns", "dataset_level"),
     [
         (["SELECT a FROM t"], {"a": "t.a"}, ""),
         (["SELECT a FROM t", "SELECT a AS n FROM ONE"], {"n": "t.a"}, ""),
@@ -43,40 +43,47 @@ def composed(*steps: str) -> QueryLineage:
          {"a": "t.a, t.a T"}, ""),
     ],
 )  # fmt: skip
-def test_a_chain_is_told_down_to_its_inputs(steps: list[str], columns: dict[str, str], whole: str) -> None:
-    result = composed(*steps)
-    assert columns_of(result) == columns
-    assert spelled(result.dataset_level) == whole
+def test_chain_is_resolved_to_its_inputs(steps: list[str], columns: dict[str, str], dataset_level: str) -> None:
+    result = compose_steps(*steps)
+    assert format_columns(result) == columns
+    assert format_sources(result.dataset_level) == dataset_level
 
 
-def test_what_is_neither_an_input_nor_a_step_has_no_sources() -> None:
+def test_unknown_views_have_no_sources() -> None:
     steps = [("two", trace_columns("SELECT a, x FROM by_python, u", SCHEMAS))]
     result = compose(steps, "two", ["u"])
-    assert columns_of(result) == {"a": "", "x": "u.x"}
+    assert format_columns(result) == {"a": "", "x": "u.x"}
     assert result.views == {"u"}
 
 
-@pytest.mark.parametrize("result", ["u", "nobody"])
-def test_only_steps_have_a_lineage(result: str) -> None:
+@pytest.mark.parametrize("result", ["u", "missing"])
+def test_result_must_be_a_step(result: str) -> None:
     with pytest.raises(KeyError):
         compose([("one", trace_columns("SELECT a FROM t", SCHEMAS))], result, SCHEMAS)
 
 
 _EXPRESSIONS = ("a", "b", "id", "a + b", "md5(a)", "if(a > 1, b, id)", "coalesce(a, b)", "upper(b)")
 _QUERIES = st.builds(
-    lambda made, where: f"SELECT {', '.join(f'{one} AS c{at}' for at, one in enumerate(made))} FROM t{where}",
+    lambda expressions, suffix: (
+        f"SELECT {', '.join(f'{expression} AS c{index}' for index, expression in enumerate(expressions))} FROM t{suffix}"
+    ),
     st.lists(st.sampled_from(_EXPRESSIONS), min_size=1, max_size=4),
     st.sampled_from(["", " WHERE b > 1", " ORDER BY a", " WHERE a IN (SELECT x FROM u)"]),
 )
 
 
 @given(_QUERIES, st.integers(0, 3), st.integers(0, 3))
-def test_steps_that_change_nothing_change_nothing(sql: str, before: int, after: int) -> None:
-    alone = trace_columns(sql, SCHEMAS)
-    names = ["t", *(f"before{at}" for at in range(before))]
-    steps = [(name, trace_columns(f"SELECT * FROM {of}", {of: SCHEMAS["t"]})) for of, name in pairwise(names)]
-    own = sql.replace("FROM t", f"FROM {names[-1]}")
-    steps.append(("own", trace_columns(own, {**SCHEMAS, names[-1]: SCHEMAS["t"]})))
-    names = ["own", *(f"after{at}" for at in range(after))]
-    steps += [(name, trace_columns(f"SELECT * FROM {of}", {of: list(alone.columns)})) for of, name in pairwise(names)]
-    assert compose(steps, names[-1], SCHEMAS) == alone
+def test_identity_steps_do_not_change_lineage(sql: str, steps_before: int, steps_after: int) -> None:
+    expected = trace_columns(sql, SCHEMAS)
+    names = ["t", *(f"before{index}" for index in range(steps_before))]
+    steps = [
+        (name, trace_columns(f"SELECT * FROM {source}", {source: SCHEMAS["t"]})) for source, name in pairwise(names)
+    ]
+    renamed_sql = sql.replace("FROM t", f"FROM {names[-1]}")
+    steps.append(("own", trace_columns(renamed_sql, {**SCHEMAS, names[-1]: SCHEMAS["t"]})))
+    names = ["own", *(f"after{index}" for index in range(steps_after))]
+    steps += [
+        (name, trace_columns(f"SELECT * FROM {source}", {source: list(expected.columns)}))
+        for source, name in pairwise(names)
+    ]
+    assert compose(steps, names[-1], SCHEMAS) == expected

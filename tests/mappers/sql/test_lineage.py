@@ -1,14 +1,14 @@
-"""Which columns the columns of a query come from; every row was decided by hand, the names by asking Spark."""
+"""Column lineage of queries; expected rows were decided by hand, names of columns by running Spark."""
 
 import pytest
 
 from mappers.errors import InvalidSql
 from mappers.sql.lineage import missing_columns, trace_columns
-from tests.mappers.sql.quoting import columns_of, spelled
+from tests.mappers.sql.quoting import format_columns, format_sources
 
 SCHEMAS = {"t": ["id", "a", "b", "arr", "m", "s"], "u": ["id", "x", "y"], "Trades": ["account_id", "Day"]}
 
-TRACED: list[tuple[str, dict[str, str]]] = [
+COLUMNS: list[tuple[str, dict[str, str]]] = [
     ("SELECT a, b AS c FROM t", {"a": "t.a", "c": "t.b"}),
     ("SELECT t.a, T.B FROM t", {"a": "t.a", "B": "t.b"}),
     ("SELECT `x`.`a` FROM t AS x", {"a": "t.a"}),
@@ -24,7 +24,7 @@ TRACED: list[tuple[str, dict[str, str]]] = [
     ("SELECT transform(arr, x -> x + a) AS n FROM t", {"n": "t.a T, t.arr T"}),
     ("SELECT struct(*) AS n FROM u", {"n": "u.id T, u.x T, u.y T"}),
     ("SELECT current_date, current_user AS who FROM t", {"current_date()": "", "who": ""}),
-    # Aggregates, and what hides values.
+    # Aggregates and masking functions.
     ("SELECT sum(a), count(*) FROM t", {"sum(a)": "t.a A", "count(1)": ""}),
     ("SELECT max(a + b) + 1 AS n, count(DISTINCT a) AS m FROM t", {"n": "t.a A, t.b A", "m": "t.a A*"}),
     ("SELECT try_sum(a) AS n, collect_list(b) AS m FROM t", {"n": "t.a A", "m": "t.b A"}),
@@ -34,7 +34,7 @@ TRACED: list[tuple[str, dict[str, str]]] = [
     ("SELECT sha1(string(a)) AS n, hash(b) AS m, xxhash64(a) AS o FROM t", {"n": "t.a T*", "m": "t.b T*", "o": "t.a T*"}),
     ("SELECT crc32(string(a)) AS n, mask(string(b)) AS m FROM t", {"n": "t.a T*", "m": "t.b T*"}),
     ("SELECT max(md5(string(a))) AS n FROM t", {"n": "t.a A*"}),
-    # What decides.
+    # Conditions.
     ("SELECT CASE WHEN a > 1 THEN b ELSE id END AS n FROM t", {"n": "t.a IF, t.b T, t.id T"}),
     ("SELECT CASE a WHEN b THEN 1 END AS n FROM t", {"n": "t.a IF, t.b IF"}),
     ("SELECT if(a > 1, b, 0) AS n, nvl2(a, b, id) AS m FROM t", {"n": "t.a IF, t.b T", "m": "t.a IF, t.b T, t.id T"}),
@@ -43,7 +43,7 @@ TRACED: list[tuple[str, dict[str, str]]] = [
     ("SELECT row_number() OVER (PARTITION BY a ORDER BY b) AS n FROM t", {"n": "t.a WINDOW, t.b WINDOW"}),
     ("SELECT lag(a) OVER w AS n FROM t WINDOW w AS (ORDER BY b)", {"n": "t.a T, t.b WINDOW"}),
     ("SELECT sum(a) OVER (PARTITION BY b) AS n FROM t", {"n": "t.a A, t.b WINDOW"}),
-    # Joins: a column that both sides share is the one that Spark takes.
+    # Joins: Spark decides which side a shared column comes from.
     ("SELECT * FROM t JOIN u USING (id)", {"id": "t.id", "a": "t.a", "b": "t.b", "arr": "t.arr", "m": "t.m", "s": "t.s", "x": "u.x", "y": "u.y"}),
     ("SELECT id, u.id AS other FROM t LEFT JOIN u USING (id)", {"id": "t.id", "other": "u.id"}),
     ("SELECT id FROM t RIGHT JOIN u USING (id)", {"id": "u.id"}),
@@ -51,7 +51,7 @@ TRACED: list[tuple[str, dict[str, str]]] = [
     ("SELECT id, x FROM t NATURAL JOIN u", {"id": "t.id", "x": "u.x"}),
     ("SELECT id, a FROM t LEFT SEMI JOIN u USING (id)", {"id": "t.id", "a": "t.a"}),
     ("SELECT a, x FROM (t JOIN u ON t.id = u.id)", {"a": "t.a", "x": "u.x"}),
-    # Queries in queries.
+    # Subqueries.
     ("SELECT n FROM (SELECT a + 1 AS n FROM t) q", {"n": "t.a T"}),
     ("SELECT sum(n) AS m FROM (SELECT md5(string(a)) AS n FROM t)", {"m": "t.a A*"}),
     ("SELECT (SELECT max(x) FROM u) AS n FROM t", {"n": "u.x A"}),
@@ -64,7 +64,7 @@ TRACED: list[tuple[str, dict[str, str]]] = [
     ("SELECT a FROM t EXCEPT SELECT x FROM u", {"a": "t.a"}),
     ("SELECT p FROM VALUES (1, 2) AS v(p, q)", {"p": ""}),
     ("VALUES (1, 2)", {"col1": "", "col2": ""}),
-    # Rows of functions.
+    # Generator functions.
     ("SELECT a, n FROM t LATERAL VIEW explode(arr) e AS n", {"a": "t.a", "n": "t.arr T"}),
     ("SELECT e.col FROM t LATERAL VIEW OUTER explode(arr) e", {"col": "t.arr T"}),
     ("SELECT k, v FROM t LATERAL VIEW explode(m) e AS k, v", {"k": "t.m T", "v": "t.m T"}),
@@ -75,14 +75,14 @@ TRACED: list[tuple[str, dict[str, str]]] = [
     ("SELECT id FROM range(3)", {"id": ""}),
     ("SELECT * FROM u PIVOT (sum(x) FOR y IN (1 AS one, 2 AS two))", {"id": "u.id", "one": "u.x A, u.y IF", "two": "u.x A, u.y IF"}),
     ("SELECT * FROM u UNPIVOT (v FOR n IN (x, y))", {"id": "u.id", "n": "", "v": "u.x T, u.y T"}),
-    # Views whose columns nobody knows have those that they are asked for; the rest cannot be told.
+    # Views without a schema have every column that is requested; other columns are unknown.
     ("SELECT z, q.w FROM nope q", {"z": "nope.z", "w": "nope.w"}),
     ("SELECT a, z FROM t, nope", {"a": "t.a", "z": "nope.z"}),
     ("SELECT z FROM nope, nix", {"z": ""}),
     ("SELECT * FROM nope, u", {"id": "u.id", "x": "u.x", "y": "u.y"}),
     ("SELECT z FROM (SELECT s.* FROM t)", {"z": ""}),
 ]  # fmt: skip
-WHOLE: list[tuple[str, str]] = [
+DATASET_LEVEL: list[tuple[str, str]] = [
     ("SELECT a FROM t", ""),
     ("SELECT a FROM t WHERE b > 1 AND id IS NULL", "t.b FILTER, t.id FILTER"),
     ("SELECT a FROM t WHERE md5(string(b)) = 'x'", "t.b FILTER*"),
@@ -130,40 +130,40 @@ PROBLEMS: list[tuple[str, list[str]]] = [
     ("SELECT q.* FROM t", ["line 1, column 8: there is no view q to expand * from"]),
     ("SELECT a FROM t UNION ALL SELECT x, y FROM u", ["line 1, column 8: UNION of 1 and 2 columns"]),
     ("SELECT z", ["line 1, column 8: there is no column z in no view"]),
-    # Not checked: what could be a column of a view whose columns nobody knows.
+    # Not checked: possible columns of a view without a schema.
     ("SELECT z FROM t, nope", []),
     ("SELECT t.z FROM t, nope", ["line 1, column 8: there is no column z in t; the nearest is s"]),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("sql", "columns"), TRACED)
-def test_where_columns_come_from(sql: str, columns: dict[str, str]) -> None:
-    traced = trace_columns(sql, SCHEMAS)
-    assert columns_of(traced) == columns
-    assert list(traced.columns) == list(columns)
+@pytest.mark.parametrize(("sql", "columns"), COLUMNS)
+def test_column_sources(sql: str, columns: dict[str, str]) -> None:
+    lineage = trace_columns(sql, SCHEMAS)
+    assert format_columns(lineage) == columns
+    assert list(lineage.columns) == list(columns)
     assert missing_columns(sql, SCHEMAS) == []
 
 
-@pytest.mark.parametrize(("sql", "whole"), WHOLE)
-def test_what_influences_all_of_a_result(sql: str, whole: str) -> None:
-    assert spelled(trace_columns(sql, SCHEMAS).dataset_level) == whole
+@pytest.mark.parametrize(("sql", "expected"), DATASET_LEVEL)
+def test_dataset_level_sources(sql: str, expected: str) -> None:
+    assert format_sources(trace_columns(sql, SCHEMAS).dataset_level) == expected
 
 
 @pytest.mark.parametrize(("sql", "problems"), PROBLEMS)
-def test_columns_that_no_view_has_are_told_all_at_once(sql: str, problems: list[str]) -> None:
+def test_missing_columns_are_reported_together(sql: str, problems: list[str]) -> None:
     assert missing_columns(sql, SCHEMAS) == problems
     if problems:
-        with pytest.raises(InvalidSql) as refused:
+        with pytest.raises(InvalidSql) as raised:
             trace_columns(sql, SCHEMAS)
-        assert str(refused.value) == problems[0]
+        assert str(raised.value) == problems[0]
 
 
-def test_the_views_are_told_even_where_no_column_comes_of_them() -> None:
+def test_views_without_source_columns_are_listed() -> None:
     assert trace_columns("SELECT count(*) FROM t", SCHEMAS).views == {"t"}
 
 
-def test_a_long_chain_is_no_deep_one() -> None:
+def test_long_chains_do_not_recurse_deeply() -> None:
     unions = trace_columns(" UNION ALL ".join(["SELECT a FROM t"] * 500), SCHEMAS)
-    assert spelled(unions.columns["a"]) == "t.a"
+    assert format_sources(unions.columns["a"]) == "t.a"
     sums = trace_columns(f"SELECT {' + '.join(['a'] * 3000)} AS n FROM t", SCHEMAS)
-    assert spelled(sums.columns["n"]) == "t.a T"
+    assert format_sources(sums.columns["n"]) == "t.a T"

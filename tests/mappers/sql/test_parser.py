@@ -1,4 +1,4 @@
-"""Which views a query reads, and what is no query."""
+"""Views that a query references, and texts that are not a query."""
 
 import pytest
 
@@ -33,7 +33,7 @@ from mappers.sql.parser import referenced_views
         ("SELECT 'FROM u' FROM t", "t"),
         ("SELECT a FROM t VERSION AS OF 3", "t"),
         ("SELECT a FROM t WHERE d = :day", "t"),
-        # What WITH names is no view; a view of the same name is read where the name is not there yet.
+        # Names of WITH are not views; before its definition, a name refers to a view.
         ("WITH c AS (SELECT a FROM t) SELECT * FROM c", "t"),
         ("WITH t AS (SELECT a FROM t) SELECT * FROM T", "t"),
         ("WITH t AS (SELECT 1), u AS (SELECT * FROM t) SELECT * FROM u", ""),
@@ -45,13 +45,13 @@ from mappers.sql.parser import referenced_views
         ("SELECT " + " + ".join(["a"] * 5000) + " FROM t", "t"),
     ],
 )
-def test_what_a_query_reads(sql: str, views: str) -> None:
+def test_referenced_views(sql: str, views: str) -> None:
     expected = {"odd name"} if views == "odd name" else set(views.split())
     assert referenced_views(sql) == expected
 
 
 @pytest.mark.parametrize(
-    ("sql", "said"),
+    ("sql", "message"),
     [
         ("", "line 1, column 1: the query is empty"),
         ("-- nothing", "line 1, column 1: the query is empty"),
@@ -73,7 +73,7 @@ def test_what_a_query_reads(sql: str, views: str) -> None:
         ("SELECT " + "(" * 3000 + "1" + ")" * 3000, "line 1, column 1: the query is nested too deeply"),
     ],
 )  # fmt: skip
-def test_what_is_no_query_is_refused_at_its_place(sql: str, said: str) -> None:
-    with pytest.raises(InvalidSql) as refused:
+def test_other_texts_are_rejected_with_a_position(sql: str, message: str) -> None:
+    with pytest.raises(InvalidSql) as raised:
         referenced_views(sql)
-    assert str(refused.value) == said
+    assert str(raised.value) == message

@@ -8,7 +8,7 @@ import pytest
 
 from connectors.spark.submit import LOCAL_CONF, find_spark, submit_job
 from mappers.sql.parser import referenced_views
-from tests.mappers.sql.test_lineage import PROBLEMS, SCHEMAS, TRACED, WHOLE
+from tests.mappers.sql.test_lineage import PROBLEMS, SCHEMAS, COLUMNS, DATASET_LEVEL
 
 pytestmark = [pytest.mark.system("java", "spark"), pytest.mark.timeout(300)]
 
@@ -24,7 +24,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Ask Spark about every query: one start of Java for all."""
     folder = tmp_path_factory.mktemp("columns")
     asked, said, log = folder / "asked.json", folder / "said.json", folder / "log"
-    queries = [sql for sql, _ in (*TRACED, *WHOLE, *PROBLEMS)]
+    queries = [sql for sql, _ in (*COLUMNS, *DATASET_LEVEL, *PROBLEMS)]
     views = {view: {name: VALUES.get(name, "1") for name in columns} for view, columns in SCHEMAS.items()}
     asked.write_text(json.dumps({"views": views, "queries": queries}))
     job = Path(__file__).with_name("ask_columns.py")
@@ -33,7 +33,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return dict(zip(queries, json.loads(said.read_text()), strict=True))
 
 
-@pytest.mark.parametrize(("sql", "columns"), [*TRACED, *((sql, None) for sql, _ in WHOLE)])
+@pytest.mark.parametrize(("sql", "columns"), [*COLUMNS, *((sql, None) for sql, _ in DATASET_LEVEL)])
 def test_spark_names_the_same_columns_and_reads_the_same_views(
     answers: dict[str, Any], sql: str, columns: dict[str, str] | None
 ) -> None:

@@ -1,4 +1,4 @@
-"""Conditions of Autosys: read by their grammar, and true when the scheduler would think so."""
+"""Autosys conditions: parsed by their grammar, and evaluated as by the scheduler."""
 
 from contextlib import suppress
 
@@ -25,7 +25,7 @@ def s(job: str, lookback: int | None = None) -> StatusCondition:
     return StatusCondition(job, None, "success", lookback)
 
 
-READ: dict[str, Condition] = {
+PARSED: dict[str, Condition] = {
     "s(A)": s("A"),
     "SUCCESS ( A )": s("A"),
     "failure(A)": StatusCondition("A", None, "failure"),
@@ -54,22 +54,22 @@ READ: dict[str, Condition] = {
     "s(a) and s(b) OR s(c)": CompoundCondition(CompoundCondition(s("a"), "&", s("b")), "|", s("c")),
     "((s(a)))": s("a"),
 }
-WRONG = {
+INVALID = {
     "": "unexpected end of condition", "s(A": "unexpected end of condition", "A": "character 1", "s(A) s(B)": "character 6",
     "s(A,.30)": "character 5", "s(A) &": "unexpected end of condition", "v(G)": "unexpected end of condition", "x(A)": "character 1", "s()": "character 3",
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "found"), READ.items())
-def test_a_condition_is_read(text: str, found: Condition) -> None:
-    assert parse_condition(text) == found
+@pytest.mark.parametrize(("text", "expected"), PARSED.items())
+def test_conditions_are_parsed(text: str, expected: Condition) -> None:
+    assert parse_condition(text) == expected
 
 
-@pytest.mark.parametrize(("text", "said"), WRONG.items())
-def test_what_is_no_condition_is_told_with_the_place(text: str, said: str) -> None:
+@pytest.mark.parametrize(("text", "message"), INVALID.items())
+def test_invalid_conditions_are_rejected_with_a_position(text: str, message: str) -> None:
     with pytest.raises(InvalidCondition) as caught:
         parse_condition(text)
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).endswith(message)
 
 
 PARTS = st.sampled_from(
@@ -90,14 +90,17 @@ CONDITIONS = st.recursive(
 
 
 @given(st.lists(CONDITIONS, min_size=1, max_size=4), st.sampled_from([" & ", " or "]))
-def test_a_condition_that_is_spelled_in_one_way_means_what_it_meant(parts: list[str], join: str) -> None:
+def test_normalized_condition_is_equivalent(parts: list[str], join: str) -> None:
     text = join.join(parts)
-    once = normalize_value("condition", text)
-    assert (parse_condition(once), normalize_value("condition", once)) == (parse_condition(text), once)
+    normalized = normalize_value("condition", text)
+    assert (parse_condition(normalized), normalize_value("condition", normalized)) == (
+        parse_condition(text),
+        normalized,
+    )
 
 
 @given(st.text(alphabet='sdftnev()&|,. :0129AB^=<>!"\\', max_size=40))
-def test_any_text_is_a_condition_or_told_to_be_none(text: str) -> None:
+def test_any_text_is_parsed_or_rejected(text: str) -> None:
     with suppress(InvalidCondition):
         assert list(atomic_conditions(parse_condition(text)))
 
@@ -105,7 +108,7 @@ def test_any_text_is_a_condition_or_told_to_be_none(text: str) -> None:
 NOW = 10_000.0
 OK = JobState("SUCCESS", NOW - 60, 0)
 BAD = JobState("FAILURE", NOW - 60, 8)
-TRUE: list[tuple[str, dict[str, JobState], bool]] = [
+EVALUATED: list[tuple[str, dict[str, JobState], bool]] = [
     ("s(A)", {"A": OK}, True),
     ("s(A)", {"A": BAD}, False),
     ("f(A)", {"A": BAD}, True),
@@ -113,7 +116,7 @@ TRUE: list[tuple[str, dict[str, JobState], bool]] = [
     ("d(A)", {"A": JobState("TERMINATED", NOW)}, True),
     ("d(A)", {"A": JobState("RUNNING", NOW - 60)}, False),
     ("t(A)", {"A": JobState("TERMINATED", NOW)}, True),
-    # It is what the job is now that counts, however long ago it came to be so.
+    # The current state counts, however long ago the job reached it.
     ("s(A)", {"A": JobState("SUCCESS", NOW - 9_000)}, True),
     ("s(A,00.30)", {"A": JobState("SUCCESS", NOW - 29)}, True),
     ("s(A,00.30)", {"A": JobState("SUCCESS", NOW - 31)}, False),
@@ -122,7 +125,7 @@ TRUE: list[tuple[str, dict[str, JobState], bool]] = [
     ("n(A)", {"A": JobState("INACTIVE")}, True),
     ("n(A)", {"A": JobState("RUNNING")}, False),
     ("n(A)", {"A": OK}, True),
-    # A job on ice is as good as done, a job on hold is not, and one that nobody defined never is.
+    # A job on ice counts as done, a job on hold does not, and an undefined job never does.
     ("s(A)", {"A": JobState("ON_ICE")}, True),
     ("s(A,00.01)", {"A": JobState("ON_ICE", NOW - 9_000)}, True),
     ("s(A)", {"A": JobState("ON_HOLD", NOW - 60)}, False),
@@ -138,29 +141,31 @@ TRUE: list[tuple[str, dict[str, JobState], bool]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "states", "true"), TRUE)
-def test_a_condition_holds_as_the_scheduler_thinks(text: str, states: dict[str, JobState], true: bool) -> None:
+@pytest.mark.parametrize(("text", "states", "satisfied"), EVALUATED)
+def test_conditions_are_evaluated_as_by_the_scheduler(
+    text: str, states: dict[str, JobState], satisfied: bool
+) -> None:
     jobs = {(name, None): state for name, state in states.items()}
-    assert is_satisfied(parse_condition(text), jobs, {}, NOW) is true
+    assert is_satisfied(parse_condition(text), jobs, {}, NOW) is satisfied
 
 
-ZERO = [(None, True), (NOW - 61, True), (NOW - 60, False), (NOW - 59, False)]
+ZERO_LOOKBACK = [(None, True), (NOW - 61, True), (NOW - 60, False), (NOW - 59, False)]
 
 
-@pytest.mark.parametrize(("own_end", "true"), ZERO)
-def test_a_lookback_of_nothing_counts_from_the_last_end_of_who_waits(own_end: float | None, true: bool) -> None:
-    assert is_satisfied(parse_condition("s(A,0)"), {("A", None): OK}, {}, NOW, own_end) is true
+@pytest.mark.parametrize(("own_end", "satisfied"), ZERO_LOOKBACK)
+def test_zero_lookback_counts_from_the_last_end_of_the_waiting_job(own_end: float | None, satisfied: bool) -> None:
+    assert is_satisfied(parse_condition("s(A,0)"), {("A", None): OK}, {}, NOW, own_end) is satisfied
 
 
 VALUES = [("v(G)=ok", "ok", True), ("v(G)!=ok", "ok", False), ("v(G)>9", "10", True), ("v(G)>9", "b", True), ("v(G)<10", "9.5", True), ("v(G)=ok", None, False)]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "value", "true"), VALUES)
-def test_a_global_is_compared_as_a_number_where_both_are(text: str, value: str | None, true: bool) -> None:
-    assert is_satisfied(parse_condition(text), {}, {} if value is None else {"G": value}, NOW) is true
+@pytest.mark.parametrize(("text", "value", "satisfied"), VALUES)
+def test_globals_are_compared_as_numbers_if_both_values_are(text: str, value: str | None, satisfied: bool) -> None:
+    assert is_satisfied(parse_condition(text), {}, {} if value is None else {"G": value}, NOW) is satisfied
 
 
-def test_a_job_of_another_instance_is_another_job() -> None:
+def test_job_of_another_instance_is_another_job() -> None:
     jobs = {("A", "PRD"): OK}
     assert (
         is_satisfied(parse_condition("s(A^PRD)"), jobs, {}, NOW),
@@ -171,6 +176,6 @@ def test_a_job_of_another_instance_is_another_job() -> None:
     )
 
 
-def test_a_condition_of_thousands_is_read_and_told() -> None:
+def test_condition_of_thousands_of_parts() -> None:
     text = " & ".join(f"s(J{i})" for i in range(3000))
     assert len(list(atomic_conditions(parse_condition(text)))) == 3000
