@@ -93,11 +93,11 @@ def poll(
         ) as poller:
             if every is None:
                 report = poller.poll()
-                reporter.of(report)
+                reporter.print_report(report)
                 if report.rejected:
                     raise typer.Exit(1)
             else:
-                poll_until_stopped(poller, every, reporter.of, reporter.failed, threading.Event())
+                poll_until_stopped(poller, every, reporter.print_report, reporter.print_retry, threading.Event())
 
 
 def read_zone(name: str) -> "ZoneInfo":

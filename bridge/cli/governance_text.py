@@ -1,4 +1,4 @@
-"""What `lineage-bridge governance` tells."""
+"""Text and JSON output of `lineage-bridge governance`."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,72 +10,75 @@ if TYPE_CHECKING:
     from bridge.governance.applier import ApplyResult
     from bridge.governance.asset_sync import DatasetPlan, PushResult
 
-_GOOD = frozenset({"stored", Outcome.PUSHED, Outcome.UNCHANGED, Outcome.OFF})
+_SUCCESSFUL = frozenset({"stored", Outcome.PUSHED, Outcome.UNCHANGED, Outcome.OFF})
 
 
-def plan_lines(applied: "ApplyResult", seen: "Sequence[DatasetPlan]") -> Iterator[str]:
-    """Tell what would be changed, like the plan of a change of infrastructure."""
+def plan_lines(result: "ApplyResult", plans: "Sequence[DatasetPlan]") -> Iterator[str]:
+    """The changes of a push, like a plan of infrastructure changes."""
     changed = 0
-    for one in seen:
-        lines = [*_stored(one), *_in_openmetadata(one), *_not_in_files(one)]
+    for plan in plans:
+        lines = [*_store_lines(plan), *_openmetadata_lines(plan), *_imported_lines(plan)]
         if lines:
             changed += 1
-            sources = ", ".join(loaded.source for loaded in one.loaded)
-            yield f"{' '.join(one.name)}  ({sources or 'in no file any more'})"
+            sources = ", ".join(loaded.source for loaded in plan.loaded)
+            yield f"{' '.join(plan.name)}  ({sources or 'in no file'})"
             yield from lines
-    for name, reason in sorted(applied.pending.items()):
+    for name, reason in sorted(result.pending.items()):
         yield " ".join(name)
-        yield f"  ? waits: {reason}"
-    for left in applied.orphaned:
-        yield f"{left.namespace} {left.name}"
-        yield f"  ? in no file any more, was in {left.source}: --prune takes it back"
-    yield f"plan: {changed} of {len(seen)} datasets differ, {len(applied.pending)} assets wait"
+        yield f"  ? pending: {reason}"
+    for orphan in result.orphaned:
+        yield f"{orphan.namespace} {orphan.name}"
+        yield f"  ? removed from {orphan.source}: --prune removes its metadata"
+    yield f"plan: {changed} of {len(plans)} datasets differ, {len(result.pending)} assets pending"
 
 
-def _stored(one: "DatasetPlan") -> Iterator[str]:
-    for path, value in sorted(one.store_changes.items()):
+def _store_lines(plan: "DatasetPlan") -> Iterator[str]:
+    for path, value in sorted(plan.store_changes.items()):
         yield f"  ~ store         {'.'.join(path)}: {format_value(value)}"
-    for facet in one.changed_facets:
+    for facet in plan.changed_facets:
         yield f"  ~ store         {facet.removeprefix('lineageBridge_')}"
 
 
-def _in_openmetadata(one: "DatasetPlan") -> Iterator[str]:
-    if one.remote_diff is None:
+def _openmetadata_lines(plan: "DatasetPlan") -> Iterator[str]:
+    if plan.remote_diff is None:
         return
-    for path, value in sorted(one.remote_diff.changes.items()):
+    for path, value in sorted(plan.remote_diff.changes.items()):
         yield f"  ~ openmetadata  {'.'.join(path)}: {format_value(value)}"
-    yield from (f"  < {said}" for said in describe_remote_changes(one.remote_diff.remote.fields))
-    yield from (f"  ! {problem}" for problem in one.remote_diff.problems)
+    yield from (f"  < {change}" for change in describe_remote_changes(plan.remote_diff.remote.fields))
+    yield from (f"  ! {problem}" for problem in plan.remote_diff.problems)
 
 
-def _not_in_files(one: "DatasetPlan") -> Iterator[str]:
-    for path, value in sorted(one.imported_fields.items()):
-        yield f"  < taken over from OpenMetadata, in no file yet: {'.'.join(path)} is {format_value(value)}"
+def _imported_lines(plan: "DatasetPlan") -> Iterator[str]:
+    for path, value in sorted(plan.imported_fields.items()):
+        yield f"  < imported from OpenMetadata, not in any file yet: {'.'.join(path)} is {format_value(value)}"
 
 
-def plan_json(applied: "ApplyResult", seen: "Sequence[DatasetPlan]", problems: Sequence[str]) -> dict[str, Any]:
-    """Tell a program what would be changed."""
+def plan_json(result: "ApplyResult", plans: "Sequence[DatasetPlan]", problems: Sequence[str]) -> dict[str, Any]:
     return {
-        "datasets": [_told(one) for one in seen],
-        "waiting": [{"namespace": name[0], "name": name[1], "reason": why} for name, why in applied.pending.items()],
-        "left": [{"namespace": one.namespace, "name": one.name, "file": one.source} for one in applied.orphaned],
+        "datasets": [_plan_json(plan) for plan in plans],
+        "waiting": [
+            {"namespace": name[0], "name": name[1], "reason": reason} for name, reason in result.pending.items()
+        ],
+        "left": [
+            {"namespace": orphan.namespace, "name": orphan.name, "file": orphan.source} for orphan in result.orphaned
+        ],
         "problems": list(problems),
-        "differs": any(one.has_differences for one in seen) or bool(applied.pending),
+        "differs": any(plan.has_differences for plan in plans) or bool(result.pending),
     }
 
 
-def _told(one: "DatasetPlan") -> dict[str, Any]:
-    look = one.remote_diff
+def _plan_json(plan: "DatasetPlan") -> dict[str, Any]:
+    diff = plan.remote_diff
     return {
-        "namespace": one.name[0],
-        "name": one.name[1],
-        "files": [loaded.source for loaded in one.loaded],
-        "store": _fields(one.store_changes) | dict.fromkeys(one.changed_facets, "changed"),
-        "openmetadata": _fields(look.changes) if look else {},
-        "theirs": _fields(look.remote.fields) if look else {},
-        "taken_over": _fields(one.imported_fields),
-        "problems": look.problems if look else [],
-        "differs": one.has_differences,
+        "namespace": plan.name[0],
+        "name": plan.name[1],
+        "files": [loaded.source for loaded in plan.loaded],
+        "store": _fields(plan.store_changes) | dict.fromkeys(plan.changed_facets, "changed"),
+        "openmetadata": _fields(diff.changes) if diff else {},
+        "theirs": _fields(diff.remote.fields) if diff else {},
+        "taken_over": _fields(plan.imported_fields),
+        "problems": diff.problems if diff else [],
+        "differs": plan.has_differences,
     }
 
 
@@ -85,34 +88,35 @@ def _fields(fields: Any) -> dict[str, Any]:
     }
 
 
-def push_lines(applied: "ApplyResult", results: "Sequence[PushResult]") -> Iterator[str]:
-    """Tell what became of everything, what needs a person first."""
+def push_lines(result: "ApplyResult", results: "Sequence[PushResult]") -> Iterator[str]:
+    """One line per dataset that changed or failed, then the counts."""
     counts: dict[str, int] = {}
-    for one in results:
-        counts[one.outcome] = counts.get(one.outcome, 0) + 1
-        if one.reason or one.outcome not in _GOOD or one.changed:
-            yield f"{one.outcome:<10}  {' '.join(one.name)}{f': {one.reason}' if one.reason else ''}"
-    for name, reason in sorted(applied.pending.items()):
-        yield f"waiting     {' '.join(name)}: {reason}"
-    told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())) or "none"
-    yield f"datasets: {told}; {len(applied.changes)} changed in the store, {len(applied.pending)} assets wait"
+    for push in results:
+        counts[push.outcome] = counts.get(push.outcome, 0) + 1
+        if push.reason or push.outcome not in _SUCCESSFUL or push.changed:
+            yield f"{push.outcome:<10}  {' '.join(push.name)}{f': {push.reason}' if push.reason else ''}"
+    for name, reason in sorted(result.pending.items()):
+        yield f"pending     {' '.join(name)}: {reason}"
+    summary = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())) or "none"
+    yield f"datasets: {summary}; {len(result.changes)} changed in the store, {len(result.pending)} assets pending"
 
 
-def push_json(applied: "ApplyResult", results: "Sequence[PushResult]", problems: Sequence[str]) -> dict[str, Any]:
-    """Tell a program what became of everything."""
-    bad = [one for one in results if one.outcome not in (*_GOOD, Outcome.WAITING)]
+def push_json(result: "ApplyResult", results: "Sequence[PushResult]", problems: Sequence[str]) -> dict[str, Any]:
+    failed = [push for push in results if push.outcome not in (*_SUCCESSFUL, Outcome.WAITING)]
     return {
         "datasets": [
             {
-                "namespace": one.name[0],
-                "name": one.name[1],
-                "outcome": one.outcome,
-                "reason": one.reason,
-                "changed": one.changed,
+                "namespace": push.name[0],
+                "name": push.name[1],
+                "outcome": push.outcome,
+                "reason": push.reason,
+                "changed": push.changed,
             }
-            for one in results
+            for push in results
         ],
-        "waiting": [{"namespace": name[0], "name": name[1], "reason": why} for name, why in applied.pending.items()],
+        "waiting": [
+            {"namespace": name[0], "name": name[1], "reason": reason} for name, reason in result.pending.items()
+        ],
         "problems": list(problems),
-        "done": not bad and not problems,
+        "done": not failed and not problems,
     }

@@ -27,18 +27,18 @@ def impact(
     """List downstream datasets and jobs with their owners and SLAs."""
     from bridge.queries.impact import ImpactQuery
 
-    found = QueryRunner(config, url, api_key).run_or_exit(
+    result = QueryRunner(config, url, api_key).run_or_exit(
         ImpactQuery(**dataset_parameters(namespace, name), depth=depth, most=max_edges)
     )
-    print_result(found, _lines(found), as_json=output is OutputFormat.json)
+    print_result(result, _lines(result), as_json=output is OutputFormat.json)
 
 
-def _lines(found: "ImpactResult") -> Iterator[str]:
-    for what, reached in (("datasets", found.datasets), ("jobs", found.jobs)):
-        yield f"{len(reached)} {what}"
-        for one in reached:
-            owned = f"   [{', '.join(one.owners)}]" if one.owners else ""
-            promised = "   SLA " + " ".join(f"{key}={value}" for key, value in one.sla.items()) if one.sla else ""
-            yield escape(f"  {one.distance:>3}  {one.namespace} {one.name}{owned}{promised}")
-    yield escape(f"owners: {', '.join(found.owners) or 'none known'}")
-    yield from truncation_note(found.cut)
+def _lines(result: "ImpactResult") -> Iterator[str]:
+    for label, nodes in (("datasets", result.datasets), ("jobs", result.jobs)):
+        yield f"{len(nodes)} {label}"
+        for node in nodes:
+            owners = f"   [{', '.join(node.owners)}]" if node.owners else ""
+            sla = "   SLA " + " ".join(f"{key}={value}" for key, value in node.sla.items()) if node.sla else ""
+            yield escape(f"  {node.distance:>3}  {node.namespace} {node.name}{owners}{sla}")
+    yield escape(f"owners: {', '.join(result.owners) or 'none'}")
+    yield from truncation_note(result.cut)

@@ -11,8 +11,8 @@ from bridge.cli.ingest_report import print_rejections, show_progress
 from bridge.cli.options import Config, load_settings
 from bridge.cli.output import escape
 
-#: How many damaged lines are named one by one.
-_MAX_NAMED = 20
+#: Damaged lines that are reported individually.
+_MAX_REPORTED = 20
 
 
 def import_events(
@@ -31,25 +31,27 @@ def import_events(
     from bridge.bootstrap.intake import make_event_importer, tune_garbage_collector
     from connectors.openlineage.files import open_event_file
 
-    standard = str(file) == "-"
-    if not standard and not file.is_file():
+    is_stdin = str(file) == "-"
+    if not is_stdin and not file.is_file():
         raise typer.BadParameter(f"no such file: {file}")
     tune_garbage_collector()
-    named = count(1)
+    reported = count(1)
 
-    def tell(fault: str) -> None:
-        if next(named) <= _MAX_NAMED:
-            typer.echo(escape(f"error: {file}: {fault}"), err=True)
+    def report_damaged(problem: str) -> None:
+        if next(reported) <= _MAX_REPORTED:
+            typer.echo(escape(f"error: {file}: {problem}"), err=True)
 
-    with closing(make_event_importer(settings)) as store:
-        if standard:
-            report = store.run(sys.stdin.buffer, tell)
+    with closing(make_event_importer(settings)) as importer:
+        if is_stdin:
+            report = importer.run(sys.stdin.buffer, report_damaged)
         else:
-            with show_progress(file) as progress, open_event_file(file) as opened:
-                report = store.run(opened, tell, progress)
-    typer.echo(f"{report.events} events and {report.rejected} refused inputs taken, {report.known} known before")
+            with show_progress(file) as progress, open_event_file(file) as stream:
+                report = importer.run(stream, report_damaged, progress)
+    typer.echo(
+        f"imported {report.events} events and {report.rejected} rejected inputs; {report.known} were already stored"
+    )
     if report.damaged:
-        typer.echo(f"{report.damaged} damaged: what they held is not in the store", err=True)
+        typer.echo(f"{report.damaged} damaged lines were not imported", err=True)
     print_rejections(0, report.unmerged)
     if report.damaged or report.unmerged:
         raise typer.Exit(1)

@@ -37,25 +37,25 @@ def ingest(
     if missing:
         raise typer.BadParameter(f"no such file: {missing[0]}")
     tune_garbage_collector()
-    ingestion = FileIngester(
+    ingester = FileIngester(
         make_event_reader(settings), make_writer(settings), historical=historical, from_start=restart
     )
     total = IntakeReport()
     for path in files:
         with show_progress(path) as progress:
-            total = total.add(EventFileSource(ingestion, path, progress).poll())
+            total = total.add(EventFileSource(ingester, path, progress).poll())
     if any(str(path) == "-" for path in paths):
-        total = total.add(ingestion.ingest_stream(sys.stdin.buffer, "stdin"))
+        total = total.add(ingester.ingest_stream(sys.stdin.buffer, "stdin"))
     _print_report(total, len(files))
 
 
 def _print_report(total: "IntakeReport", files: int) -> None:
-    text = f"{total.accepted} events taken from {files} file(s)"
+    text = f"ingested {total.accepted} events from {files} file(s)"
     if total.resumed_at:
-        text += f", {total.resumed_at} bytes were ingested before (--restart ingests them again)"
+        text += f"; skipped {total.resumed_at} bytes ingested earlier (--restart ingests them again)"
     typer.echo(text)
     for reason in total.unreadable:
-        typer.echo(f"error: cannot read on in {reason}", err=True)
+        typer.echo(f"error: cannot continue reading {reason}", err=True)
     print_rejections(total.rejected, total.unmerged)
     if total.rejected or total.unmerged or total.unreadable:
         raise typer.Exit(1)

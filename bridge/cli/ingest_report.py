@@ -15,32 +15,29 @@ if TYPE_CHECKING:
 
 
 class IngestReporter(NamedTuple):
-    """Says what was taken, in whose words."""
+    """Prints the results of a source."""
 
-    what: str
-    before: str = ""
+    label: str
+    prefix: str = ""
 
-    def of(self, report: "IntakeReport") -> None:
-        """Say what was taken, and what was not."""
-        typer.echo(f"{self.before}{report.accepted} {self.what} taken")
+    def print_report(self, report: "IntakeReport") -> None:
+        typer.echo(f"{self.prefix}{report.accepted} {self.label} imported")
         print_rejections(report.rejected, report.unmerged)
 
-    def failed(self, error: "TransientError") -> None:
-        """Say that it is tried again."""
-        typer.echo(f"error: {error}; it is asked again", err=True)
+    def print_retry(self, error: "TransientError") -> None:
+        typer.echo(f"error: {error}; retrying", err=True)
 
 
-def print_rejections(refused: int, unmerged: int) -> None:
-    """Say how much was not taken or merged, and where it is listed."""
-    if refused or unmerged:
+def print_rejections(rejected: int, unmerged: int) -> None:
+    if rejected or unmerged:
         typer.echo(
-            f"{refused} rejected, {unmerged} kept but not merged: see `lineage-bridge rejected list`", err=True
+            f"{rejected} rejected, {unmerged} stored but not merged: see `lineage-bridge rejected list`", err=True
         )
 
 
 @contextmanager
 def show_progress(path: Path) -> "Iterator[Progress]":
-    """Show a progress bar on a terminal, nothing elsewhere."""
+    """Show a progress bar if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return

@@ -14,7 +14,7 @@ _KEY_BYTES = 32
 
 
 class KeyScope(StrEnum):
-    """What a key allows."""
+    """Scopes of an API key."""
 
     ingest = "ingest"
     read = "read"
@@ -29,7 +29,7 @@ def create(
     """Create an API key. It is printed once; the configuration stores only its hash."""
     key = secrets.token_urlsafe(_KEY_BYTES)
     typer.echo(key)
-    typer.echo("Keep it: it is not shown again. Add to the configuration:\n", err=True)
+    typer.echo("Save it now; it is not shown again. Add to the configuration:\n", err=True)
     typer.echo(
         "server:\n  api_keys:\n"
         f"    - name: {json.dumps(name, ensure_ascii=False)}\n"

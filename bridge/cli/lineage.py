@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Direction(StrEnum):
-    """Which way to walk."""
+    """Direction of the walk."""
 
     upstream = "upstream"
     downstream = "downstream"
@@ -26,7 +26,7 @@ class Direction(StrEnum):
 
 
 class LineageFormat(StrEnum):
-    """How a walk is printed."""
+    """Output formats."""
 
     tree = "tree"
     json = "json"
@@ -35,7 +35,7 @@ class LineageFormat(StrEnum):
 
 
 class Granularity(StrEnum):
-    """What a job is: one run, a step, the job people know, or the root of all."""
+    """Level at which jobs are shown."""
 
     run = "run"
     step = "step"
@@ -74,34 +74,36 @@ def lineage(
     from bridge.cli.lineage_text import hop_lines
     from bridge.queries.lineage import ColumnLineageQuery, LineageQuery
 
-    asked, of = QueryRunner(config, url, api_key), dataset_parameters(namespace, name)
+    runner, parameters = QueryRunner(config, url, api_key), dataset_parameters(namespace, name)
     if column is not None:
         if output in {LineageFormat.mermaid, LineageFormat.dot}:
-            raise typer.BadParameter("what follows a column is drawn as text or JSON")
-        hops = asked.run_or_exit(
+            raise typer.BadParameter("--column supports only --output tree and json")
+        hops = runner.run_or_exit(
             ColumnLineageQuery(
-                **of, field=column, direction=direction.value, depth=depth, as_of=as_of, most=max_edges
+                **parameters, field=column, direction=direction.value, depth=depth, as_of=as_of, most=max_edges
             )
         )
         print_result(hops, hop_lines(hops), as_json=output is LineageFormat.json)
         return
-    found = asked.run_or_exit(
+    result = runner.run_or_exit(
         LineageQuery(
-            **of, direction=direction.value, depth=depth, granularity=granularity.value, as_of=as_of, columns=columns,
-            retired=retired, most=max_edges,
+            **parameters, direction=direction.value, depth=depth, granularity=granularity.value, as_of=as_of,
+            columns=columns, retired=retired, most=max_edges,
         )
     )  # fmt: skip
-    print_result(found, _render(found, direction, output, columns=columns), as_json=output is LineageFormat.json)
+    print_result(result, _render(result, direction, output, columns=columns), as_json=output is LineageFormat.json)
 
 
-def _render(found: "LineageResult", direction: Direction, form: LineageFormat, *, columns: bool) -> "Iterator[str]":
+def _render(
+    result: "LineageResult", direction: Direction, output: LineageFormat, *, columns: bool
+) -> "Iterator[str]":
     from bridge.cli.diagram import as_dot, as_mermaid
     from bridge.cli.lineage_text import column_lines, tree_lines
 
-    if form in {LineageFormat.mermaid, LineageFormat.dot}:
-        yield from (as_mermaid if form is LineageFormat.mermaid else as_dot)(found)
+    if output in {LineageFormat.mermaid, LineageFormat.dot}:
+        yield from (as_mermaid if output is LineageFormat.mermaid else as_dot)(result)
         return
-    for way in ("upstream", "downstream"):
-        if direction.value in {way, "both"}:
-            yield from tree_lines(found, way)
-    yield from column_lines(found) if columns else ()
+    for walk_direction in ("upstream", "downstream"):
+        if direction.value in {walk_direction, "both"}:
+            yield from tree_lines(result, walk_direction)
+    yield from column_lines(result) if columns else ()

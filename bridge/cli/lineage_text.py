@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def tree_lines(walk: "LineageResult", direction: "Direction") -> Iterator[str]:
-    """Give the lines of the tree, beginning with the dataset that was asked for."""
+    """The tree, starting with the requested dataset."""
     children: dict[str, list[EdgeResult]] = {}
     for edge in walk.edges:
-        at = edge.target if direction == "upstream" else edge.source
-        if at is not None:
-            children.setdefault(at.id, []).append(edge)
+        node = edge.target if direction == "upstream" else edge.source
+        if node is not None:
+            children.setdefault(node.id, []).append(edge)
     for edges in children.values():
         edges.sort(key=lambda edge: _line(edge, direction))
     yield _dataset(walk.start)
@@ -26,64 +26,64 @@ def tree_lines(walk: "LineageResult", direction: "Direction") -> Iterator[str]:
 
 
 def _branches(start: str, children: "dict[str, list[EdgeResult]]", direction: "Direction") -> Iterator[str]:
-    """Unfold datasets depth first; a chain may be longer than calls can be nested."""
+    """Draw datasets depth first, iteratively: a chain may be longer than the recursion limit."""
     drawn = {start}
-    unfolding = [("", iter(_marked(children.get(start, []))))]
-    while unfolding:
-        indent, edges = unfolding[-1]
-        found = next(edges, None)
-        if found is None:
-            unfolding.pop()
+    stack = [("", iter(_mark_last(children.get(start, []))))]
+    while stack:
+        indent, edges = stack[-1]
+        next_edge = next(edges, None)
+        if next_edge is None:
+            stack.pop()
             continue
-        edge, last = found
-        other = _other(edge, direction)
-        again = other is not None and other.id in drawn
-        yield f"{indent}{'└─' if last else '├─'} {_line(edge, direction)}{' (see above)' if again else ''}"
-        if other is not None and not again:
-            drawn.add(other.id)
-            unfolding.append((indent + ("   " if last else "│  "), iter(_marked(children.get(other.id, [])))))
+        edge, last = next_edge
+        neighbor = _neighbor(edge, direction)
+        is_repeated = neighbor is not None and neighbor.id in drawn
+        yield f"{indent}{'└─' if last else '├─'} {_line(edge, direction)}{' (see above)' if is_repeated else ''}"
+        if neighbor is not None and not is_repeated:
+            drawn.add(neighbor.id)
+            stack.append((indent + ("   " if last else "│  "), iter(_mark_last(children.get(neighbor.id, [])))))
 
 
-def _other(edge: "EdgeResult", direction: "Direction") -> "NodeReference | None":
+def _neighbor(edge: "EdgeResult", direction: "Direction") -> "NodeReference | None":
     return edge.source if direction == "upstream" else edge.target
 
 
-def _marked(edges: "list[EdgeResult]") -> "list[tuple[EdgeResult, bool]]":
+def _mark_last(edges: "list[EdgeResult]") -> "list[tuple[EdgeResult, bool]]":
     return [(edge, edge is edges[-1]) for edge in edges]
 
 
 def _line(edge: "EdgeResult", direction: "Direction") -> str:
     arrow = "<-" if direction == "upstream" else "->"
     if edge.job is None:
-        how = "renamed"
+        description = "renamed"
     else:
         step = f" / {edge.step}" if edge.step else ""
-        said = f"{edge.evidence}, retired" if edge.retired else edge.evidence
-        how = f"{edge.job.namespace} {edge.job.name}{step}{_run(edge)}, {said}"
-    other = _other(edge, direction)
-    what = _dataset(other) if other is not None else "no known source"
-    return f"{arrow} {what}   [{escape(how)}]"
+        evidence = f"{edge.evidence}, retired" if edge.retired else edge.evidence
+        description = f"{edge.job.namespace} {edge.job.name}{step}{_run(edge)}, {evidence}"
+    neighbor = _neighbor(edge, direction)
+    name = _dataset(neighbor) if neighbor is not None else "unknown source"
+    return f"{arrow} {name}   [{escape(description)}]"
 
 
 def _run(edge: "EdgeResult") -> str:
-    """Name the run, and the versions that it read and wrote."""
+    """Run id with the versions read and written."""
     if edge.run_id is None:
         return ""
     versions = (("read", edge.source_version), ("wrote", edge.target_version))
-    return f" run {edge.run_id}" + "".join(f" {did} {version}" for did, version in versions if version)
+    return f" run {edge.run_id}" + "".join(f" {verb} {version}" for verb, version in versions if version)
 
 
 def _dataset(dataset: "NodeReference") -> str:
     return escape(f"{dataset.namespace} {dataset.name}")
 
 
-_WHOLE = "(whole dataset)"
+_WHOLE_DATASET = "(whole dataset)"
 
 
 def column_lines(walk: "LineageResult") -> Iterator[str]:
-    """Give a section for each target, in the order of the walk, its columns sorted by name."""
+    """A section per target in the order of the walk, with columns sorted by name."""
     if not walk.columns:
-        yield "no column lineage is known between these datasets"
+        yield "no column lineage between these datasets"
     for target in dict.fromkeys(edge.target for edge in walk.edges):
         section = {
             (hop.target.column or "", _column(hop.source), _transformation_label(hop))
@@ -94,24 +94,25 @@ def column_lines(walk: "LineageResult") -> Iterator[str]:
             yield ""
             yield escape(f"columns of {target.namespace} {target.name}")
             yield from (
-                escape(f"  {column or _WHOLE}  <- {source}  {how}") for column, source, how in sorted(section)
+                escape(f"  {column or _WHOLE_DATASET}  <- {source}  {label}")
+                for column, source, label in sorted(section)
             )
 
 
 def hop_lines(walk: "ColumnLineageResult") -> Iterator[str]:
-    """Give a line for each hop, level by level, with the job that does it."""
+    """A line per hop with its job, level by level."""
     if not walk.hops:
-        yield "no column lineage is known from here"
+        yield "no column lineage from here"
     for hop in walk.hops:
         job = f"   [{hop.job.namespace} {hop.job.name}]" if hop.job else ""
         yield escape(f"{_column(hop.target)}  <- {_column(hop.source)}  {_transformation_label(hop)}{job}")
     yield from truncation_note(walk.cut)
 
 
-def _column(of: "ColumnReference") -> str:
-    return f"{of.namespace} {of.name}" + (f".{of.column}" if of.column else f" {_WHOLE}")
+def _column(column: "ColumnReference") -> str:
+    return f"{column.namespace} {column.name}" + (f".{column.column}" if column.column else f" {_WHOLE_DATASET}")
 
 
 def _transformation_label(hop: "ColumnHopResult") -> str:
-    done = "/".join(part for part in (hop.type, hop.subtype) if part)
-    return f"{done} [masked]" if hop.masking else done
+    label = "/".join(part for part in (hop.type, hop.subtype) if part)
+    return f"{label} [masked]" if hop.masking else label

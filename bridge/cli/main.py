@@ -1,4 +1,4 @@
-"""The `lineage-bridge` command: one function a subcommand, everything heavy imported inside it."""
+"""The `lineage-bridge` command; subcommands import heavy modules only when they run."""
 
 import errno
 import io
@@ -33,6 +33,7 @@ from bridge.cli import (
     tail,
     verify,
 )
+from bridge.cli.command_groups import GroupedCommands
 from bridge.cli.completion import NAME, completion, handle_completion_request
 from bridge.cli.explain import explain
 from bridge.cli.export import export
@@ -42,9 +43,9 @@ from bridge.cli.options import EXIT_CONFLICT, accept_old_options
 from bridge.cli.search import search
 from bridge.cli.show import show
 
-#: What a full disk or a broken one says to who writes.
-_UNWRITTEN = frozenset({errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG})
-#: Exit codes beside 0 and 1, documented in docs/guides/command-line.md.
+#: Errors of writing to a full or failing disk.
+_WRITE_ERRORS = frozenset({errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG})
+#: Exit codes other than 0 and 1, documented in docs/guides/command-line.md.
 EXIT_USAGE = 2
 EXIT_UNREACHABLE = 3
 EXIT_STORE = 4
@@ -55,6 +56,7 @@ EXIT_STORAGE = 74
 
 app = typer.Typer(
     name=NAME,
+    cls=GroupedCommands,
     help="Store OpenLineage events durably, answer lineage questions, and keep OpenMetadata and Marquez in sync.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -98,7 +100,7 @@ app.add_typer(verify.verify, name="verify")
 
 
 def main() -> None:
-    """Run the command; errors of ours are one line that names the thing, the place and the remedy."""
+    """Run the command; expected errors become one line and an exit code."""
     from bridge.errors import InvalidParameter, JobFailed, ProcessNotReady, StateConflict, StorageFailure
     from connectors.errors import (
         ConfigError,
@@ -132,23 +134,23 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:
-        if error.errno not in _UNWRITTEN:
+        if error.errno not in _WRITE_ERRORS:
             raise
-        typer.echo(f"error: the output cannot be written: {error.strerror}", err=True)
+        typer.echo(f"error: cannot write the output: {error.strerror}", err=True)
         _discard_stdout()
         sys.exit(1)
 
 
 def _configure_stdout() -> None:
-    """Spell out what the terminal's encoding has no letters for, and write nowhere when there is no output."""
+    """Escape what the terminal cannot encode; without stdout, write to the null device."""
     if sys.stdout is None:
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - it stays open till the end
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - it stays open until the process ends
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _run() -> None:
-    """Run the command to its end, which is when its output is written."""
+    """Run the command and flush its output, which may fail."""
     try:
         app(prog_name=NAME)
     finally:
@@ -156,5 +158,5 @@ def _run() -> None:
 
 
 def _discard_stdout() -> None:
-    """Let the interpreter not try again to write what cannot be written."""
+    """Keep the interpreter from flushing stdout again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -41,56 +41,62 @@ def pull(
     settings = load_settings(config)
     configure_log(settings.log)
     url = None if server is None else API_PATH_SUFFIX.sub("", server)
-    asked = {key: value for key, value in (("url", url), ("rate", rate)) if value is not None}
-    given = settings.marquez.model_copy(update=asked)
-    with ExitStack() as opened:
-        writer = opened.enter_context(closing(make_writer(settings)))
-        log: EventSource = make_marquez_log_importer(settings, given, writer, _micros(since), lookback)
-        opened.enter_context(closing(log))
-        sources = {"events of its log": log}
+    overrides = {key: value for key, value in (("url", url), ("rate", rate)) if value is not None}
+    marquez_settings = settings.marquez.model_copy(update=overrides)
+    with ExitStack() as stack:
+        writer = stack.enter_context(closing(make_writer(settings)))
+        log: EventSource = make_marquez_log_importer(settings, marquez_settings, writer, _micros(since), lookback)
+        stack.enter_context(closing(log))
+        sources = {"events": log}
         if lists:
-            model = opened.enter_context(closing(make_marquez_metadata_importer(settings, given, writer)))
-            sources["datasets and jobs that only its lists tell of"] = model
-        is_whole = _take(sources, every if follow else None)
+            metadata = stack.enter_context(
+                closing(make_marquez_metadata_importer(settings, marquez_settings, writer))
+            )
+            sources["datasets and jobs found only in its lists"] = metadata
+        is_complete = _import_all(sources, every if follow else None)
         if follow:
             _follow(log, every)
-        elif not is_whole:
+        elif not is_complete:
             raise typer.Exit(1)
 
 
-def _take(sources: "dict[str, EventSource]", patience: float | None) -> bool:
-    """Take from sources, one after the other; with patience one that does not answer is waited for."""
+def _import_all(sources: "dict[str, EventSource]", retry_seconds: float | None) -> bool:
+    """Import from the sources in order; with `retry_seconds`, wait for an unavailable one."""
     import threading
 
     from bridge.cli.ingest_report import IngestReporter
     from mappers.errors import TransientError
 
-    is_whole = True
-    for what, source in sources.items():
-        told = IngestReporter(what)
+    is_complete = True
+    for label, source in sources.items():
+        reporter = IngestReporter(label)
         while True:
             try:
                 report = source.poll()
                 break
             except TransientError as error:
-                if patience is None:
+                if retry_seconds is None:
                     raise
-                told.failed(error)
-                threading.Event().wait(patience)
-        told.of(report)
-        is_whole = is_whole and not (report.rejected or report.unmerged)
-    return is_whole
+                reporter.print_retry(error)
+                threading.Event().wait(retry_seconds)
+        reporter.print_report(report)
+        is_complete = is_complete and not (report.rejected or report.unmerged)
+    return is_complete
 
 
-def _follow(log: "EventSource", every: float) -> None:
+def _follow(log: "EventSource", interval: float) -> None:
     import threading
 
     from bridge.cli.ingest_report import IngestReporter
     from bridge.intake.source import poll_until_stopped
 
-    told = IngestReporter("new events")
+    reporter = IngestReporter("new events")
     poll_until_stopped(
-        log, every, lambda report: told.of(report) if any(report[:3]) else None, told.failed, threading.Event()
+        log,
+        interval,
+        lambda report: reporter.print_report(report) if any(report[:3]) else None,
+        reporter.print_retry,
+        threading.Event(),
     )
 
 
@@ -102,4 +108,4 @@ def _micros(since: str | None) -> int | None:
     try:
         return parse_timestamp(since)[0]
     except ValueError as error:
-        raise typer.BadParameter(f"--since {since}: is no time, such as 2026-11-01T00:00:00Z") from error
+        raise typer.BadParameter(f"--since {since}: not a timestamp (example: 2026-11-01T00:00:00Z)") from error

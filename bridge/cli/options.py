@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from bridge.settings.model import Settings
 
 A = TypeVar("A")
-#: What is there forbids what is asked for: documented in docs/guides/command-line.md.
+#: The current state conflicts with the command; documented in docs/guides/command-line.md.
 EXIT_CONFLICT = 6
 
 
@@ -58,17 +58,15 @@ def accept_old_options(**new_names: str) -> type[TyperCommand]:
 
 
 def dataset_parameters(namespace: str, name: str | None) -> dict[str, str]:
-    """Give the parameters that name a dataset: in two words, or in one."""
+    """Query parameters of a dataset given as NAMESPACE and NAME, or both in one."""
     return {"name": namespace} if name is None else {"namespace": namespace, "name": name}
 
 
 def load_settings(config: list[Path] | None) -> "Settings":
-    """Read the settings that the options name."""
     from bridge.settings.loader import load_settings
 
     return load_settings(config or [])
 
 
 def resolve_target(target: TargetName | None, config: list[Path] | None) -> TargetName:
-    """Give the target that was named, or the first that is enabled."""
     return target or next(iter(enabled_targets(load_settings(config))), TargetName.openmetadata)

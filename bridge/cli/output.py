@@ -15,7 +15,7 @@ _CONTROLS = {code: repr(chr(code))[1:-1] for code in (*range(0x20), *range(0x7F,
 
 
 def escape(text: str) -> str:
-    """Spell out control characters: a name must neither break a line nor drive the terminal."""
+    """Escape control characters: a name must not break a line or control the terminal."""
     return text.translate(_CONTROLS)
 
 
@@ -26,23 +26,22 @@ def truncation_note(truncation: "Truncation | None", size_option: str = "--max-e
 
 
 class OutputFormat(StrEnum):
-    """For whom an answer is printed: people, or programs."""
+    """Output formats of most commands."""
 
     text = "text"
     json = "json"
 
 
-def print_result(answer: object, lines: "Iterable[str]", *, as_json: bool) -> None:
-    """Print an answer for people, line by line, or for programs."""
+def print_result(result: object, lines: "Iterable[str]", *, as_json: bool) -> None:
     if as_json:
-        print_json(answer)
+        print_json(result)
         return
     for line in lines:
         typer.echo(line)
 
 
-def print_json(answer: object) -> None:
-    """Print an answer as one line of JSON, in UTF-8 whatever the terminal's encoding is."""
+def print_json(result: object) -> None:
+    """Print one line of JSON in UTF-8, whatever the terminal's encoding."""
     import msgspec
 
-    typer.echo(msgspec.json.encode(answer))
+    typer.echo(msgspec.json.encode(result))

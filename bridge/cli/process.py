@@ -64,26 +64,33 @@ def processes(
     """List registered processes with their last run."""
     from bridge.queries.processes import RegisteredProcessesQuery
 
-    found = QueryRunner(config, url, api_key).run_or_exit(RegisteredProcessesQuery(limit=limit))
-    print_result(found, _table(found), as_json=output is OutputFormat.json)
+    page = QueryRunner(config, url, api_key).run_or_exit(RegisteredProcessesQuery(limit=limit))
+    print_result(page, _table(page), as_json=output is OutputFormat.json)
 
 
-def _table(found: "Page[RegisteredProcess]") -> Iterator[str]:
-    if not found.items:
-        typer.echo("no processes are registered", err=True)
+def _table(page: "Page[RegisteredProcess]") -> Iterator[str]:
+    if not page.items:
+        typer.echo("no registered processes", err=True)
         return
     yield _COLUMNS.format("VERSION", "TRIGGER", "LAST RUN", "ENDED (UTC)", "OWNER", "PROCESS")
-    for one in found.items:
-        status, ended = _last(one.last_run)
-        owner = ", ".join(one.owners) or "-"
-        line = (one.version, one.trigger_mode or "-", status, ended, owner, f"{one.namespace} {one.name}")
+    for process in page.items:
+        status, ended = _last_run(process.last_run)
+        owner = ", ".join(process.owners) or "-"
+        line = (
+            process.version,
+            process.trigger_mode or "-",
+            status,
+            ended,
+            owner,
+            f"{process.namespace} {process.name}",
+        )
         yield escape(_COLUMNS.format(*line))
-    if found.next:
+    if page.next:
         yield _MORE
 
 
-def _last(run: "RunRecord | None") -> tuple[str, str]:
-    """Say how a run ended and when; of one that has not ended, that it runs."""
+def _last_run(run: "RunRecord | None") -> tuple[str, str]:
+    """Status and end of the last run."""
     if run is None:
         return "never", ""
     status = "running" if run.status == "STARTED" else run.status + "*" * run.status_derived

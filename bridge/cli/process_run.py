@@ -1,4 +1,4 @@
-"""The commands of `lineage-bridge process` that look at what a process needs, or run it."""
+"""`lineage-bridge process` commands that plan, run and clean."""
 
 import sys
 from pathlib import Path
@@ -60,7 +60,7 @@ def run(
     from contextlib import closing
 
     from bridge.bootstrap.process import open_process_backend
-    from bridge.cli.process_text import plan_lines, plan_told, run_lines
+    from bridge.cli.process_text import plan_json, plan_lines, run_lines
     from bridge.process.launcher import explain_plan, run_process
 
     settings = load_settings(config)
@@ -68,14 +68,14 @@ def run(
         file, param, master, conf, lake or settings.process.lake, key, rerun, settings.process.work, run_id
     )
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with closing(open_process_backend(settings, url, api_key)) as link:
+    with closing(open_process_backend(settings, url, api_key)) as backend:
         if dry_run:
-            plan, text = explain_plan(launch, link)
-            answer = {"plan": plan_told(plan), "spark": text}
+            plan, text = explain_plan(launch, backend)
+            answer = {"plan": plan_json(plan), "spark": text}
             print_result(answer, [*map(escape, plan_lines(plan)), "", text], as_json=output is OutputFormat.json)
             return
-        ran = run_process(launch, link, _said)
-    print_result(ran, map(escape, run_lines(ran)), as_json=output is OutputFormat.json)
+        result = run_process(launch, backend, _print_progress)
+    print_result(result, map(escape, run_lines(result)), as_json=output is OutputFormat.json)
 
 
 def plan(
@@ -92,14 +92,14 @@ def plan(
     from contextlib import closing
 
     from bridge.bootstrap.process import open_process_backend
-    from bridge.cli.process_text import plan_lines, plan_told
+    from bridge.cli.process_text import plan_json, plan_lines
     from bridge.process.launcher import make_plan
 
     settings = load_settings(config)
     launch = _launch(file, param, None, None, lake or settings.process.lake, key, False, settings.process.work, None)
-    with closing(open_process_backend(settings, url, api_key)) as link:
-        made = make_plan(launch, link)
-    print_result(plan_told(made), map(escape, plan_lines(made)), as_json=output is OutputFormat.json)
+    with closing(open_process_backend(settings, url, api_key)) as backend:
+        plan = make_plan(launch, backend)
+    print_result(plan_json(plan), map(escape, plan_lines(plan)), as_json=output is OutputFormat.json)
 
 
 def submit(
@@ -128,16 +128,16 @@ def submit(
     launch = _launch(
         file, param, master, conf, lake or settings.process.lake, key, rerun, settings.process.work, None
     )
-    words = [word for one in param or () for word in ("--param", one)]
-    words += [word for one in config or () for word in ("--config", str(one))]
-    words += ["--lake", launch.request.lake] if launch.request.lake else []
-    words += [*(["--key", key] if key else []), *(["--rerun"] if rerun else []), *(["--url", url] if url else [])]
-    command, variables = submit_command(launch, words, extra or ())
+    args = [arg for value in param or () for arg in ("--param", value)]
+    args += [arg for path in config or () for arg in ("--config", str(path))]
+    args += ["--lake", launch.request.lake] if launch.request.lake else []
+    args += [*(["--key", key] if key else []), *(["--rerun"] if rerun else []), *(["--url", url] if url else [])]
+    command, variables = submit_command(launch, args, extra or ())
     if not start:
         typer.echo(format_shell_command(command, variables))
         return
-    more = {"LINEAGE_BRIDGE_API_KEY": api_key} if api_key else {}
-    os.execvpe(command[0], command, os.environ | variables | more)  # noqa: S606 - this machine's own spark-submit
+    secrets = {"LINEAGE_BRIDGE_API_KEY": api_key} if api_key else {}
+    os.execvpe(command[0], command, os.environ | variables | secrets)  # noqa: S606 - this machine's own spark-submit
 
 
 def init(
@@ -150,20 +150,20 @@ def init(
     from bridge.settings.yaml_model import read_model
     from connectors.errors import ConfigError
 
-    place = file or Path(f"{name}.yaml")
+    path = file or Path(f"{name}.yaml")
     try:
-        with place.open("x", encoding="utf-8") as opened:
-            opened.write(render_template(name, str(place)))
+        with path.open("x", encoding="utf-8") as stream:
+            stream.write(render_template(name, str(path)))
     except FileExistsError as error:
-        raise ConfigError(f"{place} is there already: name another with --file") from error
+        raise ConfigError(f"{path} already exists; choose another path with --file") from error
     except OSError as error:
-        raise ConfigError(f"{place} cannot be written: {error.strerror}") from error
+        raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
     try:
-        read_model(place, ProcessDefinition)
+        read_model(path, ProcessDefinition)
     except ConfigError:
-        place.unlink()
+        path.unlink()
         raise
-    typer.echo(f"{place}: look at inputs, steps and outputs, then `lineage-bridge process validate {place}`")
+    typer.echo(f"{path}: edit inputs, steps and outputs, then run `lineage-bridge process validate {path}`")
 
 
 def clean(
@@ -195,16 +195,21 @@ def clean(
     from connectors.spark.file_system import FileSystems
 
     settings = load_settings(config)
-    of = settings.process
-    keeping = RetentionPolicy(keep or of.keep_versions, of.keep_days if days is None else days)
-    addresses = [locate_dataset(one, None, "parquet", None, _absolute(lake or of.lake)) for one in datasets]
-    with closing(open_process_backend(settings, url, api_key)) as link, closing(utility_session()) as session:
-        cleaner = VersionCleaner(link, FileSystems(session), keeping, datetime.now(UTC))
-        for one in addresses:
-            cleaner.version_folders(one)  # a name that is wrong is told before anything is removed
-        found = [cleaner.clean(one, dry_run=dry_run) for one in addresses]
-    lines = [line for one in found for line in _cleanup_lines(one, dry=dry_run)]
-    print_result({"datasets": found}, map(escape, lines), as_json=output is OutputFormat.json)
+    process_settings = settings.process
+    retention = RetentionPolicy(
+        keep or process_settings.keep_versions, process_settings.keep_days if days is None else days
+    )
+    locations = [
+        locate_dataset(dataset, None, "parquet", None, _absolute_lake(lake or process_settings.lake))
+        for dataset in datasets
+    ]
+    with closing(open_process_backend(settings, url, api_key)) as backend, closing(utility_session()) as session:
+        cleaner = VersionCleaner(backend, FileSystems(session), retention, datetime.now(UTC))
+        for location in locations:
+            cleaner.version_folders(location)  # reports an invalid name before anything is removed
+        results = [cleaner.clean(location, dry_run=dry_run) for location in locations]
+    lines = [line for result in results for line in _cleanup_lines(result, dry=dry_run)]
+    print_result({"datasets": results}, map(escape, lines), as_json=output is OutputFormat.json)
 
 
 def _launch(
@@ -224,57 +229,55 @@ def _launch(
     from bridge.settings.yaml_model import read_model
 
     require_process_extra()
-    shown = "true" if sys.stderr.isatty() else "false"
-    given = (
-        {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": shown}
+    show_progress = "true" if sys.stderr.isatty() else "false"
+    conf_values = (
+        {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": show_progress}
         | ({"spark.master": master} if master else {})
         | parse_key_values(conf or (), "--conf")
     )
-    wanted = RunRequest(
+    request = RunRequest(
         read_model(file, ProcessDefinition),
         file,
         parse_key_values(params or (), "--param"),
         run_id or new_run_id(),
-        _absolute(lake),
+        _absolute_lake(lake),
         key,
         rerun,
     )
-    return LaunchOptions(wanted, Path(work), given)
+    return LaunchOptions(request, Path(work), conf_values)
 
 
-def _absolute(lake: str | None) -> str | None:
-    """Give the lake as a path from / on, unless it lies elsewhere."""
+def _absolute_lake(lake: str | None) -> str | None:
     return lake if lake is None or "://" in lake else str(Path(lake).absolute())
 
 
-def _cleanup_lines(one: "CleanupResult", *, dry: bool) -> "Iterator[str]":
-    yield f"{one.dataset}: {len(one.removed)} {'would be removed' if dry else 'removed'}, {len(one.kept)} kept"
-    for tag in one.removed:
-        yield f"  removed  {tag}" if not dry else f"  would be removed  {tag}"
-    for tag, reason in one.kept.items():
+def _cleanup_lines(result: "CleanupResult", *, dry: bool) -> "Iterator[str]":
+    removed = "would be removed" if dry else "removed"
+    yield f"{result.dataset}: {len(result.removed)} {removed}, {len(result.kept)} kept"
+    for tag in result.removed:
+        yield f"  {removed}  {tag}"
+    for tag, reason in result.kept.items():
         yield f"  kept  {tag}  {reason}"
 
 
-def parse_key_values(words: "Sequence[str]", option: str) -> dict[str, str]:
-    """Read NAME=VALUE words."""
-    found = {}
-    for word in words:
-        name, equals, value = word.partition("=")
+def parse_key_values(args: "Sequence[str]", option: str) -> dict[str, str]:
+    values = {}
+    for arg in args:
+        name, equals, value = arg.partition("=")
         if not (name and equals):
-            raise typer.BadParameter(f"{option} {word}: write it as NAME=VALUE")
-        found[name] = value
-    return found
+            raise typer.BadParameter(f"{option} {arg}: expected NAME=VALUE")
+        values[name] = value
+    return values
 
 
-def _said(text: str) -> None:
+def _print_progress(text: str) -> None:
     from datetime import datetime
 
     for line in text.splitlines():
-        typer.echo(f"{datetime.now():%H:%M:%S} {escape(line)}", err=True)  # noqa: DTZ005 - for who watches, in their time
+        typer.echo(f"{datetime.now():%H:%M:%S} {escape(line)}", err=True)  # noqa: DTZ005 - local time, for the user who watches
 
 
 def add_commands(process: typer.Typer) -> None:
-    """Add these commands to the others."""
     with_rerun = accept_old_options(anew="rerun")
     process.command()(plan)
     process.command(cls=with_rerun)(run)

@@ -1,4 +1,4 @@
-"""Plans and runs of processes, for people."""
+"""Text and JSON output of `lineage-bridge process`."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -9,34 +9,33 @@ if TYPE_CHECKING:
 
 
 def plan_lines(plan: "Plan") -> Iterator[str]:
-    """Write a plan."""
     from bridge.process.parameters import format_value
 
     yield f"process {plan.name}  key {plan.key}"
     for name, value in plan.values.items():
         yield f"  param {name} = {'(none)' if value is None else format_value(value)}"
-    for one in plan.inputs:
-        yield f"  read {one.input.as_}: {one.location}"
-        yield f"    {_version(one)}"
-    for made in plan.steps:
-        kind = "python" if made.step.python else "sql"
-        also = ", written down" if made.step.materialize else ""
-        yield f"  step {made.step.name} ({kind}{also}) <- {', '.join(made.reads) or 'nothing'}"
-    for out in plan.outputs:
-        how = f"{out.output.format}, {out.output.mode}"
-        yield f"  write {out.output.dataset} <- {out.output.from_}: {out.location} ({how})"
-        yield f"    {_becomes(out)}"
-        for check in out.checks:
-            about = f" of {', '.join(check.key_columns)}" if check.key_columns else ""
-            yield f"    check {check.name or check.check}{about}, else {check.severity}"
+    for planned in plan.inputs:
+        yield f"  read {planned.input.as_}: {planned.location}"
+        yield f"    {_version(planned)}"
+    for planned_step in plan.steps:
+        step = planned_step.step
+        kind = ("python" if step.python else "sql") + (", materialized" if step.materialize else "")
+        yield f"  step {step.name} ({kind}) <- {', '.join(planned_step.reads) or 'nothing'}"
+    for planned_output in plan.outputs:
+        output = planned_output.output
+        details = f"{planned_output.location} ({output.format}, {output.mode})"
+        yield f"  write {output.dataset} <- {output.from_}: {details}"
+        yield f"    {_output_target(planned_output)}"
+        for check in planned_output.checks:
+            columns = f" of {', '.join(check.key_columns)}" if check.key_columns else ""
+            yield f"    check {check.name or check.check}{columns}, severity {check.severity}"
     if plan.is_up_to_date:
-        yield "nothing to do: this is published already"
+        yield "nothing to do: outputs are already published"
     elif plan.all_outputs_exist:
-        yield "all is written already: a run would publish it"
+        yield "all outputs are written; a run would publish them"
 
 
-def plan_told(plan: "Plan") -> dict[str, Any]:
-    """Give a plan for programs."""
+def plan_json(plan: "Plan") -> dict[str, Any]:
     from bridge.process.parameters import format_value
 
     return {
@@ -46,59 +45,58 @@ def plan_told(plan: "Plan") -> dict[str, Any]:
         "params": {name: None if value is None else format_value(value) for name, value in plan.values.items()},
         "inputs": [
             {
-                "as": one.input.as_,
-                "namespace": one.location.namespace,
-                "name": one.location.name,
-                "version": one.version,
-                "by": one.resolved_by,
-                "rows": one.rows,
-                "paths": one.roots,
+                "as": planned.input.as_,
+                "namespace": planned.location.namespace,
+                "name": planned.location.name,
+                "version": planned.version,
+                "by": planned.resolved_by,
+                "rows": planned.rows,
+                "paths": planned.roots,
             }
-            for one in plan.inputs
+            for planned in plan.inputs
         ],
         "steps": [
-            {"name": one.step.name, "reads": list(one.reads), "materialized": one.step.materialize}
-            for one in plan.steps
+            {"name": planned.step.name, "reads": list(planned.reads), "materialized": planned.step.materialize}
+            for planned in plan.steps
         ],
         "outputs": [
             {
-                "dataset": one.output.dataset,
-                "namespace": one.location.namespace,
-                "name": one.location.name,
-                "from": one.output.from_,
-                "format": one.output.format,
-                "mode": one.output.mode,
-                "path": one.path(one.folder),
-                "idempotency_key": one.key,
-                "published": one.published,
-                "made_already": one.existing_version,
+                "dataset": planned.output.dataset,
+                "namespace": planned.location.namespace,
+                "name": planned.location.name,
+                "from": planned.output.from_,
+                "format": planned.output.format,
+                "mode": planned.output.mode,
+                "path": planned.path(planned.folder),
+                "idempotency_key": planned.key,
+                "published": planned.published,
+                "made_already": planned.existing_version,
             }
-            for one in plan.outputs
+            for planned in plan.outputs
         ],
         "to_do": "nothing" if plan.is_up_to_date else "publish" if plan.all_outputs_exist else "run",
     }
 
 
-def run_lines(ran: "RunResult") -> Iterator[str]:
-    """Write how a run ended."""
-    yield f"{ran.process}: {ran.ended}  run {ran.run_id}"
-    for one in ran.outputs:
-        rows = "" if one.rows is None else f"  {one.rows:,} rows"
-        yield f"  {one.dataset}  version {one.version}{rows}  {one.path or ''}".rstrip()
-    for check in ran.checks:
+def run_lines(result: "RunResult") -> Iterator[str]:
+    yield f"{result.process}: {result.ended}  run {result.run_id}"
+    for output in result.outputs:
+        rows = "" if output.rows is None else f"  {output.rows:,} rows"
+        yield f"  {output.dataset}  version {output.version}{rows}  {output.path or ''}".rstrip()
+    for check in result.checks:
         yield f"  {'passed' if check.passed else check.severity}  {check.said}"
 
 
-def _version(one: "PlannedInput") -> str:
-    if one.version is None:
-        return "what lies there now: no version of it is kept"
-    rows = "" if one.rows is None else f", {one.rows:,} rows"
-    files = f", in {len(one.roots)} folders" if len(one.roots) > 1 else ""
-    return f"version {one.version} ({one.resolved_by}){rows}{files}"
+def _version(planned: "PlannedInput") -> str:
+    if planned.version is None:
+        return "the current content: it has no versions"
+    rows = "" if planned.rows is None else f", {planned.rows:,} rows"
+    files = f", in {len(planned.roots)} folders" if len(planned.roots) > 1 else ""
+    return f"version {planned.version} ({planned.resolved_by}){rows}{files}"
 
 
-def _becomes(out: "PlannedOutput") -> str:
-    if out.existing_version is not None:
-        return f"version {out.existing_version} is it already"
-    before = f", in place of {out.published}" if out.published else ", the first to be published"
-    return f"{out.path(out.folder) or 'where it lies'}{before}"
+def _output_target(planned: "PlannedOutput") -> str:
+    if planned.existing_version is not None:
+        return f"version {planned.existing_version} has this content"
+    effect = f", replaces {planned.published}" if planned.published else ", first published version"
+    return f"{planned.path(planned.folder) or 'in place'}{effect}"

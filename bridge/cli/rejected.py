@@ -18,13 +18,13 @@ rejected = typer.Typer(name="rejected", help="List, show and retry rejected or u
 @rejected.command("list")
 def list_rejected(config: Config = None) -> None:
     """List rejected input and events that were stored but not merged."""
-    _, _, troubles = open_failed_inputs(config)
-    for trouble in troubles:
-        path = f" at {trouble.path}" if trouble.path else ""
-        lost = " (payload evicted)" if trouble.evicted else ""
+    _, _, inputs = open_failed_inputs(config)
+    for failed_input in inputs:
+        path = f" at {failed_input.path}" if failed_input.path else ""
+        evicted = " (payload evicted)" if failed_input.evicted else ""
         typer.echo(
-            f"{trouble.hash.hex()[:16]}  {trouble.kind}  x{trouble.receipts}  {trouble.source}  "
-            f"{trouble.reason}{path}{lost}"
+            f"{failed_input.hash.hex()[:16]}  {failed_input.kind}  x{failed_input.receipts}  {failed_input.source}  "
+            f"{failed_input.reason}{path}{evicted}"
         )
 
 
@@ -33,15 +33,18 @@ def show_rejected(
     prefix: Annotated[str, typer.Argument(metavar="HASH", help="Hash or unique prefix")], config: Config = None
 ) -> None:
     """Print the original payload of an input."""
-    settings, store, troubles = open_failed_inputs(config)
+    settings, store, inputs = open_failed_inputs(config)
     from bridge.store.failed_inputs import read_payload
 
-    trouble = _find_failed_input(troubles, prefix)
-    payload = read_payload(store, settings.org, trouble)
+    failed_input = _find_failed_input(inputs, prefix)
+    payload = read_payload(store, settings.org, failed_input)
     if payload is None:
-        raise typer.BadParameter(f"the payload of {prefix} had to make room for newer ones; its sender has it")
-    where = f" at {trouble.path}" if trouble.path else ""
-    typer.echo(f"{trouble.kind} from {trouble.source}, {trouble.receipts} time(s): {trouble.reason}{where}", err=True)
+        raise typer.BadParameter(f"payload of {prefix} was evicted (intake.keep_rejected); send it again")
+    location = f" at {failed_input.path}" if failed_input.path else ""
+    receipts = f"{failed_input.receipts} time(s)"
+    typer.echo(
+        f"{failed_input.kind} from {failed_input.source}, {receipts}: {failed_input.reason}{location}", err=True
+    )
     sys.stdout.buffer.write(payload)
     if sys.stdout.isatty():
         typer.echo()
@@ -55,7 +58,7 @@ def retry_rejected(
     config: Config = None,
 ) -> None:
     """Retry rejected or unmerged input, for example after an upgrade."""
-    settings, store, troubles = open_failed_inputs(config)
+    settings, store, inputs = open_failed_inputs(config)
     from bridge.log import configure_log
 
     configure_log(settings.log)
@@ -64,22 +67,26 @@ def retry_rejected(
     from bridge.intake.retry import InputRetry
     from bridge.store.failed_inputs import read_payload
 
-    chosen = [_find_failed_input(troubles, prefix)] if prefix else troubles
+    selected = [_find_failed_input(inputs, prefix)] if prefix else inputs
     reader, writer = make_event_reader(settings), make_writer(settings)
     retry = InputRetry(reader, make_legacy_reader(settings, reader))
-    taken = 0
-    for trouble in chosen:
-        payload = read_payload(store, settings.org, trouble)
-        found = retry.read(trouble, payload) if payload is not None else "its payload had to make room for newer ones"
-        if isinstance(found, str):
-            typer.echo(f"{trouble.hash.hex()[:16]}  {trouble.source}  {found}", err=True)
+    retried = 0
+    for failed_input in selected:
+        payload = read_payload(store, settings.org, failed_input)
+        result = (
+            retry.read(failed_input, payload)
+            if payload is not None
+            else "payload was evicted (intake.keep_rejected); send it again"
+        )
+        if isinstance(result, str):
+            typer.echo(f"{failed_input.hash.hex()[:16]}  {failed_input.source}  {result}", err=True)
             continue
-        writer.write(found)
-        if trouble.kind == "rejected":
-            writer.delete_rejected(trouble.hash)
-        taken += 1
-    typer.echo(f"{taken} taken, {len(chosen) - taken} still refused")
-    if taken < len(chosen):
+        writer.write(result)
+        if failed_input.kind == "rejected":
+            writer.delete_rejected(failed_input.hash)
+        retried += 1
+    typer.echo(f"{retried} ingested, {len(selected) - retried} still rejected")
+    if retried < len(selected):
         raise typer.Exit(1)
 
 
@@ -92,8 +99,8 @@ def open_failed_inputs(config: Config) -> "tuple[Settings, Database, list[Failed
     return settings, store, list(list_failed_inputs(store, settings.org))
 
 
-def _find_failed_input(troubles: "list[FailedInput]", prefix: str) -> "FailedInput":
-    found = [trouble for trouble in troubles if trouble.hash.hex().startswith(prefix.lower())]
-    if len(found) != 1:
-        raise typer.BadParameter(f"{len(found)} inputs have a hash that begins with {prefix}")
-    return found[0]
+def _find_failed_input(inputs: "list[FailedInput]", prefix: str) -> "FailedInput":
+    matches = [failed_input for failed_input in inputs if failed_input.hash.hex().startswith(prefix.lower())]
+    if len(matches) != 1:
+        raise typer.BadParameter(f"{len(matches)} inputs have a hash that starts with {prefix}")
+    return matches[0]

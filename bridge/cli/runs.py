@@ -34,17 +34,17 @@ def runs(
 ) -> None:
     """List runs, newest first, of all logical jobs or of one job."""
     if (namespace is None) != (name is None):
-        raise typer.BadParameter("give a job's namespace and its name, or neither")
+        raise typer.BadParameter("specify both NAMESPACE and NAME of a job, or neither")
     if steps and name is None:
-        raise typer.BadParameter("--steps shows the steps of one job: give its namespace and name")
+        raise typer.BadParameter("--steps requires NAMESPACE and NAME of a job")
     from bridge.queries.runs import JobRunsQuery, RunsQuery
 
-    asked = QueryRunner(config, url, api_key)
+    runner = QueryRunner(config, url, api_key)
     if name is None:
-        history = asked.run_or_exit(RunsQuery(limit=limit, failed=failed))
+        history = runner.run_or_exit(RunsQuery(limit=limit, failed=failed))
     else:
-        of_job = JobRunsQuery(namespace=namespace, name=name, limit=limit, failed=failed, steps=limit if steps else 0)
-        history = asked.run_or_exit(of_job)
+        query = JobRunsQuery(namespace=namespace, name=name, limit=limit, failed=failed, steps=limit if steps else 0)
+        history = runner.run_or_exit(query)
     if output is OutputFormat.json:
         for run in history.items:
             print_json(run)
@@ -56,9 +56,9 @@ def runs(
 def _table(history: "Page[RunRecord]") -> Iterator[str]:
     runs = history.items
     if not runs:
-        typer.echo("no runs to show", err=True)
+        typer.echo("no runs", err=True)
         return
-    yield _COLUMNS.format("BEGAN (UTC)", "STATUS", "LASTED", "ROWS WRITTEN", "JOB")
+    yield _COLUMNS.format("STARTED (UTC)", "STATUS", "DURATION", "ROWS WRITTEN", "JOB")
     for run in runs:
         yield from _lines(run, f"{run.namespace} {run.job}")
         for step in run.steps:
@@ -67,24 +67,24 @@ def _table(history: "Page[RunRecord]") -> Iterator[str]:
             yield _MORE
     if history.next:
         yield _MORE
-    if any(shown.status_derived for run in runs for shown in (run, *run.steps)):
+    if any(record.status_derived for run in runs for record in (run, *run.steps)):
         yield _DERIVED
 
 
 def _lines(run: "RunRecord", job: str) -> Iterator[str]:
-    """Give a line of the table, and one with the beginning of the error."""
+    """A row of the table, and the first line of the error."""
     status = "running" if run.status == "STARTED" else run.status + "*" * run.status_derived
-    lasted = "" if run.duration_seconds is None else _duration(round(run.duration_seconds * 1_000_000))
+    duration = "" if run.duration_seconds is None else _duration(round(run.duration_seconds * 1_000_000))
     rows = "" if run.rows_written is None else str(run.rows_written)
-    alive = "" if run.end_ts else f"   (last activity {_moment(run.last_activity_ts)})"
-    yield _COLUMNS.format(_moment(run.start_ts), status, lasted, rows, escape(job)) + alive
-    said = next((line for line in (run.error_message or "").splitlines() if line.strip()), None)
-    if said:
-        yield _fitting(escape(f"    {said.strip()}"))
+    activity = "" if run.end_ts else f"   (last activity {_display_time(run.last_activity_ts)})"
+    yield _COLUMNS.format(_display_time(run.start_ts), status, duration, rows, escape(job)) + activity
+    error = next((line for line in (run.error_message or "").splitlines() if line.strip()), None)
+    if error:
+        yield _truncate(escape(f"    {error.strip()}"))
 
 
-def _fitting(line: str) -> str:
-    """Cut a line to the width of the terminal; elsewhere it stays whole."""
+def _truncate(line: str) -> str:
+    """Truncate to the width of the terminal; other output is not truncated."""
     import shutil
     import sys
 
@@ -92,7 +92,7 @@ def _fitting(line: str) -> str:
     return line if len(line) <= width or not sys.stdout.isatty() else f"{line[: width - 1]}…"
 
 
-def _moment(iso: str) -> str:
+def _display_time(iso: str) -> str:
     return iso.partition(".")[0].replace("T", " ")
 
 

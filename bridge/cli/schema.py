@@ -18,7 +18,7 @@ _DAY = ["%Y-%m-%d"]
 
 @schema.callback()
 def _group() -> None:
-    """Keep `ddl` a subcommand."""
+    """Keeps `ddl` a subcommand; without it, typer runs a single command directly."""
 
 
 @schema.command()
@@ -37,15 +37,15 @@ def ddl(
     ] = None,
 ) -> None:
     """Print the warehouse DDL: tables, indexes, partitions, views and grants."""
-    from bridge.warehouse import ddl as written
+    from bridge.warehouse import ddl as ddl_writer
     from bridge.warehouse.partitions import date_range
     from bridge.warehouse.table_sets import select_tables
 
-    part = select_tables(openlineage=openlineage, openlineage_only=openlineage_only)
+    tables = select_tables(openlineage=openlineage, openlineage_only=openlineage_only)
     if drop:
-        statements = written.drop_statements(dialect, part)
+        statements = ddl_writer.drop_statements(dialect, tables)
     else:
         first, last = (day.date() if day else None for day in (from_day, to_day))
-        statements = written.create_statements(dialect, part, date_range(datetime.now(UTC).date(), first, last))
+        statements = ddl_writer.create_statements(dialect, tables, date_range(datetime.now(UTC).date(), first, last))
     for statement in statements:
         sys.stdout.write(statement)

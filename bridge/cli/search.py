@@ -18,7 +18,7 @@ _MORE = "… results truncated: raise --limit"
 
 
 class SearchType(StrEnum):
-    """What is searched for."""
+    """Types of search results."""
 
     dataset = "dataset"
     job = "job"
@@ -41,35 +41,35 @@ def search(
     api_key: ApiKey = None,
 ) -> None:
     """Search datasets and jobs by name, description and columns."""
-    given = {"namespace": namespace, "owner": owner, "tag": tag, "category": category, "format": stored_as}
-    nothing = not q.strip() and kind is None and not any(given.values())
-    if nothing and not rebuild:
-        raise typer.BadParameter("say what to search for: words, or one of --type, --namespace, --owner, --tag, …")
+    filters = {"namespace": namespace, "owner": owner, "tag": tag, "category": category, "format": stored_as}
+    is_empty = not q.strip() and kind is None and not any(filters.values())
+    if is_empty and not rebuild:
+        raise typer.BadParameter("specify search words or a filter (--type, --namespace, --owner, --tag, …)")
     if rebuild and url:
-        raise typer.BadParameter("--rebuild is for the store of the settings: a service keeps its index by itself")
+        raise typer.BadParameter("--rebuild works on the local store only: a service maintains its index itself")
     from bridge.queries.search import SearchQuery
 
-    asked = QueryRunner(config, url, api_key)
+    runner = QueryRunner(config, url, api_key)
     if rebuild:
-        _catch_up(config, rebuild=True)
-    if nothing:
+        _update_index(config, rebuild=True)
+    if is_empty:
         return
-    question = SearchQuery(q=q, type=kind.value if kind else None, limit=limit, after=after, **given)
-    answer = asked.run_or_exit(question)
-    if answer.pending and not url:
-        _catch_up(config, rebuild=False)
-        answer = asked.run_or_exit(question)
+    query = SearchQuery(q=q, type=kind.value if kind else None, limit=limit, after=after, **filters)
+    result = runner.run_or_exit(query)
+    if result.pending and not url:
+        _update_index(config, rebuild=False)
+        result = runner.run_or_exit(query)
     if output is OutputFormat.json:
-        print_json(answer)
+        print_json(result)
     else:
-        for line in _lines(answer):
+        for line in _lines(result):
             typer.echo(escape(line))
-    if not answer.items:
-        _exit_not_found(answer, q)
+    if not result.items:
+        _exit_not_found(result, q)
 
 
-def _catch_up(config: list[Path] | None, *, rebuild: bool) -> None:
-    """Index what the store's service, if one runs, has not indexed yet."""
+def _update_index(config: list[Path] | None, *, rebuild: bool) -> None:
+    """Index what no running service has indexed yet."""
     from contextlib import closing
 
     from bridge.bootstrap.store import make_indexer
@@ -80,24 +80,24 @@ def _catch_up(config: list[Path] | None, *, rebuild: bool) -> None:
         indexer.index_all()
 
 
-def _lines(answer: "SearchResult") -> Iterator[str]:
-    for hit in answer.items:
-        yield f"{hit.type:<7}  {hit.namespace} {hit.name}{_known(hit)}"
-        if said := next((line for line in (hit.description or "").splitlines() if line.strip()), None):
-            yield f"         {said.strip()}"
-    if answer.next:
+def _lines(result: "SearchResult") -> Iterator[str]:
+    for hit in result.items:
+        yield f"{hit.type:<7}  {hit.namespace} {hit.name}{_details(hit)}"
+        if description := next((line for line in (hit.description or "").splitlines() if line.strip()), None):
+            yield f"         {description.strip()}"
+    if result.next:
         yield _MORE
-    if answer.pending:
-        yield f"({answer.pending} datasets and jobs are still to be indexed)"
+    if result.pending:
+        yield f"({result.pending} datasets and jobs are not indexed yet)"
 
 
-def _known(hit: "SearchHit") -> str:
-    known = [*hit.owners, *(f"#{tag}" for tag in hit.tags), *filter(None, (hit.category, hit.format))]
-    return (f"   [{', '.join(known)}]" if known else "") + ("" if hit.active else "   (dropped)")
+def _details(hit: "SearchHit") -> str:
+    details = [*hit.owners, *(f"#{tag}" for tag in hit.tags), *filter(None, (hit.category, hit.format))]
+    return (f"   [{', '.join(details)}]" if details else "") + ("" if hit.active else "   (dropped)")
 
 
-def _exit_not_found(answer: "SearchResult", q: str) -> None:
-    asked = f" for {q[:200]!r}" if q.strip() else ""
-    near = f"; near: {', '.join(answer.near)}" if answer.near else ""
-    typer.echo(escape(f"error: nothing found{asked}{near}"), err=True)
+def _exit_not_found(result: "SearchResult", q: str) -> None:
+    query = f" for {q[:200]!r}" if q.strip() else ""
+    suggestions = f"; similar: {', '.join(result.near)}" if result.near else ""
+    typer.echo(escape(f"error: nothing found{query}{suggestions}"), err=True)
     raise typer.Exit(1)

@@ -37,32 +37,32 @@ def show(
 ) -> None:
     """Show a dataset, job or run."""
     if job and name is None:
-        raise typer.BadParameter("a job is named by its namespace and name")
-    answer, lines = _found(QueryRunner(config, url, api_key), namespace, name, job=job)
-    print_result(answer, map(escape, lines), as_json=output is OutputFormat.json)
+        raise typer.BadParameter("a job requires NAMESPACE and NAME")
+    result, lines = _find(QueryRunner(config, url, api_key), namespace, name, job=job)
+    print_result(result, map(escape, lines), as_json=output is OutputFormat.json)
 
 
-def _found(asked: QueryRunner, namespace: str, name: str | None, *, job: bool) -> tuple[Any, Iterator[str]]:
+def _find(runner: QueryRunner, namespace: str, name: str | None, *, job: bool) -> tuple[Any, Iterator[str]]:
     from bridge.errors import NotFound
     from bridge.queries.dataset import DatasetQuery
     from bridge.queries.processes import JobQuery
     from bridge.queries.runs import RunQuery
 
     if name is None and _is_uuid(namespace):
-        run = asked.run_or_exit(RunQuery(id=namespace))
+        run = runner.run_or_exit(RunQuery(id=namespace))
         return run, _run(run)
     if name is None:
-        dataset = asked.run_or_exit(DatasetQuery(name=namespace))
+        dataset = runner.run_or_exit(DatasetQuery(name=namespace))
         return dataset, _dataset(dataset)
     if not job:
         with suppress(NotFound):
-            dataset = asked.run(DatasetQuery(namespace=namespace, name=name))
+            dataset = runner.run(DatasetQuery(namespace=namespace, name=name))
             return dataset, _dataset(dataset)
     try:
-        process = asked.run(JobQuery(namespace=namespace, name=name))
+        process = runner.run(JobQuery(namespace=namespace, name=name))
     except NotFound as error:
-        what = "job" if job else "dataset or job"
-        typer.echo(escape(f"error: no {what} {name!r} in namespace {namespace!r} in the store"), err=True)
+        types = "job" if job else "dataset or job"
+        typer.echo(escape(f"error: no {types} {name!r} in namespace {namespace!r} in the store"), err=True)
         raise typer.Exit(1) from error
     return process, _process(process)
 
@@ -77,93 +77,93 @@ def _is_uuid(text: str) -> bool:
 
 def _dataset(dataset: "DatasetResult") -> Iterator[str]:
     yield f"dataset {dataset.namespace} {dataset.name}"
-    yield from _said(id=dataset.id, description=dataset.description, owners=dataset.owners, format=dataset.format)
-    yield from _said(status=dataset.status, known_since=dataset.created_at, last_event=dataset.updated_at)
-    yield from _things("also known as", dataset.aliases)
-    yield from _things("renamed from", dataset.renamed_from)
-    yield from _things("renamed to", dataset.renamed_to)
-    yield from _governed(dataset.governance or {})
-    yield from _said(sla=dataset.sla, facets=sorted(dataset.facets))
+    yield from _facts(id=dataset.id, description=dataset.description, owners=dataset.owners, format=dataset.format)
+    yield from _facts(status=dataset.status, known_since=dataset.created_at, last_event=dataset.updated_at)
+    yield from _references("also known as", dataset.aliases)
+    yield from _references("renamed from", dataset.renamed_from)
+    yield from _references("renamed to", dataset.renamed_to)
+    yield from _governance_lines(dataset.governance or {})
+    yield from _facts(sla=dataset.sla, facets=sorted(dataset.facets))
     if dataset.fields:
         yield "  columns:"
-        width = max(len(one.name) + 2 * one.depth for one in dataset.fields)
-        for one in dataset.fields:
-            described = f"   {one.description}" if one.description else ""
-            yield f"    {'  ' * one.depth}{one.name:<{width - 2 * one.depth}}  {one.type or ''}{described}"
+        width = max(len(field.name) + 2 * field.depth for field in dataset.fields)
+        for field in dataset.fields:
+            description = f"   {field.description}" if field.description else ""
+            yield f"    {'  ' * field.depth}{field.name:<{width - 2 * field.depth}}  {field.type or ''}{description}"
     if dataset.versions:
         yield "  newest versions:"
         yield from map(_version, dataset.versions)
 
 
-_TOLD_ELSEWHERE = frozenset({"asset", "description", "owners", "columns", "syncEnabled"})
+_SHOWN_ELSEWHERE = frozenset({"asset", "description", "owners", "columns", "syncEnabled"})
 
 
-def _governed(said: dict[str, Any]) -> Iterator[str]:
-    """Tell what a steward wrote down, but for what is told elsewhere."""
-    if said:
-        yield f"  governed by the asset {said.get('asset', '?')}:"
-    for key in sorted(said.keys() - _TOLD_ELSEWHERE):
-        plain = isinstance(said[key], list) and all(isinstance(one, str) for one in said[key])
-        yield f"    {key}: {', '.join(said[key]) if plain else said[key]}"
+def _governance_lines(governance: dict[str, Any]) -> Iterator[str]:
+    """Governance metadata that is not shown elsewhere."""
+    if governance:
+        yield f"  governed by the asset {governance.get('asset', '?')}:"
+    for key in sorted(governance.keys() - _SHOWN_ELSEWHERE):
+        is_list = isinstance(governance[key], list) and all(isinstance(item, str) for item in governance[key])
+        yield f"    {key}: {', '.join(governance[key]) if is_list else governance[key]}"
 
 
 def _version(version: "VersionResult") -> str:
-    figures = (("rows", version.rows), ("bytes", version.bytes), ("files", version.files))
-    told = "".join(f", {count} {what}" for what, count in figures if count is not None)
+    counts = (("rows", version.rows), ("bytes", version.bytes), ("files", version.files))
+    sizes = "".join(f", {count} {unit}" for unit, count in counts if count is not None)
     by = f" by {version.job.namespace} {version.job.name}" if version.job else ""
-    return f"    {version.tag}  {version.produced_at}{by}{told}{' (latest)' if version.latest else ''}"
+    return f"    {version.tag}  {version.produced_at}{by}{sizes}{' (latest)' if version.latest else ''}"
 
 
 def _process(process: "JobResult") -> Iterator[str]:
     yield f"job {process.namespace} {process.name}"
     kind = " ".join(part for part in (process.technology, process.job_type, process.processing_type) if part)
-    yield from _said(id=process.id, kind=kind, description=process.description, owners=process.owners)
-    yield from _said(known_since=process.created_at, last_event=process.updated_at)
-    yield from _things("started by or in", process.parents)
-    yield from _things("last read", process.inputs)
-    yield from _things("last wrote", process.outputs)
-    yield from _said(sla=process.sla, facets=sorted(process.facets))
+    yield from _facts(id=process.id, kind=kind, description=process.description, owners=process.owners)
+    yield from _facts(known_since=process.created_at, last_event=process.updated_at)
+    yield from _references("started by or in", process.parents)
+    yield from _references("last read", process.inputs)
+    yield from _references("last wrote", process.outputs)
+    yield from _facts(sla=process.sla, facets=sorted(process.facets))
     if process.runs:
         yield "  newest runs (more: `runs`):"
         yield from (f"    {run.start_ts}  {run.status:<9}  {run.run_id}" for run in process.runs)
 
 
-def _run(answer: "RunDetailsResult") -> Iterator[str]:
-    run = answer.run
+def _run(details: "RunDetailsResult") -> Iterator[str]:
+    run = details.run
     yield f"run {run.run_id}"
-    yield from _things("of job", [answer.job])
+    yield from _references("of job", [details.job])
     status = run.status + (" (derived)" if run.status_derived else "")
-    yield from _said(status=status, began=run.start_ts, ended=run.end_ts, error=run.error_message)
-    yield from _said(nominal=" to ".join(part for part in (answer.nominal_start, answer.nominal_end) if part))
-    if answer.parent_job:
-        yield from _things(f"in run {answer.parent_run_id} of", [answer.parent_job])
-    yield from _touched("read", answer.inputs)
-    yield from _touched("wrote", answer.outputs)
+    yield from _facts(status=status, began=run.start_ts, ended=run.end_ts, error=run.error_message)
+    yield from _facts(nominal=" to ".join(part for part in (details.nominal_start, details.nominal_end) if part))
+    if details.parent_job:
+        yield from _references(f"in run {details.parent_run_id} of", [details.parent_job])
+    yield from _usage_lines("read", details.inputs)
+    yield from _usage_lines("wrote", details.outputs)
     if run.steps:
         yield "  steps:"
         yield from (f"    {step.start_ts}  {step.status:<9}  {step.run_id}  {step.step}" for step in run.steps)
-    yield from (f"  checked: {one.name} {one.column or ''} {one.status}" for one in answer.quality)
-    yield from _said(producer=answer.producer, facets=sorted(answer.facets))
+    yield from (f"  checked: {result.name} {result.column or ''} {result.status}" for result in details.quality)
+    yield from _facts(producer=details.producer, facets=sorted(details.facets))
 
 
-def _touched(did: str, touched: "list[DatasetUsageResult]") -> Iterator[str]:
-    if touched:
-        yield f"  {did}:"
-    for one in touched:
-        version = f"  version {one.version}" if one.version else ""
-        rows = f"  {one.rows} rows" if one.rows is not None else ""
-        yield f"    {one.dataset.namespace} {one.dataset.name}{version}{rows}"
+def _usage_lines(verb: str, usages: "list[DatasetUsageResult]") -> Iterator[str]:
+    if usages:
+        yield f"  {verb}:"
+    for usage in usages:
+        version = f"  version {usage.version}" if usage.version else ""
+        rows = f"  {usage.rows} rows" if usage.rows is not None else ""
+        yield f"    {usage.dataset.namespace} {usage.dataset.name}{version}{rows}"
 
 
-def _things(what: str, things: "list[NodeReference]") -> Iterator[str]:
-    if things:
-        yield f"  {what}:"
-        yield from (f"    {one.namespace} {one.name}" for one in things)
+def _references(label: str, nodes: "list[NodeReference]") -> Iterator[str]:
+    if nodes:
+        yield f"  {label}:"
+        yield from (f"    {node.namespace} {node.name}" for node in nodes)
 
 
-def _said(**facts: object) -> Iterator[str]:
-    """Give a line for each fact that is known."""
-    for fact, value in facts.items():
+def _facts(**facts: object) -> Iterator[str]:
+    """A line for each fact that has a value."""
+    for name, value in facts.items():
         if value:
-            shown = ", ".join(value) if isinstance(value, list) else value
-            yield f"  {fact.replace('_', ' ')}: {shown}"
+            text = ", ".join(value) if isinstance(value, list) else value
+            yield f"  {name.replace('_', ' ')}: {text}"

@@ -53,46 +53,52 @@ def check(
     from connectors.spark.submit import find_spark
 
     if conf_file and url:
-        raise typer.BadParameter("a conf names its own: leave --url out")
-    here = None if no_job else find_spark()
-    meant = find_release(line or (here.version if here else DEFAULT_RELEASE))
-    if here and find_release(here.version) != meant:
-        raise ConfigError(f"PySpark is {here.version} here, no job can run on {meant.name}: check it with --no-job")
-    given = read_defaults(conf_file) if conf_file else build_conf(ConfOptions(meant, url=url or DEFAULT_URL))
-    findings = check_conf(given, meant)
-    if here:
-        findings += check_services(given)
-        _tell(findings)
-        findings += _run(here, given, timeout, spark_log, findings)
+        raise typer.BadParameter("--url cannot be combined with CONF")
+    installation = None if no_job else find_spark()
+    release = find_release(line or (installation.version if installation else DEFAULT_RELEASE))
+    if installation and find_release(installation.version) != release:
+        raise ConfigError(
+            f"the installed PySpark is {installation.version} and cannot run a job on {release.name}: use --no-job"
+        )
+    conf_values = read_defaults(conf_file) if conf_file else build_conf(ConfOptions(release, url=url or DEFAULT_URL))
+    findings = check_conf(conf_values, release)
+    if installation:
+        findings += check_services(conf_values)
+        _print_findings(findings)
+        findings += _run(installation, conf_values, timeout, spark_log, findings)
     else:
-        _tell(findings)
-    matter = sum(finding.is_error for finding in findings)
-    well = "all is well" if here else "nothing to correct in the conf; neither the service nor a job was tried"
-    typer.echo(f"{matter} finding(s) to correct" if matter else well)
-    if matter:
+        _print_findings(findings)
+    error_count = sum(finding.is_error for finding in findings)
+    success = "no problems found" if installation else "no problems in the configuration (service and job not tested)"
+    typer.echo(f"{error_count} problem(s) to fix" if error_count else success)
+    if error_count:
         raise typer.Exit(1)
 
 
 def _run(
-    here: "SparkInstallation", given: dict[str, str], seconds: float, log: Path | None, told: "list[ConfProblem]"
+    installation: "SparkInstallation",
+    conf_values: dict[str, str],
+    seconds: float,
+    log: Path | None,
+    reported: "list[ConfProblem]",
 ) -> "list[ConfProblem]":
-    """Run the job, tell what it adds to what was told, and give that."""
+    """Run a job and print its new findings; returns them."""
     import tempfile
 
     from connectors.spark.probe import probe
 
-    typer.echo(f"running a job with PySpark {here.version}", err=True)
-    with tempfile.TemporaryDirectory(prefix="lineage-bridge-") as name:
-        folder = Path(name)
-        probed = probe(here, given, folder, log.absolute() if log else folder / "driver.log", seconds)
-    new = [finding for finding in probed.findings if finding not in told]
-    _tell(new)
-    places = "".join(f", {count} arrived at {key}" for key, count in probed.arrived.items())
-    typer.echo(f"events: {probed.made} made{places}")
+    typer.echo(f"running a job with PySpark {installation.version}", err=True)
+    with tempfile.TemporaryDirectory(prefix="lineage-bridge-") as folder_name:
+        folder = Path(folder_name)
+        result = probe(installation, conf_values, folder, log.absolute() if log else folder / "driver.log", seconds)
+    new = [finding for finding in result.findings if finding not in reported]
+    _print_findings(new)
+    arrivals = "".join(f", {count} arrived at {key}" for key, count in result.arrived.items())
+    typer.echo(f"events: {result.made} created{arrivals}")
     return new
 
 
-def _tell(findings: "list[ConfProblem]") -> None:
+def _print_findings(findings: "list[ConfProblem]") -> None:
     for finding in findings:
         typer.echo(f"{finding}")
 
@@ -104,7 +110,7 @@ spark.command("check", cls=accept_old_options(spark="spark_version"))(check)
 
 
 class ConfFormat(StrEnum):
-    """How a conf is printed."""
+    """Output formats of a configuration."""
 
     defaults = "defaults"
     flags = "flags"
@@ -134,7 +140,7 @@ def conf(
         Path | None, typer.Option(help="File with an API key; the key appears in the output")
     ] = None,
     warehouse: Annotated[str | None, typer.Option(help="Iceberg warehouse path (default: warehouse)")] = None,
-    form: Annotated[
+    output: Annotated[
         ConfFormat, typer.Option("--as", help="Format: spark-defaults.conf, --conf flags or a Python dict")
     ] = ConfFormat.defaults,
     write: Annotated[Path | None, typer.Option(help="Write to this file (mode 0600)")] = None,
@@ -143,29 +149,29 @@ def conf(
     """Print a validated Spark configuration for the listener."""
     unused = [
         option
-        for option, given, used in (
+        for option, value, is_used in (
             ("--url", url, transport is not ListenerTransport.file),
             ("--api-key-file", api_key_file, transport is not ListenerTransport.file),
             ("--location", location, transport is not ListenerTransport.http),
             ("--warehouse", warehouse, catalog is TableFormat.iceberg),
         )
-        if given is not None and not used
+        if value is not None and not is_used
     ]
     if unused:
-        raise typer.BadParameter(f"nothing uses {', '.join(unused)} here: choose another --transport or --catalog")
-    text = _made(
+        raise typer.BadParameter(f"{', '.join(unused)} has no effect with this --transport or --catalog")
+    text = _build(
         ConfOptions(
             line=find_release(line or DEFAULT_RELEASE),
             transport=transport,
             url=url or DEFAULT_URL,
             location=location or DEFAULT_LOCATION,
             namespace=namespace,
-            api_key=_key(api_key_file) if api_key_file else None,
+            api_key=_read_api_key(api_key_file) if api_key_file else None,
             parent=ParentRun(*parent) if parent else None,
             catalog=catalog,
             warehouse=warehouse or DEFAULT_WAREHOUSE,
         ),
-        form,
+        output,
     )
     if write is None:
         typer.echo(text, nl=False)
@@ -174,20 +180,24 @@ def conf(
     typer.echo(f"wrote {write}", err=True)
 
 
-def _made(wanted: ConfOptions, form: ConfFormat) -> str:
-    """Make a conf and spell it; raises ConfigError when a choice makes one that does not work."""
+def _build(options: ConfOptions, output: ConfFormat) -> str:
+    """Build and format a configuration; raises ConfigError if it would not work."""
     from connectors.errors import ConfigError
     from connectors.spark.conf_check import check_conf
     from connectors.spark.conf_format import format_flags, format_python, write_defaults
 
-    made = build_conf(wanted)
-    if wrong := [str(finding) for finding in check_conf(made, wanted.line) if finding.is_error]:
-        raise ConfigError("\n".join(wrong).removeprefix("error: "))
-    spell = {ConfFormat.defaults: write_defaults, ConfFormat.flags: format_flags, ConfFormat.python: format_python}
-    return spell[form](made)
+    conf_values = build_conf(options)
+    if errors := [str(finding) for finding in check_conf(conf_values, options.line) if finding.is_error]:
+        raise ConfigError("\n".join(errors).removeprefix("error: "))
+    formatters = {
+        ConfFormat.defaults: write_defaults,
+        ConfFormat.flags: format_flags,
+        ConfFormat.python: format_python,
+    }
+    return formatters[output](conf_values)
 
 
-def _key(path: Path) -> str:
+def _read_api_key(path: Path) -> str:
     from connectors.errors import ConfigError
 
     try:
@@ -195,12 +205,14 @@ def _key(path: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read the API key in {path}: {error}") from error
     if not key or len(key.split()) > 1:
-        raise ConfigError(f"{path} holds {'no key' if not key else 'more than a key'}: put the key alone into it")
+        raise ConfigError(
+            f"{path} contains {'no API key' if not key else 'more than an API key'}: it must contain only the key"
+        )
     return key
 
 
 def _write(path: Path, text: str, force: bool) -> None:
-    """Write a file that may hold a key: nobody else may read it, from its first byte on."""
+    """Write a file that may contain a key: it is readable by its owner only from the first byte."""
     import os
 
     from connectors.errors import ConfigError
@@ -211,6 +223,6 @@ def _write(path: Path, text: str, force: bool) -> None:
             os.fchmod(file.fileno(), 0o600)
             file.write(text)
     except FileExistsError as error:
-        raise ConfigError(f"{path} is there already: choose another, or write over it with --force") from error
+        raise ConfigError(f"{path} already exists: choose another path, or overwrite it with --force") from error
     except OSError as error:
         raise ConfigError(f"cannot write {path}: {error.strerror}") from error

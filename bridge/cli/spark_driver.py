@@ -3,7 +3,7 @@
 import sys
 
 if __name__ == "__main__":
-    sys.path.pop(0)  # this folder, whose modules are not meant to be found by their bare names
+    sys.path.pop(0)  # this folder: its modules must not shadow top-level modules
     from bridge.cli.main import main
 
     sys.argv[1:1] = ["process", "run"]

@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 
 
 def parse_item_id(id_: str) -> tuple[str, bytes]:
-    """Read an id: the kind of an item, and its key."""
+    """Kind and key of an item."""
     kind, _, key = id_.partition("-")
     return kind, bytes.fromhex(key)
 
 
 def requeue(config: Config, target: TargetName, keys: Collection[tuple[str, bytes]] | None) -> None:
-    """Let these be pushed anew at once, or all that failed."""
+    """Retry items now, by default all that failed."""
     from bridge.bootstrap.targets import open_queue
 
     with closing(open_queue(load_settings(config), target)) as queue:
-        chosen = queue.list() if keys is None else keys
-        queue.retry(chosen)
-    typer.echo(f"{len(chosen)} to be pushed anew: by the service, or by `lineage-bridge sync --once`")
+        selected = queue.list() if keys is None else keys
+        queue.retry(selected)
+    typer.echo(f"{len(selected)} items queued: the service or `lineage-bridge sync --once` pushes them")
 
 
 def drop_item(config: Config, target: TargetName, key: tuple[str, bytes]) -> None:
-    """Let one that is dead not be tried again before it changes."""
+    """Drop a dead letter until it changes."""
     from bridge.bootstrap.targets import open_queue
 
     with closing(open_queue(load_settings(config), target)) as queue:
@@ -52,9 +52,9 @@ def drop_item(config: Config, target: TargetName, key: tuple[str, bytes]) -> Non
 
 
 _EXAMPLE = {
-    TargetName.openmetadata: "configs/openmetadata.yaml does",
-    TargetName.marquez: "docs/guides/marquez.md says",
-    TargetName.webhook: "docs/guides/connectors.md says",
+    TargetName.openmetadata: "see configs/openmetadata.yaml",
+    TargetName.marquez: "see docs/guides/marquez.md",
+    TargetName.webhook: "see docs/guides/connectors.md",
 }
 
 sync = typer.Typer(
@@ -85,19 +85,19 @@ def push(
     if context.invoked_subcommand is not None:
         return
     if once is dry_run:
-        raise typer.BadParameter("say what to do: --once or --dry-run")
+        raise typer.BadParameter("specify --once or --dry-run")
     calls: Counter[str] = Counter()
-    of = resolve_target(target, config)
-    reconciler = open_reconciler(config, of, calls, allow_delete)
+    target_name = resolve_target(target, config)
+    reconciler = open_reconciler(config, target_name, calls, allow_delete)
     try:
         if dry_run:
             reconciler.probe()
             steps = reconciler.plan()
             counts = Counter(step.action for step in steps)
-            told = {"counts": dict(sorted(counts.items())), "steps": [step._asdict() for step in steps]}
-            print_result(told, map(escape, plan_lines(steps, counts)), as_json=output is OutputFormat.json)
+            answer = {"counts": dict(sorted(counts.items())), "steps": [step._asdict() for step in steps]}
+            print_result(answer, map(escape, plan_lines(steps, counts)), as_json=output is OutputFormat.json)
         else:
-            _push(reconciler, of, calls, as_json=output is OutputFormat.json)
+            _push(reconciler, target_name, calls, as_json=output is OutputFormat.json)
     finally:
         reconciler.close()
 
@@ -130,10 +130,10 @@ def explain(
     api_key: ApiKey = None,
 ) -> None:
     """Show the remote entity of a dataset or job, or why there is none (reads the store only)."""
-    found = _sync_explanation(
+    explanation = _sync_explanation(
         QueryRunner(config, url, api_key), resolve_target(target, config), namespace, name, job=job
     )
-    print_result(found, map(escape, explanation_lines(found)), as_json=output is OutputFormat.json)
+    print_result(explanation, map(escape, explanation_lines(explanation)), as_json=output is OutputFormat.json)
 
 
 @sync.command()
@@ -150,18 +150,24 @@ def retry(
     config: Config = None,
 ) -> None:
     """Push a dataset or job again immediately (default: everything that failed)."""
-    of = resolve_target(target, config)
-    found = _sync_explanation(QueryRunner(config, None, None), of, namespace, name, job=job) if namespace else None
-    requeue(config, of, None if found is None else [parse_item_id(item.id) for item in found.items])
+    target_name = resolve_target(target, config)
+    explanation = (
+        _sync_explanation(QueryRunner(config, None, None), target_name, namespace, name, job=job)
+        if namespace
+        else None
+    )
+    requeue(
+        config, target_name, None if explanation is None else [parse_item_id(item.id) for item in explanation.items]
+    )
 
 
 def _sync_explanation(
-    asked: QueryRunner, target: TargetName, namespace: str, name: str | None, *, job: bool
+    runner: QueryRunner, target: TargetName, namespace: str, name: str | None, *, job: bool
 ) -> "SyncExplanation":
     from bridge.queries.sync_items import DatasetSyncQuery, JobSyncQuery
 
     if not job:
-        return asked.run_or_exit(
+        return runner.run_or_exit(
             DatasetSyncQuery(
                 target=target.value,
                 namespace=None if name is None else namespace,
@@ -169,14 +175,14 @@ def _sync_explanation(
             )
         )
     if name is None:
-        raise typer.BadParameter("a job is named by its namespace and name")
-    return asked.run_or_exit(JobSyncQuery(target=target.value, namespace=namespace, name=name))
+        raise typer.BadParameter("a job requires NAMESPACE and NAME")
+    return runner.run_or_exit(JobSyncQuery(target=target.value, namespace=namespace, name=name))
 
 
 def open_reconciler(
     config: Config, target: TargetName, calls: Counter[str], allow_delete: int | None = None
 ) -> "Reconciler":
-    """Open the way to a target, if it is enabled."""
+    """Open the reconciler of a target; raises ConfigError if the target is disabled."""
     settings = load_settings(config)
     from contextlib import closing
 
@@ -185,11 +191,13 @@ def open_reconciler(
     from connectors.errors import ConfigError
 
     if target not in enabled_targets(settings):
-        raise ConfigError(f"{target}.enabled is false: set it to true, as {_EXAMPLE[target]}, and name --config")
+        raise ConfigError(
+            f"{target}.enabled is false: set it to true ({_EXAMPLE[target]}) and pass the file with --config"
+        )
     configure_log(settings.log)
     if allow_delete is not None:
-        kept = settings.openmetadata.model_copy(update={"most_deletions": allow_delete})
-        settings = settings.model_copy(update={"openmetadata": kept})
+        openmetadata = settings.openmetadata.model_copy(update={"most_deletions": allow_delete})
+        settings = settings.model_copy(update={"openmetadata": openmetadata})
         with closing(open_queue(settings, target)) as queue:
             queue.retry_deletions()
     return make_reconciler(settings, target, lambda kind: calls.update([kind]))
@@ -200,26 +208,26 @@ def _push(reconciler: "Reconciler", target: TargetName, calls: Counter[str], *, 
 
     reconciler.enable()
     outcomes = run_until_idle(reconciler)
-    found = reconciler.status()
+    status = reconciler.status()
     if as_json:
         print_json(
             {
-                "converged": found.converged,
-                "trouble": found.trouble,
+                "converged": status.converged,
+                "trouble": status.trouble,
                 "pushed": dict(sorted(outcomes.items())),
                 "calls": dict(sorted(calls.items())),
-                "marks": found.marks,
-                "pending": found.pending,
-                "outcomes": found.outcomes,
+                "marks": status.marks,
+                "pending": status.pending,
+                "outcomes": status.outcomes,
             }
         )
     else:
         typer.echo(f"items: {format_counts(outcomes)}")
         typer.echo(f"calls: {format_counts(calls)}")
-        print_remaining(found, target)
-    if found.trouble:
-        see = ": see `lineage-bridge openmetadata check`" if target is TargetName.openmetadata else ""
-        typer.echo(escape(f"error: {found.trouble}{see}"), err=True)
+        print_remaining(status, target)
+    if status.trouble:
+        hint = ": see `lineage-bridge openmetadata check`" if target is TargetName.openmetadata else ""
+        typer.echo(escape(f"error: {status.trouble}{hint}"), err=True)
         raise typer.Exit(3)
-    if not found.converged:
+    if not status.converged:
         raise typer.Exit(1)

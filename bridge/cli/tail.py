@@ -29,7 +29,7 @@ def tail(
     count = _IngestCounter()
     tune_garbage_collector()
     asyncio.run(_follow(settings, paths, count, once=once))
-    typer.echo(f"{count.accepted} events taken")
+    typer.echo(f"ingested {count.accepted} events")
     print_rejections(count.rejected, count.unmerged)
     if once and (count.rejected or count.unmerged or count.unreadable):
         raise typer.Exit(1)
@@ -54,31 +54,31 @@ async def _follow(settings: "Settings", paths: list[str], count: _IngestCounter,
     from bridge.intake.group_commit import GroupCommitter
 
     writer = make_writer(settings)
-    gate = GroupCommitter(writer, max_group=settings.intake.max_group, max_waiting=settings.intake.max_waiting)
-    tailer = make_file_follower(settings, paths, make_event_reader(settings), gate, count)
-    _stop_at_signals(tailer)
+    committer = GroupCommitter(writer, max_group=settings.intake.max_group, max_waiting=settings.intake.max_waiting)
+    follower = make_file_follower(settings, paths, make_event_reader(settings), committer, count)
+    _stop_at_signals(follower)
     try:
-        await (tailer.read_all() if once else tailer.run())
+        await (follower.read_all() if once else follower.run())
     finally:
-        await gate.close()
-        tailer.close()
+        await committer.close()
+        follower.close()
         writer.close()
-    count.unreadable = len(tailer.problems)
+    count.unreadable = len(follower.problems)
 
 
-def _stop_at_signals(tailer: "FileFollower") -> None:
-    """Finish the group under way at the first signal; the second does not wait."""
+def _stop_at_signals(follower: "FileFollower") -> None:
+    """Finish the current group on the first signal; exit at once on the second."""
     import asyncio
     import signal
 
     loop = asyncio.get_running_loop()
-    numbers = (signal.SIGINT, signal.SIGTERM)
+    signals = (signal.SIGINT, signal.SIGTERM)
 
     def stop() -> None:
-        for number in numbers:
-            loop.remove_signal_handler(number)
-            signal.signal(number, signal.SIG_DFL)
-        tailer.stop()
+        for signal_number in signals:
+            loop.remove_signal_handler(signal_number)
+            signal.signal(signal_number, signal.SIG_DFL)
+        follower.stop()
 
-    for number in numbers:
-        loop.add_signal_handler(number, stop)
+    for signal_number in signals:
+        loop.add_signal_handler(signal_number, stop)

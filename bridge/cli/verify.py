@@ -21,18 +21,18 @@ _MAX_REASONS = 100
 
 
 class _Verification(NamedTuple):
-    """What a target was found to be."""
+    """Result of verifying a target."""
 
-    looked_at: int
+    checked: int
     differences: "list[Difference]"
-    #: What is not there by intent, or because it was refused: kind, name, and why.
+    #: Items absent by intent or because they were rejected: kind, name and reason.
     reasons: "list[UnsyncedItem]"
     calls: Counter[str]
     status: "SyncStatus"
 
     @property
-    def is_good(self) -> bool:
-        """Whether nothing differs, and nothing is to be pushed."""
+    def is_in_sync(self) -> bool:
+        """No differences, and nothing left to push."""
         return not self.differences and not self.status.remaining
 
 
@@ -45,15 +45,17 @@ def verify_all(context: typer.Context, output: OutputOption = OutputFormat.text,
     if not names:
         from connectors.errors import ConfigError
 
-        raise ConfigError("no target is enabled: set openmetadata.enabled or marquez.enabled, and name --config")
-    found = {name: _verify_target(config, name) for name in names}
+        raise ConfigError(
+            "no target is enabled: set openmetadata.enabled or marquez.enabled, and pass the file with --config"
+        )
+    results = {name: _verify_target(config, name) for name in names}
     if output is OutputFormat.json:
-        print_json({name: _told(one) for name, one in found.items()})
+        print_json({name: _as_json(result) for name, result in results.items()})
     else:
-        for name, one in found.items():
+        for name, result in results.items():
             typer.echo(f"{name.display_name}:")
-            _print(one, indent="  ")
-    if not all(one.is_good for one in found.values()):
+            _print(result, indent="  ")
+    if not all(result.is_in_sync for result in results.values()):
         raise typer.Exit(1)
 
 
@@ -70,12 +72,12 @@ def verify_marquez(output: OutputOption = OutputFormat.text, config: Config = No
 
 
 def _verify_one(config: Config, name: TargetName, output: OutputFormat) -> None:
-    found = _verify_target(config, name)
+    result = _verify_target(config, name)
     if output is OutputFormat.json:
-        print_json(_told(found))
+        print_json(_as_json(result))
     else:
-        _print(found)
-    if not found.is_good:
+        _print(result)
+    if not result.is_in_sync:
         raise typer.Exit(1)
 
 
@@ -83,35 +85,40 @@ def _verify_target(config: Config, name: TargetName) -> _Verification:
     calls: Counter[str] = Counter()
     reconciler = open_reconciler(config, name, calls)
     try:
-        compared = list(reconciler.compare())
-        differences = [one for bit in compared for one in bit.differences]
-        looked_at = sum(bit.checked for bit in compared)
+        batches = list(reconciler.compare())
+        differences = [difference for batch in batches for difference in batch.differences]
+        checked = sum(batch.checked for batch in batches)
         return _Verification(
-            looked_at, differences, reconciler.unsynced_items(_MAX_REASONS), calls, reconciler.status()
+            checked, differences, reconciler.unsynced_items(_MAX_REASONS), calls, reconciler.status()
         )
     finally:
         reconciler.close()
 
 
-def _told(found: _Verification) -> dict[str, object]:
+def _as_json(result: _Verification) -> dict[str, object]:
     return {
-        "looked_at": found.looked_at,
-        "differences": [{"kind": one.kind, "name": one.name, "what": one.description} for one in found.differences],
-        "not_there": [one._asdict() for one in found.reasons],
-        "left": found.status.remaining,
-        "calls": dict(sorted(found.calls.items())),
+        "looked_at": result.checked,
+        "differences": [
+            {"kind": difference.kind, "name": difference.name, "what": difference.description}
+            for difference in result.differences
+        ],
+        "not_there": [item._asdict() for item in result.reasons],
+        "left": result.status.remaining,
+        "calls": dict(sorted(result.calls.items())),
     }
 
 
-def _print(found: _Verification, indent: str = "") -> None:
-    for one in found.differences:
-        typer.echo(escape(f"{indent}{one.kind}  {one.name}  {one.description}"))
-    for kind, name, why in found.reasons:
-        typer.echo(escape(f"{indent}{kind}  {name}  is not there: {why}"))
-    said = f"{found.looked_at} looked at, {len(found.differences)} differ; calls: {format_counts(found.calls)}"
-    typer.echo(f"{indent}{said}")
-    if found.status.remaining:
-        left = f"{found.status.remaining} to be pushed still, or refused: see `lineage-bridge sync status`"
-        typer.echo(f"{indent}{left}", err=True)
-    if found.status.enabled_at is None:
-        typer.echo(f"{indent}nothing was ever sent: start the service, or `lineage-bridge sync --once`", err=True)
+def _print(result: _Verification, indent: str = "") -> None:
+    for difference in result.differences:
+        typer.echo(escape(f"{indent}{difference.kind}  {difference.name}  {difference.description}"))
+    for kind, name, reason in result.reasons:
+        typer.echo(escape(f"{indent}{kind}  {name}  is absent: {reason}"))
+    summary = (
+        f"{result.checked} compared, {len(result.differences)} differences; requests: {format_counts(result.calls)}"
+    )
+    typer.echo(f"{indent}{summary}")
+    if result.status.remaining:
+        remaining = f"{result.status.remaining} pending, dead or unresolved: see `lineage-bridge sync status`"
+        typer.echo(f"{indent}{remaining}", err=True)
+    if result.status.enabled_at is None:
+        typer.echo(f"{indent}never synced: start the service, or run `lineage-bridge sync --once`", err=True)

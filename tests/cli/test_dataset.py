@@ -89,7 +89,9 @@ def test_versions_tell_what_was_decided(do: Do) -> None:
     second, first = do("versions s3://lake sales/daily").stdout.splitlines()
     assert second == "v2  2026-01-01T00:00:02.000000Z by jobs job, 2 rows  (latest; invalid: late)"
     assert first == "v1  2026-01-01T00:00:01.000000Z by jobs job, 1 rows  (published; pinned as january)"
-    assert do("versions s3://lake sales/daily --limit 1").stdout.splitlines()[-1] == "… results truncated: raise --limit"
+    assert (
+        do("versions s3://lake sales/daily --limit 1").stdout.splitlines()[-1] == "… results truncated: raise --limit"
+    )
     assert " of day=mon" in do("versions s3://lake/sales/weekly").stdout
 
 
@@ -128,14 +130,22 @@ def test_what_is_published_and_invalid_is_told(do: Do) -> None:
         ("publish s3://lake/nothing v1", 1, "no dataset 's3://lake/nothing'"),
         ("publish s3://lake/sales/daily", 2, "every dataset is followed by its version"),
         ("publish s3://lake/sales/daily v1 --expected v1 --expected v2", 2, "specify --expected once per dataset"),
-        ("publish s3://lake/sales/daily v1 --expected v1 --expect-unpublished", 2, "give --expected once per dataset"),
+        (
+            "publish s3://lake/sales/daily v1 --expected v1 --expect-unpublished",
+            2,
+            "give --expected once per dataset",
+        ),
         ("rollback s3://lake/sales/daily", 6, "nothing was published before version 'v1'"),
         ("rollback", 2, "specify datasets or --publication, not both"),
         ("rollback s3://lake/sales/daily --publication 1", 2, "specify datasets or --publication, not both"),
         ("rollback --publication 1 --to v1", 2, "specify datasets or --publication, not both"),
         ("rollback --publication 9", 1, "no publication 9"),
         ("rollback s3://lake/sales/daily --expected v1 --expected v2", 2, "say --expected once"),
-        ("pin p s3://lake/sales/daily v1 --until 2099-01-01 --days 2", 2, "--until and --days are mutually exclusive"),
+        (
+            "pin p s3://lake/sales/daily v1 --until 2099-01-01 --days 2",
+            2,
+            "--until and --days are mutually exclusive",
+        ),
         (f"pin {'p' * 201} s3://lake/sales/daily v1", 2, "length <= 200"),
         ("unpin nothing", 1, "no pin 'nothing'"),
         ("resolve s3://lake/sales/weekly", 1, "no version of the dataset is published"),

@@ -125,8 +125,5 @@ def test_a_column_is_followed(ask: Ask) -> None:
     assert ask("lineage db b --column x --direction downstream", FIRST).exit_code == 1
     unknown = ask("lineage db b --column nothing", FIRST)
     assert (unknown.exit_code, unknown.stderr) == (1, "error: no column 'nothing' in the dataset; known columns: y\n")
-    assert (
-        ask("lineage db b --column y --direction downstream", FIRST).stdout
-        == "no column lineage from here\n"
-    )
+    assert ask("lineage db b --column y --direction downstream", FIRST).stdout == "no column lineage from here\n"
     assert ask("lineage db b --column y --output dot", FIRST).exit_code == 2

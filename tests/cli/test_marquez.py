@@ -45,7 +45,7 @@ def shell(standin: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log
 
 def test_what_is_there_is_sent_and_compared(shell: Shell) -> None:
     pushed = shell("sync", "--once", events=(RUN,))
-    assert (pushed.exit_code, pushed.stdout.splitlines()[-1]) == (0, "Marquez is what the store says")
+    assert (pushed.exit_code, pushed.stdout.splitlines()[-1]) == (0, "Marquez is in sync")
     assert shell("sync", "status").stdout.splitlines()[0] == "marquez is asked"
     verified = shell("verify")
     assert (verified.exit_code, verified.stdout) == (
@@ -77,7 +77,7 @@ def test_what_it_refuses_is_told_with_its_words(shell: Shell) -> None:
 
 def test_why_a_thing_is_not_there_by_itself_is_told(shell: Shell) -> None:
     shell("sync", "--once", events=(RUN,))
-    assert "it is no thing of its own there: runs tell of it" in shell("sync", "explain", "db", "out").stdout
+    assert "has no entity of its own; it is part of its runs" in shell("sync", "explain", "db", "out").stdout
     assert "job: unwanted" in shell("sync", "explain", "jobs", "job", "--job").stdout
 
 
@@ -103,7 +103,7 @@ def test_what_it_has_heard_is_pulled(shell: Shell, standin: StandIn) -> None:
     client.close()
     pulled = shell("marquez", "pull")
     assert (pulled.exit_code, pulled.stdout) == (
-        0, "1 events of its log taken\n1 datasets and jobs that only its lists tell of taken\n",
+        0, "1 events taken\n1 datasets and jobs found only in its lists taken\n",
     )  # fmt: skip
     assert "SUCCESS" in shell("runs", "jobs", "job").stdout
     assert shell("sync", "--once").exit_code == 0

@@ -5,6 +5,7 @@ import re
 import pytest
 from typer.testing import CliRunner
 
+from bridge.cli.command_groups import COMMAND_GROUPS
 from bridge.cli.main import app
 
 RENAMED = [
@@ -46,3 +47,9 @@ def test_help_shows_new_option_names_only(command: str, old: str, new: str) -> N
 def test_old_option_names_are_aliases(args: list[str], message: str) -> None:
     result = CliRunner().invoke(app, args)
     assert (result.exit_code, message in " ".join(result.output.split())) == (2, True), result.output
+
+
+def test_help_lists_every_command_in_one_group() -> None:
+    listed = [name for names in COMMAND_GROUPS.values() for name in names]
+    commands = [info.name or info.callback.__name__ for info in app.registered_commands if info.callback]
+    assert sorted(listed) == sorted([*commands, *(group.name for group in app.registered_groups if group.name)])

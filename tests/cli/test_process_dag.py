@@ -88,7 +88,7 @@ def test_what_is_registered_is_listed(ask: Ask) -> None:
 
 def test_nothing_is_registered(ask: Ask) -> None:
     done = ask("process list", *EVENTS)
-    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "no processes are registered\n")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "no registered processes\n")
 
 
 def test_processes_are_told_in_the_order_in_which_they_can_run(ask: Ask) -> None:

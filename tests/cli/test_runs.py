@@ -78,7 +78,7 @@ def test_a_duration_is_told_in_two_units(ask: Ask, end: float, lasted: str) -> N
 
 def test_an_empty_store_has_no_runs(ask: Ask) -> None:
     shown = ask("runs")
-    assert (shown.exit_code, shown.stdout, shown.stderr) == (0, "", "no runs to show\n")
+    assert (shown.exit_code, shown.stdout, shown.stderr) == (0, "", "no runs\n")
     assert ask("runs --output json").output == ""
 
 
@@ -87,7 +87,7 @@ def test_an_empty_store_has_no_runs(ask: Ask) -> None:
     [
         ("runs jobs nothing", 1, "error: no job 'nothing' in namespace 'jobs' in the store"),
         (["runs", "jobs", "a\nb"], 1, r"error: no job 'a\nb' in namespace 'jobs' in the store"),
-        ("runs jobs", 2, "give a job's namespace and its name, or neither"),
+        ("runs jobs", 2, "specify both NAMESPACE and NAME of a job, or neither"),
         ("runs --steps", 2, "--steps shows the steps of one job"),
         ("runs --limit 0", 2, "--limit"),
         ("lineage db nothing --columns", 1, "error: no dataset 'nothing' in namespace 'db' in the store"),

@@ -111,7 +111,7 @@ def test_json_is_what_the_service_answers(ask: Ask, words: str, key: str, value:
         ("show db nothing", 1, "error: no dataset or job 'nothing' in namespace 'db' in the store"),
         ("show db clean --job", 1, "error: no job 'clean' in namespace 'db' in the store"),
         ("show nothing", 1, "error: no dataset 'nothing' in the store"),
-        ("show jobs --job", 2, "a job is named by its namespace and name"),
+        ("show jobs --job", 2, "a job requires NAMESPACE and NAME"),
         (f"show {run_uuid(9)}", 1, f"error: no run {run_uuid(9)} in the store"),
         ("explain db clean --from db raw --column mail", 2, "explain an edge or a column"),
         ("explain db clean --from db nothing", 1, "error: no dataset 'nothing' in namespace 'db' in the store"),

@@ -38,15 +38,15 @@ plan: create 9
 PUSHED = """\
 items: pushed 5, unchanged 2
 calls: bulk 2, get 10, get edge 2, put 4, put edge 1, put statuses 1, version 1
-OpenMetadata is what the store says
+OpenMetadata is in sync
 """
 STATUS = """\
 openmetadata is asked
-  it is what the store says
-  nobody is at work on it now: is the service running?
-  what is there was never read to its end: completeness is not known yet
+  it is in sync
+  no worker is active: is the service running?
+  no comparison has completed yet; completeness is unknown
   the newest changes took 0.0 s (p50), 0.0 s (p99)
-  calls of the last 24 hours: 100 % succeeded; bulk 2, get 10, get edge 2, put 4, put edge 1, put statuses 1, version 1
+  requests of the last 24 hours: 100 % succeeded; bulk 2, get 10, get edge 2, put 4, put edge 1, put statuses 1, version 1
   dataset: pushed 2
   job: pushed 1
   lineage: pushed 1, unchanged 2
@@ -55,7 +55,7 @@ openmetadata is asked
 EXPLAINED = """\
 db t
   dataset: pushed at 2026
-    is the table warehouse.d.s.t, made from here
+    is the table warehouse.d.s.t, created by lineage-bridge
   lineage: pushed at 2026
   <- db a by jobs job, 1 columns
 """
@@ -142,7 +142,7 @@ def test_calls_that_fail_are_counted(shell: Shell) -> None:
     assert told["calls_failed"] == {"bulk": 1}
     calls = sum(told["calls"].values())
     assert told["success_percent"] == (calls - 1) * 10_000 // calls / 100
-    assert "failed of them: bulk 1\n" in shell("sync status").stdout
+    assert "failed: bulk 1\n" in shell("sync status").stdout
 
 
 def test_a_second_push_calls_nobody(shell: Shell) -> None:
@@ -208,9 +208,9 @@ def test_what_stops_a_push_is_told(shell: Shell, given: dict[str, str], code: in
     ("words", "said"),
     [
         ("sync explain db nothing", "no dataset 'nothing' in namespace 'db'"),
-        ("sync explain db --job", "a job is named by its namespace and name"),
+        ("sync explain db --job", "a job requires NAMESPACE and NAME"),
         ("dead show nothing", "no item has an id that begins with nothing"),
-        ("sync --output json", "say what to do: --once or --dry-run"),
+        ("sync --output json", "specify --once or --dry-run"),
     ],
 )
 def test_what_is_not_there_is_told(shell: Shell, words: str, said: str) -> None:
@@ -245,7 +245,10 @@ def test_what_somebody_broke_is_told_and_left_alone(shell: Shell) -> None:
 
 def test_a_job_is_explained_too(shell: Shell) -> None:
     shell("sync --once")
-    assert "is the pipeline lineage_bridge.jobs/job, made from here" in shell("sync explain jobs job --job").stdout
+    assert (
+        "is the pipeline lineage_bridge.jobs/job, created by lineage-bridge"
+        in shell("sync explain jobs job --job").stdout
+    )
 
 
 def test_more_deletions_than_the_settings_allow_are_done_when_a_person_says_so(shell: Shell) -> None:

@@ -81,7 +81,7 @@ def test_a_choice_that_cannot_work_is_refused(cli: Cli, words: list[str], said: 
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ([], 0, "nothing to correct in the conf; neither the service nor a job was tried"),
+        ([], 0, "no problems in the configuration (service and job not tested)"),
         (["--url", "localhost"], 1, "spark.openlineage.transport.url is no address"),
         (["no.conf"], 2, "cannot read the conf no.conf: No such file"),
         (["no.conf", "--url", "http://h"], 2, "a conf names its own"),

@@ -113,7 +113,7 @@ def test_daemons_that_die_or_stand_still_tell_each_thing_once(
 
 
 def assert_told_once(standin: OpenMetadata, store: Store) -> None:
-    """What is there is what the store says, and every run and every result is there, and no more often than once."""
+    """What is there is in sync, and every run and every result is there, and no more often than once."""
     there = model.seen(standin)
     assert there == model.wanted(store, waits=True, there=there.tables)
     assert there.edges

@@ -1,0 +1,27 @@
+"""Sections of `lineage-bridge --help`."""
+
+from typing import Any
+
+from typer.core import TyperGroup
+
+COMMAND_GROUPS = {
+    "Run": ("serve", "ingest", "tail", "rejected", "import", "export"),
+    "Look": ("search", "show", "lineage", "impact", "explain", "runs", "events"),
+    "Spark": ("spark",),
+    "OpenMetadata and Marquez": ("sync", "verify", "dead", "openmetadata", "marquez"),
+    "Governance": ("governance",),
+    "Processes and versions": ("process", "dataset"),
+    "Legacy": ("autosys", "feed"),
+    "Operate": ("doctor", "config", "keys", "schema", "completion", "version"),
+}
+
+
+class GroupedCommands(TyperGroup):
+    """Lists the commands in the sections of `COMMAND_GROUPS`."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - signature of typer, whose types are private
+        """Write one section per group."""
+        width = formatter.width - 6 - max(map(len, self.commands))
+        for title, names in COMMAND_GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, self.commands[name].get_short_help_str(width)) for name in names])
