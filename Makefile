@@ -52,9 +52,8 @@ format: install ## Bring the code into the one form
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: install ## Write the generated pages, and the examples that the API shows
+docs: install ## Write the generated reference pages and API examples
 	PYTHONPATH=. $(BIN)/python docs/make_examples.py
-	PYTHONPATH=. $(BIN)/python docs/make_vocabulary.py
 	PYTHONPATH=. $(BIN)/python docs/make_reference.py
 
 bench: install ## Measure the intake figures of docs/performance.md

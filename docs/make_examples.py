@@ -11,7 +11,7 @@ from bridge.queries.processes import JobQuery
 from bridge.queries.query import Query
 from bridge.store.search.indexer import SearchIndexer
 from tests.queries.decisions import decide
-from tests.queries.sample_store import SAMPLE_EVENTS, EXAMPLE_QUERIES
+from tests.queries.sample_store import EXAMPLE_QUERIES, SAMPLE_EVENTS
 from tests.stores import Store, as_bytes
 
 PAGE = Path(__file__).parents[1] / "bridge" / "api" / "query_examples.json"

@@ -1,1 +1,1 @@
-"""The one door: every event is read, mapped and committed here, whatever way it came."""
+"""Intake: every input is parsed, mapped and committed here."""

@@ -24,13 +24,13 @@ from mappers.legacy.formats import LegacyFormat
 if TYPE_CHECKING:
     from mappers.legacy.jil.conditions import StatusCondition
 
-_DELIVERY = LegacyInputKind(LegacyFormat.RUN_EVENT, historical=True)
-#: What Autosys writes unless a site wants otherwise.
-_USUAL: DateOrder = "mdy"
+_INPUT_KIND = LegacyInputKind(LegacyFormat.RUN_EVENT, historical=True)
+#: The default date order of Autosys.
+_DEFAULT_ORDER: DateOrder = "mdy"
 
 
 class AutorepImportOptions(NamedTuple):
-    """What the reports do not say of themselves; an order of dates that nobody names is guessed."""
+    """Site settings that reports do not contain. Without a date order, it is guessed."""
 
     instance: str
     zone: tzinfo
@@ -41,12 +41,12 @@ class AutorepImportOptions(NamedTuple):
 
 
 class AutorepImportResult(NamedTuple):
-    """What became of reports: runs told, bodies that were refused, remarks, and lines that tell of no run."""
+    """Counts of imported runs and rejected bodies, problems, and lines that describe no run."""
 
     runs: int
     rejected: int
     problems: list[str]
-    #: How many lines, by what they tell of.
+    #: Number of lines by kind.
     skipped_lines: dict[str, int]
 
     def as_json(self) -> dict[str, Any]:
@@ -55,55 +55,57 @@ class AutorepImportResult(NamedTuple):
 
 
 def import_reports(
-    files: Iterable[Path], where: AutorepImportOptions, legacy: LegacyReader, writer: Writer
+    files: Iterable[Path], options: AutorepImportOptions, legacy: LegacyReader, writer: Writer
 ) -> AutorepImportResult:
-    """Take the runs of reports and logs; again does no harm."""
+    """Import the runs of reports and scheduler logs. Importing them again does no harm."""
     runs = rejected = 0
     problems: list[str] = []
-    others: Counter[str] = Counter()
-    for named, report, order in _reports(files, where):
+    skipped_lines: Counter[str] = Counter()
+    for label, report, order in _parse_reports(files, options):
         if order is None and report.times():
-            problems.append(f"{named}: warning: dates could be of either order: taken as month/day (--dates says it)")
-        site = ReportContext(where.instance, order or _USUAL, where.zone, where.boxes, where.waits, where.successes)
-        told = build_run_history(report, site)
-        others += report.other_lines
-        problems += [str(one) for one in (*report.problems, *told.problems)]
-        found = (legacy.read(msgspec.json.encode(body), _DELIVERY, now_micros()) for body in told.bodies)
-        taken, refused = write_bodies(found, writer)
-        runs, rejected = runs + taken, rejected + refused
-    return AutorepImportResult(runs, rejected, problems, dict(others))
+            problems.append(f"{label}: warning: dates could be of either order: taken as month/day (--dates says it)")
+        context = ReportContext(
+            options.instance, order or _DEFAULT_ORDER, options.zone, options.boxes, options.waits, options.successes
+        )
+        history = build_run_history(report, context)
+        skipped_lines += report.other_lines
+        problems += [str(problem) for problem in (*report.problems, *history.problems)]
+        inputs = (legacy.read(msgspec.json.encode(body), _INPUT_KIND, now_micros()) for body in history.bodies)
+        accepted_count, rejected_count = write_bodies(inputs, writer)
+        runs, rejected = runs + accepted_count, rejected + rejected_count
+    return AutorepImportResult(runs, rejected, problems, dict(skipped_lines))
 
 
-def _reports(
-    files: Iterable[Path], where: AutorepImportOptions
+def _parse_reports(
+    files: Iterable[Path], options: AutorepImportOptions
 ) -> Iterator[tuple[str, AutorepReport, DateOrder | None]]:
-    """Give each report with the order of its dates, where that is certain; all logs are one, in the order of time."""
+    """Yield each report with its date order, None where it is uncertain. All logs form one report, ordered by time."""
     logs: list[LogText] = []
     for file in files:
         text = read_text(file).text
         if first_timestamp(text) is None:
             report = parse_report(text, str(file))
-            yield str(file), report, where.order or _certain(report)
+            yield str(file), report, options.order or _guess_certain_order(report)
         else:
             logs.append(LogText(str(file), text))
     if logs:
         report = parse_scheduler_logs(logs)
-        order = where.order or _certain(report)
-        ordered = _in_time(logs, order or _USUAL, where.zone)
+        order = options.order or _guess_certain_order(report)
+        sorted_logs = _sort_logs(logs, order or _DEFAULT_ORDER, options.zone)
         yield (
-            ", ".join(one.file for one in ordered),
-            report if ordered == logs else parse_scheduler_logs(ordered),
+            ", ".join(log.file for log in sorted_logs),
+            report if sorted_logs == logs else parse_scheduler_logs(sorted_logs),
             order,
         )
 
 
-def _in_time(logs: list[LogText], order: DateOrder, zone: tzinfo) -> list[LogText]:
-    """Put logs in the order in which they were written; where a time cannot be, as they are named."""
+def _sort_logs(logs: list[LogText], order: DateOrder, zone: tzinfo) -> list[LogText]:
+    """Sort logs by their first timestamp. Where one cannot be parsed, keep the given order."""
     with suppress(ValueError):
-        return sorted(logs, key=lambda one: parse_report_time(first_timestamp(one.text) or "", order, zone))
+        return sorted(logs, key=lambda log: parse_report_time(first_timestamp(log.text) or "", order, zone))
     return logs
 
 
-def _certain(report: AutorepReport) -> DateOrder | None:
-    guessed = guess_date_order(report.times())
-    return guessed.order if guessed.certain else None
+def _guess_certain_order(report: AutorepReport) -> DateOrder | None:
+    guess = guess_date_order(report.times())
+    return guess.order if guess.certain else None

@@ -16,57 +16,60 @@ from mappers.legacy.jil.job_events import ScanOptions, build_job_event, build_re
 from mappers.legacy.jil.lint import unsupported_definitions
 from mappers.legacy.jil.parser import parse_jil
 
-#: So many names are told.
+#: Maximum number of file names in a warning.
 _MAX_NAMES = 20
 
 
 def read_job_catalog(files: Iterable[Path]) -> JobCatalog:
-    """Read files, and keep all that is wrong with them in the estate's problems; raises MissingPart."""
+    """Read files into a job catalog, which also collects their problems.
+
+    Raises MissingDependency where a parser library is not installed.
+    """
     try:
-        import lark  # noqa: F401, PLC0415 - an extra: whether it is there is all that is asked
+        import lark  # noqa: F401, PLC0415 - an extra: only its presence is checked
         import sqlglot  # noqa: F401, PLC0415 - as above
         import tree_sitter_bash  # noqa: F401, PLC0415 - as above
     except ImportError as error:
         raise MissingDependency(
             "JIL is read with lark, sqlglot and tree-sitter: pip install 'lineage-bridge[autosys]'"
         ) from error
-    estate = JobCatalog()
-    named = find_jil_files(files)
-    for folder, others in named.skipped.items():
-        estate.problems += _passed_over(folder, others)
-        if not any(one.is_relative_to(folder) for one in named.files):
-            estate.problems.append(Diagnostic(str(folder), 0, "error", "holds no file that ends with .jil"))
-    for file in named.files:
+    catalog = JobCatalog()
+    jil_files = find_jil_files(files)
+    for folder, skipped_files in jil_files.skipped.items():
+        catalog.problems += _skipped_file_warnings(folder, skipped_files)
+        if not any(file.is_relative_to(folder) for file in jil_files.files):
+            catalog.problems.append(Diagnostic(str(folder), 0, "error", "holds no file that ends with .jil"))
+    for file in jil_files.files:
         decoded = read_text(file)
         if decoded.lossy:
-            said = f"some bytes are no letters of {decoded.encoding}: they were replaced"
-            estate.problems.append(Diagnostic(str(file), 1, "warning", said))
-        read = parse_jil(decoded.text, str(file))
-        estate.problems += read.problems
-        if not read.statements:
-            # An export that failed leaves nothing, or its error; comments alone are somebody's.
+            message = f"some bytes are no letters of {decoded.encoding}: they were replaced"
+            catalog.problems.append(Diagnostic(str(file), 1, "warning", message))
+        parsed = parse_jil(decoded.text, str(file))
+        catalog.problems += parsed.problems
+        if not parsed.statements:
+            # A failed export leaves an empty file or an error text; a file of comments alone may be intended.
             level: DiagnosticLevel = (
-                "warning" if set(read.line_kinds) <= {"blank", "comment"} and decoded.text.strip() else "error"
+                "warning" if set(parsed.line_kinds) <= {"blank", "comment"} and decoded.text.strip() else "error"
             )
-            estate.problems.append(Diagnostic(str(file), 1, level, "holds no statement of JIL"))
-        estate.apply(read.statements)
-    estate.problems += unsupported_definitions(estate)
-    return estate
+            catalog.problems.append(Diagnostic(str(file), 1, level, "holds no statement of JIL"))
+        catalog.apply(parsed.statements)
+    catalog.problems += unsupported_definitions(catalog)
+    return catalog
 
 
-def _passed_over(folder: Path, others: list[Path]) -> Iterator[Diagnostic]:
-    if others:
-        names = ", ".join(str(one.relative_to(folder)) for one in others[:_MAX_NAMES])
-        more = f", and {len(others) - _MAX_NAMES} more" if len(others) > _MAX_NAMES else ""
-        said = f"{len(others)} files are hidden or do not end with .jil: not read: {names}{more}"
-        yield Diagnostic(str(folder), 0, "warning", said)
+def _skipped_file_warnings(folder: Path, skipped_files: list[Path]) -> Iterator[Diagnostic]:
+    if skipped_files:
+        names = ", ".join(str(file.relative_to(folder)) for file in skipped_files[:_MAX_NAMES])
+        suffix = f", and {len(skipped_files) - _MAX_NAMES} more" if len(skipped_files) > _MAX_NAMES else ""
+        message = f"{len(skipped_files)} files are hidden or do not end with .jil: not read: {names}{suffix}"
+        yield Diagnostic(str(folder), 0, "warning", message)
 
 
 _SOURCE = "autosys scan"
 
 
 class ScanResult(NamedTuple):
-    """What became of the jobs of an estate, by name, and which were refused, and why."""
+    """Names of the jobs of a catalog by what happens to them; `refused` also holds the reasons."""
 
     new: list[str]
     changed: list[str]
@@ -76,54 +79,60 @@ class ScanResult(NamedTuple):
 
     @property
     def retires_most(self) -> bool:
-        """Tell whether most of the jobs that are known would go."""
+        """More jobs would be retired than stay."""
         return len(self.retired) > len(self.changed) + self.unchanged
 
 
-def plan_scan(registry: VersionRegistry, estate: JobCatalog, instance: str) -> ScanResult:
-    """Tell what a scan would change."""
+def plan_scan(registry: VersionRegistry, catalog: JobCatalog, instance: str) -> ScanResult:
+    """Compare a catalog with the registered jobs, without changing them."""
     namespace = f"autosys://{instance}"
-    before = {one.name: one for one in registry.definitions.list_active() if one.namespace == namespace}
+    registered = {
+        version.name: version for version in registry.definitions.list_active() if version.namespace == namespace
+    }
     new, changed, unchanged = [], [], 0
-    for job in estate.jobs.values():
-        known = before.pop(job.name, None)
-        if known is None:
+    for job in catalog.jobs.values():
+        stored = registered.pop(job.name, None)
+        if stored is None:
             new.append(job.name)
-        elif known.content_hash != registry.definitions.content_hash(
-            normalized_definition(job, estate.enclosing_boxes(job))
+        elif stored.content_hash != registry.definitions.content_hash(
+            normalized_definition(job, catalog.enclosing_boxes(job))
         ):
             changed.append(job.name)
         else:
             unchanged += 1
-    return ScanResult(new, changed, sorted(before), unchanged, [])
+    return ScanResult(new, changed, sorted(registered), unchanged, [])
 
 
 def apply_scan(
-    registry: VersionRegistry, reader: EventReader, writer: Writer, estate: JobCatalog, how: ScanOptions, by: str
+    registry: VersionRegistry, reader: EventReader, writer: Writer, catalog: JobCatalog, options: ScanOptions, by: str
 ) -> ScanResult:
-    """Bring the store to what the estate says: events first, so that what breaks in between is done again.
+    """Apply a catalog to the store: events first, so that the next scan completes an interrupted one.
 
-    A job whose event is refused is not registered: the next scan tells it again.
+    A job whose event is rejected is not registered: the next scan sends it again.
     """
-    found = plan_scan(registry, estate, how.instance)
-    names = [*found.new, *found.changed, *found.retired]
-    told = (_event(estate, name, how) for name in names)
-    refused = {names[place]: why for place, why in write_events(told, reader, writer, _SOURCE).items()}
+    plan = plan_scan(registry, catalog, options.instance)
+    names = [*plan.new, *plan.changed, *plan.retired]
+    events = (_build_event(catalog, name, options) for name in names)
+    rejected = {names[index]: reason for index, reason in write_events(events, reader, writer, _SOURCE).items()}
     new, changed, retired = (
-        [name for name in each if name not in refused] for each in (found.new, found.changed, found.retired)
+        [name for name in group if name not in rejected] for group in (plan.new, plan.changed, plan.retired)
     )
-    taken = ScanResult(new, changed, retired, found.unchanged, [f"{name}: {why}" for name, why in refused.items()])
-    namespace = f"autosys://{how.instance}"
+    result = ScanResult(
+        new, changed, retired, plan.unchanged, [f"{name}: {reason}" for name, reason in rejected.items()]
+    )
+    namespace = f"autosys://{options.instance}"
     with registry.transaction():
         for name in (*new, *changed):
-            job = estate.jobs[name]
-            definition = normalized_definition(job, estate.enclosing_boxes(job))
+            job = catalog.jobs[name]
+            definition = normalized_definition(job, catalog.enclosing_boxes(job))
             registry.definitions.register("process", namespace, name, definition, by)
         for name in retired:
             registry.definitions.deactivate("process", namespace, name)
-    return taken
+    return result
 
 
-def _event(estate: JobCatalog, name: str, how: ScanOptions) -> bytes:
-    job = estate.jobs.get(name)
-    return build_job_event(job, estate.enclosing_boxes(job), how) if job else build_retirement_event(name, how)
+def _build_event(catalog: JobCatalog, name: str, options: ScanOptions) -> bytes:
+    job = catalog.jobs.get(name)
+    return (
+        build_job_event(job, catalog.enclosing_boxes(job), options) if job else build_retirement_event(name, options)
+    )

@@ -10,37 +10,37 @@ from bridge.store.writer import Writer
 
 T = TypeVar("T")
 
-_GROUP = 500
+_BATCH_SIZE = 500
 
 
 def write_events(events: Iterable[bytes], reader: EventReader, writer: Writer, source: str) -> dict[int, str]:
-    """Take events, and say of each that is none why: by its place among them."""
-    refused: dict[int, str] = {}
-    for group in chunked(enumerate(events), _GROUP):
-        items = [(place, reader.read(payload, source)) for place, payload in group]
+    """Write events in batches, and return the reasons of those that were rejected, by index."""
+    rejected: dict[int, str] = {}
+    for batch in chunked(enumerate(events), _BATCH_SIZE):
+        items = [(index, reader.read(payload, source)) for index, payload in batch]
         writer.write([item for _, item in items])
-        refused |= {place: item.message for place, item in items if isinstance(item, RejectedInput)}
-    return refused
+        rejected |= {index: item.message for index, item in items if isinstance(item, RejectedInput)}
+    return rejected
 
 
-def write_bodies(found: Iterable[list[IncomingEvent] | RejectedInput], writer: Writer) -> tuple[int, int]:
-    """Take legacy bodies as they were read; gives how many were taken, and how many are kept as refused."""
-    taken = refused = 0
-    for group in chunked(found, _GROUP):
+def write_bodies(inputs: Iterable[list[IncomingEvent] | RejectedInput], writer: Writer) -> tuple[int, int]:
+    """Write parsed legacy bodies, and return how many were accepted and how many rejected."""
+    accepted = rejected = 0
+    for batch in chunked(inputs, _BATCH_SIZE):
         items: list[IncomingEvent | RejectedInput] = []
-        for one in group:
-            if isinstance(one, RejectedInput):
-                refused += 1
-                items.append(one)
+        for parsed in batch:
+            if isinstance(parsed, RejectedInput):
+                rejected += 1
+                items.append(parsed)
             else:
-                taken += 1
-                items += one
+                accepted += 1
+                items += parsed
         writer.write(items)
-    return taken, refused
+    return accepted, rejected
 
 
 def chunked(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Give items in groups of a size, of which the last may be smaller."""
-    left = iter(items)
-    while group := list(islice(left, size)):
-        yield group
+    """Split items into lists of a size; the last one may be shorter."""
+    iterator = iter(items)
+    while chunk := list(islice(iterator, size)):
+        yield chunk

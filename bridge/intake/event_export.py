@@ -21,7 +21,7 @@ FROM rejected_event WHERE org_id = ?1 ORDER BY last_at, payload_hash
 """
 
 
-_Moment = Annotated[datetime, msgspec.Meta(tz=True)]
+_Timestamp = Annotated[datetime, msgspec.Meta(tz=True)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
 
 
@@ -29,31 +29,31 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     hash: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
     source: Annotated[str, msgspec.Meta(pattern="^[^\0]*$")]
     receipts: _Count
-    #: What was sent, byte for byte; in base64 where it is no UTF-8.
+    #: The input, byte for byte; in `payload_base64` where it is not UTF-8.
     payload: str | None = None
     payload_base64: bytes | None = None
 
-    def sent(self) -> bytes | None:
-        """Give the bytes as they were sent; None when they are not kept."""
+    def original_bytes(self) -> bytes | None:
+        """The input as it was sent, None where it is not stored."""
         return self.payload.encode() if self.payload is not None else self.payload_base64
 
 
 class ExportedEvent(_Line, frozen=True, kw_only=True, omit_defaults=True, tag="event"):
-    """An event of the log, and what is not said in it."""
+    """An event of the log with its receipt: source, number of receipts, time, notes."""
 
-    received_at: _Moment
+    received_at: _Timestamp
     historical: bool
     notes: list[str] = []
     failure: str | None = None
 
 
 class ExportedRejection(_Line, frozen=True, kw_only=True, omit_defaults=True, tag="rejected"):
-    """An input that was refused."""
+    """A rejected input."""
 
     reason: str
     path: str
-    first_at: _Moment
-    last_at: _Moment
+    first_at: _Timestamp
+    last_at: _Timestamp
     size: _Count
 
 
@@ -63,18 +63,18 @@ _decoder: msgspec.json.Decoder[ExportedEvent | ExportedRejection] = msgspec.json
 
 
 def export_events(db: Database, org: str) -> Iterator[bytes]:
-    """Write a line for each event, in the order of the log, then for each refused input. Reads one state."""
+    """Yield a line per event, in the order of the log, then a line per rejected input, all from one snapshot."""
     with db.snapshot():
         for hash_, source, receipts, packed, received_at, historical, notes, failure in db.stream(_EVENTS, org):
-            said = msgspec.json.decode(notes, type=list[str]) if notes else []
-            text, raw = _spelled(packed)
+            decoded_notes = msgspec.json.decode(notes, type=list[str]) if notes else []
+            text, raw = _text_or_bytes(packed)
             event = ExportedEvent(
                 hash=hash_.hex(), source=source, receipts=receipts, payload=text, payload_base64=raw,
-                received_at=to_datetime(received_at), historical=bool(historical), notes=said, failure=failure,
+                received_at=to_datetime(received_at), historical=bool(historical), notes=decoded_notes, failure=failure,
             )  # fmt: skip
             yield msgspec.json.encode(event) + b"\n"
         for hash_, source, receipts, packed, reason, path, first_at, last_at, size in db.stream(_REJECTED, org):
-            text, raw = _spelled(packed)
+            text, raw = _text_or_bytes(packed)
             rejected = ExportedRejection(
                 hash=hash_.hex(), source=source, receipts=receipts, payload=text, payload_base64=raw,
                 reason=reason, path=path, first_at=to_datetime(first_at), last_at=to_datetime(last_at), size=size,
@@ -83,15 +83,15 @@ def export_events(db: Database, org: str) -> Iterator[bytes]:
 
 
 def parse_line(line: bytes) -> ExportedEvent | ExportedRejection:
-    """Read a line again; raises RefusedEvent when it is none."""
+    """Decode a line; raises InvalidInput when it is malformed."""
     try:
         return _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidInput(f"not a line of `export --events`: {error}") from error
 
 
-def _spelled(packed: bytes | None) -> tuple[str | None, bytes | None]:
-    """Give a payload as text, or, where it is none, as bytes."""
+def _text_or_bytes(packed: bytes | None) -> tuple[str | None, bytes | None]:
+    """Return a payload as text, or as bytes where it is not UTF-8."""
     if packed is None:
         return None, None
     raw = zstandard.decompress(packed)

@@ -14,21 +14,23 @@ from mappers.errors import InputTooLarge, InvalidInput
 from mappers.openlineage.event import NO_LIMITS, Event, parse_event
 from mappers.timestamps import from_datetime
 
-_KEPT = """
+_STORED_EVENTS = """
 SELECT e.event_time, e.event_hash, e.receipts, e.historical, e.failure FROM {keys} g
 JOIN run_event e ON e.event_time = g.a AND e.event_hash = g.b AND e.org_id = ?1
 """
-_REFUSED = "SELECT payload_hash, receipts, last_at FROM rejected_event WHERE org_id = ?1 AND payload_hash {ids}"
-#: How many lines, and about how many bytes of them, share a commit.
-_GROUP, _GROUP_BYTES = 500, 16 << 20
-#: What a file can fail with while it is read: the disk, torn gzip, damaged gzip.
+_STORED_REJECTIONS = (
+    "SELECT payload_hash, receipts, last_at FROM rejected_event WHERE org_id = ?1 AND payload_hash {ids}"
+)
+#: Maximum number of lines, and about of bytes, per commit.
+_BATCH_LINES, _BATCH_BYTES = 500, 16 << 20
+#: Errors of a file that is read: disk errors, truncated gzip, damaged gzip.
 _READ_ERRORS = (OSError, EOFError, zlib.error)
 
 Progress = Callable[[int], None]
 
 
 class EventImportReport(NamedTuple):
-    """How many lines brought something new and how many did not, could not be merged here, or are damaged."""
+    """Lines by result: `known` ones brought nothing new, `unmerged` ones could not be merged here."""
 
     events: int = 0
     rejected: int = 0
@@ -37,7 +39,6 @@ class EventImportReport(NamedTuple):
     damaged: int = 0
 
     def add(self, other: "EventImportReport") -> "EventImportReport":
-        """Add two reports up."""
         return EventImportReport(*map(sum, zip(self, other, strict=True)))
 
 
@@ -48,7 +49,7 @@ class _StoredEvent(NamedTuple):
 
 
 class _ImportedEvent(NamedTuple):
-    """An event with the line that it is from, and the key by which the log knows it."""
+    """An event with the line that it was exported as."""
 
     line: ExportedEvent
     payload: bytes
@@ -60,7 +61,7 @@ class _ImportedEvent(NamedTuple):
 
 
 class EventImporter:
-    """Takes what another store held; it may be repeated, for what this one has already is left out."""
+    """Imports the events of another store. Repeatable: inputs that this store holds already are skipped."""
 
     def __init__(self, reader: EventReader, writer: Writer, db: Database, org: str) -> None:
         self._reader = reader
@@ -69,137 +70,142 @@ class EventImporter:
         self._org = org
 
     def run(
-        self, file: BinaryIO, tell: Callable[[str], None], progress: Progress = lambda _: None
+        self, file: BinaryIO, on_problem: Callable[[str], None], progress: Progress = lambda _: None
     ) -> EventImportReport:
-        """Take all lines of an export; each that is damaged is told, and the others are taken."""
-        report, done = EventImportReport(), 0
+        """Import all lines of an export; damaged lines are reported and skipped."""
+        report, bytes_done = EventImportReport(), 0
         try:
-            for group in _groups(file):
-                read, damaged = _all_read(group, tell)
-                items = self._missing_items(read)
+            for batch in _read_batches(file):
+                parsed, damaged = _parse_lines(batch, on_problem)
+                items = self._missing_items(parsed)
                 self._writer.write(items)
-                report = report.add(_counted(read, items, damaged))
-                done += sum(len(line) for _, line in group)
-                progress(done)
+                report = report.add(_count_results(parsed, items, damaged))
+                bytes_done += sum(len(line) for _, line in batch)
+                progress(bytes_done)
         except _READ_ERRORS as error:
-            tell(f"cannot read on: {error}")
+            on_problem(f"cannot read on: {error}")
             return report.add(EventImportReport(damaged=1))
         return report
 
     def close(self) -> None:
-        """Close the store."""
         self._writer.close()
 
-    def _missing_items(self, read: list[_ImportedEvent | RejectedInput]) -> list[IncomingEvent | RejectedInput]:
-        """Leave out what the store has: it holds each input at least as often as the export says."""
-        events = [one for one in read if isinstance(one, _ImportedEvent)]
-        found = self._db.fetch_for_keys(_KEPT, sorted({one.key for one in events}), self._org)
-        kept = {
-            (time, hash_): _StoredEvent(count, bool(past), failure) for time, hash_, count, past, failure in found
+    def _missing_items(self, parsed: list[_ImportedEvent | RejectedInput]) -> list[IncomingEvent | RejectedInput]:
+        """Skip inputs of which the store holds at least as many receipts as the export."""
+        events = [item for item in parsed if isinstance(item, _ImportedEvent)]
+        rows = self._db.fetch_for_keys(_STORED_EVENTS, sorted({event.key for event in events}), self._org)
+        stored = {
+            (time, hash_): _StoredEvent(count, bool(historical), failure)
+            for time, hash_, count, historical, failure in rows
         }
-        hashes = sorted({one.payload_hash for one in read if isinstance(one, RejectedInput)})
-        refused = {
-            hash_: (count, last_at) for hash_, count, last_at in self._db.fetch_for_ids(_REFUSED, hashes, self._org)
+        hashes = sorted({item.payload_hash for item in parsed if isinstance(item, RejectedInput)})
+        stored_rejections = {
+            hash_: (count, last_at)
+            for hash_, count, last_at in self._db.fetch_for_ids(_STORED_REJECTIONS, hashes, self._org)
         }
-        news: list[IncomingEvent | RejectedInput] = []
-        for one in read:
-            if isinstance(one, RejectedInput):
-                count, last_at = refused.get(one.payload_hash, (0, one.received_at))
-                if one.receipts > count:
-                    last_at = max(last_at, one.received_at)
-                    news.append(one._replace(receipts=one.receipts - count, received_at=last_at))
-                    refused[one.payload_hash] = one.receipts, last_at
-            elif item := self._item(one, kept.get(one.key)):
-                kept[one.key] = _merged(kept.get(one.key), item)
-                news.append(item)
-        return news
+        missing: list[IncomingEvent | RejectedInput] = []
+        for item in parsed:
+            if isinstance(item, RejectedInput):
+                count, last_at = stored_rejections.get(item.payload_hash, (0, item.received_at))
+                if item.receipts > count:
+                    last_at = max(last_at, item.received_at)
+                    missing.append(item._replace(receipts=item.receipts - count, received_at=last_at))
+                    stored_rejections[item.payload_hash] = item.receipts, last_at
+            elif missing_item := self._missing_part(item, stored.get(item.key)):
+                stored[item.key] = _add_receipts(stored.get(item.key), missing_item)
+                missing.append(missing_item)
+        return missing
 
-    def _item(self, one: _ImportedEvent, kept: _StoredEvent | None) -> IncomingEvent | None:
-        """Give what the store lacks of an event: all of it, receipts, or that it could be merged."""
-        line = one.line
-        more = max(0, line.receipts - kept.receipts) if kept else line.receipts
-        merged = kept is not None and kept.failure is None
-        same_past = kept is not None and (line.historical or not kept.historical)
-        if kept and not more and same_past and (merged or line.failure is not None):
+    def _missing_part(self, imported: _ImportedEvent, stored: _StoredEvent | None) -> IncomingEvent | None:
+        """Build the item to write for what the store lacks: the event, receipts, or its first successful merge."""
+        line = imported.line
+        extra_receipts = max(0, line.receipts - stored.receipts) if stored else line.receipts
+        is_merged = stored is not None and stored.failure is None
+        same_historical = stored is not None and (line.historical or not stored.historical)
+        if stored and not extra_receipts and same_historical and (is_merged or line.failure is not None):
             return None
-        at = from_datetime(line.received_at)
-        if merged or line.failure is not None:
-            failure = None if merged else line.failure
-            item = IncomingEvent(one.payload, one.event, (), (), at, line.source, line.historical, failure)
+        received_at = from_datetime(line.received_at)
+        if is_merged or line.failure is not None:
+            failure = None if is_merged else line.failure
+            item = IncomingEvent(
+                imported.payload, imported.event, (), (), received_at, line.source, line.historical, failure
+            )
         else:
-            item = self._reader.map(one.event, one.payload, line.source, at, historical=line.historical)
-        return item._replace(notes=line.notes, receipts=more)
+            item = self._reader.map(
+                imported.event, imported.payload, line.source, received_at, historical=line.historical
+            )
+        return item._replace(notes=line.notes, receipts=extra_receipts)
 
 
-def _merged(kept: _StoredEvent | None, item: IncomingEvent) -> _StoredEvent:
-    if kept is None:
+def _add_receipts(stored: _StoredEvent | None, item: IncomingEvent) -> _StoredEvent:
+    if stored is None:
         return _StoredEvent(item.receipts, item.historical, item.failure)
-    return _StoredEvent(kept.receipts + item.receipts, kept.historical and item.historical, item.failure)
+    return _StoredEvent(stored.receipts + item.receipts, stored.historical and item.historical, item.failure)
 
 
-def _all_read(
-    group: list[tuple[int, bytes]], tell: Callable[[str], None]
+def _parse_lines(
+    batch: list[tuple[int, bytes]], on_problem: Callable[[str], None]
 ) -> tuple[list[_ImportedEvent | RejectedInput], int]:
-    """Read lines; gives what they hold, and how many are damaged."""
-    read: list[_ImportedEvent | RejectedInput] = []
+    """Parse lines; also returns the number of damaged ones."""
+    parsed: list[_ImportedEvent | RejectedInput] = []
     damaged = 0
-    for number, line in group:
+    for number, line in batch:
         if not line.strip():
             continue
         try:
-            read.append(_read(line))
+            parsed.append(_parse_item(line))
         except (InvalidInput, InputTooLarge, RecursionError) as error:
             damaged += 1
-            tell(f"line {number}: {error}")
-    return read, damaged
+            on_problem(f"line {number}: {error}")
+    return parsed, damaged
 
 
-def _counted(
-    read: list[_ImportedEvent | RejectedInput], items: list[IncomingEvent | RejectedInput], damaged: int
+def _count_results(
+    parsed: list[_ImportedEvent | RejectedInput], items: list[IncomingEvent | RejectedInput], damaged: int
 ) -> EventImportReport:
     events = [item for item in items if isinstance(item, IncomingEvent)]
-    was_merged = {one.key for one in read if isinstance(one, _ImportedEvent) and one.line.failure is None}
+    merged_in_source = {item.key for item in parsed if isinstance(item, _ImportedEvent) and item.line.failure is None}
     unmerged = sum(
-        item.failure is not None and (item.event.micros, item.event.event_hash) in was_merged for item in events
+        item.failure is not None and (item.event.micros, item.event.event_hash) in merged_in_source for item in events
     )
-    return EventImportReport(len(events), len(items) - len(events), len(read) - len(items), unmerged, damaged)
+    return EventImportReport(len(events), len(items) - len(events), len(parsed) - len(items), unmerged, damaged)
 
 
-def _read(line: bytes) -> _ImportedEvent | RejectedInput:
-    """Read a line; raises RefusedEvent or TooLarge when it is not what was written."""
-    found = parse_line(line)
-    sent, hash_ = found.sent(), bytes.fromhex(found.hash)
-    if isinstance(found, ExportedRejection):
-        return _rejected(found, sent, hash_)
-    if sent is None:
+def _parse_item(line: bytes) -> _ImportedEvent | RejectedInput:
+    """Parse a line; raises InvalidInput or InputTooLarge when it is not what was exported."""
+    exported = parse_line(line)
+    payload, hash_ = exported.original_bytes(), bytes.fromhex(exported.hash)
+    if isinstance(exported, ExportedRejection):
+        return _build_rejection(exported, payload, hash_)
+    if payload is None:
         raise InvalidInput("an event without its payload")
-    event = parse_event(sent, NO_LIMITS)
+    event = parse_event(payload, NO_LIMITS)
     if event.event_hash != hash_:
         raise InvalidInput("the event is not the one that was exported: its hash is another")
-    return _ImportedEvent(found, sent, event)
+    return _ImportedEvent(exported, payload, event)
 
 
-def _rejected(line: ExportedRejection, sent: bytes | None, hash_: bytes) -> RejectedInput:
-    if sent and digest(line.source.encode() + b"\0" + sent) != hash_:
+def _build_rejection(line: ExportedRejection, payload: bytes | None, hash_: bytes) -> RejectedInput:
+    if payload and digest(line.source.encode() + b"\0" + payload) != hash_:
         raise InvalidInput("the input is not the one that was exported: its hash is another")
     return RejectedInput(
-        sent, hash_, line.reason, line.path, from_datetime(line.last_at), line.source,
+        payload, hash_, line.reason, line.path, from_datetime(line.last_at), line.source,
         receipts=line.receipts, first_at=from_datetime(line.first_at), size=line.size,
     )  # fmt: skip
 
 
-def _groups(file: BinaryIO) -> Iterator[list[tuple[int, bytes]]]:
-    """Give the lines with their numbers; what was read before an error is as good as any."""
-    group: list[tuple[int, bytes]] = []
+def _read_batches(file: BinaryIO) -> Iterator[list[tuple[int, bytes]]]:
+    """Yield numbered lines in batches; lines read before an error are yielded before it is raised."""
+    batch: list[tuple[int, bytes]] = []
     size = 0
     try:
         for number, line in enumerate(file, start=1):
-            group.append((number, line))
+            batch.append((number, line))
             size += len(line)
-            if len(group) >= _GROUP or size >= _GROUP_BYTES:
-                yield group
-                group, size = [], 0
+            if len(batch) >= _BATCH_LINES or size >= _BATCH_BYTES:
+                yield batch
+                batch, size = [], 0
     except _READ_ERRORS:
-        yield group
+        yield batch
         raise
-    yield group
+    yield batch

@@ -16,15 +16,15 @@ _log = structlog.get_logger()
 
 
 class EventReader:
-    """Reads events by one set of rules and limits."""
+    """Parses and maps events with one set of mapping options and limits."""
 
-    def __init__(self, rules: MappingOptions, limits: EventLimits, clock: Callable[[], int] = now_micros) -> None:
-        self._rules = rules
+    def __init__(self, options: MappingOptions, limits: EventLimits, clock: Callable[[], int] = now_micros) -> None:
+        self._options = options
         self._limits = limits
         self._clock = clock
 
     def read(self, payload: bytes, source: str, *, historical: bool = False) -> IncomingEvent | RejectedInput:
-        """Read and map one event; what is no event comes back as rejected, never as an exception."""
+        """Parse and map one event; invalid input is returned as rejected, never raised."""
         received_at = self._clock()
         try:
             event = parse_event(payload, self._limits)
@@ -35,26 +35,30 @@ class EventReader:
         return self.map(event, payload, source, received_at, historical=historical)
 
     def map(self, event: Event, payload: bytes, source: str, received_at: int, *, historical: bool) -> IncomingEvent:
-        """Map an event that was read; what cannot be mapped is kept with the reason."""
+        """Map a parsed event; one that cannot be mapped is returned with the failure."""
         try:
-            rows, notes = map_event(event, self._rules)
-        except Exception as error:  # noqa: BLE001 - a fault of ours must not lose the event: kept with its reason
+            rows, notes = map_event(event, self._options)
+        except Exception as error:  # noqa: BLE001 - a bug here must not lose the event: it is stored with its reason
             _log.exception("event could not be mapped", event_hash=event.event_hash.hex())
             reason = f"{type(error).__name__}: {error}"
             return IncomingEvent(payload, event, (), event.notes, received_at, source, historical, reason)
         return IncomingEvent(payload, event, rows, notes, received_at, source, historical)
 
-    def reject_as(self, found: RejectedInput, payload: bytes, source: str) -> RejectedInput:
-        """Keep what became a refused event, as it was sent."""
-        reason = InputTooLarge(found.reason) if found.too_large else InvalidInput(found.reason, found.path)
+    def reject_as(self, rejected: RejectedInput, payload: bytes, source: str) -> RejectedInput:
+        """Reject the input that a rejected event was built from, for the same reason."""
+        reason = (
+            InputTooLarge(rejected.reason) if rejected.too_large else InvalidInput(rejected.reason, rejected.path)
+        )
         return self.reject(payload, source, reason)
 
     def reject(self, payload: bytes, source: str, error: InvalidInput | InputTooLarge) -> RejectedInput:
-        """Keep bytes that are no event, with the reason.
+        """Build the rejected input of invalid bytes.
 
-        They are known by their hash and source, because the same bytes may mean different things elsewhere; what was
-        too large to be received, by the reason.
+        Its hash covers bytes and source, because the same bytes may mean something else in another source. An input
+        that was too large to be received is hashed by the reason.
         """
         reason, path = (error.reason, error.path) if isinstance(error, InvalidInput) else (str(error), "")
-        known_by = digest(source.encode() + b"\0" + (payload or reason.encode(errors="replace")))
-        return RejectedInput(payload, known_by, reason, path, self._clock(), source, isinstance(error, InputTooLarge))
+        payload_hash = digest(source.encode() + b"\0" + (payload or reason.encode(errors="replace")))
+        return RejectedInput(
+            payload, payload_hash, reason, path, self._clock(), source, isinstance(error, InputTooLarge)
+        )

@@ -90,11 +90,11 @@ class DefinitionStore:
         process = process_id(self.org, kind, namespace, name)
         content = msgspec.json.encode(definition, order="sorted")
         previous = self.list_versions(process)
-        registered = next((definition for definition in previous if definition.content_hash == digest(content)), None)
+        registered = next((earlier for earlier in previous if earlier.content_hash == digest(content)), None)
         if registered is None:
             number = previous[0].number + 1 if previous else 1
             version_name = version or str(number)
-            if any(registered_version.version == version_name for registered_version in previous):
+            if any(earlier.version == version_name for earlier in previous):
                 raise StateConflict(
                     f"version {version_name!r} of {namespace} {name} already exists with different content"
                 )

@@ -84,7 +84,7 @@ def test_a_batch_that_finds_no_room_is_answered_503(tmp_path: Any) -> None:
 def test_openmetadatas_route_takes_one_event_and_answers_as_it_does(api: Running) -> None:
     answer = api.post(events(1)[0], OPENMETADATA)
     assert answer.status_code == 200
-    assert answer.json() == {"status": "success", "message": "Event kept", "lineageEdgesCreated": 2}
+    assert answer.json() == {"status": "success", "message": "Event stored", "lineageEdgesCreated": 2}
     assert api.events() == 1
     refused = api.post(BAD, OPENMETADATA)
     assert (refused.status_code, refused.headers["content-type"]) == (400, PROBLEM)
@@ -95,7 +95,7 @@ def test_openmetadatas_batch_is_an_object_of_events(api: Running) -> None:
     assert answer.status_code == 200
     assert answer.json() == {
         "status": "partial_success",
-        "message": "2 events kept, 1 refused",
+        "message": "2 events stored, 1 rejected",
         "lineageEdgesCreated": 4,
         "summary": {"received": 3, "successful": 2, "failed": 1},
         "failedEvents": [{"index": 2, "reason": "eventTime: is missing", "retriable": False}],

@@ -37,11 +37,11 @@ def test_a_fault_of_the_tailer_is_told_while_requests_are_answered(
     with following(tmp_path) as api:
         api.run(until(lambda: api.service.not_ready_reason() is not None))
         unready = api.get("/readyz")
-        assert (unready.status_code, "files are not tailed any more" in unready.json()["detail"]) == (503, True)
+        assert (unready.status_code, "file follower stopped: " in unready.json()["detail"]) == (503, True)
         assert "ArithmeticError: a fault of ours" in unready.json()["detail"]
         assert api.post(run_event(run=2)).status_code == 201
     said = capsys.readouterr().out
-    assert ("tailing ended" in said, "critical" in said) == (True, True)
+    assert ("file follower stopped" in said, "critical" in said) == (True, True)
 
 
 def test_a_service_without_files_to_follow_looks_at_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.api import stewarding
+from bridge.api import tasks
 from bridge.errors import StoreFull
 from bridge.governance.watcher import AssetWatcher, PollResult
 from tests.api.service import Running, settings_for, until
@@ -16,7 +16,7 @@ def test_one_that_cannot_go_on_looks_again_even_if_it_cannot_end_either(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     looks: list[AssetWatcher] = []
-    whole, make = AssetWatcher.poll, stewarding.open_asset_watcher
+    whole, make = AssetWatcher.poll, tasks.open_asset_watcher
 
     def first_fails(watching: AssetWatcher) -> PollResult:
         looks.append(watching)
@@ -32,9 +32,9 @@ def test_one_that_cannot_go_on_looks_again_even_if_it_cannot_end_either(
             raise ArithmeticError("a fault of ours at the end")
 
     monkeypatch.setattr(AssetWatcher, "poll", first_fails)
-    monkeypatch.setattr(stewarding, "open_asset_watcher", first_cannot_end)
+    monkeypatch.setattr(tasks, "open_asset_watcher", first_cannot_end)
     with Running(settings_for(tmp_path, governance={"poll_seconds": 0.01})) as api:
         api.run(until(lambda: len(looks) > 2))
     assert looks[0] is not looks[1] is looks[2]
     said = capsys.readouterr().out
-    assert (said.count("] assets are not looked at"), "a fault of ours at the end" in said) == (1, True)
+    assert (said.count("] asset watcher failed, retrying"), "a fault of ours at the end" in said) == (1, True)

@@ -91,9 +91,9 @@ def test_a_flag_that_is_none_is_refused(legacy: Running) -> None:
     [
         (RUN_EVENT, body(run={"runId": UUID}), "run.endTime", "is missing, and so are all other times"),
         (RUN_EVENT, body(run={"runId": UUID, "endTime": "soon"}), "run.endTime", "not a time: 'soon'"),
-        (RUN_EVENT, body(run={"endTime": "2025-09-08"}), "run.runId", "is missing, and without run.startTime"),
+        (RUN_EVENT, body(run={"endTime": "2025-09-08"}), "run.runId", "is missing, and cannot be derived without run.startTime"),
         (RUN_EVENT, body(eventType=None), "eventType", "is missing"),
-        (RUN_EVENT, body(job={"namespace": "AUTOSYS", "name": "/"}), "job.name", "names no job"),
+        (RUN_EVENT, body(job={"namespace": "AUTOSYS", "name": "/"}), "job.name", "contains no job name"),
         (RUN_EVENT, body(job={"name": "x"}), "job.namespace", "is missing"),
         (RUN_EVENT, body(inputs=[{"namespace": "S3"}]), "inputs[0].name", "is missing"),
         (RUN_EVENT, body(outputs=["x"]), "outputs[0]", "must be an object"),
@@ -116,7 +116,7 @@ def test_a_flag_that_is_none_is_refused(legacy: Running) -> None:
             REQUEST,
             {"name": "s3://b/k", "submitted_by": "ann", "status": "APPROVED"},
             "status",
-            "a request is PENDING",
+            "must be PENDING in a request",
         ),
     ],
 )
@@ -147,9 +147,9 @@ def test_a_refused_body_is_taken_once_the_setting_is_made(tmp_path: Path) -> Non
         assert (answer.status_code, answer.json()["field"]) == (400, "inputs[0].namespace")
         assert "set legacy.db2_url" in answer.json()["detail"]
     assert "legacy:run_event?historical=true" in rejected(api, "list")[1]
-    assert rejected(api, "retry") == (1, "0 taken, 1 still refused\n")
+    assert rejected(api, "retry") == (1, "0 ingested, 1 still rejected\n")
     api.settings = settings.model_copy(update={"legacy": settings.legacy.model_copy(update=DB2)})
-    assert rejected(api, "retry") == (0, "1 taken, 0 still refused\n")
+    assert rejected(api, "retry") == (0, "1 ingested, 0 still rejected\n")
     assert rejected(api, "list") == (0, "")
     assert api.rows(RUNS) == [ENDED]
     assert api.rows("SELECT DISTINCT historical FROM run_event") == [(1,)]
@@ -188,7 +188,7 @@ def test_a_fault_of_ours_loses_no_body(legacy: Running, monkeypatch: pytest.Monk
     with monkeypatch.context() as fault:
         fault.setattr("bridge.intake.legacy.translate_body", fail)
         assert legacy.post(body(), RUN_EVENT).json()["detail"] == "ArithmeticError: a fault of ours"
-    assert rejected(legacy, "retry") == (0, "1 taken, 0 still refused\n")
+    assert rejected(legacy, "retry") == (0, "1 ingested, 0 still rejected\n")
     assert legacy.rows(RUNS) == [ENDED]
 
 
@@ -242,7 +242,7 @@ def test_a_request_without_a_time_is_of_when_it_came(legacy: Running) -> None:
     ) == [(1,)]
 
 
-@pytest.mark.parametrize("route", LEGACY_ROUTES, ids=lambda route: route.contract.value)
+@pytest.mark.parametrize("route", LEGACY_ROUTES, ids=lambda route: route.legacy_format.value)
 def test_what_the_description_shows_is_taken_and_understood(api: Running, route: Any) -> None:
     described = api.get("/openapi.json").json()["paths"][route.path]["post"]
     content = described["requestBody"]["content"]["application/json"]
@@ -300,7 +300,7 @@ def test_every_example_of_the_page_is_taken(api: Running) -> None:
     assert api.rows("SELECT count(*) FROM rejected_event") == [(0,)]
 
 
-@pytest.mark.parametrize("route", LEGACY_ROUTES, ids=lambda route: route.contract.value)
+@pytest.mark.parametrize("route", LEGACY_ROUTES, ids=lambda route: route.legacy_format.value)
 def test_a_service_that_cannot_take_it_now_says_so(tmp_path: Path, route: Any) -> None:
     with Running(settings_for(tmp_path)) as api:
         api.gate.is_full = lambda: True  # type: ignore[method-assign]
@@ -324,7 +324,7 @@ def test_an_event_that_cannot_be_merged_is_kept_and_answered(
         fault.setattr("bridge.intake.event_reader.map_event", fail)
         answer = legacy.post(sent, REQUEST)
         assert (answer.status_code, answer.json()) == (201, {"registration": None, "status": "PENDING"})
-    assert rejected(legacy, "retry") == (0, "1 taken, 0 still refused\n")
+    assert rejected(legacy, "retry") == (0, "1 ingested, 0 still rejected\n")
     assert legacy.rows("SELECT status FROM dataset_registration") == [("PENDING",)]
 
 
@@ -334,11 +334,11 @@ def test_a_request_that_is_tried_again_is_of_when_it_first_came(tmp_path: Path) 
         assert api.post({"namespace": "DB2", "name": "S.T", "submitted_by": "ann"}, REQUEST).status_code == 400
     ((received,),) = api.rows("SELECT last_at FROM rejected_event")
     api.settings = settings.model_copy(update={"legacy": settings.legacy.model_copy(update=DB2)})
-    assert rejected(api, "retry") == (0, "1 taken, 0 still refused\n")
+    assert rejected(api, "retry") == (0, "1 ingested, 0 still rejected\n")
     assert api.rows("SELECT submitted_at FROM dataset_registration") == [(received,)]
 
 
 def test_a_table_of_db2_without_its_database_leaves_a_note(tmp_path: Path) -> None:
     with Running(settings_for(tmp_path, legacy={"db2_url": "db2://h:1"})) as api:
         assert api.post(body(), RUN_EVENT).status_code == 201
-        assert any("nor does legacy.db2_database" in note for note in api.notes())
+        assert any("contains no database, and legacy.db2_database is not set" in note for note in api.notes())

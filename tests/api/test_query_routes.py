@@ -111,7 +111,7 @@ def test_no_name_is_mistaken_for_anything_else(tmp_path: Path, name: str) -> Non
         ("/api/v1/dataset/by-name", 400, "name", "missing dataset"),
         ("/api/v1/dataset/by-name?name=nothing", 404, None, "no dataset 'nothing' in the store"),
         ("/api/v1/dataset/by-name?name=a%00b", 400, "name", "U+0000"),
-        ("/api/v1/dataset/by-name?name=a&name=b", 400, "name", "given twice"),
+        ("/api/v1/dataset/by-name?name=a&name=b", 400, "name", "name: repeated"),
         ("/api/v1/dataset/by-name?name=a&id=b", 400, "id", "unknown; allowed: namespace"),
         ("/api/v1/dataset/register", 400, "id", "'register' is not a UUID"),
         (f"/api/v1/dataset/{run_uuid(1)}", 404, None, f"no dataset with the id {run_uuid(1)}"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.api import indexing
+from bridge.api import background, tasks
 from bridge.bootstrap.store import open_store
 from bridge.errors import StoreFull
 from bridge.settings.model import Settings
@@ -23,8 +23,8 @@ def found(settings: Settings, q: str) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "_LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(indexing, "_RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(tasks, "_INDEX_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(background, "RETRY_SECONDS", 0.01)
 
 
 def test_what_was_taken_is_found_soon(tmp_path: Path) -> None:
@@ -53,20 +53,20 @@ def test_a_failure_is_logged_and_tried_again_and_no_trouble_of_the_intake(
         api.run(until(lambda: found(settings, "made") == ["made"]))
         assert api.get("/readyz").status_code == 200
     said = capsys.readouterr().out
-    assert said.count("the search index is behind") == 2
+    assert said.count("search indexing failed, retrying") == 2
     assert "no room" in said
     assert "a fault of ours" in said
 
 
 def test_a_batch_rests_long_while_others_need_the_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SearchIndexer, "index_batch", lambda *_: 1)
-    monkeypatch.setattr(indexing, "_LOOK_SECONDS", 60)
+    monkeypatch.setattr(tasks, "_INDEX_POLL_SECONDS", 60)
 
     async def rests(busy: float) -> float:
-        monkeypatch.setattr(indexing, "_BUSY", busy)
-        made = indexing.SearchIndexTask(settings_for(tmp_path))
+        monkeypatch.setattr(tasks, "_MAX_LOAD", busy)
+        made = tasks.SearchIndexTask(settings_for(tmp_path))
         try:
-            return await made._batch()
+            return made.step()
         finally:
             await made.stop()
 
@@ -77,11 +77,11 @@ def test_a_batch_rests_long_while_others_need_the_processor(tmp_path: Path, monk
 def test_a_service_that_stops_leaves_what_it_did_not_reach_for_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexing, "_LOOK_SECONDS", 60)
+    monkeypatch.setattr(tasks, "_INDEX_POLL_SECONDS", 60)
     settings = settings_for(tmp_path)
     with Running(settings) as api:
         api.post(run_event(outputs=[dataset("made")]))
     assert found(settings, "made") == []
-    monkeypatch.setattr(indexing, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(tasks, "_INDEX_POLL_SECONDS", 0.01)
     with Running(settings) as api:
         api.run(until(lambda: found(settings, "made") == ["made"]))

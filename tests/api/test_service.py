@@ -205,8 +205,8 @@ def test_an_event_that_cannot_be_mapped_is_kept_listed_and_merged_later(
             assert api.rows("SELECT count(*) FROM ol_run") == [(0,)]
         code, listed = rejected("list")
         assert (code, "unmerged" in listed, "ArithmeticError: a fault of ours" in listed) == (0, True, True)
-        assert rejected("retry") == (1, "0 taken, 1 still refused\n")
-    assert rejected("retry") == (0, "1 taken, 0 still refused\n")
+        assert rejected("retry") == (1, "0 ingested, 1 still rejected\n")
+    assert rejected("retry") == (0, "1 ingested, 0 still rejected\n")
     assert rejected("list") == (0, "")
     assert api.rows("SELECT failure FROM run_event") == [(None,)]
     assert api.rows("SELECT count(*) FROM ol_run") == [(1,)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.api import syncing
+from bridge.api import background, tasks
 from bridge.bootstrap.store import open_store
 from bridge.errors import StoreFull
 from bridge.settings.model import Settings
@@ -24,8 +24,8 @@ from tests.standins.webhook import Webhook
 
 @pytest.fixture
 def standin(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenMetadata]:
-    monkeypatch.setattr(syncing, "_LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(syncing, "_RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(tasks, "_SYNC_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(background, "RETRY_SECONDS", 0.01)
     with OpenMetadata() as running:
         yield running
 
@@ -95,7 +95,7 @@ def test_a_server_that_is_down_is_told_and_asked_again(
         api.run(until(lambda: is_there(standin, "made")))
         api.run(until(lambda: status(api.settings).trouble is None))
     said = capsys.readouterr().out
-    assert (said.count("the target is left alone") >= 1, "the target answers" in said) == (True, True)
+    assert (said.count("circuit open: target not responding") >= 1, "circuit closed: target responding" in said) == (True, True)
 
 
 def test_a_failure_is_logged_and_tried_again_and_no_trouble_of_the_intake(
@@ -114,11 +114,11 @@ def test_a_failure_is_logged_and_tried_again_and_no_trouble_of_the_intake(
         assert api.post(run_event(outputs=[dataset("made")])).status_code == 201
         api.run(until(lambda: is_there(standin, "made")))
     said = capsys.readouterr().out
-    assert (said.count("] syncing stopped"), "no room" in said, "a fault of ours" in said) == (2, True, True)
+    assert (said.count("] sync failed, retrying"), "no room" in said, "a fault of ours" in said) == (2, True, True)
 
 
 def test_how_far_it_is_is_measured(tmp_path: Path, standin: OpenMetadata, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(syncing, "_TELL_SECONDS", 0.0)
+    monkeypatch.setattr(tasks, "_PROGRESS_SECONDS", 0.0)
     standin.faults.next(error(503), path="/tables/bulk", times=1)
     with Running(settings_with(tmp_path, standin)) as api:
         assert api.post(run_event(outputs=[dataset("made")])).status_code == 201
@@ -157,7 +157,7 @@ def test_completeness_is_measured_once_it_was_read(tmp_path: Path, standin: Open
 def test_how_far_it_is_is_told_while_it_is_under_way(
     tmp_path: Path, standin: OpenMetadata, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(syncing, "_TELL_SECONDS", 0.0)
+    monkeypatch.setattr(tasks, "_PROGRESS_SECONDS", 0.0)
     go_on = threading.Event()
 
     def held_up(_: int, method: str, path: str) -> None:

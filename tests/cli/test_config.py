@@ -161,7 +161,7 @@ def test_a_secret_in_a_file_is_told_by_the_variable_that_names_it(
 
 
 @pytest.mark.parametrize(
-    ("read", "said"), [(1, "all is well: read {} and the environment"), (0, "all is well: read no file")]
+    ("read", "said"), [(1, "configuration is valid: {} and the environment"), (0, "configuration is valid: no file")]
 )
 def test_what_is_right_is_told(file: Path, read: int, said: str) -> None:
     done = config("check", *["-c", file] * read)
@@ -182,7 +182,7 @@ def test_all_mistakes_of_files_and_variables_are_told_at_once(tmp_path: Path) ->
     )  # fmt: skip
     assert sorted(line.partition(": ")[0].replace(str(tmp_path), "") for line in told) == sorted([
         "/first.yaml:1", "/first.yaml:5", "/second.yaml:4", "/torn.yaml is not YAML", "cannot read the configuration /absent.yaml",
-        "cannot read the file of LINEAGE_BRIDGE__INTAKE__MAX_GROUP_FILE",
+        "cannot read the file in LINEAGE_BRIDGE__INTAKE__MAX_GROUP_FILE",
         "LINEAGE_BRIDGE__INTAKE__MAX_GRUP", "LINEAGE_BRIDGE__IDENTITY", "LINEAGE_BRIDGE__ORG__NAME",
         "/first.yaml:3", "/second.yaml:2", "LINEAGE_BRIDGE__SERVER__PORT", "/second.yaml:5",
     ])  # fmt: skip
@@ -194,7 +194,7 @@ def test_all_mistakes_of_files_and_variables_are_told_at_once(tmp_path: Path) ->
     [
         ("server:\n  host: host.invalid\n  api_keys: ${SURELY_NOT_SET}\n", [":3: the environment variable"]),
         ("server:\n  api_keys:\n  - {name: a, scopes: [read], sha256: '${SURELY_NOT_SET}'}\n", [":3: the environment variable"]),
-        ("server:\n  host: host.invalid\n  port: x\n", [":3: server.port", ":2: server.host host.invalid can be reached"]),
+        ("server:\n  host: host.invalid\n  port: x\n", [":3: server.port", ":2: server.host host.invalid is reachable"]),
     ],
 )  # fmt: skip
 def test_what_only_follows_from_another_mistake_is_not_told(tmp_path: Path, text: str, told: list[str]) -> None:
@@ -209,7 +209,7 @@ def test_what_only_follows_from_another_mistake_is_not_told(tmp_path: Path, text
 def test_a_host_of_the_environment_is_not_blamed_on_a_file(file: Path, tmp_path: Path) -> None:
     (told,) = refusal("check", SERVER__HOST="host.invalid")
     assert told.startswith(
-        "server.host host.invalid can be reached from other machines, and server.api_keys is empty"
+        "server.host host.invalid is reachable from other machines, but server.api_keys is empty"
     )
 
 

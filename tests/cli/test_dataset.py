@@ -46,7 +46,7 @@ def test_what_is_published_is_printed(do: Do) -> None:
     again = do("publish s3://lake/sales/daily v2 s3://lake/sales/weekly v2 --expected v1 --expected v2 --by bob")
     assert again.stdout.splitlines() == [
         "s3://lake sales/daily: v2 is published, was v1",
-        "s3://lake sales/weekly: v2 is published, as it was",
+        "s3://lake sales/weekly: v2 is published, unchanged",
         "publication 3",
     ]
     told = [line.split("  ") for line in do("history s3://lake sales/daily").stdout.splitlines()]
@@ -71,13 +71,13 @@ def test_a_version_is_resolved(do: Do) -> None:
     ]  # fmt: skip
     found = json.loads(do("resolve s3://lake/sales/daily --pin latest --output json").stdout)
     assert (found["tag"], found["by"], found["rows"]) == ("v2", "latest", 2)
-    assert "  how: the latest" in do("resolve s3://lake/sales/daily --pin as_of:2026-01-01T00:00:01").stdout
+    assert "  how: latest" in do("resolve s3://lake/sales/daily --pin as_of:2026-01-01T00:00:01").stdout
     assert "version v2" in do("resolve s3://lake/sales/weekly --pin latest --partition day=mon").stdout
     assert "  partitions: day=mon" in do("resolve s3://lake/sales/weekly --pin v1").stdout
 
 
 def test_a_live_table_is_marked_so(do: Do) -> None:
-    note = "a live table: it changes where it lies"
+    note = "a live table, changed in place: its current content may differ from this version"
     assert note in do("publish postgres://db.example.com:5432/t p1").stdout
     assert note in do("resolve postgres://db.example.com:5432/t").stdout
 
@@ -112,7 +112,7 @@ def test_what_is_published_and_invalid_is_told(do: Do) -> None:
     do("publish s3://lake/sales/weekly v2")
     marked = do("invalidate s3://lake/sales/weekly v2 --partition day=mon --reason late")
     assert marked.stdout.splitlines() == [
-        "s3://lake sales/weekly: partition day=mon of version v2 is not to be read: late",
+        "s3://lake sales/weekly: partition day=mon of version v2 is invalid: late",
         "  it is published, and reads are denied from now on: publish another version, or roll back",
     ]
     assert "  invalid of day=mon: late" in do("resolve s3://lake/sales/weekly").stdout
@@ -128,19 +128,19 @@ def test_what_is_published_and_invalid_is_told(do: Do) -> None:
         ("publish s3://lake/sales/daily v2 --expect-unpublished", 6, "'v1' is published, but none was expected"),
         ("publish s3://lake/sales/daily v9", 1, "no version 'v9'"),
         ("publish s3://lake/nothing v1", 1, "no dataset 's3://lake/nothing'"),
-        ("publish s3://lake/sales/daily", 2, "every dataset is followed by its version"),
+        ("publish s3://lake/sales/daily", 2, "missing version for dataset s3://lake/sales/daily"),
         ("publish s3://lake/sales/daily v1 --expected v1 --expected v2", 2, "specify --expected once per dataset"),
         (
             "publish s3://lake/sales/daily v1 --expected v1 --expect-unpublished",
             2,
-            "give --expected once per dataset",
+            "specify --expected once per dataset, or --expect-unpublished",
         ),
         ("rollback s3://lake/sales/daily", 6, "nothing was published before version 'v1'"),
         ("rollback", 2, "specify datasets or --publication, not both"),
         ("rollback s3://lake/sales/daily --publication 1", 2, "specify datasets or --publication, not both"),
         ("rollback --publication 1 --to v1", 2, "specify datasets or --publication, not both"),
         ("rollback --publication 9", 1, "no publication 9"),
-        ("rollback s3://lake/sales/daily --expected v1 --expected v2", 2, "say --expected once"),
+        ("rollback s3://lake/sales/daily --expected v1 --expected v2", 2, "specify --expected once per dataset"),
         (
             "pin p s3://lake/sales/daily v1 --until 2099-01-01 --days 2",
             2,

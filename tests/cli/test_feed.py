@@ -40,8 +40,8 @@ def test_columns_are_known_by_their_names(row: dict[str, object], technology: st
 
 REFUSED = [
     ({"request_type": "X"}, "status: is missing"), ({"status": "OK"}, "request_type: is missing"),
-    ({"status": "OK", "technology": "COBOL"}, "technology: is none of AUTOSYS"),
-    ({"status": "OK", "request_type": "X", "": ["a", ""]}, r"2 field\(s\) more than the header"),
+    ({"status": "OK", "technology": "COBOL"}, "technology: must be one of AUTOSYS"),
+    ({"status": "OK", "request_type": "X", "": ["a", ""]}, r"2 value\(s\) too many for the header"),
 ]  # fmt: skip
 
 
@@ -190,9 +190,9 @@ def test_a_refused_row_is_tried_again_as_the_row_that_it_was(site: Site) -> None
     assert (done.exit_code, "1 rejected" in done.stderr) == (1, True)
     assert "row:DB2_SP@Europe/London?historical=true" in site.run("rejected", "list").stdout
     assert '"procedure":"S.P"' in site.run("rejected", "show", site.refused()).stdout
-    assert site.run("rejected", "retry").stdout == "0 taken, 1 still refused\n"
+    assert site.run("rejected", "retry").stdout == "0 ingested, 1 still rejected\n"
     site.environment["LINEAGE_BRIDGE__LEGACY__DB2_URL"] = "db2://h:50000"
-    assert site.run("rejected", "retry").stdout == "1 taken, 0 still refused\n"
+    assert site.run("rejected", "retry").stdout == "1 ingested, 0 still rejected\n"
     (run,) = map(json.loads, site.run("runs", "--output", "json").stdout.splitlines())
     assert (run["job"], run["namespace"]) == ("S.P", "DB2_SP")
     assert run["start_ts"].startswith("2026-07-01T05:00:00")
@@ -262,7 +262,7 @@ FILES = {
 def test_files_are_taken_and_again_do_no_harm(site: Site, name: str, text: str) -> None:
     (site.folder / name).write_text(text, encoding="utf-8")
     for _ in range(2):
-        assert site.run("feed", "take", str(site.folder / name)).stdout == "1 runs taken from 1 file(s)\n"
+        assert site.run("feed", "take", str(site.folder / name)).stdout == "imported 1 runs from 1 file(s)\n"
     assert site.runs() == [("RunMgmt/Recalc", "SUCCESS")]
 
 
@@ -271,7 +271,7 @@ SHIFTED = HEADER + "1,Recalc,FAILED,2026-01-01T06:00:00,boom, went off,EU\n" + G
 OBJECT = '{"request_id": 7, "request_type": "Load", "status": "SUCCESS", "start_time": "2026-01-01T06:00:00"}'
 #: A file with one good row, and the places and reasons of those that are none.
 SOME = [
-    (SHIFTED, ["line 2: the row has 1 field(s) more than the header"]),
+    (SHIFTED, ["line 2: the row has 1 value(s) too many for the header"]),
     (HEADER + '1,"Recalc,OK,,,\n' + GOOD, ["line 2: unexpected end of data"]),
     ("\n" + HEADER + '1,"Re"calc,OK,,,\n\n' + GOOD + "8,Load,,,,\n", ["line 3: ',' expected", "line 6: is missing at status"]),
     (HEADER + GOOD.strip() + ",,\n", []),
@@ -290,7 +290,7 @@ def test_a_row_that_cannot_be_read_is_one_row_that_is_refused_by_its_place(
     file = site.folder / "a.txt"
     file.write_text(text, encoding="utf-8", newline="")
     done = site.run("feed", "take", str(file))
-    assert (done.stdout, done.exit_code) == ("1 runs taken from 1 file(s)\n", int(bool(said)))
+    assert (done.stdout, done.exit_code) == ("imported 1 runs from 1 file(s)\n", int(bool(said)))
     assert site.runs() == [("RunMgmt/Load", "SUCCESS")]
     listed = sorted(
         one.partition("  row:RUNMGR@UTC  ")[2] for one in site.run("rejected", "list").stdout.splitlines()
@@ -298,7 +298,7 @@ def test_a_row_that_cannot_be_read_is_one_row_that_is_refused_by_its_place(
     assert [one.startswith(f"{file} {wanted}") for one, wanted in zip(listed, said, strict=True)] == [True] * len(
         said
     )
-    assert site.run("rejected", "retry").stdout == f"0 taken, {len(said)} still refused\n"
+    assert site.run("rejected", "retry").stdout == f"0 ingested, {len(said)} still rejected\n"
 
 
 NO_FILES = [

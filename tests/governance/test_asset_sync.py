@@ -109,7 +109,7 @@ def test_without_anything_agreed_on_sets_unite_and_other_words_are_conflicts(syn
     result = push(steward(synced), asset(description="ours", governance={"tags": ["a"]}))["t"]
     assert result.outcome == Outcome.UNRESOLVED
     assert result.reason is not None
-    assert "description was changed on both sides: the file says 'ours', OpenMetadata says 'theirs'" in result.reason
+    assert "description was changed on both sides: 'ours' in the file, 'theirs' in OpenMetadata" in result.reason
     assert tags(synced) == {"LineageBridge.a", "PersonalData.Personal"}
     assert table(synced)["description"] == "theirs"
 
@@ -119,7 +119,7 @@ POLICIES = {
     "local": ({"conflicts": "local"}, Outcome.PUSHED, "ours, changed"),
     "remote": ({"conflicts": "remote"}, Outcome.PUSHED, "theirs"),
     "by field": (
-        {"conflicts": "remote", "conflicts_of": (("description", "local"),)},
+        {"conflicts": "remote", "conflicts_by_field": (("description", "local"),)},
         Outcome.PUSHED,
         "ours, changed",
     ),
@@ -330,7 +330,7 @@ def test_what_is_said_of_a_column_that_is_not_there_is_told(synced: Synced) -> N
     assert result.outcome == Outcome.PUSHED
     columns = [{"name": "kk", "classification": "PII"}, {"name": "unsaid"}]
     result = push(steward(synced), asset(schema=columns, governance={"tags": ["a"]}))["t"]
-    assert (result.outcome, result.reason) == (Outcome.UNRESOLVED, "the table has no column kk")
+    assert (result.outcome, result.reason) == (Outcome.UNRESOLVED, "column kk does not exist")
     assert tags(synced) == {"LineageBridge.a"}
     synced.apply(run_event("COMPLETE", 9, run=9, outputs=[dataset("t", schema=schema("kk"))])).converge()
     synced.clock.wait(601)

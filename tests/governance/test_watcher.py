@@ -100,7 +100,7 @@ def test_nothing_loops(watched: Watched) -> None:
     version = watched.table()["version"]
     for _ in range(5):
         looked = watched.look()
-        assert (looked.changed, looked.events, looked.adopted) == (0, 0, 0)
+        assert (looked.changed, looked.events, looked.imported) == (0, 0, 0)
     assert watched.table()["version"] == version
 
 
@@ -149,7 +149,7 @@ def test_where_it_is_only_reported_the_store_stays(synced: Synced, tmp_path: Pat
     assert watched.said()["tags"] == ["a"]
     (item,) = synced.items.get("governance", [key for _, key in synced.items.list_pushed("governance")]).values()
     assert item.reason is not None
-    assert item.reason.startswith("OpenMetadata differs: tags is ")
+    assert item.reason.startswith("changed in OpenMetadata: tags is ")
     assert watched.tags() == {"LineageBridge.a", "PersonalData.Personal"}
 
 

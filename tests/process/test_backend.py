@@ -63,7 +63,7 @@ def test_what_does_not_pass_is_told_at_last() -> None:
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_key_without_its_scope_is_told_at_once(status: int) -> None:
     speaking, asked = link(httpx.Response(status))
-    with pytest.raises(ConfigError, match="it needs the scope ingest"):
+    with pytest.raises(ConfigError, match="lacks the scope ingest"):
         speaking.send_events([b"{}"])
     assert len(asked) == 1
 

@@ -61,16 +61,16 @@ def micros(age: timedelta) -> int:
 JUDGED = [
     (make("not_null", column="k"), 0, True, "0 rows are null"),
     (make("not_null", column="k"), 2, False, "2 rows are null"),
-    (make("row_count", min=3, max=5), 3, True, "3 rows; wanted at least 3 and at most 5"),
-    (make("row_count", min=3), 2, False, "2 rows; wanted at least 3"),
-    (make("row_count", max=3), 4, False, "4 rows; wanted at most 3"),
-    (make("freshness", column="t", max_age="90m"), micros(timedelta(minutes=90)), True, "the newest is 2026-02-01T04:30:00+00:00; wanted within 90m"),
-    (make("freshness", column="t", max_age="90m"), micros(timedelta(minutes=91)), False, "the newest is 2026-02-01T04:29:00+00:00; wanted within 90m"),
-    (make("freshness", column="t", max_age="2d"), None, False, "there is no value at all"),
-    (make("sql", sql="x", expected=7), 7.0, True, "7.0; wanted 7"),
-    (make("sql", sql="x", expected=7), None, False, "None; wanted 7"),
-    (make("sql", sql="x", expected=True), 1, False, "1; wanted True"),
-    (make("sql", sql="x", expected="2026-01-31"), date(2026, 1, 31), True, "2026-01-31; wanted 2026-01-31"),
+    (make("row_count", min=3, max=5), 3, True, "3 rows; expected at least 3 and at most 5"),
+    (make("row_count", min=3), 2, False, "2 rows; expected at least 3"),
+    (make("row_count", max=3), 4, False, "4 rows; expected at most 3"),
+    (make("freshness", column="t", max_age="90m"), micros(timedelta(minutes=90)), True, "newest value is 2026-02-01T04:30:00+00:00; expected within 90m"),
+    (make("freshness", column="t", max_age="90m"), micros(timedelta(minutes=91)), False, "newest value is 2026-02-01T04:29:00+00:00; expected within 90m"),
+    (make("freshness", column="t", max_age="2d"), None, False, "there are no values"),
+    (make("sql", sql="x", expected=7), 7.0, True, "7.0; expected 7"),
+    (make("sql", sql="x", expected=7), None, False, "None; expected 7"),
+    (make("sql", sql="x", expected=True), 1, False, "1; expected True"),
+    (make("sql", sql="x", expected="2026-01-31"), date(2026, 1, 31), True, "2026-01-31; expected 2026-01-31"),
 ]  # fmt: skip
 
 

@@ -294,6 +294,6 @@ def test_the_command_tells_what_became_of_every_folder(command: Callable[..., An
 
 
 def test_a_dataset_that_is_not_there_lets_nothing_be_removed(command: Callable[..., Any], tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="there are no versions of processes"):
+    with pytest.raises(ConfigError, match="no version folders of processes"):
         command("d", "dd")
     assert len(list((tmp_path / "lake" / "d").iterdir())) == 3

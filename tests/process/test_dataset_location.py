@@ -21,11 +21,11 @@ FOUND = {
     "a table of Iceberg": (("lake.sales.orders", "file:/w", "iceberg", None, None), ("file:/w", "sales.orders", "lake.sales.orders")),
 }  # fmt: skip
 REFUSED = {
-    "a word without a lake": (("trades", None, "parquet", None, None), "trades: nobody says where it lies"),
+    "a word without a lake": (("trades", None, "parquet", None, None), "trades: no location for this dataset"),
     "a lake that is no path": (("trades", None, "parquet", None, "lake"), "lake/trades: not an absolute path"),
     "jdbc without an address": (("t", None, "jdbc", None, LAKE), "t: format jdbc needs options.url"),
     "an address that is none": (("t", None, "jdbc", "postgres://db", LAKE), "options.url: postgres://db is not a supported JDBC URL"),
-    "iceberg without a warehouse": (("a.t", None, "iceberg", None, LAKE), "a.t: format iceberg needs namespace"),
+    "iceberg without a warehouse": (("a.t", None, "iceberg", None, LAKE), "a.t: format iceberg needs the namespace"),
 }  # fmt: skip
 
 

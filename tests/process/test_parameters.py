@@ -26,7 +26,7 @@ def test_a_value_is_read_as_its_type_says(kind: str, text: str, value: Parameter
 
 @pytest.mark.parametrize("kind", ["integer", "number", "boolean", "date", "timestamp"])
 def test_what_is_of_another_type_is_told_with_an_example(kind: str) -> None:
-    with pytest.raises(ConfigError, match=f"--param p: 'x' is no {kind} like "):
+    with pytest.raises(ConfigError, match=f"--param p: 'x' is not a valid {kind} \\(example"):
         bind_parameters({"p": Parameter.model_validate({"type": kind})}, {"p": "x"})
 
 
@@ -40,16 +40,16 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
     with pytest.raises(ConfigError) as caught:
         bind_parameters(params, {"busines_date": "2026-01-31", "n": "many"})
     assert str(caught.value).splitlines() == [
-        "--param busines_date: no parameter of the process; did you mean business_date?",
-        "--param business_date: is required, such as business_date=2026-01-31",
-        "--param n: 'many' is no integer like 42",
+        "--param busines_date: unknown parameter; did you mean business_date?",
+        "--param business_date: is required, e.g. business_date=2026-01-31",
+        "--param n: 'many' is not a valid integer (example: 42)",
     ]
 
 
 def test_values_stand_where_braces_name_them() -> None:
     values: dict[str, ParameterValue] = {"day": date(2026, 1, 31), "full": True, "none": None}
     assert substitute("raw/{day}/{full}.csv", values, "inputs.a") == "raw/2026-01-31/true.csv"
-    with pytest.raises(ConfigError, match=r"inputs.a: \{dya\} is no parameter; known are day, full, none"):
+    with pytest.raises(ConfigError, match=r"inputs.a: \{dya\} is not a parameter; known parameters: day, full, none"):
         substitute("raw/{dya}", values, "inputs.a")
     with pytest.raises(ConfigError, match=r"inputs.a: \{none\} has no value"):
         substitute("raw/{none}", values, "inputs.a")

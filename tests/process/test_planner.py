@@ -56,7 +56,7 @@ def test_each_way_to_pin_an_input_finds_its_version(workshop: Workshop) -> None:
 
 def test_a_dataset_that_nobody_knows_is_told_with_what_to_do(workshop: Workshop) -> None:
     with pytest.raises(
-        ProcessNotReady, match=r"inputs.trades \(.*/lake/trades\): no dataset .*is its name right, did its job run"
+        ProcessNotReady, match=r"inputs.trades \(.*/lake/trades\): no dataset .*check its name and whether its job ran"
     ):
         workshop.plan(COPY)
 
@@ -64,7 +64,7 @@ def test_a_dataset_that_nobody_knows_is_told_with_what_to_do(workshop: Workshop)
 def test_a_version_that_was_never_published_is_told_with_what_to_do(workshop: Workshop) -> None:
     workshop.version("trades", "t1", 1, publish=False)
     with pytest.raises(
-        ProcessNotReady, match=r"no version of the dataset is published: publish one with .* or say pin: latest"
+        ProcessNotReady, match=r"no version of the dataset is published: publish one with .* or use pin: latest"
     ):
         workshop.plan(COPY)
 
@@ -98,7 +98,7 @@ def test_a_version_that_was_written_over_in_place_is_not_promised(workshop: Work
     assert workshop.plan(COPY).inputs[0].version == "t1"
     workshop.told("trades", "t2", 2)
     with pytest.raises(
-        ProcessNotReady, match="version 't1' was written over in place by 't2': publish that, or say pin: live"
+        ProcessNotReady, match="version 't1' was overwritten in place by 't2': publish that version, or use pin: live"
     ):
         workshop.plan(COPY)
     assert workshop.plan(copy(pin="live")).inputs[0].resolved_by == "live"
@@ -107,7 +107,7 @@ def test_a_version_that_was_written_over_in_place_is_not_promised(workshop: Work
 def test_files_that_are_gone_are_told(workshop: Workshop) -> None:
     workshop.told("trades", "t1", 1)
     workshop.publish("trades", "t1")
-    with pytest.raises(ProcessNotReady, match="version 't1' is in the registry, and there are no files at"):
+    with pytest.raises(ProcessNotReady, match="version 't1' is in the registry, but there are no files at"):
         workshop.plan(COPY)
     with pytest.raises(ProcessNotReady, match="there are no files"):
         workshop.plan(copy(pin="live"))
@@ -124,9 +124,9 @@ def test_a_pin_by_name_is_read_until_it_expires(workshop: Workshop) -> None:
 
 
 CONTRACTS = {
-    "a column is gone": ("{quantity: int}", "has no column quantity; it has id, amount"),
-    "a column is called otherwise": ("{amont: double}", "has no column amont; did you mean amount?"),
-    "a column is of another type": ("{amount: string}", "column amount is double, and string is promised"),
+    "a column is gone": ("{quantity: int}", "column quantity is missing; columns: id, amount"),
+    "a column is called otherwise": ("{amont: double}", "column amont is missing; did you mean amount?"),
+    "a column is of another type": ("{amount: string}", "column amount has type double, expected string"),
 }
 
 
@@ -170,7 +170,7 @@ def test_an_input_that_is_made_from_an_output_goes_round(workshop: Workshop) -> 
     workshop.version("trades", "t1", 1)
     positions, trades = (make.dataset(workshop.path(name), "file") for name in ("positions", "trades"))
     workshop.store.apply(run_event("COMPLETE", 9, run=9, job="back", inputs=[positions], outputs=[trades]))
-    with pytest.raises(ProcessNotReady, match="is made from the output positions by other processes: a cycle"):
+    with pytest.raises(ProcessNotReady, match="cycle: other processes derive it from output positions"):
         workshop.plan(COPY)
     assert workshop.plan(copy(feedback="true")).inputs
     assert workshop.plan(copy(pin="t1")).inputs, "a version that is named goes nowhere"
@@ -285,8 +285,8 @@ def test_files_with_a_manifest_are_a_version_by_its_checksum(workshop: Workshop)
 
 
 MISTAKES = {
-    "a file that is not there": ({"path": "b.csv"}, "b.csv: is not there; a.csv: is not in the manifest"),
-    "another size": ({"size": 6}, "a.csv: has 5 bytes, and the manifest says 6"),
+    "a file that is not there": ({"path": "b.csv"}, "b.csv: is missing; a.csv: is not in the manifest"),
+    "another size": ({"size": 6}, "a.csv: has 5 bytes, the manifest says 6"),
     "another content": ({"sha256": "0" * 64}, "a.csv: checksum differs from the manifest"),
 }
 

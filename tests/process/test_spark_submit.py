@@ -66,7 +66,7 @@ def test_a_command_may_be_started_twice_each_run_is_one_of_its_own(workshop: Wor
     command, _ = submit_command(launch, ["--rerun"], [])
     assert not [word for word in command if launch.request.run_id in word]
     assert command[-2:] == [str(launch.request.file), "--rerun"]
-    assert Path(command[-3]).name == "driver.py"
+    assert Path(command[-3]).name == "spark_driver.py"
 
 
 def test_tables_come_with_their_packages(workshop: Workshop) -> None:

@@ -40,11 +40,11 @@ WRONG = {
     "a cycle": ("  - {name: last, sql: SELECT * FROM b}\n  - {name: b, sql: SELECT * FROM last}\n", "is a cycle"),
     "SQL that is none": ("  - {name: last, sql: SELEC 1}\n", "steps.last: line 1, column 1"),
     "more than a query": ("  - {name: last, sql: DROP TABLE a}\n", "steps.last: line 1"),
-    "an unknown name": ("  - {name: last, sql: SELECT * FROM trades}\n", "steps.last: reads trades, which no input or step is called; known are a, last"),
+    "an unknown name": ("  - {name: last, sql: SELECT * FROM trades}\n", "steps.last: reads unknown view trades; known views: a, last"),
     "a file that is not there": ("  - {name: last, sql_file: none.sql}\n", "none.sql: cannot be read: No such file"),
-    "a module that is not there": ("  - {name: last, python: 'nowhere:f', reads: [a]}\n", "no module nowhere beside the file, and none is installed"),
-    "a function that is not there": ("  - {name: last, python: 'maker:other', reads: [a]}\n", "has no function other; it has make"),
-    "a module that is no Python": ("  - {name: last, python: 'broken:f', reads: [a]}\n", "is no Python"),
+    "a module that is not there": ("  - {name: last, python: 'nowhere:f', reads: [a]}\n", "no module nowhere next to the process file, and none is installed"),
+    "a function that is not there": ("  - {name: last, python: 'maker:other', reads: [a]}\n", "has no function other; functions: make"),
+    "a module that is not valid Python": ("  - {name: last, python: 'broken:f', reads: [a]}\n", "is not valid Python"),
 }  # fmt: skip
 
 

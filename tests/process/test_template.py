@@ -45,7 +45,7 @@ def test_another_file_is_written_where_it_is_wanted(do: Do, tmp_path: Path) -> N
 
 def test_a_file_that_is_there_stays_as_it_is(do: Do, tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text("mine")
-    with pytest.raises(ConfigError, match=r"p\.yaml is there already: name another with --file"):
+    with pytest.raises(ConfigError, match=r"p\.yaml already exists; choose another path with --file"):
         do("init", "p")
     assert (tmp_path / "p.yaml").read_text() == "mine"
 

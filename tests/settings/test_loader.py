@@ -144,7 +144,7 @@ def test_a_secret_file_that_cannot_be_read_is_named(
     if content is not None:
         secret.write_bytes(content)
     monkeypatch.setenv("LINEAGE_BRIDGE__STORE__URL_FILE", str(secret))
-    assert refusal().startswith("cannot read the file of LINEAGE_BRIDGE__STORE__URL_FILE: ")
+    assert refusal().startswith("cannot read the file in LINEAGE_BRIDGE__STORE__URL_FILE: ")
 
 
 @pytest.mark.parametrize(
@@ -213,13 +213,13 @@ def test_all_mistakes_are_told_at_once(write: Write) -> None:
         ("SERVER__PRT", "1", "unknown key server.prt; did you mean port? Valid: host, port,"),
         ("SERVR__PORT", "1", "unknown key servr; did you mean server? Valid: org, store,"),
         ("ORGG", "x", "unknown key orgg; did you mean org?"),
-        ("ORG__NAME", "x", "org is one value"),
-        ("SERVER__PORT__X", "1", "server.port is one value"),
-        ("SERVER__API_KEYS__0__NAME", "a", "server.api_keys is one value"),
+        ("ORG__NAME", "x", "org is a single value"),
+        ("SERVER__PORT__X", "1", "server.port is a single value"),
+        ("SERVER__API_KEYS__0__NAME", "a", "server.api_keys is a single value"),
         ("SERVER__PORT", "many", "server.port: Input should be a valid integer"),
         ("SERVER__PORT", "", "server.port: Input should be a valid integer"),
-        ("SERVER__API_KEYS", "a,b", "server.api_keys must be given as JSON"),
-        ("SERVER", "here", "server must be given as JSON"),
+        ("SERVER__API_KEYS", "a,b", "server.api_keys must be JSON"),
+        ("SERVER", "here", "server must be JSON"),
         ("SERVER__API_KEYS", '[{"nam": "a"}]', "unknown key server.api_keys.0.nam; did you mean name?"),
         ("INTAKE__NOISE_FACETS", '"debug"', "intake.noise_facets: Input should be a valid list"),
     ],
@@ -251,14 +251,14 @@ def test_lists_in_variables_are_json(monkeypatch: pytest.MonkeyPatch) -> None:
         ("a: &a [*a]\n", "YAML aliases are not supported"),
         ("org: x\norg: y\n", ":2: org is set twice"),
         ("server:\n  port: 1\n  host: localhost\n  port: 2\n", ":4: port is set twice"),
-        ("[1, 2]\n", "the file must hold sections, not a list"),
-        ("just text\n", "the file must hold sections, not a str"),
+        ("[1, 2]\n", "the file must contain sections, not a list"),
+        ("just text\n", "the file must contain sections, not a str"),
         ("org: [\n", "is not YAML"),
         ("org: x\n---\norg: y\n", "is not YAML"),
         ("\torg: x\n", "is not YAML"),
         ("org: !!python/object/apply:os.getcwd []\n", "valid string (got [])"),
-        ("org: !own x\n", "is not YAML"),
-        ("org: 2026-13-45\n", "is not YAML"),
+        ("org: !own x\n", "unsupported YAML value"),
+        ("org: 2026-13-45\n", "unsupported YAML value"),
         ("[" * 5000, "is not YAML"),
     ],
 )

@@ -161,24 +161,24 @@ class _CommandScanner:
         Datasets of the job itself are added to the flow if there is only one.
         """
         pipes: dict[int, DataFlow] = {}
-        copies: list[DataFlow] = []
+        separate_flows: list[DataFlow] = []
         for command in map(_unwrap, commands):
             candidates = self._redirected_files(command)
             if command.name in COPY_PROGRAMS:
-                copies += copy_flows(command.name, command.arguments[1:])
+                separate_flows += copy_flows(command.name, command.arguments[1:])
             elif command.name in _SHELLS and "-c" in command.arguments:
                 text = command.arguments[command.arguments.index("-c") + 1 :][:1]
                 inner_flows = self.flows(parse_commands(text[0]) if text and text[0] else [], candidates)
                 candidates = inner_flows[0] if len(inner_flows) == 1 else []
-                copies += inner_flows if len(inner_flows) > 1 else []
+                separate_flows += inner_flows if len(inner_flows) > 1 else []
             else:
                 candidates += program_datasets(command.name, command.arguments[1:], self._conventions)
             self._add_scripts(command.arguments[1:])
             if candidates or command.name not in PROGRAMS_WITHOUT_IO | COPY_PROGRAMS:
                 pipes.setdefault(command.pipe, []).extend(candidates)
-        if len(pipes) == 1 and not copies:
+        if len(pipes) == 1 and not separate_flows:
             return [[*job_datasets, *next(iter(pipes.values()))]]
-        return [job_datasets, *pipes.values(), *copies]
+        return [job_datasets, *pipes.values(), *separate_flows]
 
     def _redirected_files(self, command: ShellCommand) -> DataFlow:
         candidates: DataFlow = []
