@@ -152,10 +152,10 @@ def test_a_query_is_asked_for_what_is_new(site: Site) -> None:
         (1, "Recalc", "SUCCESS", "2026-01-01T06:00:00", "2026-01-01T07:00:00", 1),
         (2, "Load", "RUNNING", "2026-01-01T06:00:00", None, 2),
     )
-    assert site.poll().stdout == "rm: 2 runs taken\n"
-    assert site.poll().stdout == "rm: 0 runs taken\n"
+    assert site.poll().stdout == "rm: 2 runs imported\n"
+    assert site.poll().stdout == "rm: 0 runs imported\n"
     site.add((2, "Load", "FAILED", "2026-01-01T06:00:00", "2026-01-01T08:00:00", 3))
-    assert site.poll().stdout == "rm: 1 runs taken\n"
+    assert site.poll().stdout == "rm: 1 runs imported\n"
     assert site.runs() == [("RunMgmt/Load", "FAILED"), ("RunMgmt/Recalc", "SUCCESS")]
 
 
@@ -164,7 +164,7 @@ def test_a_row_that_is_no_run_is_kept_with_its_reason_and_the_rest_goes_on(site:
         (1, "Recalc", None, None, None, 1), (2, "Load", "SUCCESS", "2026-01-01T06:00:00", "2026-01-01T08:00:00", 2)
     )
     done = site.poll()
-    assert (done.exit_code, done.stdout, "1 rejected" in done.stderr) == (1, "rm: 1 runs taken\n", True)
+    assert (done.exit_code, done.stdout, "1 rejected" in done.stderr) == (1, "rm: 1 runs imported\n", True)
     assert "rm: is missing at status" in site.run("rejected", "list").stdout
 
 
@@ -173,9 +173,9 @@ def test_a_row_that_was_refused_comes_again_and_is_the_same_row(site: Site) -> N
     site.add((1, "Recalc", None, None, None, 1), (2, "Load", "SUCCESS", "no time", None, 1))
     first = site.poll(again)
     listed = site.run("rejected", "list").stdout
-    assert (first.stdout, "2 rejected" in first.stderr) == ("rm: 0 runs taken\n", True)
+    assert (first.stdout, "2 rejected" in first.stderr) == ("rm: 0 runs imported\n", True)
     later = site.poll(again)
-    assert (later.stdout, later.stderr) == ("rm: 0 runs taken\n", "")
+    assert (later.stdout, later.stderr) == ("rm: 0 runs imported\n", "")
     assert (site.run("rejected", "list").stdout, listed.count("x1 ")) == (listed, 2)
     site.add((1, "Recalc", None, None, None, 2))
     assert "1 rejected" in site.poll(again).stderr
@@ -211,7 +211,7 @@ def test_a_watermark_of_several_types_takes_nothing_and_loses_nothing(
         db.execute("ALTER TABLE r DROP COLUMN changed")
         db.execute("ALTER TABLE r ADD COLUMN changed")  # of no type: it holds what it is given
     site.add(*rows[:1])
-    assert site.poll().stdout == "rm: 1 runs taken\n"
+    assert site.poll().stdout == "rm: 1 runs imported\n"
     site.add(*rows[1:], (9, "Load", "SUCCESS", "2026-01-01T06:00:00", None, values[0]))
     everything = "SELECT * FROM r WHERE :since IS NULL OR 1"
     for _ in range(2):
@@ -221,7 +221,7 @@ def test_a_watermark_of_several_types_takes_nothing_and_loses_nothing(
             site.poll(everything)
     assert site.runs() == [("RunMgmt/Recalc", "SUCCESS")]
     as_text = "SELECT *, CAST(changed AS TEXT) AS mark FROM r"
-    assert site.poll(as_text, "mark", "anew").stdout == "anew: 3 runs taken\n"
+    assert site.poll(as_text, "mark", "anew").stdout == "anew: 3 runs imported\n"
 
 
 def test_a_watermark_that_cannot_be_kept_is_told(site: Site) -> None:

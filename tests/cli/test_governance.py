@@ -16,8 +16,8 @@ db t  ({place}/t.yaml)
   ~ store         tags: a
   ~ openmetadata  tags: LineageBridge.a
 nowhere *
-  ? waits: no dataset matches this pattern yet
-plan: 1 of 1 datasets differ, 1 assets wait
+  ? pending: no dataset matches this pattern yet
+plan: 1 of 1 datasets differ, 1 assets pending
 """
 
 
@@ -52,7 +52,7 @@ def test_a_push_changes_what_differs_and_diff_tells(shell: Shell, place: Path) -
     assert shell(f"governance diff {place}").exit_code == 5
     done = shell(f"governance push {place}")
     assert (done.exit_code, done.stdout) == (
-        0, "pushed      db t\ndatasets: 1 pushed; 1 changed in the store, 0 assets wait\n"
+        0, "pushed      db t\ndatasets: 1 pushed; 1 changed in the store, 0 assets pending\n"
     )  # fmt: skip
     assert shell(f"governance diff {place}").exit_code == 0
     assert tags(shell) == ["LineageBridge.a"]
@@ -66,10 +66,10 @@ def test_nothing_is_taken_back_because_a_file_cannot_be_read(shell: Shell, place
     if broken:
         (place / "t.yaml").write_text(broken, encoding="utf-8")
     asked = place if broken else place / "nowhere"
-    assert "--prune takes it back" in shell(f"governance plan --prune {asked}").stdout
+    assert "--prune removes its metadata" in shell(f"governance plan --prune {asked}").stdout
     done = shell(f"governance push --prune {asked}")
     assert done.exit_code == 1
-    assert "nothing is taken back before all files can be read" in done.stderr
+    assert "--prune is ignored until all files are valid" in done.stderr
     assert tags(shell) == ["LineageBridge.a"]
     (place / "t.yaml").unlink()
     assert shell(f"governance push --prune {place}").exit_code == 0

@@ -38,8 +38,8 @@ owners: etl
             ["s3://lake", "/a", "--depth", "1"],
             "1 datasets\n    1  s3://lake/x b\\n\n1 jobs\n    1  jobs first   [etl]\nowners: etl\n… results truncated: raise --depth\n",
         ),
-        (["s3://lake/x/b\n"], "1 datasets\n    1  db c\n1 jobs\n    1  jobs second\nowners: none known\n"),
-        (["db/c"], "0 datasets\n0 jobs\nowners: none known\n"),
+        (["s3://lake/x/b\n"], "1 datasets\n    1  db c\n1 jobs\n    1  jobs second\nowners: none\n"),
+        (["db/c"], "0 datasets\n0 jobs\nowners: none\n"),
     ],
 )
 def test_what_a_change_reaches(ask: Ask, words: list[str], text: str) -> None:

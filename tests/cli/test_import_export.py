@@ -46,8 +46,8 @@ def test_what_one_command_prints_the_other_takes(tmp_path: Path, lines: bytes, f
     file.write_bytes(gzip.compress(lines) if form == "gzipped" else lines)
     word = "-" if form == "-" else file
     for said in (
-        "2 events and 1 refused inputs taken, 0 known before\n",
-        "0 events and 0 refused inputs taken, 3 known before\n",
+        "imported 2 events and 1 rejected inputs; 0 were already stored\n",
+        "imported 0 events and 0 rejected inputs; 3 were already stored\n",
     ):
         done = command(tmp_path, "import", word, given=lines)
         assert (done.exit_code, done.stdout, done.stderr) == (0, said, "")
@@ -57,19 +57,19 @@ def test_what_one_command_prints_the_other_takes(tmp_path: Path, lines: bytes, f
         True,
         True,
     )
-    assert command(tmp_path, "rejected", "retry").stdout == "1 taken, 1 still refused\n"
+    assert command(tmp_path, "rejected", "retry").stdout == "1 ingested, 1 still rejected\n"
 
 
 def test_damaged_lines_are_named_until_there_are_too_many(tmp_path: Path, lines: bytes) -> None:
     file = tmp_path / "lines"
     file.write_bytes(b"\x1b[31m\n" * 30 + lines)
     done = command(tmp_path, "import", file)
-    assert (done.exit_code, done.stdout) == (1, "2 events and 1 refused inputs taken, 0 known before\n")
+    assert (done.exit_code, done.stdout) == (1, "imported 2 events and 1 rejected inputs; 0 were already stored\n")
     *named, last = done.stderr.splitlines()
     assert [line.split(": ")[:3] for line in named] == [
         ["error", str(file), f"line {number}"] for number in range(1, 21)
     ]
-    assert last == "30 damaged: what they held is not in the store"
+    assert last == "30 damaged lines were not imported"
     assert "\x1b" not in done.stderr
 
 

@@ -46,10 +46,10 @@ def shell(standin: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log
 def test_what_is_there_is_sent_and_compared(shell: Shell) -> None:
     pushed = shell("sync", "--once", events=(RUN,))
     assert (pushed.exit_code, pushed.stdout.splitlines()[-1]) == (0, "Marquez is in sync")
-    assert shell("sync", "status").stdout.splitlines()[0] == "marquez is asked"
+    assert shell("sync", "status").stdout.splitlines()[0] == "marquez responding"
     verified = shell("verify")
     assert (verified.exit_code, verified.stdout) == (
-        0, "Marquez:\n  1 looked at, 0 differ; calls: job 1, run 1\n",
+        0, "Marquez:\n  1 compared, 0 differences; requests: job 1, run 1\n",
     )  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def test_what_others_did_there_is_told(shell: Shell, standin: StandIn) -> None:
     client.close()
     verified = shell("verify", "marquez")
     assert verified.exit_code == 1
-    assert "run  jobs job  its job lacks the input db in" in verified.stdout
+    assert "run  jobs job  its job lacks input db in" in verified.stdout
 
 
 def test_what_it_refuses_is_told_with_its_words(shell: Shell) -> None:
@@ -103,7 +103,7 @@ def test_what_it_has_heard_is_pulled(shell: Shell, standin: StandIn) -> None:
     client.close()
     pulled = shell("marquez", "pull")
     assert (pulled.exit_code, pulled.stdout) == (
-        0, "1 events taken\n1 datasets and jobs found only in its lists taken\n",
+        0, "1 events imported\n1 datasets and jobs found only in its lists imported\n",
     )  # fmt: skip
     assert "SUCCESS" in shell("runs", "jobs", "job").stdout
     assert shell("sync", "--once").exit_code == 0
@@ -115,7 +115,7 @@ def test_what_it_has_heard_is_pulled(shell: Shell, standin: StandIn) -> None:
     [
         (
             ["marquez", "pull", "--since", "yesterday"],
-            "--since yesterday: is no time, such as 2026-11-01T00:00:00Z",
+            "--since yesterday: not a timestamp (example: 2026-11-01T00:00:00Z)",
         ),
         (["marquez", "pull", "nowhere"], "nowhere is no address of a service"),
         (["marquez", "pull", "http://127.0.0.1:1"], "http://127.0.0.1:1 does not answer"),

@@ -34,8 +34,8 @@ level 2
 level 3
   jobs report
     waits for jobs positions: db positions (declared only)
-wait for each other: jobs limits, jobs positions
-nobody is known to produce db raw, read by jobs load\\n]
+cycle: jobs limits, jobs positions
+no known producer of db raw (read by jobs load\\n])
 """
 MERMAID = """\
 flowchart LR

@@ -12,7 +12,7 @@ from tests import factories as make
 from tests.commands import Ask, url_of
 from tests.factories import action, app, at, dataset, field, run_event, run_uuid, transformation
 
-HEAD = "BEGAN (UTC)          STATUS        LASTED  ROWS WRITTEN  JOB\n"
+HEAD = "STARTED (UTC)        STATUS      DURATION  ROWS WRITTEN  JOB\n"
 DERIVED = (
     "* derived: FAILED* reported COMPLETE, but its last action failed; UNKNOWN* reported no end before its application"
     " ended\n"
@@ -88,7 +88,7 @@ def test_an_empty_store_has_no_runs(ask: Ask) -> None:
         ("runs jobs nothing", 1, "error: no job 'nothing' in namespace 'jobs' in the store"),
         (["runs", "jobs", "a\nb"], 1, r"error: no job 'a\nb' in namespace 'jobs' in the store"),
         ("runs jobs", 2, "specify both NAMESPACE and NAME of a job, or neither"),
-        ("runs --steps", 2, "--steps shows the steps of one job"),
+        ("runs --steps", 2, "--steps requires NAMESPACE and NAME of a job"),
         ("runs --limit 0", 2, "--limit"),
         ("lineage db nothing --columns", 1, "error: no dataset 'nothing' in namespace 'db' in the store"),
     ],

@@ -72,7 +72,7 @@ def test_json_is_a_contract(ask: Ask) -> None:
     ("words", "said"),
     [
         (["nothing"], "error: nothing found for 'nothing'"),
-        (["salse"], "error: nothing found for 'salse'; near: sales"),
+        (["salse"], "error: nothing found for 'salse'; similar: sales"),
         (["--owner", "nobody"], "error: nothing found"),
         (["no\x1b[31mthing"], "error: nothing found for 'no\\x1b[31mthing'"),
     ],

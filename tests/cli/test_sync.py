@@ -41,11 +41,11 @@ calls: bulk 2, get 10, get edge 2, put 4, put edge 1, put statuses 1, version 1
 OpenMetadata is in sync
 """
 STATUS = """\
-openmetadata is asked
-  it is in sync
+openmetadata responding
+  in sync
   no worker is active: is the service running?
   no comparison has completed yet; completeness is unknown
-  the newest changes took 0.0 s (p50), 0.0 s (p99)
+  latency of recent changes: 0.0 s (p50), 0.0 s (p99)
   requests of the last 24 hours: 100 % succeeded; bulk 2, get 10, get edge 2, put 4, put edge 1, put statuses 1, version 1
   dataset: pushed 2
   job: pushed 1
@@ -55,7 +55,7 @@ openmetadata is asked
 EXPLAINED = """\
 db t
   dataset: pushed at 2026
-    is the table warehouse.d.s.t, created by lineage-bridge
+    entity: table warehouse.d.s.t, created by lineage-bridge
   lineage: pushed at 2026
   <- db a by jobs job, 1 columns
 """
@@ -109,7 +109,7 @@ def test_a_plan_is_printed_and_nothing_written(shell: Shell) -> None:
     done = shell("sync --dry-run")
     assert (done.exit_code, done.stdout) == (0, PLAN)
     assert {seen.method for seen in shell.standin.requests} == {"GET"}
-    assert shell("sync status").stdout.startswith("openmetadata: nothing is sent")
+    assert shell("sync status").stdout.startswith("openmetadata: never enabled: ")
 
 
 def test_what_is_due_is_pushed_and_counted(shell: Shell) -> None:
@@ -156,13 +156,13 @@ def test_what_is_refused_is_listed_shown_and_tried_again(shell: Shell) -> None:
     done = shell("sync --once")
     assert (done.exit_code, done.stderr.splitlines()) == (
         1,
-        ["1 refused or without a place: see `lineage-bridge dead list`"],
+        ["1 dead or unresolved: see `lineage-bridge dead list`"],
     )
     (line,) = shell("dead list").stdout.splitlines()
     id_, outcome, *_ = line.split()
     assert (outcome, "Too odd" in line) == ("dead", True)
     assert '"name": "t"' in shell(f"dead show {id_}").stdout
-    assert shell("dead retry").stdout.startswith("1 to be pushed anew")
+    assert shell("dead retry").stdout.startswith("1 items queued: ")
     assert shell("sync --once").exit_code == 0
     assert shell("dead list").stdout == ""
 
@@ -183,7 +183,7 @@ def test_what_has_no_place_is_listed_with_the_reason_and_finds_it_on_retry(shell
     assert done.exit_code == 1
     listed = shell("dead list").stdout
     assert "unresolved  db t  warehouse.d.s.t is not in OpenMetadata" in listed
-    assert shell("sync retry db t").stdout.startswith("2 to be pushed anew")
+    assert shell("sync retry db t").stdout.startswith("2 items queued: ")
     shell("sync --once")
     assert ("table", "warehouse.d.s.t") in shell.standin.state()["entities"]
 
@@ -209,7 +209,7 @@ def test_what_stops_a_push_is_told(shell: Shell, given: dict[str, str], code: in
     [
         ("sync explain db nothing", "no dataset 'nothing' in namespace 'db'"),
         ("sync explain db --job", "a job requires NAMESPACE and NAME"),
-        ("dead show nothing", "no item has an id that begins with nothing"),
+        ("dead show nothing", "no item with an id that starts with nothing"),
         ("sync --output json", "specify --once or --dry-run"),
     ],
 )
@@ -219,12 +219,12 @@ def test_what_is_not_there_is_told(shell: Shell, words: str, said: str) -> None:
 
 
 def test_what_somebody_broke_is_told_and_left_alone(shell: Shell) -> None:
-    assert shell("verify openmetadata").stderr.startswith("nothing was ever sent")
+    assert shell("verify openmetadata").stderr.startswith("never synced: ")
     shell("sync --once")
     done = shell("verify openmetadata")
     assert (done.exit_code, done.stdout) == (
         0,
-        "5 looked at, 0 differ; calls: get 3, get edge 1, get statuses 1, version 1\n",
+        "5 compared, 0 differences; requests: get 3, get edge 1, get statuses 1, version 1\n",
     )
     shell.standin.store.edges.clear()
     (table,) = (entity for entity in shell.standin.store.by_id.values() if entity.fqn == "warehouse.d.s.t")
@@ -235,7 +235,7 @@ def test_what_somebody_broke_is_told_and_left_alone(shell: Shell) -> None:
         [
             "dataset  warehouse.d.s.t  differs: columns",
             "lineage  warehouse.d.s.a -> warehouse.d.s.t  was changed",
-            "5 looked at, 2 differ; calls: get 3, get edge 1, get statuses 1, version 1",
+            "5 compared, 2 differences; requests: get 3, get edge 1, get statuses 1, version 1",
         ],
     )
     assert shell.standin.state()["edges"] == {}
@@ -246,7 +246,7 @@ def test_what_somebody_broke_is_told_and_left_alone(shell: Shell) -> None:
 def test_a_job_is_explained_too(shell: Shell) -> None:
     shell("sync --once")
     assert (
-        "is the pipeline lineage_bridge.jobs/job, created by lineage-bridge"
+        "entity: pipeline lineage_bridge.jobs/job, created by lineage-bridge"
         in shell("sync explain jobs job --job").stdout
     )
 
