@@ -54,7 +54,7 @@ class Floor:
         if scope["type"] == "lifespan":
             await receive()
             if self._store is not None:
-                self._gate = GroupCommitter(appender(self._store), max_group=256, max_waiting=5000)
+                self._gate = GroupCommitter(appender(self._store), max_group=256, max_pending=5000)
             await send({"type": "lifespan.startup.complete"})
             await receive()
             await send({"type": "lifespan.shutdown.complete"})

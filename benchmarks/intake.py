@@ -180,7 +180,7 @@ def tail_line(kind: str, events: list[bytes], folder: Path) -> Measured:
 
     async def take() -> int:
         writer, taken = make_writer(settings), []
-        gate = GroupCommitter(writer, max_group=settings.intake.max_group, max_waiting=settings.intake.max_waiting)
+        gate = GroupCommitter(writer, max_group=settings.intake.max_group, max_pending=settings.intake.max_waiting)
         await make_file_follower(settings, [str(path)], make_event_reader(settings), gate, taken.append).read_all()
         await gate.close()
         writer.close()

@@ -80,7 +80,7 @@ class AppState:
         limits = self._settings.intake
         writer = self._open_writer()
         self.store = writer.version
-        committer = GroupCommitter(writer, max_group=limits.max_group, max_waiting=limits.max_waiting)
+        committer = GroupCommitter(writer, max_group=limits.max_group, max_pending=limits.max_waiting)
         self.committer = committer
         store_file = StoreUrl(self._settings.store.url).file
         self.metrics = Metrics(

@@ -54,7 +54,7 @@ async def _follow(settings: "Settings", paths: list[str], count: _IngestCounter,
     from bridge.intake.group_commit import GroupCommitter
 
     writer = make_writer(settings)
-    committer = GroupCommitter(writer, max_group=settings.intake.max_group, max_waiting=settings.intake.max_waiting)
+    committer = GroupCommitter(writer, max_group=settings.intake.max_group, max_pending=settings.intake.max_waiting)
     follower = make_file_follower(settings, paths, make_event_reader(settings), committer, count)
     _stop_at_signals(follower)
     try:

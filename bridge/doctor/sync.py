@@ -54,7 +54,7 @@ def _workers(target: TargetName, count: int) -> Finding:
     if count:
         return _ok(f"{count} workers sync {target.display_name}")
     remedy = (
-        f"start `lineage-bridge serve` with {target}.enabled; if it is running, look for `sync failed` in its log;  "
+        f"start `lineage-bridge serve` with {target}.enabled; if it is running, look for `sync failed` in its log; "
         "a new worker shows up within ten seconds"
     )
     return _warning(f"no worker syncs {target.display_name}", remedy)

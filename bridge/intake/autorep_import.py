@@ -79,7 +79,7 @@ def import_reports(
 def _parse_reports(
     files: Iterable[Path], options: AutorepImportOptions
 ) -> Iterator[tuple[str, AutorepReport, DateOrder | None]]:
-    """Yield each report with its date order, None where it is uncertain. All logs form one report, ordered by time."""
+    """Yield each report with its date order, None if that is uncertain. All logs form one report, sorted by time."""
     logs: list[LogText] = []
     for file in files:
         text = read_text(file).text

@@ -79,7 +79,7 @@ class ScanResult(NamedTuple):
 
     @property
     def retires_most(self) -> bool:
-        """More jobs would be retired than stay."""
+        """True if more jobs would be retired than stay."""
         return len(self.retired) > len(self.changed) + self.unchanged
 
 

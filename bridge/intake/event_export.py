@@ -65,12 +65,12 @@ _decoder: msgspec.json.Decoder[ExportedEvent | ExportedRejection] = msgspec.json
 def export_events(db: Database, org: str) -> Iterator[bytes]:
     """Yield a line per event, in the order of the log, then a line per rejected input, all from one snapshot."""
     with db.snapshot():
-        for hash_, source, receipts, packed, received_at, historical, notes, failure in db.stream(_EVENTS, org):
-            decoded_notes = msgspec.json.decode(notes, type=list[str]) if notes else []
+        for hash_, source, receipts, packed, received_at, historical, notes_json, failure in db.stream(_EVENTS, org):
+            notes = msgspec.json.decode(notes_json, type=list[str]) if notes_json else []
             text, raw = _text_or_bytes(packed)
             event = ExportedEvent(
                 hash=hash_.hex(), source=source, receipts=receipts, payload=text, payload_base64=raw,
-                received_at=to_datetime(received_at), historical=bool(historical), notes=decoded_notes, failure=failure,
+                received_at=to_datetime(received_at), historical=bool(historical), notes=notes, failure=failure,
             )  # fmt: skip
             yield msgspec.json.encode(event) + b"\n"
         for hash_, source, receipts, packed, reason, path, first_at, last_at, size in db.stream(_REJECTED, org):

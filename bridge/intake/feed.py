@@ -27,34 +27,38 @@ if TYPE_CHECKING:
 
 
 class FeedImporter:
-    """Takes the rows of a table through the door of legacy jobs."""
+    """Imports the rows of a table as runs of legacy jobs."""
 
-    def __init__(self, rows: FeedRowReader, writer: Writer, delivery: FeedInputKind) -> None:
-        self._rows = rows
+    def __init__(self, row_reader: FeedRowReader, writer: Writer, kind: FeedInputKind) -> None:
+        self._row_reader = row_reader
         self._writer = writer
-        self._delivery = delivery
+        self._kind = kind
 
     def import_rows(
         self, rows: Iterable[FeedRow], is_known: Callable[[RejectedInput], bool] = lambda _: False
     ) -> IntakeReport:
-        """Take rows, group by group; one that is no run is kept with the reason, unless it is known as such."""
-        found = (self._read(row) for row in rows)
-        news = (one for one in found if not (isinstance(one, RejectedInput) and is_known(one)))
-        return IntakeReport(*write_bodies(news, self._writer))
+        """Import rows in batches. Rows that describe no run are stored as rejected, except those that `is_known`."""
+        inputs = (self._read(row) for row in rows)
+        new_inputs = (item for item in inputs if not (isinstance(item, RejectedInput) and is_known(item)))
+        return IntakeReport(*write_bodies(new_inputs, self._writer))
 
     def _read(self, row: FeedRow) -> list[IncomingEvent] | RejectedInput:
         if isinstance(row.values, bytes):
-            found: list[IncomingEvent] | RejectedInput = self._rows.reject(
-                row.values, self._delivery, InvalidInput(row.problem)
+            parsed: list[IncomingEvent] | RejectedInput = self._row_reader.reject(
+                row.values, self._kind, InvalidInput(row.problem)
             )
         else:
-            plain = normalize_row(row.values, ZoneInfo(self._delivery.timezone))
-            found = self._rows.read(msgspec.json.encode(plain, enc_hook=str), self._delivery, now_micros())
-        return found._replace(reason=f"{row.place}: {found.reason}") if isinstance(found, RejectedInput) else found
+            normalized = normalize_row(row.values, ZoneInfo(self._kind.timezone))
+            parsed = self._row_reader.read(msgspec.json.encode(normalized, enc_hook=str), self._kind, now_micros())
+        return (
+            parsed._replace(reason=f"{row.location}: {parsed.reason}")
+            if isinstance(parsed, RejectedInput)
+            else parsed
+        )
 
 
 class FeedQuery(NamedTuple):
-    """A query that is asked again: its name, and the column that says what is new."""
+    """A polled query, and the column whose values tell which rows are new."""
 
     name: str
     url: str
@@ -63,10 +67,10 @@ class FeedQuery(NamedTuple):
 
 
 class FeedPoller:
-    """Asks a query for what is new since it was last asked; what is asked twice does no harm."""
+    """Polls a query for rows that are new since the last poll. Rows that are read twice do no harm."""
 
-    def __init__(self, poll: FeedQuery, feed: FeedImporter, db: Database, org: str) -> None:
-        self._poll = poll
+    def __init__(self, query: FeedQuery, feed: FeedImporter, db: Database, org: str) -> None:
+        self._query = query
         self._feed = feed
         self._db = db
         self._org = org
@@ -74,72 +78,77 @@ class FeedPoller:
         self._engine: Engine | None = None
 
     def poll(self) -> IntakeReport:
-        """Ask once; raises Unreachable when the database does not answer, ConfigError when the query is none."""
-        since = self._watermarks.get(self._poll.name)
-        found = self._ask(since)
-        newest = self._latest_watermark(found, since)
-        # What overlaps comes again: a row that is listed as refused is the same row, as often as it is read.
-        rows = (FeedRow(self._poll.name, values) for values in found)
-        taken = self._feed.import_rows(rows, lambda one: is_rejected(self._db, self._org, one.payload_hash))
-        if newest is not None:
-            self._watermarks.set(self._poll.name, newest)
-        return taken
+        """Run the query once.
 
-    def _ask(self, since: Any) -> list[dict[str, Any]]:
-        import sqlalchemy as sa  # noqa: PLC0415 - only who polls needs it
+        Raises Unreachable when the database does not respond, ConfigError when the query is invalid.
+        """
+        since = self._watermarks.get(self._query.name)
+        rows = self._fetch(since)
+        latest = self._latest_watermark(rows, since)
+        # Overlapping rows are read again: one that is stored as rejected is not stored twice.
+        feed_rows = (FeedRow(self._query.name, values) for values in rows)
+        report = self._feed.import_rows(feed_rows, lambda item: is_rejected(self._db, self._org, item.payload_hash))
+        if latest is not None:
+            self._watermarks.set(self._query.name, latest)
+        return report
+
+    def _fetch(self, since: Any) -> list[dict[str, Any]]:
+        import sqlalchemy as sa  # noqa: PLC0415 - only polling needs it
 
         try:
-            engine = self._engine = self._engine or sa.create_engine(self._poll.url)
+            engine = self._engine = self._engine or sa.create_engine(self._query.url)
             self._require_sqlite_file(engine.url)
-            with engine.connect() as connected:
-                answer = connected.execute(sa.text(self._poll.query), {"since": since})
-                return [dict(row) for row in answer.mappings()]
+            with engine.connect() as connection:
+                result = connection.execute(sa.text(self._query.query), {"since": since})
+                return [dict(row) for row in result.mappings()]
         except (sa.exc.NoSuchModuleError, ImportError) as error:
-            raise ConfigError(f"{self._poll.name}: no driver for this address is installed: {error}") from error
+            raise ConfigError(f"{self._query.name}: no driver for this address is installed: {error}") from error
         except (sa.exc.OperationalError, sa.exc.InterfaceError) as error:
-            raise Unreachable(f"{self._poll.name}: {_first_line(error)}") from error
+            raise Unreachable(f"{self._query.name}: {_first_line(error)}") from error
         except sa.exc.SQLAlchemyError as error:
-            raise ConfigError(f"{self._poll.name}: {_first_line(error)}") from error
+            raise ConfigError(f"{self._query.name}: {_first_line(error)}") from error
 
     def _require_sqlite_file(self, url: "URL") -> None:
-        """Raise Unreachable where a file is named that is not there: SQLite would make an empty database of it."""
+        """Raise Unreachable where the file does not exist: SQLite would create an empty database."""
         file = url.database or ""
         if url.get_backend_name() != "sqlite" or file in {"", ":memory:"} or file.startswith("file:"):
             return
         if not Path(file).exists():
-            raise Unreachable(f"{self._poll.name}: unable to open database file {file}: it is not there")
+            raise Unreachable(f"{self._query.name}: unable to open database file {file}: it is not there")
 
-    def _latest_watermark(self, found: list[dict[str, Any]], since: Any) -> Any:
-        """Give the greatest value of the watermark; raises ConfigError where there is none, or it cannot be kept."""
-        marks = [mark for mark in map(self._watermark_value, found) if mark is not None]
-        every = marks if since is None else [since, *marks]
+    def _latest_watermark(self, rows: list[dict[str, Any]], since: Any) -> Any:
+        """Return the greatest value of the watermark column.
+
+        Raises ConfigError where the column is missing, or its values cannot be compared or stored.
+        """
+        values = [value for value in map(self._watermark_value, rows) if value is not None]
+        all_values = values if since is None else [since, *values]
         try:
-            max(every, default=None)
+            max(all_values, default=None)
         except TypeError as error:
-            raise self._unusable("has values that cannot be compared", every) from error
-        newest = max(marks, default=None)
-        if newest is not None and not isinstance(newest, VALUE_TYPES):
-            raise self._unusable("has values that cannot be kept", marks)
-        return newest
+            raise self._watermark_error("has values that cannot be compared", all_values) from error
+        latest = max(values, default=None)
+        if latest is not None and not isinstance(latest, VALUE_TYPES):
+            raise self._watermark_error("has values that cannot be kept", values)
+        return latest
 
-    def _unusable(self, why: str, marks: list[Any]) -> ConfigError:
-        name, column = self._poll.name, self._poll.watermark
-        kinds = ", ".join(sorted({_type_name(one) for one in marks}))
+    def _watermark_error(self, problem: str, values: list[Any]) -> ConfigError:
+        name, column = self._query.name, self._query.watermark
+        type_names = ", ".join(sorted({_type_name(value) for value in values}))
         return ConfigError(
-            f"{name}: the watermark {column} {why}: {kinds}. Nothing was taken, and it is asked from where it was."
-            f" Let the query give one type, such as CAST({column} AS TIMESTAMP) AS {column};"
+            f"{name}: the watermark {column} {problem}: {type_names}. Nothing was taken, and it is asked from"
+            f" where it was. Let the query give one type, such as CAST({column} AS TIMESTAMP) AS {column};"
             f" where the column has another type than it had, poll under another name than {name}"
         )
 
     def _watermark_value(self, row: Mapping[str, Any]) -> Any:
-        wanted = self._poll.watermark.lower()
+        column = self._query.watermark.lower()
         for name, value in row.items():
-            if name.lower() == wanted:
+            if name.lower() == column:
                 return value
-        raise ConfigError(f"{self._poll.name}: the query gives no column {self._poll.watermark}: {', '.join(row)}")
+        raise ConfigError(f"{self._query.name}: the query gives no column {self._query.watermark}: {', '.join(row)}")
 
     def close(self) -> None:
-        """Close the connections."""
         if self._engine is not None:
             self._engine.dispose()
 
@@ -148,6 +157,6 @@ def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0]
 
 
-def _type_name(mark: Any) -> str:
-    name = type(mark).__name__
-    return f"{name} with a time zone" if isinstance(mark, datetime) and mark.tzinfo else name
+def _type_name(value: Any) -> str:
+    name = type(value).__name__
+    return f"{name} with a time zone" if isinstance(value, datetime) and value.tzinfo else name

@@ -14,99 +14,102 @@ from connectors.autosys.files import read_text
 from connectors.errors import ConfigError
 
 _DELIMITERS = ",;\t|"
-_row = msgspec.json.Decoder(dict[str, Any])
+_object_decoder = msgspec.json.Decoder(dict[str, Any])
 
 
 class FeedRow(NamedTuple):
-    """A row and where it stands; one that cannot be read is its own bytes, with what is wrong."""
+    """A row and its location. A malformed row holds its bytes and the problem."""
 
-    place: str
+    location: str
     values: Mapping[str, Any] | bytes
     problem: str = ""
 
 
 def read_rows(file: Path) -> Iterator[FeedRow]:
-    """Read the rows of a file: CSV with a header, a JSON array of objects, or an object a line."""
+    """Read the rows of a file: CSV with a header, a JSON array of objects, or one object per line."""
     text = read_text(file).text.lstrip("\ufeff")
     match text.lstrip()[:1]:
         case "[":
-            return _array(text, file)
+            return _array_rows(text, file)
         case "{":
-            return _objects(text, file)
+            return _object_rows(text, file)
         case _:
-            return _table(text, file)
+            return _csv_rows(text, file)
 
 
-def _array(text: str, file: Path) -> Iterator[FeedRow]:
+def _array_rows(text: str, file: Path) -> Iterator[FeedRow]:
     try:
-        listed = msgspec.json.decode(text, type=list[Any])
+        elements = msgspec.json.decode(text, type=list[Any])
     except msgspec.DecodeError as error:
         raise ConfigError(f"{file}: {error}") from error
-    for number, one in enumerate(listed, 1):
-        place = f"{file} row {number}"
-        if isinstance(one, dict):
-            yield FeedRow(place, one)
+    for number, element in enumerate(elements, 1):
+        location = f"{file} row {number}"
+        if isinstance(element, dict):
+            yield FeedRow(location, element)
         else:
-            yield FeedRow(place, msgspec.json.encode(one), "the row is no JSON object")
+            yield FeedRow(location, msgspec.json.encode(element), "the row is no JSON object")
 
 
-def _objects(text: str, file: Path) -> Iterator[FeedRow]:
+def _object_rows(text: str, file: Path) -> Iterator[FeedRow]:
     try:
-        yield FeedRow(f"{file} row 1", _row.decode(text))
-    except msgspec.DecodeError:  # several, then: an object a line
+        yield FeedRow(f"{file} row 1", _object_decoder.decode(text))
+    except msgspec.DecodeError:  # not one object, so one per line
         for number, line in enumerate(text.split("\n"), 1):
             if line.strip():
-                yield _line(line, f"{file} line {number}")
+                yield _parse_object(line, f"{file} line {number}")
 
 
-def _line(line: str, place: str) -> FeedRow:
+def _parse_object(line: str, location: str) -> FeedRow:
     try:
-        return FeedRow(place, _row.decode(line))
+        return FeedRow(location, _object_decoder.decode(line))
     except msgspec.DecodeError as error:
-        return FeedRow(place, line.encode(), str(error))
+        return FeedRow(location, line.encode(), str(error))
 
 
-def _table(text: str, file: Path) -> Iterator[FeedRow]:
+def _csv_rows(text: str, file: Path) -> Iterator[FeedRow]:
     lines = list(io.StringIO(text, newline=""))
-    first = next((number for number, line in enumerate(lines) if line.strip()), None)
-    if first is None:
+    header_index = next((number for number, line in enumerate(lines) if line.strip()), None)
+    if header_index is None:
         return
-    delimiter = max(_DELIMITERS, key=lines[first].count)
-    records = _records(lines, first, delimiter)
-    header = _checked(next(records)[1], file)
-    for at, fields in records:
-        place = f"{file} line {at + 1}"
+    delimiter = max(_DELIMITERS, key=lines[header_index].count)
+    records = _csv_records(lines, header_index, delimiter)
+    header = _check_header(next(records)[1], file)
+    for index, fields in records:
+        location = f"{file} line {index + 1}"
         if isinstance(fields, str):
-            yield FeedRow(place, lines[at].rstrip("\r\n").encode(), fields)
+            yield FeedRow(location, lines[index].rstrip("\r\n").encode(), fields)
         elif fields:
-            yield FeedRow(place, _named(header, fields))
+            yield FeedRow(location, _with_header(header, fields))
 
 
-def _records(lines: list[str], at: int, delimiter: str) -> Iterator[tuple[int, list[str] | str]]:
-    """Give records with the lines at which they begin; for one that is none what is wrong, and go on a line later."""
-    while at < len(lines):
-        begun, reader = at, csv.reader(islice(lines, at, None), delimiter=delimiter, strict=True)
+def _csv_records(lines: list[str], index: int, delimiter: str) -> Iterator[tuple[int, list[str] | str]]:
+    """Yield each record with the index of its first line.
+
+    For a malformed record, yield the error instead, and continue at the next line.
+    """
+    while index < len(lines):
+        first_index, reader = index, csv.reader(islice(lines, index, None), delimiter=delimiter, strict=True)
         try:
             for fields in reader:
-                yield at, fields
-                at = begun + reader.line_num
+                yield index, fields
+                index = first_index + reader.line_num
         except csv.Error as error:
-            yield at, str(error)
-            at += 1
+            yield index, str(error)
+            index += 1
 
 
-def _checked(header: list[str] | str, file: Path) -> list[str]:
-    """Give a header in which every column is named once; raises ConfigError for any other."""
+def _check_header(header: list[str] | str, file: Path) -> list[str]:
+    """Return the header; raises ConfigError when it is malformed or names a column twice."""
     if isinstance(header, str):
         raise ConfigError(f"{file}: the header is no CSV: {header}")
-    twice = [name for name, times in Counter(name.lower() for name in header if name).items() if times > 1]
-    if twice:
-        raise ConfigError(f"{file}: the header names several columns {', '.join(twice)}: which of them counts?")
+    duplicates = [name for name, count in Counter(name.lower() for name in header if name).items() if count > 1]
+    if duplicates:
+        raise ConfigError(f"{file}: the header names several columns {', '.join(duplicates)}: which of them counts?")
     return header
 
 
-def _named(header: list[str], fields: list[str]) -> dict[str, Any]:
-    """Name the fields of a row; what stands behind the last column has no name."""
+def _with_header(header: list[str], fields: list[str]) -> dict[str, Any]:
+    """Map fields to column names; fields after the last column get the empty name."""
     values: dict[str, Any] = dict(zip(header, fields, strict=False))
     if len(fields) > len(header):
         values[""] = fields[len(header) :]

@@ -19,54 +19,53 @@ _decoder = msgspec.json.Decoder(dict[str, Any])
 
 
 class FeedInputKind(NamedTuple):
-    """What is said of a whole table, which its rows alone do not tell."""
+    """Properties of a whole table that its rows do not contain."""
 
     technology: str
     timezone: str = "UTC"
     historical: bool = False
 
     def source_name(self) -> str:
-        """Name the table as the source of what is refused, so that it can be tried again as the row that it was."""
+        """Source name of rejected rows; it holds everything that a retry needs."""
         return f"{_PREFIX}{self.technology}@{self.timezone}{_HISTORICAL if self.historical else ''}"
 
     @classmethod
     def from_source_name(cls, source: str) -> "FeedInputKind | None":
-        """Read what was said from the source of a refused row; None when it was no row."""
-        technology, found, timezone = source.removeprefix(_PREFIX).removesuffix(_HISTORICAL).partition("@")
-        if not source.startswith(_PREFIX) or not found:
+        """Parse a source name; None when it is not one of a row."""
+        technology, separator, timezone = source.removeprefix(_PREFIX).removesuffix(_HISTORICAL).partition("@")
+        if not source.startswith(_PREFIX) or not separator:
             return None
         return cls(technology, timezone, source.endswith(_HISTORICAL))
 
 
 class FeedRowReader:
-    """Reads rows, each as a JSON object."""
+    """Parses rows, each a JSON object, into events."""
 
     def __init__(self, reader: EventReader, legacy: LegacyReader) -> None:
         self._reader = reader
         self._legacy = legacy
 
-    def read(self, row: bytes, delivery: FeedInputKind, received_at: int) -> list[IncomingEvent] | RejectedInput:
-        """Read the events a row stands for; one that is no run comes back as it was, with the reason."""
+    def read(self, row: bytes, kind: FeedInputKind, received_at: int) -> list[IncomingEvent] | RejectedInput:
+        """Parse the events that a row stands for; a row that describes no run is returned as rejected."""
         notes: list[str] = []
         try:
-            body = _body(row, delivery, notes)
+            body = _parse_body(row, kind, notes)
         except InvalidInput as error:
-            return self.reject(row, delivery, error)
-        run_event = LegacyInputKind(LegacyFormat.RUN_EVENT, delivery.historical)
-        found = self._legacy.read(msgspec.json.encode(body), run_event, received_at, notes)
+            return self.reject(row, kind, error)
+        run_event = LegacyInputKind(LegacyFormat.RUN_EVENT, kind.historical)
+        parsed = self._legacy.read(msgspec.json.encode(body), run_event, received_at, notes)
         return (
-            self._reader.reject_as(found, row, delivery.source_name()) if isinstance(found, RejectedInput) else found
+            self._reader.reject_as(parsed, row, kind.source_name()) if isinstance(parsed, RejectedInput) else parsed
         )
 
-    def reject(self, row: bytes, delivery: FeedInputKind, error: InvalidInput) -> RejectedInput:
-        """Keep what is no row as it was, with the reason."""
-        return self._reader.reject(row, delivery.source_name(), error)
+    def reject(self, row: bytes, kind: FeedInputKind, error: InvalidInput) -> RejectedInput:
+        return self._reader.reject(row, kind.source_name(), error)
 
 
-def _body(row: bytes, delivery: FeedInputKind, notes: list[str]) -> JsonObject:
+def _parse_body(row: bytes, kind: FeedInputKind, notes: list[str]) -> JsonObject:
     try:
-        return row_to_run_event(_decoder.decode(row), delivery.technology, ZoneInfo(delivery.timezone), notes)
+        return row_to_run_event(_decoder.decode(row), kind.technology, ZoneInfo(kind.timezone), notes)
     except msgspec.DecodeError as error:
         raise InvalidInput(str(error)) from error
     except (ZoneInfoNotFoundError, ValueError) as error:
-        raise InvalidInput(f"this machine knows no time zone {delivery.timezone}") from error
+        raise InvalidInput(f"this machine knows no time zone {kind.timezone}") from error

@@ -21,8 +21,8 @@ from mappers.errors import InputTooLarge, InvalidInput, TransientError
 
 _log = structlog.get_logger()
 
-#: Lines of one commit, commits of one file before the next file's turn, steps before others may go on.
-_GROUP, _TURN, _BREATH = 100, 10, 16
+#: Lines per commit, commits of a file per turn, and steps between two yields to the event loop.
+_BATCH_LINES, _COMMITS_PER_TURN, _STEPS_PER_YIELD = 100, 10, 16
 
 Item = IncomingEvent | RejectedInput
 Problems = dict[Path, str]
@@ -30,52 +30,51 @@ T = TypeVar("T")
 
 
 class FileFollower:
-    """Follows files until it is stopped. It polls, which works on every file system, and costs idle files a stat."""
+    """Follows files until it is stopped. Polling works on every file system, and costs an idle file one stat."""
 
     def __init__(
         self,
-        places: Sequence[str],
+        patterns: Sequence[str],
         reader: EventReader,
-        gate: GroupCommitter,
+        committer: GroupCommitter,
         *,
         max_line: int,
         poll_seconds: float = 1.0,
-        group: int = _GROUP,
+        batch_lines: int = _BATCH_LINES,
         on_item: Callable[[Item], None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
         pause: Callable[[float], Awaitable[None]] | None = None,
     ) -> None:
         self._reader = reader
-        self._gate = gate
+        self._committer = committer
         self._max_line = max_line
         self._poll_seconds = poll_seconds
-        self._group = group
-        self._counted = on_item
-        self._pause = pause or self._wait
-        self._handles = OpenFiles(max_line)
-        self._tracker = FileTracker(FileFinder(places), self._handles, clock)
+        self._batch_lines = batch_lines
+        self._on_item = on_item
+        self._pause = pause or self._wait_or_stop
+        self._open_files = OpenFiles(max_line)
+        self._tracker = FileTracker(FileFinder(patterns), self._open_files, clock)
         self._stopped = asyncio.Event()
-        self._patient = True
+        self._waits_for_store = True
         self.problems: Problems = {}
 
     def stop(self) -> None:
-        """End after the group under way."""
+        """Stop after the current batch."""
         self._stopped.set()
 
     def close(self) -> None:
-        """Let go of all files."""
-        self._handles.close_all()
+        self._open_files.close_all()
 
     async def run(self) -> None:
-        """Follow the files until told to stop."""
-        with suppress(TransientError):  # told to stop while the store took nothing: the next start goes on here
+        """Follow the files until stopped."""
+        with suppress(TransientError):  # stopped while the store was unavailable: the next start resumes here
             while not self._stopped.is_set():
                 if not await self.poll():
                     await self._pause(self._poll_seconds)
 
     async def read_all(self) -> None:
-        """Take what is there, tell of torn last lines, and end; raises TransientError instead of waiting."""
-        self._patient = False
+        """Read everything, report incomplete last lines, and return; raises TransientError instead of waiting."""
+        self._waits_for_store = False
         while not self._stopped.is_set() and await self.poll():
             pass
         problems = dict(self.problems)
@@ -85,62 +84,66 @@ class FileFollower:
         self._log_problems(problems)
 
     async def poll(self) -> bool:
-        """Look once at all files, and take a turn of each that has more; tells whether anything was taken."""
-        problems = await self._look()
-        took = False
+        """Scan all files, and read a turn of each that has more; returns False if there was nothing to read."""
+        problems = await self._scan()
+        has_read = False
         for file in self._tracker.files():
             if file.has_more and not self._stopped.is_set():
-                took |= await self._isolated(file, self._turn(file), problems)
+                has_read |= await self._isolated(file, self._read_turn(file), problems)
             elif self._tracker.is_idle(file):
                 if file.has_incomplete_line():
                     await self._isolated(file, self._report_incomplete_line(file), problems)
                 self._tracker.release([file])
         self._log_problems(problems)
-        moved = [file for file in self._tracker.files() if file.position_dirty]
-        if moved:
-            await self._commit([], [file.position() for file in moved])
-            for file in moved:
+        dirty = [file for file in self._tracker.files() if file.position_dirty]
+        if dirty:
+            await self._commit([], [file.position() for file in dirty])
+            for file in dirty:
                 file.position_dirty = False
-        return took
+        return has_read
 
-    async def _look(self) -> Problems:
-        look = await asyncio.to_thread(self._tracker.scan)
-        known: dict[str, FilePosition] = {}
-        for number, name in enumerate(sorted(look.names()), 1):
-            position = await self._with_retries(self._gate.file_position, name)
+    async def _scan(self) -> Problems:
+        scan = await asyncio.to_thread(self._tracker.scan)
+        positions: dict[str, FilePosition] = {}
+        for number, name in enumerate(sorted(scan.names()), 1):
+            position = await self._with_retries(self._committer.file_position, name)
             if position is not None:
-                known[name] = position
-            if number % _BREATH == 0:
+                positions[name] = position
+            if number % _STEPS_PER_YIELD == 0:
                 await asyncio.sleep(0)
-        for file in await asyncio.to_thread(self._tracker.resolve, look, known):
+        for file in await asyncio.to_thread(self._tracker.resolve, scan, positions):
             _log.info("tailing", path=printable_path(file.path), from_byte=file.end)
-        return look.problems
+        return scan.problems
 
     async def _isolated(self, file: FollowedFile, work: Awaitable[bool], problems: Problems) -> bool:
-        """Let no file that cannot be read stop the others."""
+        """Await the work on a file; an unreadable file must not stop the others."""
         try:
             return await work
         except FileNotFoundError:
-            return False  # renamed or deleted since it was looked for: the next look finds out
+            return False  # renamed or deleted since the scan: the next scan notices
         except OSError as error:
             problems[file.path] = error.strerror or str(error)
             return False
 
-    async def _turn(self, file: FollowedFile) -> bool:
-        took = False
-        for _ in range(_TURN):
-            batch = None if self._stopped.is_set() else await asyncio.to_thread(self._tracker.read, file, self._group)
+    async def _read_turn(self, file: FollowedFile) -> bool:
+        has_read = False
+        for _ in range(_COMMITS_PER_TURN):
+            batch = (
+                None
+                if self._stopped.is_set()
+                else await asyncio.to_thread(self._tracker.read, file, self._batch_lines)
+            )
             if batch is None:
                 break
-            items = await self._read(file, batch.lines)
+            items = await self._parse_lines(file, batch.lines)
             if items:
                 position = FilePosition(file.name, fingerprint(batch.beginning, batch.end), batch.end)
                 await self._commit(items, [] if file.is_deleted else [position])
             file.advance(batch.end, batch.beginning)
-            took = True
-        return took
+            has_read = True
+        return has_read
 
-    async def _read(self, file: FollowedFile, lines: list[RawLine]) -> list[Item]:
+    async def _parse_lines(self, file: FollowedFile, lines: list[RawLine]) -> list[Item]:
         source = f"tail:{source_name(file.path)}"
         items: list[Item] = []
         for number, line in enumerate(lines, 1):
@@ -149,45 +152,45 @@ class FileFollower:
                 items.append(self._reader.reject(line.payload, source, InputTooLarge(reason)))
             else:
                 items.append(self._reader.read(line.payload, source))
-            if number % _BREATH == 0:
+            if number % _STEPS_PER_YIELD == 0:
                 await asyncio.sleep(0)
         return items
 
     async def _commit(self, items: Sequence[Item], positions: Sequence[FilePosition]) -> None:
-        await self._with_retries(self._gate.commit, items, *positions)
+        await self._with_retries(self._committer.commit, items, *positions)
         for item in items:
-            self._counted(item)
+            self._on_item(item)
 
-    async def _with_retries(self, ask: Callable[..., Awaitable[T]], *values: object) -> T:
-        """Ask the store until it answers; raises TransientError when told to stop, or not to wait."""
-        told = False
+    async def _with_retries(self, operation: Callable[..., Awaitable[T]], *arguments: object) -> T:
+        """Retry until the store responds; raises TransientError when stopped, or when not waiting for the store."""
+        logged = False
         while True:
             try:
-                return await ask(*values)
+                return await operation(*arguments)
             except TransientError as error:
-                if self._stopped.is_set() or not self._patient:
+                if self._stopped.is_set() or not self._waits_for_store:
                     raise
-                if not told:
+                if not logged:
                     _log.warning("the store cannot be used: waiting", reason=str(error))
-                told = True
+                logged = True
             await self._pause(self._poll_seconds)
 
     async def _report_incomplete_line(self, file: FollowedFile) -> bool:
-        """Keep a line that nobody ends as rejected; when it is ended after all, it is taken whole."""
-        torn = await asyncio.to_thread(self._tracker.torn, file)
-        if torn:
+        """Store an incomplete last line as rejected; once complete, it is ingested as a whole."""
+        incomplete_line = await asyncio.to_thread(self._tracker.read_incomplete_line, file)
+        if incomplete_line:
             error = InvalidInput(f"the last line has no end; it is taken when it has one (byte {file.end})")
-            await self._commit([self._reader.reject(torn, f"tail:{source_name(file.path)}", error)], [])
+            await self._commit([self._reader.reject(incomplete_line, f"tail:{source_name(file.path)}", error)], [])
         return False
 
     def _log_problems(self, problems: Problems) -> None:
         for path, reason in problems.items():
             if self.problems.get(path) != reason:
-                _log.warning("cannot be tailed", path=printable_path(path), reason=reason)
+                _log.warning("file cannot be followed", path=printable_path(path), reason=reason)
         for path in self.problems.keys() - problems.keys():
             _log.info("can be tailed again", path=printable_path(path))
         self.problems = problems
 
-    async def _wait(self, seconds: float) -> None:
+    async def _wait_or_stop(self, seconds: float) -> None:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stopped.wait(), seconds)

@@ -15,19 +15,19 @@ from bridge.store.writer import StagedGroup, Writer
 from connectors.openlineage.files import RawRecord, open_event_file, read_records
 from connectors.openlineage.growing_file import HEAD_BYTES
 
-_GROUP = 500
+_BATCH_SIZE = 500
 
-#: What a file can fail with while it is read: the disk, torn gzip, damaged gzip.
+#: Errors of a file that is read: disk errors, truncated gzip, damaged gzip.
 _READ_ERRORS = (OSError, EOFError, zlib.error)
 
 Progress = Callable[[int], None]
 
 
 class FileIngester:
-    """Takes events from files into the store.
+    """Ingests events from files.
 
-    A group is read and written in one thread: a second one would fight for the interpreter lock at every row. Its
-    commit needs no such lock, and is done while the next group is read.
+    A batch is parsed and written in one thread: a second one would compete for the interpreter lock at every row.
+    The commit does not need the lock, and runs while the next batch is parsed.
     """
 
     def __init__(
@@ -36,61 +36,61 @@ class FileIngester:
         self._reader = reader
         self._writer = writer
         self._historical = historical
-        self._again = from_start
+        self._from_start = from_start
 
     def ingest_file(self, path: Path, progress: Progress = lambda _: None) -> IntakeReport:
-        """Take one file, from where an earlier ingestion of the same content stopped."""
+        """Ingest one file, resuming where an earlier ingestion of the same content stopped."""
         try:
             with open_event_file(path) as file:
-                name, prefix = stored_path(path), _prefix(file)
-                start = 0 if self._again else self._resume_at(file, name, prefix)
+                name, head = stored_path(path), _read_head(file)
+                start = 0 if self._from_start else self._resume_at(file, name, head)
                 progress(start)
-                report = self._take(read_records(file, start), source_name(path), progress, (name, prefix))
+                report = self._ingest_records(read_records(file, start), source_name(path), progress, (name, head))
         except _READ_ERRORS as error:
             return IntakeReport(unreadable=(f"{printable_path(path)}: {error}",))
         return report._replace(resumed_at=start)
 
     def ingest_stream(self, file: BinaryIO, source: str) -> IntakeReport:
-        """Take events from a stream, which cannot be resumed."""
-        return self._take(read_records(file), source, lambda _: None, None)
+        """Ingest a stream, which cannot be resumed."""
+        return self._ingest_records(read_records(file), source, lambda _: None, None)
 
-    def _resume_at(self, file: BinaryIO, name: str, prefix: bytes) -> int:
-        known = self._writer.file_position(name)
-        if known is None or known.fingerprint != fingerprint(prefix, known.offset):
+    def _resume_at(self, file: BinaryIO, name: str, head: bytes) -> int:
+        position = self._writer.file_position(name)
+        if position is None or position.fingerprint != fingerprint(head, position.offset):
             return 0
-        if file.seek(known.offset - 1) == known.offset - 1 and file.read(1):
-            return known.offset
-        file.seek(0)  # it is shorter than what was taken: another file with the same beginning
+        if file.seek(position.offset - 1) == position.offset - 1 and file.read(1):
+            return position.offset
+        file.seek(0)  # shorter than what was ingested: another file with the same beginning
         return 0
 
-    def _take(
+    def _ingest_records(
         self, records: Iterator[RawRecord], source: str, progress: Progress, file: tuple[str, bytes] | None
     ) -> IntakeReport:
         report = IntakeReport()
-        with ThreadPoolExecutor(1, thread_name_prefix="commit") as thread:
+        with ThreadPoolExecutor(1, thread_name_prefix="commit") as executor:
             committing: Future[None] | None = None
             while True:
-                group, error = _next_group(records)
+                batch, error = _next_batch(records)
                 if error is not None:
                     report = report._replace(unreadable=(f"{source}: {error}",))
-                items = [self._reader.read(r.payload, source, historical=self._historical) for r in group]
+                items = [self._reader.read(record.payload, source, historical=self._historical) for record in batch]
                 if committing is not None:
                     committing.result()
-                if not group:
+                if not batch:
                     return report
-                end = max(record.end for record in group)
+                end = max(record.end for record in batch)
                 positions = [FilePosition(file[0], fingerprint(file[1], end), end)] if file and end else []
-                committing = thread.submit(self._finish, self._begin(items, positions), end, progress)
+                committing = executor.submit(self._commit, self._stage(items, positions), end, progress)
                 report = report.add(IntakeReport.of(items))
 
-    def _begin(self, items: list[IncomingEvent | RejectedInput], positions: list[FilePosition]) -> StagedGroup | None:
-        """Write a group; what is left is to commit it, while the next is read."""
+    def _stage(self, items: list[IncomingEvent | RejectedInput], positions: list[FilePosition]) -> StagedGroup | None:
+        """Write a batch; an embedded store still has to commit it, while the next one is parsed."""
         if self._writer.embedded:
             return self._writer.stage(items, positions)
         self._writer.write(items, positions)
         return None
 
-    def _finish(self, staged: StagedGroup | None, end: int, progress: Progress) -> None:
+    def _commit(self, staged: StagedGroup | None, end: int, progress: Progress) -> None:
         if staged is not None:
             self._writer.commit(staged)
         if end:
@@ -98,38 +98,37 @@ class FileIngester:
 
 
 class EventFileSource:
-    """A file as a source: what was appended since it was last taken."""
+    """A file as an event source: each poll ingests what was appended."""
 
-    def __init__(self, ingestion: FileIngester, path: Path, progress: Progress = lambda _: None) -> None:
-        self._ingestion = ingestion
+    def __init__(self, ingester: FileIngester, path: Path, progress: Progress = lambda _: None) -> None:
+        self._ingester = ingester
         self._path = path
         self._progress = progress
 
     def poll(self) -> IntakeReport:
-        """Take what is new."""
-        return self._ingestion.ingest_file(self._path, self._progress)
+        return self._ingester.ingest_file(self._path, self._progress)
 
     def close(self) -> None:
-        """Let nothing go: it is open only while it is read."""
+        """Do nothing: the file is open only during a poll."""
 
 
-def _next_group(records: Iterator[RawRecord]) -> tuple[list[RawRecord], Exception | None]:
-    """Read on; what was read before an error is as good as any."""
-    group: list[RawRecord] = []
+def _next_batch(records: Iterator[RawRecord]) -> tuple[list[RawRecord], Exception | None]:
+    """Read the next batch; records that were read before an error are returned with it."""
+    batch: list[RawRecord] = []
     try:
-        group.extend(islice(records, _GROUP))
+        batch.extend(islice(records, _BATCH_SIZE))
     except _READ_ERRORS as error:
-        return group, error
-    return group, None
+        return batch, error
+    return batch, None
 
 
-def _prefix(file: BinaryIO) -> bytes:
-    prefix = b""
+def _read_head(file: BinaryIO) -> bytes:
+    head = b""
     try:
-        while piece := file.readline(HEAD_BYTES - len(prefix)):
-            prefix += piece
+        while part := file.readline(HEAD_BYTES - len(head)):
+            head += part
     except _READ_ERRORS:
-        if not prefix:
-            raise  # else the records before it are taken, and reading them meets it again
+        if not head:
+            raise  # otherwise the records before the error are ingested, and reading them raises it again
     file.seek(0)
-    return prefix
+    return head

@@ -7,26 +7,26 @@ from bridge.store.event_log import FilePosition
 from mappers.canonical.identity import bounded_key, digest
 
 
-def fingerprint(beginning: bytes, end: int) -> bytes:
-    """Recognise a file by the beginning of what was taken of it, which appending does not change."""
-    return digest(beginning[:end])
+def fingerprint(head: bytes, end: int) -> bytes:
+    """Hash the beginning of the ingested part of a file, which appending does not change."""
+    return digest(head[:end])
 
 
-def is_same_file(position: FilePosition, beginning: bytes, size: int) -> bool:
-    """Tell whether a file still begins with what was taken of it, all of it."""
-    return size >= position.offset and fingerprint(beginning, position.offset) == position.fingerprint
+def is_same_file(position: FilePosition, head: bytes, size: int) -> bool:
+    """True if a file still begins with the ingested part that a position describes."""
+    return size >= position.offset and fingerprint(head, position.offset) == position.fingerprint
 
 
 def printable_path(path: Path) -> str:
-    """Spell a path for the store, which keeps text, whatever bytes the file system has in it."""
+    """Convert a path to text that can be stored, whatever bytes it contains."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def stored_path(path: Path) -> str:
-    """Give the name under which a file's position is stored, wherever it is looked at from."""
+    """Name under which the position of a file is stored, independent of the working directory."""
     return bounded_key(printable_path(path.resolve()))
 
 
 def source_name(path: Path) -> str:
-    """Give the name of a file as the source of what it holds."""
+    """Name of a file as the source of its events."""
     return bounded_key(printable_path(path))

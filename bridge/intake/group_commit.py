@@ -20,26 +20,25 @@ _log = structlog.get_logger()
 
 #: Exit code after a storage error that leaves the content of the disk in doubt (BSD's EX_IOERR).
 EXIT_STORAGE = 74
-#: Turns of the event loop that a group gathers for: requests that arrived together are read in the next ones.
-_TURNS = 2
-#: How often a store that another process holds is asked again, and for how long.
-_BUSY_SECONDS = 0.005
-_PATIENCE_SECONDS = 30.0
+#: Turns of the event loop for which a group gathers: requests that arrived together are read in the next turns.
+_GATHER_TURNS = 2
+#: Interval and limit of retries while another process has locked the store.
+_BUSY_RETRY_SECONDS = 0.005
+_BUSY_TIMEOUT_SECONDS = 30.0
 
 
 class _PendingRequest(NamedTuple):
     items: Sequence[IncomingEvent | RejectedInput]
     positions: Sequence[FilePosition]
     waiter: "asyncio.Future[None]"
-    since: float
+    queued_at: float
 
 
 class GroupCommitter:
-    """Lets coroutines wait until their events are committed, group by group.
+    """Commits events in groups; coroutines wait until theirs are on disk.
 
-    The commits of an embedded store are work of this very process: they are done in the event loop's own
-    thread, because a thread beside it would only fight for the interpreter's lock. Those of a server are
-    waited for in a thread of their own while the loop reads the next events.
+    An embedded store commits in this process, so its commits run in the thread of the event loop: another thread would
+    only compete for the interpreter lock. Commits of a server run in a thread, while the loop reads the next events.
     """
 
     def __init__(
@@ -47,71 +46,71 @@ class GroupCommitter:
         writer: Writer,
         *,
         max_group: int,
-        max_waiting: int,
+        max_pending: int,
         probe_seconds: float = 2.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._writer = writer
         self._max_group = max_group
-        self._max_waiting = max_waiting
+        self._max_pending = max_pending
         self._probe_seconds = probe_seconds
         self._clock = clock
         self._queue: list[_PendingRequest] = []
-        self._waiting = 0
+        self._pending_count = 0
         self._failing_since: float | None = None
         self._commit_task: asyncio.Task[None] | None = None
         self._probe: asyncio.Task[None] | None = None
         self._thread = None if writer.embedded else ThreadPoolExecutor(1, thread_name_prefix="writer")
         if writer.embedded:
-            writer.set_lock_timeout(seconds=0)  # the loop must not stand still while another process writes
-        #: Why the last commit failed, None when it went well.
+            writer.set_lock_timeout(seconds=0)  # the loop must not block while another process writes
+        #: Error of the last commit, None when it succeeded.
         self.last_error: str | None = None
 
     @property
     def is_healthy(self) -> bool:
-        """Tell whether the last commit went well."""
+        """True if the last commit succeeded."""
         return self.last_error is None
 
     def pending_events(self) -> int:
-        """Count the events that wait for a commit."""
-        return self._waiting
+        """Number of events that wait for a commit."""
+        return self._pending_count
 
     def oldest_age(self) -> float:
-        """Tell for how many seconds the oldest event waits, 0 when none does.
+        """Seconds that the oldest event has waited, 0 when none waits.
 
-        One that the store did not take waits until it takes any: its sender still holds it.
+        While commits fail, the age keeps growing until one succeeds: senders still hold the failed events.
         """
-        since = self._failing_since
-        if since is None and self._queue:
-            since = self._queue[0].since
-        return 0.0 if since is None else self._clock() - since
+        started_at = self._failing_since
+        if started_at is None and self._queue:
+            started_at = self._queue[0].queued_at
+        return 0.0 if started_at is None else self._clock() - started_at
 
     def is_full(self) -> bool:
-        """Tell whether as many events wait as may wait."""
-        return self._waiting >= self._max_waiting
+        """True if no more events may wait."""
+        return self._pending_count >= self._max_pending
 
     async def commit(self, items: Sequence[IncomingEvent | RejectedInput], *positions: FilePosition) -> None:
-        """Return when the items, and the positions in the files they are from, are on disk.
+        """Return when the items, and the positions in their files, are on disk.
 
-        Raises TransientError when they could not be taken.
+        Raises TransientError when they could not be written.
         """
         if self.is_full():
-            raise Overloaded(f"{self._max_waiting} events are waiting to be written")
+            raise Overloaded(f"{self._max_pending} events are waiting to be written")
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.append(_PendingRequest(items, positions, waiter, self._clock()))
-        self._waiting += len(items)
+        self._pending_count += len(items)
         if self._commit_task is None:
-            self._commit_task = asyncio.create_task(self._run())
+            self._commit_task = asyncio.create_task(self._commit_groups())
         await waiter
 
     async def file_position(self, path: str) -> FilePosition | None:
-        """Tell how far a file was taken."""
+        """Stored position of a file."""
         if self._thread is None:
             return self._writer.file_position(path)
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._writer.file_position, path)
 
     async def close(self) -> None:
-        """Write all that waits, then stop."""
+        """Commit everything that waits, then stop."""
         if self._commit_task is not None:
             await self._commit_task
         if self._probe is not None:
@@ -119,16 +118,16 @@ class GroupCommitter:
         if self._thread is not None:
             self._thread.shutdown()
 
-    async def _run(self) -> None:
-        for _ in range(_TURNS):
+    async def _commit_groups(self) -> None:
+        for _ in range(_GATHER_TURNS):
             await asyncio.sleep(0)
         while self._queue:
             group = self._next_group()
             if self._failing_since is None:
-                self._failing_since = group[0].since
-            items = [item for waiting in group for item in waiting.items]
-            error = await self._write(items, [position for waiting in group for position in waiting.positions])
-            for waiter in (waiting.waiter for waiting in group if not waiting.waiter.cancelled()):
+                self._failing_since = group[0].queued_at
+            items = [item for request in group for item in request.items]
+            error = await self._write(items, [position for request in group for position in request.positions])
+            for waiter in (request.waiter for request in group if not request.waiter.cancelled()):
                 if error is None:
                     waiter.set_result(None)
                 else:
@@ -136,15 +135,15 @@ class GroupCommitter:
         self._commit_task = None
 
     def _next_group(self) -> list[_PendingRequest]:
-        """Take whole requests from the queue until the group is large enough."""
+        """Take whole requests from the queue until the group is large enough; at least one."""
         count = size = 0
-        for waiting in self._queue:
-            size += len(waiting.items)
+        for request in self._queue:
+            size += len(request.items)
             if count and size > self._max_group:
                 break
             count += 1
         group, self._queue = self._queue[:count], self._queue[count:]
-        self._waiting -= sum(len(waiting.items) for waiting in group)
+        self._pending_count -= sum(len(request.items) for request in group)
         return group
 
     async def _write(
@@ -153,20 +152,20 @@ class GroupCommitter:
         error: TransientError | None = None
         try:
             await self._commit(items, positions)
-        except TransientError as passing:
-            error = passing
+        except TransientError as transient_error:
+            error = transient_error
         except asyncio.CancelledError:
             raise
-        except BaseException:  # noqa: BLE001 - it ends the process, after saying why
-            # Nobody knows what reached the disk: answer nobody, stop, and let the next start recover.
-            _log.critical("the store failed: stopping without answering", exc_info=True)
+        except BaseException:  # noqa: BLE001 - logs the reason and ends the process
+            # What reached the disk is unknown: exit without replying, and let the next start recover.
+            _log.critical("store failed, exiting without replying", exc_info=True)
             sys.stderr.flush()
             os._exit(EXIT_STORAGE)
         if self.is_healthy and error is not None:
-            _log.error("the store takes no events", reason=str(error))
+            _log.error("store unavailable", reason=str(error))
             self._probe = asyncio.create_task(self._probe_until_healthy(items[:1]))
         elif error is None and not self.is_healthy:
-            _log.info("the store takes events again")
+            _log.info("store available again")
         if error is None:
             self._failing_since = None
         self.last_error = None if error is None else str(error)
@@ -179,7 +178,7 @@ class GroupCommitter:
         if self._thread is not None:
             await loop.run_in_executor(self._thread, self._writer.write, items, positions)
             return
-        deadline = loop.time() + _PATIENCE_SECONDS
+        deadline = loop.time() + _BUSY_TIMEOUT_SECONDS
         while True:
             try:
                 self._writer.write(items, positions)
@@ -188,13 +187,13 @@ class GroupCommitter:
                     raise
             else:
                 return
-            await asyncio.sleep(_BUSY_SECONDS)
+            await asyncio.sleep(_BUSY_RETRY_SECONDS)
 
     async def _probe_until_healthy(self, items: Sequence[IncomingEvent | RejectedInput]) -> None:
-        """Find out whether a store that took no events takes them again.
+        """Retry a failed event until the store accepts it.
 
-        While the service says that it is not ready, perhaps nobody sends anything that would find out. The
-        probe is an event that was refused: its sender sends it again, and equal events are one.
+        While the service reports that it is not ready, there may be no other event that would show it. The sender of the
+        failed event sends it again, and equal events are stored once.
         """
         while not self.is_healthy:
             await asyncio.sleep(self._probe_seconds)

@@ -1,4 +1,4 @@
-"""Legacy bodies through the one door: translated into OpenLineage events, and read as such."""
+"""Parses legacy bodies into events."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -19,18 +19,18 @@ _HISTORICAL = "?historical=true"
 
 
 class LegacyInputKind(NamedTuple):
-    """What a body is meant to be, which its bytes alone do not tell."""
+    """The format of a legacy body and whether it is historical; its bytes contain neither."""
 
     contract: LegacyFormat
     historical: bool = False
 
     def source_name(self) -> str:
-        """Name the delivery as the source of what is refused, so that it can be tried again as what it was."""
+        """Source name of rejected bodies; it holds everything that a retry needs."""
         return f"{_PREFIX}{self.contract}{_HISTORICAL if self.historical else ''}"
 
     @classmethod
     def from_source_name(cls, source: str) -> "LegacyInputKind | None":
-        """Read the delivery from the source of what was refused; None when it was no legacy body."""
+        """Parse a source name; None when it is not one of a legacy body."""
         name = source.removeprefix(_PREFIX).removesuffix(_HISTORICAL)
         if not source.startswith(_PREFIX) or name not in set(LegacyFormat):
             return None
@@ -38,37 +38,36 @@ class LegacyInputKind(NamedTuple):
 
 
 class LegacyReader:
-    """Reads legacy bodies by one set of names."""
+    """Translates legacy bodies to OpenLineage events, and parses those."""
 
     def __init__(self, reader: EventReader, names: LegacyNamespaces) -> None:
         self._reader = reader
         self._names = names
 
     def read(
-        self, body: bytes, delivery: LegacyInputKind, received_at: int, noted: Sequence[str] = ()
+        self, body: bytes, kind: LegacyInputKind, received_at: int, extra_notes: Sequence[str] = ()
     ) -> list[IncomingEvent] | RejectedInput:
-        """Read the events a body stands for; what cannot be translated comes back as it was sent, with the reason."""
+        """Parse the events that a body stands for; one that cannot be translated is returned as rejected."""
         received = (_EPOCH + timedelta(microseconds=received_at)).isoformat()
         try:
-            events, notes = translate_body(delivery.contract, body, self._names, received)
+            events, notes = translate_body(kind.contract, body, self._names, received)
         except InvalidInput as error:
-            return self.reject(body, delivery, error)
-        except Exception as error:  # noqa: BLE001 - a fault of ours must not lose the body: kept with its reason
-            _log.exception("legacy body could not be translated", contract=str(delivery.contract))
-            return self.reject(body, delivery, InvalidInput(f"{type(error).__name__}: {error}"))
-        source = f"{_PREFIX}{delivery.contract}"
-        items = [self._reader.read(event, source, historical=delivery.historical) for event in events]
-        refused = next((item for item in items if isinstance(item, RejectedInput)), None)
-        if refused is not None:
-            return self._reader.reject_as(refused, body, delivery.source_name())
-        return _with_notes([item for item in items if isinstance(item, IncomingEvent)], (*noted, *notes))
+            return self.reject(body, kind, error)
+        except Exception as error:  # noqa: BLE001 - a bug here must not lose the body: it is stored with its reason
+            _log.exception("legacy body could not be translated", contract=str(kind.contract))
+            return self.reject(body, kind, InvalidInput(f"{type(error).__name__}: {error}"))
+        source = f"{_PREFIX}{kind.contract}"
+        items = [self._reader.read(event, source, historical=kind.historical) for event in events]
+        rejected = next((item for item in items if isinstance(item, RejectedInput)), None)
+        if rejected is not None:
+            return self._reader.reject_as(rejected, body, kind.source_name())
+        return _with_notes([item for item in items if isinstance(item, IncomingEvent)], (*extra_notes, *notes))
 
-    def reject(self, body: bytes, delivery: LegacyInputKind, error: InvalidInput | InputTooLarge) -> RejectedInput:
-        """Keep a body that was refused, as it was sent."""
-        return self._reader.reject(body, delivery.source_name(), error)
+    def reject(self, body: bytes, kind: LegacyInputKind, error: InvalidInput | InputTooLarge) -> RejectedInput:
+        return self._reader.reject(body, kind.source_name(), error)
 
 
 def _with_notes(items: Sequence[IncomingEvent], notes: Sequence[str]) -> list[IncomingEvent]:
-    """Put what was guessed to the event that the body is about; a start told beside it comes before."""
-    *started, last = items
-    return [*started, last._replace(notes=list(dict.fromkeys((*notes, *last.notes))))]
+    """Add notes to the last event, which the body describes; an added start event precedes it."""
+    *start_events, last = items
+    return [*start_events, last._replace(notes=list(dict.fromkeys((*notes, *last.notes))))]

@@ -9,7 +9,7 @@ _MAX_OPEN_FILES = 200
 
 
 class OpenableFile(Protocol):
-    """What can be opened: a file by its name and inode."""
+    """A file to open, identified by path and inode."""
 
     path: Path
     identity: FileIdentity
@@ -17,41 +17,39 @@ class OpenableFile(Protocol):
 
 
 class OpenFiles:
-    """Keeps the files open that were read last: an open file can be read on when it is renamed or deleted."""
+    """Keeps the most recently read files open: an open file can still be read after it is renamed or deleted."""
 
-    def __init__(self, limit: int, most: int = _MAX_OPEN_FILES) -> None:
-        self._limit = limit
-        self._most = most
+    def __init__(self, max_line: int, max_open: int = _MAX_OPEN_FILES) -> None:
+        self._max_line = max_line
+        self._max_open = max_open
         self._open: dict[FileIdentity, tuple[OpenableFile, GrowingFile]] = {}
 
     def get(self, identity: FileIdentity) -> GrowingFile | None:
-        """Give an open file, None when it is not open."""
-        found = self._open.get(identity)
-        return found[1] if found else None
+        entry = self._open.get(identity)
+        return entry[1] if entry else None
 
     def open(self, file: OpenableFile) -> GrowingFile:
-        """Open a file; raises OSError when it cannot be opened or is not what it was when it was looked for."""
+        """Open a file; raises OSError when that fails or the path leads to another file by now."""
         _, handle = self._open.pop(file.identity, (file, None))
         if handle is None:
-            handle = GrowingFile(file.path, self._limit)
+            handle = GrowingFile(file.path, self._max_line)
             status = handle.status()
             if (status.st_dev, status.st_ino) != file.identity:
                 handle.close()
                 raise FileNotFoundError(2, "moved since it was looked for", str(file.path))
-        while len(self._open) >= self._most:
-            # One without a name could not be opened again, and might not be at its end.
-            named = (identity for identity, (kept, _) in self._open.items() if not kept.is_deleted)
-            self.close(next(named, next(iter(self._open))))
+        while len(self._open) >= self._max_open:
+            # A deleted file could not be opened again, and may not be read to its end.
+            candidates = (identity for identity, (open_file, _) in self._open.items() if not open_file.is_deleted)
+            self.close(next(candidates, next(iter(self._open))))
         self._open[file.identity] = (file, handle)
         return handle
 
     def close(self, identity: FileIdentity) -> None:
         """Close a file, if it is open."""
-        found = self._open.pop(identity, None)
-        if found is not None:
-            found[1].close()
+        entry = self._open.pop(identity, None)
+        if entry is not None:
+            entry[1].close()
 
     def close_all(self) -> None:
-        """Close every file."""
         for identity in list(self._open):
             self.close(identity)

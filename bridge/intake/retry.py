@@ -1,4 +1,4 @@
-"""What could not be taken or merged, read again as what it once was."""
+"""Retries rejected and unmerged inputs."""
 
 from bridge.intake.event_reader import EventReader
 from bridge.intake.feed_rows import FeedInputKind, FeedRowReader
@@ -8,27 +8,27 @@ from bridge.store.failed_inputs import FailedInput
 
 
 class InputRetry:
-    """Reads again what is kept."""
+    """Parses stored inputs again, as what they were when they arrived."""
 
     def __init__(self, reader: EventReader, legacy: LegacyReader) -> None:
         self._reader = reader
         self._legacy = legacy
         self._rows = FeedRowReader(reader, legacy)
 
-    def read(self, trouble: FailedInput, payload: bytes) -> list[IncomingEvent] | str:
-        """Give the events to write, or the reason why it cannot be taken or merged now either."""
-        found = self._read(trouble, payload)
-        if isinstance(found, RejectedInput):
-            return found.message
-        failures = [item.failure for item in found if item.failure is not None]
-        return failures[0] if failures else found
+    def read(self, failed_input: FailedInput, payload: bytes) -> list[IncomingEvent] | str:
+        """Return the events to write, or the reason why the input still cannot be parsed or mapped."""
+        parsed = self._read(failed_input, payload)
+        if isinstance(parsed, RejectedInput):
+            return parsed.message
+        failures = [item.failure for item in parsed if item.failure is not None]
+        return failures[0] if failures else parsed
 
-    def _read(self, trouble: FailedInput, payload: bytes) -> list[IncomingEvent] | RejectedInput:
-        if trouble.kind == "rejected" and (delivery := LegacyInputKind.from_source_name(trouble.source)):
-            return self._legacy.read(payload, delivery, trouble.last_at)
-        if trouble.kind == "rejected" and (table := FeedInputKind.from_source_name(trouble.source)):
-            return self._rows.read(payload, table, trouble.last_at)
-        # An event already in the log keeps its mark: history stays history only if every receipt says so.
-        known = trouble.kind == "unmerged"
-        item = self._reader.read(payload, trouble.source, historical=known)
+    def _read(self, failed_input: FailedInput, payload: bytes) -> list[IncomingEvent] | RejectedInput:
+        if failed_input.kind == "rejected" and (legacy_kind := LegacyInputKind.from_source_name(failed_input.source)):
+            return self._legacy.read(payload, legacy_kind, failed_input.last_at)
+        if failed_input.kind == "rejected" and (feed_kind := FeedInputKind.from_source_name(failed_input.source)):
+            return self._rows.read(payload, feed_kind, failed_input.last_at)
+        # An event in the log keeps its historical flag: it stays historical only if every receipt is.
+        is_unmerged = failed_input.kind == "unmerged"
+        item = self._reader.read(payload, failed_input.source, historical=is_unmerged)
         return item if isinstance(item, RejectedInput) else [item]

@@ -9,7 +9,7 @@ from mappers.errors import TransientError
 
 
 class IntakeReport(NamedTuple):
-    """What became of what was taken, how many bytes were taken before, and what could not be read to its end."""
+    """Counts of an intake, the bytes that were ingested before, and inputs that could not be read to their end."""
 
     accepted: int = 0
     rejected: int = 0
@@ -19,13 +19,11 @@ class IntakeReport(NamedTuple):
 
     @classmethod
     def of(cls, items: Sequence[IncomingEvent | RejectedInput]) -> "IntakeReport":
-        """Count what was taken."""
         rejected = sum(isinstance(item, RejectedInput) for item in items)
         unmerged = sum(isinstance(item, IncomingEvent) and item.failure is not None for item in items)
         return cls(len(items) - rejected, rejected, unmerged)
 
     def add(self, other: "IntakeReport") -> "IntakeReport":
-        """Add two reports up."""
         return IntakeReport(
             self.accepted + other.accepted,
             self.rejected + other.rejected,
@@ -36,30 +34,32 @@ class IntakeReport(NamedTuple):
 
 
 class EventSource(Protocol):
-    """Something that events are taken from, again and again.
+    """A source of events that is polled.
 
-    What is taken is stored together with how far it was read, or before that: who dies takes some of it again, which
-    does no harm, and loses nothing. What is no event is stored with the reason.
+    Items are stored together with the position of the source, or before it: after a crash some are read again, which does
+    no harm, and none is lost. Invalid input is stored with the reason.
     """
 
     def poll(self) -> IntakeReport:
-        """Take what is new; raises a TransientError when it does not answer, and goes on from there the next time."""
+        """Ingest what is new.
 
-    def close(self) -> None:
-        """Let go of it."""
+        Raises a TransientError when the source does not respond; the next poll continues from there.
+        """
+
+    def close(self) -> None: ...
 
 
 def poll_until_stopped(
     source: EventSource,
     every_seconds: float,
-    told: Callable[[IntakeReport], None],
-    failed: Callable[[TransientError], None],
+    on_report: Callable[[IntakeReport], None],
+    on_error: Callable[[TransientError], None],
     stopped: threading.Event,
 ) -> None:
-    """Take what is new, and what does not answer later; each time it is told what came of it."""
+    """Poll a source until stopped; each poll ends with a report or an error."""
     while not stopped.is_set():
         try:
-            told(source.poll())
+            on_report(source.poll())
         except TransientError as error:
-            failed(error)
+            on_error(error)
         stopped.wait(every_seconds)

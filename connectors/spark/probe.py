@@ -66,7 +66,7 @@ def probe(spark: SparkInstallation, conf: Mapping[str, str], folder: Path, log: 
     """Run the job in a folder of its own and judge by what its driver said and by the files of events."""
     files = {key: Path(conf[key].strip()) for key in transport_keys(conf, "file", "location")}
     before = {key: _size(path) for key, path in files.items()}
-    job = submit_job(spark, _HERE / "check_job.py", [], _job_conf(conf), folder, log)
+    job = submit_job(spark, _HERE / "probe_job.py", [], _job_conf(conf), folder, log)
     try:
         code: int | None = job.wait(seconds)
     except subprocess.TimeoutExpired:

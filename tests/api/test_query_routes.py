@@ -27,7 +27,7 @@ from tests.api.service import PROBLEM, Running, settings_for
 from tests.factories import columns, dataset, field, run_event, run_uuid
 from tests.fuzz.hostile_names import HOSTILE
 from tests.queries.decisions import decide
-from tests.queries.sample_store import SAMPLE_EVENTS, EXAMPLE_QUERIES
+from tests.queries.sample_store import EXAMPLE_QUERIES, SAMPLE_EVENTS
 
 
 class _ToRunning(httpx.BaseTransport):

@@ -62,12 +62,12 @@ def test_the_stores_own_limit_is_a_disk_that_fills(tmp_path: Path, size_mb: int,
 @pytest.mark.parametrize(
     ("folder", "file", "said"),
     [
-        (0o700, 0o600, ["ok: permissions: {file} can be written, and others cannot read it"]),
-        (0o700, 0o644, ["ok: permissions: {file} can be written, and others cannot read it"]),
-        (0o755, 0o640, ["ok: permissions: {file} can be written, and others cannot read it"]),
-        (0o755, 0o644, ["warning: permissions: others may read {file} (mode 644, in a folder of mode 755)"]),
-        (0o1777, 0o600, ["ok: permissions: {file} can be written, and others cannot read it"]),
-        (0o777, 0o600, ["warning: permissions: others may replace files in {folder} (mode 777)"]),
+        (0o700, 0o600, ["ok: permissions: {file} is writable, and other users cannot read it"]),
+        (0o700, 0o644, ["ok: permissions: {file} is writable, and other users cannot read it"]),
+        (0o755, 0o640, ["ok: permissions: {file} is writable, and other users cannot read it"]),
+        (0o755, 0o644, ["warning: permissions: other users can read {file} (mode 644, in a folder of mode 755)"]),
+        (0o1777, 0o600, ["ok: permissions: {file} is writable, and other users cannot read it"]),
+        (0o777, 0o600, ["warning: permissions: other users can replace files in {folder} (mode 777)"]),
     ],
 )
 def test_who_else_may_read_a_store_is_told(tmp_path: Path, folder: int, file: int, said: list[str]) -> None:
@@ -90,7 +90,7 @@ def test_a_store_that_cannot_be_written_is_an_error(
     places[1].touch()
     monkeypatch.setattr("bridge.doctor.storage.os.access", lambda place, _: place != places[locked])
     found = told(storage.check_file_modes(places[1]))
-    assert found[0].startswith(f"error: permissions: {places[locked]} cannot be written by user {os.geteuid()} ")
+    assert found[0].startswith(f"error: permissions: {places[locked]} is not writable for user {os.geteuid()} ")
 
 
 @pytest.mark.parametrize(("mode", "opened"), [(0o600, False), (0o640, False), (0o644, True)])
@@ -99,7 +99,7 @@ def test_a_secret_that_others_may_read_is_told(tmp_path: Path, mode: int, *, ope
     secret.touch()
     secret.chmod(mode)
     found = told(config.check([], {"LINEAGE_BRIDGE__STORE__URL_FILE": secret}, Settings()))
-    wanted = f"warning: config: others may read {secret}, the secret of LINEAGE_BRIDGE__STORE__URL_FILE (mode 644)"
+    wanted = f"warning: config: other users can read {secret}, the secret of LINEAGE_BRIDGE__STORE__URL_FILE (mode 644)"
     assert any(line.startswith(wanted) for line in found) is opened
 
 
@@ -125,9 +125,9 @@ def test_every_extra_of_the_project_is_told() -> None:
 
 
 def test_an_extra_that_is_missing_is_told_with_its_installation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bridge.doctor.software._installed", lambda _: None)
+    monkeypatch.setattr("bridge.doctor.software._installed_version", lambda _: None)
     wanted = (
-        "extra postgres (psycopg missing) is not installed, pip install 'lineage-bridge[postgres]' if you want it"
+        "extra postgres (psycopg missing) is not installed (pip install 'lineage-bridge[postgres]')"
     )
     assert f"ok: versions: {wanted}" in told(software.installed_packages())
 

@@ -50,9 +50,9 @@ def test_when_all_is_well_everything_was_looked_at_and_nothing_written(standin: 
 @pytest.mark.parametrize(
     ("token", "said", "remedy"),
     [
-        ("expired", "401 Expired token!", "make the bot a new token (Settings, Bots)"),
+        ("expired", "401 Expired token!", "create a new token for the bot (Settings, Bots)"),
         ("invalid", "401 Not Authorized! Invalid token.", "copy the complete token of a bot of this server"),
-        ("a.b.c", "401 Not Authorized! Invalid token. Token verification failed", "copy the whole token"),
+        ("a.b.c", "401 Not Authorized! Invalid token. Token verification failed", "copy the complete token"),
         ("a b", "the token holds spaces", "copy it again, on one line"),
     ],
 )
@@ -71,12 +71,12 @@ def test_a_token_that_is_not_taken_is_told(standin: OpenMetadata, token: str, sa
 @pytest.mark.parametrize(
     ("fault", "said", "remedy"),
     [
-        (error(401, "Not Authorized! Token not present"), "Token not present", "let the Authorization header pass"),
-        (error(401, "something else"), "something else", "docs/guides/openmetadata.md says how to make one"),
-        (error(500, "broken"), "500 broken", "look into its log"),
-        (reset(), "does not answer", "look into its log"),
-        (html(), "where JSON was expected", "name OpenMetadata itself"),
-        (error(403, "no"), "403 no", "is it a token of this server?"),
+        (error(401, "Not Authorized! Token not present"), "Token not present", "pass the Authorization header through"),
+        (error(401, "something else"), "something else", "check that it is a token of this server (see docs/guides/openmetadata.md)"),
+        (error(500, "broken"), "500 broken", "check its log"),
+        (reset(), "does not answer", "check its log"),
+        (html(), "where JSON was expected", "set openmetadata.server.host to OpenMetadata itself"),
+        (error(403, "no"), "403 no", "check that it is a token of this server"),
     ],
 )
 def test_a_server_that_does_not_say_who_one_is_is_told(
@@ -98,7 +98,7 @@ def test_a_server_that_does_not_say_who_one_is_is_told(
         ({"type": "oauth", "token_url": "HOST/api/v1/none", "client_id": "me", "client_secret": "hunter2"},
          "error: token: the token URL at HOST/api/v1/none answers 404", "correct openmetadata.auth.token_url"),
         ({"type": "oauth", "token_url": "http://127.0.0.1:1/", "client_id": "me", "client_secret": "hunter2"},
-         "error: token: http://127.0.0.1:1 does not answer", "is openmetadata.auth.token_url right"),
+         "error: token: http://127.0.0.1:1 does not answer", "check openmetadata.auth.token_url"),
         ({"token_file": "absent/token"}, "error: token: cannot read the token in absent/token", "readable for the user"),
     ],
 )  # fmt: skip
@@ -117,7 +117,7 @@ def test_a_token_file_is_read(standin: OpenMetadata, tmp_path: Path) -> None:
     assert found(settings(standin.url, auth={"token_file": str(tmp_path / "token")}), "token")[0].startswith("ok")
 
 
-@pytest.mark.parametrize(("who", "said"), [("admin", "admin is an admin, no bot"), ("reader", "reader is a person")])
+@pytest.mark.parametrize(("who", "said"), [("admin", "admin is an admin, not a bot"), ("reader", "reader is a person, not a bot")])
 def test_a_token_of_a_person_is_warned_of(standin: OpenMetadata, who: str, said: str) -> None:
     token = {"admin": standin.admin_token, "reader": standin.reader_token}[who]
     (told,) = found(settings(standin.url, token), "user")
@@ -147,11 +147,11 @@ def test_rights_that_are_missing_are_told(standin: OpenMetadata, more: dict[str,
     [
         (
             error(403, "no"),
-            "warning: rights: not known, and not tried: the server does not say what the user may do (",
+            "warning: rights: unknown: the server does not report the user's permissions (",
         ),
-        (error(404), "warning: rights: not known, and not tried"),
-        (Fault(status=200, body={"data": []}), "warning: rights: not known, and not tried"),
-        (html(), "error: rights: cannot be checked: "),
+        (error(404), "warning: rights: unknown: the server does not report the user's permissions"),
+        (Fault(status=200, body={"data": []}), "warning: rights: unknown: the server does not report the user's permissions"),
+        (html(), "error: rights: check failed: "),
     ],
 )
 def test_rights_that_the_server_does_not_tell_are_not_tried(standin: OpenMetadata, fault: Fault, said: str) -> None:
@@ -169,28 +169,28 @@ def test_rights_that_depend_on_the_entity_are_warned_of(standin: OpenMetadata) -
     data[3] = {"resource": "table", "permissions": [*rows, {"operation": "EditAll", "access": "conditionalAllow"}]}
     standin.faults.next(Fault(status=200, body={"data": data}), path="/permissions")
     (told,) = found(settings(standin.url, standin.bot_token), "rights")
-    assert told.startswith("warning: rights: depends on the entity: EditAll of table: look at the conditions")
+    assert told.startswith("warning: rights: depends on the entity: EditAll of table: check the conditions")
 
 
 @pytest.mark.parametrize(
     ("version", "said"),
     [
-        ("2.0.3", "ok: version: 2.0.3, the version that lineage-bridge was held against"),
-        ("2.1.0", "warning: version: 2.1.0 is served as well as it can be: 2.0 is what was verified: look"),
+        ("2.0.3", "ok: version: 2.0.3, which lineage-bridge is tested with"),
+        ("2.1.0", "warning: version: 2.1.0 is supported, but lineage-bridge is tested with 2.0: check the synced entities"),
         (
             "1.13.4",
-            "warning: version: 1.13.4 is served as well as it can be: 2.0 is what was verified; edges are written by",
+            "warning: version: 1.13.4 is supported, but lineage-bridge is tested with 2.0; edges are written by",
         ),
         (
             "1.10.9",
-            "2.0 is what was verified; entities are sent individually, not in bulk; statuses of runs are sent one",
+            "tested with 2.0; entities are sent individually, not in bulk; run statuses are sent individually",
         ),
         ("1.9.9", "run statuses lack inputs, outputs and errors"),
         (
             "1.8.2",
-            "error: version: 1.8.2 is older than all that is known of (1.9): upgrade OpenMetadata, preferably to 2.0",
+            "error: version: 1.8.2 is older than 1.9, the oldest known version: upgrade OpenMetadata, preferably to 2.0",
         ),
-        ("", "error: version: the server tells no version, but '': name OpenMetadata itself"),
+        ("", "error: version: the server does not report a version, but '': set openmetadata.server.host to OpenMetadata itself"),
     ],
 )
 def test_what_a_version_lacks_is_told(version: str, said: str) -> None:
@@ -206,11 +206,11 @@ def test_an_older_server_is_warned_of(standin: OpenMetadata) -> None:
 @pytest.mark.parametrize(
     ("fault", "said", "remedy"),
     [
-        (html(), "where JSON was expected", "name OpenMetadata itself in openmetadata.server.host"),
-        (html(404), "404 ", "name OpenMetadata itself"),
+        (html(), "where JSON was expected", "set openmetadata.server.host to OpenMetadata itself"),
+        (html(404), "404 ", "set openmetadata.server.host to OpenMetadata itself"),
         (error(503), "503", "wait until it is up"),
-        (reset(), "does not answer", "should the host begin with https://?"),
-        (Fault(status=200, body={"status": "up"}), "tells no version", "name OpenMetadata itself"),
+        (reset(), "does not answer", "the host may need https://"),
+        (Fault(status=200, body={"status": "up"}), "does not report a version", "set openmetadata.server.host to OpenMetadata itself"),
     ],
 )
 def test_something_else_in_the_place_of_the_server_is_told(
@@ -240,12 +240,12 @@ def test_tls_where_there_is_none_is_told(standin: OpenMetadata) -> None:
 @pytest.mark.parametrize(
     ("raised", "remedy"),
     [
-        (Unreachable("x: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed"), "in SSL_CERT_FILE"),
-        (Unreachable("x: timed out"), "is openmetadata.server.host right"),
-        (NoResponse("x: timed out"), "is it overloaded"),
+        (Unreachable("x: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed"), "set SSL_CERT_FILE"),
+        (Unreachable("x: timed out"), "check openmetadata.server.host"),
+        (NoResponse("x: timed out"), "it may be overloaded"),
         (TargetUnavailable("x: 502", 502), "wait until it is up"),
-        (TargetMisconfigured("x"), "name OpenMetadata itself"),
-        (TargetRejected("x", 404), "name OpenMetadata itself"),
+        (TargetMisconfigured("x"), "set openmetadata.server.host to OpenMetadata itself"),
+        (TargetRejected("x", 404), "set openmetadata.server.host to OpenMetadata itself"),
     ],
 )
 def test_what_to_do_about_a_server_that_is_away(raised: Exception, remedy: str) -> None:
@@ -262,8 +262,8 @@ NOON_SECONDS = 1_795_003_200.0
     ("date", "now", "said"),
     [
         (NOON, NOON_SECONDS + 60, "ok: clock: this machine's clock agrees"),
-        (NOON, NOON_SECONDS + 61, "warning: clock: this machine's clock and the server's are 61 s apart"),
-        (NOON, NOON_SECONDS - 3_600, "warning: clock: this machine's clock and the server's are 3,600 s apart"),
+        (NOON, NOON_SECONDS + 61, "warning: clock: the clocks of this machine and the server differ by 61 s"),
+        (NOON, NOON_SECONDS - 3_600, "warning: clock: the clocks of this machine and the server differ by 3,600 s"),
         (None, NOON_SECONDS, "ok: clock: the server does not send the time"),
         ("noon", NOON_SECONDS, "ok: clock: the server does not send the time"),
     ],
@@ -283,8 +283,8 @@ MAPPINGS = [
 @pytest.mark.parametrize(
     ("create", "level", "said"),
     [("all", "ok", "does not exist; it is created with its first entity"),
-     ("entities", "error", "does not exist, and openmetadata.create is entities: make it in OpenMetadata"),
-     ("nothing", "error", "does not exist, and openmetadata.create is nothing: make it in OpenMetadata")],
+     ("entities", "error", "does not exist, and openmetadata.create is entities: create it in OpenMetadata"),
+     ("nothing", "error", "does not exist, and openmetadata.create is nothing: create it in OpenMetadata")],
 )  # fmt: skip
 def test_services_are_looked_up(standin: OpenMetadata, create: str, level: str, said: str) -> None:
     from connectors.http import HttpSession
@@ -295,7 +295,7 @@ def test_services_are_looked_up(standin: OpenMetadata, create: str, level: str, 
     client.put("services/databaseServices", {"name": "warehouse.eu", "serviceType": "Postgres"})
     client.close()
     told = found(settings(standin.url, standin.bot_token, mappings=MAPPINGS, create=create), "services")
-    assert told[0] == "ok: services: warehouse.eu (databaseService, Postgres) is there"
+    assert told[0] == "ok: services: warehouse.eu (databaseService, Postgres) exists"
     names = [
         "events (messagingService, Kafka)",
         "rest (databaseService, CustomDatabase)",

@@ -38,7 +38,7 @@ def test_a_sound_store_is_called_so_but_for_a_server_that_does_not_flush(url: st
     assert findings(done, "error") == {
         "store": "".join(
             f"the database server runs with {name} = off: set it to on and restart the server:"
-            " until then what was acknowledged can be lost\n"
+            " until then, acknowledged events can be lost\n"
             for name in ("fsync", "full_page_writes")
         )
     }
@@ -72,9 +72,9 @@ def test_a_server_that_does_not_answer_is_an_error_without_its_password() -> Non
 @pytest.mark.parametrize(
     ("change_first", "said"),
     [
-        ("REVOKE CREATE ON SCHEMA public FROM PUBLIC", "{role} may not make tables in public: GRANT USAGE, CREATE"),
-        ("ALTER ROLE {role} SET search_path = 'nowhere'", "no schema of the search_path nowhere is there"),
-        ("ALTER ROLE {role} SET default_transaction_read_only = on", "the server takes no writes"),
+        ("REVOKE CREATE ON SCHEMA public FROM PUBLIC", "{role} cannot create tables in public: GRANT USAGE, CREATE"),
+        ("ALTER ROLE {role} SET search_path = 'nowhere'", "no schema of the search_path nowhere exists"),
+        ("ALTER ROLE {role} SET default_transaction_read_only = on", "the server is read-only"),
         ("GRANT CREATE ON SCHEMA public TO PUBLIC", "{role} does not own run_event: ALTER TABLE … OWNER TO {role}"),
     ],
 )

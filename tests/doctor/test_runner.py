@@ -82,7 +82,7 @@ def _running(sql: str) -> Callable[[Path], None]:
         (_running("UPDATE alembic_version SET version_num = '9999'"), "error", "schema", "is at version 9999"),
         (_running("DROP TABLE alembic_version"), "error", "schema", "a database of another application"),
         (_running("DELETE FROM run_event"), "error", "conservation", "1 events were received, but the log counts 0"),
-        (_running("UPDATE run_event SET failure = 'x'"), "warning", "conservation", "rejected list` says why"),
+        (_running("UPDATE run_event SET failure = 'x'"), "warning", "conservation", "rejected list` shows why"),
         (_running("UPDATE run_event SET event_time = 9e15"), "warning", "clock", "days in the future"),
         (_running("DROP TABLE sync_target"), "error", "sync", "no such table: sync_target"),
         (_running("DROP TABLE intake_ledger"), "error", "conservation", "no such table: intake_ledger"),
@@ -149,7 +149,7 @@ def test_a_check_that_fails_stops_no_other(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr("bridge.doctor.storage.check", fail)
     done = doctor(url_of(tmp_path))
-    assert "cannot be checked: OSError: the device is gone" in findings(done, "error")["disk"]
+    assert "check failed: OSError: the device is gone" in findings(done, "error")["disk"]
     assert (done.exit_code, set(findings(done))) == (1, THINGS)
 
 

@@ -55,11 +55,11 @@ def warnings(synced: Synced, given: OpenMetadataSettings | None = None) -> list[
 def test_one_that_is_well_is_told_so(synced: Synced) -> None:
     *others, read = map(str, findings(synced, settings()))
     assert others == [
-        "ok: sync: 1 at work on OpenMetadata",
-        "ok: sync: no change waits for OpenMetadata",
-        "ok: sync: OpenMetadata refused nothing",
+        "ok: sync: 1 workers sync OpenMetadata",
+        "ok: sync: no changes for OpenMetadata are pending",
+        "ok: sync: OpenMetadata rejected nothing",
     ]
-    assert read.startswith("ok: sync: when OpenMetadata was read it had dataset 2 of 2, job 1 of 1, lineage 1 of 1")
+    assert read.startswith("ok: sync: last comparison with OpenMetadata: in sync dataset 2 of 2, job 1 of 1, lineage 1 of 1")
 
 
 def nobody_works(synced: Synced) -> None:
@@ -109,13 +109,13 @@ def something_was_missing(synced: Synced) -> None:
 @pytest.mark.parametrize(
     ("trouble", "said"),
     [
-        (nobody_works, "nobody is at work on OpenMetadata"),
-        (target_is_away, "OpenMetadata is left alone for 5 min: "),
-        (something_waits, " the oldest waits for 16 min, 2 failed"),
-        (something_is_refused, "OpenMetadata refused 1 things"),
-        (something_has_no_place, "1 things have no place in OpenMetadata, or several"),
+        (nobody_works, "no worker syncs OpenMetadata"),
+        (target_is_away, "OpenMetadata has not responded for 5 min: "),
+        (something_waits, " the oldest for 16 min; 2 failed"),
+        (something_is_refused, "OpenMetadata rejected 1 items"),
+        (something_has_no_place, "1 items cannot be resolved to one entity in OpenMetadata"),
         (nobody_compares, "the comparison with OpenMetadata ended 3 h ago; sync_frequency is hourly"),
-        (something_was_missing, "when OpenMetadata was read it had dataset 1 of 2, job 1 of 1, lineage 1 of 1"),
+        (something_was_missing, "last comparison with OpenMetadata: in sync dataset 1 of 2, job 1 of 1, lineage 1 of 1"),
     ],
 )
 def test_what_is_wrong_is_told_with_a_remedy(synced: Synced, trouble: Callable[[Synced], None], said: str) -> None:
@@ -128,7 +128,7 @@ def test_one_that_never_began_is_no_trouble_unless_it_should_have() -> None:
     synced = Synced()
     with synced.store, synced.standin:
         assert warnings(synced, settings(enabled=False)) == []
-        assert warnings(synced) == ["openmetadata.enabled is true, and nothing was ever sent"]
+        assert warnings(synced) == ["openmetadata.enabled is true, but nothing has been sent"]
 
 
 @pytest.mark.parametrize(

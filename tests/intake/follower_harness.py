@@ -68,9 +68,9 @@ class Following:
         self._start()
 
     def _start(self) -> None:
-        self.gate = GroupCommitter(self.writer, max_group=100, max_waiting=1000, probe_seconds=1000)  # type: ignore[arg-type]
+        self.gate = GroupCommitter(self.writer, max_group=100, max_pending=1000, probe_seconds=1000)  # type: ignore[arg-type]
         self.tailer = FileFollower(
-            self.places, self.store.reader, self.gate, max_line=LIMIT, group=self.group,
+            self.places, self.store.reader, self.gate, max_line=LIMIT, batch_lines=self.group,
             on_item=self._count, clock=lambda: self.now, pause=self._pause,
         )  # fmt: skip
 

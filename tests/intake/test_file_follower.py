@@ -130,10 +130,10 @@ def test_a_folder_is_followed_with_what_appears_in_it(folder: Following, tmp_pat
     add(tmp_path / "deep" / "late.log", line(1001))
     folder.quiet()
     assert folder.taken() == once_each(*range(300), 1000, 1001)
-    assert len(folder.tailer._handles._open) <= 200
+    assert len(folder.tailer._open_files._open) <= 200
     folder.now += MINUTES
     folder.quiet()
-    assert folder.tailer._handles._open == {}
+    assert folder.tailer._open_files._open == {}
     folder.restart()
     folder.quiet()
     assert folder.taken() == once_each(*range(300), 1000, 1001)
@@ -154,7 +154,7 @@ def test_idle_files_cost_a_look_at_their_status(
 def test_files_that_have_no_name_any_more_are_closed_last(store: Store, tmp_path: Path) -> None:
     from bridge.intake.file_tracker import FollowedFile
 
-    handles = OpenFiles(LIMIT, most=2)
+    handles = OpenFiles(LIMIT, max_open=2)
     files = []
     for number in range(4):
         made = tmp_path / f"{number}"
@@ -209,7 +209,7 @@ def test_a_file_that_cannot_be_read_stops_nobody_and_is_told_once(
         assert folder.tailer.problems == {bad: "Permission denied"}
         assert folder.taken() == once_each(2)
     said = capsys.readouterr().out
-    assert (said.count("cannot be tailed"), "bad.json" in said, "Permission denied" in said) == (1, True, True)
+    assert (said.count("file cannot be followed"), "bad.json" in said, "Permission denied" in said) == (1, True, True)
     folder.quiet()
     assert (folder.tailer.problems, folder.taken()) == ({}, once_each(1, 2))
 

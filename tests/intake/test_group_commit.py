@@ -51,7 +51,7 @@ def gate_of(
     clock: Callable[[], float] = time.monotonic,
 ) -> GroupCommitter:
     return GroupCommitter(
-        writer, max_group=max_group, max_waiting=max_waiting, probe_seconds=probe_seconds, clock=clock
+        writer, max_group=max_group, max_pending=max_waiting, probe_seconds=probe_seconds, clock=clock
     )  # type: ignore[arg-type]
 
 

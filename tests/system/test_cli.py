@@ -139,12 +139,12 @@ def events(tmp_path: Path) -> Path:
 
 
 def test_events_from_a_file_show_up_as_lineage_in_a_store_made_on_the_way(fresh: Cli, events: Path) -> None:
-    assert fresh("ingest", events) == Done(0, "1 events taken from 1 file(s)\n", "")
+    assert fresh("ingest", events) == Done(0, "ingested 1 events from 1 file(s)\n", "")
     assert fresh("lineage", "db", "b") == Done(0, "db b\n└─ <- db a   [jobs make_b, column]\n", "")
     downstream = fresh("lineage", "db", "a", "--direction", "downstream")
     assert downstream.out == "db a\n└─ -> db b   [jobs make_b, column]\n"
     again = fresh("ingest", events)
-    assert (again.code, "were ingested before (--restart ingests them again)" in again.out) == (0, True)
+    assert (again.code, "ingested earlier (--restart ingests them again)" in again.out) == (0, True)
 
 
 @pytest.mark.parametrize("also", [[], ["a folder"]], ids=["alone", "beside a folder"])
@@ -156,7 +156,7 @@ def test_a_dash_reads_standard_input(cli: Cli, tmp_path: Path, also: list[str]) 
     done = cli("ingest", "-", *(tmp_path / name for name in also), given=MADE + b"\n")
     count = 1 + 2 * len(also)
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith(f"{count} events taken from ")
+    assert done.out.startswith(f"ingested {count} events from ")
 
 
 def test_the_export_is_what_the_same_events_make_in_any_store(cli: Cli, events_dir: Path) -> None:
@@ -218,7 +218,7 @@ def test_a_file_that_cannot_be_read_is_told_and_the_others_are_taken(cli: Cli, t
     damaged = tmp_path / "a.json.gz"
     damaged.write_bytes(b"\x1f\x8b damaged")
     done = cli("ingest", damaged, events)
-    assert (done.code, done.out) == (EXIT_HANDLED, "1 events taken from 2 file(s)\n")
+    assert (done.code, done.out) == (EXIT_HANDLED, "ingested 1 events from 2 file(s)\n")
     assert done.err.startswith(f"error: cannot read on in {damaged}: ")
     assert "Traceback" not in done.err
 
@@ -233,8 +233,8 @@ def test_refused_input_is_listed_shown_and_tried_again(cli: Cli, tmp_path: Path)
     strict = tmp_path / "strict.yaml"
     strict.write_text("intake:\n  max_datasets: 1\n")
     done = cli("ingest", path, "-c", strict)
-    assert (done.code, done.out) == (EXIT_HANDLED, "0 events taken from 1 file(s)\n")
-    assert done.err == "3 rejected, 0 kept but not merged: see `lineage-bridge rejected list`\n"
+    assert (done.code, done.out) == (EXIT_HANDLED, "ingested 0 events from 1 file(s)\n")
+    assert done.err == "3 rejected, 0 stored but not merged: see `lineage-bridge rejected list`\n"
 
     listed = cli("rejected", "list")
     assert (listed.code, listed.err) == (0, "")
@@ -244,7 +244,7 @@ def test_refused_input_is_listed_shown_and_tried_again(cli: Cli, tmp_path: Path)
     first = next(row[0] for row in rows if row[4].startswith("not JSON: "))
     assert cli("rejected", "show", first[:8].upper()).out.encode().strip() == bad
 
-    for words, said in (([first], "0 taken, 1 still refused\n"), ([], "2 taken, 1 still refused\n")):
+    for words, said in (([first], "0 ingested, 1 still rejected\n"), ([], "2 ingested, 1 still rejected\n")):
         code, out, err = cli("rejected", "retry", *words)
         assert (code, out) == (EXIT_HANDLED, said)
         assert "not JSON" in err
@@ -258,7 +258,7 @@ def test_retrying_what_was_not_merged_leaves_history_history(cli: Cli, events: P
         store.execute("UPDATE run_event SET failure = 'a fault of ours'")
     store.close()
     assert " unmerged " in cli("rejected", "list").out
-    assert cli("rejected", "retry") == Done(0, "1 taken, 0 still refused\n", "")
+    assert cli("rejected", "retry") == Done(0, "1 ingested, 0 still rejected\n", "")
     with sqlite3.connect(cli.store) as store:
         assert store.execute("SELECT historical, failure FROM run_event").fetchall() == [(1, None)]
     store.close()
@@ -377,7 +377,7 @@ def test_a_port_in_use_is_told_with_the_remedy(cli: Cli) -> None:
         done = cli("serve", "--port", port)
     assert (done.code, done.out) == (EXIT_STORE, "")
     assert f"cannot listen on server.host 127.0.0.1, server.port {port}: Address already in use" in done.err
-    assert "Choose another with --port" in done.err
+    assert "choose a different one with --port" in done.err
 
 
 class HalfSent:

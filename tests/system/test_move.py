@@ -50,7 +50,7 @@ def test_the_documented_commands_move_a_store_to_postgresql(tmp_path: Path, fill
             ["bash", "-euc", block], cwd=ROOT, capture_output=True, text=True, timeout=100, check=False
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
-        assert done.stdout.startswith(f"{COUNT} events and 1 refused inputs taken, 0 known before\n")
+        assert done.stdout.startswith(f"imported {COUNT} events and 1 rejected inputs; 0 were already stored\n")
         assert done.stdout.endswith(WHOLE)
         with closing(PostgresDatabase(url, writing=False)) as db:
             assert db.fetch_all("SELECT receipts FROM run_event WHERE receipts > 1") == [(2,)]
@@ -72,8 +72,8 @@ def test_a_move_that_was_killed_is_begun_anew_and_is_whole(tmp_path: Path, fille
     with closing(SqliteDatabase.for_reading(new)) as db:
         assert audit_intake(db, "default").discrepancies == []
     code, said = finish(start(new, "import", str(lines)))
-    assert (code, said) == (0, f"{COUNT - known} events and 1 refused inputs taken, {known} known before\n")
+    assert (code, said) == (0, f"imported {COUNT - known} events and 1 rejected inputs; {known} were already stored\n")
     assert exported(new) == exported(filled)
     again = run(new, "import", str(lines))
-    assert again == (0, f"0 events and 0 refused inputs taken, {COUNT + 1} known before\n")
+    assert again == (0, f"imported 0 events and 0 rejected inputs; {COUNT + 1} were already stored\n")
     assert exported(new) == exported(filled)

@@ -45,7 +45,7 @@ def test_it_is_written_for_the_owner_alone_and_never_over_a_file(cli: Cli, tmp_p
     assert parse_defaults(path.read_text())[f"{PREFIX}transport.auth.apiKey"] == KEY
     again = cli("spark", "conf", "--write", path)
     assert again.code == 2
-    assert "is there already: choose another, or write over it with --force" in again.err
+    assert "already exists: choose another path, or overwrite it with --force" in again.err
     path.chmod(0o644)
     assert cli("spark", "conf", "--write", path, "--force").code == 0
     assert stat.S_IMODE(path.stat().st_mode) == 0o600

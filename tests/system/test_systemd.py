@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge.intake.group_commit import _PATIENCE_SECONDS
+from bridge.intake.group_commit import _BUSY_TIMEOUT_SECONDS
 from bridge.settings.model import Settings
 from tests.factories import run_event
 from tests.system.service import ROOT, Service, new_store, run
@@ -70,7 +70,7 @@ def test_systemd_rates_the_exposure_of_the_unit_as_low_as_the_docs_say(tmp_path:
 
 def test_the_service_has_the_time_that_its_settings_promise() -> None:
     (seconds,) = unit()["TimeoutStopSec"]
-    assert float(seconds) > Settings().server.drain_seconds + _PATIENCE_SECONDS
+    assert float(seconds) > Settings().server.drain_seconds + _BUSY_TIMEOUT_SECONDS
 
 
 @pytest.mark.system("systemd")

@@ -144,7 +144,7 @@ def test_a_tailer_that_is_told_to_stop_says_what_it_took(tmp_path: Path, number:
         said = stopped(process, number)
     finally:
         process.kill()
-    assert "2 events taken" in said
+    assert "ingested 2 events" in said
     assert "1 rejected" in said
     assert str(file) in said
     assert "Traceback" not in said
@@ -153,10 +153,10 @@ def test_a_tailer_that_is_told_to_stop_says_what_it_took(tmp_path: Path, number:
 def test_taking_once_tells_by_its_exit_code_what_was_refused(tmp_path: Path) -> None:
     store, file = new_store(tmp_path), write_events(tmp_path / "a.ndjson", [run_event(run=1)])
     code, said = run(store, "tail", "--once", str(file), str(tmp_path / "absent.ndjson"))
-    assert (code, "1 events taken" in said) == (0, True)
+    assert (code, "ingested 1 events" in said) == (0, True)
     write_events(file, [run_event(run=1), b"garbage"])
     code, said = run(store, "tail", "--once", str(file))
-    assert (code, "0 events taken" in said, "1 rejected" in said) == (1, True, True)
+    assert (code, "ingested 0 events" in said, "1 rejected" in said) == (1, True, True)
     (tmp_path / "packed.json").write_bytes(b"\x1f\x8b packed")
     code, said = run(store, "tail", "--once", str(tmp_path / "packed.json"))
     assert (code, "take it with `lineage-bridge ingest`" in said) == (1, True)

@@ -15,7 +15,7 @@ def put(call: Call) -> Answer:
     if told.get("type") is None:
         raise unreadable("Cannot construct instance of `marquez.service.models.JobMeta`")
     namespace, name = namespaces.checked(call).name, call.args["job"]
-    inputs: list[Name] = [(dataset["namespace"], dataset["name"]) for one in told.get("inputs") or ()]
+    inputs: list[Name] = [(one["namespace"], one["name"]) for one in told.get("inputs") or ()]
     for key in inputs:
         if call.store.dataset(*key) is None:
             raise not_found("Dataset", key[1])

@@ -117,10 +117,10 @@ def test_every_way_to_fail_has_its_words_and_its_code(served: Desk) -> None:
     (before,) = served.versions()
     ways = {
         "a mistyped key": (fine.replace("outputs:", "outptus:"), (), 2, "unknown key outptus; did you mean outputs?"),
-        "a missing parameter": ("params: {d: {type: date, required: true}}\n" + fine, (), 2, "--param d: is required, such as d=2026-01-31"),
-        "a missing input": (fine.replace("pin: live", "pin: published"), (), 9, "is its name right, did its job run"),
+        "a missing parameter": ("params: {d: {type: date, required: true}}\n" + fine, (), 2, "--param d: is required, e.g. d=2026-01-31"),
+        "a missing input": (fine.replace("pin: live", "pin: published"), (), 9, "check its name and whether its job ran"),
         "a column that is not there": (fine.replace("SELECT *", "SELECT amout"), (), 9, "steps.made: line 1, column 8"),
-        "a check that does not hold": (fine + check("check: row_count, min: 9"), ("--rerun",), 7, "row_count on positions: 3 rows; wanted at least 9"),
+        "a check that does not hold": (fine + check("check: row_count, min: 9"), ("--rerun",), 7, "row_count on positions: 3 rows; expected at least 9"),
         "a job that breaks": (fine.replace("SELECT *", "SELECT raise_error('no rates') AS id"), (), 8, "no rates"),
     }  # fmt: skip
     for way, (text, words, code, said) in ways.items():
@@ -150,11 +150,11 @@ def test_a_bridge_that_goes_down_in_the_middle_publishes_nothing_and_the_next_ru
     assert (running.returncode, "does not answer" in said.splitlines()[-1]) == (3, True), said
     spooled = list((desk.base / "work" / "spool").glob("*.ndjson"))
     assert len(spooled) == 1
-    assert f"stays in {spooled[0]}" in said
+    assert f"unsent listener events remain in {spooled[0]}" in said
     with Service(desk.store) as service:
         desk.url = f"http://127.0.0.1:{service.port}"
         code, _, said = desk.run(process())
-        assert (code, "sent what 1 earlier runs had left" in said) == (0, True), said
+        assert (code, "sent unsent events of 1 earlier runs" in said) == (0, True), said
         assert [one["published"] for one in desk.versions()] == [True]
 
 

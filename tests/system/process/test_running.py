@@ -33,7 +33,7 @@ def test_what_is_written_is_a_published_version_with_rows_and_a_checksum(works: 
 
 def test_the_checksum_knows_contents_and_no_order(works: Works) -> None:
     sums = [
-        works.run(process(sql=sql), anew=True).outputs[0].checksum
+        works.run(process(sql=sql), rerun=True).outputs[0].checksum
         for sql in (
             "SELECT * FROM raw",
             "SELECT * FROM raw ORDER BY amount",
@@ -74,7 +74,7 @@ def test_merged_rows_take_the_place_of_those_with_their_keys(works: Works) -> No
 
 def test_a_merge_of_a_key_twice_is_refused(works: Works) -> None:
     works.raw(TRADES + "3,z,0,2026-01-31\n")
-    with pytest.raises(InvalidData, match="merge keys of id on positions: 1 rows repeat others"):
+    with pytest.raises(InvalidData, match="merge keys of id on positions: 1 duplicate rows"):
         works.run(process(", mode: merge, keys: [id]"))
     assert works.published("positions") is None
 
@@ -92,7 +92,7 @@ def test_partitions_that_are_written_take_the_place_of_their_own_only(works: Wor
         for part in ("day=2026-01-30", "day=2026-01-31")
     }
     assert by_day == {"day=2026-01-30": 3, "day=2026-01-31": 1}, "a partition has the version that wrote it"
-    works.run(process(", partition_by: [day], replace: all"), anew=True)
+    works.run(process(", partition_by: [day], replace: all"), rerun=True)
     assert [row[0] for row in works.rows("positions")] == [9]
 
 
@@ -101,7 +101,7 @@ def test_no_rows_replace_no_partition_and_are_read_as_none(works: Works) -> None
     works.run(none)
     assert works.rows("positions") == []
     works.run(process(", partition_by: [day]"))
-    works.run(none, anew=True)
+    works.run(none, rerun=True)
     assert len(works.rows("positions")) == 3
 
 
@@ -132,14 +132,14 @@ FAILING = {
     "check: not_null, column: account": ("1 rows are null", "nullif(account, 'b')"),
     "check: unique, column: account": ("1 rows repeat others", "account"),
     "check: accepted_values, column: account, values: [a]": ("3 rows hold other values than a", "'b'"),
-    "check: range, column: amount, max: 5": ("2 rows are out of range; wanted at most 5", "'b'"),
-    "check: row_count, min: 4": ("3 rows; wanted at least 4", "'b'"),
+    "check: range, column: amount, max: 5": ("2 rows are out of range; expected at most 5", "'b'"),
+    "check: row_count, min: 4": ("3 rows; expected at least 4", "'b'"),
     "check: freshness, column: day, max_age: 1h": (
-        "the newest is 2026-01-31T00:00:00+00:00; wanted within 1h",
+        "newest value is 2026-01-31T00:00:00+00:00; expected within 1h",
         "'b'",
     ),
     "check: referential, column: account, references: raw.account": ("3 rows have no match in raw.account", "'zz'"),
-    "check: sql, sql: 'SELECT count(*) FROM positions', expected: 7": ("3; wanted 7", "'b'"),
+    "check: sql, sql: 'SELECT count(*) FROM positions', expected: 7": ("3; expected 7", "'b'"),
 }
 
 
@@ -157,11 +157,11 @@ def test_checks_that_do_not_hold_say_why_and_keep_what_is_published(works: Works
         text = process(sql=sql, quality=check(f"{wanted}, severity: {severity}"))
         if severity == "fail":
             with pytest.raises(InvalidData) as caught:
-                works.run(text, anew=True)
+                works.run(text, rerun=True)
             assert str(caught.value).endswith(said)
             assert works.published("positions") == before
         else:
-            ran = works.run(text, anew=True)
+            ran = works.run(text, rerun=True)
             assert [(one.passed, one.said.endswith(said)) for one in ran.checks] == [(False, True)], ran.checks
     states = works.store.rows(
         "SELECT event_type, count(*) FROM ol_run WHERE run_uuid LIKE '01890000%' GROUP BY 1 ORDER BY 1"
@@ -176,7 +176,7 @@ def test_checks_that_do_not_hold_say_why_and_keep_what_is_published(works: Works
 def test_a_check_of_a_step_looks_at_the_step(works: Works) -> None:
     steps = "  - {name: first, sql: SELECT * FROM made WHERE id < 3}\n"
     quality = "quality: [{on: made, check: row_count, max: 2}]\n"
-    with pytest.raises(InvalidData, match="row_count on made: 3 rows; wanted at most 2"):
+    with pytest.raises(InvalidData, match="row_count on made: 3 rows; expected at most 2"):
         works.run(process(steps=steps, quality=quality).replace("from: made", "from: first"))
 
 
@@ -204,7 +204,7 @@ def test_all_outputs_are_published_or_none(works: Works) -> None:
 
 
 def test_of_two_runs_at_once_one_is_published_and_the_other_told(works: Works) -> None:
-    first, second = works.plan(process(), anew=True), works.plan(process(), anew=True)
+    first, second = works.plan(process(), rerun=True), works.plan(process(), rerun=True)
     ran = works.runner(first).run()
     with pytest.raises(StateConflict, match="is published, but none was expected"):
         works.runner(second).run()
@@ -213,7 +213,7 @@ def test_of_two_runs_at_once_one_is_published_and_the_other_told(works: Works) -
 
 def test_a_run_that_was_beaten_is_published_when_it_is_run_again(works: Works) -> None:
     plan = works.plan(process())
-    works.run(process(), anew=True)
+    works.run(process(), rerun=True)
     with pytest.raises(StateConflict):
         works.runner(plan).run()
     ran = works.run(process())
@@ -227,10 +227,10 @@ def test_what_somebody_rolled_back_is_not_published_again_by_itself(works: Works
     where = {"namespace": "file", "name": works.path("positions")}
     works.link.execute(RollBackCommand(datasets=[RollBackItem(**where)]))
     good = works.published("positions")
-    with pytest.raises(StateConflict, match=f"rolled back since .positions {bad}.: --rerun makes another"):
+    with pytest.raises(StateConflict, match=f"rolled back .positions {bad}.: --rerun makes another"):
         works.run(process())
     assert works.published("positions") == good
-    assert works.run(process(), anew=True).ended == "published"
+    assert works.run(process(), rerun=True).ended == "published"
 
 
 def test_what_another_run_replaced_is_published_again_when_it_is_wanted(works: Works) -> None:
@@ -266,7 +266,7 @@ def test_a_job_that_breaks_says_why_and_publishes_nothing(works: Works) -> None:
 
 
 def test_columns_that_come_otherwise_than_promised_are_told(works: Works) -> None:
-    with pytest.raises(InvalidData, match=r"outputs.positions: column id is int, and bigint is promised"):
+    with pytest.raises(InvalidData, match=r"outputs.positions: column id has type int, expected bigint"):
         works.run(process(", columns: {id: bigint}"))
     works.run(process(", mode: append"))
     with pytest.raises(
@@ -307,7 +307,7 @@ def test_files_with_a_manifest_become_a_version_once_they_are_as_it_says(works: 
     assert (version.rows, version.path) == (3, str(brought))
     manifest = json.loads((brought / "manifest.json").read_bytes())
     (brought / "manifest.json").write_text(json.dumps(manifest | {"rows": 4}))
-    with pytest.raises(InvalidData, match="has 3 rows, and the manifest says 4"):
+    with pytest.raises(InvalidData, match="has 3 rows, the manifest says 4"):
         works.run(text)
     assert len(works.link.query(VersionsQuery(namespace="file", name=works.path("brought"))).items) == 1
 

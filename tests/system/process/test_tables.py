@@ -191,7 +191,7 @@ def test_rows_of_a_key_take_each_others_place_and_null_is_a_key(table: Table) ->
     table.run(FIRST + "3,c,1,2026-01-30\n", more, sql=sql)
     table.run(SECOND, more, sql=sql)
     assert table.rows() == [ONE, NEW_TWO, (None, "c", 30.0)]
-    with pytest.raises(InvalidData, match="repeat others"):
+    with pytest.raises(InvalidData, match="duplicate rows"):
         table.run(SECOND + "2,y,1,2026-01-31\n", more, sql=sql)
     with pytest.raises(Exception, match="the table has the columns id, account, amount, day"):
         table.run(SECOND, more, sql="SELECT id, amount FROM raw")
@@ -306,7 +306,7 @@ def test_a_table_of_a_database_is_read_as_it_is_now_and_not_as_of_a_version(shop
     read = f"dataset: public.positions, as: it, format: jdbc, {shop.options}"
     output = "steps: [{name: made, sql: 'SELECT id FROM it'}]\noutputs: [{dataset: copies, from: made}]\n"
     for pin in ("published", "latest", version):
-        with pytest.raises(ProcessNotReady, match="is changed where it lies"):
+        with pytest.raises(ProcessNotReady, match="changes in place"):
             shop.works.run(f"inputs: [{{{read}, pin: '{pin}'}}]\n{output}", "reader")
     for pin in ("", ", pin: live"):
         shop.works.run(f"inputs: [{{{read}{pin}}}]\n{output}", "reader")

@@ -22,7 +22,7 @@ NOBODY = "http://127.0.0.1:9"
 KEYS = {"s3cret-sender": "ingest", "s3cret-reader": "read"}
 URL = f"{PREFIX}transport.url"
 KEY = f"{PREFIX}transport.auth.apiKey"
-_COUNTS = re.compile(r"^events: (\d+) made(.*)$", re.MULTILINE)
+_COUNTS = re.compile(r"^events: (\d+) created(.*)$", re.MULTILINE)
 
 
 class Checked(NamedTuple):
@@ -71,7 +71,7 @@ def test_a_good_conf_over_http_and_into_a_file(tmp_path: Path, store: Path, serv
     }
     done = check(tmp_path, made(**choices) | {"spark.log.level": "ERROR"}, "--spark-log", str(tmp_path / "log"))
     assert done.code == 0, done.said
-    assert done.said.endswith("all is well\n")
+    assert done.said.endswith("no problems found\n")
     count = len(kept(store))
     assert done.counts == [count] * 3
     assert count == len(spool.read_text().splitlines()) > 0
@@ -90,7 +90,7 @@ def test_a_key_that_may_not_send(tmp_path: Path, store: Path, service: str, key:
     done = check(tmp_path, made(url=service, api_key=key))
     assert done.code == 1
     assert f"error: {KEY} {problem}; events do not arrive: make one with `lineage-bridge keys create" in done.said
-    assert "\n1 finding(s) to correct" in done.said
+    assert "\n1 problem(s) to fix" in done.said
     assert done.counts[0] > done.counts[1] == len(kept(store)) == 0
     assert "s3cret" not in done.said
 

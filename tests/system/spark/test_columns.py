@@ -8,7 +8,7 @@ import pytest
 
 from connectors.spark.submit import LOCAL_CONF, find_spark, submit_job
 from mappers.sql.parser import referenced_views
-from tests.mappers.sql.test_lineage import PROBLEMS, SCHEMAS, COLUMNS, DATASET_LEVEL
+from tests.mappers.sql.test_lineage import COLUMNS, DATASET_LEVEL, PROBLEMS, SCHEMAS
 
 pytestmark = [pytest.mark.system("java", "spark"), pytest.mark.timeout(300)]
 

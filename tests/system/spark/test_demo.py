@@ -27,7 +27,7 @@ def demonstrated(home: Path, **environment: str) -> str:
         )  # fmt: skip
     try:
         until(
-            lambda: "Ctrl-C ends it" in screen.read_text() or process.poll() is not None,
+            lambda: "Ctrl-C to stop it" in screen.read_text() or process.poll() is not None,
             "the demonstration",
             _SECONDS,
         )
@@ -47,8 +47,8 @@ def test_it_runs_processes_and_a_job_and_shows_what_is_known_of_them(tmp_path: P
     lake = home / "lake"
     for told in (
         "  passed  referential of customer_id on orders: 0 rows have no match in reachable.id",
-        "exit 7, as it should",
-        "error: customers below the least on revenue: 1; wanted 0",
+        "exit 7, as expected",
+        "error: customers below the least on revenue: 1; expected 0",
         f"file {lake}/revenue\n├─ <- file {lake}/customers   [demo demo.report, ",
         f"customer  <- file {lake}/customers.email  DIRECT/TRANSFORMATION [masked]",
         f"amount  <- file {lake}/orders.amount  DIRECT/AGGREGATION",
