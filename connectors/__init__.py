@@ -1,1 +1,1 @@
-"""Conversation with the systems outside, one package each."""
+"""Connectors: protocol, session and retries, one package per external system."""

@@ -8,15 +8,15 @@ class ConfigError(PermanentError):
 
 
 class InvalidData(PermanentError):
-    """Data is not what somebody said that it must be."""
+    """Data violates an expectation that was declared for it."""
 
 
 class MissingDependency(PermanentError):
-    """A program or package that this needs is not installed."""
+    """A required program or package is not installed."""
 
 
 class TargetRejected(PermanentError):
-    """A target refuses what was sent to it, and would again."""
+    """The target rejects a request, and would reject it again."""
 
     def __init__(self, reason: str, status: int) -> None:
         super().__init__(reason)
@@ -24,21 +24,21 @@ class TargetRejected(PermanentError):
 
 
 class TargetUnavailable(TransientError):
-    """A target cannot do now what it is asked for."""
+    """The target cannot handle a request now."""
 
-    def __init__(self, reason: str, status: int, wait_seconds: float | None = None) -> None:
+    def __init__(self, reason: str, status: int, retry_after: float | None = None) -> None:
         super().__init__(reason)
         self.status = status
-        self.retry_after = wait_seconds
+        self.retry_after = retry_after
 
 
 class TargetMisconfigured(TransientError):
-    """A target takes no token of ours, or something else answers in its place: a person must look."""
+    """The target accepts no token, or another server responds in its place: a person must correct it."""
 
 
 class Unreachable(TransientError):
-    """The service does not answer."""
+    """The service does not respond."""
 
 
 class NoResponse(Unreachable):
-    """The service was asked and did not answer: it may have done what it was asked for."""
+    """A request was sent and not answered: the service may have handled it."""

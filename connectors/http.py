@@ -11,16 +11,16 @@ import msgspec
 
 from connectors.errors import ConfigError, NoResponse, Unreachable
 
-#: Takes the place of the network in tests.
+#: Replaces the network in tests.
 Transport = httpx.BaseTransport
 
 _SUCCESS, _REDIRECTION = 200, 300
-#: The server closes what rests longer; who speaks into it then gets no answer.
+#: Servers close connections that are idle for longer; requests on those get no response.
 _IDLE_SECONDS = 50.0
 
 
 class Timeouts(NamedTuple):
-    """How long is waited, in seconds: for a connection, for the next bytes either way, for a free connection."""
+    """Timeouts in seconds: for a connection, for the next bytes in either direction, for a free connection."""
 
     connect: float = 2.0
     read: float = 10.0
@@ -29,7 +29,7 @@ class Timeouts(NamedTuple):
 
 
 class HttpResponse(NamedTuple):
-    """What a server said; the names of headers are in lower case."""
+    """A response; the names of its headers are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -37,21 +37,21 @@ class HttpResponse(NamedTuple):
 
     @property
     def success(self) -> bool:
-        """Tell whether the server did what it was asked for."""
+        """True for a status of 200 to 299."""
         return _SUCCESS <= self.status < _REDIRECTION
 
     @property
     def text(self) -> str:
-        """Give the body as a text, whatever its bytes are."""
+        """The body as text; bytes that are not UTF-8 are replaced."""
         return self.body.decode(errors="replace")
 
     def json(self) -> Any:
-        """Read the body; raises msgspec.DecodeError when it is no JSON."""
+        """Decode the body; raises msgspec.DecodeError when it is not JSON."""
         return msgspec.json.decode(self.body)
 
 
 class HttpSession:
-    """Speaks to one server over few connections that are kept. Several threads may share it."""
+    """HTTP session with one server over a few persistent connections. Several threads may share it."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class HttpSession:
         connections: int = 10,
         transport: Transport | None = None,
     ) -> None:
-        if not _is_address(url):
+        if not _is_valid_url(url):
             raise ConfigError(f"{url} is no address of a service, such as http://127.0.0.1:8090")
         self.url = url.rstrip("/")
         self._timeouts = timeouts
@@ -85,10 +85,13 @@ class HttpSession:
         headers: Mapping[str, str] | None = None,
         read_seconds: float | None = None,
     ) -> HttpResponse:
-        """Ask the server: raises Unreachable when nothing was sent, NoAnswer when nobody knows what became of it."""
+        """Send a request.
+
+        Raises Unreachable when nothing was sent, NoResponse when the outcome is unknown.
+        """
         timeouts = self._timeouts if read_seconds is None else self._timeouts._replace(read=read_seconds)
         try:
-            answer = self._client.request(
+            response = self._client.request(
                 method,
                 f"{self.url}{path}",
                 content=body,
@@ -99,40 +102,41 @@ class HttpSession:
         except httpx.InvalidURL as error:
             raise ConfigError(f"{self.url}{path[:200]} cannot be asked: {error}") from error
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol) as error:
-            raise Unreachable(f"{self.url} does not answer: {_said(error)}") from error
+            raise Unreachable(f"{self.url} does not answer: {_error_text(error)}") from error
         except (httpx.TransportError, httpx.DecodingError) as error:
-            raise NoResponse(f"{self.url} does not answer: {_said(error)} ({method} {_beginning(path)})") from error
-        # It holds the answer that holds it: body and all would wait for the garbage collector.
-        answer.stream = httpx.ByteStream(b"")
-        return HttpResponse(answer.status_code, answer.headers, answer.content)
+            raise NoResponse(
+                f"{self.url} does not answer: {_error_text(error)} ({method} {_shorten_path(path)})"
+            ) from error
+        # A reference cycle through the stream would keep the body until garbage collection.
+        response.stream = httpx.ByteStream(b"")
+        return HttpResponse(response.status_code, response.headers, response.content)
 
     def close(self) -> None:
-        """Close the connections."""
         self._client.close()
 
 
-def _beginning(path: str) -> str:
-    """Cut a path to what tells which call it is: names that follow are not for logs."""
+def _shorten_path(path: str) -> str:
+    """Cut a path after the collection: the names that follow are not for logs."""
     return "/".join(path.split("/")[:4])
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def _is_address(url: str) -> bool:
+def _is_valid_url(url: str) -> bool:
     try:
-        read = httpx.URL(url)
+        parsed = httpx.URL(url)
     except httpx.InvalidURL:
         return False
-    return read.scheme in {"http", "https"} and bool(read.host) and "%" not in read.host
+    return parsed.scheme in {"http", "https"} and bool(parsed.host) and "%" not in parsed.host
 
 
-def retry_after_seconds(answer: HttpResponse, now: datetime | None = None) -> float | None:
-    """Read what an answer says of it, in seconds or until a date; None when it says nothing."""
-    given = answer.headers.get("retry-after", "").strip()
-    if given.isdecimal():
-        return float(given)
+def retry_after_seconds(response: HttpResponse, now: datetime | None = None) -> float | None:
+    """Parse the Retry-After header, which holds seconds or a date; None without a valid one."""
+    value = response.headers.get("retry-after", "").strip()
+    if value.isdecimal():
+        return float(value)
     with suppress(ValueError, TypeError):
-        return max(0.0, (parsedate_to_datetime(given) - (now or datetime.now(UTC))).total_seconds())
+        return max(0.0, (parsedate_to_datetime(value) - (now or datetime.now(UTC))).total_seconds())
     return None

@@ -15,7 +15,7 @@ from mappers.errors import LineageBridgeError
 
 
 class RateLimiter:
-    """Lets through so many calls a second, a second's worth of them at once; without a rate, all of them."""
+    """Limits calls per second, with bursts of up to one second's worth; without a rate there is no limit."""
 
     def __init__(
         self,
@@ -27,60 +27,63 @@ class RateLimiter:
         self._clock = clock
         self._sleep = sleep
         self._lock = Lock()
-        self._most = self._left = max(1.0, rate or 0.0)
-        self._seen = clock()
+        self._burst = self._available = max(1.0, rate or 0.0)
+        self._updated_at = clock()
 
     def acquire(self) -> None:
-        """Wait until it is this call's turn: those that wait are let through one after the other."""
+        """Wait for a free slot; waiting calls proceed one after the other."""
         if self._rate is None:
             return
         with self._lock:
             now = self._clock()
-            self._left = min(self._most, self._left + (now - self._seen) * self._rate) - 1
-            self._seen = now
-            wait = max(0.0, -self._left / self._rate)
+            self._available = min(self._burst, self._available + (now - self._updated_at) * self._rate) - 1
+            self._updated_at = now
+            wait = max(0.0, -self._available / self._rate)
         if wait:
             self._sleep(wait)
 
 
-_LEAST_SECONDS, _MAX_SECONDS = 0.1, 0.4
-#: A server that wants to be left alone for longer is asked later, and not by the call that waits.
-_PATIENCE_SECONDS = 2.0
+_MIN_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 0.1, 0.4
+#: If the server asks for a longer pause, the call fails instead of waiting.
+_MAX_RETRY_AFTER_SECONDS = 2.0
 
 
 def retry_policy(
     attempts: int, sleep: Callable[[float], None] = time.sleep, *, retry_without_response: bool = True
 ) -> Retrying:
-    """Make what tries a call so often; one that nobody answered may be left alone, for its server may still work."""
+    """Create the retry policy of a session.
 
-    def passing(error: BaseException) -> bool:
+    Without `retry_without_response`, an unanswered call is not retried, because the server may still be working on it.
+    """
+
+    def is_retryable(error: BaseException) -> bool:
         if isinstance(error, TargetUnavailable):
-            return (error.retry_after or 0.0) <= _PATIENCE_SECONDS
+            return (error.retry_after or 0.0) <= _MAX_RETRY_AFTER_SECONDS
         return retry_without_response if isinstance(error, NoResponse) else isinstance(error, Unreachable)
 
     return Retrying(
         stop=stop_after_attempt(attempts),
         wait=_pause,
-        retry=retry_if_exception(passing),
+        retry=retry_if_exception(is_retryable),
         sleep=sleep,
         reraise=True,
     )
 
 
 def _pause(state: RetryCallState) -> float:
-    """Give the time to the next try: as long as the server wants, else a moment, another one for each client."""
+    """Seconds until the next attempt: as the server asks, but at least a random pause, so that clients spread out."""
     error = state.outcome.exception() if state.outcome else None
-    wanted = error.retry_after if isinstance(error, TargetUnavailable) else None
-    return max(wanted or 0.0, random.uniform(_LEAST_SECONDS, _MAX_SECONDS))  # noqa: S311 - nobody guesses it
+    requested = error.retry_after if isinstance(error, TargetUnavailable) else None
+    return max(requested or 0.0, random.uniform(_MIN_PAUSE_SECONDS, _MAX_PAUSE_SECONDS))  # noqa: S311 - not used for security
 
 
-#: Says what an answer means that is none that was hoped for; None when it is.
+#: Returns the error that a response stands for; None when it is acceptable.
 ResponseCheck = Callable[[HttpResponse], LineageBridgeError | None]
 _JSON = {"Content-Type": "application/json"}
 
 
 class ThrottledSession:
-    """Asks once, whatever comes of it. Several threads may share it."""
+    """Session that sends each request once, within the limits of rate and concurrency. Several threads may share it."""
 
     def __init__(
         self,
@@ -90,18 +93,17 @@ class ThrottledSession:
         *,
         api_key: str | None = None,
         concurrency: int = 4,
-        pace: RateLimiter | None = None,
+        rate_limiter: RateLimiter | None = None,
     ) -> None:
         self.url = session.url
         self._session = session
-        self._counted = on_request
-        self._failed = on_failure
-        self._proof = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._pace = pace or RateLimiter()
-        self._free = BoundedSemaphore(concurrency)
+        self._on_request = on_request
+        self._on_failure = on_failure
+        self._auth_headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._rate_limiter = rate_limiter or RateLimiter()
+        self._slots = BoundedSemaphore(concurrency)
 
     def close(self) -> None:
-        """Close the connections."""
         self._session.close()
 
     def request(
@@ -116,22 +118,22 @@ class ThrottledSession:
         headers: Mapping[str, str] | None = None,
         read_seconds: float | None = None,
     ) -> HttpResponse:
-        """Ask; raises what the answer means, if it is none that was hoped for."""
-        self._pace.acquire()
-        with self._free:
-            self._counted(operation)
+        """Send a request; raises the error that `check_response` returns."""
+        self._rate_limiter.acquire()
+        with self._slots:
+            self._on_request(operation)
             try:
-                answer = self._session.request(
+                response = self._session.request(
                     method,
                     path,
                     body=None if body is None else msgspec.json.encode(body),
                     parameters=params,
-                    headers={**({} if body is None else _JSON), **self._proof, **(headers or {})},
+                    headers={**({} if body is None else _JSON), **self._auth_headers, **(headers or {})},
                     read_seconds=read_seconds,
                 )
-                if error := check_response(answer):
+                if error := check_response(response):
                     raise error
             except LineageBridgeError:
-                self._failed(operation)
+                self._on_failure(operation)
                 raise
-        return answer
+        return response

@@ -73,7 +73,7 @@ def make_session(
         on_failed_call,
         api_key=key,
         concurrency=settings.concurrency,
-        pace=RateLimiter(settings.rate),
+        rate_limiter=RateLimiter(settings.rate),
     )
 
 

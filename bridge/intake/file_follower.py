@@ -137,9 +137,9 @@ class FileFollower:
                 break
             items = await self._parse_lines(file, batch.lines)
             if items:
-                position = FilePosition(file.name, fingerprint(batch.beginning, batch.end), batch.end)
+                position = FilePosition(file.name, fingerprint(batch.head, batch.end), batch.end)
                 await self._commit(items, [] if file.is_deleted else [position])
-            file.advance(batch.end, batch.beginning)
+            file.advance(batch.end, batch.head)
             has_read = True
         return has_read
 

@@ -137,7 +137,7 @@ class FileTracker:
     def read(self, file: FollowedFile, count: int) -> LineBatch | None:
         """Read the next lines of a file; None when there is nothing to read now."""
         batch = self._open_files.open(file).read(file.end, count)
-        if batch is None or fingerprint(batch.beginning, file.end) != file.fingerprint:
+        if batch is None or fingerprint(batch.head, file.end) != file.fingerprint:
             file.needs_check = True  # truncated since the scan: the next scan starts over
             return None
         file.has_more = batch.end != file.end

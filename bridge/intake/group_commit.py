@@ -37,8 +37,9 @@ class _PendingRequest(NamedTuple):
 class GroupCommitter:
     """Commits events in groups; coroutines wait until theirs are on disk.
 
-    An embedded store commits in this process, so its commits run in the thread of the event loop: another thread would
-    only compete for the interpreter lock. Commits of a server run in a thread, while the loop reads the next events.
+    An embedded store commits in this process, so its commits run in the thread of the event loop: another thread
+    would only compete for the interpreter lock. Commits to a server run in a thread of their own, while the loop
+    reads the next events.
     """
 
     def __init__(
@@ -192,8 +193,8 @@ class GroupCommitter:
     async def _probe_until_healthy(self, items: Sequence[IncomingEvent | RejectedInput]) -> None:
         """Retry a failed event until the store accepts it.
 
-        While the service reports that it is not ready, there may be no other event that would show it. The sender of the
-        failed event sends it again, and equal events are stored once.
+        While the service reports that it is not ready, perhaps nobody sends an event that would find out. The sender
+        of the failed event sends it again, and equal events are stored once.
         """
         while not self.is_healthy:
             await asyncio.sleep(self._probe_seconds)

@@ -36,8 +36,8 @@ class IntakeReport(NamedTuple):
 class EventSource(Protocol):
     """A source of events that is polled.
 
-    Items are stored together with the position of the source, or before it: after a crash some are read again, which does
-    no harm, and none is lost. Invalid input is stored with the reason.
+    Items are stored together with the position of the source, or before it: after a crash some are read again, which
+    does no harm, and none is lost. Invalid input is stored with the reason.
     """
 
     def poll(self) -> IntakeReport:

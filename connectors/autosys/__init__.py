@@ -1,1 +1,1 @@
-"""Files of Autosys: definitions, reports and logs."""
+"""Files of Autosys: JIL, reports, logs."""

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from connectors.errors import ConfigError
 
-_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
-#: From here on every other byte is zero often enough to be the half of a letter.
-_HALF = 0.3
+_BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+#: Share of zeros among every second byte from which a text is taken for UTF-16.
+_MIN_ZERO_SHARE = 0.3
 
 
 class DecodedText(NamedTuple):
-    """A text, and what it was encoded in; `lossy` where some bytes are no letters of it."""
+    """A text and its encoding; `lossy` if some bytes are invalid in it and were replaced."""
 
     text: str
     encoding: str
@@ -20,22 +20,22 @@ class DecodedText(NamedTuple):
 
 
 def decode_text(raw: bytes) -> DecodedText:
-    """Decode any bytes: by their mark, as UTF-8, by the zeros of UTF-16, else as cp1252."""
-    for mark, encoding in _MARKS:
-        if raw.startswith(mark):
-            return _decoded(raw, encoding)
-    zeros = raw[:4096]
-    if zeros.count(0):
-        odd, even = zeros[1::2].count(0), zeros[::2].count(0)
-        if max(odd, even) >= _HALF * len(zeros) / 2:
-            return _decoded(raw, "utf-16-le" if odd >= even else "utf-16-be")
+    """Decode any bytes: by byte order mark, as UTF-8, as UTF-16 by its zeros, else as cp1252."""
+    for bom, encoding in _BYTE_ORDER_MARKS:
+        if raw.startswith(bom):
+            return _decode(raw, encoding)
+    sample = raw[:4096]
+    if sample.count(0):
+        odd, even = sample[1::2].count(0), sample[::2].count(0)
+        if max(odd, even) >= _MIN_ZERO_SHARE * len(sample) / 2:
+            return _decode(raw, "utf-16-le" if odd >= even else "utf-16-be")
     try:
         return DecodedText(raw.decode("utf-8"), "utf-8")
     except UnicodeDecodeError:
-        return _decoded(raw, "cp1252")
+        return _decode(raw, "cp1252")
 
 
-def _decoded(raw: bytes, encoding: str) -> DecodedText:
+def _decode(raw: bytes, encoding: str) -> DecodedText:
     try:
         return DecodedText(raw.decode(encoding), encoding)
     except UnicodeDecodeError:
@@ -43,29 +43,31 @@ def _decoded(raw: bytes, encoding: str) -> DecodedText:
 
 
 class JilFileList(NamedTuple):
-    """The files that are meant, and those of each folder that are not read."""
+    """The files to read, and those of each folder that are skipped."""
 
     files: list[Path]
     skipped: dict[Path, list[Path]]
 
 
-def find_jil_files(places: Iterable[Path]) -> JilFileList:
-    """Name the files that are meant; of a folder those that end with `.jil`, by their names, but hidden ones."""
-    found = JilFileList([], {})
-    for place in places:
-        if not place.is_dir():
-            found.files.append(place)
+def find_jil_files(paths: Iterable[Path]) -> JilFileList:
+    """List files, and of each folder those that end with `.jil`, sorted, without hidden ones."""
+    listing = JilFileList([], {})
+    for path in paths:
+        if not path.is_dir():
+            listing.files.append(path)
             continue
-        inside = sorted(one for one in place.rglob("*") if one.is_file())
-        seen = [one for one in inside if not any(part.startswith(".") for part in one.relative_to(place).parts)]
-        meant = [one for one in seen if _is_jil(one)]
-        found.files.extend(meant)
-        found.skipped[place] = [one for one in inside if one not in meant and (one in seen or _is_jil(one))]
-    return found
+        files = sorted(file for file in path.rglob("*") if file.is_file())
+        visible = [file for file in files if not any(part.startswith(".") for part in file.relative_to(path).parts)]
+        jil_files = [file for file in visible if _is_jil(file)]
+        listing.files.extend(jil_files)
+        listing.skipped[path] = [
+            file for file in files if file not in jil_files and (file in visible or _is_jil(file))
+        ]
+    return listing
 
 
 def read_text(file: Path) -> DecodedText:
-    """Read a file; raises ConfigError that names it."""
+    """Read and decode a file; raises ConfigError that names it."""
     try:
         return decode_text(file.read_bytes())
     except OSError as error:

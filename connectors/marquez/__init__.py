@@ -1,1 +1,1 @@
-"""Conversation with a Marquez server."""
+"""Marquez client."""

@@ -15,174 +15,175 @@ from connectors.session import ThrottledSession, retry_policy
 from mappers.canonical_json import JsonObject
 from mappers.errors import LineageBridgeError
 
-_PASSING = frozenset({408, 425, 429, 502, 503, 504})
-_LOCKED = frozenset({401, 403, 407})
+_TRANSIENT_STATUSES = frozenset({408, 425, 429, 502, 503, 504})
+_UNAUTHORIZED_STATUSES = frozenset({401, 403, 407})
 
 
 _MAX_CHARACTERS = 1_000
 _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL | re.IGNORECASE)
 
 
-def response_error(answer: HttpResponse, asked: str) -> LineageBridgeError:
-    """Say what an answer means that is no success.
+def response_error(response: HttpResponse, request: str) -> LineageBridgeError:
+    """Translate an error response.
 
-    A 500 whose body says 400 is a mistake of ours, which will be one for ever. One with a page, or with an id of a
-    log, is a write that others stood in the way of, or that can never be: who asks must count.
+    A 500 whose body has code 400 is an invalid request, which never succeeds. A 500 with an HTML page or a log id is a
+    write that collided with another one, or one that never succeeds: callers must count attempts.
     """
-    body = _body(answer)
-    said = f"{asked}: {answer.status} {_words(body, answer)}".rstrip()
-    if answer.status in _LOCKED:
-        return TargetMisconfigured(said)
+    body = _decode_error_body(response)
+    message = f"{request}: {response.status} {_error_text(body, response)}".rstrip()
+    if response.status in _UNAUTHORIZED_STATUSES:
+        return TargetMisconfigured(message)
     inner = body.get("code")
-    if answer.status in _PASSING or (answer.status == _SERVER_ERROR and (inner is None or inner == _SERVER_ERROR)):
-        return TargetUnavailable(said, answer.status, retry_after_seconds(answer))
-    return TargetRejected(said, answer.status)
+    if response.status in _TRANSIENT_STATUSES or (
+        response.status == _SERVER_ERROR and (inner is None or inner == _SERVER_ERROR)
+    ):
+        return TargetUnavailable(message, response.status, retry_after_seconds(response))
+    return TargetRejected(message, response.status)
 
 
-def _body(answer: HttpResponse) -> dict[str, Any]:
+def _decode_error_body(response: HttpResponse) -> dict[str, Any]:
     with suppress(msgspec.DecodeError):
-        found = msgspec.json.decode(answer.body)
-        return found if isinstance(found, dict) else {}
+        decoded = msgspec.json.decode(response.body)
+        return decoded if isinstance(decoded, dict) else {}
     return {}
 
 
-def _words(body: dict[str, Any], answer: HttpResponse) -> str:
+def _error_text(body: dict[str, Any], response: HttpResponse) -> str:
     errors = body.get("errors")
-    if isinstance(errors, list):  # they come in any order
+    if isinstance(errors, list):  # their order varies
         return "; ".join(sorted(map(str, errors)))[:_MAX_CHARACTERS]
-    title = _TITLE.search(answer.text)
-    return str(body.get("message") or (title[1] if title else " ".join(answer.text.split())))[:_MAX_CHARACTERS]
+    title = _TITLE.search(response.text)
+    return str(body.get("message") or (title[1] if title else " ".join(response.text.split())))[:_MAX_CHARACTERS]
 
 
-#: Writing an event with thousands of columns takes seconds, and a graph of a large server takes longer.
+#: Writing an event with thousands of columns takes seconds, a graph of a large server longer.
 _READ_SECONDS = 60.0
 _NOT_FOUND, _SERVER_ERROR = 404, 500
-#: How many things are listed in one answer.
-_PAGE = 100
+#: Entries per page.
+_PAGE_SIZE = 100
 
 
 class MarquezClient:
-    """One server. Several threads may share it."""
+    """Client of one server. Several threads may share it."""
 
     def __init__(
-        self, caller: ThrottledSession, *, attempts: int = 1, sleep: Callable[[float], None] = time.sleep
+        self, session: ThrottledSession, *, attempts: int = 1, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        self.url = caller.url
-        self._caller = caller
-        self._tries = retry_policy(attempts, sleep)
+        self.url = session.url
+        self._session = session
+        self._retrying = retry_policy(attempts, sleep)
 
     @property
     def source_name(self) -> str:
-        """Name what events are from that are taken from the log of this server."""
+        """Source name of events that are imported from the log of this server."""
         return f"marquez:{self.url}"
 
     def close(self) -> None:
-        """Close the connections."""
-        self._caller.close()
+        self._session.close()
 
     def probe(self) -> None:
-        """Ask once whether the server answers; raises what is wrong."""
-        found = self._decoded(self._once("probe", "GET", "/namespaces/default"))
-        if found.get("name") != "default":
+        """Check once that the server responds and is Marquez; raises the error."""
+        namespace = self._decode(self._request_once("probe", "GET", "/namespaces/default"))
+        if namespace.get("name") != "default":
             raise TargetMisconfigured(f"{self.url} knows no namespace `default`: is it Marquez?")
 
     def send(self, event: JsonObject) -> None:
-        """Tell the server of an event: it keeps each that it is sent, again and again.
+        """Send an event. The server stores every copy, so a failed event is sent again at most once.
 
-        Once more only where another one may have stood in its way: who comes first of several makes what they share.
+        It is sent again only after a 500, which may be a collision: of several concurrent writers, the first creates what
+        they share.
         """
         try:
-            self._once("send", "POST", "/lineage", body=event)
+            self._request_once("send", "POST", "/lineage", body=event)
         except TargetUnavailable as error:
             if error.status != _SERVER_ERROR:
                 raise
-            self._once("send", "POST", "/lineage", body=event)
+            self._request_once("send", "POST", "/lineage", body=event)
 
     def list_events(self, after: str, before: str, limit: int) -> list[JsonObject]:
-        """List events of runs of a time, whose end is not part of it; nothing orders those of one moment."""
-        asked = {"after": after, "before": before, "sortDirection": "asc", "limit": str(limit)}
-        found = self._decoded(self._ask("log", "GET", "/events/lineage", params=asked)).get("events")
-        return list(found or ())
+        """List run events from `after` to `before` (exclusive); events of equal time are in no particular order."""
+        params = {"after": after, "before": before, "sortDirection": "asc", "limit": str(limit)}
+        events = self._decode(self._request("log", "GET", "/events/lineage", params=params)).get("events")
+        return list(events or ())
 
     def get_run(self, run_id: str) -> JsonObject | None:
-        """Give a run."""
-        return self._found("run", f"/jobs/runs/{_quoted(run_id)}")
+        return self._get_or_none("run", f"/jobs/runs/{_quote(run_id)}")
 
     def get_job(self, namespace: str, name: str) -> JsonObject | None:
-        """Give a job, by the name that Marquez has for it."""
-        return self._found("job", f"/namespaces/{_quoted(namespace)}/jobs/{_quoted(name)}")
+        """Fetch a job by its name in Marquez; None when it does not exist."""
+        return self._get_or_none("job", f"/namespaces/{_quote(namespace)}/jobs/{_quote(name)}")
 
     def get_dataset(self, namespace: str, name: str) -> JsonObject | None:
-        """Give a dataset with its facets and tags."""
-        return self._found("dataset", _dataset(namespace, name))
+        """Fetch a dataset with its facets and tags; None when it does not exist."""
+        return self._get_or_none("dataset", _dataset_path(namespace, name))
 
     def is_written_by_run(self, namespace: str, name: str) -> bool:
-        """Tell whether a run made the newest version of a dataset."""
-        answer = self._ask(
-            "dataset", "GET", f"{_dataset(namespace, name)}/versions", params={"limit": "1"}, allow_missing=True
+        """True if a run wrote the latest version of a dataset."""
+        response = self._request(
+            "dataset", "GET", f"{_dataset_path(namespace, name)}/versions", params={"limit": "1"}, allow_missing=True
         )
-        versions = self._decoded(answer).get("versions") or ()
-        return any(one.get("createdByRun") for one in versions)
+        versions = self._decode(response).get("versions") or ()
+        return any(version.get("createdByRun") for version in versions)
 
     def add_tag(self, namespace: str, name: str, tag: str) -> None:
-        """Give a dataset a tag; an unknown one is made."""
-        self._ask("tag", "POST", f"{_dataset(namespace, name)}/tags/{_quoted(tag)}")
+        """Tag a dataset; an unknown tag is created."""
+        self._request("tag", "POST", f"{_dataset_path(namespace, name)}/tags/{_quote(tag)}")
 
     def remove_tag(self, namespace: str, name: str, tag: str) -> None:
-        """Take a tag off a dataset."""
-        self._ask("tag", "DELETE", f"{_dataset(namespace, name)}/tags/{_quoted(tag)}", allow_missing=True)
+        self._request("tag", "DELETE", f"{_dataset_path(namespace, name)}/tags/{_quote(tag)}", allow_missing=True)
 
     def add_field_tag(self, namespace: str, name: str, field: str, tag: str) -> None:
-        """Give a column a tag."""
-        self._ask("tag", "POST", f"{_dataset(namespace, name)}/fields/{_quoted(field)}/tags/{_quoted(tag)}")
+        self._request("tag", "POST", f"{_dataset_path(namespace, name)}/fields/{_quote(field)}/tags/{_quote(tag)}")
 
     def remove_field_tag(self, namespace: str, name: str, field: str, tag: str) -> None:
-        """Take a tag off a column."""
-        path = f"{_dataset(namespace, name)}/fields/{_quoted(field)}/tags/{_quoted(tag)}"
-        self._ask("tag", "DELETE", path, allow_missing=True)
+        path = f"{_dataset_path(namespace, name)}/fields/{_quote(field)}/tags/{_quote(tag)}"
+        self._request("tag", "DELETE", path, allow_missing=True)
 
     def list_namespaces(self) -> Iterator[JsonObject]:
-        """List all namespaces."""
         return self._pages("namespaces", "/namespaces", "namespaces")
 
     def list_datasets(self, namespace: str) -> Iterator[JsonObject]:
-        """List the datasets of a namespace with their facets."""
-        return self._pages("datasets", f"/namespaces/{_quoted(namespace)}/datasets", "datasets")
+        """List the datasets of a namespace, with their facets."""
+        return self._pages("datasets", f"/namespaces/{_quote(namespace)}/datasets", "datasets")
 
     def list_jobs(self, namespace: str) -> Iterator[JsonObject]:
-        """List the jobs of a namespace with their facets."""
-        return self._pages("jobs", f"/namespaces/{_quoted(namespace)}/jobs", "jobs")
+        """List the jobs of a namespace, with their facets."""
+        return self._pages("jobs", f"/namespaces/{_quote(namespace)}/jobs", "jobs")
 
-    def _pages(self, kind: str, path: str, key: str) -> Iterator[JsonObject]:
-        """Read page by page until one is short: what the server counts is not what it lists."""
+    def _pages(self, operation: str, path: str, key: str) -> Iterator[JsonObject]:
+        """Read pages until one is short: the total that the server reports differs from what it lists."""
         offset = 0
         while True:
-            asked = {"limit": str(_PAGE), "offset": str(offset)}
-            found = self._decoded(self._ask(kind, "GET", path, params=asked, allow_missing=True)).get(key) or []
-            yield from found
-            offset += len(found)
-            if len(found) < _PAGE:
+            params = {"limit": str(_PAGE_SIZE), "offset": str(offset)}
+            entries = (
+                self._decode(self._request(operation, "GET", path, params=params, allow_missing=True)).get(key) or []
+            )
+            yield from entries
+            offset += len(entries)
+            if len(entries) < _PAGE_SIZE:
                 return
 
-    def _found(self, kind: str, path: str) -> JsonObject | None:
-        answer = self._ask(kind, "GET", path, allow_missing=True)
-        return None if answer.status == _NOT_FOUND else self._decoded(answer)
+    def _get_or_none(self, operation: str, path: str) -> JsonObject | None:
+        response = self._request(operation, "GET", path, allow_missing=True)
+        return None if response.status == _NOT_FOUND else self._decode(response)
 
-    def _ask(
+    def _request(
         self,
-        kind: str,
+        operation: str,
         method: str,
         path: str,
         *,
         params: Mapping[str, str] | None = None,
         allow_missing: bool = False,
     ) -> HttpResponse:
-        """Ask until the server does it, says that it will not, or was asked often enough."""
-        return self._tries(lambda: self._once(kind, method, path, params=params, allow_missing=allow_missing))
+        """Send a request, with retries."""
+        return self._retrying(
+            lambda: self._request_once(operation, method, path, params=params, allow_missing=allow_missing)
+        )
 
-    def _once(
+    def _request_once(
         self,
-        kind: str,
+        operation: str,
         method: str,
         path: str,
         *,
@@ -190,32 +191,32 @@ class MarquezClient:
         params: Mapping[str, str] | None = None,
         allow_missing: bool = False,
     ) -> HttpResponse:
-        def check_response(answer: HttpResponse) -> LineageBridgeError | None:
-            if answer.success and answer.body.lstrip()[:1] == b"<":
-                return self._strange(answer)  # it comes from something in between, however good its status is
-            if answer.success or (allow_missing and answer.status == _NOT_FOUND and answer.body[:1] == b"{"):
+        def check_response(response: HttpResponse) -> LineageBridgeError | None:
+            if response.success and response.body.lstrip()[:1] == b"<":
+                return self._unexpected_response(response)  # from a proxy or login page, whatever its status
+            if response.success or (allow_missing and response.status == _NOT_FOUND and response.body[:1] == b"{"):
                 return None
-            return response_error(answer, f"{self.url}: {method} /{path.split('/')[3]}")
+            return response_error(response, f"{self.url}: {method} /{path.split('/')[3]}")
 
         path = f"/api/v1{path}"
-        return self._caller.request(
-            kind, method, path, check_response, body=body, params=params, read_seconds=_READ_SECONDS
+        return self._session.request(
+            operation, method, path, check_response, body=body, params=params, read_seconds=_READ_SECONDS
         )
 
-    def _decoded(self, answer: HttpResponse) -> JsonObject:
+    def _decode(self, response: HttpResponse) -> JsonObject:
         try:
-            return msgspec.json.decode(answer.body, type=JsonObject) if answer.body else {}
+            return msgspec.json.decode(response.body, type=JsonObject) if response.body else {}
         except msgspec.DecodeError as error:
-            raise self._strange(answer) from error
+            raise self._unexpected_response(response) from error
 
-    def _strange(self, answer: HttpResponse) -> TargetMisconfigured:
-        said = " ".join(answer.text.split())[:100]
-        return TargetMisconfigured(f"{self.url} answers {said!r} where JSON was expected: is it Marquez?")
-
-
-def _dataset(namespace: str, name: str) -> str:
-    return f"/namespaces/{_quoted(namespace)}/datasets/{_quoted(name)}"
+    def _unexpected_response(self, response: HttpResponse) -> TargetMisconfigured:
+        excerpt = " ".join(response.text.split())[:100]
+        return TargetMisconfigured(f"{self.url} answers {excerpt!r} where JSON was expected: is it Marquez?")
 
 
-def _quoted(name: str) -> str:
+def _dataset_path(namespace: str, name: str) -> str:
+    return f"/namespaces/{_quote(namespace)}/datasets/{_quote(name)}"
+
+
+def _quote(name: str) -> str:
     return quote(name, safe="")

@@ -14,33 +14,33 @@ from mappers.timestamps import format_timestamp
 
 
 def find_logged_events(client: MarquezClient, events: Mapping[str, JsonObject]) -> set[str]:
-    """Find those of some events that the log holds, given by what they are called."""
-    there: dict[int, set[bytes]] = {}
-    found = set()
+    """Return the names of those events that the log holds."""
+    logged_hashes: dict[int, set[bytes]] = {}
+    logged = set()
     for name, event in events.items():
-        read = parse_event(msgspec.json.encode(event), NO_LIMITS)
-        if read.micros not in there:
-            there[read.micros] = _hashes(events_at(client, read.micros))
-        if read.event_hash in there[read.micros]:
-            found.add(name)
-    return found
+        parsed = parse_event(msgspec.json.encode(event), NO_LIMITS)
+        if parsed.micros not in logged_hashes:
+            logged_hashes[parsed.micros] = _event_hashes(events_at(client, parsed.micros))
+        if parsed.event_hash in logged_hashes[parsed.micros]:
+            logged.add(name)
+    return logged
 
 
-def _hashes(listed: Iterable[JsonObject]) -> set[bytes]:
-    found = set()
-    for event in listed:
-        with suppress(InvalidInput):  # what others sent, and we would not take
-            found.add(parse_event(msgspec.json.encode(event), NO_LIMITS).event_hash)
-    return found
+def _event_hashes(events: Iterable[JsonObject]) -> set[bytes]:
+    hashes = set()
+    for event in events:
+        with suppress(InvalidInput):  # events of other clients may be invalid
+            hashes.add(parse_event(msgspec.json.encode(event), NO_LIMITS).event_hash)
+    return hashes
 
 
-_PAGE = 100
-_LARGEST = 1 << 20
-_HOUR = 3_600 * 1_000_000
+_PAGE_SIZE = 100
+_MAX_PAGE_SIZE = 1 << 20
+_HOUR_MICROS = 3_600 * 1_000_000
 
 
 class LogWindow(NamedTuple):
-    """All events of a time, the end of which is not part of it."""
+    """All events from `begin` to `end` (exclusive)."""
 
     begin: int
     end: int
@@ -48,29 +48,29 @@ class LogWindow(NamedTuple):
 
 
 def events_at(client: MarquezClient, micros: int) -> list[JsonObject]:
-    """List all events of one moment."""
-    limit = _PAGE
+    """List all events of one time."""
+    limit = _PAGE_SIZE
     while True:
-        found = client.list_events(format_timestamp(micros), format_timestamp(micros + 1), limit)
-        if len(found) < limit or limit >= _LARGEST:
-            return found
+        events = client.list_events(format_timestamp(micros), format_timestamp(micros + 1), limit)
+        if len(events) < limit or limit >= _MAX_PAGE_SIZE:
+            return events
         limit *= 4
 
 
 def read_windows(
-    client: MarquezClient, begin: int, end: int, span: int = _HOUR, page: int = _PAGE
+    client: MarquezClient, begin: int, end: int, span: int = _HOUR_MICROS, page: int = _PAGE_SIZE
 ) -> Iterator[LogWindow]:
-    """Give the log from one time to another, window by window; they grow where little happened."""
-    at = begin
-    while at < end:
-        until = min(at + span, end)
-        found = client.list_events(format_timestamp(at), format_timestamp(until), page)
-        if len(found) < page:
-            yield LogWindow(at, until, found)
-            span = span * 2 if len(found) * 2 <= page else span
-            at = until
-        elif until - at > 1:
-            span = max(1, (until - at) // 2)
+    """Read the log from one time to another in windows, which grow where there are few events."""
+    start = begin
+    while start < end:
+        window_end = min(start + span, end)
+        events = client.list_events(format_timestamp(start), format_timestamp(window_end), page)
+        if len(events) < page:
+            yield LogWindow(start, window_end, events)
+            span = span * 2 if len(events) * 2 <= page else span
+            start = window_end
+        elif window_end - start > 1:
+            span = max(1, (window_end - start) // 2)
         else:
-            yield LogWindow(at, until, events_at(client, at))
-            at = until
+            yield LogWindow(start, window_end, events_at(client, start))
+            start = window_end

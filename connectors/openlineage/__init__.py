@@ -1,1 +1,1 @@
-"""OpenLineage events from files, and to a service over HTTP."""
+"""OpenLineage events over HTTP and in files."""

@@ -8,33 +8,33 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-#: Names of files of events below a folder, with or without the ending that a rotation gave them.
-_EVENTS = re.compile(r"[^.].*\.(?:ndjson|jsonl|json|log)(?:[.-]\d.*|\.old|\.bak)?", re.DOTALL)
-_PACKED = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip")
-_MARK = re.compile(r"[.-](?=\d)|\.(?=(?:old|bak)\Z)")
-#: What rotations append, and what those put in that keep the ending: a date.
-_APPENDED, _PUT_IN = ("[.-][0-9]*", ".old", ".bak"), "[.-][0-9][0-9][0-9][0-9]*"
+#: Names of event files below a folder, with or without the suffix of a rotation.
+_EVENT_FILE_NAME = re.compile(r"[^.].*\.(?:ndjson|jsonl|json|log)(?:[.-]\d.*|\.old|\.bak)?", re.DOTALL)
+_COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip")
+_ROTATION_SEPARATOR = re.compile(r"[.-](?=\d)|\.(?=(?:old|bak)\Z)")
+#: Suffixes that rotations append, and the date that some insert before the suffix of the file.
+_ROTATION_SUFFIXES, _INSERTED_DATE = ("[.-][0-9]*", ".old", ".bak"), "[.-][0-9][0-9][0-9][0-9]*"
 
 
 class FileListing(NamedTuple):
-    """The files there are, with what the file system says of them, and where it did not let us look."""
+    """Files with their status, and the paths that could not be listed or read."""
 
     files: dict[Path, os.stat_result]
     problems: dict[Path, str]
 
 
 class FileFinder:
-    """Looks for files by path, folder or pattern."""
+    """Finds files by path, folder or pattern."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        self._places = patterns
+        self._patterns = patterns
 
     def list_files(self) -> FileListing:
-        """List the files that are there now; nothing but their status is read."""
+        """List the files that exist now; only their status is read."""
         listing = FileListing({}, {})
-        for place in self._places:
-            for path in _paths(place, listing.problems):
-                if path in listing.files or path.name.endswith(_PACKED):
+        for pattern in self._patterns:
+            for path in _matching_paths(pattern, listing.problems):
+                if path in listing.files or path.name.endswith(_COMPRESSED_SUFFIXES):
                     continue
                 try:
                     status = path.stat()
@@ -51,60 +51,60 @@ class FileFinder:
 
 
 def names_before_rotation(path: Path) -> list[Path]:
-    """Name what a file may have been called before a rotation gave it its present name."""
-    marks = [found.start() for found in _MARK.finditer(path.name) if found.start()]
+    """Names that a file may have had before a rotation gave it its present one."""
+    separators = [match.start() for match in _ROTATION_SEPARATOR.finditer(path.name) if match.start()]
     names: list[str] = []
-    for at in marks[:1] + marks[1:][-1:]:
-        base, number = path.name[:at], path.name[at + 1 :]
+    for position in separators[:1] + separators[1:][-1:]:
+        base, number = path.name[:position], path.name[position + 1 :]
         names += [base, base + path.suffix]
         if number.isdecimal() and int(number) > 0:
-            names.append(f"{path.name[: at + 1]}{int(number) - 1}")
+            names.append(f"{path.name[: position + 1]}{int(number) - 1}")
     return [path.with_name(name) for name in dict.fromkeys(names) if name != path.name]
 
 
-def _paths(place: str, problems: dict[Path, str]) -> Iterator[Path]:
-    if _is_folder(place):
-        yield from _below(Path(place), problems)
+def _matching_paths(pattern: str, problems: dict[Path, str]) -> Iterator[Path]:
+    if _is_folder(pattern):
+        yield from _walk(Path(pattern), problems)
         return
-    if glob.has_magic(place) and not os.path.lexists(place):
-        patterns = [place + end for end in ("", *_APPENDED)]
+    if glob.has_magic(pattern) and not os.path.lexists(pattern):
+        patterns = [pattern + rotation for rotation in ("", *_ROTATION_SUFFIXES)]
     else:
-        ending = Path(place).suffix
-        stem = place.removesuffix(ending)
-        patterns = [glob.escape(place) + end for end in ("", *_APPENDED)]
-        patterns.append(glob.escape(stem) + _PUT_IN + glob.escape(ending))
-    _check_folder(place, problems)
-    for pattern in dict.fromkeys(patterns):
-        for name in glob.iglob(pattern, recursive=True):  # noqa: PTH207 - a pattern may be absolute
+        suffix = Path(pattern).suffix
+        stem = pattern.removesuffix(suffix)
+        patterns = [glob.escape(pattern) + rotation for rotation in ("", *_ROTATION_SUFFIXES)]
+        patterns.append(glob.escape(stem) + _INSERTED_DATE + glob.escape(suffix))
+    _check_folder(pattern, problems)
+    for glob_pattern in dict.fromkeys(patterns):
+        for name in glob.iglob(glob_pattern, recursive=True):  # noqa: PTH207 - a pattern may be absolute
             if _is_folder(name):
-                yield from _below(Path(name), problems)
+                yield from _walk(Path(name), problems)
             else:
                 yield Path(name)
 
 
-def _is_folder(place: str) -> bool:
-    return os.path.isdir(place)  # noqa: PTH112 - where we may not look it says no, a path raises
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112 - returns False where permission is denied; a Path raises
 
 
-def _below(folder: Path, problems: dict[Path, str]) -> Iterator[Path]:
-    def note(error: OSError) -> None:
+def _walk(folder: Path, problems: dict[Path, str]) -> Iterator[Path]:
+    def record_error(error: OSError) -> None:
         if not isinstance(error, FileNotFoundError):
             problems[Path(error.filename)] = error.strerror or str(error)
 
-    for parent, _, names in os.walk(folder, onerror=note):
+    for parent, _, names in os.walk(folder, onerror=record_error):
         for name in sorted(names):
-            if _EVENTS.fullmatch(name):
+            if _EVENT_FILE_NAME.fullmatch(name):
                 yield Path(parent, name)
 
 
-def _check_folder(place: str, problems: dict[Path, str]) -> None:
-    """Tell of a folder that may not be listed, where looking for names would just find none."""
-    folder = Path(place).parent
+def _check_folder(pattern: str, problems: dict[Path, str]) -> None:
+    """Report a folder that may not be listed, in which a search would just find nothing."""
+    folder = Path(pattern).parent
     while glob.has_magic(str(folder)):
         folder = folder.parent
     try:
         os.scandir(folder).close()
     except FileNotFoundError:
-        pass  # it need not be there yet
+        pass  # the folder may be created later
     except OSError as error:
         problems[folder] = error.strerror or str(error)

@@ -1,4 +1,4 @@
-"""OpenLineage events in files: one JSON a line, one JSON a file, a JSON array, gzipped or not, or a folder."""
+"""OpenLineage events in files: NDJSON, one JSON document, or a JSON array; plain or gzipped."""
 
 import gzip
 import io
@@ -8,34 +8,38 @@ from typing import BinaryIO, NamedTuple, cast
 
 import msgspec
 
-_ENDINGS = (".ndjson", ".jsonl", ".json", ".ndjson.gz", ".jsonl.gz", ".json.gz")
+_EVENT_FILE_SUFFIXES = (".ndjson", ".jsonl", ".json", ".ndjson.gz", ".jsonl.gz", ".json.gz")
 BOM = b"\xef\xbb\xbf"
 GZIP_MAGIC = b"\x1f\x8b"
-#: What decoding raises for bytes that are no JSON: malformed, not UTF-8, nested too deeply.
+#: Errors of decoding bytes that are not JSON: malformed, not UTF-8, nested too deeply.
 JSON_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _array_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class RawRecord(NamedTuple):
-    """One event's bytes, and where in the unpacked file to go on after it (0: not behind this one)."""
+    """The bytes of an event, and the offset in the decompressed file behind it; 0 if reading cannot resume there."""
 
     payload: bytes
     end: int
 
 
 def find_event_files(paths: list[Path]) -> list[Path]:
-    """Name every file of events among paths and below folders, in a stable order."""
+    """Find all event files among paths and below folders, in a stable order."""
     files: list[Path] = []
     for path in paths:
         if path.is_dir():
-            files.extend(sorted(p for p in path.rglob("*") if p.is_file() and p.name.endswith(_ENDINGS)))
+            files.extend(
+                sorted(
+                    file for file in path.rglob("*") if file.is_file() and file.name.endswith(_EVENT_FILE_SUFFIXES)
+                )
+            )
         else:
             files.append(path)
     return files
 
 
 def open_event_file(path: Path) -> BinaryIO:
-    """Open a file of events, unpacking gzip by its content rather than its name."""
+    """Open an event file; gzip is recognized by content, not by name."""
     file = path.open("rb")
     if file.read(len(GZIP_MAGIC)) == GZIP_MAGIC:
         file.close()
@@ -45,58 +49,59 @@ def open_event_file(path: Path) -> BinaryIO:
 
 
 def read_records(file: BinaryIO, start: int = 0) -> Iterator[RawRecord]:
-    """Read events one by one, from a position that an earlier reading gave as an end.
+    """Read events one by one, from an offset that an earlier record had as its end.
 
-    A file that is one JSON document over several lines is one record, an array one record an element;
-    anything else is taken line by line. A last line that is torn is given, but never gone on behind: its
-    writer may not have finished.
+    A file that holds one JSON document over several lines is one record, an array is one record per element; any other
+    file is read line by line. An incomplete last line is returned, but without an end: its writer may not have finished.
     """
     if start:
         file.seek(start)
     else:
-        while not (first := file.readline()).strip() and first:
-            start += len(first)
-        if _opens_document(first):
-            yield from _document(first + file.read(), start)
+        while not (first_line := file.readline()).strip() and first_line:
+            start += len(first_line)
+        if _starts_document(first_line):
+            yield from _document_records(first_line + file.read(), start)
             return
-        yield from _lines(iter([first]), start)
-        start += len(first)
-    yield from _lines(file, start)
+        yield from _line_records(iter([first_line]), start)
+        start += len(first_line)
+    yield from _line_records(file, start)
 
 
-def _lines(lines: Iterator[bytes], start: int) -> Iterator[RawRecord]:
+def _line_records(lines: Iterator[bytes], start: int) -> Iterator[RawRecord]:
     for line in lines:
         start += len(line)
         if line.strip():
-            torn = not line.endswith(b"\n") and not is_json(line.removeprefix(BOM))
-            yield RawRecord(line, 0 if torn else start)
+            incomplete = not line.endswith(b"\n") and not is_json(line.removeprefix(BOM))
+            yield RawRecord(line, 0 if incomplete else start)
 
 
-def _opens_document(first: bytes) -> bool:
-    text = first.removeprefix(BOM).strip()
+def _starts_document(first_line: bytes) -> bool:
+    text = first_line.removeprefix(BOM).strip()
     if text.startswith(b"["):
         return True
     return text.startswith(b"{") and not is_json(text)
 
 
-def _document(whole: bytes, start: int) -> Iterator[RawRecord]:
-    text = whole.removeprefix(BOM).strip()
+def _document_records(content: bytes, start: int) -> Iterator[RawRecord]:
+    text = content.removeprefix(BOM).strip()
     try:
         if text.startswith(b"["):
             items = [bytes(item) for item in _array_decoder.decode(text)]
             last = len(items) - 1
-            yield from (RawRecord(item, start + len(whole) if i == last else 0) for i, item in enumerate(items))
+            yield from (
+                RawRecord(item, start + len(content) if index == last else 0) for index, item in enumerate(items)
+            )
             return
     except JSON_ERRORS:
-        pass  # not one document after all: its lines are read, and refused each with its own reason
+        pass  # not one document after all: each line is read, and rejected with its own reason
     if is_json(text):
-        yield RawRecord(whole, start + len(whole))
+        yield RawRecord(content, start + len(content))
     else:
-        yield from _lines(io.BytesIO(whole), start)
+        yield from _line_records(io.BytesIO(content), start)
 
 
 def is_json(text: bytes) -> bool:
-    """Tell whether bytes are one whole JSON text."""
+    """True if bytes are one complete JSON text."""
     try:
         msgspec.json.decode(text)
     except JSON_ERRORS:

@@ -1,4 +1,4 @@
-"""Sends OpenLineage events to a service over HTTP, and reads what it knows."""
+"""Sends OpenLineage events to a service over HTTP, and queries the service."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -7,19 +7,19 @@ from typing import NamedTuple, Self
 from connectors.errors import ConfigError, Unreachable
 from connectors.http import HttpResponse, HttpSession, Transport
 
-#: Where a key comes from.
+#: Where to set the API key.
 API_KEY_HINT = "(--api-key, or the variable LINEAGE_BRIDGE_API_KEY)"
 
 
 class SendResult(NamedTuple):
-    """What a service said to one event."""
+    """Response of a service to one event."""
 
     status: int
     detail: str
 
 
 class BridgeClient:
-    """Speaks to one service; `transport` takes its place in tests."""
+    """Client of one service; `transport` replaces the network in tests."""
 
     def __init__(self, url: str, *, api_key: str | None = None, transport: Transport | None = None) -> None:
         headers = {"Content-Type": "application/json"}
@@ -37,34 +37,33 @@ class BridgeClient:
         self.close()
 
     def close(self) -> None:
-        """Close the connections."""
         self._session.close()
 
     def is_ready(self) -> bool:
-        """Tell whether the service takes events."""
+        """True if the service accepts events; False also when it does not respond."""
         try:
             return self._session.request("GET", "/readyz").success
         except Unreachable:
             return False
 
     def readiness_status(self) -> int:
-        """Give the status with which the service says whether it takes events; raises Unreachable without one."""
+        """HTTP status of the readiness check; raises Unreachable without a response."""
         return self._session.request("GET", "/readyz").status
 
     def send(self, payload: bytes) -> SendResult:
-        """Send one event; raises Unreachable when there is no answer."""
-        answer = self._session.request("POST", "/api/v1/lineage", body=payload)
-        return SendResult(answer.status, answer.text)
+        """Send one event; raises Unreachable without a response."""
+        response = self._session.request("POST", "/api/v1/lineage", body=payload)
+        return SendResult(response.status, response.text)
 
     def get(self, path: str, parameters: Mapping[str, str]) -> HttpResponse:
-        """Ask for what the service knows; raises Unreachable when there is no answer."""
+        """Send a GET request; raises Unreachable without a response."""
         return self._session.request("GET", path, parameters=parameters)
 
     def post(self, path: str, payload: bytes) -> HttpResponse:
-        """Tell the service to do something; raises Unreachable when there is no answer."""
+        """Send a POST request; raises Unreachable without a response."""
         return self._session.request("POST", path, body=payload)
 
     def send_all(self, payloads: Iterable[bytes], connections: int = 8) -> Iterator[SendResult]:
-        """Send many events over several connections."""
+        """Send events over several connections; results come in the order of the events."""
         with ThreadPoolExecutor(connections) as pool:
             yield from pool.map(self.send, payloads)

@@ -1,1 +1,1 @@
-"""Conversation with whoever wants to be told."""
+"""Webhook client."""

@@ -1,4 +1,4 @@
-"""An address that takes JSON."""
+"""Posts JSON to a webhook."""
 
 from typing import Any
 
@@ -7,39 +7,41 @@ from connectors.http import HttpResponse, retry_after_seconds
 from connectors.session import ThrottledSession
 from mappers.errors import LineageBridgeError
 
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-_UNAVAILABLE = frozenset({502, 503, 504})
-_LOCKED = frozenset({401, 403})
+_TRANSIENT_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
+_UNAVAILABLE_STATUSES = frozenset({502, 503, 504})
+_UNAUTHORIZED_STATUSES = frozenset({401, 403})
 _MAX_CHARACTERS = 200
 
 
 class WebhookClient:
-    """One address. Several threads may share it."""
+    """Client of one webhook URL. Several threads may share it."""
 
-    def __init__(self, caller: ThrottledSession) -> None:
-        self.url = caller.url
-        self._caller = caller
+    def __init__(self, session: ThrottledSession) -> None:
+        self.url = session.url
+        self._session = session
 
     def close(self) -> None:
-        """Close the connections."""
-        self._caller.close()
+        self._session.close()
 
     def probe(self) -> None:
-        """Ask whether anybody is there: whatever is answered, somebody is."""
-        self._caller.request(
-            "probe", "HEAD", "", lambda one: self._response_error(one) if one.status in _UNAVAILABLE else None
+        """Check that a server responds; any response but 502, 503 and 504 counts."""
+        self._session.request(
+            "probe",
+            "HEAD",
+            "",
+            lambda response: self._response_error(response) if response.status in _UNAVAILABLE_STATUSES else None,
         )
 
     def send(self, body: Any, key: str) -> None:
-        """Tell something once; who hears the same key again has heard it before."""
-        self._caller.request("send", "POST", "", self._response_error, body=body, headers={"Idempotency-Key": key})
+        """Post a message; the idempotency key lets the receiver recognize a repetition."""
+        self._session.request("send", "POST", "", self._response_error, body=body, headers={"Idempotency-Key": key})
 
-    def _response_error(self, answer: HttpResponse) -> LineageBridgeError | None:
-        if answer.success:
+    def _response_error(self, response: HttpResponse) -> LineageBridgeError | None:
+        if response.success:
             return None
-        said = f"{self.url}: {answer.status} {' '.join(answer.text.split())[:_MAX_CHARACTERS]}".rstrip()
-        if answer.status in _LOCKED:
-            return TargetMisconfigured(said)
-        if answer.status in _PASSING:
-            return TargetUnavailable(said, answer.status, retry_after_seconds(answer))
-        return TargetRejected(said, answer.status)
+        message = f"{self.url}: {response.status} {' '.join(response.text.split())[:_MAX_CHARACTERS]}".rstrip()
+        if response.status in _UNAUTHORIZED_STATUSES:
+            return TargetMisconfigured(message)
+        if response.status in _TRANSIENT_STATUSES:
+            return TargetUnavailable(message, response.status, retry_after_seconds(response))
+        return TargetRejected(message, response.status)

@@ -170,7 +170,12 @@ def test_definitions_are_registered_and_listed(desk: Running) -> None:
         ("rollback", {"publication": 99}, 404, "no publication 99"),
         ("rollback", {"publication": 1, "datasets": [of("daily")]}, 400, "specify either datasets or a publication"),
         ("rollback", {"datasets": [of("daily")]}, 409, "nothing was published before"),
-        ("pins", {"pin": "p", "until": "2020-01-01T00:00:00Z", "datasets": [of("daily")]}, 400, "must be in the future"),
+        (
+            "pins",
+            {"pin": "p", "until": "2020-01-01T00:00:00Z", "datasets": [of("daily")]},
+            400,
+            "must be in the future",
+        ),
         ("pins", {"pin": "p", "until": FAR, "datasets": [of("weekly")]}, 404, "is published"),
         ("invalidate", of("daily", version="v1"), 400, "missing reason"),
         ("invalidate", of("daily", version="v1", valid=True), 404, "not marked invalid"),

@@ -91,7 +91,12 @@ def test_a_flag_that_is_none_is_refused(legacy: Running) -> None:
     [
         (RUN_EVENT, body(run={"runId": UUID}), "run.endTime", "is missing, and so are all other times"),
         (RUN_EVENT, body(run={"runId": UUID, "endTime": "soon"}), "run.endTime", "not a time: 'soon'"),
-        (RUN_EVENT, body(run={"endTime": "2025-09-08"}), "run.runId", "is missing, and cannot be derived without run.startTime"),
+        (
+            RUN_EVENT,
+            body(run={"endTime": "2025-09-08"}),
+            "run.runId",
+            "is missing, and cannot be derived without run.startTime",
+        ),
         (RUN_EVENT, body(eventType=None), "eventType", "is missing"),
         (RUN_EVENT, body(job={"namespace": "AUTOSYS", "name": "/"}), "job.name", "contains no job name"),
         (RUN_EVENT, body(job={"name": "x"}), "job.namespace", "is missing"),

@@ -212,7 +212,10 @@ def test_what_is_odd_but_an_event_is_taken_and_merged(api: Running, body: bytes)
         (without(run_event(), "schemaURL"), "schemaURL is missing"),
         (without(run_event(), "producer"), "producer is missing"),
         ({**run_event(), "eventTime": "2026-01-01T00:00:00"}, "eventTime has no time zone: read as UTC"),
-        ({**run_event(), "eventTime": "2026-01-01T00:00:00.123456789Z"}, "eventTime is finer than microseconds: truncated"),
+        (
+            {**run_event(), "eventTime": "2026-01-01T00:00:00.123456789Z"},
+            "eventTime is finer than microseconds: truncated",
+        ),
         ({**run_event(), "run": {"runId": "scheduled__2026"}}, "run id 'scheduled__2026' is not a UUID"),
         ({**run_event(), "run": {"runId": ""}}, "run id '' is not a UUID"),
         (run_event("complete"), "eventType 'complete' is not in the spec: read as COMPLETE"),

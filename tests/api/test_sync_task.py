@@ -95,7 +95,10 @@ def test_a_server_that_is_down_is_told_and_asked_again(
         api.run(until(lambda: is_there(standin, "made")))
         api.run(until(lambda: status(api.settings).trouble is None))
     said = capsys.readouterr().out
-    assert (said.count("circuit open: target not responding") >= 1, "circuit closed: target responding" in said) == (True, True)
+    assert (said.count("circuit open: target not responding") >= 1, "circuit closed: target responding" in said) == (
+        True,
+        True,
+    )
 
 
 def test_a_failure_is_logged_and_tried_again_and_no_trouble_of_the_intake(

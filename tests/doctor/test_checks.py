@@ -56,7 +56,7 @@ def test_the_stores_own_limit_is_a_disk_that_fills(tmp_path: Path, size_mb: int,
     with file.open("wb") as made:
         made.truncate(size_mb << 20)
     *_, found = storage.check(file, 10)
-    assert (found.level, f"{size_mb} of the 10 MB" in found.message) == (level, True)
+    assert (found.level, f"{size_mb} of 10 MB" in found.message) == (level, True)
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_a_server_that_does_not_say_who_one_is_is_told(
     [
         ({"type": "basic", "username": "admin@open-metadata.org", "password": "admin"}, "ok: token", None),
         ({"type": "basic", "username": "admin@open-metadata.org", "password": "hunter2"},
-         "error: token: the login at HOST answers 401", "single sign-on does not support it"),
+         "error: token: the login at HOST answers 401", "password (not for single sign-on)"),
         ({"type": "oauth", "token_url": "HOST/api/v1/none", "client_id": "me", "client_secret": "hunter2"},
          "error: token: the token URL at HOST/api/v1/none answers 404", "correct openmetadata.auth.token_url"),
         ({"type": "oauth", "token_url": "http://127.0.0.1:1/", "client_id": "me", "client_secret": "hunter2"},
