@@ -1,4 +1,4 @@
-# Everything a newcomer needs: `make demo`, `make test`. `make help` lists the rest.
+# Start with `make demo` and `make test`; `make help` lists all targets.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -14,7 +14,7 @@ install: $(VENV)/.installed ## Install into .venv, from the hash-pinned lock
 $(VENV)/.installed: locks/dev.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "lineage-bridge needs Python 3.11 or newer as '$(PYTHON)'."; \
-	  echo "Install it (Debian, Ubuntu: apt install python3 python3-venv) or say: make $(MAKECMDGOALS) PYTHON=/path/to/python3"; \
+	  echo "Install it (Debian, Ubuntu: apt install python3 python3-venv) or run: make $(MAKECMDGOALS) PYTHON=/path/to/python3"; \
 	  exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "This Python cannot make virtual environments. Debian, Ubuntu: apt install python3-venv"; exit 1; }
@@ -23,13 +23,13 @@ $(VENV)/.installed: locks/dev.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: install ## Run processes and a job on a real Spark against a service, show what they made of what; Ctrl-C ends it
+demo: install ## Run processes and a Spark job against a service and show their lineage; Ctrl-C stops it
 	$(BIN)/python -m bridge.demo
 
 test: install ## Run all tests
 	$(BIN)/python -m pytest -n 2
 
-test-spark-matrix: install ## The tests of real Spark jobs, on the oldest and the newest line too
+test-spark-matrix: install ## Run the Spark tests on the oldest and the newest supported release
 	@for version in $(SPARK_MATRIX); do \
 	  place=$(VENV)-spark/$$version; \
 	  test -x $$place/bin/spark-submit || { \
@@ -39,16 +39,16 @@ test-spark-matrix: install ## The tests of real Spark jobs, on the oldest and th
 	    $(BIN)/python -m pytest -n 2 tests/system/spark/test_jobs.py || exit 1; \
 	done
 
-check: install ## Lint, format, types, import contracts
+check: install ## Run linter, format, type and import checks
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-audit: install ## Look for known vulnerabilities in what the locks name; needs the internet
+audit: install ## Check the locked dependencies for known vulnerabilities (needs internet access)
 	$(BIN)/python .ci/audit.py
 
-format: install ## Bring the code into the one form
+format: install ## Format the code and apply safe lint fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
@@ -65,33 +65,33 @@ bench-search: install ## Measure searches over 100,000 datasets
 bench-walk: install ## Measure walks through graphs of up to 1,000,000 edges
 	$(BIN)/python -m benchmarks.walk --edges 1000000
 
-bench-sync: install ## Measure how fast OpenMetadata is brought to what the store says, against a stand-in
+bench-sync: install ## Measure sync to OpenMetadata, against a stand-in
 	$(BIN)/python -m benchmarks.sync
 
-bench-autosys: install ## Measure the scan of an estate of 10,000 jobs, and hold it against the truth
+bench-autosys: install ## Measure a scan of 10,000 Autosys jobs and check its result
 	$(BIN)/python -m benchmarks.autosys
 
-bench-agent: install ## Measure what the agent adds to a command that does nothing
+bench-agent: install ## Measure the overhead of the agent
 	$(BIN)/python -m benchmarks.agent
 
-bench-marquez: install ## Measure how the log of a Marquez is taken, and whether memory stays flat
+bench-marquez: install ## Measure the import of Marquez history and its memory use
 	$(BIN)/python -m benchmarks.marquez
 
-bench-governance: install ## Measure how fast 1,000 asset files are planned and pushed, against a stand-in
+bench-governance: install ## Measure plan and push of 1,000 asset files, against a stand-in
 	$(BIN)/python -m benchmarks.governance
 
-bench-spark: install ## Measure what the listener costs a Spark job
+bench-spark: install ## Measure the overhead of the listener in a Spark job
 	$(BIN)/python -m benchmarks.spark_overhead
 
-bench-process: install ## Measure what a process costs over the same PySpark written by hand
+bench-process: install ## Measure the overhead of a process over plain PySpark
 	$(BIN)/python -m benchmarks.process
 
-standin: install ## Run a stand-in for an OpenMetadata server on port 8585; prints its URL and tokens, Ctrl-C ends it
+standin: install ## Run an OpenMetadata stand-in on port 8585; prints URL and tokens, Ctrl-C stops it
 	$(BIN)/python -m tests.standins.openmetadata --port 8585
 
-# The driver of DB2 is left out of the development lock: on ARM it is built from a download, and DDL needs none.
-# Of openmetadata-ingestion the development lock has the package alone: its models need no more than email-validator.
-lock: install ## Resolve the dependencies anew, with hashes and without registry hosts
+# The DB2 driver is not in the development lock: on ARM it is built from a download, and DDL does not need it.
+# openmetadata-ingestion is locked without its dependencies: its models need only email-validator.
+lock: install ## Update the lock files, with hashes and without registry hosts
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	  --all-extras --group dev pyproject.toml -o locks/all.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
@@ -99,5 +99,5 @@ lock: install ## Resolve the dependencies anew, with hashes and without registry
 	echo openmetadata-ingestion | $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --no-deps -c locks/all.txt - >> locks/dev.txt
 
-clean: ## Remove what was installed and built
+clean: ## Remove installed and built files
 	rm -rf $(VENV) $(VENV)-spark .demo .mypy_cache .pytest_cache .ruff_cache dist

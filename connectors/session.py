@@ -53,7 +53,8 @@ def retry_policy(
 ) -> Retrying:
     """Create the retry policy of a session.
 
-    Without `retry_without_response`, an unanswered call is not retried, because the server may still be working on it.
+    Without `retry_without_response`, an unanswered call is not retried, because the server may still be working on
+    it.
     """
 
     def is_retryable(error: BaseException) -> bool:
@@ -83,7 +84,7 @@ _JSON = {"Content-Type": "application/json"}
 
 
 class ThrottledSession:
-    """Session that sends each request once, within the limits of rate and concurrency. Several threads may share it."""
+    """Sends each request once, within the limits of rate and concurrency. Several threads may share it."""
 
     def __init__(
         self,

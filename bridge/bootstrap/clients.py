@@ -33,8 +33,8 @@ def make_openmetadata_client(
         on_failed_call,
         attempts=settings.retry_config.max_attempts,
         concurrency=settings.concurrency,
-        pace=RateLimiter(settings.rate),
-        check=body_validation.validate,
+        rate_limiter=RateLimiter(settings.rate),
+        validate=body_validation.validate,
     )
 
 

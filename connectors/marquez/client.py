@@ -26,8 +26,8 @@ _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL | re.IGNORECASE)
 def response_error(response: HttpResponse, request: str) -> LineageBridgeError:
     """Translate an error response.
 
-    A 500 whose body has code 400 is an invalid request, which never succeeds. A 500 with an HTML page or a log id is a
-    write that collided with another one, or one that never succeeds: callers must count attempts.
+    A 500 whose body has code 400 is an invalid request, which never succeeds. A 500 with an HTML page or a log id is
+    a write that collided with another one, or one that never succeeds: callers must count attempts.
     """
     body = _decode_error_body(response)
     message = f"{request}: {response.status} {_error_text(body, response)}".rstrip()
@@ -90,8 +90,8 @@ class MarquezClient:
     def send(self, event: JsonObject) -> None:
         """Send an event. The server stores every copy, so a failed event is sent again at most once.
 
-        It is sent again only after a 500, which may be a collision: of several concurrent writers, the first creates what
-        they share.
+        It is sent again only after a 500, which may be a collision: of several concurrent writers, the first creates
+        what they share.
         """
         try:
             self._request_once("send", "POST", "/lineage", body=event)

@@ -51,8 +51,9 @@ def open_event_file(path: Path) -> BinaryIO:
 def read_records(file: BinaryIO, start: int = 0) -> Iterator[RawRecord]:
     """Read events one by one, from an offset that an earlier record had as its end.
 
-    A file that holds one JSON document over several lines is one record, an array is one record per element; any other
-    file is read line by line. An incomplete last line is returned, but without an end: its writer may not have finished.
+    A file that holds one JSON document over several lines is one record, an array is one record per element; any
+    other file is read line by line. An incomplete last line is returned, but without an end: its writer may not have
+    finished.
     """
     if start:
         file.seek(start)

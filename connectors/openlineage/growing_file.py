@@ -56,8 +56,8 @@ class GrowingFile:
     def read(self, start: int, max_lines: int) -> LineBatch | None:
         """Read lines from an offset; None when the file was truncated meanwhile.
 
-        An incomplete last line is left, unless it is a complete JSON object: no prefix of an object is an object, so the
-        line cannot be cut in two.
+        An incomplete last line is left, unless it is a complete JSON object: no prefix of an object is an object, so
+        the line cannot be cut in two.
         """
         head = self.head()
         if len(head) < HEAD_BYTES:

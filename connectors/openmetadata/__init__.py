@@ -1,1 +1,1 @@
-"""Conversation with an OpenMetadata server."""
+"""OpenMetadata client."""

@@ -15,20 +15,20 @@ from connectors.openmetadata.response_errors import response_error
 
 
 class TokenProvider(Protocol):
-    """Where the token of a request comes from."""
+    """Source of the token of requests."""
 
     def get(self) -> str:
-        """Give the token that is held to be valid."""
+        """Return the current token."""
 
-    def refresh(self, refused: str) -> bool:
-        """Get another one after a server refused this; False when there is none."""
+    def refresh(self, rejected_token: str) -> bool:
+        """Replace a token that the server rejected; False when there is no other."""
 
     def close(self) -> None:
-        """Close the connections to where it comes from."""
+        """Close connections, if any."""
 
 
 class StaticToken(NamedTuple):
-    """A token that was configured."""
+    """A token from the configuration."""
 
     value: str
 
@@ -36,43 +36,42 @@ class StaticToken(NamedTuple):
         return "FixedToken(***)"
 
     def get(self) -> str:
-        """Give it."""
         return self.value
 
-    def refresh(self, refused: str) -> bool:  # noqa: ARG002 - the signature is the protocol's
-        """There is no other."""
+    def refresh(self, rejected_token: str) -> bool:  # noqa: ARG002 - the signature is the protocol's
+        """Do nothing: there is no other token."""
         return False
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
 
 class _CachedToken:
-    """A token that is got when it is needed and kept until a server refuses it."""
+    """A token that is fetched on first use and cached until a server rejects it."""
 
-    def __init__(self, get: Callable[[], str], close: Callable[[], None] = lambda: None) -> None:
-        self._get = get
+    def __init__(self, fetch: Callable[[], str], close: Callable[[], None] = lambda: None) -> None:
+        self._fetch = fetch
         self.close = close
         self._lock = Lock()
         self._value: str | None = None
 
     def get(self) -> str:
-        """Give the token, got when it is first needed."""
+        """Return the cached token, fetched on first use."""
         with self._lock:
             if self._value is None:
-                self._value = self._get()
+                self._value = self._fetch()
             return self._value
 
-    def refresh(self, refused: str) -> bool:
-        """Get it anew, unless another thread has done so by now."""
+    def refresh(self, rejected_token: str) -> bool:
+        """Fetch a new token, unless another thread has done so already."""
         with self._lock:
-            if self._value == refused:
-                self._value = self._get()
-            return self._value != refused
+            if self._value == rejected_token:
+                self._value = self._fetch()
+            return self._value != rejected_token
 
 
 def file_token(path: Path) -> TokenProvider:
-    """Read the token from a file, anew when a server refuses it: whoever rotates it writes it there."""
+    """Read the token from a file, again when a server rejects it: rotation replaces the content of the file."""
 
     def read() -> str:
         try:
@@ -92,12 +91,12 @@ class _TokenResponse(msgspec.Struct):
 
 
 def login_token(session: HttpSession, email: str, password: str) -> TokenProvider:
-    """Log in as a person does; the server wants the password in base64."""
+    """Log in with email and password; the server expects the password in base64."""
     encoded = base64.b64encode(password.encode()).decode()
     body = msgspec.json.encode({"email": email, "password": encoded})
 
     def login() -> str:
-        return _issued(session, "/api/v1/users/login", body, "application/json", "the login")
+        return _request_token(session, "/api/v1/users/login", body, "application/json", "the login")
 
     return _CachedToken(login, session.close)
 
@@ -105,28 +104,28 @@ def login_token(session: HttpSession, email: str, password: str) -> TokenProvide
 def oauth_client_token(
     session: HttpSession, client_id: str, client_secret: str, scope: str | None = None
 ) -> TokenProvider:
-    """Get a token for a client from the token URL that the session speaks to."""
+    """Fetch a token with client credentials from the token URL, which is the URL of the session."""
     form = {"grant_type": "client_credentials", "client_id": client_id, "client_secret": client_secret}
     body = urlencode(form | ({"scope": scope} if scope else {})).encode()
 
-    def ask() -> str:
-        return _issued(session, "", body, "application/x-www-form-urlencoded", "the token URL")
+    def request() -> str:
+        return _request_token(session, "", body, "application/x-www-form-urlencoded", "the token URL")
 
-    return _CachedToken(ask, session.close)
+    return _CachedToken(request, session.close)
 
 
-def _issued(session: HttpSession, path: str, body: bytes, content_type: str, who: str) -> str:
-    answer = session.request("POST", path, body=body, headers={"Content-Type": content_type})
-    if not answer.success:
-        error = response_error(answer, f"{who} at {session.url}")
+def _request_token(session: HttpSession, path: str, body: bytes, content_type: str, issuer: str) -> str:
+    response = session.request("POST", path, body=body, headers={"Content-Type": content_type})
+    if not response.success:
+        error = response_error(response, f"{issuer} at {session.url}")
         if isinstance(error, TargetUnavailable):
             raise error
-        raise TargetMisconfigured(f"{who} at {session.url} answers {answer.status}: {answer.text[:200]}")
+        raise TargetMisconfigured(f"{issuer} at {session.url} answers {response.status}: {response.text[:200]}")
     try:
-        issued = msgspec.json.decode(answer.body, type=_TokenResponse)
+        decoded = msgspec.json.decode(response.body, type=_TokenResponse)
     except msgspec.DecodeError as error:
-        raise TargetMisconfigured(f"{who} at {session.url} gives no token, but {answer.text[:100]!r}") from error
-    token = issued.accessToken or issued.access_token
+        raise TargetMisconfigured(f"{issuer} at {session.url} gives no token, but {response.text[:100]!r}") from error
+    token = decoded.accessToken or decoded.access_token
     if not token:
-        raise TargetMisconfigured(f"{who} at {session.url} gives no token")
+        raise TargetMisconfigured(f"{issuer} at {session.url} gives no token")
     return token

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from connectors.errors import MissingDependency
 
-#: The model of each collection, beneath `metadata.generated.schema`.
+#: Model of each collection, below `metadata.generated.schema`.
 _MODELS = {
     "services/databaseServices": "api.services.createDatabaseService.CreateDatabaseServiceRequest",
     "services/storageServices": "api.services.createStorageService.CreateStorageServiceRequest",
@@ -43,7 +43,7 @@ _MODELS = {
     "policies": "api.policies.createPolicy.CreatePolicyRequest",
     "tableProfile": "api.data.createTableProfile.CreateTableProfileRequest",
 }
-#: What is checked: collections of entities, edges as `lineage`, single statuses of runs as `pipelineStatus`, single
+#: Validated bodies: collections of entities, edges as `lineage`, single statuses of runs as `pipelineStatus`, single
 #: results of test cases as `testCaseResult`, profiles of a table and its columns as `tableProfile`.
 VALIDATED_COLLECTIONS = frozenset(_MODELS)
 _PACKAGE = "metadata"
@@ -54,7 +54,7 @@ _lock = RLock()
 
 @cache
 def is_available() -> bool:
-    """Tell whether bodies can be checked here; looked at once."""
+    """True if the models are installed; determined once."""
     try:
         _model("databases")
     except MissingDependency:
@@ -63,26 +63,26 @@ def is_available() -> bool:
 
 
 def validation_error(collection: str, body: object) -> str | None:
-    """Tell in a line what the model of a collection refuses in a body, by the field; None when it takes it."""
+    """Return in one line what the model of a collection rejects in a body, None if it is valid."""
     try:
         _model(collection).model_validate(body)
     except ValidationError as error:
-        return _told(error)
+        return _error_text(error)
     return None
 
 
 def validate(collection: str, body: object) -> str | None:
-    """As `refused`, where the models are installed; elsewhere nothing is refused."""
+    """Validate as `validation_error` does if the models are installed, otherwise accept any body."""
     return validation_error(collection, body) if collection in VALIDATED_COLLECTIONS and is_available() else None
 
 
-def _told(error: ValidationError) -> str:
-    first, *others = error.errors(include_url=False, include_context=False)
+def _error_text(error: ValidationError) -> str:
+    first, *more_errors = error.errors(include_url=False, include_context=False)
     field = ".".join(map(str, first["loc"])) or "the body"
-    given = "" if first["type"] == "missing" else f": {first['input']!r:.80}"
-    why = "none of its values" if first["type"] == "enum" else first["msg"][:_MAX_CHARACTERS]
-    more = f" (and {len(others)} more)" if others else ""
-    return f"{field}: {why}{given}{more}"
+    value = "" if first["type"] == "missing" else f": {first['input']!r:.80}"
+    reason = "none of its values" if first["type"] == "enum" else first["msg"][:_MAX_CHARACTERS]
+    suffix = f" (and {len(more_errors)} more)" if more_errors else ""
+    return f"{field}: {reason}{value}{suffix}"
 
 
 @cache
@@ -92,7 +92,7 @@ def _model(collection: str) -> type[BaseModel]:
         try:
             _register_bare_package()
             model: type[BaseModel] = getattr(import_module(module), name)
-            model.model_rebuild()  # they are built when they are first used: not by two threads at once
+            model.model_rebuild()  # built at first use, which two threads must not do at once
         except ImportError as error:
             raise MissingDependency(
                 f"checking requests needs openmetadata-ingestion ({error}): "
@@ -102,7 +102,7 @@ def _model(collection: str) -> type[BaseModel]:
 
 
 def _register_bare_package() -> None:
-    """Register the bare package, unless there is one."""
+    """Register the `metadata` package without running its `__init__`, unless it is imported already."""
     if _PACKAGE in sys.modules:
         return
     spec = find_spec(_PACKAGE)
@@ -110,8 +110,8 @@ def _register_bare_package() -> None:
         raise ModuleNotFoundError(f"no package named {_PACKAGE}")
     sys.modules[_PACKAGE] = module_from_spec(spec)
     try:
-        renaming = import_module(_RENAMING)
+        custom_pydantic = import_module(_RENAMING)
     except ImportError:
         del sys.modules[_PACKAGE]  # another package of that name
         raise
-    vars(renaming)["transform_entity_names"] = lambda entity, model: entity  # noqa: ARG005 - called by these names
+    vars(custom_pydantic)["transform_entity_names"] = lambda entity, model: entity  # noqa: ARG005 - called by these names

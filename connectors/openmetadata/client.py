@@ -1,4 +1,4 @@
-"""Calls of an OpenMetadata server, each as the server really takes and answers it."""
+"""OpenMetadata client; methods follow the server's actual behavior."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,18 +14,18 @@ from connectors.session import RateLimiter
 from mappers.canonical_json import JsonObject
 
 _PATCH = "application/json-patch+json"
-#: A bulk of changed tables takes the server half a second a table.
+#: In a bulk request, the server needs half a second per changed table.
 _BULK_SECONDS = 120.0
-_PAGE = 500
+_PAGE_SIZE = 500
 _CREATED, _CONFLICT = 201, 409
 _RESULTS = "/dataQuality/testCases/testCaseResults"
 
-#: Tells what is wrong with a body for a collection, before it is sent.
+#: Returns the problem of a body for a collection before it is sent, None if it is valid.
 BodyValidator = Callable[[str, JsonObject], str | None]
 
 
 class WriteResult(NamedTuple):
-    """What a write did, in the server's own word: what it answers repeats what was sent, not what it keeps."""
+    """Result of a write, as the server reports it; `entity` repeats the request rather than what is stored."""
 
     entity: JsonObject
     created: bool
@@ -33,21 +33,21 @@ class WriteResult(NamedTuple):
 
 
 class BulkRowResult(NamedTuple):
-    """How one row of a bulk fared; the reason is the server's, and none means that it was taken."""
+    """Result of one row of a bulk request; `error` is the server's reason, None if the row was accepted."""
 
-    place: int
+    position: int
     error: str | None = None
 
 
 class ServerInfo(NamedTuple):
-    """What a server says of itself: its version, and what time it is there."""
+    """Version of the server, and its current time."""
 
     version: str
     date: str | None
 
 
 class OpenMetadataClient:
-    """One server. Several threads may share it."""
+    """Client of one server. Several threads may share it."""
 
     def __init__(
         self,
@@ -58,103 +58,107 @@ class OpenMetadataClient:
         *,
         attempts: int = 1,
         concurrency: int = 8,
-        pace: RateLimiter | None = None,
+        rate_limiter: RateLimiter | None = None,
         sleep: Callable[[float], None] = time.sleep,
-        check: BodyValidator = lambda *_: None,
+        validate: BodyValidator = lambda *_: None,
     ) -> None:
-        self._check = check
-        self._calls = OpenMetadataSession(
-            session, token, on_request, on_failure, attempts=attempts, concurrency=concurrency, pace=pace, sleep=sleep
+        self._validate = validate
+        self._session = OpenMetadataSession(
+            session,
+            token,
+            on_request,
+            on_failure,
+            attempts=attempts,
+            concurrency=concurrency,
+            rate_limiter=rate_limiter,
+            sleep=sleep,
         )
 
     @property
     def url(self) -> str:
-        """Name the server."""
-        return self._calls.url
+        return self._session.url
 
     def close(self) -> None:
-        """Close the connections."""
-        self._calls.close()
+        self._session.close()
 
     def server_info(self) -> ServerInfo:
-        """Ask the server for its version; it needs no token for that."""
-        answer = self._calls.server_version()
-        return ServerInfo(str(decode_body(answer, self.url).get("version", "")), answer.headers.get("date"))
+        """Fetch the version of the server, which needs no token."""
+        response = self._session.server_version()
+        return ServerInfo(str(decode_body(response, self.url).get("version", "")), response.headers.get("date"))
 
     def version(self) -> str:
-        """Give the version of the server."""
         return self.server_info().version
 
     def features(self) -> ServerFeatures:
-        """Tell what the server can do."""
-        return self._calls.features()
+        return self._session.features()
 
     def probe(self) -> None:
-        """Ask once whether the server answers, and whether it takes the token; raises what is wrong."""
-        self._calls.fetch_features()
-        decode_body(self._calls.request("who", "GET", "/users/loggedInUser", retry=False), self.url)
+        """Check once that the server responds and accepts the token; raises the error."""
+        self._session.fetch_features()
+        decode_body(self._session.request("who", "GET", "/users/loggedInUser", retry=False), self.url)
 
     def current_user(self) -> JsonObject:
-        """Give the user that the token stands for."""
-        return self._calls.read("who", "/users/loggedInUser")
+        """Fetch the user of the token."""
+        return self._session.read("who", "/users/loggedInUser")
 
     def permissions(self) -> dict[str, dict[str, str]]:
-        """Give what the user may do to entities of each kind: allow, deny, notAllow, or something conditional."""
-        found = self._calls.read("permissions", "/permissions").get("data") or []
+        """Fetch the user's permissions by resource and operation: Allow, Deny, NotAllow, or a conditional form."""
+        resources = self._session.read("permissions", "/permissions").get("data") or []
         return {
-            str(one.get("resource")): {
-                str(each.get("operation")): str(each.get("access")) for each in one.get("permissions") or []
+            str(resource.get("resource")): {
+                str(permission.get("operation")): str(permission.get("access"))
+                for permission in resource.get("permissions") or []
             }
-            for one in found
+            for resource in resources
         }
 
     def put(self, collection: str, body: JsonObject) -> WriteResult:
-        """Make an entity or bring it up to date; what is left out of the body may be wiped."""
-        if wrong := self._validation_error(collection, body):
-            raise TargetRejected(wrong, 0)
-        answer = self._calls.request("put", "PUT", f"/{collection}", body=body)
-        told = answer.headers.get("x-openmetadata-change", "")
-        created = answer.status == _CREATED
-        return WriteResult(decode_body(answer, self.url), created, created or told != "entityNoChange")
+        """Create or update an entity; fields that the body lacks may be erased."""
+        if problem := self._validation_error(collection, body):
+            raise TargetRejected(problem, 0)
+        response = self._session.request("put", "PUT", f"/{collection}", body=body)
+        change = response.headers.get("x-openmetadata-change", "")
+        created = response.status == _CREATED
+        return WriteResult(decode_body(response, self.url), created, created or change != "entityNoChange")
 
     def put_bulk(
         self, collection: str, bodies: Sequence[JsonObject], name: Callable[[JsonObject], str]
     ) -> list[BulkRowResult]:
-        """Make or update many; an answer of 200 still tells row by row what was refused.
+        """Create or update many entities; even a response of 200 lists rejected rows.
 
-        Where the server takes one at a time, that is how they are sent. Without an answer it may still be at work on
-        them, so they are not sent again by this call.
+        Servers without bulk requests get one request per entity. Without a response the server may still be working
+        on the rows, so this call does not send them again.
         """
         if not self.features().bulk:
-            return [BulkRowResult(place, self._refused(collection, body)) for place, body in enumerate(bodies)]
-        wrong = [self._validation_error(collection, body) for body in bodies]
-        sent = [body for body, why in zip(bodies, wrong, strict=True) if why is None]
-        failed = self._put_all(collection, sent, name) if sent else {}
+            return [BulkRowResult(index, self._put_or_error(collection, body)) for index, body in enumerate(bodies)]
+        problems = [self._validation_error(collection, body) for body in bodies]
+        valid = [body for body, problem in zip(bodies, problems, strict=True) if problem is None]
+        errors = self._send_bulk(collection, valid, name) if valid else {}
         return [
-            BulkRowResult(place, why or failed.get(name(body)))
-            for place, (body, why) in enumerate(zip(bodies, wrong, strict=True))
+            BulkRowResult(index, problem or errors.get(name(body)))
+            for index, (body, problem) in enumerate(zip(bodies, problems, strict=True))
         ]
 
-    def _put_all(
+    def _send_bulk(
         self, collection: str, bodies: Sequence[JsonObject], name: Callable[[JsonObject], str]
     ) -> dict[str, str]:
-        """Send a bulk; gives the rows that were refused, by their names, with the reasons."""
-        answer = self._calls.request(
+        """Send a bulk request, and return the errors of rejected rows by name."""
+        response = self._session.request(
             "bulk", "PUT", f"/{collection}/bulk", body=bodies, seconds=_BULK_SECONDS, retry_without_response=False
         )
-        failed: dict[str, str] = {}
-        for row in decode_body(answer, self.url).get("failedRequest") or []:
+        errors: dict[str, str] = {}
+        for row in decode_body(response, self.url).get("failedRequest") or []:
             request = row.get("request")
-            failed[name(request) if isinstance(request, dict) else str(request)] = str(
+            errors[name(request) if isinstance(request, dict) else str(request)] = str(
                 row.get("message") or "refused"
             )
-        return failed
+        return errors
 
     def _validation_error(self, collection: str, body: JsonObject) -> str | None:
-        why = self._check(collection, body)
-        return why and f"not sent, for OpenMetadata's own models refuse it: {why}"
+        problem = self._validate(collection, body)
+        return problem and f"not sent, for OpenMetadata's own models refuse it: {problem}"
 
-    def _refused(self, collection: str, body: JsonObject) -> str | None:
+    def _put_or_error(self, collection: str, body: JsonObject) -> str | None:
         try:
             self.put(collection, body)
         except TargetRejected as error:
@@ -162,98 +166,99 @@ class OpenMetadataClient:
         return None
 
     def get(self, collection: str, fqn: str, *fields: str, deleted: bool = False) -> JsonObject | None:
-        """Read an entity by its fully qualified name, case and all; None when there is none."""
-        asked = {"fields": ",".join(fields)} if fields else {}
-        asked |= {"include": "all"} if deleted else {}
-        return self._calls.get_or_none("get", f"/{collection}/name/{quote(fqn, safe='')}", asked)
+        """Fetch an entity by its fully qualified name, which is case-sensitive; None when there is none."""
+        params = {"fields": ",".join(fields)} if fields else {}
+        params |= {"include": "all"} if deleted else {}
+        return self._session.get_or_none("get", f"/{collection}/name/{quote(fqn, safe='')}", params)
 
     def pages(self, collection: str, *fields: str, **filters: str) -> Iterator[list[JsonObject]]:
-        """Read all entities, page by page."""
+        """Fetch all entities, page by page."""
         after: str | None = None
         while True:
-            asked = {"limit": str(_PAGE), **filters}
-            asked |= {"fields": ",".join(fields)} if fields else {}
-            asked |= {"after": after} if after else {}
-            page = self._calls.read("list", f"/{collection}", asked)
+            params = {"limit": str(_PAGE_SIZE), **filters}
+            params |= {"fields": ",".join(fields)} if fields else {}
+            params |= {"after": after} if after else {}
+            page = self._session.read("list", f"/{collection}", params)
             yield page.get("data") or []
             after = (page.get("paging") or {}).get("after")
             if not after:
                 return
 
     def count(self, collection: str, **filters: str) -> int:
-        """Count entities."""
-        page = self._calls.read("list", f"/{collection}", {"limit": "0", **filters})
+        page = self._session.read("list", f"/{collection}", {"limit": "0", **filters})
         return int((page.get("paging") or {}).get("total") or 0)
 
     def patch(
         self, collection: str, entity_id: str, operations: list[JsonObject], version: float | str
     ) -> JsonObject:
-        """Change some of an entity, if nobody has changed it since it was read in this version."""
+        """Change parts of an entity, unless it was changed since this version of it was read."""
         headers = {"Content-Type": _PATCH, "If-Match": f'W/"{version}"'}
         path = f"/{collection}/{entity_id}"
-        return decode_body(self._calls.request("patch", "PATCH", path, body=operations, headers=headers), self.url)
+        return decode_body(self._session.request("patch", "PATCH", path, body=operations, headers=headers), self.url)
 
     def events(self, since: int, types: Sequence[str]) -> Iterator[list[JsonObject]]:
-        """Read what was changed of entities of some types since a time in milliseconds, page by page."""
-        kinds = dict.fromkeys(("entityUpdated", "entityRestored"), ",".join(types))
-        asked = {**kinds, "timestamp": str(since), "limit": str(_PAGE)}
+        """Fetch update and restore events of some entity types since a time in milliseconds, page by page."""
+        event_filters = dict.fromkeys(("entityUpdated", "entityRestored"), ",".join(types))
+        params = {**event_filters, "timestamp": str(since), "limit": str(_PAGE_SIZE)}
         after: str | None = None
         while True:
-            page = self._calls.read("events", "/events", {**asked, "after": after} if after else asked)
+            page = self._session.read("events", "/events", {**params, "after": after} if after else params)
             yield page.get("data") or []
             after = (page.get("paging") or {}).get("after")
             if not after:
                 return
 
     def add_custom_property(self, type_id: str, body: JsonObject) -> None:
-        """Let entities of a type have a custom property."""
-        self._calls.request("define", "PUT", f"/metadata/types/{type_id}", body=body)
+        """Define a custom property for entities of a type."""
+        self._session.request("define", "PUT", f"/metadata/types/{type_id}", body=body)
 
     def delete(self, collection: str, entity_id: str, *, recursive: bool = False) -> JsonObject | None:
-        """Delete an entity so that it can be restored; gives it as it is then, None when it was not there."""
-        asked = {"recursive": str(recursive).lower()}
-        return self._calls.delete("delete", f"/{collection}/{entity_id}", asked)
+        """Delete an entity, restorably; returns its last state, None when it did not exist."""
+        params = {"recursive": str(recursive).lower()}
+        return self._session.delete("delete", f"/{collection}/{entity_id}", params)
 
     def put_edge(self, source: tuple[str, str], target: tuple[str, str], details: JsonObject) -> None:
-        """Write the edge between two entities, each given by type and id; it replaces whatever edge there was."""
+        """Write the edge between two entities, each given by type and id; it replaces an existing edge."""
         ends = {"fromEntity": _reference(*source), "toEntity": _reference(*target)}
         body = {"edge": {**ends, "lineageDetails": details}}
-        if wrong := self._validation_error("lineage", body):
-            raise TargetRejected(wrong, 0)
-        self._calls.request("put edge", "PUT", "/lineage", body=body)
+        if problem := self._validation_error("lineage", body):
+            raise TargetRejected(problem, 0)
+        self._session.request("put edge", "PUT", "/lineage", body=body)
 
     def get_edge(self, source_id: str, target_id: str) -> JsonObject | None:
-        """Read what the server keeps of an edge; None when there is none."""
-        found = self._calls.get_or_none("get edge", f"/lineage/getLineageEdge/{source_id}/{target_id}", {})
-        return None if found is None else found.get("edge")
+        """Fetch an edge as the server stores it; None when there is none."""
+        response = self._session.get_or_none("get edge", f"/lineage/getLineageEdge/{source_id}/{target_id}", {})
+        return None if response is None else response.get("edge")
 
     def delete_edge(self, source: tuple[str, str], target: tuple[str, str]) -> bool:
         """Delete an edge; False when there was none."""
-        return self._calls.delete("delete edge", f"/lineage/{'/'.join(source)}/{'/'.join(target)}") is not None
+        return self._session.delete("delete edge", f"/lineage/{'/'.join(source)}/{'/'.join(target)}") is not None
 
     def put_statuses(self, pipeline: str, statuses: Sequence[JsonObject]) -> None:
-        """Write statuses of a pipeline, as much of them as the server keeps; one that is wrong refuses them all.
+        """Write pipeline statuses, with the fields that the server supports; one invalid status rejects all.
 
-        Where the server takes one at a time, those before the wrong one are written.
+        Servers without bulk requests get one status per request: those before an invalid one are written.
         """
         for status in statuses:
-            if wrong := self._validation_error("pipelineStatus", status):
-                raise TargetRejected(wrong, 0)
-        can = self.features()
-        rows = [with_task_list(row if can.rich_statuses else basic_status(row)) for row in statuses]
+            if problem := self._validation_error("pipelineStatus", status):
+                raise TargetRejected(problem, 0)
+        features = self.features()
+        rows = [with_task_list(row if features.rich_statuses else basic_status(row)) for row in statuses]
         path = f"/pipelines/{quote(pipeline, safe='')}/status"
-        sent: list[tuple[str, Any]] = [(f"{path}/bulk", rows)] if can.status_bulk else [(path, row) for row in rows]
-        for at, body in sent:
-            self._calls.request(
-                "put statuses", "PUT", at, body=body, seconds=_BULK_SECONDS, retry_without_response=False
+        requests: list[tuple[str, Any]] = (
+            [(f"{path}/bulk", rows)] if features.status_bulk else [(path, row) for row in rows]
+        )
+        for request_path, body in requests:
+            self._session.request(
+                "put statuses", "PUT", request_path, body=body, seconds=_BULK_SECONDS, retry_without_response=False
             )
 
     def post_result(self, case: str, body: JsonObject) -> bool:
-        """Tell how a check ended at a time; False when something is told of that time already: it stays."""
-        if wrong := self._validation_error("testCaseResult", body):
-            raise TargetRejected(wrong, 0)
+        """Post the result of a test case at a time; False when there is one for that time already, which remains."""
+        if problem := self._validation_error("testCaseResult", body):
+            raise TargetRejected(problem, 0)
         try:
-            self._calls.request("post result", "POST", f"{_RESULTS}/{quote(case, safe='')}", body=body, retry=False)
+            self._session.request("post result", "POST", f"{_RESULTS}/{quote(case, safe='')}", body=body, retry=False)
         except TargetRejected as error:
             if error.status != _CONFLICT:
                 raise
@@ -261,42 +266,42 @@ class OpenMetadataClient:
         return True
 
     def delete_result(self, case: str, timestamp: int) -> bool:
-        """Delete what was told of a check at a time; False when there was nothing."""
-        return self._calls.delete("delete result", f"{_RESULTS}/{quote(case, safe='')}/{timestamp}") is not None
+        """Delete the result of a test case at a time; False when there was none."""
+        return self._session.delete("delete result", f"{_RESULTS}/{quote(case, safe='')}/{timestamp}") is not None
 
     def results(self, case: str, start: int, end: int) -> list[JsonObject] | None:
-        """Read how a check ended at all times from one to another, in milliseconds; None when it is not there."""
+        """Fetch the results of a test case between two times in milliseconds; None when it does not exist."""
         return self._read_range("get results", f"{_RESULTS}/{quote(case, safe='')}", start, end)
 
     def check_cases(self, table: str) -> list[JsonObject]:
-        """Read the test cases of a table and of its columns."""
-        asked = {"entityLink": f"<#E::table::{table}>", "includeAllTests": "true"}
-        return [one for page in self.pages("dataQuality/testCases", **asked) for one in page]
+        """Fetch the test cases of a table and its columns."""
+        filters = {"entityLink": f"<#E::table::{table}>", "includeAllTests": "true"}
+        return [case for page in self.pages("dataQuality/testCases", **filters) for case in page]
 
     def put_profile(self, table_id: str, body: JsonObject) -> None:
-        """Write figures of a table at a time; what was written of that time before is not replaced."""
-        if wrong := self._validation_error("tableProfile", body):
-            raise TargetRejected(wrong, 0)
+        """Write the profile of a table at a time; an existing one of that time is not replaced."""
+        if problem := self._validation_error("tableProfile", body):
+            raise TargetRejected(problem, 0)
         path = f"/tables/{table_id}/tableProfile"
-        self._calls.request("put profile", "PUT", path, body=body, retry=False)
+        self._session.request("put profile", "PUT", path, body=body, retry=False)
 
     def profiles(self, table: str, start: int, end: int) -> list[JsonObject] | None:
-        """Read the figures of a table of all times from one to another; None when it is not there."""
+        """Fetch the profiles of a table between two times; None when there is no such table."""
         return self._read_range("get profile", f"/tables/{quote(table, safe='')}/tableProfile", start, end)
 
     def statuses(self, pipeline: str, start: int, end: int) -> list[JsonObject] | None:
-        """Read the statuses of a pipeline of all times from one to another; None when it is not there."""
+        """Fetch the statuses of a pipeline between two times; None when there is no such pipeline."""
         return self._read_range("get statuses", f"/pipelines/{quote(pipeline, safe='')}/status", start, end)
 
     def delete_status(self, pipeline: str, timestamp: int) -> bool:
         """Delete the status of a pipeline at a time; False when there was none."""
         path = f"/pipelines/{quote(pipeline, safe='')}/status/{timestamp}"
-        return self._calls.delete("delete status", path) is not None
+        return self._session.delete("delete status", path) is not None
 
-    def _read_range(self, kind: str, path: str, start: int, end: int) -> list[JsonObject] | None:
-        """Read what lies between two times, both of them included: the server gives all of it at once."""
-        found = self._calls.get_or_none(kind, path, {"startTs": str(start), "endTs": str(end)})
-        return None if found is None else list(found.get("data") or ())
+    def _read_range(self, operation: str, path: str, start: int, end: int) -> list[JsonObject] | None:
+        """Fetch everything between two times (inclusive), which the server returns without paging."""
+        response = self._session.get_or_none(operation, path, {"startTs": str(start), "endTs": str(end)})
+        return None if response is None else list(response.get("data") or ())
 
 
 def _reference(kind: str, entity_id: str) -> JsonObject:

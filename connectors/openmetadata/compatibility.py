@@ -8,28 +8,28 @@ _VERIFIED = (2, 0)
 
 
 class ServerFeatures(NamedTuple):
-    """What a server can do that not every one can."""
+    """Features that only some server versions have."""
 
-    #: Many entities in one call.
+    #: Many entities in one request.
     bulk: bool
-    #: Many statuses of a pipeline in one call.
+    #: Many statuses of a pipeline in one request.
     status_bulk: bool
     #: Statuses with times, inputs, outputs, metrics and errors.
     rich_statuses: bool
-    #: Edges written and read by names instead of ids.
+    #: Edges are written and read by names instead of ids.
     edges_by_name: bool
-    #: The version that this client was held against.
+    #: This client was verified against this version.
     verified: bool
 
 
 def version_numbers(version: str) -> tuple[int, int]:
-    """Give the first two numbers of a version; zeros when it has none."""
-    found = _VERSION.match(version.strip())
-    return (int(found[1]), int(found[2])) if found else (0, 0)
+    """Major and minor version; (0, 0) when there is none."""
+    match = _VERSION.match(version.strip())
+    return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 def server_features(version: str) -> ServerFeatures:
-    """Tell what a server of this version can do; of one that has none, the least."""
+    """Features of a server version; an unknown version gets the fewest."""
     numbers = version_numbers(version)
     return ServerFeatures(
         bulk=numbers >= (1, 11),
@@ -40,20 +40,20 @@ def server_features(version: str) -> ServerFeatures:
     )
 
 
-_PLAIN = ("timestamp", "executionStatus", "taskStatus")
-_PLAIN_TASK = ("name", "executionStatus", "startTime", "endTime", "logLink")
+_BASIC_FIELDS = ("timestamp", "executionStatus", "taskStatus")
+_BASIC_TASK_FIELDS = ("name", "executionStatus", "startTime", "endTime", "logLink")
 
 
 def with_task_list(status: dict[str, Any]) -> dict[str, Any]:
-    """Name the tasks even when there are none: the server fails where they are left out."""
+    """Add an empty task list where there is none: the server fails without one."""
     return {**status, "taskStatus": status.get("taskStatus") or []}
 
 
 def basic_status(status: dict[str, Any]) -> dict[str, Any]:
-    """Keep what every server knows of a status: an older one refuses the rest."""
-    kept = _of(status, _PLAIN)
-    return kept | {"taskStatus": [_of(task, _PLAIN_TASK) for task in kept.get("taskStatus") or []]}
+    """Keep the fields that every server accepts: older ones reject the others."""
+    basic = _select(status, _BASIC_FIELDS)
+    return basic | {"taskStatus": [_select(task, _BASIC_TASK_FIELDS) for task in basic.get("taskStatus") or []]}
 
 
-def _of(whole: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
-    return {key: whole[key] for key in keys if key in whole}
+def _select(mapping: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    return {key: mapping[key] for key in keys if key in mapping}

@@ -9,9 +9,9 @@ from connectors.errors import TargetMisconfigured, TargetRejected, TargetUnavail
 from connectors.http import HttpResponse, retry_after_seconds
 from mappers.errors import LineageBridgeError
 
-#: What passes by itself. A 500 is often a mistake of ours that will be answered so for ever: who asks must count.
-_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-_LOCKED = frozenset({401})
+#: Errors worth a retry. A 500 often means an invalid request, which never succeeds: callers must count attempts.
+_TRANSIENT_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
+_UNAUTHORIZED_STATUSES = frozenset({401})
 _MAX_CHARACTERS = 1_000
 
 
@@ -19,20 +19,20 @@ class _Body(msgspec.Struct):
     message: str = ""
 
 
-def response_error(answer: HttpResponse, asked: str, now: datetime | None = None) -> LineageBridgeError:
-    """Say what an answer means that is no success: passing, a token that is not taken, or for ever."""
-    said = f"{asked}: {answer.status} {_words(answer)}".rstrip()
-    if answer.status in _LOCKED:
-        return TargetMisconfigured(said)
-    if answer.status in _PASSING:
-        return TargetUnavailable(said, answer.status, retry_after_seconds(answer, now))
-    return TargetRejected(said, answer.status)
+def response_error(response: HttpResponse, request: str, now: datetime | None = None) -> LineageBridgeError:
+    """Translate an error response: transient, a rejected token, or permanent."""
+    message = f"{request}: {response.status} {_error_text(response)}".rstrip()
+    if response.status in _UNAUTHORIZED_STATUSES:
+        return TargetMisconfigured(message)
+    if response.status in _TRANSIENT_STATUSES:
+        return TargetUnavailable(message, response.status, retry_after_seconds(response, now))
+    return TargetRejected(message, response.status)
 
 
-def _words(answer: HttpResponse) -> str:
-    """Give the server's words, which are not always JSON."""
+def _error_text(response: HttpResponse) -> str:
+    """The server's message, or the body where it is not JSON."""
     with suppress(msgspec.DecodeError):
-        message = msgspec.json.decode(answer.body, type=_Body).message
+        message = msgspec.json.decode(response.body, type=_Body).message
         if message:
             return message[:_MAX_CHARACTERS]
-    return " ".join(answer.text.split())[:_MAX_CHARACTERS]
+    return " ".join(response.text.split())[:_MAX_CHARACTERS]

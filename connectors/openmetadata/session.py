@@ -22,7 +22,7 @@ _UNAUTHORIZED, _NOT_FOUND = 401, 404
 
 
 class OpenMetadataSession:
-    """Asks one server, no more at once than it may be, and again when that can help. Several threads may share it."""
+    """Session with one server: limits rate and concurrency, and retries. Several threads may share it."""
 
     def __init__(
         self,
@@ -33,58 +33,60 @@ class OpenMetadataSession:
         *,
         attempts: int = 1,
         concurrency: int = 8,
-        pace: RateLimiter | None = None,
+        rate_limiter: RateLimiter | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.url = session.url
         self._session = session
         self._token = token
-        self._counted = on_request
-        self._failed = on_failure
-        self._pace = pace or RateLimiter()
-        self._free = BoundedSemaphore(concurrency)
-        self._tries = retry_policy(attempts, sleep)
-        self._tries_of_writes = retry_policy(attempts, sleep, retry_without_response=False)
+        self._on_request = on_request
+        self._on_failure = on_failure
+        self._rate_limiter = rate_limiter or RateLimiter()
+        self._slots = BoundedSemaphore(concurrency)
+        self._retrying = retry_policy(attempts, sleep)
+        self._retrying_writes = retry_policy(attempts, sleep, retry_without_response=False)
         self._features: ServerFeatures | None = None
-        self._learning = Lock()
+        self._features_lock = Lock()
 
     def close(self) -> None:
-        """Close the connections."""
         self._session.close()
         self._token.close()
 
     def server_version(self, *, retry: bool = True) -> HttpResponse:
-        """Ask for the version, for which no token is needed."""
+        """Fetch the version, which needs no token."""
         return self.request("version", "GET", "/system/version", with_token=False, retry=retry)
 
     def features(self) -> ServerFeatures:
-        """Tell what the server can do: asked once, and again after it was away, when it may be another one."""
-        with self._learning:
+        """Return the features of the server.
+
+        They are fetched once, and again after the server was unreachable, because it may have been upgraded.
+        """
+        with self._features_lock:
             return self._features or self.fetch_features(retry=True)
 
     def fetch_features(self, *, retry: bool = False) -> ServerFeatures:
-        """Ask what the server can do; something that has no version is no OpenMetadata."""
+        """Fetch the features of the server; raises TargetMisconfigured when it is not OpenMetadata."""
         try:
-            answer = self.server_version(retry=retry)
+            response = self.server_version(retry=retry)
         except TargetRejected as error:
             raise TargetMisconfigured(f"{error}: is it OpenMetadata?") from error
-        found = self._features = server_features(str(decode_body(answer, self.url).get("version", "")))
-        return found
+        features = self._features = server_features(str(decode_body(response, self.url).get("version", "")))
+        return features
 
     def read(self, operation: str, path: str, params: Mapping[str, str] | None = None) -> JsonObject:
-        """Read what must be there."""
+        """Fetch what must exist."""
         return decode_body(self.request(operation, "GET", path, params=params), self.url)
 
     def get_or_none(self, operation: str, path: str, params: Mapping[str, str]) -> JsonObject | None:
-        """Read what may be there; whoever says that it is not must be OpenMetadata."""
+        """Fetch what may exist. A 404 counts only from OpenMetadata, so its version is checked first."""
         self.features()
-        answer = self.request(operation, "GET", path, params=params, allow_missing=True)
-        return None if answer.status == _NOT_FOUND else decode_body(answer, self.url)
+        response = self.request(operation, "GET", path, params=params, allow_missing=True)
+        return None if response.status == _NOT_FOUND else decode_body(response, self.url)
 
     def delete(self, operation: str, path: str, params: Mapping[str, str] | None = None) -> JsonObject | None:
-        """Delete what may be there; gives what the server says of it then, None when it was not there."""
-        answer = self.request(operation, "DELETE", path, params=params, allow_missing=True)
-        return None if answer.status == _NOT_FOUND else decode_body(answer, self.url)
+        """Delete what may exist; returns the server's response, None when it did not exist."""
+        response = self.request(operation, "DELETE", path, params=params, allow_missing=True)
+        return None if response.status == _NOT_FOUND else decode_body(response, self.url)
 
     def request(
         self,
@@ -101,31 +103,31 @@ class OpenMetadataSession:
         retry: bool = True,
         retry_without_response: bool = True,
     ) -> HttpResponse:
-        """Ask until the server does it, says that it will not, or was asked often enough."""
-        sent = None if body is None else _encoded(body)
-        more = {**(headers or JSON if sent is not None else {})}
+        """Send a request, with retries."""
+        encoded = None if body is None else _encode(body)
+        request_headers = {**(headers or JSON if encoded is not None else {})}
 
-        def once() -> HttpResponse:
+        def attempt_counting_failures() -> HttpResponse:
             try:
-                return tried()
+                return attempt()
             except LineageBridgeError:
-                self._failed(operation)
+                self._on_failure(operation)
                 raise
 
-        def tried() -> HttpResponse:
-            answer = self._once(operation, method, path, sent, params, more, seconds, with_token)
-            if answer.success or (allow_missing and answer.status == _NOT_FOUND):
-                return _reject_html(answer, self.url)
-            raise response_error(answer, f"{self.url}: {method} {_without_names(path)}")
+        def attempt() -> HttpResponse:
+            response = self._send(operation, method, path, encoded, params, request_headers, seconds, with_token)
+            if response.success or (allow_missing and response.status == _NOT_FOUND):
+                return _reject_html(response, self.url)
+            raise response_error(response, f"{self.url}: {method} {_collection_path(path)}")
 
-        trying = self._tries if retry_without_response else self._tries_of_writes
+        retrying = self._retrying if retry_without_response else self._retrying_writes
         try:
-            return trying(once) if retry else once()
+            return retrying(attempt_counting_failures) if retry else attempt_counting_failures()
         except Unreachable:
             self._features = None
             raise
 
-    def _once(
+    def _send(
         self,
         operation: str,
         method: str,
@@ -136,65 +138,65 @@ class OpenMetadataSession:
         seconds: float,
         with_token: bool,
     ) -> HttpResponse:
-        """Ask once; with a token that is refused, once more with another, if there is one."""
+        """Send a request once, and once more if the token is rejected and there is another."""
         for token in self._tokens() if with_token else [""]:
-            proof = {"Authorization": f"Bearer {_sendable(token)}"} if with_token else {}
-            self._pace.acquire()
-            with self._free:
-                self._counted(operation)
-                answer = self._session.request(
+            auth_header = {"Authorization": f"Bearer {_check_token(token)}"} if with_token else {}
+            self._rate_limiter.acquire()
+            with self._slots:
+                self._on_request(operation)
+                response = self._session.request(
                     method,
                     f"/api/v1{path}",
                     body=body,
                     parameters=params,
-                    headers={**headers, **proof},
+                    headers={**headers, **auth_header},
                     read_seconds=seconds,
                 )
-            if answer.status != _UNAUTHORIZED:
+            if response.status != _UNAUTHORIZED:
                 break
-        return answer
+        return response
 
     def _tokens(self) -> Iterator[str]:
-        """Give the token, and another one once if this is not taken and there is another."""
+        """Yield the token, then, if it was rejected, another one."""
         token = self._token.get()
         yield token
         if self._token.refresh(token):
             yield self._token.get()
 
 
-def decode_body(answer: HttpResponse, url: str) -> JsonObject:
-    """Read an answer."""
+def decode_body(response: HttpResponse, url: str) -> JsonObject:
+    """Decode a response, of which an empty body stands for an empty object."""
     try:
-        return msgspec.json.decode(answer.body, type=JsonObject) if answer.body else {}
+        return msgspec.json.decode(response.body, type=JsonObject) if response.body else {}
     except msgspec.DecodeError as error:
-        raise _unexpected_response(answer, url) from error
+        raise _unexpected_response(response, url) from error
 
 
-def _reject_html(answer: HttpResponse, url: str) -> HttpResponse:
-    """Refuse a page of HTML: it comes from something in between, however good its status is."""
-    if answer.body.lstrip()[:1] == b"<":
-        raise _unexpected_response(answer, url)
-    return answer
+def _reject_html(response: HttpResponse, url: str) -> HttpResponse:
+    """Reject HTML, which comes from a proxy or login page, whatever its status."""
+    if response.body.lstrip()[:1] == b"<":
+        raise _unexpected_response(response, url)
+    return response
 
 
-def _unexpected_response(answer: HttpResponse, url: str) -> TargetMisconfigured:
-    said = " ".join(answer.text.split())[:100]
-    return TargetMisconfigured(f"{url} answers {said!r} where JSON was expected: is it OpenMetadata?")
+def _unexpected_response(response: HttpResponse, url: str) -> TargetMisconfigured:
+    excerpt = " ".join(response.text.split())[:100]
+    return TargetMisconfigured(f"{url} answers {excerpt!r} where JSON was expected: is it OpenMetadata?")
 
 
-def _without_names(path: str) -> str:
-    """Cut a path to the kind of thing that it asks for: what is called how is not for logs."""
+def _collection_path(path: str) -> str:
+    """Cut a path after the collection: names are not for logs."""
     return "/".join(path.split("/")[: 3 if path.startswith("/services/") else 2])
 
 
-def _sendable(token: str) -> str:
-    """Refuse a token that no request can carry, before a message repeats it."""
+def _check_token(token: str) -> str:
+    """Reject a token that a header cannot carry, before an error message repeats it."""
     if not (token.isascii() and token.isprintable() and " " not in token):
         raise TargetMisconfigured("the token holds spaces, line ends or letters that no token has: copy it again")
     return token
 
 
-def _encoded(body: Any) -> bytes:
+def _encode(body: Any) -> bytes:
     try:
         return msgspec.json.encode(body)
     except (TypeError, UnicodeEncodeError) as error:

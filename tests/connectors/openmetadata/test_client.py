@@ -76,7 +76,7 @@ def test_an_entity_is_read_by_its_name_whatever_is_in_it(known: Client, name: st
 def test_a_bulk_is_read_row_by_row(known: Client) -> None:
     rows = [table("a"), table("b", columns=[{"name": "v", "dataType": "VARCHAR"}]), table("c")]
     done = known.put_bulk("tables", rows, lambda body: body["name"])
-    assert [(row.place, row.error is None) for row in done] == [(0, True), (1, False), (2, True)]
+    assert [(row.position, row.error is None) for row in done] == [(0, True), (1, False), (2, True)]
     assert "VARCHAR" in (done[1].error or "") or "length" in (done[1].error or "").lower()
 
 
@@ -255,12 +255,12 @@ def test_what_the_models_refuse_is_told_and_not_sent(standin: OpenMetadata) -> N
     checked = Client(
         HttpSession(standin.url),
         StaticToken(standin.bot_token),
-        check=lambda collection, body: wrong.get(collection) if body.get("name") != "good" else None,
+        validate=lambda collection, body: wrong.get(collection) if body.get("name") != "good" else None,
     )
     _OPENED.append(checked)
     why = "not sent, for OpenMetadata's own models refuse it: columns: none of its values"
     rows = checked.put_bulk("tables", [table("bad"), table("worse")], lambda body: body["name"])
-    assert [(row.place, row.error) for row in rows] == [(0, why), (1, why)]
+    assert [(row.position, row.error) for row in rows] == [(0, why), (1, why)]
     with pytest.raises(TargetRejected, match="columns: none of its values"):
         checked.put("tables", table("bad"))
     with pytest.raises(TargetRejected, match="edge: missing"):

@@ -324,7 +324,7 @@ def test_every_try_takes_from_the_pace(make: Make) -> None:
         HttpSession(target.standin.url),
         StaticToken(target.standin.bot_token),
         attempts=3,
-        pace=RateLimiter(1.0, clock, clock.sleep),
+        rate_limiter=RateLimiter(1.0, clock, clock.sleep),
         sleep=lambda _: None,
     )
     target.standin.faults.next(error(503), times=2)
