@@ -91,10 +91,10 @@ def _run(
     with tempfile.TemporaryDirectory(prefix="lineage-bridge-") as folder_name:
         folder = Path(folder_name)
         result = probe(installation, conf_values, folder, log.absolute() if log else folder / "driver.log", seconds)
-    new = [finding for finding in result.findings if finding not in reported]
+    new = [finding for finding in result.problems if finding not in reported]
     _print_findings(new)
     arrivals = "".join(f", {count} arrived at {key}" for key, count in result.arrived.items())
-    typer.echo(f"events: {result.made} created{arrivals}")
+    typer.echo(f"events: {result.created} created{arrivals}")
     return new
 
 
@@ -161,7 +161,7 @@ def conf(
         raise typer.BadParameter(f"{', '.join(unused)} has no effect with this --transport or --catalog")
     text = _build(
         ConfOptions(
-            line=find_release(line or DEFAULT_RELEASE),
+            release=find_release(line or DEFAULT_RELEASE),
             transport=transport,
             url=url or DEFAULT_URL,
             location=location or DEFAULT_LOCATION,
@@ -187,7 +187,7 @@ def _build(options: ConfOptions, output: ConfFormat) -> str:
     from connectors.spark.conf_format import format_flags, format_python, write_defaults
 
     conf_values = build_conf(options)
-    if errors := [str(finding) for finding in check_conf(conf_values, options.line) if finding.is_error]:
+    if errors := [str(finding) for finding in check_conf(conf_values, options.release) if finding.is_error]:
         raise ConfigError("\n".join(errors).removeprefix("error: "))
     formatters = {
         ConfFormat.defaults: write_defaults,

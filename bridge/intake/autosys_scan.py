@@ -133,6 +133,6 @@ def apply_scan(
 
 def _build_event(catalog: JobCatalog, name: str, options: ScanOptions) -> bytes:
     job = catalog.jobs.get(name)
-    return (
-        build_job_event(job, catalog.enclosing_boxes(job), options) if job else build_retirement_event(name, options)
-    )
+    if job is None:
+        return build_retirement_event(name, options)
+    return build_job_event(job, catalog.enclosing_boxes(job), options)

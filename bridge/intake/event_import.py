@@ -121,8 +121,8 @@ class EventImporter:
         line = imported.line
         extra_receipts = max(0, line.receipts - stored.receipts) if stored else line.receipts
         is_merged = stored is not None and stored.failure is None
-        same_historical = stored is not None and (line.historical or not stored.historical)
-        if stored and not extra_receipts and same_historical and (is_merged or line.failure is not None):
+        historical_unchanged = stored is not None and (line.historical or not stored.historical)
+        if stored and not extra_receipts and historical_unchanged and (is_merged or line.failure is not None):
             return None
         received_at = from_datetime(line.received_at)
         if is_merged or line.failure is not None:

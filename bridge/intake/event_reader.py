@@ -46,10 +46,9 @@ class EventReader:
 
     def reject_as(self, rejected: RejectedInput, payload: bytes, source: str) -> RejectedInput:
         """Reject the input that a rejected event was built from, for the same reason."""
-        reason = (
-            InputTooLarge(rejected.reason) if rejected.too_large else InvalidInput(rejected.reason, rejected.path)
-        )
-        return self.reject(payload, source, reason)
+        if rejected.too_large:
+            return self.reject(payload, source, InputTooLarge(rejected.reason))
+        return self.reject(payload, source, InvalidInput(rejected.reason, rejected.path))
 
     def reject(self, payload: bytes, source: str, error: InvalidInput | InputTooLarge) -> RejectedInput:
         """Build the rejected input of invalid bytes.

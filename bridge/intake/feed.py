@@ -50,11 +50,9 @@ class FeedImporter:
         else:
             normalized = normalize_row(row.values, ZoneInfo(self._kind.timezone))
             parsed = self._row_reader.read(msgspec.json.encode(normalized, enc_hook=str), self._kind, now_micros())
-        return (
-            parsed._replace(reason=f"{row.location}: {parsed.reason}")
-            if isinstance(parsed, RejectedInput)
-            else parsed
-        )
+        if isinstance(parsed, RejectedInput):
+            return parsed._replace(reason=f"{row.location}: {parsed.reason}")
+        return parsed
 
 
 class FeedQuery(NamedTuple):

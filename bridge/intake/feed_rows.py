@@ -54,9 +54,9 @@ class FeedRowReader:
             return self.reject(row, kind, error)
         run_event = LegacyInputKind(LegacyFormat.RUN_EVENT, kind.historical)
         parsed = self._legacy.read(msgspec.json.encode(body), run_event, received_at, notes)
-        return (
-            self._reader.reject_as(parsed, row, kind.source_name()) if isinstance(parsed, RejectedInput) else parsed
-        )
+        if isinstance(parsed, RejectedInput):
+            return self._reader.reject_as(parsed, row, kind.source_name())
+        return parsed
 
     def reject(self, row: bytes, kind: FeedInputKind, error: InvalidInput) -> RejectedInput:
         return self._reader.reject(row, kind.source_name(), error)

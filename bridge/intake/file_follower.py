@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class FileFollower:
-    """Follows files until it is stopped. Polling works on every file system, and costs an idle file one stat."""
+    """Follows files until it is stopped. It polls, which works on every file system; an idle file costs one stat."""
 
     def __init__(
         self,
@@ -128,11 +128,9 @@ class FileFollower:
     async def _read_turn(self, file: FollowedFile) -> bool:
         has_read = False
         for _ in range(_COMMITS_PER_TURN):
-            batch = (
-                None
-                if self._stopped.is_set()
-                else await asyncio.to_thread(self._tracker.read, file, self._batch_lines)
-            )
+            if self._stopped.is_set():
+                break
+            batch = await asyncio.to_thread(self._tracker.read, file, self._batch_lines)
             if batch is None:
                 break
             items = await self._parse_lines(file, batch.lines)
@@ -162,7 +160,7 @@ class FileFollower:
             self._on_item(item)
 
     async def _with_retries(self, operation: Callable[..., Awaitable[T]], *arguments: object) -> T:
-        """Retry until the store responds; raises TransientError when stopped, or when not waiting for the store."""
+        """Retry until the store responds; raises TransientError when stopped, or when `read_all` runs."""
         logged = False
         while True:
             try:

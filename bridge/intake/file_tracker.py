@@ -110,7 +110,7 @@ class FileTracker:
     def resolve(self, scan: TrackerScan, positions: Mapping[str, FilePosition]) -> list[FollowedFile]:
         """Find where the new files resume: at their own position, or else where the same content was ingested."""
         present = {file.name for file in self.files()} | {file.name for file in scan.new}
-        unmatched = [*scan.unmatched, *(p for name, p in positions.items() if name not in present)]
+        unmatched = [*scan.unmatched, *(position for name, position in positions.items() if name not in present)]
         own_positions = {file.name: positions[file.name] for file in scan.new if file.name in positions}
         opened, unresumed = [], []
         for file in scan.new:

@@ -91,7 +91,7 @@ class GroupCommitter:
         return self._pending_count >= self._max_pending
 
     async def commit(self, items: Sequence[IncomingEvent | RejectedInput], *positions: FilePosition) -> None:
-        """Return when the items, and the positions in their files, are on disk.
+        """Return once the items and their file positions are on disk.
 
         Raises TransientError when they could not be written.
         """

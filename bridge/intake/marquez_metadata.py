@@ -30,10 +30,8 @@ JOIN ol_dataset m ON m.org_id = d.org_id AND m.class_id = d.class_id
 JOIN {table} x ON x.org_id = m.org_id AND x.dataset_id = m.dataset_id
 WHERE d.org_id = ?1 AND d.dataset_id {{ids}}
 """
-_DATASETS_READ, _DATASETS_WRITTEN = (
-    _DATASETS_OF_RUNS.format(table="ol_run_input"),
-    _DATASETS_OF_RUNS.format(table="ol_run_output"),
-)
+_DATASETS_READ = _DATASETS_OF_RUNS.format(table="ol_run_input")
+_DATASETS_WRITTEN = _DATASETS_OF_RUNS.format(table="ol_run_output")
 _IDENTITY_GROUP = """
 SELECT d.dataset_id, m.dataset_id FROM ol_dataset d
 JOIN ol_dataset m ON m.org_id = d.org_id AND m.class_id = d.class_id
@@ -112,11 +110,9 @@ class MarquezMetadataSource:
             for listed_job, names in zip(batch, candidates, strict=True):
                 name, id_ = next(((name, id_) for name, id_ in names if id_ in with_events), names[0])
                 # A list shows the inputs and outputs of the latest run; only the single job shows the declared ones.
-                job = (
-                    listed_job
-                    if id_ in with_events
-                    else self._client.get_job(namespace, str(listed_job["name"])) or listed_job
-                )
+                job = listed_job
+                if id_ not in with_events:
+                    job = self._client.get_job(namespace, str(listed_job["name"])) or listed_job
                 if event := job_event_from_list(job, name, owner, stored[id_]):
                     yield event
 

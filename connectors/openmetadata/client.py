@@ -102,7 +102,7 @@ class OpenMetadataClient:
         return self._session.read("who", "/users/loggedInUser")
 
     def permissions(self) -> dict[str, dict[str, str]]:
-        """Fetch the user's permissions by resource and operation: Allow, Deny, NotAllow, or a conditional form."""
+        """Fetch the user's permissions by resource and operation: allow, deny, notAllow, or a conditional form."""
         resources = self._session.read("permissions", "/permissions").get("data") or []
         return {
             str(resource.get("resource")): {

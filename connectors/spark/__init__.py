@@ -1,1 +1,1 @@
-"""Spark with the OpenLineage listener: which packages go together, the conf that works, and running a job with it."""
+"""Spark with the OpenLineage listener: supported releases, conf, checks, and running jobs."""

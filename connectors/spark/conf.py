@@ -1,4 +1,4 @@
-"""The Spark conf that makes the listener report, made from a few choices instead of typed."""
+"""Builds the Spark conf with which the listener reports, from a few options."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from connectors.spark.releases import SparkRelease, TableFormat
 
-#: Every key of the listener begins with this.
+#: Prefix of all listener keys.
 PREFIX = "spark.openlineage."
 DEFAULT_URL = "http://127.0.0.1:8090"
 DEFAULT_LOCATION = "/var/spool/lineage/events.ndjson"
@@ -27,7 +27,7 @@ _CATALOGS = {
 
 
 class ListenerTransport(StrEnum):
-    """How events leave the driver."""
+    """Transport by which events leave the driver."""
 
     http = "http"
     file = "file"
@@ -35,7 +35,7 @@ class ListenerTransport(StrEnum):
 
 
 class ParentRun(NamedTuple):
-    """The run of a scheduler, or of any other job, that starts the application."""
+    """The run that starts the application, such as one of a scheduler."""
 
     namespace: str
     name: str
@@ -43,9 +43,9 @@ class ParentRun(NamedTuple):
 
 
 class ConfOptions(NamedTuple):
-    """What a conf is made from."""
+    """Options of a conf."""
 
-    line: SparkRelease
+    release: SparkRelease
     transport: ListenerTransport = ListenerTransport.http
     url: str = DEFAULT_URL
     location: str = DEFAULT_LOCATION
@@ -56,54 +56,54 @@ class ConfOptions(NamedTuple):
     warehouse: str = DEFAULT_WAREHOUSE
 
 
-def build_conf(wanted: ConfOptions) -> dict[str, str]:
-    """Make the conf, in the order in which people read it."""
-    packages = [wanted.line.listener]
-    if wanted.catalog:
-        packages.append(wanted.line.required_package(wanted.catalog))
+def build_conf(options: ConfOptions) -> dict[str, str]:
+    """Build the conf, in the order in which people read it."""
+    packages = [options.release.listener]
+    if options.catalog:
+        packages.append(options.release.required_package(options.catalog))
     conf = {
         "spark.jars.packages": ",".join(packages),
         "spark.extraListeners": LISTENER_CLASS,
-        f"{PREFIX}namespace": wanted.namespace,
-        **_transport(wanted),
+        f"{PREFIX}namespace": options.namespace,
+        **_transport(options),
         f"{PREFIX}filter.rddEventsDisabled": "true",
         f"{PREFIX}columnLineage.datasetLineageEnabled": "true",
     }
-    if wanted.parent:
-        conf[f"{PREFIX}parentJobNamespace"] = wanted.parent.namespace
-        conf[f"{PREFIX}parentJobName"] = wanted.parent.name
-        conf[f"{PREFIX}parentRunId"] = wanted.parent.run_id
-    if wanted.catalog:
-        conf |= _CATALOGS[wanted.catalog]
-    if wanted.catalog is TableFormat.iceberg:
-        conf["spark.sql.catalog.lake.warehouse"] = wanted.warehouse
+    if options.parent:
+        conf[f"{PREFIX}parentJobNamespace"] = options.parent.namespace
+        conf[f"{PREFIX}parentJobName"] = options.parent.name
+        conf[f"{PREFIX}parentRunId"] = options.parent.run_id
+    if options.catalog:
+        conf |= _CATALOGS[options.catalog]
+    if options.catalog is TableFormat.iceberg:
+        conf["spark.sql.catalog.lake.warehouse"] = options.warehouse
     return conf
 
 
-def _transport(wanted: ConfOptions) -> dict[str, str]:
-    at = f"{PREFIX}transport."
-    if wanted.transport is ListenerTransport.http:
-        return {f"{at}type": "http", **_http(at, wanted)}
-    if wanted.transport is ListenerTransport.file:
-        return {f"{at}type": "file", f"{at}location": wanted.location}
-    # One after the other, by name: the file has every event before HTTP is tried.
+def _transport(options: ConfOptions) -> dict[str, str]:
+    prefix = f"{PREFIX}transport."
+    if options.transport is ListenerTransport.http:
+        return {f"{prefix}type": "http", **_http(prefix, options)}
+    if options.transport is ListenerTransport.file:
+        return {f"{prefix}type": "file", f"{prefix}location": options.location}
+    # Transports are called in order of their names: the file has every event before HTTP is tried.
     return {
-        f"{at}type": "composite",
-        f"{at}withThreadPool": "false",
-        f"{at}transports.a_file.type": "file",
-        f"{at}transports.a_file.location": wanted.location,
-        f"{at}transports.b_http.type": "http",
-        **_http(f"{at}transports.b_http.", wanted),
+        f"{prefix}type": "composite",
+        f"{prefix}withThreadPool": "false",
+        f"{prefix}transports.a_file.type": "file",
+        f"{prefix}transports.a_file.location": options.location,
+        f"{prefix}transports.b_http.type": "http",
+        **_http(f"{prefix}transports.b_http.", options),
     }
 
 
-def _http(at: str, wanted: ConfOptions) -> dict[str, str]:
-    # The listener drops a path of the URL, or takes it for the whole one: it stands in the endpoint.
-    url = urlsplit(wanted.url)
+def _http(prefix: str, options: ConfOptions) -> dict[str, str]:
+    # The listener drops a path in the URL, or uses it as the complete one: put it into the endpoint.
+    url = urlsplit(options.url)
     path = url.path.rstrip("/")
-    conf = {f"{at}url": f"{url.scheme}://{url.netloc}" if url.netloc else wanted.url}
+    conf = {f"{prefix}url": f"{url.scheme}://{url.netloc}" if url.netloc else options.url}
     if path and url.netloc:
-        conf[f"{at}endpoint"] = f"{path}/api/v1/lineage"
-    if wanted.api_key:
-        conf |= {f"{at}auth.type": "api_key", f"{at}auth.apiKey": wanted.api_key}
+        conf[f"{prefix}endpoint"] = f"{path}/api/v1/lineage"
+    if options.api_key:
+        conf |= {f"{prefix}auth.type": "api_key", f"{prefix}auth.apiKey": options.api_key}
     return conf

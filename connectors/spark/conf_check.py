@@ -19,132 +19,147 @@ from connectors.spark.releases import LISTENER_VERSION, SparkRelease, TableForma
 from connectors.spark.value_check import value_hint, value_problem
 
 _JARS = ("spark.jars.packages", "spark.jars")
-_LISTENER = re.compile(r"openlineage-spark(?:_([\d.]+))?[:-](\d[\w.]*?)(?:\.jar)?$")
-_FORMATS = {
+_LISTENER_PACKAGE = re.compile(r"openlineage-spark(?:_([\d.]+))?[:-](\d[\w.]*?)(?:\.jar)?$")
+_FORMAT_PACKAGES = {
     TableFormat.iceberg: re.compile(r"iceberg-spark-runtime-[\d.]+_[\d.]+"),
     TableFormat.delta: re.compile(r"delta-spark_[\d._]+\d"),
 }
 
 
-def check_packages(conf: Mapping[str, str], line: SparkRelease | None) -> Iterator[ConfProblem]:
-    """Find packages that are missing, or made for another Spark or Scala."""
-    named = [(key, name.strip()) for key in _JARS for name in conf.get(key, "").split(",") if name.strip()]
-    listeners = [(key, found) for key, name in named if (found := _LISTENER.search(name))]
+def check_packages(conf: Mapping[str, str], release: SparkRelease | None) -> Iterator[ConfProblem]:
+    """Find packages that are missing, or built for another release of Spark or Scala."""
+    packages = [(key, name.strip()) for key in _JARS for name in conf.get(key, "").split(",") if name.strip()]
+    listeners = [(key, match) for key, name in packages if (match := _LISTENER_PACKAGE.search(name))]
     if not listeners:
-        remedy = f"name {line.listener}" if line else "name the listener's package"
+        remedy = f"name {release.listener}" if release else "name the listener's package"
         problem = "does not name the listener, which must be in Spark's own jars then"
         yield ConfProblem("spark.jars.packages", ProblemEffect.doubtful, problem, remedy)
-    for key, found in listeners:
-        yield from _check_listener_package(key, found[1], found[2], line)
-    for catalog, pattern in _FORMATS.items():
-        for key, name in named:
-            if (found := pattern.search(name)) and line:
-                yield from _table_format(key, found[0], catalog, line)
+    for key, match in listeners:
+        yield from _check_listener_package(key, match[1], match[2], release)
+    for catalog, pattern in _FORMAT_PACKAGES.items():
+        for key, name in packages:
+            if (match := pattern.search(name)) and release:
+                yield from _check_table_format(key, match[0], catalog, release)
 
 
 def _check_listener_package(
-    key: str, scala: str | None, release: str, line: SparkRelease | None
+    key: str, scala: str | None, version: str, release: SparkRelease | None
 ) -> Iterator[ConfProblem]:
     if scala is None:
-        remedy = f"name {line.listener}" if line else "name it as openlineage-spark_2.12 or openlineage-spark_2.13"
+        remedy = (
+            f"name {release.listener}" if release else "name it as openlineage-spark_2.12 or openlineage-spark_2.13"
+        )
         yield ConfProblem(key, ProblemEffect.silent, "names the listener without a Scala version", remedy)
-    elif line and scala != line.scala:
-        problem = f"names the listener for Scala {scala}, and Spark {line.name} has Scala {line.scala}"
-        yield ConfProblem(key, ProblemEffect.silent, problem, f"name {line.listener}")
-    if release != LISTENER_VERSION:
-        problem = f"names the listener {release}, and keys are checked against {LISTENER_VERSION}"
+    elif release and scala != release.scala:
+        problem = f"names the listener for Scala {scala}, and Spark {release.name} has Scala {release.scala}"
+        yield ConfProblem(key, ProblemEffect.silent, problem, f"name {release.listener}")
+    if version != LISTENER_VERSION:
+        problem = f"names the listener {version}, and keys are checked against {LISTENER_VERSION}"
         yield ConfProblem(key, ProblemEffect.doubtful, problem, "see whether it knows them, too")
 
 
-def _table_format(key: str, artifact: str, catalog: TableFormat, line: SparkRelease) -> Iterator[ConfProblem]:
-    fitting = line.package_or_none(catalog)
-    if fitting is None:
-        problem = f"names {artifact}, and {catalog} has no release for Spark {line.name}"
+def _check_table_format(
+    key: str, artifact: str, catalog: TableFormat, release: SparkRelease
+) -> Iterator[ConfProblem]:
+    package = release.package_or_none(catalog)
+    if package is None:
+        problem = f"names {artifact}, and {catalog} has no release for Spark {release.name}"
         yield ConfProblem(key, ProblemEffect.silent, problem, f"leave it out, or use {releases_with(catalog)}")
-    elif artifact != fitting.split(":")[1]:
+    elif artifact != package.split(":")[1]:
         yield ConfProblem(
-            key, ProblemEffect.silent, f"names {artifact}, which is not for Spark {line.name}", f"name {fitting}"
+            key, ProblemEffect.silent, f"names {artifact}, which is not for Spark {release.name}", f"name {package}"
         )
 
 
-#: From here on two words look like the same one, mistyped.
-_SIMILAR = 0.8
+#: Similarity from which a word counts as a typo of another.
+_MIN_SIMILARITY = 0.8
 
 
-def check_conf(conf: Mapping[str, str], line: SparkRelease | None = None) -> list[ConfProblem]:
-    """Find what is wrong with a conf, for a line of Spark if one is given; the worst comes first."""
-    ours = {key.removeprefix(PREFIX): value for key, value in conf.items() if key.startswith(PREFIX)}
-    known = accepted_keys(ours)
-    findings = [
-        *_foreign_keys(conf, known),
-        *(finding for key, value in ours.items() for finding in _key(key, value, ours, known)),
-        *_untyped(known),
-        *_transport("transport.", ours),
-        *_parent(ours),
+def check_conf(conf: Mapping[str, str], release: SparkRelease | None = None) -> list[ConfProblem]:
+    """Find the problems of a conf, also for a Spark release if one is given; the worst come first."""
+    listener_conf = {key.removeprefix(PREFIX): value for key, value in conf.items() if key.startswith(PREFIX)}
+    accepted = accepted_keys(listener_conf)
+    problems = [
+        *_check_foreign_keys(conf, accepted),
+        *(
+            problem
+            for key, value in listener_conf.items()
+            for problem in _check_key(key, value, listener_conf, accepted)
+        ),
+        *_check_untyped_sections(accepted),
+        *_check_transport("transport.", listener_conf),
+        *_check_parent(listener_conf),
         *_check_listener_class(conf),
-        *check_packages(conf, line),
+        *check_packages(conf, release),
     ]
-    return sorted(findings, key=lambda finding: list(ProblemEffect).index(finding.effect))
+    return sorted(problems, key=lambda problem: list(ProblemEffect).index(problem.effect))
 
 
-def _foreign_keys(conf: Mapping[str, str], known: AcceptedKeys) -> Iterator[ConfProblem]:
-    """Find keys of the listener that do not begin as its keys begin."""
+def _check_foreign_keys(conf: Mapping[str, str], accepted: AcceptedKeys) -> Iterator[ConfProblem]:
+    """Find keys that are meant for the listener but lack its prefix."""
     for key in conf:
         first, _, rest = key.removeprefix("spark.").partition(".")
-        ours = difflib.SequenceMatcher(None, first.lower(), "openlineage").ratio() >= _SIMILAR
+        is_listener_section = difflib.SequenceMatcher(None, first.lower(), "openlineage").ratio() >= _MIN_SIMILARITY
         if key.startswith(PREFIX):
             continue
-        if ours and rest:
-            near = rest if find_key(rest, known.keys) else nearest_key(rest, known.keys, _SIMILAR) or rest
-            yield ConfProblem(key, ProblemEffect.ignored, f"does not begin with {PREFIX}", f"write {PREFIX}{near}")
+        if is_listener_section and rest:
+            is_accepted = find_key(rest, accepted.keys) is not None
+            suggestion = rest if is_accepted else nearest_key(rest, accepted.keys, _MIN_SIMILARITY) or rest
+            yield ConfProblem(
+                key, ProblemEffect.ignored, f"does not begin with {PREFIX}", f"write {PREFIX}{suggestion}"
+            )
         elif not key.startswith("spark."):
-            near = nearest_key(key, known.keys, _SIMILAR) or ""
-            remedy = f"write {PREFIX}{near}" if near else "begin it with spark. or leave it out"
+            suggestion = nearest_key(key, accepted.keys, _MIN_SIMILARITY) or ""
+            remedy = f"write {PREFIX}{suggestion}" if suggestion else "begin it with spark. or leave it out"
             yield ConfProblem(key, ProblemEffect.ignored, "does not begin with spark.", remedy)
 
 
-def _key(key: str, value: str, ours: Mapping[str, str], known: AcceptedKeys) -> Iterator[ConfProblem]:
-    name, takes = f"{PREFIX}{key}", find_key(key, known.keys)
-    if takes is not None:
-        if found := value_problem(takes, value):
-            yield ConfProblem(name, *found, value_hint(takes))
+def _check_key(
+    key: str, value: str, listener_conf: Mapping[str, str], accepted: AcceptedKeys
+) -> Iterator[ConfProblem]:
+    name, spec = f"{PREFIX}{key}", find_key(key, accepted.keys)
+    if spec is not None:
+        if problem := value_problem(spec, value):
+            yield ConfProblem(name, *problem, value_hint(spec))
         return
-    # A transport inside another one is read strictly; everywhere else what is unknown is passed over.
-    inside = key.startswith(("transport.transports.", "transport.transport."))
-    effect = ProblemEffect.silent if inside else ProblemEffect.ignored
-    owner = next((one for one in parent_sections(key) if find_key(one, known.keys)), None)
-    untyped = {one: given for one, given in ours.items() if not one.endswith(".type")}
-    if owner:
+    # Keys of a transport inside another one are parsed strictly; elsewhere unknown keys are ignored.
+    is_inner = key.startswith(("transport.transports.", "transport.transport."))
+    effect = ProblemEffect.silent if is_inner else ProblemEffect.ignored
+    parent_key = next((section for section in parent_sections(key) if find_key(section, accepted.keys)), None)
+    conf_without_types = {
+        other_key: other_value for other_key, other_value in listener_conf.items() if not other_key.endswith(".type")
+    }
+    if parent_key:
         yield ConfProblem(
-            name, ProblemEffect.silent, f"goes on behind {owner}, which takes a value", _suggest(key, known)
+            name, ProblemEffect.silent, f"goes on behind {parent_key}, which takes a value", _suggest(key, accepted)
         )
-    elif is_section(key, known.keys):
+    elif is_section(key, accepted.keys):
         yield ConfProblem(
-            name, ProblemEffect.silent, "takes no value, it holds other keys", _suggest(f"{key}.", known)
+            name, ProblemEffect.silent, "takes no value, it holds other keys", _suggest(f"{key}.", accepted)
         )
-    elif find_key(key, accepted_keys(untyped).keys):
+    elif find_key(key, accepted_keys(conf_without_types).keys):
         yield ConfProblem(name, effect, "is for another type", "leave it out, or set the type that it belongs to")
     else:
-        yield ConfProblem(name, effect, "is no key that the listener looks at", _suggest(key, known))
+        yield ConfProblem(name, effect, "is no key that the listener looks at", _suggest(key, accepted))
 
 
-def _suggest(key: str, known: AcceptedKeys) -> str:
-    return f"did you mean {PREFIX}{nearest_key(key, known.keys)}?"
+def _suggest(key: str, accepted: AcceptedKeys) -> str:
+    return f"did you mean {PREFIX}{nearest_key(key, accepted.keys)}?"
 
 
-def _untyped(known: AcceptedKeys) -> Iterator[ConfProblem]:
-    for at in known.untyped:
-        choices = known.keys[f"{at}type"].choices
+def _check_untyped_sections(accepted: AcceptedKeys) -> Iterator[ConfProblem]:
+    for prefix in accepted.untyped:
+        choices = accepted.keys[f"{prefix}type"].choices
         yield ConfProblem(
-            f"{PREFIX}{at}type", ProblemEffect.silent, "is missing beside other keys of its section",
+            f"{PREFIX}{prefix}type", ProblemEffect.silent, "is missing beside other keys of its section",
             f"set it to {' or '.join(choices)}",
         )  # fmt: skip
 
 
-def _transport(at: str, ours: Mapping[str, str]) -> Iterator[ConfProblem]:
-    """Find what a transport lacks to bring events anywhere."""
-    kind, name = ours.get(f"{at}type", "").lower(), f"{PREFIX}{at}"
-    if not any(key.startswith(at) for key in ours):
+def _check_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iterator[ConfProblem]:
+    """Find what a transport lacks to deliver events."""
+    kind, name = listener_conf.get(f"{prefix}type", "").lower(), f"{PREFIX}{prefix}"
+    if not any(key.startswith(prefix) for key in listener_conf):
         yield ConfProblem(
             f"{name}type", ProblemEffect.silent, "is missing: events go to the log only", "set it to http or file"
         )
@@ -152,54 +167,63 @@ def _transport(at: str, ours: Mapping[str, str]) -> Iterator[ConfProblem]:
         yield ConfProblem(
             f"{name}type", ProblemEffect.doubtful, "is console: events go to the log only", "use http or file"
         )
-    for wanting, key in (("http", "url"), ("file", "location"), ("kafka", "topicName")):
-        if kind == wanting and f"{at}{key}" not in ours:
+    for transport_type, key in (("http", "url"), ("file", "location"), ("kafka", "topicName")):
+        if kind == transport_type and f"{prefix}{key}" not in listener_conf:
             yield ConfProblem(
                 f"{name}{key}", ProblemEffect.silent, "is missing", f"say where {kind} brings the events"
             )
-    if kind == "file" and not ours.get(f"{at}location", "/").strip().startswith("/"):
+    if kind == "file" and not listener_conf.get(f"{prefix}location", "/").strip().startswith("/"):
         problem = "is no absolute path: it is meant from wherever the driver starts, and a bare name is never written"
         yield ConfProblem(f"{name}location", ProblemEffect.silent, problem, "write it from / on")
     if kind == "http":
-        yield from _http(at, ours)
-    inner = sorted({key.removeprefix(f"{at}transports.").partition(".")[0] for key in ours
-                    if key.startswith(f"{at}transports.")})  # fmt: skip
-    if kind == "composite" and not inner:
+        yield from _check_http_transport(prefix, listener_conf)
+    inner_names = sorted({key.removeprefix(f"{prefix}transports.").partition(".")[0] for key in listener_conf
+                    if key.startswith(f"{prefix}transports.")})  # fmt: skip
+    if kind == "composite" and not inner_names:
         yield ConfProblem(
             f"{name}transports", ProblemEffect.silent, "are missing", f"write {name}transports.<name>.type"
         )
-    for one in inner if kind == "composite" else []:
-        yield from _transport(f"{at}transports.{one}.", ours)
+    for inner_name in inner_names if kind == "composite" else []:
+        yield from _check_transport(f"{prefix}transports.{inner_name}.", listener_conf)
     if kind == "composite":
-        yield from _order(at, [ours.get(f"{at}transports.{one}.type", "").lower() for one in inner], ours)
-
-
-def _order(at: str, kinds: list[str], ours: Mapping[str, str]) -> Iterator[ConfProblem]:
-    """Warn of a file behind HTTP: one after the other, by name, the first that fails ends the rest."""
-    switches = (ours.get(f"{at}{key}", "true").strip().lower() for key in ("withThreadPool", "continueOnFailure"))
-    if "false" in switches and "file" in kinds and "http" in kinds[: kinds.index("file")]:
-        problem = "put a file behind HTTP, by their names: it lacks what HTTP could not send"
-        yield ConfProblem(
-            f"{PREFIX}{at}transports", ProblemEffect.doubtful, problem, "name the file's so that it comes first"
+        yield from _check_transport_order(
+            prefix,
+            [listener_conf.get(f"{prefix}transports.{inner_name}.type", "").lower() for inner_name in inner_names],
+            listener_conf,
         )
 
 
-def _http(at: str, ours: Mapping[str, str]) -> Iterator[ConfProblem]:
-    name = f"{PREFIX}{at}"
-    auth = ours.get(f"{at}auth.type")
-    for needed in ("apiKey", "tokenEndpoint") if auth == "jwt" else ("apiKey",) if auth else ():
-        if not ours.get(f"{at}auth.{needed}", "").strip():
+def _check_transport_order(prefix: str, kinds: list[str], listener_conf: Mapping[str, str]) -> Iterator[ConfProblem]:
+    """Warn of a file after HTTP: transports run in order of their names, and the first failure skips the rest."""
+    switches = (
+        listener_conf.get(f"{prefix}{key}", "true").strip().lower() for key in ("withThreadPool", "continueOnFailure")
+    )
+    if "false" in switches and "file" in kinds and "http" in kinds[: kinds.index("file")]:
+        problem = "put a file behind HTTP, by their names: it lacks what HTTP could not send"
+        yield ConfProblem(
+            f"{PREFIX}{prefix}transports", ProblemEffect.doubtful, problem, "name the file's so that it comes first"
+        )
+
+
+def _check_http_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iterator[ConfProblem]:
+    name = f"{PREFIX}{prefix}"
+    auth = listener_conf.get(f"{prefix}auth.type")
+    for required_key in ("apiKey", "tokenEndpoint") if auth == "jwt" else ("apiKey",) if auth else ():
+        if not listener_conf.get(f"{prefix}auth.{required_key}", "").strip():
             yield ConfProblem(
-                f"{name}auth.{needed}", ProblemEffect.silent, "is missing beside auth.type", f"set {needed}"
+                f"{name}auth.{required_key}",
+                ProblemEffect.silent,
+                "is missing beside auth.type",
+                f"set {required_key}",
             )
-    path = _path(ours.get(f"{at}url", ""))
+    path = _url_path(listener_conf.get(f"{prefix}url", ""))
     if not path:
         return
-    if at == "transport.":
+    if prefix == "transport.":
         if path != "/" and not path.startswith("/api/v1"):
             remedy = f"write it without, and {name}endpoint as {path.rstrip('/')}/api/v1/lineage"
             yield ConfProblem(f"{name}url", ProblemEffect.silent, "has a path, which the listener drops", remedy)
-    elif f"{at}endpoint" in ours:
+    elif f"{prefix}endpoint" in listener_conf:
         yield ConfProblem(
             f"{name}endpoint", ProblemEffect.silent, "stands beside a path in url", "write the url without path"
         )
@@ -210,17 +234,17 @@ def _http(at: str, ours: Mapping[str, str]) -> Iterator[ConfProblem]:
         )
 
 
-def _path(url: str) -> str:
+def _url_path(url: str) -> str:
     try:
         return urlsplit(url).path if "://" in url else ""
     except ValueError:
         return ""
 
 
-def _parent(ours: Mapping[str, str]) -> Iterator[ConfProblem]:
-    for first in ("parent", "rootParent"):
-        keys = [f"{first}JobNamespace", f"{first}JobName", f"{first}RunId"]
-        missing = [f"{PREFIX}{key}" for key in keys if not ours.get(key, "").strip()]
+def _check_parent(listener_conf: Mapping[str, str]) -> Iterator[ConfProblem]:
+    for prefix in ("parent", "rootParent"):
+        keys = [f"{prefix}JobNamespace", f"{prefix}JobName", f"{prefix}RunId"]
+        missing = [f"{PREFIX}{key}" for key in keys if not listener_conf.get(key, "").strip()]
         if 0 < len(missing) < len(keys):
             remedy = "a parent is named by all three: namespace, name, run"
             yield ConfProblem(missing[0], ProblemEffect.ignored, "is missing beside the rest of the parent", remedy)
@@ -229,8 +253,8 @@ def _parent(ours: Mapping[str, str]) -> Iterator[ConfProblem]:
 def _check_listener_class(conf: Mapping[str, str]) -> Iterator[ConfProblem]:
     classes = [name.strip() for name in conf.get("spark.extraListeners", "").split(",")]
     if LISTENER_CLASS not in classes:
-        others = [name for name in classes if name and "openlineage" not in name.lower()]
-        remedy = f"set it to {','.join([*others, LISTENER_CLASS])}"
+        other_classes = [name for name in classes if name and "openlineage" not in name.lower()]
+        remedy = f"set it to {','.join([*other_classes, LISTENER_CLASS])}"
         yield ConfProblem("spark.extraListeners", ProblemEffect.silent, "does not name the listener", remedy)
     if conf.get(f"{PREFIX}disabled", "").strip().lower() == "true":
         yield ConfProblem(f"{PREFIX}disabled", ProblemEffect.silent, "turns the listener off", "leave it out")

@@ -3,12 +3,12 @@
 from enum import StrEnum
 from typing import NamedTuple
 
-#: Told once, whoever finds it: the question before the job, or the job.
+#: Shared by the check before the job and the one after it, so that the problem is reported once.
 SERVICE_NOT_RUNNING = ("has nobody who answers", "start `lineage-bridge serve`, or correct host and port")
 
 
 class ProblemEffect(StrEnum):
-    """What a finding does to the lineage of a job, worst first."""
+    """Effect of a problem on the lineage of a job, worst first."""
 
     silent = "events do not arrive"
     ignored = "it is ignored"
@@ -16,7 +16,7 @@ class ProblemEffect(StrEnum):
 
 
 class ConfProblem(NamedTuple):
-    """One thing that is wrong: where, what, and what to do."""
+    """A problem of a conf: key, effect, description and remedy."""
 
     key: str
     effect: ProblemEffect
@@ -25,7 +25,7 @@ class ConfProblem(NamedTuple):
 
     @property
     def is_error(self) -> bool:
-        """Tell whether lineage is lost or told wrong by it."""
+        """True if lineage is lost or wrong because of it."""
         return self.effect is not ProblemEffect.doubtful
 
     def __str__(self) -> str:

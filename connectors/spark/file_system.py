@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_PIECE = 1 << 20
+_CHUNK_BYTES = 1 << 20
 
 
 class DataFile(NamedTuple):
-    """A file of data: where it lies, how large it is, and when it was changed, in milliseconds."""
+    """A data file: path, size, and time of the last change in milliseconds."""
 
     path: str
     size: int
@@ -24,153 +24,145 @@ class DataFile(NamedTuple):
 
 
 class FileSystem(Protocol):
-    """What is asked of a file system."""
+    """File operations that processes need."""
 
     def read(self, path: str) -> bytes | None:
-        """Give what a file holds; None when there is none."""
+        """Read a file; None when it does not exist."""
 
     def write(self, path: str, content: bytes) -> None:
-        """Let a file hold something, all at once."""
+        """Write a file atomically."""
 
     def files(self, path: str) -> list[DataFile]:
-        """List the files of data in and beneath a folder, or the one that is named, by their names."""
+        """List the data files in and below a folder, or the file itself, sorted by path."""
 
     def folders(self, path: str) -> list[str]:
-        """Name the folders in a folder, in their order."""
+        """List the folders in a folder, sorted."""
 
     def sha256(self, path: str) -> str:
-        """Give the checksum of a file."""
+        """Checksum of a file."""
 
     def delete(self, path: str) -> None:
-        """Remove a folder with all that it holds; one that is not there is removed already."""
+        """Delete a folder with its content; a missing one counts as deleted."""
 
 
 class LocalFileSystem:
-    """The files of this machine."""
+    """Files of this machine."""
 
     def read(self, path: str) -> bytes | None:
-        """Give what a file holds; None when there is none."""
         try:
             return _local(path).read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             return None
 
     def write(self, path: str, content: bytes) -> None:
-        """Let a file hold something, all at once and durably."""
-        whole = _local(path)
-        whole.parent.mkdir(parents=True, exist_ok=True)
-        part = whole.with_name(f".{whole.name}.part")
+        """Write a file atomically and durably."""
+        target = _local(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = target.with_name(f".{target.name}.part")
         with part.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        part.replace(whole)
+        part.replace(target)
 
     def files(self, path: str) -> list[DataFile]:
-        """List the files of data."""
         top = _local(path)
         if top.is_file():
-            return [_stored(top)]
-        return sorted(map(_stored, _walk(top)))
+            return [_data_file(top)]
+        return sorted(map(_data_file, _walk(top)))
 
     def folders(self, path: str) -> list[str]:
-        """Name the folders in a folder."""
         top = _local(path)
-        return sorted(str(one) for one in top.iterdir() if one.is_dir()) if top.is_dir() else []
+        return sorted(str(child) for child in top.iterdir() if child.is_dir()) if top.is_dir() else []
 
     def sha256(self, path: str) -> str:
-        """Give the checksum of a file."""
         digest = hashlib.sha256()
         with _local(path).open("rb") as file:
-            while piece := file.read(_PIECE):
-                digest.update(piece)
+            while chunk := file.read(_CHUNK_BYTES):
+                digest.update(chunk)
         return digest.hexdigest()
 
     def delete(self, path: str) -> None:
-        """Remove a folder with all that it holds."""
         with suppress(FileNotFoundError):
             shutil.rmtree(_local(path))
 
 
 class HadoopFileSystem:
-    """The files of whatever Spark can reach: HDFS, S3 and others."""
+    """Files that Spark reaches through Hadoop: HDFS, S3 and others."""
 
     def __init__(self, session: Callable[[], "SparkSession"]) -> None:
         self._session = session
 
     def read(self, path: str) -> bytes | None:
-        """Give what a file holds; None when there is none."""
-        jvm, system, place = self._at(path)
-        if not system.exists(place):
+        jvm, system, hadoop_path = self._resolve(path)
+        if not system.exists(hadoop_path):
             return None
-        stream = system.open(place)
+        stream = system.open(hadoop_path)
         try:
             return bytes(jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
         finally:
             stream.close()
 
     def write(self, path: str, content: bytes) -> None:
-        """Let a file hold something; who reads sees it when it is closed."""
-        _, system, place = self._at(path)
-        stream = system.create(place, True)
+        """Write a file; readers see it once it is closed."""
+        _, system, hadoop_path = self._resolve(path)
+        stream = system.create(hadoop_path, True)
         try:
             stream.write(bytearray(content))
         finally:
             stream.close()
 
     def files(self, path: str) -> list[DataFile]:
-        """List the files of data."""
-        _, system, place = self._at(path)
-        if not system.exists(place):
+        _, system, hadoop_path = self._resolve(path)
+        if not system.exists(hadoop_path):
             return []
-        found, listed = [], system.listFiles(place, True)
-        top = str(place.toString()).rstrip("/")
-        while listed.hasNext():
-            one = listed.next()
-            whole = str(one.getPath().toString())
-            inside = urlsplit(whole).path.removeprefix(urlsplit(top).path)
-            if not any(map(_hidden, inside.split("/"))):
-                found.append(DataFile(whole, one.getLen(), one.getModificationTime()))
-        return sorted(found)
+        files, iterator = [], system.listFiles(hadoop_path, True)
+        top = str(hadoop_path.toString()).rstrip("/")
+        while iterator.hasNext():
+            status = iterator.next()
+            full_path = str(status.getPath().toString())
+            relative_path = urlsplit(full_path).path.removeprefix(urlsplit(top).path)
+            if not any(map(_is_hidden, relative_path.split("/"))):
+                files.append(DataFile(full_path, status.getLen(), status.getModificationTime()))
+        return sorted(files)
 
     def folders(self, path: str) -> list[str]:
-        """Name the folders in a folder."""
-        _, system, place = self._at(path)
-        if not system.exists(place):
+        _, system, hadoop_path = self._resolve(path)
+        if not system.exists(hadoop_path):
             return []
-        return sorted(str(one.getPath().toString()) for one in system.listStatus(place) if one.isDirectory())
+        return sorted(
+            str(status.getPath().toString()) for status in system.listStatus(hadoop_path) if status.isDirectory()
+        )
 
     def sha256(self, path: str) -> str:
-        """Give the checksum of a file."""
-        jvm, system, place = self._at(path)
-        stream = system.open(place)
+        jvm, system, hadoop_path = self._resolve(path)
+        stream = system.open(hadoop_path)
         try:
             return str(jvm.org.apache.commons.codec.digest.DigestUtils.sha256Hex(stream))
         finally:
             stream.close()
 
     def delete(self, path: str) -> None:
-        """Remove a folder with all that it holds."""
-        _, system, place = self._at(path)
-        system.delete(place, True)
+        _, system, hadoop_path = self._resolve(path)
+        system.delete(hadoop_path, True)
 
-    def _at(self, path: str) -> tuple[Any, Any, Any]:
+    def _resolve(self, path: str) -> tuple[Any, Any, Any]:
         context: Any = self._session().sparkContext
         jvm = context._jvm  # noqa: SLF001 - PySpark offers no other way to Hadoop's file systems
-        place = jvm.org.apache.hadoop.fs.Path(path)
-        return jvm, place.getFileSystem(context._jsc.hadoopConfiguration()), place  # noqa: SLF001 - as above
+        hadoop_path = jvm.org.apache.hadoop.fs.Path(path)
+        return jvm, hadoop_path.getFileSystem(context._jsc.hadoopConfiguration()), hadoop_path  # noqa: SLF001 - as above
 
 
 class FileSystems:
-    """Files anywhere; Spark is started when the first is asked for that does not lie on this machine."""
+    """Files anywhere; Spark starts at the first path that is not on this machine."""
 
     def __init__(self, session: Callable[[], "SparkSession"]) -> None:
         self._local: FileSystem = LocalFileSystem()
-        self._distant: FileSystem = HadoopFileSystem(session)
+        self._remote: FileSystem = HadoopFileSystem(session)
 
     def for_path(self, path: str) -> FileSystem:
-        """Choose who knows the files of a path."""
-        return self._local if urlsplit(path).scheme in {"", "file"} else self._distant
+        """Return the file system of a path."""
+        return self._local if urlsplit(path).scheme in {"", "file"} else self._remote
 
 
 def _local(path: str) -> Path:
@@ -178,17 +170,17 @@ def _local(path: str) -> Path:
     return Path(plain.removeprefix("//") if plain.startswith("///") else plain)
 
 
-def _stored(file: Path) -> DataFile:
+def _data_file(file: Path) -> DataFile:
     status = file.stat()
     return DataFile(str(file), status.st_size, status.st_mtime_ns // 1_000_000)
 
 
 def _walk(top: Path) -> Iterator[Path]:
-    """Find files as Spark finds them: hidden names are passed over, but partitions that begin with `_`."""
+    """List files as Spark does: without hidden names, but with partitions whose names begin with `_`."""
     for folder, folders, names in os.walk(top, followlinks=True):
-        folders[:] = sorted(one for one in folders if not _hidden(one))
-        yield from (Path(folder, name) for name in sorted(names) if not _hidden(name))
+        folders[:] = sorted(name for name in folders if not _is_hidden(name))
+        yield from (Path(folder, name) for name in sorted(names) if not _is_hidden(name))
 
 
-def _hidden(name: str) -> bool:
+def _is_hidden(name: str) -> bool:
     return name.startswith(".") or (name.startswith("_") and "=" not in name)

@@ -1,17 +1,17 @@
-"""Reads datasets into frames, and writes frames: which form, which version, from where to where."""
+"""Reads datasets into frames, and writes frames."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, Observation, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - what everybody calls them
+from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
 from mappers.naming import quote_spark_identifier
 
-#: The folder of one version is a partition to Spark; its column is no column of the data.
+#: Spark takes the folder of a version for a partition; its column does not belong to the data.
 VERSION_COLUMN = "_version"
 _DEFAULTS: dict[str, dict[str, Any]] = {"csv": {"header": True}}
-#: Java finds the drivers of `spark.jars.packages` by their names only.
+#: Drivers from `spark.jars.packages` must be named explicitly.
 _DRIVERS = {
     "postgresql": "org.postgresql.Driver",
     "mysql": "com.mysql.cj.jdbc.Driver",
@@ -24,11 +24,11 @@ _DRIVERS = {
 
 
 class ReadOptions(NamedTuple):
-    """What shall be read: folders of files, or a version of a table."""
+    """What to read: folders of files, or a version of a table."""
 
     format: str
     location: str
-    #: The folders of its files, none of which may be there; None where the place itself is read.
+    #: Folders of the files, perhaps none; None to read the location itself.
     roots: Sequence[str] | None = None
     version: str | None = None
     columns: Mapping[str, str] = {}
@@ -36,7 +36,7 @@ class ReadOptions(NamedTuple):
 
 
 class WriteOptions(NamedTuple):
-    """Where a frame shall be written, in files of its own."""
+    """Where to write a frame, in new files."""
 
     format: str
     folder: str
@@ -45,7 +45,7 @@ class WriteOptions(NamedTuple):
 
 
 def read_frame(session: SparkSession, options: ReadOptions) -> DataFrame:
-    """Read a dataset; nothing of it is looked at yet but, where nobody knows the columns, what they are."""
+    """Read a dataset lazily; only unknown columns are inferred at once."""
     reader = session.read.format(options.format).options(**_DEFAULTS.get(options.format, {}), **options.options)
     if options.format in {"delta", "iceberg"}:
         return (reader.option("versionAsOf", options.version) if options.version else reader).load(options.location)
@@ -56,50 +56,52 @@ def read_frame(session: SparkSession, options: ReadOptions) -> DataFrame:
     if options.roots is None:
         return reader.load(options.location)
     if not options.roots:
-        # Rows from Python, even none, start one to read them.
+        # Rows from Python, even none, start a Python worker.
         return session.range(0).select(
-            *(F.lit(None).cast(kind).alias(name) for name, kind in options.columns.items())
+            *(F.lit(None).cast(data_type).alias(name) for name, data_type in options.columns.items())
         )
     frame = reader.option("basePath", options.location).load(list(options.roots))
-    return frame.select(*_named(options.columns)) if options.columns else frame.drop(VERSION_COLUMN)
+    return frame.select(*_quoted_columns(options.columns)) if options.columns else frame.drop(VERSION_COLUMN)
 
 
 def write_frame(frame: DataFrame, options: WriteOptions, measures: Mapping[str, str]) -> dict[str, Any]:
-    """Write a frame into a new folder, and count what flows there: one pass does both."""
-    told = Observation()
-    observed = frame.observe(told, *(F.expr(text).alias(name) for name, text in measures.items()))
+    """Write a frame into a new folder, and evaluate the measures in the same pass."""
+    observation = Observation()
+    observed = frame.observe(observation, *(F.expr(text).alias(name) for name, text in measures.items()))
     writer = observed.write.format(options.format).options(**_DEFAULTS.get(options.format, {}), **options.options)
     if options.partition_by:
         writer = writer.partitionBy(*options.partition_by)
     writer.mode("errorifexists").save(options.folder)
-    return dict(told.get)
+    return dict(observation.get)
 
 
 def jdbc_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the options of a database, with the driver that goes with its address where none is named."""
+    """Return the options of a database, with the driver that matches its URL unless one is set."""
     system = str(options.get("url", "")).removeprefix("jdbc:").partition(":")[0].lower()
     return ({"driver": _DRIVERS[system]} if system in _DRIVERS else {}) | dict(options)
 
 
 def frame_columns(frame: DataFrame) -> dict[str, str]:
-    """Give the columns of a frame with their types."""
+    """Columns of a frame, with their types."""
     return {field.name: field.dataType.simpleString() for field in frame.schema.fields}
 
 
 def merge_frames(base: DataFrame, new: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Put rows into others: those of the same keys are replaced; null is a key like others."""
-    left, right = base.alias("l"), new.select(*_named(keys)).distinct().alias("r")
-    same = [F.col(f"l.`{key}`").eqNullSafe(F.col(f"r.`{key}`")) for key in keys]
-    condition = same[0]
-    for one in same[1:]:
-        condition &= one
+    """Add the new rows to the base rows, replacing those with equal keys. Null equals null."""
+    left, right = base.alias("l"), new.select(*_quoted_columns(keys)).distinct().alias("r")
+    equal_keys = [F.col(f"l.`{key}`").eqNullSafe(F.col(f"r.`{key}`")) for key in keys]
+    condition = equal_keys[0]
+    for equal_key in equal_keys[1:]:
+        condition &= equal_key
     return left.join(right, condition, "left_anti").unionByName(new)
 
 
 def schema_ddl(columns: Mapping[str, str]) -> str:
-    """Write columns as Spark declares them."""
-    return ", ".join(f"{name} {kind}" for name, kind in zip(_named(columns), columns.values(), strict=True))
+    """Columns as Spark DDL."""
+    return ", ".join(
+        f"{name} {data_type}" for name, data_type in zip(_quoted_columns(columns), columns.values(), strict=True)
+    )
 
 
-def _named(columns: Sequence[str] | Mapping[str, str]) -> list[str]:
+def _quoted_columns(columns: Sequence[str] | Mapping[str, str]) -> list[str]:
     return [quote_spark_identifier(name) for name in columns]

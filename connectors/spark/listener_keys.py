@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class ValueType(StrEnum):
-    """What may stand as a value; all but `anything`, `switch` and `uuid` end the listener when it is wrong."""
+    """Type of a value. An invalid value stops the listener, except for `anything`, `switch` and `uuid`."""
 
     anything = "anything"
     text = "text"
@@ -23,13 +23,13 @@ class ValueType(StrEnum):
 
 
 class KeySpec(NamedTuple):
-    """What a key takes."""
+    """Type of the value of a key, with its choices."""
 
     kind: ValueType
     choices: tuple[str, ...] = ()
 
 
-#: Keys and what they take; `*` stands for one word of a key, `**` for its whole rest.
+#: Keys and their values; `*` stands for one part of a key, `**` for all remaining parts.
 Keys = Mapping[str, KeySpec]
 
 _ANYTHING, _TEXT, _BOOLEAN, _SWITCH = (
@@ -45,14 +45,14 @@ _INTEGER, _URL, _UUID, _SEVERAL = (
     KeySpec(ValueType.several),
 )
 
-#: Read by the listener's other classes from the conf itself, beside its parser.
+#: Read from the conf by other classes of the listener, not by its parser.
 UNPARSED: Keys = {
     "disabled": _SWITCH,
     "capturedProperties": _ANYTHING,
     "dataset.removePath.pattern": _ANYTHING,
 }
 
-_PLAIN: Keys = {
+_UNTYPED_KEYS: Keys = {
     **UNPARSED,
     "namespace": _TEXT,
     "parentJobNamespace": _TEXT,
@@ -95,7 +95,7 @@ _PLAIN: Keys = {
     "dataset.extraTrimmers": _TEXT,
 }
 
-#: Sections whose other keys depend on their `type`; a section without a type ends the listener.
+#: Keys of a section by its `type`; a section without a type stops the listener.
 TypedSection = Mapping[str, Keys]
 
 _TRANSPORTS: TypedSection = {
@@ -117,8 +117,8 @@ _TRANSPORTS: TypedSection = {
     "composite": {"continueOnFailure": _BOOLEAN, "withThreadPool": _BOOLEAN},
     "transform": {"transformerClass": _TEXT, "transformClass": _TEXT, "transformerProperties.**": _TEXT},
 }
-#: Inside another transport the listener takes every dot of a key for a section of its own.
-_INNER: TypedSection = {
+#: Inside another transport, the listener takes every dot of a key for the start of a section.
+_INNER_TRANSPORTS: TypedSection = {
     kind: {key.replace("**", "*"): value for key, value in keys.items()} for kind, keys in _TRANSPORTS.items()
 }
 _AUTH: TypedSection = {
@@ -133,23 +133,23 @@ _AUTH: TypedSection = {
         "tokenRefreshBuffer": _INTEGER,
     },
 }
-_EVERY = {"circuitCheckIntervalInMillis": _INTEGER}
+_COMMON_BREAKER_KEYS = {"circuitCheckIntervalInMillis": _INTEGER}
 _BREAKERS: TypedSection = {
-    "static": {"valuesReturned": _TEXT, **_EVERY},
-    "timeout": {"timeoutInSeconds": _INTEGER, **_EVERY},
-    "simpleMemory": {"memoryThreshold": _INTEGER, "timeoutInSeconds": _INTEGER, **_EVERY},
+    "static": {"valuesReturned": _TEXT, **_COMMON_BREAKER_KEYS},
+    "timeout": {"timeoutInSeconds": _INTEGER, **_COMMON_BREAKER_KEYS},
+    "simpleMemory": {"memoryThreshold": _INTEGER, "timeoutInSeconds": _INTEGER, **_COMMON_BREAKER_KEYS},
     "javaRuntime": {
         "memoryThreshold": _INTEGER,
         "gcCpuThreshold": _INTEGER,
         "timeoutInSeconds": _INTEGER,
-        **_EVERY,
+        **_COMMON_BREAKER_KEYS,
     },
     "asyncTaskQueue": {
         "threadCount": _INTEGER,
         "queueSize": _INTEGER,
         "blockingTimeInSeconds": _INTEGER,
         "shutdownTimeoutSeconds": _INTEGER,
-        **_EVERY,
+        **_COMMON_BREAKER_KEYS,
     },
 }
 _RESOLVERS: TypedSection = {
@@ -160,79 +160,80 @@ _RESOLVERS: TypedSection = {
 
 
 class AcceptedKeys(NamedTuple):
-    """What the listener knows, given the types that a conf chooses."""
+    """Accepted keys, given the types in a conf, and the sections that lack a type."""
 
     keys: dict[str, KeySpec]
     untyped: list[str]
 
 
 def accepted_keys(conf: Mapping[str, str]) -> AcceptedKeys:
-    """Say which keys (without the prefix) the listener would look at beside those of this conf."""
-    known = AcceptedKeys(dict(_PLAIN), [])
-    _add_transport("transport.", conf, known)
-    _add("circuitBreaker.", _BREAKERS, conf, known)
-    for name in _names("dataset.namespaceResolvers.", conf):
-        _add(f"dataset.namespaceResolvers.{name}.", _RESOLVERS, conf, known)
-    return known
+    """Find the keys (without the prefix) that the listener accepts, given the types in a conf."""
+    accepted = AcceptedKeys(dict(_UNTYPED_KEYS), [])
+    _add_transport("transport.", conf, accepted)
+    _add("circuitBreaker.", _BREAKERS, conf, accepted)
+    for name in _child_names("dataset.namespaceResolvers.", conf):
+        _add(f"dataset.namespaceResolvers.{name}.", _RESOLVERS, conf, accepted)
+    return accepted
 
 
-def _add_transport(at: str, conf: Mapping[str, str], known: AcceptedKeys) -> None:
-    types = _add(at, _TRANSPORTS if at == "transport." else _INNER, conf, known)
+def _add_transport(prefix: str, conf: Mapping[str, str], accepted: AcceptedKeys) -> None:
+    types = _add(prefix, _TRANSPORTS if prefix == "transport." else _INNER_TRANSPORTS, conf, accepted)
     if "http" in types:
-        _add(f"{at}auth.", _AUTH, conf, known)
+        _add(f"{prefix}auth.", _AUTH, conf, accepted)
     if "composite" in types:
-        for name in _names(f"{at}transports.", conf):
-            _add_transport(f"{at}transports.{name}.", conf, known)
-    if "transform" in types and any(key.startswith(f"{at}transport.") for key in conf):
-        _add_transport(f"{at}transport.", conf, known)
+        for name in _child_names(f"{prefix}transports.", conf):
+            _add_transport(f"{prefix}transports.{name}.", conf, accepted)
+    if "transform" in types and any(key.startswith(f"{prefix}transport.") for key in conf):
+        _add_transport(f"{prefix}transport.", conf, accepted)
 
 
-def _add(at: str, typed: TypedSection, conf: Mapping[str, str], known: AcceptedKeys) -> list[str]:
-    """Add the keys of a section's type, of all its types while it has none; gives those types."""
-    given = conf.get(f"{at}type", "")
-    types = [name for name in typed if name.lower() == given.lower()] or list(typed)
+def _add(prefix: str, key_types: TypedSection, conf: Mapping[str, str], accepted: AcceptedKeys) -> list[str]:
+    """Add the keys of a section's type, or of all types while it has none; returns those types."""
+    type_name = conf.get(f"{prefix}type", "")
+    types = [name for name in key_types if name.lower() == type_name.lower()] or list(key_types)
     for name in types:
-        known.keys.update({f"{at}{key}": value for key, value in typed[name].items()})
-    kind = ValueType.exact_choice if typed is _AUTH else ValueType.choice  # only here the listener minds the case
-    known.keys[f"{at}type"] = KeySpec(kind, tuple(typed))
-    if not given and any(key.startswith(at) for key in conf):
-        known.untyped.append(at)
+        accepted.keys.update({f"{prefix}{key}": value for key, value in key_types[name].items()})
+    # The listener is case-sensitive for this type only.
+    kind = ValueType.exact_choice if key_types is _AUTH else ValueType.choice
+    accepted.keys[f"{prefix}type"] = KeySpec(kind, tuple(key_types))
+    if not type_name and any(key.startswith(prefix) for key in conf):
+        accepted.untyped.append(prefix)
     return types
 
 
-def _names(at: str, conf: Mapping[str, str]) -> list[str]:
-    rests = [key.removeprefix(at) for key in conf if key.startswith(at)]
-    return list(dict.fromkeys(rest.partition(".")[0] for rest in rests))
+def _child_names(prefix: str, conf: Mapping[str, str]) -> list[str]:
+    suffixes = [key.removeprefix(prefix) for key in conf if key.startswith(prefix)]
+    return list(dict.fromkeys(suffix.partition(".")[0] for suffix in suffixes))
 
 
 def find_key(key: str, keys: Keys) -> KeySpec | None:
-    """Find what a key takes; None when no key, and no pattern, is this one."""
+    """Find the spec of a key, also by pattern; None for an unknown key."""
     if key in keys:
         return keys[key]
     return next((keys[pattern] for pattern in keys if matches(pattern, key)), None)
 
 
 def matches(pattern: str, key: str) -> bool:
-    """Tell whether a key is one of a pattern."""
-    spelled = {"**": ".+", "*": r"[^.]+"}
-    parts = (spelled.get(part, re.escape(part)) for part in re.split(r"(\*\*?)", pattern))
+    """True if a key matches a pattern."""
+    wildcards = {"**": ".+", "*": r"[^.]+"}
+    parts = (wildcards.get(part, re.escape(part)) for part in re.split(r"(\*\*?)", pattern))
     return re.fullmatch("".join(parts), key) is not None
 
 
 def parent_sections(key: str) -> list[str]:
-    """Give the sections that a key stands in, the outermost first."""
+    """Sections that contain a key, outermost first."""
     parts = key.split(".")
     return [".".join(parts[:end]) for end in range(1, len(parts))]
 
 
 def is_section(key: str, keys: Iterable[str]) -> bool:
-    """Tell whether a key holds other keys, and therefore takes no value."""
-    sections = {holder for known in keys for holder in parent_sections(known) if not holder.endswith("**")}
+    """True if a key is a section, and therefore takes no value."""
+    sections = {section for candidate in keys for section in parent_sections(candidate) if not section.endswith("**")}
     return any(matches(section, key) for section in sections)
 
 
 def nearest_key(key: str, keys: Iterable[str], similar: float = 0.0) -> str | None:
-    """Find the key that looks most like this one, whatever the case; the freely named part of it is `<name>`."""
-    spelled = {name.lower(): name for name in keys}
-    found = difflib.get_close_matches(key.lower(), list(spelled), n=1, cutoff=similar)
-    return re.sub(r"\*\*?", "<name>", spelled[found[0]]) if found else None
+    """Find the most similar key, ignoring case; freely named parts of it are shown as `<name>`."""
+    by_lower_case = {name.lower(): name for name in keys}
+    close_matches = difflib.get_close_matches(key.lower(), list(by_lower_case), n=1, cutoff=similar)
+    return re.sub(r"\*\*?", "<name>", by_lower_case[close_matches[0]]) if close_matches else None

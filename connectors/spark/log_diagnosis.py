@@ -9,16 +9,16 @@ from connectors.spark.conf_problem import SERVICE_NOT_RUNNING, ConfProblem, Prob
 
 
 class LogSymptom(NamedTuple):
-    """Words in the log, the key they are about, and what they mean; `{0}` is what the words hold."""
+    """A pattern in the log, the key it concerns, and its meaning; `{0}` stands for the captured text."""
 
-    words: str
+    pattern: str
     key: str
     problem: str
     remedy: str
 
 
-#: Why a job did not even start or end well, or why its listener did not; the first that fits is told.
-_OF_JOBS = (
+#: Why a job or its listener did not start, or failed; the first match is reported.
+_JOB_SYMPTOMS = (
     LogSymptom(
         r"unresolved dependency: (\S+?):? not found|unresolved dependency: ([^\s:]+)", "spark.jars.packages",
         "names what no repository has: {0}",
@@ -44,8 +44,8 @@ _NEW_KEY = (
     " service, and let `spark conf --api-key-file` write it"
 )
 
-#: Why the listener could not send an event.
-_OF_EVENTS = (
+#: Why the listener could not deliver an event.
+_DELIVERY_SYMPTOMS = (
     LogSymptom(
         r"HttpTransportResponseException: code: 401", "auth.apiKey",
         "was refused with 401: no key, or none of the service",
@@ -93,60 +93,68 @@ _OF_EVENTS = (
     ),
 )  # fmt: skip
 
-_QUOTED = re.compile(r"^(?:\S+\.)*\w+(?:Exception|Error)\b.*", re.MULTILINE)
-_SECRET = re.compile(r"(?i)key$|password|secret|token|\.headers\.|\.urlParams\.")
+_EXCEPTION_LINE = re.compile(r"^(?:\S+\.)*\w+(?:Exception|Error)\b.*", re.MULTILINE)
+_SECRET_KEY = re.compile(r"(?i)key$|password|secret|token|\.headers\.|\.urlParams\.")
 
 
 def diagnose_job(
-    conf: Mapping[str, str], said: str, code: int | None, made: int, seconds: float
+    conf: Mapping[str, str], log_text: str, exit_code: int | None, event_count: int, seconds: float
 ) -> Iterator[ConfProblem]:
-    """Say why a job failed or its listener kept silent."""
-    found = next((one for symptom in _OF_JOBS if (one := _told(symptom, symptom.key, said))), None)
-    if found and (code != 0 or not made):
-        yield found
-    elif code is None:
+    """Explain why a job failed, or why its listener created no events."""
+    problem = next(
+        (candidate for symptom in _JOB_SYMPTOMS if (candidate := _match_symptom(symptom, symptom.key, log_text))),
+        None,
+    )
+    if problem and (exit_code != 0 or not event_count):
+        yield problem
+    elif exit_code is None:
         yield ConfProblem(
             "the job", ProblemEffect.silent, f"did not end within {seconds:g} s", "give it more with --timeout"
         )
-    elif code:
-        quoted = _QUOTED.search(said)
-        why = f": {redact_conf_secrets(conf, quoted[0])[:200]}" if quoted else ""
+    elif exit_code:
+        exception_line = _EXCEPTION_LINE.search(log_text)
+        detail = f": {redact_conf_secrets(conf, exception_line[0])[:200]}" if exception_line else ""
         yield ConfProblem(
-            "the job", ProblemEffect.silent, f"ended with {code}{why}", "keep its log with --spark-log, and read it"
+            "the job",
+            ProblemEffect.silent,
+            f"ended with {exit_code}{detail}",
+            "keep its log with --spark-log, and read it",
         )
-    elif not made:
+    elif not event_count:
         remedy = "name it in spark.extraListeners, and unset OPENLINEAGE_DISABLED"
         yield ConfProblem("the listener", ProblemEffect.silent, "made no event", remedy)
 
 
-def diagnose_delivery(conf: Mapping[str, str], said: str) -> Iterator[ConfProblem]:
-    """Say why events could not be sent, each reason once."""
-    for symptom in _OF_EVENTS:
+def diagnose_delivery(conf: Mapping[str, str], log_text: str) -> Iterator[ConfProblem]:
+    """Explain why events were not delivered, each reason once."""
+    for symptom in _DELIVERY_SYMPTOMS:
         for key in transport_keys(conf, "file" if symptom.key == "location" else "http", symptom.key):
-            found = _told(symptom, key, said)
-            if found:
-                yield found
+            problem = _match_symptom(symptom, key, log_text)
+            if problem:
+                yield problem
 
 
-def _told(symptom: LogSymptom, key: str, said: str) -> ConfProblem | None:
-    found = re.search(symptom.words, said)
-    if found is None:
+def _match_symptom(symptom: LogSymptom, key: str, log_text: str) -> ConfProblem | None:
+    match = re.search(symptom.pattern, log_text)
+    if match is None:
         return None
-    held = next((group for group in found.groups() if group), "")
-    return ConfProblem(key, ProblemEffect.silent, symptom.problem.replace("{0}", held), symptom.remedy)
+    captured = next((group for group in match.groups() if group), "")
+    return ConfProblem(key, ProblemEffect.silent, symptom.problem.replace("{0}", captured), symptom.remedy)
 
 
-def transport_keys(conf: Mapping[str, str], kind: str, last: str) -> list[str]:
-    """Give a key of every transport of a kind, those inside a composite one included."""
+def transport_keys(conf: Mapping[str, str], transport_type: str, suffix: str) -> list[str]:
+    """Return a key of each transport of a type, including those inside a composite one."""
     types = re.compile(re.escape(PREFIX) + r"transport\.(?:transports\.[^.]+\.)?type")
-    found = [key for key, value in conf.items() if types.fullmatch(key) and value.strip().lower() == kind]
-    keys = [f"{key.removesuffix('type')}{last}" for key in found]
-    return [key for key in keys if last not in {"url", "location"} or conf.get(key, "").strip()]
+    type_keys = [
+        key for key, value in conf.items() if types.fullmatch(key) and value.strip().lower() == transport_type
+    ]
+    keys = [f"{key.removesuffix('type')}{suffix}" for key in type_keys]
+    return [key for key in keys if suffix not in {"url", "location"} or conf.get(key, "").strip()]
 
 
 def redact_conf_secrets(conf: Mapping[str, str], text: str) -> str:
-    """Take out of a text what a conf holds in confidence."""
+    """Replace the secrets of a conf in a text."""
     for key, value in conf.items():
-        if value and _SECRET.search(key):
+        if value and _SECRET_KEY.search(key):
             text = text.replace(value, "***")
     return text

@@ -5,7 +5,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 session = SparkSession.builder.getOrCreate()
-here = Path.cwd().as_uri()
-session.range(100).selectExpr("id", "id * 2 AS doubled").write.parquet(f"{here}/made")
-session.read.parquet(f"{here}/made").where("id > 10").write.parquet(f"{here}/read")
+folder_uri = Path.cwd().as_uri()
+session.range(100).selectExpr("id", "id * 2 AS doubled").write.parquet(f"{folder_uri}/made")
+session.read.parquet(f"{folder_uri}/made").where("id > 10").write.parquet(f"{folder_uri}/read")
 session.stop()

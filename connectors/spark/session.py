@@ -1,4 +1,4 @@
-"""The session of Spark in which a process runs: with the listener, and quick to start."""
+"""Creates the Spark session of a process."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -13,55 +13,59 @@ from connectors.spark.submit import find_java
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_IVY = (".ivy2.5.2/jars", ".ivy2/jars")
+_IVY_FOLDERS = (".ivy2.5.2/jars", ".ivy2/jars")
 _PACKAGES = "spark.jars.packages"
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _QUIET = Path(__file__).parent.resolve() / "quiet.properties"
-#: Delta's parser passes over parameters, which are bound after it has parsed then.
-_BESIDE_TABLES = {"spark.sql.legacy.parameterSubstitution.constantsOnly": "true"}
-_JOINED = (_PACKAGES, "spark.extraListeners", "spark.sql.extensions")
+#: Delta's parser ignores parameters; with this setting they are bound after parsing.
+_TABLE_CONF = {"spark.sql.legacy.parameterSubstitution.constantsOnly": "true"}
+_LIST_KEYS = (_PACKAGES, "spark.extraListeners", "spark.sql.extensions")
 
 
-def process_conf(wanted: ConfOptions, catalogs: Iterable[TableFormat], given: Mapping[str, str]) -> dict[str, str]:
-    """Make the conf of a process; what is given wins, packages and listeners are added to what is given."""
-    conf = build_conf(wanted)
-    tables = [build_conf(wanted._replace(catalog=one)) | _BESIDE_TABLES for one in catalogs]
-    for more in (*tables, given):
+def process_conf(
+    options: ConfOptions, catalogs: Iterable[TableFormat], user_conf: Mapping[str, str]
+) -> dict[str, str]:
+    """Build the conf of a process. The user's settings win; packages and listeners are added to theirs."""
+    conf = build_conf(options)
+    table_confs = [build_conf(options._replace(catalog=catalog)) | _TABLE_CONF for catalog in catalogs]
+    for extra in (*table_confs, user_conf):
         joined = {
-            key: ",".join(dict.fromkeys(one.strip() for one in f"{conf[key]},{more[key]}".split(",") if one.strip()))
-            for key in _JOINED
-            if key in conf and key in more
+            key: ",".join(
+                dict.fromkeys(entry.strip() for entry in f"{conf[key]},{extra[key]}".split(",") if entry.strip())
+            )
+            for key in _LIST_KEYS
+            if key in conf and key in extra
         }
-        conf = conf | dict(more) | joined
+        conf = conf | dict(extra) | joined
     return conf
 
 
 def use_cached_jars(conf: Mapping[str, str], homes: Path | None = None) -> dict[str, str]:
-    """Name packages by their files where they were fetched before: to resolve them anew takes a second or two.
+    """Replace packages by their files in the Ivy cache: resolving them again takes a second or two.
 
-    That holds for packages without dependencies only, as the listener is.
+    This works only for packages without dependencies, such as the listener.
     """
-    names = [one for one in conf.get(_PACKAGES, "").split(",") if one]
+    packages = [package for package in conf.get(_PACKAGES, "").split(",") if package]
     home = homes or Path.home()
     jars = []
-    for name in names:
-        group, artifact, version = [*name.split(":"), "", ""][:3]
+    for package in packages:
+        group, artifact, version = [*package.split(":"), "", ""][:3]
         file = f"{group}_{artifact}-{version}.jar"
-        found = next((home / place / file for place in _IVY if (home / place / file).exists()), None)
-        if found is None or group != "io.openlineage":
+        jar = next((home / folder / file for folder in _IVY_FOLDERS if (home / folder / file).exists()), None)
+        if jar is None or group != "io.openlineage":
             return dict(conf)
-        jars.append(str(found))
+        jars.append(str(jar))
     if not jars:
         return dict(conf)
-    kept = {key: value for key, value in conf.items() if key != _PACKAGES}
-    before = [one for one in kept.get("spark.jars", "").split(",") if one]
-    return kept | {"spark.jars": ",".join([*before, *jars])}
+    other_conf = {key: value for key, value in conf.items() if key != _PACKAGES}
+    existing_jars = [jar_name for jar_name in other_conf.get("spark.jars", "").split(",") if jar_name]
+    return other_conf | {"spark.jars": ",".join([*existing_jars, *jars])}
 
 
 def open_session(name: str, conf: Mapping[str, str]) -> "SparkSession":
-    """Start Spark in this process, or take the session of the spark-submit that started it."""
+    """Start Spark in this process, or use the session of the spark-submit that started it."""
     try:
-        from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra: only who runs a process needs it
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra that only running a process needs
     except ImportError as error:
         raise MissingDependency(
             "there is no PySpark: install the extra: pip install 'lineage-bridge[process]'"
@@ -72,8 +76,8 @@ def open_session(name: str, conf: Mapping[str, str]) -> "SparkSession":
 
 
 def with_quiet_logging(conf: Mapping[str, str]) -> dict[str, str]:
-    """Let Spark say no more than what is wrong, unless somebody says otherwise."""
-    given = conf.get(_JAVA_OPTIONS, "")
-    if "log4j2.configurationFile" in given:
+    """Log warnings and errors only, unless a logging configuration is set."""
+    java_options = conf.get(_JAVA_OPTIONS, "")
+    if "log4j2.configurationFile" in java_options:
         return dict(conf)
-    return {**conf, _JAVA_OPTIONS: f"{given} -Dlog4j2.configurationFile={_QUIET.as_uri()}".strip()}
+    return {**conf, _JAVA_OPTIONS: f"{java_options} -Dlog4j2.configurationFile={_QUIET.as_uri()}".strip()}

@@ -1,4 +1,4 @@
-"""Running a Spark job: the PySpark and the Java that are there, and `spark-submit` with a conf of its own."""
+"""Finds PySpark and Java; starts jobs with spark-submit."""
 
 import os
 import re
@@ -13,14 +13,14 @@ from connectors.errors import MissingDependency
 from connectors.spark.conf_format import write_defaults
 from connectors.spark.releases import find_release
 
-#: What makes a small job on this machine quick: no user interface, and no two hundred partitions for a few rows.
+#: Makes a small job on this machine fast: no user interface, and not 200 partitions for a few rows.
 LOCAL_CONF = {
     "spark.master": "local[2]",
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
 }
 
-_ASK = "import os, pyspark; print(pyspark.__version__); print(os.path.dirname(pyspark.__file__))"
+_PRINT_PYSPARK = "import os, pyspark; print(pyspark.__version__); print(os.path.dirname(pyspark.__file__))"
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _JVM_FOLDERS = ("/usr/lib/jvm", "/Library/Java/JavaVirtualMachines")
 _INSTALL_JAVA = "install a JDK 17 or newer (Debian, Ubuntu: apt install openjdk-17-jre-headless) or set JAVA_HOME"
@@ -28,7 +28,7 @@ _INSTALL_SPARK = "install the extra: pip install 'lineage-bridge[spark]'"
 
 
 class SparkInstallation(NamedTuple):
-    """An installed PySpark: its Python, its home, its version, and the Java it will run on."""
+    """An installed PySpark: its Python, home and version, and the Java to run it."""
 
     python: str
     home: Path
@@ -37,53 +37,57 @@ class SparkInstallation(NamedTuple):
 
 
 def find_spark(python: str = sys.executable) -> SparkInstallation:
-    """Find the PySpark of a Python and a Java for it; raises MissingPart with the remedy."""
-    asked = subprocess.run([python, "-c", _ASK], capture_output=True, text=True, check=False)
-    if asked.returncode:
+    """Find the PySpark of a Python, and a Java for it; raises MissingDependency with the remedy."""
+    result = subprocess.run([python, "-c", _PRINT_PYSPARK], capture_output=True, text=True, check=False)
+    if result.returncode:
         raise MissingDependency(f"{python} has no PySpark: {_INSTALL_SPARK}")
-    version, home = asked.stdout.split("\n")[:2]
+    version, home = result.stdout.split("\n")[:2]
     return SparkInstallation(python, Path(home), version, find_java(find_release(version).oldest_java))
 
 
 def find_java(oldest: int = 17) -> Path:
-    """Find the home of a Java that runs and is new enough; raises MissingPart with the remedy."""
+    """Find the home of a working Java that is new enough; raises MissingDependency with the remedy."""
     old: list[str] = []
     for home in _java_homes():
-        asked = subprocess.run([home / "bin" / "java", "-version"], capture_output=True, text=True, check=False)
-        found = _VERSION.search(asked.stderr)
-        if asked.returncode == 0 and found and int(found[1]) >= oldest:
+        result = subprocess.run([home / "bin" / "java", "-version"], capture_output=True, text=True, check=False)
+        match = _VERSION.search(result.stderr)
+        if result.returncode == 0 and match and int(match[1]) >= oldest:
             return home
-        if found:
-            old.append(f"{home} is Java {found[1]}")
+        if match:
+            old.append(f"{home} is Java {match[1]}")
     raise MissingDependency(f"no Java {oldest} or newer ({'; '.join(old) or 'none at all'}): {_INSTALL_JAVA}")
 
 
 def _java_homes() -> Iterable[Path]:
-    named = os.environ.get("JAVA_HOME")
-    places = [Path(named)] if named else []
-    if found := shutil.which("java"):
-        places.append(Path(found).resolve().parent.parent)
+    java_home = os.environ.get("JAVA_HOME")
+    homes = [Path(java_home)] if java_home else []
+    if java := shutil.which("java"):
+        homes.append(Path(java).resolve().parent.parent)
     for folder in _JVM_FOLDERS:
-        places += [*sorted(Path(folder).glob("*"), reverse=True), *sorted(Path(folder).glob("*/Contents/Home"))]
-    return (place for place in dict.fromkeys(places) if (place / "bin" / "java").exists())
+        homes += [*sorted(Path(folder).glob("*"), reverse=True), *sorted(Path(folder).glob("*/Contents/Home"))]
+    return (home for home in dict.fromkeys(homes) if (home / "bin" / "java").exists())
 
 
 def submit_job(
-    spark: SparkInstallation, script: Path, words: Iterable[str], conf: Mapping[str, str], folder: Path, log: Path
+    spark: SparkInstallation, script: Path, arguments: Iterable[str], conf: Mapping[str, str], folder: Path, log: Path
 ) -> "subprocess.Popen[bytes]":
-    """Start a job in a folder of its own; all that Spark and the job say goes to the log."""
+    """Start a job in a folder of its own; Spark and the job write to the log file."""
     properties = folder / "spark.conf"
     properties.touch(mode=0o600)
     properties.write_text(write_defaults(conf), encoding="utf-8")
-    command = [f"{spark.home}/bin/spark-submit", "--properties-file", f"{properties}", f"{script}", *words]
-    ours = {"SPARK_HOME": str(spark.home), "JAVA_HOME": str(spark.java_home), "PYSPARK_PYTHON": spark.python}
-    with log.open("wb") as said:
+    command = [f"{spark.home}/bin/spark-submit", "--properties-file", f"{properties}", f"{script}", *arguments]
+    spark_variables = {
+        "SPARK_HOME": str(spark.home),
+        "JAVA_HOME": str(spark.java_home),
+        "PYSPARK_PYTHON": spark.python,
+    }
+    with log.open("wb") as log_file:
         return subprocess.Popen(
             command,
             cwd=folder,
-            env=os.environ | ours,
+            env=os.environ | spark_variables,
             stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
+            stdout=log_file,
+            stderr=log_file,
             start_new_session=True,
         )

@@ -1,27 +1,27 @@
-"""Brings rows into tables that keep versions of their own, or none: Delta, Iceberg, JDBC."""
+"""Loads rows into Delta, Iceberg and JDBC tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - what everybody calls them
+from pyspark.sql import functions as F  # noqa: N812 - the customary name
 
 from connectors.errors import InvalidData
 from connectors.spark.frames import frame_columns, jdbc_options
 from mappers.naming import quote_spark_identifier
 
-_KEY = "lineage-bridge-key"
-#: How statements that take no options are given the key.
+_LOAD_KEY = "lineage-bridge-key"
+#: Passes the key to statements that take no options.
 _DELTA_KEY = "spark.databricks.delta.commitInfo.userMetadata"
-#: Where no row comes and none goes, Delta makes no version of it, unless it is told to.
-_DELTA_SKIPS = "spark.databricks.delta.skipRecordingEmptyCommits"
-_ICEBERG_KEY = f"spark.sql.iceberg.snapshot-property.{_KEY}"
-_ROWS = "lineage_bridge_rows"
+#: By default, Delta creates no version for a load that changes no rows.
+_DELTA_SKIP_EMPTY = "spark.databricks.delta.skipRecordingEmptyCommits"
+_ICEBERG_KEY = f"spark.sql.iceberg.snapshot-property.{_LOAD_KEY}"
+_ROWS_VIEW = "lineage_bridge_rows"
 
 
 class LoadOptions(NamedTuple):
-    """What becomes of a table: how rows come into it, and the key by which this is known to be done."""
+    """How rows are loaded into a table; `key` marks the load as done."""
 
     format: str
     location: str
@@ -29,13 +29,16 @@ class LoadOptions(NamedTuple):
     key: str
     keys: Sequence[str] = ()
     partition_by: Sequence[str] = ()
-    #: Whether only the partitions are replaced that are written.
+    #: Replace only the partitions that are written.
     partitions_only: bool = False
     options: Mapping[str, Any] = {}
 
 
 def load_table(session: SparkSession, frame: DataFrame, options: LoadOptions) -> str | None:
-    """Bring rows into a table; gives what its version is called, None where it has none. Again does nothing more."""
+    """Load rows into a table, and return its version, None where it has none.
+
+    Delta and Iceberg skip a load whose key was loaded before.
+    """
     if options.format == "jdbc":
         _load_jdbc(frame, options)
         return None
@@ -43,9 +46,9 @@ def load_table(session: SparkSession, frame: DataFrame, options: LoadOptions) ->
 
 
 def _load_jdbc(frame: DataFrame, options: LoadOptions) -> None:
-    """Write through one connection unless more are wanted: what is appended is there whole then, or not at all.
+    """Write through one connection unless `numPartitions` is set: an append is then written completely or not at all.
 
-    A database promises nothing about a second time: what is appended again is there twice.
+    A database does not recognize a repeated load: rows that are appended again are there twice.
     """
     rows = frame if "numPartitions" in options.options else frame.coalesce(1)
     writer = rows.write.format("jdbc").options(**jdbc_options(options.options)).option("dbtable", options.location)
@@ -55,70 +58,72 @@ def _load_jdbc(frame: DataFrame, options: LoadOptions) -> None:
 
 
 def _load_delta(session: SparkSession, frame: DataFrame, options: LoadOptions) -> str:
-    there = _is_delta(session, options.location)
-    if there and (done := _commit(session, options)):
-        return done
-    with _set(session, {_DELTA_KEY: options.key, _DELTA_SKIPS: "false"}):
-        if there and options.mode == "merge":
-            _merge(session, _delta(options), frame, options.keys)
+    exists = _is_delta(session, options.location)
+    if exists and (version := _find_commit(session, options)):
+        return version
+    with _session_conf(session, {_DELTA_KEY: options.key, _DELTA_SKIP_EMPTY: "false"}):
+        if exists and options.mode == "merge":
+            _merge(session, _delta_table(options), frame, options.keys)
         else:
-            _save_delta(frame, options, there=there)
-    return _commit(session, options) or ""
+            _save_delta(frame, options, exists=exists)
+    return _find_commit(session, options) or ""
 
 
-def _save_delta(frame: DataFrame, options: LoadOptions, *, there: bool) -> None:
+def _save_delta(frame: DataFrame, options: LoadOptions, *, exists: bool) -> None:
     writer = frame.write.format("delta").options(**options.options)
     if options.partition_by:
         writer = writer.partitionBy(*options.partition_by)
-    if options.partitions_only and there:
+    if options.partitions_only and exists:
         writer = writer.option("partitionOverwriteMode", "dynamic")
     elif options.mode == "overwrite":
         writer = writer.option("overwriteSchema", True)
     writer.mode("overwrite" if options.mode == "overwrite" else "append").save(options.location)
 
 
-def _commit(session: SparkSession, options: LoadOptions) -> str | None:
-    """Find what was done with the key: a commit bears it."""
-    history = session.sql(f"DESCRIBE HISTORY {_delta(options)}").where(F.col("userMetadata") == options.key)
-    found = history.agg(F.max("version")).collect()[0][0]
-    return None if found is None else str(found)
+def _find_commit(session: SparkSession, options: LoadOptions) -> str | None:
+    """Find the version whose commit has the key of the load."""
+    history = session.sql(f"DESCRIBE HISTORY {_delta_table(options)}").where(F.col("userMetadata") == options.key)
+    version = history.agg(F.max("version")).collect()[0][0]
+    return None if version is None else str(version)
 
 
-def _delta(options: LoadOptions) -> str:
+def _delta_table(options: LoadOptions) -> str:
     return f"delta.{quote_spark_identifier(options.location)}"
 
 
 def _is_delta(session: SparkSession, location: str) -> bool:
     context: Any = session.sparkContext
-    tables = context._jvm.io.delta.tables.DeltaTable  # noqa: SLF001 - Delta's own way to ask, without its Python
+    tables = context._jvm.io.delta.tables.DeltaTable  # noqa: SLF001 - Delta's own check, without its Python package
     return bool(tables.isDeltaTable(session._jsparkSession, location))  # noqa: SLF001 - as above
 
 
 def _load_iceberg(session: SparkSession, frame: DataFrame, options: LoadOptions) -> str:
-    there = session.catalog.tableExists(options.location)
-    if there and (done := _snapshot(session, options)):
-        return done
-    if there and options.mode == "merge":
-        with _set(session, {_ICEBERG_KEY: options.key}):
+    exists = session.catalog.tableExists(options.location)
+    if exists and (version := _find_snapshot(session, options)):
+        return version
+    if exists and options.mode == "merge":
+        with _session_conf(session, {_ICEBERG_KEY: options.key}):
             _merge(session, options.location, frame, options.keys)
     else:
-        _save_iceberg(session, frame, options, there=there)
-    if (version := _snapshot(session, options)) is None:
-        # Where no row comes and none goes, Iceberg makes no snapshot of it, unless nothing is appended.
-        _save_iceberg(session, frame.limit(0), options._replace(mode="append"), there=True)
-        version = _snapshot(session, options)
+        _save_iceberg(session, frame, options, exists=exists)
+    if (version := _find_snapshot(session, options)) is None:
+        # Iceberg creates no snapshot for a load that changes no rows, except for an empty append.
+        _save_iceberg(session, frame.limit(0), options._replace(mode="append"), exists=True)
+        version = _find_snapshot(session, options)
     return version or ""
 
 
-def _save_iceberg(session: SparkSession, frame: DataFrame, options: LoadOptions, *, there: bool) -> None:
+def _save_iceberg(session: SparkSession, frame: DataFrame, options: LoadOptions, *, exists: bool) -> None:
     writer = (
-        frame.writeTo(options.location).options(**options.options).option(f"snapshot-property.{_KEY}", options.key)
+        frame.writeTo(options.location)
+        .options(**options.options)
+        .option(f"snapshot-property.{_LOAD_KEY}", options.key)
     )
-    if there and options.mode == "append":
+    if exists and options.mode == "append":
         writer.append()
-    elif there and options.partitions_only:
+    elif exists and options.partitions_only:
         writer.overwritePartitions()
-    elif there and frame_columns(session.table(options.location)) == frame_columns(frame):
+    elif exists and frame_columns(session.table(options.location)) == frame_columns(frame):
         writer.overwrite(F.lit(True))
     else:
         columns = [F.col(quote_spark_identifier(name)) for name in options.partition_by]
@@ -126,33 +131,34 @@ def _save_iceberg(session: SparkSession, frame: DataFrame, options: LoadOptions,
         (writer.partitionedBy(*columns) if columns else writer).createOrReplace()
 
 
-def _snapshot(session: SparkSession, options: LoadOptions) -> str | None:
-    """Find what was done with the key: a snapshot bears it."""
-    snapshots = session.table(f"{options.location}.snapshots").where(F.col("summary")[_KEY] == options.key)
+def _find_snapshot(session: SparkSession, options: LoadOptions) -> str | None:
+    """Find the snapshot that has the key of the load."""
+    snapshots = session.table(f"{options.location}.snapshots").where(F.col("summary")[_LOAD_KEY] == options.key)
     rows = snapshots.orderBy(F.desc("committed_at")).select("snapshot_id").head(1)
     return str(rows[0][0]) if rows else None
 
 
 def _merge(session: SparkSession, table: str, frame: DataFrame, keys: Sequence[str]) -> None:
-    """Let rows take the place of those with their keys: null is a key like others, and no column is passed over."""
-    there, here = session.table(table).columns, frame.columns
-    if {one.lower() for one in there} != {one.lower() for one in here}:
+    """Replace rows with equal keys, where null equals null; both sides must have the same columns."""
+    table_columns, new_columns = session.table(table).columns, frame.columns
+    if {column.lower() for column in table_columns} != {column.lower() for column in new_columns}:
         raise InvalidData(
-            f"the table has the columns {', '.join(there)}, and what is merged into it {', '.join(here)}"
+            f"the table has the columns {', '.join(table_columns)}, and what is merged"
+            f" into it {', '.join(new_columns)}"
         )
-    same = " AND ".join(f"t.{quote_spark_identifier(key)} <=> n.{quote_spark_identifier(key)}" for key in keys)
-    frame.createOrReplaceTempView(_ROWS)
+    condition = " AND ".join(f"t.{quote_spark_identifier(key)} <=> n.{quote_spark_identifier(key)}" for key in keys)
+    frame.createOrReplaceTempView(_ROWS_VIEW)
     try:
         session.sql(
-            f"MERGE INTO {table} t USING {_ROWS} n ON {same}"
+            f"MERGE INTO {table} t USING {_ROWS_VIEW} n ON {condition}"
             " WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
         )
     finally:
-        session.catalog.dropTempView(_ROWS)
+        session.catalog.dropTempView(_ROWS_VIEW)
 
 
 @contextmanager
-def _set(session: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
+def _session_conf(session: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
     for name, value in conf.items():
         session.conf.set(name, value)
     try:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from docs.generators.commands import PRINTED
-from tests.commands import COMMANDS, Ask
+from tests.commands import COMMANDS, Ask, url_of
 from tests.factories import run_uuid
 from tests.queries.decisions import decide
 from tests.queries.sample_store import SAMPLE_EVENTS
@@ -146,3 +146,18 @@ def test_help_loads_nothing_heavy(words: tuple[str, ...]) -> None:
     said = run([sys.executable, "-c", HELP, *words, "--help"])
     assert said.stderr.decode() == "[]\n"
     assert said.stdout.decode().startswith(" ".join(["Usage: lineage-bridge", *words]))
+
+
+@pytest.mark.parametrize("args", [["version"], ["dataset", "pins"]], ids=" ".join)
+def test_light_commands_import_neither_sync_nor_spark(tmp_path: Path, args: list[str]) -> None:
+    script = f"""
+import sys
+from bridge.cli.main import app
+app({args}, standalone_mode=False)
+print([name for name in sys.modules if name.startswith(("bridge.sync", "pyspark"))], file=sys.stderr)
+"""
+    store = {"LINEAGE_BRIDGE__STORE__URL": url_of(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, cwd=ROOT, env=os.environ | store, timeout=60, check=True
+    )
+    assert done.stderr.decode() == "[]\n"

@@ -208,9 +208,7 @@ def test_what_only_follows_from_another_mistake_is_not_told(tmp_path: Path, text
 
 def test_a_host_of_the_environment_is_not_blamed_on_a_file(file: Path, tmp_path: Path) -> None:
     (told,) = refusal("check", SERVER__HOST="host.invalid")
-    assert told.startswith(
-        "server.host host.invalid is reachable from other machines, but server.api_keys is empty"
-    )
+    assert told.startswith("server.host host.invalid is reachable from other machines, but server.api_keys is empty")
 
 
 def test_the_environment_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:

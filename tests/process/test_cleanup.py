@@ -220,7 +220,7 @@ def test_what_breaks_while_files_are_removed_is_done_by_the_next(workshop: Works
         def for_path(self, path: str) -> LocalFileSystem:
             return Breaking()
 
-    broken = VersionCleaner(workshop.link, Broken(workshop.storage._distant._session), RetentionPolicy(1, 7), NOW)
+    broken = VersionCleaner(workshop.link, Broken(workshop.storage._remote._session), RetentionPolicy(1, 7), NOW)
     with pytest.raises(OSError, match="gone away"):
         broken.clean(location_from_path(workshop.path("d")), dry_run=False)
     assert [fault(workshop, one) for one in OLD[:3]] == ["its files were removed on 2026-02-01"] * 3

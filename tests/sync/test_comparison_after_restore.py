@@ -106,7 +106,7 @@ def test_an_edge_that_one_of_two_names_has_still_stays(namespace: str) -> None:
         synced.compare()
         assert set(synced.edges()) == {(A, T)}
         backup.restore()
-        assert [one for one in differences(synced) if one[2].startswith("was taken back")] == []
+        assert [one for one in differences(synced) if one[2].startswith("was deleted by the bridge")] == []
 
 
 def test_a_run_that_is_told_as_another_by_now_is_taken_back_again(synced: Synced) -> None:

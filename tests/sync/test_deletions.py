@@ -78,7 +78,7 @@ def test_more_than_may_be_deleted_waits_for_a_person() -> None:
         assert len(synced.entities("table")) == 6
         (reason,) = {item.reason for item in synced.items.pending(DELETION)}
         assert reason == (
-            "5 deletions are pending, openmetadata.most_deletions is 3: look at `sync --dry-run`, then"
+            "5 deletions are pending, openmetadata.most_deletions is 3: check `sync --dry-run`, then run"
             " `sync --once --allow-delete 5`"
         )
         synced.connect(OpenMetadataOptions(LAYOUT, max_deletions=5))

@@ -115,7 +115,7 @@ def test_what_may_be_several_is_told_once_and_nothing_is_made() -> None:
         assert set(synced.entities("table")) == {"wh.D.S.T", "wh.D.s.T", "warehouse.d.s.u"}
         assert synced.edges() == {}
         (waiting,) = (one for one in synced.items_by(Outcome.WAITING) if one.kind == "lineage")
-        assert waiting.reason == f"waits for the other end: {SNOWFLAKE} d.s.t"
+        assert waiting.reason == f"edge postponed: the other endpoint is not in OpenMetadata yet: {SNOWFLAKE} d.s.t"
         assert synced.quiet() == {}
 
 

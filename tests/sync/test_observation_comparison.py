@@ -97,7 +97,7 @@ def test_what_is_right_is_looked_at_with_a_call_for_each_entity_and_left_alone(s
 
 
 def test_more_than_one_page_is_compared(synced: Synced, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bridge.sync.openmetadata.observation_comparison._AT_ONCE", 2)
+    monkeypatch.setattr("bridge.sync.openmetadata.observation_comparison._BATCH_SIZE", 2)
     synced.apply(*(checked(number, number + 1) for number in range(7))).converge()
     before = picture(synced.standin)
     synced.standin.store.statuses.clear()
@@ -228,10 +228,10 @@ def test_what_the_settings_leave_out_is_not_looked_at(synced: Synced, off: Json,
 
 
 def test_what_was_told_is_read_in_the_order_of_its_index(sqlite_store: Any) -> None:
-    read, plans = sqlite_store.db.rows, []
+    read, plans = sqlite_store.db.fetch_all, []
 
     class Explaining:
-        def rows(self, sql: str, *values: object) -> list[Any]:
+        def fetch_all(self, sql: str, *values: object) -> list[Any]:
             plans.extend(step for *_, step in read(f"EXPLAIN QUERY PLAN {sql}", *values))
             return []
 

@@ -236,7 +236,7 @@ def test_columns_that_nobody_knows_are_told_and_hold_nothing_up() -> None:
         edge = synced.edges()["warehouse.d.s.a", "warehouse.d.s.t"]
         assert len(edge["columnsLineage"]) == 1
         told = [item.reason for item in synced.items_by(Outcome.PUSHED) if item.kind == "lineage"]
-        assert "there is no column nothing, so it has no lineage" in told
+        assert "column nothing does not exist, so it has no lineage" in told
 
 
 def test_what_was_being_made_does_not_wait_for_a_run_that_is_learnt_of_later() -> None:

@@ -115,7 +115,7 @@ def test_what_is_no_table_has_no_tests() -> None:
         synced.apply(event).converge()
         assert synced.standin.state()["cases"] == {}
         told = {item.reason for item in synced.items_by(Outcome.UNWANTED) if item.kind == "check"}
-        assert told == {"OpenMetadata takes tests of tables only, and this is a container"}
+        assert told == {"OpenMetadata supports tests of tables only; this is a container"}
 
 
 def test_they_wait_for_their_table() -> None:

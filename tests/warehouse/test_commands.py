@@ -61,11 +61,11 @@ def test_the_days_are_those_that_were_named(tmp_path: Path) -> None:
         ("schema ddl", "--dialect"),
         ("schema ddl --dialect oracle", "oracle"),
         (DDL + " --from-day yesterday", "yesterday"),
-        ("export", "--canonical or --sql"),
-        ("export --sql", "needs --dialect"),
-        ("export --sql --canonical --dialect sqlite", "--canonical or --sql"),
-        ("export --canonical --dialect sqlite", "belong to --sql"),
-        ("export --canonical -o", "belong to --sql"),
+        ("export", "specify exactly one of --canonical, --sql and --events"),
+        ("export --sql", "--sql requires --dialect"),
+        ("export --sql --canonical --dialect sqlite", "specify exactly one of --canonical, --sql and --events"),
+        ("export --canonical --dialect sqlite", "--dialect, --openlineage and --openlineage-only require --sql"),
+        ("export --canonical -o", "--dialect, --openlineage and --openlineage-only require --sql"),
     ],
 )
 def test_a_mistake_is_told(tmp_path: Path, words: str, said: str) -> None:

@@ -40,7 +40,7 @@ def test_every_conf_passes_the_check(
     parent: ParentRun | None,
     api_key: str | None,
 ) -> None:
-    choices = wanted(line=line, transport=transport, catalog=catalog, parent=parent, api_key=api_key)
+    choices = wanted(release=line, transport=transport, catalog=catalog, parent=parent, api_key=api_key)
     if catalog and not line.package_or_none(catalog):
         with pytest.raises(ConfigError, match=f"{catalog} has no release for Spark {line.name}: use Spark 3.5"):
             build_conf(choices)

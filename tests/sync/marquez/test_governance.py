@@ -92,7 +92,7 @@ def test_what_others_changed_of_it_is_put_right(synced: MarquezSynced) -> None:
     synced.converge()
     synced.client.remove_tag("db", "out", "GOLD")
     differences = [one for bit in synced.reconciler.compare() for one in bit.differences]
-    assert [(one.name, one.description) for one in differences] == [("db out", "lacks the tag GOLD")]
+    assert [(one.name, one.description) for one in differences] == [("db out", "tag GOLD is missing")]
     synced.compare()
     assert (synced.client.get_dataset("db", "out") or {})["tags"] == ["GOLD"]
     synced.forget()

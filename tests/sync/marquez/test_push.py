@@ -158,6 +158,6 @@ def test_what_others_told_of_a_job_is_put_right(synced: MarquezSynced) -> None:
     synced.apply(run(1)).converge()
     synced.client.send(run(9, out="theirs"))
     differences = [one for compared in synced.reconciler.compare() for one in compared.differences]
-    assert [one.description for one in differences] == ["its job lacks the output db out"]
+    assert [one.description for one in differences] == ["its job lacks output db out"]
     synced.compare()
     assert synced.graph() == (["in"], ["out"])
