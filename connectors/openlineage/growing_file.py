@@ -40,6 +40,7 @@ class GrowingFile:
     def __init__(self, path: Path, max_line: int) -> None:
         self._file = path.open("rb", buffering=0)
         self._max_line = max_line
+        #: Start of a line over the limit, and how many bytes of it were searched for its end.
         self._long_line_progress = (0, 0)
 
     def close(self) -> None:

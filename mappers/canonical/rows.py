@@ -1,6 +1,6 @@
 """Row classes of the canonical store; each column declares its merge rule.
 
-Times are microseconds since 1970 in UTC, ids are 16 bytes. The table in `docs/reference/tables.md` is generated from these
+Times are microseconds since 1970 in UTC, ids are 16 bytes. `docs/reference/tables.md` is generated from these
 declarations.
 """
 

@@ -226,7 +226,7 @@ def test_a_watermark_of_several_types_takes_nothing_and_loses_nothing(
 
 def test_a_watermark_that_cannot_be_kept_is_told(site: Site) -> None:
     one = FeedPoller(FeedQuery("rm", "", "", "at"), None, None, "default")  # type: ignore[arg-type] - it only looks at rows
-    with pytest.raises(ConfigError, match="cannot be stored: timedelta"):
+    with pytest.raises(ConfigError, match="cannot be kept: timedelta"):
         one._latest_watermark([{"at": timedelta(1)}], None)
     with pytest.raises(ConfigError, match="cannot be compared: datetime, datetime with a time zone"):
         one._latest_watermark([{"AT": datetime(2026, 1, 1)}], datetime(2026, 1, 1, tzinfo=UTC))  # noqa: DTZ001 - as databases give

@@ -99,7 +99,9 @@ def test_a_secret_that_others_may_read_is_told(tmp_path: Path, mode: int, *, ope
     secret.touch()
     secret.chmod(mode)
     found = told(config.check([], {"LINEAGE_BRIDGE__STORE__URL_FILE": secret}, Settings()))
-    wanted = f"warning: config: other users can read {secret}, the secret of LINEAGE_BRIDGE__STORE__URL_FILE (mode 644)"
+    wanted = (
+        f"warning: config: other users can read {secret}, the secret of LINEAGE_BRIDGE__STORE__URL_FILE (mode 644)"
+    )
     assert any(line.startswith(wanted) for line in found) is opened
 
 
@@ -126,9 +128,7 @@ def test_every_extra_of_the_project_is_told() -> None:
 
 def test_an_extra_that_is_missing_is_told_with_its_installation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bridge.doctor.software._installed_version", lambda _: None)
-    wanted = (
-        "extra postgres (psycopg missing) is not installed (pip install 'lineage-bridge[postgres]')"
-    )
+    wanted = "extra postgres (psycopg missing) is not installed (pip install 'lineage-bridge[postgres]')"
     assert f"ok: versions: {wanted}" in told(software.installed_packages())
 
 

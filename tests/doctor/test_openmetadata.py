@@ -71,8 +71,16 @@ def test_a_token_that_is_not_taken_is_told(standin: OpenMetadata, token: str, sa
 @pytest.mark.parametrize(
     ("fault", "said", "remedy"),
     [
-        (error(401, "Not Authorized! Token not present"), "Token not present", "pass the Authorization header through"),
-        (error(401, "something else"), "something else", "check that it is a token of this server (see docs/guides/openmetadata.md)"),
+        (
+            error(401, "Not Authorized! Token not present"),
+            "Token not present",
+            "pass the Authorization header through",
+        ),
+        (
+            error(401, "something else"),
+            "something else",
+            "check that it is a token of this server (see docs/guides/openmetadata.md)",
+        ),
         (error(500, "broken"), "500 broken", "check its log"),
         (reset(), "does not answer", "check its log"),
         (html(), "where JSON was expected", "set openmetadata.server.host to OpenMetadata itself"),
@@ -117,7 +125,9 @@ def test_a_token_file_is_read(standin: OpenMetadata, tmp_path: Path) -> None:
     assert found(settings(standin.url, auth={"token_file": str(tmp_path / "token")}), "token")[0].startswith("ok")
 
 
-@pytest.mark.parametrize(("who", "said"), [("admin", "admin is an admin, not a bot"), ("reader", "reader is a person, not a bot")])
+@pytest.mark.parametrize(
+    ("who", "said"), [("admin", "admin is an admin, not a bot"), ("reader", "reader is a person, not a bot")]
+)
 def test_a_token_of_a_person_is_warned_of(standin: OpenMetadata, who: str, said: str) -> None:
     token = {"admin": standin.admin_token, "reader": standin.reader_token}[who]
     (told,) = found(settings(standin.url, token), "user")
@@ -150,7 +160,10 @@ def test_rights_that_are_missing_are_told(standin: OpenMetadata, more: dict[str,
             "warning: rights: unknown: the server does not report the user's permissions (",
         ),
         (error(404), "warning: rights: unknown: the server does not report the user's permissions"),
-        (Fault(status=200, body={"data": []}), "warning: rights: unknown: the server does not report the user's permissions"),
+        (
+            Fault(status=200, body={"data": []}),
+            "warning: rights: unknown: the server does not report the user's permissions",
+        ),
         (html(), "error: rights: check failed: "),
     ],
 )
@@ -176,7 +189,10 @@ def test_rights_that_depend_on_the_entity_are_warned_of(standin: OpenMetadata) -
     ("version", "said"),
     [
         ("2.0.3", "ok: version: 2.0.3, which lineage-bridge is tested with"),
-        ("2.1.0", "warning: version: 2.1.0 is supported, but lineage-bridge is tested with 2.0: check the synced entities"),
+        (
+            "2.1.0",
+            "warning: version: 2.1.0 is supported, but lineage-bridge is tested with 2.0: check the synced entities",
+        ),
         (
             "1.13.4",
             "warning: version: 1.13.4 is supported, but lineage-bridge is tested with 2.0; edges are written by",
@@ -190,7 +206,10 @@ def test_rights_that_depend_on_the_entity_are_warned_of(standin: OpenMetadata) -
             "1.8.2",
             "error: version: 1.8.2 is older than 1.9, the oldest known version: upgrade OpenMetadata, preferably to 2.0",
         ),
-        ("", "error: version: the server does not report a version, but '': set openmetadata.server.host to OpenMetadata itself"),
+        (
+            "",
+            "error: version: the server does not report a version, but '': set openmetadata.server.host to OpenMetadata itself",
+        ),
     ],
 )
 def test_what_a_version_lacks_is_told(version: str, said: str) -> None:
@@ -210,7 +229,11 @@ def test_an_older_server_is_warned_of(standin: OpenMetadata) -> None:
         (html(404), "404 ", "set openmetadata.server.host to OpenMetadata itself"),
         (error(503), "503", "wait until it is up"),
         (reset(), "does not answer", "the host may need https://"),
-        (Fault(status=200, body={"status": "up"}), "does not report a version", "set openmetadata.server.host to OpenMetadata itself"),
+        (
+            Fault(status=200, body={"status": "up"}),
+            "does not report a version",
+            "set openmetadata.server.host to OpenMetadata itself",
+        ),
     ],
 )
 def test_something_else_in_the_place_of_the_server_is_told(
@@ -228,7 +251,9 @@ def test_a_dead_port_is_told_and_nothing_else_asked() -> None:
         taken.bind(("127.0.0.1", 0))
         _, dead, *rest = found(settings(f"http://127.0.0.1:{taken.getsockname()[1]}"))
     assert dead.startswith("error: server: http://127.0.0.1:")
-    assert dead.endswith("check openmetadata.server.host, that the server is up, and that this machine can reach its port")
+    assert dead.endswith(
+        "check openmetadata.server.host, that the server is up, and that this machine can reach its port"
+    )
     assert [one.split(": ")[:3] for one in rest] == [["warning", thing, "not checked"] for thing in CHECKED[2:]]
 
 

@@ -59,7 +59,9 @@ def test_one_that_is_well_is_told_so(synced: Synced) -> None:
         "ok: sync: no changes for OpenMetadata are pending",
         "ok: sync: OpenMetadata rejected nothing",
     ]
-    assert read.startswith("ok: sync: last comparison with OpenMetadata: in sync dataset 2 of 2, job 1 of 1, lineage 1 of 1")
+    assert read.startswith(
+        "ok: sync: last comparison with OpenMetadata: in sync dataset 2 of 2, job 1 of 1, lineage 1 of 1"
+    )
 
 
 def nobody_works(synced: Synced) -> None:
@@ -115,7 +117,10 @@ def something_was_missing(synced: Synced) -> None:
         (something_is_refused, "OpenMetadata rejected 1 items"),
         (something_has_no_place, "1 items cannot be resolved to one entity in OpenMetadata"),
         (nobody_compares, "the comparison with OpenMetadata ended 3 h ago; sync_frequency is hourly"),
-        (something_was_missing, "last comparison with OpenMetadata: in sync dataset 1 of 2, job 1 of 1, lineage 1 of 1"),
+        (
+            something_was_missing,
+            "last comparison with OpenMetadata: in sync dataset 1 of 2, job 1 of 1, lineage 1 of 1",
+        ),
     ],
 )
 def test_what_is_wrong_is_told_with_a_remedy(synced: Synced, trouble: Callable[[Synced], None], said: str) -> None:

@@ -23,7 +23,9 @@ def hostile_events(text: str) -> list[Json]:
     """Make events with a text in every place that takes one."""
     facets: dict[str, Json] = {
         "schema": make.facet(fields=[{"name": text, "type": text, "description": text, "fields": [{"name": text}]}]),
-        "columnLineage": make.columns({text: [make.field(text, text, make.transformation(text, text), namespace=text)]}),
+        "columnLineage": make.columns(
+            {text: [make.field(text, text, make.transformation(text, text), namespace=text)]}
+        ),
         "ownership": make.facet(owners=[{"name": text, "type": "team"}]),
         "documentation": make.facet(description=text),
         "version": make.facet(datasetVersion=text),

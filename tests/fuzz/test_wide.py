@@ -25,7 +25,9 @@ def wide_event(run: int, *, changed: int | None = None, filtered: bool = False, 
     fields = {
         name: [
             make.field("left", name, make.transformation()),
-            make.field("right", "another" if number == changed else name, make.transformation(subtype="TRANSFORMATION")),
+            make.field(
+                "right", "another" if number == changed else name, make.transformation(subtype="TRANSFORMATION")
+            ),
         ]
         for number, name in enumerate(NAMES[:width])
     }
@@ -93,7 +95,10 @@ def test_many_wide_events_do_not_fill_the_memory() -> None:
             store.read(wide_event(run, changed=run, width=3000))
     held = sum(len(said.entries) for said in column_lineage._entries_by_digest.values())
     assert held <= column_lineage._CACHED_ENTRIES
-    assert sum(len(known.rows) for known in column_lineage._identified_entries.values()) <= column_lineage._CACHED_ENTRIES
+    assert (
+        sum(len(known.rows) for known in column_lineage._identified_entries.values())
+        <= column_lineage._CACHED_ENTRIES
+    )
     kept = (schema for schema in schemas._schemas.values() if schema)
     assert sum(len(schema.columns) for schema in kept) <= schemas._CACHED_CHARACTERS
 

@@ -267,7 +267,11 @@ def test_a_plan_changes_nothing(synced: Synced) -> None:
     before = synced.standin.state()
     synced.calls.clear()
     applied, (seen,) = of.plan([WHOLE])
-    assert (len(applied.changes), seen.has_differences, bool(seen.remote_diff and seen.remote_diff.changes)) == (1, True, True)
+    assert (len(applied.changes), seen.has_differences, bool(seen.remote_diff and seen.remote_diff.changes)) == (
+        1,
+        True,
+        True,
+    )
     assert synced.standin.state() == before
     assert synced.store.rows("SELECT name FROM facet WHERE name LIKE 'lineageBridge%'") == []
     assert synced.calls.keys() <= {"get", "list", "version"}

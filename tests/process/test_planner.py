@@ -56,7 +56,8 @@ def test_each_way_to_pin_an_input_finds_its_version(workshop: Workshop) -> None:
 
 def test_a_dataset_that_nobody_knows_is_told_with_what_to_do(workshop: Workshop) -> None:
     with pytest.raises(
-        ProcessNotReady, match=r"inputs.trades \(.*/lake/trades\): no dataset .*check its name and whether its job ran"
+        ProcessNotReady,
+        match=r"inputs.trades \(.*/lake/trades\): no dataset .*check its name and whether its job ran",
     ):
         workshop.plan(COPY)
 
@@ -212,9 +213,7 @@ def test_a_live_table_makes_every_run_another(workshop: Workshop) -> None:
     url = "{url: 'jdbc:postgresql://db/shop'}"
     text = copy(format="jdbc", options=url)
     assert workshop.plan(text).key != workshop.plan(text).key
-    with pytest.raises(
-        ProcessNotReady, match="changes in place, so its versions cannot be read: use pin: live"
-    ):
+    with pytest.raises(ProcessNotReady, match="changes in place, so its versions cannot be read: use pin: live"):
         workshop.plan(copy(format="jdbc", options=url, pin="latest"))
 
 

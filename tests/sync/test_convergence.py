@@ -40,7 +40,9 @@ _seconds = st.integers(0, 59)
 _kinds = st.sampled_from(("START", "RUNNING", "COMPLETE", "COMPLETE", "COMPLETE", "FAIL"))
 _lines = st.dictionaries(
     st.sampled_from("kvw"),
-    st.lists(st.builds(make.field, _names, st.sampled_from("kvw"), st.just(make.transformation())), min_size=1, max_size=2),
+    st.lists(
+        st.builds(make.field, _names, st.sampled_from("kvw"), st.just(make.transformation())), min_size=1, max_size=2
+    ),
     max_size=2,
 )
 

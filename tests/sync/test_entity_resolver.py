@@ -183,7 +183,9 @@ def test_any_name_becomes_one_that_the_server_takes(name: str) -> None:
     with Synced() as synced:
         event = run_event(
             inputs=[dataset("a", schema=schema("k"))],
-            outputs=[dataset(name, schema=schema(name), columnLineage=columns({name: [field("a", "k", transformation())]}))],
+            outputs=[
+                dataset(name, schema=schema(name), columnLineage=columns({name: [field("a", "k", transformation())]}))
+            ],
             job=name,
         )
         synced.apply(event).converge()

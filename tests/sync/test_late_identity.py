@@ -32,7 +32,9 @@ APART = [
         run=1,
         job="fill",
         inputs=[dataset("x", schema=schema("k"))],
-        outputs=[dataset("old", schema=schema("k"), columnLineage=columns({"k": [field("x", "k", transformation())]}))],
+        outputs=[
+            dataset("old", schema=schema("k"), columnLineage=columns({"k": [field("x", "k", transformation())]}))
+        ],
         job_facets={"sql": make.facet(query="INSERT INTO old")},
     ),
     run_event(run=2, job="use", inputs=[dataset("old")], outputs=[dataset("y", schema=schema("k"))]),

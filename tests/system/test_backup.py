@@ -20,7 +20,9 @@ from tests.system.test_two_daemons import payloads
 
 WHOLE = "\nok: conservation: every received event is accounted for\n"
 _BLOCKS = re.findall(
-    r"^```\n(.*?)^```$", (ROOT / "docs" / "guides" / "operations.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    r"^```\n(.*?)^```$",
+    (ROOT / "docs" / "guides" / "operations.md").read_text(encoding="utf-8"),
+    re.MULTILINE | re.DOTALL,
 )
 
 

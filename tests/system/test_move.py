@@ -72,7 +72,10 @@ def test_a_move_that_was_killed_is_begun_anew_and_is_whole(tmp_path: Path, fille
     with closing(SqliteDatabase.for_reading(new)) as db:
         assert audit_intake(db, "default").discrepancies == []
     code, said = finish(start(new, "import", str(lines)))
-    assert (code, said) == (0, f"imported {COUNT - known} events and 1 rejected inputs; {known} were already stored\n")
+    assert (code, said) == (
+        0,
+        f"imported {COUNT - known} events and 1 rejected inputs; {known} were already stored\n",
+    )
     assert exported(new) == exported(filled)
     again = run(new, "import", str(lines))
     assert again == (0, f"imported 0 events and 0 rejected inputs; {COUNT + 1} were already stored\n")

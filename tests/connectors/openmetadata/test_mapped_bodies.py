@@ -145,5 +145,8 @@ def test_every_collection_that_is_written_can_be_checked() -> None:
         for namespace, name in DATASETS.items()
         for one in of_dataset(layout, namespace, name)
     ]
-    services = {f"services/{kind}s" for kind, _ in CUSTOM_SERVICES.values()} | {"services/pipelineServices", "pipelines"}
+    services = {f"services/{kind}s" for kind, _ in CUSTOM_SERVICES.values()} | {
+        "services/pipelineServices",
+        "pipelines",
+    }
     assert {one.collection for one in made} | services <= body_validation.VALIDATED_COLLECTIONS

@@ -68,7 +68,9 @@ def test_where_it_cannot_tag_columns_that_is_told(synced: MarquezSynced) -> None
     synced.apply(run_event(second=1, run=1, outputs=[out]))
     synced.apply(said(2, tags=["GOLD"], columns=[{"name": "a", "sensitive": True}])).converge()
     reasons = [event.reason for event in synced.items_by_kind("dataset")]
-    assert reasons == ["column tags not set (unknown column, or Marquez cannot tag columns of datasets with aliases): a"]
+    assert reasons == [
+        "column tags not set (unknown column, or Marquez cannot tag columns of datasets with aliases): a"
+    ]
     assert (synced.client.get_dataset("db", "out") or {})["tags"] == ["GOLD"]
 
 
