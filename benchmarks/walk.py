@@ -144,7 +144,7 @@ def measure(settings: Settings, shape: Shape) -> tuple[float, float, int, str]:
             found.append(walk(graph, start, shape.direction, shape.depth, shape.most))
 
         middle, late = times(once, shape.starts)
-        return middle, late, max(len(one.edges) for one in found), found[-1].cut or ""
+        return middle, late, max(len(one.edges) for one in found), found[-1].truncated_by or ""
 
 
 def main() -> None:

@@ -62,7 +62,7 @@ def test_it_is_written_for_the_owner_alone_and_never_over_a_file(cli: Cli, tmp_p
         (["--spark-version", "3.4"], "Spark 3.4 was not tried with the listener"),
         (["--spark-version", "4.0", "--catalog", "delta"], "delta has no release for Spark 4.0"),
         (["--api-key-file", "no-such-file"], "cannot read the API key in no-such-file"),
-        (["--api-key-file", "/dev/null"], "/dev/null holds no key"),
+        (["--api-key-file", "/dev/null"], "/dev/null contains no API key"),
         (
             ["--transport", "file", "--location", "events.ndjson"],
             "spark.openlineage.transport.location is no absolute path",
@@ -84,7 +84,7 @@ def test_a_choice_that_cannot_work_is_refused(cli: Cli, words: list[str], said: 
         ([], 0, "no problems in the configuration (service and job not tested)"),
         (["--url", "localhost"], 1, "spark.openlineage.transport.url is no address"),
         (["no.conf"], 2, "cannot read the conf no.conf: No such file"),
-        (["no.conf", "--url", "http://h"], 2, "a conf names its own"),
+        (["no.conf", "--url", "http://h"], 2, "cannot be combined with CONF"),
         (["--spark-version", "3.4"], 2, "Spark 3.4 was not tried"),
     ],
 )
@@ -107,4 +107,4 @@ def test_a_conf_is_only_looked_at(cli: Cli, words: list[str], code: int, said: s
 def test_an_option_that_nothing_uses_is_refused(cli: Cli, words: list[str], unused: str) -> None:
     done = cli("spark", "conf", *words)
     assert (done.code, done.out) == (2, "")
-    assert f"nothing uses {unused} here" in " ".join(done.err.replace("│", " ").split())
+    assert f"{unused} has no effect with this" in " ".join(done.err.replace("│", " ").split())

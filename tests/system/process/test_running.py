@@ -130,8 +130,8 @@ PASSING = [
 #: Checks, what is said of them, and the account that each row has then.
 FAILING = {
     "check: not_null, column: account": ("1 rows are null", "nullif(account, 'b')"),
-    "check: unique, column: account": ("1 rows repeat others", "account"),
-    "check: accepted_values, column: account, values: [a]": ("3 rows hold other values than a", "'b'"),
+    "check: unique, column: account": ("1 duplicate rows", "account"),
+    "check: accepted_values, column: account, values: [a]": ("3 rows have values other than a", "'b'"),
     "check: range, column: amount, max: 5": ("2 rows are out of range; expected at most 5", "'b'"),
     "check: row_count, min: 4": ("3 rows; expected at least 4", "'b'"),
     "check: freshness, column: day, max_age: 1h": (
@@ -227,7 +227,7 @@ def test_what_somebody_rolled_back_is_not_published_again_by_itself(works: Works
     where = {"namespace": "file", "name": works.path("positions")}
     works.link.execute(RollBackCommand(datasets=[RollBackItem(**where)]))
     good = works.published("positions")
-    with pytest.raises(StateConflict, match=f"rolled back .positions {bad}.: --rerun makes another"):
+    with pytest.raises(StateConflict, match=f"rolled back .positions {bad}.: --rerun creates a new version"):
         works.run(process())
     assert works.published("positions") == good
     assert works.run(process(), rerun=True).ended == "published"
@@ -270,7 +270,7 @@ def test_columns_that_come_otherwise_than_promised_are_told(works: Works) -> Non
         works.run(process(", columns: {id: bigint}"))
     works.run(process(", mode: append"))
     with pytest.raises(
-        ProcessNotReady, match=r"has the column amount \(double\), and now it is missing: say mode: overwrite"
+        ProcessNotReady, match=r"has column amount \(double\), which is now missing: use mode: overwrite"
     ):
         works.run(process(", mode: append", sql="SELECT id, account, day FROM raw"))
 

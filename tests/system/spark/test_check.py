@@ -156,7 +156,7 @@ def test_a_conf_for_another_line_is_only_looked_at(tmp_path: Path) -> None:
     other = "3.5" if here.name != "3.5" else "4.1"
     refused = check(tmp_path, made(), "--spark-version", other)
     assert refused.code == 2
-    assert f"no job can run on {other}: check it with --no-job" in refused.said
+    assert f"cannot run a job on {other}: use --no-job" in refused.said
     looked = check(tmp_path, made(release=find_release(other)), "--spark-version", other, "--no-job")
     assert looked == (0, "no problems in the configuration (service and job not tested)\n")
     assert f"openlineage-spark_{here.scala}:{LISTENER_VERSION}" in made()["spark.jars.packages"]
