@@ -159,9 +159,13 @@ def _move_above_stdio(descriptor):
 
 def wait_readable(descriptor, seconds):
     """Wait until a descriptor is readable; return False on timeout."""
+    import math
     import select
 
-    return bool(select.select([descriptor], [], [], seconds)[0])
+    # Unlike select, poll accepts descriptors above 1023: the agent may inherit many.
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(None if seconds is None else max(0, math.ceil(seconds * 1000))))
 
 
 def _detach_from_job(*keep):

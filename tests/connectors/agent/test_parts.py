@@ -1,5 +1,6 @@
 """Parts of the agent that need no process: names, datasets, run ids, attempt counters, group signals."""
 
+import fcntl
 import os
 import signal
 import threading
@@ -211,3 +212,15 @@ def test_probe_detects_group_signal_that_was_merged(
         if signal.SIGUSR1 in signal.sigpending():
             signal.sigwait([signal.SIGUSR1])
         signal.pthread_sigmask(signal.SIG_SETMASK, original_mask)
+
+
+def test_wait_readable_accepts_descriptors_above_1023() -> None:
+    reader, writer = os.pipe()
+    high = fcntl.fcntl(reader, fcntl.F_DUPFD_CLOEXEC, 1024)
+    try:
+        assert not agent.wait_readable(high, 0)
+        os.write(writer, b"x")
+        assert agent.wait_readable(high, 0)
+    finally:
+        for descriptor in (reader, writer, high):
+            os.close(descriptor)
