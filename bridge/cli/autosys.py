@@ -7,13 +7,12 @@ from typing import Annotated
 import typer
 
 from bridge.cli.options import Config, load_settings
-from bridge.cli.output import OutputFormat, escape, print_result
+from bridge.cli.output import OutputFormat, OutputOption, escape, print_result
 
 autosys = typer.Typer(
     name="autosys", help="Import Autosys job definitions (JIL) and run history.", no_args_is_help=True
 )
 
-OutputOption = Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")]
 JilFiles = Annotated[
     list[Path],
     typer.Argument(metavar="FILE...", help="JIL files or directories, applied in this order"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from bridge.cli.options import Config
-from bridge.cli.output import OutputFormat, escape, print_json
+from bridge.cli.output import OutputFormat, OutputOption, escape, print_json
 
 if TYPE_CHECKING:
     from bridge.settings.loader import LoadedSettings
@@ -29,9 +29,7 @@ def show(
     origin: Annotated[
         bool, typer.Option("--origin", help="Show where each value was set: file and line, variable or default")
     ] = False,
-    output: Annotated[
-        OutputFormat, typer.Option(help="A line for each setting, or one JSON object.")
-    ] = OutputFormat.text,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
 ) -> None:
     """Show all effective settings with secrets masked."""

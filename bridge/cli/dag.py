@@ -26,8 +26,10 @@ class DagFormat(StrEnum):
 
 
 def dag(
-    namespace: Annotated[str | None, typer.Option(help="Only processes of this namespace.")] = None,
-    max_dependencies: Annotated[int, typer.Option(min=1, max=100_000, help="Dependencies at most.")] = MAX_EDGES,
+    namespace: Annotated[str | None, typer.Option(help="Filter by namespace")] = None,
+    max_dependencies: Annotated[
+        int, typer.Option(min=1, max=100_000, help="Maximum number of dependencies")
+    ] = MAX_EDGES,
     output: Annotated[DagFormat, typer.Option(help="Output format: text (execution order), json, mermaid or dot")] = (
         DagFormat.text
     ),

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from bridge.cli.options import ApiKey, Config, DatasetName, DatasetNamespace, Url, dataset_parameters
-from bridge.cli.output import OutputFormat
+from bridge.cli.output import OutputFormat, OutputOption
 from bridge.cli.query import QueryRunner
 
 dataset = typer.Typer(
@@ -14,7 +14,6 @@ dataset = typer.Typer(
     help="Resolve, publish, pin, roll back and invalidate dataset versions.",
     no_args_is_help=True,
 )
-OutputOption = Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")]
 Limit = Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of results")]
 
 

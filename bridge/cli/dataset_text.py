@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from bridge.cli.output import MORE_RESULTS
+
 if TYPE_CHECKING:
     from bridge.queries.query import Page
     from bridge.queries.versions import VersionResult
@@ -10,7 +12,6 @@ if TYPE_CHECKING:
     from bridge.versions.publish_commands import PublicationResult
     from bridge.versions.results import PinnedVersion, Publication, ResolvedVersion, VersionValidity
 
-_MORE = "… results truncated: raise --limit"
 _LIVE = "a live table, changed in place: its current content may differ from this version"
 
 
@@ -103,7 +104,7 @@ def validity_lines(validity: "VersionValidity") -> Iterator[str]:
 
 def _more(cursor: str | None) -> Iterator[str]:
     if cursor is not None:
-        yield _MORE
+        yield MORE_RESULTS
 
 
 def _name(dataset: "NodeReference") -> str:

@@ -8,9 +8,8 @@ from uuid import UUID
 
 import typer
 
-from bridge.cli.dataset import OutputOption
 from bridge.cli.options import EXIT_CONFLICT, Config, accept_old_options, load_settings
-from bridge.cli.output import OutputFormat, escape, print_result
+from bridge.cli.output import OutputFormat, OutputOption, escape, print_result
 
 if TYPE_CHECKING:
     from bridge.versions.command import Command
@@ -81,7 +80,7 @@ def publish(
     pairs: DatasetVersionPairs,
     expected: Expected = None,
     expect_unpublished: Annotated[
-        bool, typer.Option("--expect-unpublished", help="Fail if a version of any of the datasets is published.")
+        bool, typer.Option("--expect-unpublished", help="Fail if any of the datasets has a published version")
     ] = False,
     by: By = None,
     why: Why = None,
@@ -109,7 +108,7 @@ def publish(
 
 def rollback(
     datasets: Annotated[
-        list[str] | None, typer.Argument(metavar="DATASET...", help="Datasets, each in one word or by its UUID.")
+        list[str] | None, typer.Argument(metavar="DATASET...", help="Datasets (name or UUID)")
     ] = None,
     to: Annotated[
         str | None,
@@ -146,9 +145,7 @@ def pin(
     name: Annotated[str, typer.Argument(metavar="PIN", help="Pin name")],
     pairs: DatasetVersionPairs,
     until: Annotated[datetime | None, typer.Option(help="Expiry time (UTC)", metavar="TIME")] = None,
-    days: Annotated[
-        int | None, typer.Option(min=1, help=f"How many days it lasts; {_DEFAULT_DAYS} without --until.")
-    ] = None,
+    days: Annotated[int | None, typer.Option(min=1, help=f"Days until expiry (default: {_DEFAULT_DAYS})")] = None,
     by: By = None,
     why: Why = None,
     output: OutputOption = OutputFormat.text,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import ApiKey, Config, Target, Url, accept_old_options, resolve_target
-from bridge.cli.output import OutputFormat, escape, print_result
+from bridge.cli.output import OutputFormat, OutputOption, escape, print_result
 from bridge.cli.query import QueryRunner
 from bridge.cli.sync import drop_item, parse_item_id, requeue
 from bridge.settings.target_names import TargetName
@@ -41,11 +41,11 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="Item id from `dead list`,
 @dead.command("list", cls=accept_old_options(which="outcome"))
 def list_dead(
     outcome: Annotated[
-        OutcomeFilter, typer.Option(help="Outcome of the items; `troubled` means dead or unresolved.")
+        OutcomeFilter, typer.Option(help="Filter by outcome (troubled: dead or unresolved)")
     ] = OutcomeFilter.troubled,
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of results")] = 100,
     target: Target = None,
-    output: Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")] = OutputFormat.text,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
@@ -82,7 +82,8 @@ def _lines(item: "SyncItemResult") -> "Iterator[str]":
 @dead.command("retry")
 def retry_dead(
     id_: Annotated[
-        str | None, typer.Argument(metavar="ID", help="The id, or its beginning; all that failed without.")
+        str | None,
+        typer.Argument(metavar="ID", help="Item id from `dead list`, or a unique prefix (default: all failed items)"),
     ] = None,
     target: Target = None,
     config: Config = None,

@@ -1,12 +1,12 @@
 """`lineage-bridge doctor`."""
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from bridge.cli.options import Config
-from bridge.cli.output import OutputFormat
+from bridge.cli.output import OutputFormat, OutputOption, escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 
 def doctor(
-    output: Annotated[
-        OutputFormat, typer.Option(help="A line for each finding, or one JSON object.")
-    ] = OutputFormat.text,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
 ) -> None:
     """Diagnose configuration, store and sync, and account for every received event (read-only)."""
@@ -28,7 +26,6 @@ def doctor(
 
 def print_findings(results: "Iterable[Finding]", output: OutputFormat) -> None:
     """Print findings as they arrive, or all as JSON; exits with 1 if there is an error."""
-    from bridge.cli.output import escape
     from bridge.doctor.finding import Level
 
     findings = []
@@ -48,13 +45,10 @@ openmetadata = typer.Typer(name="openmetadata", help="Check the connection to Op
 
 @openmetadata.command()
 def check(
-    output: Annotated[
-        OutputFormat, typer.Option(help="A line for each finding, or one JSON object.")
-    ] = OutputFormat.text,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
 ) -> None:
     """Check server, version, token, permissions and services of OpenMetadata (read-only)."""
-    from bridge.cli.doctor import print_findings
     from bridge.doctor.openmetadata.runner import run_checks
 
     print_findings(run_checks(config or []), output)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import ApiKey, Config, DatasetName, DatasetNamespace, Url, dataset_parameters
-from bridge.cli.output import OutputFormat, escape, print_result
+from bridge.cli.output import OutputFormat, OutputOption, escape, print_result
 from bridge.cli.query import QueryRunner
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def explain(
     ] = None,
     column: Annotated[str | None, typer.Option(help="Explain the lineage of this column", metavar="COLUMN")] = None,
     limit: Annotated[int, typer.Option(min=1, max=100, help="Maximum number of events per kind of evidence")] = 10,
-    output: Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")] = OutputFormat.text,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,

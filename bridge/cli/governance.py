@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import ApiKey, Config, Url, load_settings
-from bridge.cli.output import OutputFormat, escape, print_result
+from bridge.cli.output import OutputFormat, OutputOption, escape, print_result
 from bridge.cli.query import QueryRunner
 
 if TYPE_CHECKING:
@@ -38,9 +38,7 @@ class ConflictPolicy(StrEnum):
     ask = "ask"
 
 
-AssetPaths = Annotated[
-    list[Path], typer.Argument(metavar="PLACE...", help="Asset files or directories (metavar `PATH...`)")
-]
+AssetPaths = Annotated[list[Path], typer.Argument(metavar="PATH...", help="Asset files or directories")]
 Prune = Annotated[bool, typer.Option("--prune", help="Remove metadata whose asset file no longer exists")]
 PolicyOption = Annotated[
     ConflictPolicy | None,
@@ -48,7 +46,6 @@ PolicyOption = Annotated[
         "--policy", help="Conflict policy: report, local, remote or ask (default: openmetadata.governance.conflicts)"
     ),
 ]
-OutputOption = Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")]
 
 
 @governance.command()
@@ -132,14 +129,13 @@ def pull(
 ) -> None:
     """Write changes made in OpenMetadata back into the asset files, keeping comments and key order."""
     from bridge.bootstrap.targets import openmetadata_options
-    from bridge.governance.pull import plan_file_edits as pulled_from
-    from bridge.governance.pull import write_file
+    from bridge.governance.pull import plan_file_edits, write_file
 
     assets, problems = _read(paths)
     settings = load_settings(config)
     with _open_sync(settings, policy) as sync:
         _, remote = sync.plan(assets)
-    edits = pulled_from(remote, openmetadata_options(settings).vocabulary)
+    edits = plan_file_edits(remote, openmetadata_options(settings).vocabulary)
     count = 0
     for edit in edits:
         for line in edit.patch.splitlines():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import ApiKey, Config, DatasetName, DatasetNamespace, Url, dataset_parameters
-from bridge.cli.output import OutputFormat, escape, print_result, truncation_note
+from bridge.cli.output import OutputFormat, OutputOption, escape, print_result, truncation_note
 from bridge.cli.query import QueryRunner
 from bridge.store.lineage.walk import MAX_EDGES
 
@@ -18,8 +18,8 @@ def impact(
     namespace: DatasetNamespace,
     name: DatasetName = None,
     depth: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum number of hops")] = 20,
-    max_edges: Annotated[int, typer.Option(min=1, max=100_000, help="Edges at most.")] = MAX_EDGES,
-    output: Annotated[OutputFormat, typer.Option(help="A list, or one JSON object.")] = OutputFormat.text,
+    max_edges: Annotated[int, typer.Option(min=1, max=100_000, help="Maximum number of edges")] = MAX_EDGES,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,

@@ -18,7 +18,7 @@ def ingest(
     config: Config = None,
     historical: Annotated[bool, typer.Option("--historical", help="Mark events as historical (backfill)")] = False,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Read files from the beginning, even if they were ingested before.")
+        bool, typer.Option("--restart", help="Load files from the start, even if already loaded")
     ] = False,
 ) -> None:
     """Load events from files (NDJSON, JSON or JSON array, optionally gzipped); resumes where it stopped."""

@@ -53,7 +53,7 @@ def lineage(
     granularity: Annotated[
         Granularity, typer.Option(help="Job level: run, step, job (logical job) or root")
     ] = Granularity.job,
-    max_edges: Annotated[int, typer.Option(min=1, max=100_000, help="Edges at most.")] = MAX_EDGES,
+    max_edges: Annotated[int, typer.Option(min=1, max=100_000, help="Maximum number of edges")] = MAX_EDGES,
     as_of: Annotated[
         datetime | None, typer.Option(help="Only lineage of runs started by this time (UTC)", metavar="TIME")
     ] = None,

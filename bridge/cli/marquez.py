@@ -19,7 +19,7 @@ def pull(
         typer.Argument(metavar="URL", help="Server URL, e.g. http://127.0.0.1:5000 (default: marquez.url)"),
     ] = None,
     since: Annotated[
-        str | None, typer.Option(help="Read from this time on, such as 2026-11-01T00:00:00Z, whatever was read.")
+        str | None, typer.Option(help="Start at this time instead of the watermark, e.g. 2026-11-01T00:00:00Z")
     ] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Keep importing new events until interrupted")] = False,
     every: Annotated[float, typer.Option(min=0.1, help="With --follow: poll interval in seconds")] = 10.0,

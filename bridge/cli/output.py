@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +19,10 @@ def escape(text: str) -> str:
     return text.translate(_CONTROLS)
 
 
+#: Printed after a list whose page has a `next` cursor.
+MORE_RESULTS = "… results truncated: raise --limit"
+
+
 def truncation_note(truncation: "Truncation | None", size_option: str = "--max-edges") -> Iterator[str]:
     """Name the option that shows more, if results were truncated."""
     if truncation is not None:
@@ -30,6 +34,9 @@ class OutputFormat(StrEnum):
 
     text = "text"
     json = "json"
+
+
+OutputOption = Annotated[OutputFormat, typer.Option(help="Output format: text or json")]
 
 
 def print_result(result: object, lines: "Iterable[str]", *, as_json: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import ApiKey, Config, Url
-from bridge.cli.output import OutputFormat, escape, print_result
+from bridge.cli.output import MORE_RESULTS, OutputFormat, OutputOption, escape, print_result
 from bridge.cli.query import QueryRunner
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ process = typer.Typer(name="process", help="Define, run and inspect processes (Y
 @process.command()
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Process files")],
-    output: Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")] = OutputFormat.text,
+    output: OutputOption = OutputFormat.text,
 ) -> None:
     """Validate process files; errors name file, line and key."""
     from bridge.process.definition import ProcessDefinition
@@ -51,12 +51,11 @@ def schema() -> None:
 
 
 _COLUMNS = "{:<10}  {:<9}  {:<10}  {:<19}  {:<24}  {}"
-_MORE = "… results truncated: raise --limit"
 
 
 def processes(
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of results")] = 100,
-    output: Annotated[OutputFormat, typer.Option(help="A table, or one JSON object.")] = OutputFormat.text,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
@@ -86,7 +85,7 @@ def _table(page: "Page[RegisteredProcess]") -> Iterator[str]:
         )
         yield escape(_COLUMNS.format(*line))
     if page.next:
-        yield _MORE
+        yield MORE_RESULTS
 
 
 def _last_run(run: "RunRecord | None") -> tuple[str, str]:

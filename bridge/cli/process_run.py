@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import Config, Url, accept_old_options, load_settings
-from bridge.cli.output import OutputFormat, escape, print_result
+from bridge.cli.output import OutputFormat, OutputOption, escape, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,8 +26,7 @@ Key = Annotated[
     str | None,
     typer.Option(help="Idempotency key of the run (default: derived from definition, parameters and input versions)"),
 ]
-Rerun = Annotated[bool, typer.Option("--rerun", help="Write a new version even if the inputs are unchanged.")]
-OutputOption = Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")]
+Rerun = Annotated[bool, typer.Option("--rerun", help="Create a new version even if nothing has changed")]
 OperateKey = Annotated[
     str | None,
     typer.Option(

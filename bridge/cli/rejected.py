@@ -52,9 +52,7 @@ def show_rejected(
 
 @rejected.command("retry")
 def retry_rejected(
-    prefix: Annotated[
-        str | None, typer.Argument(metavar="HASH", help="The hash, or its beginning; all without.")
-    ] = None,
+    prefix: Annotated[str | None, typer.Argument(metavar="HASH", help="Hash or unique prefix (default: all)")] = None,
     config: Config = None,
 ) -> None:
     """Retry rejected or unmerged input, for example after an upgrade."""

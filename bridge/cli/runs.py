@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import ApiKey, Config, Url
-from bridge.cli.output import OutputFormat, escape, print_json
+from bridge.cli.output import MORE_RESULTS, OutputFormat, OutputOption, escape, print_json
 from bridge.cli.query import QueryRunner
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ _DERIVED = (
     "* derived: FAILED* reported COMPLETE, but its last action failed; UNKNOWN* reported no end before its"
     " application ended"
 )
-_MORE = "… results truncated: raise --limit"
 
 
 def runs(
@@ -27,7 +26,7 @@ def runs(
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of runs, and of steps per run")] = 20,
     failed: Annotated[bool, typer.Option("--failed", help="Only failed runs")] = False,
     steps: Annotated[bool, typer.Option("--steps", help="Show the steps (Spark actions) of each run")] = False,
-    output: Annotated[OutputFormat, typer.Option(help="A table, or JSON lines.")] = OutputFormat.text,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
@@ -64,9 +63,9 @@ def _table(history: "Page[RunRecord]") -> Iterator[str]:
         for step in run.steps:
             yield from _lines(step, f"  {step.step}")
         if run.more_steps:
-            yield _MORE
+            yield MORE_RESULTS
     if history.next:
-        yield _MORE
+        yield MORE_RESULTS
     if any(record.status_derived for run in runs for record in (run, *run.steps)):
         yield _DERIVED
 

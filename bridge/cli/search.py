@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bridge.cli.options import ApiKey, Config, Url, load_settings
-from bridge.cli.output import OutputFormat, escape, print_json
+from bridge.cli.output import MORE_RESULTS, OutputFormat, OutputOption, escape, print_json
 from bridge.cli.query import QueryRunner
 
 if TYPE_CHECKING:
     from bridge.store.search.search import SearchHit, SearchResult
-
-_MORE = "… results truncated: raise --limit"
 
 
 class SearchType(StrEnum):
@@ -28,14 +26,14 @@ def search(
     q: Annotated[str, typer.Argument(help="Search words; the last one may be a prefix")] = "",
     kind: Annotated[SearchType | None, typer.Option("--type", help="Only datasets or only jobs")] = None,
     namespace: Annotated[str | None, typer.Option(help="Filter by namespace; s3://lake* matches a prefix")] = None,
-    owner: Annotated[str | None, typer.Option(help="Only of this owner.")] = None,
+    owner: Annotated[str | None, typer.Option(help="Filter by owner")] = None,
     tag: Annotated[str | None, typer.Option(help="Filter by tag of the dataset or one of its columns")] = None,
-    category: Annotated[str | None, typer.Option(help="Only of this category.")] = None,
-    stored_as: Annotated[str | None, typer.Option("--format", help="Only stored in this format.")] = None,
+    category: Annotated[str | None, typer.Option(help="Filter by category")] = None,
+    stored_as: Annotated[str | None, typer.Option("--format", help="Filter by storage format")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of results")] = 20,
     after: Annotated[str | None, typer.Option(help="Cursor: `next` of the previous page", metavar="CURSOR")] = None,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Rebuild the search index first")] = False,
-    output: Annotated[OutputFormat, typer.Option(help="A list, or one JSON object.")] = OutputFormat.text,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
@@ -86,7 +84,7 @@ def _lines(result: "SearchResult") -> Iterator[str]:
         if description := next((line for line in (hit.description or "").splitlines() if line.strip()), None):
             yield f"         {description.strip()}"
     if result.next:
-        yield _MORE
+        yield MORE_RESULTS
     if result.pending:
         yield f"({result.pending} datasets and jobs are not indexed yet)"
 

@@ -5,15 +5,13 @@ from typing import Annotated
 import typer
 
 from bridge.cli.options import Config, load_settings
-from bridge.cli.output import OutputFormat, print_json
+from bridge.cli.output import OutputFormat, OutputOption, print_json
 
 
 def serve(
     config: Config = None,
-    host: Annotated[
-        str | None, typer.Option(help="Listen address (default: server.host) / Listen port (default: server.port)")
-    ] = None,
-    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Listen here instead of server.port.")] = None,
+    host: Annotated[str | None, typer.Option(help="Listen address (default: server.host)")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="Listen port (default: server.port)")] = None,
 ) -> None:
     """Run the HTTP service, sync and governance until stopped."""
     import os
@@ -30,7 +28,7 @@ def serve(
 
 
 def version(
-    output: Annotated[OutputFormat, typer.Option(help="A line, or one JSON object.")] = OutputFormat.text,
+    output: OutputOption = OutputFormat.text,
 ) -> None:
     """Print the version; with --output json also Python, store schema and OpenLineage versions."""
     from bridge import __version__

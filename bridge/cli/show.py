@@ -8,7 +8,7 @@ from uuid import UUID
 import typer
 
 from bridge.cli.options import ApiKey, Config, Url
-from bridge.cli.output import OutputFormat, escape, print_result
+from bridge.cli.output import OutputFormat, OutputOption, escape, print_result
 from bridge.cli.query import QueryRunner
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def show(
     job: Annotated[
         bool, typer.Option("--job", help="Show the job (default: a dataset of that name, else a job)")
     ] = False,
-    output: Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")] = OutputFormat.text,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,

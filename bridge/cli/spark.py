@@ -33,7 +33,7 @@ def check(
         str | None,
         typer.Option(
             "--spark-version",
-            help="Spark line, such as 4.1 (default: that of the installed PySpark).",
+            help="Spark version line (default: installed PySpark)",
             metavar="LINE",
         ),
     ] = None,
@@ -45,11 +45,9 @@ def check(
 ) -> None:
     """Check a Spark configuration and verify that the events of a small job arrive."""
     from connectors.errors import ConfigError
-    from connectors.spark.conf import DEFAULT_URL, ConfOptions, build_conf
     from connectors.spark.conf_check import check_conf
     from connectors.spark.conf_format import read_defaults
     from connectors.spark.probe import check_services
-    from connectors.spark.releases import DEFAULT_RELEASE, find_release
     from connectors.spark.submit import find_spark
 
     if conf_file and url:
@@ -125,7 +123,9 @@ def conf(
     line: Annotated[
         str | None,
         typer.Option(
-            "--spark-version", help="Spark line (default: the newest that all table formats support).", metavar="LINE"
+            "--spark-version",
+            help="Spark version line, e.g. 4.1 (default: the newest that supports all table formats)",
+            metavar="LINE",
         ),
     ] = None,
     catalog: Annotated[TableFormat | None, typer.Option(help="Also configure this table format")] = None,

@@ -17,7 +17,7 @@ from bridge.cli.options import (
     load_settings,
     resolve_target,
 )
-from bridge.cli.output import OutputFormat, escape, print_json, print_result
+from bridge.cli.output import OutputFormat, OutputOption, escape, print_json, print_result
 from bridge.cli.query import QueryRunner
 from bridge.cli.sync_text import explanation_lines, format_counts, plan_lines, print_remaining, status_lines
 from bridge.settings.target_names import TargetName, enabled_targets
@@ -78,7 +78,7 @@ def push(
         int | None, typer.Option(min=1, help="With --once: maximum number of deletions, overriding the settings")
     ] = None,
     target: Target = None,
-    output: Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")] = OutputFormat.text,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
 ) -> None:
     """Push pending changes to a target; `serve` does this continuously for all targets."""
@@ -105,7 +105,7 @@ def push(
 @sync.command()
 def status(
     target: Target = None,
-    output: Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")] = OutputFormat.text,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
@@ -124,7 +124,7 @@ def explain(
     name: DatasetName = None,
     job: Annotated[bool, typer.Option("--job", help="NAMESPACE and NAME refer to a job")] = False,
     target: Target = None,
-    output: Annotated[OutputFormat, typer.Option(help="For people, or one JSON object.")] = OutputFormat.text,
+    output: OutputOption = OutputFormat.text,
     config: Config = None,
     url: Url = None,
     api_key: ApiKey = None,
@@ -184,8 +184,6 @@ def open_reconciler(
 ) -> "Reconciler":
     """Open the reconciler of a target; raises ConfigError if the target is disabled."""
     settings = load_settings(config)
-    from contextlib import closing
-
     from bridge.bootstrap.targets import make_reconciler, open_queue
     from bridge.log import configure_log
     from connectors.errors import ConfigError

@@ -1,12 +1,12 @@
 """`lineage-bridge verify`."""
 
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
 from bridge.cli.options import Config, load_settings
-from bridge.cli.output import OutputFormat, escape, print_json
+from bridge.cli.output import OutputFormat, OutputOption, escape, print_json
 from bridge.cli.sync import open_reconciler
 from bridge.cli.sync_text import format_counts
 from bridge.settings.target_names import TargetName, enabled_targets
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from bridge.sync.target import Difference
 
 verify = typer.Typer(name="verify", help="Detect drift between targets and the store (read-only).")
-OutputOption = Annotated[OutputFormat, typer.Option(help="A line for each difference, or one JSON object.")]
 _MAX_REASONS = 100
 
 
