@@ -19,7 +19,7 @@ class NotFound(PermanentError):
 
 
 class StateConflict(PermanentError):
-    """What is asked for cannot be, because of what is there."""
+    """The request conflicts with the current state."""
 
     def __init__(self, reason: str, conflicts: Sequence[Mapping[str, str | None]] = ()) -> None:
         super().__init__(reason)
@@ -48,7 +48,7 @@ class Overloaded(TransientError):
 
 
 class StoreFull(TransientError):
-    """There is no room left for another event."""
+    """The disk has no space for another event."""
 
 
 class StoreBusy(TransientError):
@@ -56,7 +56,7 @@ class StoreBusy(TransientError):
 
 
 class AddressInUse(TransientError):
-    """Another process listens where this one shall."""
+    """Another process uses the listen address."""
 
 
 class StoreUnreachable(TransientError):

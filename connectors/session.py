@@ -15,7 +15,7 @@ from mappers.errors import LineageBridgeError
 
 
 class RateLimiter:
-    """Limits calls per second, with bursts of up to one second's worth; without a rate there is no limit."""
+    """Limits calls per second, with bursts of up to one second's worth; unlimited without a rate."""
 
     def __init__(
         self,

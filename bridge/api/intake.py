@@ -149,7 +149,7 @@ def _content_encoding(headers: Headers) -> str:
 
 
 def _check_media_type(headers: Headers) -> Response | None:
-    """Deny bodies that are not declared as JSON, or whose encoding is unknown."""
+    """Reject bodies that are not declared as JSON or use an unknown encoding."""
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type not in _JSON_TYPES and not media_type.endswith("+json"):
         return problem(

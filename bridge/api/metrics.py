@@ -19,7 +19,7 @@ _REASONS = ("rejected", "too_large", "unavailable")
 
 
 class Metrics:
-    """Metrics of one service; `disk` is the folder whose free space limits the store."""
+    """Metrics of one service; `disk` is the directory of the store, for free space."""
 
     content_type = CONTENT_TYPE_LATEST
 

@@ -175,7 +175,7 @@ def _violation_lines(page: "Page[ContractResult]") -> Iterator[str]:
 
 
 def _read(paths: Sequence[Path]) -> "tuple[list[LoadedAsset], list[str]]":
-    """Read the valid asset files; problems of the others are printed."""
+    """Read the valid asset files and print the problems of invalid ones."""
     from bridge.governance.asset_files import load_assets
 
     result = load_assets(paths)

@@ -129,7 +129,7 @@ def explain(
     url: Url = None,
     api_key: ApiKey = None,
 ) -> None:
-    """Show the remote entity of a dataset or job, or why there is none (reads the store only)."""
+    """Show the remote entity of a dataset or job, or why it does not exist (reads the store only)."""
     explanation = _sync_explanation(
         QueryRunner(config, url, api_key), resolve_target(target, config), namespace, name, job=job
     )

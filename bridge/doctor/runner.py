@@ -1,4 +1,4 @@
-"""Runs all checks; a failing check does not stop the others."""
+"""Runs all checks; a check that fails does not stop the rest."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing

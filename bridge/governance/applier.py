@@ -126,7 +126,7 @@ class AssetApplier:
     ) -> dict[QualifiedName, list[Asset]]:
         """Assets that changed or were removed, by dataset.
 
-        Their previous metadata may be removed, that of others never.
+        Only metadata from these files may be removed.
         """
         superseded = []
         for record in stored:

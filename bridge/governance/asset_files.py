@@ -1,4 +1,4 @@
-"""Loads asset files; an invalid file does not affect the others."""
+"""Loads asset files; an invalid file does not affect the rest."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence

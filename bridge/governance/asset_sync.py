@@ -74,7 +74,7 @@ class AssetSync:
         self._openmetadata = openmetadata
 
     def plan(self, loaded: Sequence[LoadedAsset], *, prune: bool = False) -> tuple[ApplyResult, list[DatasetPlan]]:
-        """What a push would change, and what was changed in OpenMetadata; changes nothing."""
+        """List the changes of a push and the changes made in OpenMetadata, without applying them."""
         result = self._applier.preview(loaded, prune=prune)
         changes = {change.name: change for change in result.changes}
         names = _affected_datasets(result, loaded)
@@ -170,7 +170,7 @@ class AssetSync:
 
 
 def _affected_datasets(result: ApplyResult, loaded: Iterable[LoadedAsset]) -> set[QualifiedName]:
-    """Datasets of the given assets, and all others that change."""
+    """Datasets of the given assets, and all further datasets that change."""
     names = {(entry.asset.namespace, entry.asset.name) for entry in loaded}
     matched = {
         name

@@ -35,7 +35,7 @@ class AssetMatcher:
         self._items = items
 
     def match(self, assets: Sequence[Asset]) -> MatchResult:
-        """Match all assets; one whose dataset is unknown creates it under the given name."""
+        """Match all assets; an asset with an unknown dataset creates it under the given name."""
         matched = MatchResult({}, {})
         datasets_by_table = self._datasets_by_table(
             [asset for asset in assets if not asset.is_pattern and self._is_table(asset)]

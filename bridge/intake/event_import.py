@@ -172,7 +172,7 @@ def _count_results(
 
 
 def _parse_item(line: bytes) -> _ImportedEvent | RejectedInput:
-    """Parse a line; raises InvalidInput or InputTooLarge when it is not what was exported."""
+    """Parse an exported line; raises InvalidInput or InputTooLarge."""
     exported = parse_line(line)
     payload, hash_ = exported.original_bytes(), bytes.fromhex(exported.hash)
     if isinstance(exported, ExportedRejection):

@@ -56,7 +56,7 @@ class FeedImporter:
 
 
 class FeedQuery(NamedTuple):
-    """A polled query, and the column whose values tell which rows are new."""
+    """A polled query and its watermark column."""
 
     name: str
     url: str

@@ -116,7 +116,7 @@ class FileFollower:
         return scan.problems
 
     async def _isolated(self, file: FollowedFile, work: Awaitable[bool], problems: Problems) -> bool:
-        """Await the work on a file; an unreadable file must not stop the others."""
+        """Await the work on a file; an unreadable file must not stop the rest."""
         try:
             return await work
         except FileNotFoundError:

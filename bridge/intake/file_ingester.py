@@ -98,7 +98,7 @@ class FileIngester:
 
 
 class EventFileSource:
-    """A file as an event source: each poll ingests what was appended."""
+    """A file as an event source: each poll ingests appended lines."""
 
     def __init__(self, ingester: FileIngester, path: Path, progress: Progress = lambda _: None) -> None:
         self._ingester = ingester

@@ -62,7 +62,7 @@ _IDLE_SECONDS = 60.0
 
 
 class TrackerScan(NamedTuple):
-    """Result of a scan: new files, and positions whose content is no longer in their file."""
+    """Result of a scan: new files, and positions that point to content no longer in their file."""
 
     new: list[FollowedFile]
     unmatched: list[FilePosition]

@@ -8,7 +8,7 @@ from bridge.store.failed_inputs import FailedInput
 
 
 class InputRetry:
-    """Parses stored inputs again, as what they were when they arrived."""
+    """Parses stored inputs again in their original input format."""
 
     def __init__(self, reader: EventReader, legacy: LegacyReader) -> None:
         self._reader = reader

@@ -41,7 +41,7 @@ class EventSource(Protocol):
     """
 
     def poll(self) -> IntakeReport:
-        """Ingest what is new.
+        """Ingest new input.
 
         Raises a TransientError when the source does not respond; the next poll continues from there.
         """

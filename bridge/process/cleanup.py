@@ -1,4 +1,4 @@
-"""Deletes files of versions that are no longer needed, and of abandoned runs."""
+"""Deletes files of expired versions and abandoned runs."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -123,7 +123,7 @@ class VersionCleaner:
         return None
 
     def _referenced_versions(self, retained: Iterable[str], paths: Mapping[str, str | None]) -> dict[str, str]:
-        """Versions whose files are part of retained ones and that are not retained themselves."""
+        """Expired versions that share files with retained ones."""
         referenced: dict[str, str] = {}
         for tag, path in paths.items():
             manifest = self._resolver.read_version_manifest(path)

@@ -45,7 +45,7 @@ class LaunchOptions(NamedTuple):
         return spool_file(self.work_folder.absolute() / "spool", self.request.run_id)
 
     def spark_conf(self, version: str) -> dict[str, str]:
-        """Spark conf whose listener writes the actions of this run into the spool."""
+        """Spark conf that makes the listener write the actions of this run into the spool."""
         definition = self.request.definition
         process = definition.process
         datasets = [*definition.inputs, *definition.outputs]

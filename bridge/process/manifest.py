@@ -17,7 +17,7 @@ MAX_ROOTS = 64
 
 
 class VersionRoot(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A folder whose files belong to a version: its own, or that of an earlier version."""
+    """A directory with files of a version: its own, or that of an earlier version."""
 
     path: str
     version: str

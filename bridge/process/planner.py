@@ -233,7 +233,7 @@ def resolve_outputs(
 
 
 def contract_problems(inputs: Iterable[PlannedInput]) -> list[str]:
-    """Inputs whose columns differ from the expected ones."""
+    """Inputs with columns that differ from the expected ones."""
     return [
         problem
         for planned_input in inputs

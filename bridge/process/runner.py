@@ -223,7 +223,7 @@ class ProcessRunner:
         return lineage._replace(columns=columns, views=lineage_sources(self._plan))
 
     def _publish(self) -> RunResult:
-        """Publish all outputs or none, unless somebody published another version meanwhile."""
+        """Publish all outputs or none, unless another version was published meanwhile."""
         results = self._executor.results if self._executor else {}
         items = []
         for output in self._plan.outputs:

@@ -72,7 +72,7 @@ class UnproducedDataset(msgspec.Struct, frozen=True):
 class DagResult(msgspec.Struct, frozen=True):
     """Processes by id, the dependencies between them, and whether these were truncated.
 
-    A query for one namespace also returns the processes of others that its processes depend on.
+    A query for one namespace also returns upstream processes in other namespaces.
     """
 
     processes: list[DagProcess]
@@ -85,7 +85,7 @@ class DagResult(msgspec.Struct, frozen=True):
 
 
 class DagQuery(Query[DagResult], frozen=True, kw_only=True):
-    """Processes and their dependencies, declared or inferred from what they read and write."""
+    """Processes and their dependencies, declared or inferred from their inputs and outputs."""
 
     path = "/dag"
     result_type = DagResult
@@ -138,7 +138,7 @@ def _dag_process(job: bytes, name: QualifiedName, definition: RegisteredDefiniti
 
 
 def _innermost_box(definition: RegisteredDefinition) -> str | None:
-    """Return the name of the innermost box of a definition; None if there is none."""
+    """Return the name of the innermost box of a definition, if any."""
     if '"boxes"' not in definition.definition:
         return None
     content = msgspec.json.decode(definition.definition)

@@ -149,7 +149,7 @@ class JobSyncQuery(JobSubjectQuery[SyncExplanation], frozen=True, kw_only=True):
 
 
 def _key_range(prefix: str) -> tuple[str, bytes, bytes]:
-    """Return the kind, and the smallest and largest key, of items whose ids have this prefix."""
+    """Return the kind and the smallest and largest key that match an id prefix."""
     kind, _, digits = prefix.lower().partition("-")
     try:
         return kind, bytes.fromhex(digits + "0" * (len(digits) % 2)), bytes.fromhex(digits.ljust(_DIGITS, "f"))

@@ -66,7 +66,7 @@ class VersionResult(msgspec.Struct, frozen=True):
 
 
 class LastSuccessResult(msgspec.Struct, frozen=True):
-    """The last successful run that wrote a dataset; null if there is none."""
+    """The last successful run that wrote a dataset, or null."""
 
     dataset: NodeReference
     run_id: str | None
@@ -93,7 +93,7 @@ class VersionsQuery(DatasetSubjectQuery[Page[VersionResult]], frozen=True, kw_on
 
 
 class LastSuccessQuery(DatasetSubjectQuery[LastSuccessResult], frozen=True, kw_only=True):
-    """The last successful run that wrote a dataset, which tells how fresh it is."""
+    """The last successful run that wrote a dataset, for its freshness."""
 
     path = "/last_success"
     result_type = LastSuccessResult

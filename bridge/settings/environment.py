@@ -54,7 +54,7 @@ def type_at(key_path: KeyPath) -> Any:
 
 
 def check_variable(name: str, value: str) -> ConfigProblem | None:
-    """Reject a variable that names no setting, or whose value is not JSON where the setting needs it."""
+    """Reject a variable that matches no setting, or is not JSON although its setting requires it."""
     key_path = variable_path(name)
     key = ".".join(key_path)
     type_: Any = Settings

@@ -88,7 +88,7 @@ class IntakeSettings(Section):
 
 
 class NeverLinkSettings(Section):
-    """A dataset name whose symlinks are ignored; `*` and `?` are wildcards."""
+    """Dataset names that ignore symlinks; `*` and `?` are wildcards."""
 
     namespace: str
     name: str = "*"

@@ -98,7 +98,7 @@ class OpenMetadataAuthSettings(Section):
 
 
 class OpenMetadataServiceSettings(Section):
-    """Service of datasets whose namespace has no mapping."""
+    """Service of datasets in namespaces without a mapping."""
 
     name: str = Field(default="lineage_bridge", min_length=1, max_length=256)
     type: Literal["databaseService"] = "databaseService"
@@ -106,7 +106,7 @@ class OpenMetadataServiceSettings(Section):
 
 
 class OpenMetadataSyncSettings(Section):
-    """What is synced, and how often everything is compared."""
+    """Which kinds are synced, and how often everything is compared."""
 
     register_on_completion: bool = True
     update_on_schema_change: bool = True

@@ -33,7 +33,7 @@ def valid_keys(model: type[BaseModel], key_path: KeyPath) -> list[str]:
 
 
 def _find_model(annotation: Any) -> Any:
-    """The model within an annotation such as `list[Model]`; None if there is none."""
+    """The model within an annotation such as `list[Model]`, if any."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     models = (_find_model(argument) for argument in getattr(annotation, "__args__", ()))

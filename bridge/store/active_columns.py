@@ -64,7 +64,7 @@ UPDATE column_lineage SET is_active = ?5 WHERE org_id = ?1 AND target_id = ?2 AN
 
 
 class _ActiveRun(NamedTuple):
-    """The newest run that reports column lineage of a target, and a hash of what it reports."""
+    """The newest run that reports column lineage of a target, and a hash of its report."""
 
     run: bytes
     start: int
@@ -146,7 +146,7 @@ class ActiveColumnLineage:
     def _set_active(
         self, pair: _Pair, columns_changed: bool, reported: set[bytes], asserted: set[_LineageRow]
     ) -> None:
-        """Activate the rows that the newest run reports, deactivate others; new rows are active."""
+        """Activate new rows and the rows of the newest run, deactivate the rest."""
         job, target = pair
         is_active = dict.fromkeys(asserted, True)
         if columns_changed:

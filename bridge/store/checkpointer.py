@@ -18,7 +18,7 @@ _PASSES = 4
 
 
 class Checkpointer:
-    """A thread with its own connection; SQLite allows checkpoints while others read and write."""
+    """A thread with its own connection; SQLite can checkpoint during reads and writes."""
 
     def __init__(self, path: Path, translate_error: Callable[[Exception], LineageBridgeError]) -> None:
         self._path = path

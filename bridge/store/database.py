@@ -76,7 +76,7 @@ class Database(Protocol):
         """Set how long a write waits for another process before it raises StoreBusy."""
 
     def terminate_stalled_sessions(self, seconds: float) -> int:
-        """Terminate our own sessions that block others and have been idle for this long; return their number."""
+        """Terminate our blocking sessions that have been idle for this long; return their number."""
 
     def integrity_problems(self) -> list[str]:
         """Check the database itself; return one message per problem."""

@@ -49,7 +49,7 @@ _DISABLE = ("UPDATE sync_target SET enabled_at = NULL WHERE org_id = ?1 AND targ
 
 
 def mark_changes(db: Database, org: str, changes: Reducer, regrouped: Collection[bytes]) -> None:
-    """Mark what a group of events changed, and the datasets whose identity group has changed."""
+    """Write marks for the changes of a group of events and for datasets with a new identity group."""
     targets = [target for (target,) in db.fetch_all(_TARGETS, org)]
     if not targets:
         return

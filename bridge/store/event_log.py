@@ -49,7 +49,7 @@ def read_run_events(db: Database, org: str, runs: Collection[bytes]) -> dict[byt
 
 
 class IncomingEvent(NamedTuple):
-    """An event to be stored: its bytes, what was parsed from them, and its source."""
+    """An event to be stored: its bytes, the parsed rows, and its source."""
 
     payload: bytes
     event: Event

@@ -149,7 +149,7 @@ class IdentityGroups:
         return new
 
     def update(self, changes: Reducer, new: set[_Link]) -> set[bytes]:
-        """Recompute the groups that the changes affect; return the datasets whose group may have other members.
+        """Recompute the affected groups; return the datasets that may have new group members.
 
         A symlink that was stored before changes nothing, unless symlinks of its dataset were ever deleted.
         """
@@ -175,7 +175,7 @@ class IdentityGroups:
     def recompute(self, seeds: set[bytes]) -> set[bytes]:
         """Recompute the groups of these datasets, and of all datasets that are or were grouped with them.
 
-        Returns the datasets whose group may have other members.
+        Returns the datasets that may have new group members.
         """
         pending = {member for (member,) in self._db.fetch_for_ids(_ALL_MEMBERS, sorted(seeds), self._org)}
         considered, changed = set(pending), False

@@ -180,7 +180,7 @@ class PostgresDatabase:
     def transaction(self, *, commit: bool = True) -> Iterator[None]:
         """Run the block in one transaction, rolled back on an exception or with `commit=False`.
 
-        Statements whose results are not read are pipelined. A failed transaction closes the connection: it is unknown
+        Statements without a result are pipelined. A failed transaction closes the connection: it is unknown
         which of its statements the server has prepared.
         """
         self._ensure_connected()

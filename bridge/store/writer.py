@@ -155,7 +155,7 @@ class Writer:
         self._identity_groups.remember_symlinks(staged.changes)
 
     def _without_refused_rows(self, item: IncomingEvent | RejectedInput) -> IncomingEvent | RejectedInput:
-        """Replace an event whose rows the store rejects: the result has the reason instead of the rows."""
+        """Replace an event that the store rejects: the result has the reason instead of the rows."""
         if isinstance(item, RejectedInput):
             return item
         try:

@@ -1,1 +1,1 @@
-"""Keeps targets what the store says: what is to be pushed, what became of it, and when to try again."""
+"""Keeps targets in sync with the store: pending items, their outcomes and retries."""

@@ -263,7 +263,7 @@ class SyncItemStore:
         self._db.execute_many(_DROP, [(self._org, self._target, kind, key) for kind, key in sorted(set(keys))])
 
     def record_intent(self, items: Iterable[tuple[SyncItem, dict[str, Any]]]) -> None:
-        """Record what is about to change before the target is called, so that a crash leaves a trace."""
+        """Record the intended change before the target is called, so that a crash leaves a trace."""
         rows = [(*self._key(item), _encode_record(record)) for item, record in items]
         for i in range(0, len(rows), WRITE_BATCH):
             with self._db.transaction():

@@ -153,7 +153,7 @@ class Reconciler:
             self._db.close()
 
     def step(self, stopped: Callable[[], bool] = lambda: False, only: Collection[str] | None = None) -> StepResult:
-        """Push what is due, in dependency order, unless the circuit is open.
+        """Push due items in dependency order, unless the circuit is open.
 
         `only` restricts the step to some kinds.
         """
@@ -224,7 +224,7 @@ class Reconciler:
             self._items.requeue_unresolved()
 
     def compare(self) -> Iterator[ComparedBatch]:
-        """Compare the whole target with what was pushed, in parts and without changes."""
+        """Compare the whole target with the last push, in parts and without changes."""
         return self._target.compare()
 
     def _record_pause(self) -> None:

@@ -132,7 +132,7 @@ def fingerprint(content: Any) -> bytes:
 
 
 def is_unchanged(item: SyncItem, content_fingerprint: bytes) -> bool:
-    """Whether the content equals what was last pushed or rejected."""
+    """Whether the content equals the last pushed or rejected content."""
     return item.fingerprint == content_fingerprint and bool(item.remote or item.outcome in ABANDONED)
 
 

@@ -35,7 +35,7 @@ class PlanStep(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Drift: an item, or an edge into one, that differs from what was pushed."""
+    """Drift: an item, or an edge into it, that differs from the last push."""
 
     kind: str
     key: bytes
@@ -110,6 +110,6 @@ class SyncTarget(Protocol):
         """Count expected items in parts, without requests to the target."""
 
     def compare(self) -> Iterator[ComparedBatch]:
-        """Compare the target with what was pushed, in parts and without changes."""
+        """Compare the target with the last push, in parts and without changes."""
 
     def close(self) -> None: ...

@@ -123,7 +123,7 @@ class DefinitionStore:
         self._db.execute(_SET_ACTIVE, self.org, process_id(self.org, kind, namespace, name), False)
 
     def activate(self, process: bytes, version: str) -> RegisteredDefinition:
-        """Activate a registered version; raise NotFound if there is none."""
+        """Activate a registered version; raises NotFound for an unknown one."""
         registered = next(
             (definition for definition in self.list_versions(process) if definition.version == version), None
         )

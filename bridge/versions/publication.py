@@ -78,9 +78,9 @@ class PublicationHistory:
         return group_ids(self._db, self._org, {entry.dataset for entry in entries})
 
     def layers(self, dataset: bytes, until: int = NO_TIME_LIMIT) -> list[PublicationEntry]:
-        """List the entries whose versions are published, now or at a time, as layers from bottom to top.
+        """List the published entries, current or at a time, as layers from bottom to top.
 
-        Readers see the top layer; if it contains only some partitions, the others are read from the layers below. A
+        Readers see the top layer; if it contains only some partitions, the rest is read from the layers below. A
         rollback removes the layers above the version that it returns to.
         """
         return fold_layers(

@@ -42,7 +42,7 @@ class RollBackItem(DatasetArgument, frozen=True, kw_only=True):
 
 
 class PublicationResult(msgspec.Struct, frozen=True):
-    """The published versions; there is no publication if nothing changed."""
+    """The published versions; `publication` is None if nothing changed."""
 
     publication: int | None
     datasets: list[PublishedDataset]
@@ -67,7 +67,7 @@ class PublishCommand(Command[PublicationResult], frozen=True, kw_only=True):
 
 
 class RollBackCommand(Command[PublicationResult], frozen=True, kw_only=True):
-    """Roll back datasets, or all datasets of a publication, to what was published before, all or none."""
+    """Roll back datasets, or all datasets of a publication, to the versions published before, all or none."""
 
     path = "/api/v1/rollback"
     result_type = PublicationResult

@@ -70,7 +70,7 @@ class Publisher:
     def roll_back(
         self, requests: Sequence[PublicationRequest], actor: str, reason: str | None
     ) -> list[PublicationOutcome]:
-        """Return to what was published before, or to a version that was published at any time."""
+        """Publish the previous version again, or a named version that was published at any time."""
         return self._apply("rollback", requests, actor, reason)
 
     def roll_back_publication(self, publication: int, actor: str, reason: str | None) -> list[PublicationOutcome]:

@@ -20,7 +20,7 @@ from mappers.openlineage.names import canonical_dataset_name
 
 
 class DiscardOutcome(NamedTuple):
-    """The discarded versions, and the reasons why others are retained, by tag."""
+    """Tags of discarded versions, and of retained versions with the reason."""
 
     discarded: list[Version]
     retained: dict[str, list[str]]
@@ -50,7 +50,7 @@ class VersionRegistry:
             yield
 
     def find_dataset(self, namespace: str | None, name: str) -> bytes:
-        """Find the group of a dataset by any of its names; raise NotFound if there is none."""
+        """Find the group of a dataset by any of its names; raises NotFound."""
         group = self.graph.find_by_full_name(name) if namespace is None else self.graph.find_dataset(namespace, name)
         if group is None:
             raise NotFound(
@@ -59,7 +59,7 @@ class VersionRegistry:
         return group
 
     def find_dataset_by_id(self, id_: UUID) -> bytes:
-        """Find the group of a dataset by the id of any member; raise NotFound if there is none."""
+        """Find the group of a dataset by the id of any member; raises NotFound."""
         group = self.graph.group_of(id_.bytes)
         if group is None:
             raise NotFound(f"no dataset with the id {id_} in the store")
@@ -84,7 +84,7 @@ class VersionRegistry:
     def retained_versions(self) -> dict[bytes, list[str]]:
         """Map all versions that are published or pinned to the reasons; cleanup must not delete their files.
 
-        If the top layer of a dataset contains only some partitions, the layers below are retained for the others.
+        If the top layer of a dataset contains only some partitions, the layers below are retained for the rest.
         """
         reasons: dict[bytes, list[str]] = {}
         for dataset in self.publications.published_datasets():

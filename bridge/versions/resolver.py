@@ -1,4 +1,4 @@
-"""Resolves a selector to a readable version, or reports why there is none."""
+"""Resolves a selector to a readable version, or reports why it cannot."""
 
 from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
@@ -59,7 +59,7 @@ class VersionResolver:
         self._metadata = MetadataStore(db, org, clock)
 
     def resolve(self, request: VersionRequest) -> Resolution:
-        """Resolve one version; raise NotFound if there is none, and StateConflict if it must not be read.
+        """Resolve one version; raises NotFound if no version matches, and StateConflict if it must not be read.
 
         `latest` skips invalid versions. A published or pinned version was chosen deliberately: if it is invalid, or
         if its run has failed since, resolution fails rather than choosing another one. A version that is requested by

@@ -25,7 +25,7 @@ class Keyword(sa.String):
 
 
 class BoundedText(sa.String):
-    """A text that somebody else chose, of bounded length: it may be a key, and lie in an index."""
+    """Text from outside with bounded length, so that it can be part of a key or index."""
 
 
 class LongText(sa.Text):
@@ -93,7 +93,7 @@ _KINDS: dict[type[sa.types.TypeEngine[Any]], sa.types.TypeEngine[Any]] = {
 
 
 def columns(kind: type[sa.types.TypeEngine[Any]], names: str, default: Any = None) -> list[sa.Column[Any]]:
-    """Make columns of one kind; those whose name ends with `?` may be empty."""
+    """Create columns of one type; a name that ends with `?` is nullable."""
     return [
         sa.Column(name.rstrip("?"), _KINDS[kind], nullable=name.endswith("?"), server_default=default)
         for name in names.split()
@@ -115,7 +115,7 @@ def table(
 ) -> sa.Table:
     """Make a table within organisations: its columns, its key, and the keys of other tables that it refers to.
 
-    `by_day` names the column by whose days it is partitioned, which must be part of the key.
+    `by_day` names the column for daily partitions; it must be part of the key.
     """
     new = sa.Table(
         name,

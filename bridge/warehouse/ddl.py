@@ -24,7 +24,7 @@ ROLES = ("PLATFORM_ADMIN", "DATA_STEWARD", "DATA_OWNER", "DATA_CONSUMER")
 
 
 def privileges(role: str, table: str) -> str:
-    """Say what a role may do with a table or view; nothing is empty."""
+    """Privileges of a role on a table or view; None grants nothing."""
     if role == "PLATFORM_ADMIN":
         return _EVERYTHING if not table.startswith("V_") else "SELECT"
     if role == "DATA_STEWARD":

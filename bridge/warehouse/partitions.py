@@ -34,7 +34,7 @@ def date_range(today: date, first: date | None = None, last: date | None = None)
 
 
 def partition_clause(house: WarehouseDialect, table: sa.Table, days: DateRange) -> str:
-    """Say at the end of CREATE TABLE how the table is spread."""
+    """Partition clause at the end of CREATE TABLE."""
     column = str(table.info["by_day"]).upper()
     spread = f"\nPRIMARY INDEX ({_first_of_key(table)})" if house is WarehouseDialect.teradata else ""
     if not column:

@@ -20,7 +20,7 @@ _WHERE = {
 
 
 class _UpperCasePreparer(IdentifierPreparer):
-    """Writes names in upper case and without quotes, so that nobody needs quotes to ask for them."""
+    """Writes names in upper case and without quotes, so that queries need no quotes."""
 
     def quote(self, ident: str, force: Any = None) -> str:
         """Spell a name; a reserved word needs its quotes, and means the same with them where names are folded up."""

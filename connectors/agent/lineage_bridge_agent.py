@@ -841,7 +841,7 @@ class CommandRun:
 
 
 def parent_run(environment):
-    """Return the run whose command started this agent, or None.
+    """Return the run of the command that started this agent, or None.
 
     If the Autosys variables have changed since, Autosys started a job that only inherited the variable.
     """

@@ -26,7 +26,7 @@ _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL | re.IGNORECASE)
 def response_error(response: HttpResponse, request: str) -> LineageBridgeError:
     """Translate an error response.
 
-    A 500 whose body has code 400 is an invalid request, which never succeeds. A 500 with an HTML page or a log id is
+    A 500 with code 400 in its body is an invalid request, which never succeeds. A 500 with an HTML page or a log id is
     a write that collided with another one, or one that never succeeds: callers must count attempts.
     """
     body = _decode_error_body(response)
@@ -151,7 +151,7 @@ class MarquezClient:
         return self._pages("jobs", f"/namespaces/{_quote(namespace)}/jobs", "jobs")
 
     def _pages(self, operation: str, path: str, key: str) -> Iterator[JsonObject]:
-        """Read pages until one is short: the total that the server reports differs from what it lists."""
+        """Read pages until a short one; the reported total differs from the number of listed items."""
         offset = 0
         while True:
             params = {"limit": str(_PAGE_SIZE), "offset": str(offset)}

@@ -1,4 +1,4 @@
-"""Reads complete lines from a file that others append to."""
+"""Reads complete lines from a file that another process appends to."""
 
 import os
 import re
@@ -35,7 +35,7 @@ class LineBatch(NamedTuple):
 
 
 class GrowingFile:
-    """An open file that others append to, rename, truncate or delete."""
+    """An open file that another process may append to, rename, truncate or delete."""
 
     def __init__(self, path: Path, max_line: int) -> None:
         self._file = path.open("rb", buffering=0)

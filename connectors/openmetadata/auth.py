@@ -21,7 +21,7 @@ class TokenProvider(Protocol):
         """Return the current token."""
 
     def refresh(self, rejected_token: str) -> bool:
-        """Replace a token that the server rejected; False when there is no other."""
+        """Replace a token that the server rejected; False without a replacement."""
 
     def close(self) -> None:
         """Close connections, if any."""
@@ -39,7 +39,7 @@ class StaticToken(NamedTuple):
         return self.value
 
     def refresh(self, rejected_token: str) -> bool:  # noqa: ARG002 - the signature is the protocol's
-        """Do nothing: there is no other token."""
+        """Return False: a static token has no replacement."""
         return False
 
     def close(self) -> None:

@@ -25,7 +25,7 @@ BodyValidator = Callable[[str, JsonObject], str | None]
 
 
 class WriteResult(NamedTuple):
-    """Result of a write, as the server reports it; `entity` repeats the request rather than what is stored."""
+    """Result of a write, as the server reports it; `entity` repeats the request, not the stored entity."""
 
     entity: JsonObject
     created: bool
@@ -166,7 +166,7 @@ class OpenMetadataClient:
         return None
 
     def get(self, collection: str, fqn: str, *fields: str, deleted: bool = False) -> JsonObject | None:
-        """Fetch an entity by its fully qualified name, which is case-sensitive; None when there is none."""
+        """Fetch an entity by its fully qualified name, which is case-sensitive; None if it does not exist."""
         params = {"fields": ",".join(fields)} if fields else {}
         params |= {"include": "all"} if deleted else {}
         return self._session.get_or_none("get", f"/{collection}/name/{quote(fqn, safe='')}", params)
@@ -226,7 +226,7 @@ class OpenMetadataClient:
         self._session.request("put edge", "PUT", "/lineage", body=body)
 
     def get_edge(self, source_id: str, target_id: str) -> JsonObject | None:
-        """Fetch an edge as the server stores it; None when there is none."""
+        """Fetch an edge as the server stores it; None if it does not exist."""
         response = self._session.get_or_none("get edge", f"/lineage/getLineageEdge/{source_id}/{target_id}", {})
         return None if response is None else response.get("edge")
 
@@ -286,11 +286,11 @@ class OpenMetadataClient:
         self._session.request("put profile", "PUT", path, body=body, retry=False)
 
     def profiles(self, table: str, start: int, end: int) -> list[JsonObject] | None:
-        """Fetch the profiles of a table between two times; None when there is no such table."""
+        """Fetch the profiles of a table between two times; None if the table does not exist."""
         return self._read_range("get profile", f"/tables/{quote(table, safe='')}/tableProfile", start, end)
 
     def statuses(self, pipeline: str, start: int, end: int) -> list[JsonObject] | None:
-        """Fetch the statuses of a pipeline between two times; None when there is no such pipeline."""
+        """Fetch the statuses of a pipeline between two times; None if the pipeline does not exist."""
         return self._read_range("get statuses", f"/pipelines/{quote(pipeline, safe='')}/status", start, end)
 
     def delete_status(self, pipeline: str, timestamp: int) -> bool:

@@ -23,7 +23,7 @@ class ServerFeatures(NamedTuple):
 
 
 def version_numbers(version: str) -> tuple[int, int]:
-    """Major and minor version; (0, 0) when there is none."""
+    """Major and minor version; (0, 0) if unknown."""
     match = _VERSION.match(version.strip())
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
@@ -45,12 +45,12 @@ _BASIC_TASK_FIELDS = ("name", "executionStatus", "startTime", "endTime", "logLin
 
 
 def with_task_list(status: dict[str, Any]) -> dict[str, Any]:
-    """Add an empty task list where there is none: the server fails without one."""
+    """Add an empty task list if missing: the server fails without one."""
     return {**status, "taskStatus": status.get("taskStatus") or []}
 
 
 def basic_status(status: dict[str, Any]) -> dict[str, Any]:
-    """Keep the fields that every server accepts: older ones reject the others."""
+    """Keep the fields that every server accepts: older servers reject newer fields."""
     basic = _select(status, _BASIC_FIELDS)
     return basic | {"taskStatus": [_select(task, _BASIC_TASK_FIELDS) for task in basic.get("taskStatus") or []]}
 

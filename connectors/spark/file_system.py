@@ -1,4 +1,4 @@
-"""File access: local files directly, all others through Hadoop."""
+"""File access: directly for local files, through Hadoop for everything else."""
 
 import hashlib
 import os
@@ -88,7 +88,7 @@ class LocalFileSystem:
 
 
 class HadoopFileSystem:
-    """Files that Spark reaches through Hadoop: HDFS, S3 and others."""
+    """Files that Spark accesses through Hadoop, such as HDFS and S3."""
 
     def __init__(self, session: Callable[[], "SparkSession"]) -> None:
         self._session = session
@@ -176,7 +176,7 @@ def _data_file(file: Path) -> DataFile:
 
 
 def _walk(top: Path) -> Iterator[Path]:
-    """List files as Spark does: without hidden names, but with partitions whose names begin with `_`."""
+    """List files as Spark does: without hidden names, but including partitions with a leading `_`."""
     for folder, folders, names in os.walk(top, followlinks=True):
         folders[:] = sorted(name for name in folders if not _is_hidden(name))
         yield from (Path(folder, name) for name in sorted(names) if not _is_hidden(name))

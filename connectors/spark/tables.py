@@ -37,7 +37,7 @@ class LoadOptions(NamedTuple):
 def load_table(session: SparkSession, frame: DataFrame, options: LoadOptions) -> str | None:
     """Load rows into a table, and return its version, None where it has none.
 
-    Delta and Iceberg skip a load whose key was loaded before.
+    Delta and Iceberg skip a load with a known key.
     """
     if options.format == "jdbc":
         _load_jdbc(frame, options)
@@ -81,7 +81,7 @@ def _save_delta(frame: DataFrame, options: LoadOptions, *, exists: bool) -> None
 
 
 def _find_commit(session: SparkSession, options: LoadOptions) -> str | None:
-    """Find the version whose commit has the key of the load."""
+    """Find the version by the load key in its commit."""
     history = session.sql(f"DESCRIBE HISTORY {_delta_table(options)}").where(F.col("userMetadata") == options.key)
     version = history.agg(F.max("version")).collect()[0][0]
     return None if version is None else str(version)

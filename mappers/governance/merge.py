@@ -29,7 +29,7 @@ class Conflict(NamedTuple):
 
 
 class MergeResult(NamedTuple):
-    """The merged fields, and the conflicts, whose fields are not among them."""
+    """The merged fields, and the conflicts, which `fields` does not contain."""
 
     fields: dict[FieldPath, FieldValue]
     conflicts: list[Conflict]

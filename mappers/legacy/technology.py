@@ -1,4 +1,4 @@
-"""Technologies whose runs a feed can contain."""
+"""Technologies of the runs in a feed."""
 
 from enum import StrEnum
 

@@ -13,7 +13,7 @@ _JOB_NAMESPACE = re.compile(r"[a-zA-Z:/0-9_.@+-]{1,1024}")
 
 
 def find_unsafe_name(event: Mapping[str, Any]) -> str | None:
-    """Describe the first name in an event that would damage Marquez; None if there is none."""
+    """Describe the first name in an event that would damage Marquez, if any."""
     return next(_unsafe_names(event), None)
 
 

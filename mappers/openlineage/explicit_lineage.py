@@ -1,4 +1,4 @@
-"""Maps the `lineage` facet, whose entries replace inferred edges."""
+"""Maps the `lineage` facet; its entries replace inferred edges."""
 
 from enum import IntEnum
 from typing import NamedTuple

@@ -79,7 +79,7 @@ class RowBuilder:
         self.notes = list(event.notes)
 
     def register_order(self, rank: int, content: bytes) -> bytes:
-        """Order of an assertion of this event among all others about the same register."""
+        """Order of an assertion of this event among all assertions for the same register."""
         return register_order(rank, self.micros, content)
 
     def register_value(
@@ -156,7 +156,7 @@ class RowBuilder:
         prefix: str = "",
         in_columns: frozenset[str] = frozenset(),
     ) -> None:
-        """Store facets raw, except ignored ones and those whose content has columns in the store (`in_columns`)."""
+        """Store facets raw, except ignored ones and those that the store keeps in columns (`in_columns`)."""
         for facet in facets.values():
             if facet.name in self.ignored_facets or (facet.name in in_columns and facet.body is not None):
                 continue

@@ -58,7 +58,7 @@ def map_output_version(
 
 
 def map_reported_version(builder: RowBuilder, dataset: ParsedDataset, name: CanonicalName) -> None:
-    """Map a version reported by a DatasetEvent, whose writer is unknown."""
+    """Map a version reported by a DatasetEvent, without a known writer."""
     version = facet_value(dataset.facets.get("version"), f.DatasetVersionFacet, builder.notes)
     if version:
         writer = name_based_id("reported version", name.id.hex(), version.datasetVersion)

@@ -43,6 +43,6 @@ def split_fqn(full_name: str) -> list[str]:
 
 
 def is_valid_fqn(full_name: str) -> bool:
-    """True for a fully qualified name whose parts are valid entity names."""
+    """True for a fully qualified name with valid entity names as parts."""
     parts = split_fqn(full_name)
     return bool(parts) and fqn(*parts) == full_name and all(entity_name(part).name == part for part in parts)

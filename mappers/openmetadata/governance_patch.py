@@ -74,7 +74,7 @@ def _set(entity: JsonObject, name: str, value: Any) -> list[JsonObject]:
 
 
 def _patch_value(entity: JsonObject, path: FieldPath, value: FieldValue, references: ReferenceIds) -> Any:
-    """Value in a patch; sets that others write to keep all their elements, in the same order."""
+    """Value in a patch; sets with foreign elements keep all elements, in the same order."""
     if path == DOMAIN:  # a server can be configured to allow several: the first is ours, the others stay
         other_domains = [_reference(str(domain["id"]), "domain") for domain in own_references(entity, "domains")[1:]]
         our_domain = [] if value is None else [_reference(references.domains[str(value)], "domain")]
@@ -104,7 +104,7 @@ def _reference_names(entity: JsonObject, key: str) -> list[str]:
 
 
 def _replace_labels(entity: JsonObject, column_name: str | None, fields: FieldValues) -> list[JsonObject]:
-    """Replace the labels of an entity or column that belong to these fields; all others stay."""
+    """Replace the labels of an entity or column that belong to these fields; all other labels stay."""
     located = _pointer(entity, column_name)
     if located is None:
         return []
@@ -150,7 +150,7 @@ def _pointer(entity: JsonObject, column_name: str | None) -> tuple[str, JsonObje
 
 
 def _set_custom_properties(entity: JsonObject, custom: Mapping[str, FieldValue]) -> list[JsonObject]:
-    """Set custom properties; those of others stay."""
+    """Set custom properties; foreign ones stay."""
     existing = entity.get("extension")
     values = {name: sorted(value) if isinstance(value, frozenset) else value for name, value in custom.items()}
     assigned = {name: value for name, value in values.items() if value is not None}

@@ -167,7 +167,7 @@ def _names(columns: Iterable[JsonObject] | None) -> set[str]:
 
 
 def differing_fields(collection: str, desired: JsonObject, entity: JsonObject) -> list[str]:
-    """Members of a request whose values the entity does not have."""
+    """Members of a request with values that the entity lacks."""
     body = preserve_fields(collection, desired, entity)
     lacking = [
         key

@@ -70,7 +70,7 @@ def apply_transformation(sources: Iterable[ColumnSource], transformation: Column
 
 
 def compose(steps: Sequence[tuple[str, QueryLineage]], result: str, inputs: Collection[str]) -> QueryLineage:
-    """Sources of a step in columns of the inputs; raises KeyError if there is no such step.
+    """Sources of a step in columns of the inputs; raises KeyError for an unknown step.
 
     Steps are in execution order; names of views and columns are case-insensitive. Columns of a view that is
     neither an input nor an earlier step have no sources.

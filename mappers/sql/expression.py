@@ -58,7 +58,7 @@ def find_sources(
 def expand_star(
     node: exp.Expression, scope: Scope, queries: SubqueryReader
 ) -> tuple[list[RelationColumn], frozenset[str] | None]:
-    """Columns of `*` or `t.*`, and the views whose columns are unknown (None if all columns are known)."""
+    """Columns of `*` or `t.*`, and the views with unknown columns (None if all columns are known)."""
     qualifier = _qualifier(node)
     if not qualifier:
         return scope.row, scope.incomplete_views()

@@ -153,7 +153,7 @@ class LineageGraph:
 
 
 def _without_redundant_sourceless(edges: set[Edge]) -> set[Edge]:
-    """Drop edges without a source whose producer also has an edge with a source into the same dataset."""
+    """Drop edges without a source if the same producer has an edge with a source into the dataset."""
     with_source = {(edge.target, edge.job, edge.step, edge.run_uuid) for edge in edges if edge.source is not None}
     return {
         edge

@@ -103,7 +103,7 @@ class SearchHit(msgspec.Struct, frozen=True):
 class SearchResult(msgspec.Struct, frozen=True):
     """The hits, how many datasets and jobs are still to be indexed, and the cursor of the next page, if any.
 
-    If there are no hits, `near` lists words of names that are spelled similarly to the query.
+    Without hits, `near` lists words of names that are spelled similarly to the query.
     """
 
     items: list[SearchHit]

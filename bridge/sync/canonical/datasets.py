@@ -87,5 +87,5 @@ def read_without_complete_run(db: Database, org: str, group_ids: Collection[byte
 
 
 def read_asset_only(db: Database, org: str, group_ids: Collection[bytes]) -> set[bytes]:
-    """Datasets that only an asset file mentions and whose columns are unknown."""
+    """Datasets with unknown columns that only an asset file mentions."""
     return {dataset for (dataset,) in db.fetch_for_ids(_ASSET_ONLY, sorted(group_ids), org, NO_ID, GOVERNANCE)}

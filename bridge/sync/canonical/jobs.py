@@ -59,7 +59,7 @@ class CanonicalJob(NamedTuple):
 
 
 class JobsByRole(NamedTuple):
-    """Logical jobs by id, and jobs that are shown as others."""
+    """Logical jobs by id, and the jobs that are folded into them."""
 
     logical: dict[bytes, CanonicalJob]
     shown_as: dict[bytes, set[bytes]]

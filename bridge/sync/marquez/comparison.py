@@ -35,7 +35,7 @@ _OLDER = f"SELECT key FROM ({_SENT_RUNS} AND r.job_id = ?3) n WHERE n.place > ?4
 
 
 class MarquezComparison:
-    """Compares Marquez with what was sent; requests run in a thread pool. Not thread-safe."""
+    """Compares Marquez with the sent events; requests run in a thread pool. Not thread-safe."""
 
     def __init__(self, ctx: MarquezContext) -> None:
         self._ctx = ctx
@@ -71,7 +71,7 @@ class MarquezComparison:
             yield ComparedBatch(kind, len(checks), differences)
 
     def _job_checks(self, items: Sequence[SyncItem]) -> Iterator[tuple[SyncItem, Callable[[], str | None]]]:
-        """Jobs without runs; others are checked with their newest run."""
+        """Jobs without runs; jobs with runs are checked with their newest run."""
         jobs = read_jobs(self._ctx.db, self._ctx.org, [item.key for item in items])
         for item in items:
             if newest_sent_run(self._ctx.db, self._ctx.org, NAME, item.key) is None:
@@ -118,7 +118,7 @@ class MarquezComparison:
         ]
 
     def _check_run(self, item: SyncItem, events: Sequence[JsonObject], *, newest: bool) -> str | None:
-        """How a run, or the graph that the newest run leaves, differs from what was sent."""
+        """Differences between a run, or the graph of the newest run, and the sent events."""
         run = self._ctx.client.get_run(item.remote.id) if item.remote else None
         if run is None:
             return _MISSING
@@ -150,6 +150,6 @@ class MarquezComparison:
 
 
 def _datasets_of_run(run: JsonObject) -> set[tuple[str, str]]:
-    """Datasets that a run read and wrote, whoever reported them."""
+    """Datasets that a run read and wrote, from any producer."""
     versions = [*(run.get("inputDatasetVersions") or ()), *(run.get("outputDatasetVersions") or ())]
     return {(version["datasetVersionId"]["namespace"], version["datasetVersionId"]["name"]) for version in versions}

@@ -60,7 +60,7 @@ class JobDeclarationSender:
     def _plan_item(
         self, item: SyncItem, jobs: Mapping[bytes, MarquezJob], to_verify: set[ItemKey]
     ) -> JobDeclaration | Completed | Failure:
-        """A job whose newest run carries its declaration is sent with that run."""
+        """Whether the newest run of a job carries its declaration, so that it is sent with that run."""
         job = jobs.get(item.key)
         if job is None or not (job.declared_facets or job.inputs or job.outputs):
             return item.complete(Outcome.UNWANTED, _ONLY_RUNS)

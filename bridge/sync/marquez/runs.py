@@ -88,7 +88,7 @@ def _plan_run(ctx: MarquezContext, item: SyncItem, run: MarquezRun) -> RunPlan |
 def _with_declared_facets(
     ctx: MarquezContext, planned: list[RunPlan | Completed | Failure]
 ) -> list[RunPlan | Completed | Failure]:
-    """Add declared facets to terminal events: the last event overwrites what it does not repeat."""
+    """Add declared facets to terminal events, because the last event replaces all facets of the job."""
     plans = [plan for plan in planned if isinstance(plan, RunPlan)]
     jobs = read_jobs(ctx.db, ctx.org, {plan.run.job for plan in plans})
     dataset_names = [

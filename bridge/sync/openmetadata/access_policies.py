@@ -129,7 +129,7 @@ class AccessPolicyPusher:
         return self._ctx.client.get(_POLICIES, policy_name(role))
 
     def _rules(self, policy: JsonObject | None, disabled_tags: Collection[str]) -> list[JsonObject]:
-        """Rules of assets whose sync is disabled."""
+        """Rules of assets with disabled sync."""
         rules: list[JsonObject] = (policy or {}).get("rules") or []
         return [rule for rule in rules if rule["name"] in disabled_tags]
 

@@ -51,7 +51,7 @@ _SAME_KEY_KINDS = ("check", "result", "profile")
 
 
 class _ChangedKeys(NamedTuple):
-    """Datasets whose lineage may have changed, other changed datasets, and changed jobs."""
+    """Datasets with possibly changed lineage, further changed datasets, and changed jobs."""
 
     lineage_targets: set[bytes]
     datasets: set[bytes]
@@ -98,13 +98,13 @@ class OpenMetadataAffectedItems:
         return access | {("governance", key) for key in groups | self._items.get("governance", datasets).keys()}
 
     def _consumer_items(self, jobs: Collection[bytes]) -> set[ItemKey]:
-        """Consuming jobs whose incoming edges the newest runs may have retired."""
+        """Consuming jobs with incoming edges that the newest runs may have retired."""
         return {("lineage", job) for job in self._items.get("lineage", jobs)} if self._folding.retire_after else set()
 
     def _run_items(self, runs: set[bytes]) -> tuple[set[ItemKey], list[bytes]]:
         """Affected run items, and the logical jobs of the runs, one entry per run.
 
-        Items are the runs as which these are shown, and pushed runs that may be shown as others now.
+        Items are the logical runs of these runs, and pushed runs that may now belong to another logical run.
         """
         if not runs:
             return set(), []
@@ -138,7 +138,7 @@ class OpenMetadataAffectedItems:
         return self._parent_jobs(self._select(_WRITERS, renamed)) if renamed else set()
 
     def _family_hashes(self, jobs: set[bytes]) -> tuple[dict[bytes, bytes], set[bytes]]:
-        """Hash of the logical job and SQL of each job, and the jobs whose hash changed, with their children.
+        """Hash of the logical job and SQL of each job, and the changed jobs with their children.
 
         Edges depend on both.
         """

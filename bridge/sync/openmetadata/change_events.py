@@ -1,4 +1,4 @@
-"""Reads change events and re-queues entities that others edited."""
+"""Reads change events and re-queues entities that other users edited."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ UPDATE sync_target SET events_at = ?3 WHERE org_id = ?1 AND target = ?2 AND coal
 
 
 class ChangeEventReader:
-    """Reads change events of a server and re-queues entities that others changed. Not thread-safe."""
+    """Reads change events of a server and re-queues entities that other users changed. Not thread-safe."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class ChangeEventReader:
         self._seen: dict[str, int] = {}
 
     def read_new(self) -> int:
-        """Re-queue what others changed since the last call; returns the number of their new events."""
+        """Re-queue entities that other users changed since the last call; returns the number of new change events."""
         rows = self._db.fetch_all(_GET_WATERMARK, *self._bound)
         newest = rows[0][0] if rows and rows[0][0] else self._clock() // 1_000 - _FIRST_MS
         new: set[str] = set()

@@ -1,4 +1,4 @@
-"""Compares entities, edges and test cases with what was last pushed."""
+"""Compares entities, edges and test cases with the last push."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
@@ -81,7 +81,7 @@ _EDGES_PER_BATCH = 200
 
 
 class OpenMetadataComparison:
-    """Compares OpenMetadata with what was pushed; requests run in a thread pool. Not thread-safe."""
+    """Compares OpenMetadata with the last push; requests run in a thread pool. Not thread-safe."""
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class OpenMetadataComparison:
         return {entity.item.key: entity for entity in desired if isinstance(entity, DesiredEntity)}
 
     def _describe_entity(self, item: SyncItem, desired: DesiredEntity | None, entity: JsonObject) -> str | None:
-        """How an entity differs from what was pushed, if it does; of foreign entities only the columns count."""
+        """Difference between an entity and the last push, if any; of foreign entities only the columns count."""
         if item.remote is None or item.remote.id != entity["id"]:
             return "was recreated under the same name"
         if not item.created_by_us:

@@ -49,9 +49,9 @@ _MAX_EARLIER = 10
 
 
 class DeletedEdge(NamedTuple):
-    """A deleted edge that nobody else had written, with the time of its last change.
+    """A deleted edge without foreign content, with the time of its last change.
 
-    `earlier_hashes` identify its contents where the time is unknown, for example because somebody else deleted it
+    `earlier_hashes` identify its contents where the time is unknown, for example because another user deleted it
     first.
     """
 
@@ -156,7 +156,7 @@ def details(
 
 
 def write_edge(client: OpenMetadataClient, desired: DesiredEdge, record: EdgeRecord | None) -> WrittenEdge:
-    """Write an edge; what others wrote into it stays."""
+    """Write an edge and keep foreign content."""
     remote = normalized(client.get_edge(desired.source.id, desired.target.id))
     current = record if record and record.connects(desired.source, desired.target) else None
     created_by_us = remote is None or (current is not None and current.created_by_us)
@@ -199,7 +199,7 @@ def _read_back(client: OpenMetadataClient, desired: DesiredEdge, sent: JsonObjec
 
 
 def remove_edge(client: OpenMetadataClient, record: EdgeRecord) -> DeletedEdge | None:
-    """Remove this bridge's content from an edge: the whole edge if nobody else wrote it, else its columns.
+    """Remove this bridge's content from an edge: the whole edge if it has no foreign content, else its columns.
 
     Returns the edge if it was deleted as a whole.
     """
@@ -221,7 +221,7 @@ def remove_edge(client: OpenMetadataClient, record: EdgeRecord) -> DeletedEdge |
 
 
 def _is_unchanged_remotely(remote: JsonObject, record: EdgeRecord | None) -> bool:
-    """Whether an edge contains what was last written, or attempted."""
+    """Whether an edge contains the content of the last or an attempted write."""
     return record is not None and any(
         _contains_only(remote, content) for content in (record.content, *record.attempted)
     )
@@ -243,7 +243,7 @@ def _contains_only(remote: JsonObject, content: dict[str, Any]) -> bool:
 
 
 def _merged(own: JsonObject, remote: JsonObject, previous: dict[str, Any]) -> JsonObject:
-    """Merge own content with that of others; own content that is no longer desired goes."""
+    """Merge own and foreign content; own content that is no longer desired goes."""
     foreign = _minus(remote, previous)
     columns = merge_column_details(own.get("columnsLineage", ()), foreign.get("columnsLineage", ()))
     return {**own, **foreign} | ({"columnsLineage": columns} if columns else {})

@@ -73,7 +73,7 @@ class EntityPusher:
     def find_abandoned_creations(
         self, completed: Sequence[Completed]
     ) -> tuple[list[Completed | Failure], list[RemoteReference]]:
-        """Entities whose creation has an unknown result and that are no longer desired."""
+        """Entities that are no longer desired and were created with an unknown result."""
         results: list[Completed | Failure] = []
         orphaned: list[RemoteReference] = []
         for result in completed:
@@ -93,7 +93,7 @@ class EntityPusher:
     def _resolve(
         self, desired_entities: Sequence[DesiredEntity]
     ) -> tuple[list[Completed | Failure], list[ResolvedEntity]]:
-        """Complete items that need no call, and locate the others."""
+        """Complete items that need no call, and locate the rest."""
         now = self._clock()
         results: list[Completed | Failure] = []
         changed = []
@@ -110,7 +110,7 @@ class EntityPusher:
         ], resolved
 
     def _use_existing(self, resolved: ResolvedEntity) -> Completed | Failure:
-        """Use an entity of somebody else unchanged."""
+        """Use a foreign entity unchanged."""
         entity = read_entity(self._client, resolved)
         if entity is None or resolved.existing is None:
             return resolved.failure(TargetUnavailable("it was just deleted", _NOT_FOUND))

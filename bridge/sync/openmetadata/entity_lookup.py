@@ -85,7 +85,7 @@ class EntityLookup:
         return listing.ids if listing is not None and self._clock() < listing.until else None
 
     def _look_up(self, collection: str, names: Sequence[str]) -> dict[str, str]:
-        """The first lookup runs alone: if the server is down, the others are not sent."""
+        """The first lookup runs alone: if the server is down, the rest is not sent."""
 
         def look_up(name: str) -> tuple[str, JsonObject | None]:
             return name, self._client.get(collection, name)
@@ -94,7 +94,7 @@ class EntityLookup:
         return {name: str(entity["id"]) for name, entity in entities if entity}
 
     def find_ignoring_case(self, collection: str, name: str) -> list[RemoteReference]:
-        """Entities whose names differ in case only."""
+        """Entities with names that differ in case only."""
         folded_name = name.casefold()
         matches: list[RemoteReference] = []
         for parent in self._parents_ignoring_case(collection, name):

@@ -35,7 +35,7 @@ class ResolvedEntity(NamedTuple):
 
 
 def completed_unless_changed(desired: DesiredEntity, now: int) -> Completed | None:
-    """Completed item if the desired state equals what was last pushed, rejected or unresolved; None otherwise."""
+    """Completed item if the desired state equals the last pushed, rejected or unresolved state; None otherwise."""
     item = desired.item
     if item.fingerprint != desired.fingerprint:
         return None

@@ -83,7 +83,7 @@ class GovernancePusher:
     def diff(
         self, items: Sequence[SyncItem], facets: Mapping[bytes, Mapping[str, Any]] = NO_OVERRIDES
     ) -> list[GovernanceDiff]:
-        """What a push would change, and what was changed in OpenMetadata, by field; changes nothing.
+        """List the changes of a push and the changes made in OpenMetadata, by field, without applying them.
 
         `facets` replace the governance facets of the store.
         """
@@ -174,7 +174,7 @@ class GovernancePusher:
         changes: Mapping[FieldPath, FieldValue],
         entity: JsonObject,
     ) -> tuple[GovernanceChange, JsonObject]:
-        """Apply each field separately after the whole patch was rejected: one field must not block the others."""
+        """Apply each field separately after the whole patch was rejected: one invalid field must not block the rest."""
         rejected: dict[FieldPath, TargetRejected] = {}
         for path, value in changes.items():
             try:
@@ -284,7 +284,7 @@ class GovernancePusher:
 
 
 def _equal_when_stored(local: FieldValues, remote_fields: FieldValues) -> dict[FieldPath, FieldValue]:
-    """Local values that the server would store as what it has: equal, whoever sent them."""
+    """Local values that the server would store as its current value: equal, from any client."""
     single_values = {path: value for path, value in local.items() if not isinstance(value, frozenset)}
     return {
         path: value
@@ -296,7 +296,7 @@ def _equal_when_stored(local: FieldValues, remote_fields: FieldValues) -> dict[F
 def _unresolved_owners(
     desired: DesiredGovernance, remote_fields: Mapping[FieldPath, FieldValue], resolved: Container[str]
 ) -> dict[str, str]:
-    """Owners that no longer resolve but are still assigned on the server: nobody removed them."""
+    """Owners that no longer resolve but are still assigned on the server, so they were not removed by a user."""
     owners: Mapping[str, str] = desired.item.record.get(OWNERS, {})
     assigned = as_set(remote_fields.get(mapped.OWNERS))
     desired_owners = as_set(desired.local.get(mapped.OWNERS))

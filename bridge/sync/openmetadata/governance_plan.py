@@ -124,7 +124,7 @@ def format_value(value: FieldValue) -> str:
 
 
 class ChangeResolver:
-    """Resolves the references of a change; drops what cannot be resolved and says why."""
+    """Resolves the references of a change; drops unresolvable ones and reports why."""
 
     def __init__(self, references: GovernanceReferences, type_: str, entity: JsonObject, domain: FieldValue) -> None:
         self._references = references

@@ -24,7 +24,7 @@ _BATCH_SIZE = 500
 
 
 class ObservationKind(NamedTuple):
-    """A kind of observation: how to read it, and what was pushed."""
+    """A kind of observation: how to read it, and the pushed values."""
 
     kind: str
     #: Reads the observations of an entity between two times; None if the entity does not exist.
@@ -105,7 +105,7 @@ class ObservationComparison:
         )
 
     def _belongs_to(self, item: SyncItem, row: JsonObject) -> bool:
-        """Whether a status belongs to this run; nobody else writes results of our test cases."""
+        """Whether a status belongs to this run; only this bridge writes results of its test cases."""
         if item.kind != "run":
             return True
         try:

@@ -84,7 +84,7 @@ class QualityCheckPusher:
     def _plan_item(
         self, item: SyncItem, check: CanonicalCheck | None, entities: RemoteEntities
     ) -> _DesiredTestCase | Completed:
-        """Desired test case, or the reason why there is none."""
+        """Desired test case, or the reason for its absence."""
         if check is None or check.dataset is None:
             return item.complete(Outcome.UNWANTED, "a test of a job that does not write exactly one dataset")
         remote = entities.remote(check.dataset)
@@ -118,7 +118,7 @@ class QualityCheckPusher:
         return Completed(desired.item, Outcome.PUSHED, None, desired.fingerprint, remote, created_by_us=True)
 
     def clear_cache(self) -> None:
-        """Make every definition known anew."""
+        """Reset the cache of test definitions."""
         with self._defining:
             self._defined.clear()
 

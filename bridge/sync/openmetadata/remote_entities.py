@@ -59,7 +59,7 @@ def _match_columns(names: dict[str, tuple[str, ...]], item: SyncItem) -> dict[st
 
 
 def _unique_ignoring_case(paths: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Columns whose path is unique when case is ignored."""
+    """Columns with paths that are unique when case is ignored."""
     paths_by_folded: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for path in paths:
         paths_by_folded.setdefault(_folded(path), []).append(path)

@@ -185,7 +185,7 @@ class RunStatusPusher:
             yield PlanStep("create", "status", f"{name}: {count} runs")
 
     def expected_bodies(self, items: Sequence[SyncItem]) -> dict[bytes, JsonObject]:
-        """Bodies of statuses that are pushed and whose content has not changed since."""
+        """Bodies of pushed statuses with unchanged content."""
         runs = self._source.read([item.key for item in items])
         bodies: dict[bytes, JsonObject] = {}
         for item in items:
@@ -198,7 +198,7 @@ class RunStatusPusher:
         return bodies
 
     def _plan(self, items: Sequence[SyncItem]) -> list[_DesiredStatus | Completed]:
-        """Desired status of each run, or the reason why there is none."""
+        """Desired status of each run, or the reason for its absence."""
         runs = self._source.read([item.key for item in items])
         taken_ids: set[str] = set()
         planned: list[_DesiredStatus | Completed] = []
@@ -257,7 +257,7 @@ class RunStatusPusher:
 
 
 def _unchanged(status: _DesiredStatus) -> Completed | None:
-    """Completed item if the status equals what was last pushed or rejected."""
+    """Completed item if the status equals the last pushed or rejected one."""
     item = status.item
     if item.fingerprint != status.fingerprint:
         return None

@@ -246,7 +246,7 @@ class OpenMetadataTarget:
         return set(self._items.get("run", runs))
 
     def _runs_of_jobs(self, jobs: set[bytes]) -> set[tuple[str, bytes]]:
-        """Pushed runs whose pipeline has changed."""
+        """Pushed runs with a changed pipeline."""
         children = {job for (job,) in self._db.fetch_for_ids(_CHILD_JOBS, sorted(jobs), self._org)}
         runs = {run for (run,) in self._db.fetch_for_ids(_RUNS_OF_JOBS, sorted(jobs | children), self._org)}
         return {("run", run) for run in self._items.get("run", runs)}

@@ -81,7 +81,7 @@ class CheckResultPusher:
         )
 
     def expected_bodies(self, items: Sequence[SyncItem]) -> dict[bytes, JsonObject]:
-        """Bodies of results that are pushed and whose content has not changed since."""
+        """Bodies of pushed results with unchanged content."""
         results = read_results(self._ctx.db, self._ctx.org, [item.key for item in items])
         checks = self._ctx.items.get("check", {result.check for result in results.values()})
         bodies: dict[bytes, JsonObject] = {}
@@ -98,7 +98,7 @@ class CheckResultPusher:
     def _plan(
         self, items: Sequence[SyncItem], results: dict[bytes, CanonicalCheckResult], checks: dict[bytes, SyncItem]
     ) -> list[_DesiredResult | Completed]:
-        """Desired result of each item, or the reason why there is none."""
+        """Desired result of each item, or the reason for its absence."""
         taken_ids: set[str] = set()
         planned: list[_DesiredResult | Completed] = []
         for item in sorted(
@@ -195,7 +195,7 @@ class CheckResultPusher:
 
 
 def _unchanged(desired: _DesiredResult) -> Completed | None:
-    """Completed item if the result equals what was last posted or rejected."""
+    """Completed item if the result equals the last posted or rejected one."""
     item = desired.item
     if item.fingerprint != desired.fingerprint:
         return None

@@ -1,1 +1,1 @@
-"""An address as a target: it is told how runs end."""
+"""Webhook target: receives an HTTP POST when a run ends."""

@@ -89,7 +89,7 @@ class WebhookTarget:
         self._client.probe()
 
     def push(self, kind: str, items: Sequence[SyncItem]) -> BatchResult:  # noqa: ARG002 - there is one kind only
-        """Post each run once; a run whose state changes afterwards is posted again."""
+        """Post each run once, and again if its state changes afterwards."""
         self._requests.start_batch()
         planned = self._plan(items)
         sent = self._requests.map(

@@ -22,7 +22,7 @@ class ReportContext(NamedTuple):
     success_rules: Mapping[str, Mapping[str, str]] = {}
 
     def isoformat(self, text: str) -> str:
-        """Convert a time of a report to ISO 8601; raises ValueError if there is no such time."""
+        """Convert a time of a report to ISO 8601; raises ValueError if the time does not exist."""
         return parse_report_time(text, self.order, self.zone).isoformat()
 
     def run_interval(self, start: str | None, end: str | None) -> tuple[str | None, str | None]:

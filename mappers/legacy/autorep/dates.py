@@ -49,7 +49,7 @@ def has_time_of_day(text: str) -> bool:
 
 
 def parse_report_time(text: str, order: DateOrder, zone: tzinfo) -> datetime:
-    """Parse a time; raises ValueError if there is no such time. In a repeated hour, it is the first occurrence."""
+    """Parse a time; raises ValueError if it does not exist. In a repeated hour, it is the first occurrence."""
     match = _PARTS.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a time")
