@@ -1,1 +1,1 @@
-"""The canonical store as tables for other houses: their DDL, and the rows to load them with."""
+"""Exports the canonical store to data warehouses: DDL and INSERT statements per SQL dialect."""

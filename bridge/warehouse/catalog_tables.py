@@ -48,7 +48,7 @@ process_run = table(
     columns(LongText, "log_location? facets_json?"),
     columns(UtcTimestamp, "created_at"),
     key="run_id start_ts",
-    refers=(process.c.process_id,),
+    references=(process.c.process_id,),
     by_day="start_ts",
 )
 
@@ -130,7 +130,7 @@ quality_check_result = table(
     columns(Keyword, "status"),
     columns(LongText, "detail_json?"),
     key="qres_id",
-    refers=(quality_check_def.c.qdef_id,),
+    references=(quality_check_def.c.qdef_id,),
 )
 
 dataset_registration = table(

@@ -7,21 +7,21 @@ from sqlalchemy.ext.compiler import compiles
 
 from mappers.canonical.identity import MAX_KEY_CHARACTERS
 
-#: A name that is too long keeps its beginning and gets a hash of the whole; see `mappers/canonical/identity.py`.
+#: Longer names are cut and end with a hash of the full name; see `mappers/canonical/identity.py`.
 MAX_NAME_LENGTH = MAX_KEY_CHARACTERS + 40
 MAX_ORG_LENGTH = 64
 
 
 class UuidText(sa.String):
-    """An id as people read it: a UUID in 36 characters."""
+    """A UUID in its 36-character form."""
 
 
 class HexHash(sa.String):
-    """A hash of 16 bytes in hexadecimal digits."""
+    """A 16-byte hash in hexadecimal."""
 
 
 class Keyword(sa.String):
-    """A word of this project's own, in ASCII."""
+    """An ASCII constant of this project, such as a status."""
 
 
 class BoundedText(sa.String):
@@ -29,47 +29,47 @@ class BoundedText(sa.String):
 
 
 class LongText(sa.Text):
-    """A text of any length, in no key and no index."""
+    """Text of any length; cannot be part of a key or index."""
 
 
 class UtcTimestamp(sa.TIMESTAMP):
-    """A time in UTC, to the microsecond, without a time zone."""
+    """A UTC time with microseconds and without a time zone."""
 
 
 class Flag(sa.Boolean):
-    """Yes or no."""
+    """A boolean; SMALLINT in dialects without a boolean type."""
 
 
 @compiles(BoundedText, "ibm_db_sa")
-def _name_in_db2(kind: BoundedText, *_: Any, **__: Any) -> str:
-    return f"VARCHAR({kind.length} CODEUNITS32)"  # of its own accord DB2 counts bytes
+def _name_in_db2(column_type: BoundedText, *_: Any, **__: Any) -> str:
+    return f"VARCHAR({column_type.length} CODEUNITS32)"  # DB2 counts bytes by default
 
 
 @compiles(BoundedText, "teradatasql")
-def _name_in_teradata(kind: BoundedText, *_: Any, **__: Any) -> str:
-    """Spell a name: a character beyond U+FFFF counts as two there, and 'a' = 'A' unless told otherwise."""
-    return f"VARCHAR({2 * (kind.length or 0)}) CHARACTER SET UNICODE CASESPECIFIC"
+def _name_in_teradata(column_type: BoundedText, *_: Any, **__: Any) -> str:
+    """Teradata counts characters beyond U+FFFF twice and compares text case-insensitively by default."""
+    return f"VARCHAR({2 * (column_type.length or 0)}) CHARACTER SET UNICODE CASESPECIFIC"
 
 
 @compiles(UuidText, "teradatasql")
 @compiles(HexHash, "teradatasql")
 @compiles(Keyword, "teradatasql")
-def _ascii_in_teradata(kind: sa.String, *_: Any, **__: Any) -> str:
-    return f"VARCHAR({kind.length}) CHARACTER SET LATIN CASESPECIFIC"
+def _ascii_in_teradata(column_type: sa.String, *_: Any, **__: Any) -> str:
+    return f"VARCHAR({column_type.length}) CHARACTER SET LATIN CASESPECIFIC"
 
 
 @compiles(LongText, "ibm_db_sa")
 def _long_in_db2(*_: Any, **__: Any) -> str:
-    return "CLOB(64M)"  # of its own accord DB2 takes one megabyte
+    return "CLOB(64M)"  # the default is one megabyte
 
 
 @compiles(LongText, "teradatasql")
 def _long_in_teradata(*_: Any, **__: Any) -> str:
-    return "CLOB CHARACTER SET UNICODE"  # of its own accord Teradata takes Latin-1 only
+    return "CLOB CHARACTER SET UNICODE"  # the default is Latin-1
 
 
 @compiles(UtcTimestamp)
-def _moment(*_: Any, **__: Any) -> str:
+def _timestamp(*_: Any, **__: Any) -> str:
     return "TIMESTAMP(6)"
 
 
@@ -79,7 +79,7 @@ def _flag(*_: Any, **__: Any) -> str:
     return "SMALLINT"
 
 
-_KINDS: dict[type[sa.types.TypeEngine[Any]], sa.types.TypeEngine[Any]] = {
+_TYPES: dict[type[sa.types.TypeEngine[Any]], sa.types.TypeEngine[Any]] = {
     UuidText: UuidText(36),
     HexHash: HexHash(32),
     Keyword: Keyword(64),
@@ -92,10 +92,10 @@ _KINDS: dict[type[sa.types.TypeEngine[Any]], sa.types.TypeEngine[Any]] = {
 }
 
 
-def columns(kind: type[sa.types.TypeEngine[Any]], names: str, default: Any = None) -> list[sa.Column[Any]]:
+def columns(column_type: type[sa.types.TypeEngine[Any]], names: str, default: Any = None) -> list[sa.Column[Any]]:
     """Create columns of one type; a name that ends with `?` is nullable."""
     return [
-        sa.Column(name.rstrip("?"), _KINDS[kind], nullable=name.endswith("?"), server_default=default)
+        sa.Column(name.rstrip("?"), _TYPES[column_type], nullable=name.endswith("?"), server_default=default)
         for name in names.split()
     ]
 
@@ -107,25 +107,25 @@ metadata = sa.MetaData(
 
 def table(
     name: str,
-    *made: list[sa.Column[Any]],
+    *column_groups: list[sa.Column[Any]],
     key: str,
-    refers: tuple[sa.Column[Any], ...] = (),
+    references: tuple[sa.Column[Any], ...] = (),
     indexes: str = "",
     by_day: str = "",
 ) -> sa.Table:
-    """Make a table within organisations: its columns, its key, and the keys of other tables that it refers to.
+    """Create a table; `org_id` becomes part of its key and of all foreign keys (`references`).
 
     `by_day` names the column for daily partitions; it must be part of the key.
     """
-    new = sa.Table(
+    created = sa.Table(
         name,
         metadata,
-        *(column for group in made for column in group),
+        *(column for group in column_groups for column in group),
         sa.Column("org_id", BoundedText(MAX_ORG_LENGTH), nullable=False),
         sa.PrimaryKeyConstraint(*key.split(), "org_id"),
-        *(sa.ForeignKeyConstraint([c.name, "org_id"], [c, c.table.c.org_id]) for c in refers),
+        *(sa.ForeignKeyConstraint([c.name, "org_id"], [c, c.table.c.org_id]) for c in references),
         info={"by_day": by_day},
     )
     for column in indexes.split():
-        sa.Index(f"ix_{name}__{column}", new.c[column])
-    return new
+        sa.Index(f"ix_{name}__{column}", created.c[column])
+    return created

@@ -14,50 +14,50 @@ from bridge.warehouse.partitions import DateRange, partition_clause, partition_s
 from bridge.warehouse.sqlalchemy_dialect import sqlalchemy_dialect
 from bridge.warehouse.table_sets import TableSet
 
-_EVERYTHING = "SELECT, INSERT, UPDATE, DELETE"
-#: What people fill in; all else is written by the load alone.
-_BY_HAND = ("SLA", "QUALITY_CHECK_DEF")
-#: Raw events may hold what a query or a path gives away.
-_RAW = "RUN_EVENT"
+_READ_WRITE = "SELECT, INSERT, UPDATE, DELETE"
+#: Tables that people maintain; only the load writes all others.
+_MANUAL_TABLES = ("SLA", "QUALITY_CHECK_DEF")
+#: Raw events may contain sensitive queries and paths.
+_RAW_EVENTS = "RUN_EVENT"
 
 ROLES = ("PLATFORM_ADMIN", "DATA_STEWARD", "DATA_OWNER", "DATA_CONSUMER")
 
 
 def privileges(role: str, table: str) -> str:
-    """Privileges of a role on a table or view; None grants nothing."""
+    """Privileges of a role on a table or view; empty for none."""
     if role == "PLATFORM_ADMIN":
-        return _EVERYTHING if not table.startswith("V_") else "SELECT"
+        return _READ_WRITE if not table.startswith("V_") else "SELECT"
     if role == "DATA_STEWARD":
-        may = dict.fromkeys(_BY_HAND, _EVERYTHING) | {"DATASET_REGISTRATION": "SELECT, UPDATE"}
+        exceptions = dict.fromkeys(_MANUAL_TABLES, _READ_WRITE) | {"DATASET_REGISTRATION": "SELECT, UPDATE"}
     elif role == "DATA_OWNER":
-        may = dict.fromkeys(_BY_HAND, "SELECT, INSERT, UPDATE")
-        may |= {"DATASET_REGISTRATION": "SELECT, INSERT", _RAW: ""}
+        exceptions = dict.fromkeys(_MANUAL_TABLES, "SELECT, INSERT, UPDATE")
+        exceptions |= {"DATASET_REGISTRATION": "SELECT, INSERT", _RAW_EVENTS: ""}
     else:
-        may = {_RAW: ""}
-    return may.get(table, "SELECT")
+        exceptions = {_RAW_EVENTS: ""}
+    return exceptions.get(table, "SELECT")
 
 
-def grants(house: WarehouseDialect, tables: Sequence[str]) -> Iterator[str]:
-    """Write the roles, where everybody who makes tables may make them, and their grants."""
-    if house is WarehouseDialect.sqlite:
+def grants(dialect: WarehouseDialect, tables: Sequence[str]) -> Iterator[str]:
+    """Grants per role; for PostgreSQL also the roles, because creating them needs no extra privilege there."""
+    if dialect is WarehouseDialect.sqlite:
         return
-    if house is WarehouseDialect.postgresql:
+    if dialect is WarehouseDialect.postgresql:
         for role in ROLES:
             missing = f"NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{role.lower()}')"
             yield f"DO $$ BEGIN IF {missing} THEN CREATE ROLE {role} NOLOGIN; END IF; END $$"
-    what = "" if house is WarehouseDialect.teradata else "TABLE "
-    whom = "ROLE " if house is WarehouseDialect.db2 else ""
+    object_type = "" if dialect is WarehouseDialect.teradata else "TABLE "
+    grantee_type = "ROLE " if dialect is WarehouseDialect.db2 else ""
     for role in ROLES:
         for table in tables:
-            if may := privileges(role, table):
-                yield f"GRANT {may} ON {what}{table} TO {whom}{role}"
+            if granted := privileges(role, table):
+                yield f"GRANT {granted} ON {object_type}{table} TO {grantee_type}{role}"
 
 
-#: What must be there before the statements are run, where they cannot make it themselves.
-_BEFORE = {
+#: Prerequisites that the statements cannot create.
+_REQUIREMENTS = {
     WarehouseDialect.db2: (
         "DB2 for Linux, UNIX and Windows 11.1 or newer, a Unicode database,",
-        "and a default table space with pages of 32 K: names make long rows.",
+        "and a default table space with 32 K pages: long names need wide rows.",
     ),
     WarehouseDialect.teradata: ("Teradata 16.20 or newer.",),
 }
@@ -69,54 +69,54 @@ _NOW = {
 }
 
 
-def create_statements(house: WarehouseDialect, part: TableSet, days: DateRange) -> Iterator[str]:
-    """Write everything that makes an empty warehouse, a line or a statement at a time."""
-    dialect = sqlalchemy_dialect(house)
-    yield from _notes(house)
-    for table in part.tables:
-        yield _terminate(_create_table(house, dialect, table, days))
-        yield from map(_terminate, partition_statements(house, table, days))
+def create_statements(dialect: WarehouseDialect, table_set: TableSet, days: DateRange) -> Iterator[str]:
+    """Statements that create an empty warehouse."""
+    sa_dialect = sqlalchemy_dialect(dialect)
+    yield from _header(dialect)
+    for table in table_set.tables:
+        yield _terminate(_create_table(dialect, sa_dialect, table, days))
+        yield from map(_terminate, partition_statements(dialect, table, days))
         for index in sorted(table.indexes, key=lambda index: str(index.name)):
-            yield _terminate(_compiled(sa.schema.CreateIndex(index), dialect))
-    for name, query in part.views.items():
-        yield _terminate(f"CREATE VIEW {name.upper()} AS\n{_compiled(query, dialect)}")
-    names = [*(table.name for table in part.tables), *part.views]
-    yield from map(_terminate, grants(house, [name.upper() for name in names]))
-    if ol_schema_version in part.tables:
+            yield _terminate(_compiled(sa.schema.CreateIndex(index), sa_dialect))
+    for name, query in table_set.views.items():
+        yield _terminate(f"CREATE VIEW {name.upper()} AS\n{_compiled(query, sa_dialect)}")
+    names = [*(table.name for table in table_set.tables), *table_set.views]
+    yield from map(_terminate, grants(dialect, [name.upper() for name in names]))
+    if ol_schema_version in table_set.tables:
         yield _terminate(
             "INSERT INTO OL_SCHEMA_VERSION"
             " (VERSION_ID, OPENLINEAGE_SPEC_VERSION, SCHEMA_VERSION, APPLIED_AT, DESCRIPTION)\n"
-            f"VALUES ({int(HEAD)}, '{SPEC_VERSION}', '{HEAD}', {_NOW[house]}, 'lineage-bridge warehouse')"
+            f"VALUES ({int(HEAD)}, '{SPEC_VERSION}', '{HEAD}', {_NOW[dialect]}, 'lineage-bridge warehouse')"
         )
 
 
-def drop_statements(house: WarehouseDialect, part: TableSet) -> Iterator[str]:
-    """Write everything that takes the tables and views away again; roles stay."""
-    guard = "IF EXISTS " if house in {WarehouseDialect.sqlite, WarehouseDialect.postgresql} else ""
-    for name in reversed(part.views):
-        yield f"DROP VIEW {guard}{name.upper()};\n"
-    for table in reversed(part.tables):
-        yield f"DROP TABLE {guard}{table.name.upper()};\n"
+def drop_statements(dialect: WarehouseDialect, table_set: TableSet) -> Iterator[str]:
+    """Statements that drop the tables and views; roles stay."""
+    if_exists = "IF EXISTS " if dialect in {WarehouseDialect.sqlite, WarehouseDialect.postgresql} else ""
+    for name in reversed(table_set.views):
+        yield f"DROP VIEW {if_exists}{name.upper()};\n"
+    for table in reversed(table_set.tables):
+        yield f"DROP TABLE {if_exists}{table.name.upper()};\n"
 
 
-def _notes(house: WarehouseDialect) -> Iterator[str]:
-    yield f"-- Made by lineage-bridge for {house}: store version {HEAD}, OpenLineage {SPEC_VERSION}.\n"
-    for line in _BEFORE.get(house, ()):
+def _header(dialect: WarehouseDialect) -> Iterator[str]:
+    yield f"-- Generated by lineage-bridge for {dialect}: store version {HEAD}, OpenLineage {SPEC_VERSION}.\n"
+    for line in _REQUIREMENTS.get(dialect, ()):
         yield f"-- {line}\n"
-    if house in {WarehouseDialect.db2, WarehouseDialect.teradata}:
-        yield f"-- The roles must be there: {', '.join(ROLES)}.\n"
+    if dialect in {WarehouseDialect.db2, WarehouseDialect.teradata}:
+        yield f"-- These roles must exist: {', '.join(ROLES)}.\n"
     yield "\n"
 
 
-def _create_table(house: WarehouseDialect, dialect: Dialect, table: sa.Table, days: DateRange) -> str:
-    text = _compiled(sa.schema.CreateTable(table), dialect) + partition_clause(house, table, days)
-    # Teradata looks for equal rows at every insert, unless a table may have some.
-    return text.replace("CREATE TABLE", "CREATE MULTISET TABLE", 1) if house is WarehouseDialect.teradata else text
+def _create_table(dialect: WarehouseDialect, sa_dialect: Dialect, table: sa.Table, days: DateRange) -> str:
+    text = _compiled(sa.schema.CreateTable(table), sa_dialect) + partition_clause(dialect, table, days)
+    # By default, Teradata checks every inserted row for duplicates.
+    return text.replace("CREATE TABLE", "CREATE MULTISET TABLE", 1) if dialect is WarehouseDialect.teradata else text
 
 
-def _compiled(element: Any, dialect: Dialect) -> str:
+def _compiled(element: Any, sa_dialect: Dialect) -> str:
     options = {"literal_binds": True} if isinstance(element, sa.Select) else {}
-    text = str(element.compile(dialect=dialect, compile_kwargs=options))
+    text = str(element.compile(sa_dialect=sa_dialect, compile_kwargs=options))
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class WarehouseDialect(StrEnum):
-    """A kind of database that DDL can be written for."""
+    """A SQL dialect with generated DDL."""
 
     sqlite = "sqlite"
     postgresql = "postgresql"

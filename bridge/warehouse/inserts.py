@@ -23,58 +23,58 @@ _MAX_CHARACTERS = 200_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def insert_statements(db: Database, org: str, house: WarehouseDialect, part: TableSet) -> Iterator[str]:
-    """Write the statements that load one state of the store into an empty warehouse, parents before children.
+def insert_statements(db: Database, org: str, dialect: WarehouseDialect, table_set: TableSet) -> Iterator[str]:
+    """Statements that load a snapshot of the store into an empty warehouse, parents before children.
 
-    The row of OL_SCHEMA_VERSION comes with the tables.
+    OL_SCHEMA_VERSION is filled by the DDL.
     """
-    all_or_nothing = house in {WarehouseDialect.sqlite, WarehouseDialect.postgresql}
-    if all_or_nothing:
+    in_transaction = dialect in {WarehouseDialect.sqlite, WarehouseDialect.postgresql}
+    if in_transaction:
         yield "BEGIN;\n"
     with db.snapshot():
-        for table in part.tables:
+        for table in table_set.tables:
             if table is not ol_schema_version:
-                yield from _statements(house, table, _lines(db, org, house, table))
-    if all_or_nothing:
+                yield from _statements(dialect, table, _read_rows(db, org, dialect, table))
+    if in_transaction:
         yield "COMMIT;\n"
 
 
 class _RowLiteral(NamedTuple):
-    """A row as it is spelled, and the statements that add what one statement cannot hold of its texts."""
+    """A row as SQL, and UPDATE statements that append the rest of long texts."""
 
     row: str
-    more: list[str]
+    updates: list[str]
 
 
-def _lines(db: Database, org: str, house: WarehouseDialect, table: sa.Table) -> Iterator[_RowLiteral]:
-    """Spell the rows of a table; of several with the same key the first one stands."""
-    plain = [_CONVERTERS[type(column.type)] for column in table.columns]
-    keys = [place for place, column in enumerate(table.columns) if column.primary_key]
-    names = _names(house, table)
-    before = None
-    # Table and column names are the code's own; values are bound.
-    asked = ", ".join(map(_as_text, table.columns.keys()))
-    query = f"SELECT {asked} FROM {table.name} WHERE org_id = ?1 ORDER BY {_order(table)}"
+def _read_rows(db: Database, org: str, dialect: WarehouseDialect, table: sa.Table) -> Iterator[_RowLiteral]:
+    """Read the rows of a table; only the first row of each key is exported."""
+    converters = [_CONVERTERS[type(column.type)] for column in table.columns]
+    key_positions = [position for position, column in enumerate(table.columns) if column.primary_key]
+    names = _names(dialect, table)
+    previous_key = None
+    # Table and column names are constants; values are bound.
+    selected = ", ".join(map(_as_text, table.columns.keys()))
+    query = f"SELECT {selected} FROM {table.name} WHERE org_id = ?1 ORDER BY {_order(table)}"
     for row in db.stream(query, org):
-        values = [None if value is None else say(value) for say, value in zip(plain, row, strict=True)]
-        pieces = [_split_text(house, value) for value in values]
-        spelled = [literal(house, first) for first, *_ in pieces]
-        key = [f"{names[place]} = {spelled[place]}" for place in keys]
-        if key != before:
+        values = [None if value is None else convert(value) for convert, value in zip(converters, row, strict=True)]
+        pieces = [_split_text(dialect, value) for value in values]
+        literals = [literal(dialect, first) for first, *_ in pieces]
+        key = [f"{names[position]} = {literals[position]}" for position in key_positions]
+        if key != previous_key:
             where = " AND ".join(key)
-            more = [
-                f"UPDATE {table.name.upper()} SET {name} = {name} || {literal(house, piece)} WHERE {where};\n"
-                for name, (_, *others) in zip(names, pieces, strict=True)
-                for piece in others
+            updates = [
+                f"UPDATE {table.name.upper()} SET {name} = {name} || {literal(dialect, piece)} WHERE {where};\n"
+                for name, (_, *remaining) in zip(names, pieces, strict=True)
+                for piece in remaining
             ]
-            yield _RowLiteral(f"({', '.join(spelled)})", more)
-        before = key
+            yield _RowLiteral(f"({', '.join(literals)})", updates)
+        previous_key = key
 
 
-def _split_text(house: WarehouseDialect, value: Value) -> list[Value]:
-    """Take a text apart where a house bounds the length of a statement: two megabytes on DB2, one on Teradata."""
+def _split_text(dialect: WarehouseDialect, value: Value) -> list[Value]:
+    """Split a long text for dialects that limit statements: two megabytes in DB2, one in Teradata."""
     if (
-        house in {WarehouseDialect.sqlite, WarehouseDialect.postgresql}
+        dialect in {WarehouseDialect.sqlite, WarehouseDialect.postgresql}
         or not isinstance(value, str)
         or len(value) <= _MAX_CHARACTERS
     ):
@@ -82,54 +82,54 @@ def _split_text(house: WarehouseDialect, value: Value) -> list[Value]:
     return [value[start : start + _MAX_CHARACTERS] for start in range(0, len(value), _MAX_CHARACTERS)]
 
 
-def _names(house: WarehouseDialect, table: sa.Table) -> list[str]:
-    return [sqlalchemy_dialect(house).identifier_preparer.format_column(column) for column in table.columns]
+def _names(dialect: WarehouseDialect, table: sa.Table) -> list[str]:
+    return [sqlalchemy_dialect(dialect).identifier_preparer.format_column(column) for column in table.columns]
 
 
 def _as_text(column: str) -> str:
-    """Ask for JSON as it is written: the driver of one store would read it, and change its numbers."""
+    """Read JSON as text: the PostgreSQL driver would parse it and change numbers."""
     return f"CAST({column} AS TEXT)" if column.endswith("_json") else column
 
 
 def _order(table: sa.Table) -> str:
-    """Order by the key, and what has the same key by the rest, so that it is always the same row that stands."""
+    """Order by the key and then by all bounded columns, so that the exported row of a key is deterministic."""
     rest = [column.name for column in table.columns if not (column.primary_key or isinstance(column.type, LongText))]
     return ", ".join([*table.primary_key.columns.keys(), *rest])
 
 
-def _statements(house: WarehouseDialect, table: sa.Table, lines: Iterator[_RowLiteral]) -> Iterator[str]:
-    """Put rows into statements of a bounded length; Teradata takes one row a statement."""
-    head = f"INSERT INTO {table.name.upper()} ({', '.join(_names(house, table))}) VALUES\n"
-    most = 1 if house is WarehouseDialect.teradata else _MAX_ROWS
-    waiting: list[_RowLiteral] = []
+def _statements(dialect: WarehouseDialect, table: sa.Table, rows: Iterator[_RowLiteral]) -> Iterator[str]:
+    """Batch rows into statements of bounded length; Teradata accepts one row per statement."""
+    head = f"INSERT INTO {table.name.upper()} ({', '.join(_names(dialect, table))}) VALUES\n"
+    max_rows = 1 if dialect is WarehouseDialect.teradata else _MAX_ROWS
+    batch: list[_RowLiteral] = []
     size = 0
-    for line in lines:
-        if waiting and (len(waiting) == most or size + len(line.row) > _MAX_CHARACTERS):
-            yield from _statement(head, waiting)
-            waiting, size = [], 0
-        waiting.append(line)
-        size += len(line.row)
-    if waiting:
-        yield from _statement(head, waiting)
+    for row in rows:
+        if batch and (len(batch) == max_rows or size + len(row.row) > _MAX_CHARACTERS):
+            yield from _statement(head, batch)
+            batch, size = [], 0
+        batch.append(row)
+        size += len(row.row)
+    if batch:
+        yield from _statement(head, batch)
 
 
-def _statement(head: str, lines: list[_RowLiteral]) -> Iterator[str]:
-    yield head + ",\n".join(line.row for line in lines) + ";\n"
-    for line in lines:
-        yield from line.more
+def _statement(head: str, rows: list[_RowLiteral]) -> Iterator[str]:
+    yield head + ",\n".join(row.row for row in rows) + ";\n"
+    for row in rows:
+        yield from row.updates
 
 
 def _id(value: bytes | str) -> str:
     return str(UUID(bytes=value)) if isinstance(value, bytes) else value
 
 
-def _long(value: bytes | str) -> str:
-    """Give a text, or the event that was sent: its bytes are kept compressed."""
+def _long_text(value: bytes | str) -> str:
+    """Text, or the decompressed bytes of an event."""
     return zstandard.decompress(value).decode() if isinstance(value, bytes) else value
 
 
-def _moment(value: int | str) -> datetime:
-    """Give a time, whether from a table or from a view."""
+def _timestamp(value: int | str) -> datetime:
+    """Tables contain microseconds, views ISO 8601 text."""
     if isinstance(value, int):
         return _EPOCH + timedelta(microseconds=value)
     return datetime.fromisoformat(value)
@@ -140,8 +140,8 @@ _CONVERTERS: dict[type[sa.types.TypeEngine[Any]], Callable[[Any], Value]] = {
     HexHash: bytes.hex,
     Keyword: str,
     BoundedText: bounded_key,
-    LongText: _long,
-    UtcTimestamp: _moment,
+    LongText: _long_text,
+    UtcTimestamp: _timestamp,
     Flag: bool,
     sa.BigInteger: int,
     sa.Float: float,

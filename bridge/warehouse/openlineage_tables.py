@@ -36,7 +36,7 @@ ol_dataset = table(
     columns(Flag, "is_active", default=sa.true()),
     columns(UuidText, "class_id"),
     key="dataset_id",
-    refers=(ol_namespace.c.namespace_id,),
+    references=(ol_namespace.c.namespace_id,),
     indexes="namespace_id name",
 )
 
@@ -50,7 +50,7 @@ ol_dataset_field = table(
     columns(Flag, "nullable?"),
     columns(UtcTimestamp, "created_at"),
     key="field_id",
-    refers=(ol_dataset.c.dataset_id,),
+    references=(ol_dataset.c.dataset_id,),
     indexes="dataset_id field_name",
 )
 
@@ -62,7 +62,7 @@ ol_job = table(
     columns(BoundedText, "job_type?"),
     columns(UtcTimestamp, "created_at updated_at"),
     key="job_id",
-    refers=(ol_namespace.c.namespace_id,),
+    references=(ol_namespace.c.namespace_id,),
     indexes="namespace_id name",
 )
 
@@ -74,7 +74,7 @@ ol_run = table(
     columns(LongText, "producer? schema_url?"),
     columns(UtcTimestamp, "created_at"),
     key="run_id",
-    refers=(ol_job.c.job_id,),
+    references=(ol_job.c.job_id,),
     indexes="job_id event_time event_type",
 )
 
@@ -82,7 +82,7 @@ ol_run_input = table(
     "ol_run_input",
     columns(UuidText, "run_id dataset_id"),
     key="run_id dataset_id",
-    refers=(ol_run.c.run_id, ol_dataset.c.dataset_id),
+    references=(ol_run.c.run_id, ol_dataset.c.dataset_id),
     indexes="dataset_id",
 )
 
@@ -90,13 +90,13 @@ ol_run_output = table(
     "ol_run_output",
     columns(UuidText, "run_id dataset_id"),
     key="run_id dataset_id",
-    refers=(ol_run.c.run_id, ol_dataset.c.dataset_id),
+    references=(ol_run.c.run_id, ol_dataset.c.dataset_id),
     indexes="dataset_id",
 )
 
 ol_column_lineage = table(
     "ol_column_lineage",
-    columns(UuidText, "lineage_id run_id job_id"),  # the nil UUID where no run or no job said it
+    columns(UuidText, "lineage_id run_id job_id"),  # nil UUID without a known run or job
     columns(
         BoundedText, "source_namespace source_dataset source_field? target_namespace target_dataset target_field?"
     ),

@@ -13,34 +13,34 @@ _MIDNIGHT = "-00.00.00.000000"
 
 
 class DateRange(NamedTuple):
-    """The days, first and last, that get a partition of their own; others share one where the house allows it."""
+    """First and last day with a partition; all other days share one, if the dialect supports it."""
 
     first: date
     last: date
 
     @property
     def end(self) -> date:
-        """Give the day after the last."""
+        """The day after the last one."""
         return self.last + _DAY
 
 
 def date_range(today: date, first: date | None = None, last: date | None = None) -> DateRange:
-    """Give the days from first to last; one that is not said is the end of the other one's month."""
+    """Build a range; a missing end is the first or last day of the month of the other end (default: this month)."""
     first = first or (last or today).replace(day=1)
     last = last or (first.replace(day=1) + timedelta(days=31)).replace(day=1) - _DAY
     if first > last:
-        raise ConfigError(f"--from-day {first} is after --to-day {last}: give them in order")
+        raise ConfigError(f"--from-day {first} is after --to-day {last}; swap them")
     return DateRange(first, last)
 
 
-def partition_clause(house: WarehouseDialect, table: sa.Table, days: DateRange) -> str:
+def partition_clause(dialect: WarehouseDialect, table: sa.Table, days: DateRange) -> str:
     """Partition clause at the end of CREATE TABLE."""
     column = str(table.info["by_day"]).upper()
-    spread = f"\nPRIMARY INDEX ({_first_of_key(table)})" if house is WarehouseDialect.teradata else ""
+    primary_index = f"\nPRIMARY INDEX ({_first_of_key(table)})" if dialect is WarehouseDialect.teradata else ""
     if not column:
-        # Where its key is one column the table is spread by its key as it is.
-        return spread if len(table.primary_key.columns) > 1 else ""
-    match house:
+        # By default, Teradata distributes rows by a single-column key.
+        return primary_index if len(table.primary_key.columns) > 1 else ""
+    match dialect:
         case WarehouseDialect.postgresql:
             return f"\nPARTITION BY RANGE ({column})"
         case WarehouseDialect.db2:
@@ -52,27 +52,27 @@ def partition_clause(house: WarehouseDialect, table: sa.Table, days: DateRange) 
             )
         case WarehouseDialect.teradata:
             return (
-                f"{spread}\nPARTITION BY RANGE_N(CAST({column} AS DATE) BETWEEN DATE '{days.first}'"
+                f"{primary_index}\nPARTITION BY RANGE_N(CAST({column} AS DATE) BETWEEN DATE '{days.first}'"
                 f" AND DATE '{days.last}' EACH INTERVAL '1' DAY, NO RANGE OR UNKNOWN)"
             )
         case WarehouseDialect.sqlite:
             return ""
 
 
-def partition_statements(house: WarehouseDialect, table: sa.Table, days: DateRange) -> list[str]:
-    """Write the partitions that are statements of their own."""
-    if house is not WarehouseDialect.postgresql or not table.info["by_day"]:
+def partition_statements(dialect: WarehouseDialect, table: sa.Table, days: DateRange) -> list[str]:
+    """Partitions that need separate statements."""
+    if dialect is not WarehouseDialect.postgresql or not table.info["by_day"]:
         return []
     name = table.name.upper()
-    made = [f"CREATE TABLE {name}_DEFAULT PARTITION OF {name} DEFAULT"]
+    statements = [f"CREATE TABLE {name}_DEFAULT PARTITION OF {name} DEFAULT"]
     for number in range((days.end - days.first).days):
         day = days.first + number * _DAY
-        made.append(
+        statements.append(
             f"CREATE TABLE {name}_{day:%Y%m%d} PARTITION OF {name} FOR VALUES FROM ('{day}') TO ('{day + _DAY}')"
         )
-    return made
+    return statements
 
 
 def _first_of_key(table: sa.Table) -> str:
-    """Name the column that rows are spread by: rows of one run or dataset lie together."""
+    """Distribution column: rows of one run or dataset are stored together."""
     return next(iter(table.primary_key.columns)).name.upper()

@@ -19,16 +19,16 @@ from connectors.errors import ConfigError
 
 
 class TableSet(NamedTuple):
-    """Tables, parents before children, and the queries of views on them."""
+    """Tables, parents before children, and views on them."""
 
     tables: tuple[sa.Table, ...]
     views: dict[str, sa.Select[Any]]
 
 
 def select_tables(*, openlineage: bool = False, openlineage_only: bool = False) -> TableSet:
-    """Read the two options of the commands."""
+    """Tables selected by the command line options."""
     if openlineage and openlineage_only:
-        raise ConfigError("say --openlineage or --openlineage-only, not both")
+        raise ConfigError("--openlineage and --openlineage-only exclude each other: use one")
     if openlineage_only:
         return TableSet(OPENLINEAGE_TABLES, OPENLINEAGE_VIEWS)
     if openlineage:
@@ -36,28 +36,28 @@ def select_tables(*, openlineage: bool = False, openlineage_only: bool = False) 
     return TableSet(CATALOG_TABLES, CATALOG_VIEWS)
 
 
-def _equal(one: sa.FromClause, other: sa.FromClause, column: str, of_other: str = "") -> sa.ColumnElement[bool]:
-    return sa.and_(one.c.org_id == other.c.org_id, one.c[column] == other.c[of_other or column])
+def _equal(left: sa.FromClause, right: sa.FromClause, column: str, right_column: str = "") -> sa.ColumnElement[bool]:
+    return sa.and_(left.c.org_id == right.c.org_id, left.c[column] == right.c[right_column or column])
 
 
 def _lineage_edge() -> sa.Select[Any]:
-    """Name both ends of every edge; an end that is no dataset or process people know has no name."""
+    """Edges with the names of both ends; a name is null if the catalog does not contain the end."""
     edge = lineage_edge.alias("e")
-    ends: sa.FromClause = edge
+    joined: sa.FromClause = edge
     names = {}
     for end in ("source", "target"):
-        of_data, of_work = dataset.alias(f"{end}_data"), process.alias(f"{end}_work")
-        ends = ends.outerjoin(of_data, _equal(edge, of_data, f"{end}_id", "dataset_id"))
-        ends = ends.outerjoin(of_work, _equal(edge, of_work, f"{end}_id", "process_id"))
-        names[end] = sa.func.coalesce(of_data.c.full_name, of_work.c.process_key).label(f"{end}_name")
+        end_dataset, end_process = dataset.alias(f"{end}_dataset"), process.alias(f"{end}_process")
+        joined = joined.outerjoin(end_dataset, _equal(edge, end_dataset, f"{end}_id", "dataset_id"))
+        joined = joined.outerjoin(end_process, _equal(edge, end_process, f"{end}_id", "process_id"))
+        names[end] = sa.func.coalesce(end_dataset.c.full_name, end_process.c.process_key).label(f"{end}_name")
     return sa.select(
         edge.c.org_id, edge.c.source_type, names["source"], edge.c.target_type, names["target"], edge.c.edge_role,
         edge.c.evidence, edge.c.first_seen, edge.c.last_seen,
-    ).select_from(ends)  # fmt: skip
+    ).select_from(joined)  # fmt: skip
 
 
 def _dataset_lineage() -> sa.Select[Any]:
-    """Say which dataset was made of which, by which job: what one run read and wrote."""
+    """Source and target datasets of jobs: the inputs and outputs of their runs."""
     read, written, run, job = ol_run_input.alias("i"), ol_run_output.alias("o"), ol_run.alias("r"), ol_job.alias("j")
     source, target = ol_dataset.alias("source_ds"), ol_dataset.alias("target_ds")
     joined = read.join(written, _equal(read, written, "run_id")).join(run, _equal(read, run, "run_id"))
@@ -65,25 +65,25 @@ def _dataset_lineage() -> sa.Select[Any]:
     joined = joined.join(source, _equal(read, source, "dataset_id")).join(
         target, _equal(written, target, "dataset_id")
     )
-    named: list[sa.ColumnElement[Any]] = []
-    for end, thing in (("source", source), ("target", target), ("job", job)):
+    names: list[sa.ColumnElement[Any]] = []
+    for end, end_table in (("source", source), ("target", target), ("job", job)):
         namespace = ol_namespace.alias(f"{end}_ns")
-        joined = joined.join(namespace, _equal(thing, namespace, "namespace_id"))
-        named += [namespace.c.namespace_uri.label(f"{end}_namespace"), thing.c.name.label(f"{end}_name")]
-    counted = sa.func.count(sa.distinct(run.c.run_id)).label("runs")
+        joined = joined.join(namespace, _equal(end_table, namespace, "namespace_id"))
+        names += [namespace.c.namespace_uri.label(f"{end}_namespace"), end_table.c.name.label(f"{end}_name")]
+    run_count = sa.func.count(sa.distinct(run.c.run_id)).label("runs")
     latest = sa.func.max(run.c.event_time).label("last_event_time")
-    query = sa.select(read.c.org_id, *named, counted, latest).select_from(joined)
-    return query.group_by(read.c.org_id, *named)
+    query = sa.select(read.c.org_id, *names, run_count, latest).select_from(joined)
+    return query.group_by(read.c.org_id, *names)
 
 
 def _column_lineage() -> sa.Select[Any]:
-    """Say which column was made of which, by which job, as the job's newest run tells it."""
+    """Active column lineage with job names."""
     line, job, namespace = ol_column_lineage.alias("c"), ol_job.alias("j"), ol_namespace.alias("job_ns")
     joined = line.outerjoin(job, _equal(line, job, "job_id"))
     joined = joined.outerjoin(namespace, _equal(job, namespace, "namespace_id"))
-    kept = [c for c in line.c if c.name.startswith(("source_", "target_", "transformation_", "masking"))]
+    line_columns = [c for c in line.c if c.name.startswith(("source_", "target_", "transformation_", "masking"))]
     job_names = [namespace.c.namespace_uri.label("job_namespace"), job.c.name.label("job_name")]
-    query = sa.select(line.c.org_id, *kept, *job_names).select_from(joined)
+    query = sa.select(line.c.org_id, *line_columns, *job_names).select_from(joined)
     return query.where(line.c.is_active == sa.true())
 
 

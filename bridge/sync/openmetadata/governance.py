@@ -174,7 +174,7 @@ class GovernancePusher:
         changes: Mapping[FieldPath, FieldValue],
         entity: JsonObject,
     ) -> tuple[GovernanceChange, JsonObject]:
-        """Apply each field separately after the whole patch was rejected: one invalid field must not block the rest."""
+        """Apply each field separately after the whole patch was rejected, so that valid fields are applied."""
         rejected: dict[FieldPath, TargetRejected] = {}
         for path, value in changes.items():
             try:
