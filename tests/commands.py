@@ -1,4 +1,4 @@
-"""Every command of the command line, as it is declared; the page of reference is made of it, too."""
+"""CLI commands as declared; the reference page is generated from them, too."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ class Parameter(NamedTuple):
     declared: ArgumentInfo | OptionInfo
     name: str
     kind: Any
-    several: bool
+    multiple: bool
     default: Any
 
     @property
@@ -39,67 +39,72 @@ class Parameter(NamedTuple):
 
     @property
     def choices(self) -> list[str]:
-        """Give the words that it may be, where only some are."""
-        return [one.value for one in self.kind] if isinstance(self.kind, type) and issubclass(self.kind, Enum) else []
+        """Allowed values of an enumeration, else empty."""
+        return (
+            [member.value for member in self.kind]
+            if isinstance(self.kind, type) and issubclass(self.kind, Enum)
+            else []
+        )
 
     @property
-    def words(self) -> list[str]:
-        """Give the spellings of an option, the longest first."""
-        given = [
-            word for word in (self.declared.default, *(self.declared.param_decls or ())) if str(word).startswith("-")
-        ]
-        named = self.name.replace("_", "-")
-        made = [f"--{named}", *([f"--no-{named}"] if self.kind is bool else [])]
-        return sorted(given, key=len, reverse=True) or made
+    def spellings(self) -> list[str]:
+        """Spellings of an option, longest first."""
+        candidates = (self.declared.default, *(self.declared.param_decls or ()))
+        explicit = [candidate for candidate in candidates if str(candidate).startswith("-")]
+        name = self.name.replace("_", "-")
+        derived = [f"--{name}", *([f"--no-{name}"] if self.kind is bool else [])]
+        return sorted(explicit, key=len, reverse=True) or derived
 
 
 class Command(NamedTuple):
-    """A command or group: its words, what it does, and what it takes."""
+    """A command or group; `path` is its name with those of its groups."""
 
-    words: tuple[str, ...]
-    does: str
+    path: tuple[str, ...]
+    help: str
     parameters: list[Parameter]
-    group: bool
+    is_group: bool
 
 
-def commands(of: typer.Typer = app, words: tuple[str, ...] = ()) -> Iterator[Command]:
-    """Give every command, each group before what is in it; one that does something by itself is a command, too."""
-    own = of.registered_callback.callback if of.registered_callback else None
-    yield Command(words, str(of.info.help), _parameters(own) if own else [], group=own is None)
-    for one in of.registered_commands:
-        callback = one.callback
+def iter_commands(group: typer.Typer = app, path: tuple[str, ...] = ()) -> Iterator[Command]:
+    """Iterate over all commands, groups before their members; a group with a callback counts as a command."""
+    own = group.registered_callback.callback if group.registered_callback else None
+    yield Command(path, str(group.info.help), _parameters(own) if own else [], is_group=own is None)
+    for command in group.registered_commands:
+        callback = command.callback
         assert callback is not None
-        called = one.name or callback.__name__
-        yield Command((*words, called), inspect.getdoc(callback) or "", _parameters(callback), group=False)
-    for inside in of.registered_groups:
-        inner = inside.typer_instance
-        assert inner is not None
-        yield from commands(inner, (*words, str(inside.name)))
+        name = command.name or callback.__name__
+        yield Command((*path, name), inspect.getdoc(callback) or "", _parameters(callback), is_group=False)
+    for subgroup in group.registered_groups:
+        instance = subgroup.typer_instance
+        assert instance is not None
+        yield from iter_commands(instance, (*path, str(subgroup.name)))
 
 
 def _parameters(callback: Any) -> list[Parameter]:
     hints = get_type_hints(callback, include_extras=True)
-    found = []
-    for name, given in inspect.signature(callback).parameters.items():
+    parameters = []
+    for name, parameter in inspect.signature(callback).parameters.items():
         if hints[name] is typer.Context:
             continue
         hint, declared = get_args(hints[name])[:2]
-        kind = next(one for one in (get_args(hint) if NoneType in get_args(hint) else [hint]) if one is not NoneType)
-        several = get_origin(kind) is list
-        found.append(Parameter(declared, name, get_args(kind)[0] if several else kind, several, given.default))
-    return found
+        members = get_args(hint) if NoneType in get_args(hint) else [hint]
+        kind = next(member for member in members if member is not NoneType)
+        multiple = get_origin(kind) is list
+        value_type = get_args(kind)[0] if multiple else kind
+        parameters.append(Parameter(declared, name, value_type, multiple, parameter.default))
+    return parameters
 
 
-COMMANDS = {command.words: command for command in commands()}
+COMMANDS = {command.path: command for command in iter_commands()}
 
 
-Ask = Callable[..., Result]
+RunCli = Callable[..., Result]
 
 
-def url_of(folder: Path, *events: Json, then: Callable[[Database], None] = lambda _: None) -> str:
-    """Make a store of events, and do something to it then; gives its address."""
+def create_store(folder: Path, *events: Json, prepare: Callable[[Database], None] = lambda _: None) -> str:
+    """Create a store of events, and return its URL."""
     path = store_file(folder)
     with closing(SqliteDatabase.for_writing(path)) as db:
         Store(db=db).apply_each(*events)
-        then(db)
+        prepare(db)
     return f"sqlite:///{path}"

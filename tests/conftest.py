@@ -1,4 +1,4 @@
-"""What all tests share: a clean environment, and stores that cost a millisecond."""
+"""Fixtures of all tests: a clean environment, stores and a CLI runner."""
 
 import logging
 import os
@@ -16,10 +16,10 @@ from typer.testing import CliRunner, Result
 from bridge.cli.main import app as command
 from bridge.store.database import Database
 from connectors.openmetadata import body_validation
-from tests.commands import Ask, url_of
+from tests.commands import RunCli, create_store
 from tests.factories import Json
 from tests.postgres import bin_folder, stop_server
-from tests.settings.config_files import Write
+from tests.settings.config_files import WriteConfig
 from tests.stores import Store, empty_postgres, shared_postgres, template_connection
 
 for name in [n for n in os.environ if n.startswith("LINEAGE_BRIDGE")]:
@@ -28,8 +28,8 @@ for name in [n for n in os.environ if n.startswith("LINEAGE_BRIDGE")]:
 settings.register_profile("ci", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ci")
 
-#: How parts are found that are no program of their own name.
-_NOT_PROGRAMS: dict[str, Callable[[str], object]] = {
+#: How to find requirements that are not a program of the same name.
+_FINDERS: dict[str, Callable[[str], object]] = {
     "postgres": lambda _: bin_folder(),
     "spark": lambda _: find_spec("pyspark"),
     "systemd": lambda _: shutil.which("systemd-analyze"),
@@ -39,8 +39,8 @@ _NOT_PROGRAMS: dict[str, Callable[[str], object]] = {
 }
 
 
-def _need(part: str) -> None:
-    """Skip what this machine lacks a part for; in CI nothing may be missing."""
+def _skip_without(part: str) -> None:
+    """Skip the test; in CI, fail instead."""
     if os.environ.get("CI"):
         pytest.fail(f"{part} is not installed: in CI a skipped system test is a failure")
     pytest.skip(f"{part} is not installed")
@@ -48,20 +48,20 @@ def _need(part: str) -> None:
 
 @pytest.fixture
 def sqlite_store() -> Iterator[Store]:
-    with Store() as opened:
-        yield opened
+    with Store() as store:
+        yield store
 
 
 @pytest.fixture
 def postgres_store() -> Store:
     if bin_folder() is None:
-        _need("PostgreSQL")
+        _skip_without("PostgreSQL")
     return Store(db=empty_postgres())
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def store(request: pytest.FixtureRequest) -> Store:
-    """Give an empty store of each kind: what holds of one holds of the other."""
+    """An empty store, once on SQLite and once on PostgreSQL."""
     return request.getfixturevalue(f"{request.param}_store")
 
 
@@ -79,12 +79,12 @@ def _template() -> Iterator[None]:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for mark in item.iter_markers("system"):
         for part in mark.args:
-            if _NOT_PROGRAMS.get(part, shutil.which)(part) is None:
-                _need(part)
+            if _FINDERS.get(part, shutil.which)(part) is None:
+                _skip_without(part)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Let every stand-in check what it takes by OpenMetadata's own models, where they are installed."""
+    """Let stand-ins validate request bodies with the models of OpenMetadata, if installed."""
     standin = sys.modules.get("tests.standins.openmetadata")
     if standin is not None and body_validation.is_available():
         standin.OpenMetadata.check = staticmethod(body_validation.validation_error)
@@ -96,8 +96,8 @@ def events_dir() -> Path:
 
 
 @pytest.fixture
-def log() -> Iterator[None]:
-    """Take back what a command did to the log of this process."""
+def restore_logging() -> Iterator[None]:
+    """Undo a command's logging configuration."""
     root = logging.getLogger()
     before = root.handlers[:], root.level
     yield
@@ -106,24 +106,26 @@ def log() -> Iterator[None]:
 
 
 @pytest.fixture
-def ask(tmp_path: Path, log: None) -> Ask:
-    def asked(words: str | list[str], *events: Json, then: Callable[[Database], None] = lambda _: None) -> Result:
-        given = {"LINEAGE_BRIDGE__STORE__URL": url_of(tmp_path, *events, then=then)}
-        listed = words.split() if isinstance(words, str) else words
-        return CliRunner(env=given).invoke(command, listed, catch_exceptions=False)
+def run_cli(tmp_path: Path, restore_logging: None) -> RunCli:
+    """Run a command on a new store of events."""
 
-    return asked
+    def run(args: str | list[str], *events: Json, prepare: Callable[[Database], None] = lambda _: None) -> Result:
+        env = {"LINEAGE_BRIDGE__STORE__URL": create_store(tmp_path, *events, prepare=prepare)}
+        arguments = args.split() if isinstance(args, str) else args
+        return CliRunner(env=env).invoke(command, arguments, catch_exceptions=False)
+
+    return run
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Write:
-    """Write one configuration file a call."""
+def write_config(tmp_path: Path) -> WriteConfig:
+    """Write a new configuration file per call."""
     written: list[Path] = []
 
-    def to_file(text: str) -> Path:
+    def write(text: str) -> Path:
         path = tmp_path / f"{len(written)}.yaml"
         path.write_text(text, encoding="utf-8")
         written.append(path)
         return path
 
-    return to_file
+    return write

@@ -22,7 +22,7 @@ _COLLATIONS = (["--locale-provider=icu", "--icu-locale=en", "--locale=C"], ["--l
 
 
 def bin_folder() -> Path | None:
-    """Find the programs of the server, of the system or of a Python package that contains them."""
+    """Find the programs of the server, installed in the system or by a Python package."""
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     if found := shutil.which("initdb"):
         folders.append(Path(found).resolve().parent)
@@ -95,7 +95,7 @@ class Server:
 
 
 def _unprivileged(folder: Path) -> dict[str, object]:
-    """Run as `nobody`, who becomes the owner of the folder: PostgreSQL refuses to run as root."""
+    """Arguments to run as `nobody`, who gets the folder: PostgreSQL refuses to run as root."""
     if os.geteuid() != 0:
         return {}
     nobody = pwd.getpwnam("nobody")

@@ -1,4 +1,4 @@
-"""`make audit`: a vulnerability, a package that was not looked up and a service that is away all fail, and say so."""
+"""`make audit` fails on vulnerabilities, skipped packages and an unreachable service."""
 
 import json
 import runpy
@@ -18,7 +18,7 @@ def vulnerable(*fixes: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("packages", "wrong"),
+    ("packages", "problems"),
     [
         ([SOUND], []),
         ([], ["the locks name no package"]),
@@ -29,8 +29,8 @@ def vulnerable(*fixes: str) -> dict[str, Any]:
          ["c 2: CVE-1, fixed in 3", "1 of 2 packages could not be looked up: b: not found on PyPI"]),
     ],
 )  # fmt: skip
-def test_what_was_found_is_said(packages: list[dict[str, Any]], wrong: list[str]) -> None:
-    assert verdict(json.dumps({"dependencies": packages, "fixes": []}), "") == wrong
+def test_reports_vulnerabilities_and_skipped_packages(packages: list[dict[str, Any]], problems: list[str]) -> None:
+    assert verdict(json.dumps({"dependencies": packages, "fixes": []}), "") == problems
 
 
 @pytest.mark.parametrize(
@@ -41,5 +41,5 @@ def test_what_was_found_is_said(packages: list[dict[str, Any]], wrong: list[str]
         ("{}", "", "it said nothing"),
     ],
 )  # fmt: skip
-def test_a_service_that_does_not_answer_is_the_reason(out: str, err: str, reason: str) -> None:
+def test_reports_why_service_did_not_answer(out: str, err: str, reason: str) -> None:
     assert verdict(out, err) == [f"nothing was audited, the vulnerability service did not answer: {reason}"]

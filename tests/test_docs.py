@@ -28,7 +28,7 @@ def test_query_examples_are_up_to_date() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_links_and_named_tests_exist(page: Path) -> None:
+def test_links_and_cited_tests_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for link in _LINK.findall(text):
         assert (page.parent / link).exists(), link
@@ -38,24 +38,26 @@ def test_links_and_named_tests_exist(page: Path) -> None:
             assert f"def {name}(" in (ROOT / path).read_text(encoding="utf-8"), name
 
 
-def test_every_dependency_earns_its_place() -> None:
+def test_every_dependency_is_documented() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     extras = project["project"]["optional-dependencies"].values()
     groups = [project["project"]["dependencies"], *extras, *project["dependency-groups"].values()]
-    named = {re.split(r"[\[<>=;~ ]", wanted)[0] for group in groups for wanted in group} - {"lineage-bridge"}
+    declared = {re.split(r"[\[<>=;~ ]", requirement)[0] for group in groups for requirement in group} - {
+        "lineage-bridge"
+    }
     page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
-    assert {name for name in named if f"| {name} |" not in page} == set()
+    assert {name for name in declared if f"| {name} |" not in page} == set()
 
 
-def test_jil_is_read_with_what_its_extra_brings() -> None:
+def test_legacy_mappers_import_only_packages_of_extra_autosys() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    brought = {
-        re.split(r"[\[<>=;~ ]", wanted)[0].replace("-", "_")
-        for wanted in (*project["dependencies"], *project["optional-dependencies"]["autosys"])
+    installed = {
+        re.split(r"[\[<>=;~ ]", requirement)[0].replace("-", "_")
+        for requirement in (*project["dependencies"], *project["optional-dependencies"]["autosys"])
     }
     imports = {
-        found[1]
+        match[1]
         for file in (ROOT / "mappers" / "legacy").rglob("*.py")
-        for found in re.finditer(r"^ *(?:from|import) (\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+        for match in re.finditer(r"^ *(?:from|import) (\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
     }
-    assert imports - brought - set(sys.stdlib_module_names) - {"mappers"} == set()
+    assert imports - installed - set(sys.stdlib_module_names) - {"mappers"} == set()

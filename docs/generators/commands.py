@@ -4,7 +4,7 @@ from typing import Any
 
 from bridge.queries.all_queries import QUERIES
 from docs.generators.markdown import row, section, table
-from tests.commands import Command, Parameter, commands
+from tests.commands import Command, Parameter, iter_commands
 
 _HEAD = """# Commands
 
@@ -94,32 +94,32 @@ _LINKS = {
 
 def render() -> str:
     """Render the page."""
-    return "\n".join([_HEAD, *(_command(command) for command in commands() if command.words)])
+    return "\n".join([_HEAD, *(_command(command) for command in iter_commands() if command.path)])
 
 
 def _command(command: Command) -> str:
-    name = " ".join(("lineage-bridge", *command.words))
-    if command.group:
-        return section(name, command.does, "")
+    name = " ".join(("lineage-bridge", *command.path))
+    if command.is_group:
+        return section(name, command.help, "")
     arguments = [_argument(parameter) for parameter in command.parameters if not parameter.option]
     options = ["[OPTIONS]"] if any(parameter.option for parameter in command.parameters) else []
     usage = ["```", " ".join([name, *arguments, *options]), "```", ""]
     rows = [_parameter(parameter) for parameter in command.parameters]
-    output = PRINTED.get(" ".join(command.words))
+    output = PRINTED.get(" ".join(command.path))
     output_lines = [f"`--output json` prints {output.format(**_LINKS)}.", ""] if output else []
     return section(
-        name, command.does, "", *usage, *table("argument or option | default | description", rows), *output_lines
+        name, command.help, "", *usage, *table("argument or option | default | description", rows), *output_lines
     )
 
 
 def _argument(parameter: Parameter) -> str:
-    name = (parameter.declared.metavar or parameter.name.upper()) + ("..." if parameter.several else "")
+    name = (parameter.declared.metavar or parameter.name.upper()) + ("..." if parameter.multiple else "")
     return name if parameter.required else f"[{name}]"
 
 
 def _parameter(parameter: Parameter) -> str:
     declared = parameter.declared
-    spellings = ", ".join(f"`{spelling}`" for spelling in parameter.words)
+    spellings = ", ".join(f"`{spelling}`" for spelling in parameter.spellings)
     name = spellings if parameter.option else f"`{_argument(parameter)}`"
     variables = [declared.envvar] if isinstance(declared.envvar, str) else declared.envvar or []
     description = [str(declared.help), *(f"Variable: `{variable}`." for variable in variables)]
@@ -141,6 +141,6 @@ def _allowed_values(parameter: Parameter) -> str:
     limits = [
         f"at least {declared.min}" if declared.min is not None else "",
         f"at most {declared.max}" if declared.max is not None else "",
-        "repeatable" if parameter.several and parameter.option else "",
+        "repeatable" if parameter.multiple and parameter.option else "",
     ]
     return ", ".join(part for part in (value_type, *limits) if part)

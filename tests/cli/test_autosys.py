@@ -1,4 +1,4 @@
-"""`lineage-bridge autosys`: an estate and its history, as users bring them."""
+"""`lineage-bridge autosys`: scans, lint, diff and history import."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 from bridge.cli.main import app
 from bridge.errors import StateConflict
 from connectors.errors import ConfigError
-from tests.commands import url_of
+from tests.commands import create_store
 
 ESTATE = """\
 insert_job: BOX1   job_type: b
@@ -36,25 +36,25 @@ BOX1                 01/31/2026 06:00:00  01/31/2026 06:30:00  SU 12/1     0
 
 
 class Site:
-    """A folder of files, a store, and the command."""
+    """A folder of files, a store, and a CLI runner."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._environment = {"LINEAGE_BRIDGE__STORE__URL": url_of(folder)}
+        self._environment = {"LINEAGE_BRIDGE__STORE__URL": create_store(folder)}
 
     def file(self, name: str, text: str) -> str:
         path = self.folder / name
         path.write_text(text, encoding="utf-8")
         return str(path)
 
-    def run(self, *words: str, **more: str) -> Result:
-        return CliRunner(env=self._environment | more).invoke(app, list(words), catch_exceptions=False)
+    def run(self, *args: str, **env: str) -> Result:
+        return CliRunner(env=self._environment | env).invoke(app, list(args), catch_exceptions=False)
 
-    def answer(self, *words: str, code: int = 0) -> dict[str, object]:
-        done = self.run(*words, "--output", "json")
-        assert done.exit_code == code, done.output
-        found: dict[str, object] = json.loads(done.stdout)
-        return found
+    def run_json(self, *args: str, code: int = 0) -> dict[str, object]:
+        result = self.run(*args, "--output", "json")
+        assert result.exit_code == code, result.output
+        output: dict[str, object] = json.loads(result.stdout)
+        return output
 
 
 @pytest.fixture
@@ -63,14 +63,14 @@ def site(tmp_path: Path) -> Site:
 
 
 def edges(site: Site) -> set[tuple[str, str]]:
-    found = site.answer("process", "dag")
-    names = {one["id"]: one["name"] for one in found["processes"]}  # type: ignore[attr-defined]
-    return {(names[one["before"]], names[one["after"]]) for one in found["dependencies"]}  # type: ignore[attr-defined]
+    dag = site.run_json("process", "dag")
+    names = {process["id"]: process["name"] for process in dag["processes"]}  # type: ignore[attr-defined]
+    return {(names[process["before"]], names[process["after"]]) for process in dag["dependencies"]}  # type: ignore[attr-defined]
 
 
-def test_an_estate_is_taken_once_and_then_what_changed(site: Site) -> None:
+def test_scan_imports_new_and_changed_jobs_only(site: Site) -> None:
     file = site.file("a.jil", ESTATE)
-    first = site.answer("autosys", "scan", file, "--instance", "PRD")
+    first = site.run_json("autosys", "scan", file, "--instance", "PRD")
     assert first["scan"] == {
         "new": ["BOX1", "LOAD", "REPORT"],
         "changed": [],
@@ -79,11 +79,11 @@ def test_an_estate_is_taken_once_and_then_what_changed(site: Site) -> None:
         "refused": [],
     }
     assert edges(site) == {("LOAD", "REPORT")}
-    again = site.answer("autosys", "scan", file, "--instance", "PRD")
-    assert again["scan"] == {"new": [], "changed": [], "retired": [], "unchanged": 3, "refused": []}
+    second = site.run_json("autosys", "scan", file, "--instance", "PRD")
+    assert second["scan"] == {"new": [], "changed": [], "retired": [], "unchanged": 3, "refused": []}
     site.file("a.jil", ESTATE.replace("job_type: c", "job_type: CMD").replace("ns: 1", "ns: y"))
-    spelled = site.answer("autosys", "scan", file, "--instance", "PRD")
-    assert spelled["scan"] == again["scan"], "as autorep prints it"
+    other_spelling = site.run_json("autosys", "scan", file, "--instance", "PRD")
+    assert other_spelling["scan"] == second["scan"], "as autorep prints it"
     site.file(
         "a.jil",
         ESTATE.replace("condition: s(LOAD)\n", "")
@@ -92,59 +92,65 @@ def test_an_estate_is_taken_once_and_then_what_changed(site: Site) -> None:
     )
     with pytest.raises(StateConflict, match="2 jobs of PRD, more than half, are missing from these files"):
         site.run("autosys", "scan", file, "--instance", "PRD")
-    last = site.answer("autosys", "scan", file, "--instance", "PRD", "--retire-most")
-    assert last["scan"] == {"new": [], "changed": [], "retired": ["LOAD", "REPORT"], "unchanged": 1, "refused": []}
+    retiring = site.run_json("autosys", "scan", file, "--instance", "PRD", "--retire-most")
+    assert retiring["scan"] == {
+        "new": [],
+        "changed": [],
+        "retired": ["LOAD", "REPORT"],
+        "unchanged": 1,
+        "refused": [],
+    }
     assert edges(site) == set()
-    listed = site.answer("process", "list")["items"]
-    assert [one["name"] for one in listed] == ["BOX1"]  # type: ignore[attr-defined]
+    processes = site.run_json("process", "list")["items"]
+    assert [process["name"] for process in processes] == ["BOX1"]  # type: ignore[attr-defined]
 
 
 FOLDERS: dict[str, tuple[list[str], list[str], int]] = {
     "any case": (["a.JIL", "b.jil"], [], 0),
-    "others are told": (["a.jil", "b.txt", "c/d.md"], [": warning: 2 files are hidden or do not end with .jil: not read: b.txt, c/d.md"], 0),
-    "hidden ones too": (["a.jil", ".hidden.jil", ".git/x", ".git/y.jil"], [": warning: 2 files are hidden or do not end with .jil: not read: .git/y.jil, .hidden.jil"], 0),
-    "none": ([], [": error: holds no file that ends with .jil"], 1),
+    "other extensions": (["a.jil", "b.txt", "c/d.md"], [": warning: 2 files are hidden or do not end with .jil: not read: b.txt, c/d.md"], 0),
+    "hidden files": (["a.jil", ".hidden.jil", ".git/x", ".git/y.jil"], [": warning: 2 files are hidden or do not end with .jil: not read: .git/y.jil, .hidden.jil"], 0),
+    "no JIL file": ([], [": error: holds no file that ends with .jil"], 1),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("names", "said", "code"), FOLDERS.values(), ids=FOLDERS)
-def test_a_folder_is_read_whole_or_says_what_is_not(site: Site, names: list[str], said: list[str], code: int) -> None:
+@pytest.mark.parametrize(("names", "expected", "code"), FOLDERS.values(), ids=FOLDERS)
+def test_lint_reports_skipped_files_of_folder(site: Site, names: list[str], expected: list[str], code: int) -> None:
     folder = site.folder / "estate"
     folder.mkdir()
     for number, name in enumerate(names):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(f"insert_job: J{number}\n", encoding="utf-8")
-    problems = site.answer("autosys", "lint", str(folder), code=code)["problems"]
-    told = [f": {one['level']}: {one['said']}" for one in problems]  # type: ignore[attr-defined]
-    assert told == said
+    problems = site.run_json("autosys", "lint", str(folder), code=code)["problems"]
+    messages = [f": {problem['level']}: {problem['said']}" for problem in problems]  # type: ignore[attr-defined]
+    assert messages == expected
 
 
 NOTHING = {"CAUAJM_E_18400 no connection\n": 1, "": 1, "/* later */\n": 0}
 
 
 @pytest.mark.parametrize(("text", "code"), NOTHING.items())
-def test_a_file_without_a_statement_is_told_and_what_it_says_too(site: Site, text: str, code: int) -> None:
+def test_scan_reports_files_without_statements(site: Site, text: str, code: int) -> None:
     file = site.file("err.txt", text)
-    done = site.run("autosys", "scan", file, "--instance", "PRD")
-    assert (done.exit_code, "holds no statement of JIL" in done.stdout) == (code, True)
+    result = site.run("autosys", "scan", file, "--instance", "PRD")
+    assert (result.exit_code, "holds no statement of JIL" in result.stdout) == (code, True)
     site.run("autosys", "scan", site.file("a.jil", ESTATE), "--instance", "PRD")
-    held = CliRunner(env=site._environment).invoke(app, ["autosys", "scan", file, "--instance", "PRD"])
-    assert isinstance(held.exception, StateConflict)
-    assert ("CAUAJM_E_18400" in held.stderr, "holds no statement" in held.stderr) == ("CAUAJM" in text, True)
+    refused = CliRunner(env=site._environment).invoke(app, ["autosys", "scan", file, "--instance", "PRD"])
+    assert isinstance(refused.exception, StateConflict)
+    assert ("CAUAJM_E_18400" in refused.stderr, "holds no statement" in refused.stderr) == ("CAUAJM" in text, True)
 
 
-def test_a_look_changes_nothing(site: Site) -> None:
+def test_dry_run_of_scan_changes_nothing(site: Site) -> None:
     file = site.file("a.jil", ESTATE)
-    assert site.answer("autosys", "scan", file, "--dry-run")["scan"]["new"] == ["BOX1", "LOAD", "REPORT"]  # type: ignore[index]
-    assert site.answer("process", "list")["items"] == []
+    assert site.run_json("autosys", "scan", file, "--dry-run")["scan"]["new"] == ["BOX1", "LOAD", "REPORT"]  # type: ignore[index]
+    assert site.run_json("process", "list")["items"] == []
 
 
-def test_a_job_whose_event_is_refused_is_as_it_was_and_comes_again(site: Site) -> None:
+def test_scan_keeps_rejected_jobs_unchanged_and_retries_them(site: Site) -> None:
     file = site.file("a.jil", ESTATE + "owner: ann\ndescription: d\n")
     limit = {"LINEAGE_BRIDGE__INTAKE__MAX_FACETS": "5"}
     for _ in range(2):
-        done = site.run("autosys", "scan", file, "--instance", "PRD", **limit)
-        assert (done.exit_code, done.stdout.splitlines()[-2:]) == (
+        result = site.run("autosys", "scan", file, "--instance", "PRD", **limit)
+        assert (result.exit_code, result.stdout.splitlines()[-2:]) == (
             1,
             [
                 "rejected: REPORT: 7 facets on one entity; the limit is 5",
@@ -152,19 +158,23 @@ def test_a_job_whose_event_is_refused_is_as_it_was_and_comes_again(site: Site) -
             ],
         )
         assert edges(site) == set()
-        assert [one["name"] for one in site.answer("process", "list")["items"]] == ["BOX1", "LOAD"]  # type: ignore[attr-defined]
-    last = site.answer("autosys", "scan", file, "--instance", "PRD")
-    assert last["scan"] == {"new": ["REPORT"], "changed": [], "retired": [], "unchanged": 2, "refused": []}
+        assert [process["name"] for process in site.run_json("process", "list")["items"]] == ["BOX1", "LOAD"]  # type: ignore[attr-defined]
+    retried = site.run_json("autosys", "scan", file, "--instance", "PRD")
+    assert retried["scan"] == {"new": ["REPORT"], "changed": [], "retired": [], "unchanged": 2, "refused": []}
     assert edges(site) == {("LOAD", "REPORT")}
     site.file("a.jil", ESTATE.partition("insert_job: REPORT")[0])
-    gone = site.run("autosys", "scan", file, "--instance", "PRD", LINEAGE_BRIDGE__INTAKE__MAX_FACETS="2")
-    assert (gone.exit_code, "rejected: REPORT: " in gone.stdout, "1 retired" in gone.stdout) == (1, True, False)
-    assert site.answer("autosys", "scan", file, "--instance", "PRD")["scan"]["retired"] == ["REPORT"]  # type: ignore[index]
+    rejected_scan = site.run("autosys", "scan", file, "--instance", "PRD", LINEAGE_BRIDGE__INTAKE__MAX_FACETS="2")
+    assert (
+        rejected_scan.exit_code,
+        "rejected: REPORT: " in rejected_scan.stdout,
+        "1 retired" in rejected_scan.stdout,
+    ) == (1, True, False)
+    assert site.run_json("autosys", "scan", file, "--instance", "PRD")["scan"]["retired"] == ["REPORT"]  # type: ignore[index]
 
 
-def test_an_estate_is_shown_as_a_tree(site: Site) -> None:
-    done = site.run("autosys", "scan", site.file("a.jil", ESTATE), "--dry-run")
-    assert done.stdout.splitlines() == [
+def test_scan_prints_jobs_as_tree(site: Site) -> None:
+    result = site.run("autosys", "scan", site.file("a.jil", ESTATE), "--dry-run")
+    assert result.stdout.splitlines() == [
         "BOX1  BOX; days_of_week all start_times 06:00 must_complete_times 08:00; SLA must_complete_times 08:00",
         "  LOAD  CMD",
         "  REPORT  CMD; after LOAD SUCCESS",
@@ -174,19 +184,19 @@ def test_an_estate_is_shown_as_a_tree(site: Site) -> None:
     ]
 
 
-def test_history_comes_without_touching_a_job_and_again_does_no_harm(site: Site) -> None:
+def test_history_import_is_idempotent(site: Site) -> None:
     site.run("autosys", "scan", site.file("a.jil", ESTATE), "--instance", "PRD")
     report = site.file("autorep.txt", REPORT)
     for _ in range(2):
-        done = site.run("autosys", "history", report, "--instance", "PRD", "--timezone", "Europe/London")
-        assert (done.exit_code, done.stdout) == (0, "3 runs imported, 0 rejected, 0 problems\n")
+        result = site.run("autosys", "history", report, "--instance", "PRD", "--timezone", "Europe/London")
+        assert (result.exit_code, result.stdout) == (0, "3 runs imported, 0 rejected, 0 problems\n")
     runs = [json.loads(line) for line in site.run("runs", "--output", "json").stdout.splitlines()]
-    assert {(one["job"], one["status"]) for one in runs} == {
+    assert {(run["job"], run["status"]) for run in runs} == {
         ("REPORT", "FAILED"),
         ("LOAD", "SUCCESS"),
         ("BOX1", "SUCCESS"),
     }
-    assert {one["start_ts"][:16] for one in runs} == {"2026-01-31T06:00", "2026-01-31T06:10"}
+    assert {run["start_ts"][:16] for run in runs} == {"2026-01-31T06:00", "2026-01-31T06:10"}
 
 
 BOXES = """\
@@ -213,14 +223,14 @@ LEVELS = [
 ]  # fmt: skip
 
 
-def test_what_lies_in_a_box_waits_as_the_box_does_and_who_waits_for_it_waits_for_all_of_it(site: Site) -> None:
+def test_dag_applies_conditions_of_boxes_to_their_members(site: Site) -> None:
     site.run("autosys", "scan", site.file("a.jil", BOXES), "--instance", "PRD")
     lines = site.run("process", "dag", "--namespace", "autosys://PRD").stdout.splitlines()
-    waits = [re.sub(r"declared .*status_trigger_rule=(.*?)( trigger_rule=.*)?$", r"\1", one) for one in lines]
-    assert waits == ["7 processes, 5 dependencies", *LEVELS]
+    levels = [re.sub(r"declared .*status_trigger_rule=(.*?)( trigger_rule=.*)?$", r"\1", line) for line in lines]
+    assert levels == ["7 processes, 5 dependencies", *LEVELS]
 
 
-def test_a_member_that_waits_for_its_own_box_has_a_level_nevertheless(site: Site) -> None:
+def test_dag_accepts_member_waiting_for_its_own_box(site: Site) -> None:
     text = "insert_job: BOX   job_type: b\ninsert_job: M   job_type: c\nbox_name: BOX\ncondition: s(BOX)\n"
     site.run("autosys", "scan", site.file("a.jil", text), "--instance", "PRD")
     assert "level 1" in site.run("process", "dag").stdout
@@ -235,11 +245,14 @@ LOG = """\
 """
 
 
-def test_lines_of_a_log_that_tell_of_no_run_are_counted(site: Site) -> None:
+def test_history_counts_log_lines_without_run(site: Site) -> None:
     file = site.file("event_demon.PRD", LOG)
-    told = ["2 lines do not describe a run: 1 STARTJOB, 1 another line", "1 runs imported, 0 rejected, 0 problems"]
-    assert site.run("autosys", "history", file).stdout.splitlines() == told
-    assert site.answer("autosys", "history", file) == {
+    expected = [
+        "2 lines do not describe a run: 1 STARTJOB, 1 another line",
+        "1 runs imported, 0 rejected, 0 problems",
+    ]
+    assert site.run("autosys", "history", file).stdout.splitlines() == expected
+    assert site.run_json("autosys", "history", file) == {
         "runs": 1,
         "rejected": 0,
         "problems": [],
@@ -248,43 +261,43 @@ def test_lines_of_a_log_that_tell_of_no_run_are_counted(site: Site) -> None:
 
 
 @pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
-def test_a_log_that_was_rotated_is_one_whatever_the_order_of_its_parts(site: Site, names: tuple[str, str]) -> None:
+def test_history_joins_rotated_logs_in_any_order(site: Site, names: tuple[str, str]) -> None:
     lines = LOG.splitlines(keepends=True)
     parts = {"a": site.file("a.log", "".join(lines[:2])), "b": site.file("b.log", "".join(lines[2:]))}
-    assert site.answer("autosys", "history", *(parts[one] for one in names))["problems"] == []
+    assert site.run_json("autosys", "history", *(parts[name] for name in names))["problems"] == []
     (run,) = (json.loads(line) for line in site.run("runs", "--output", "json").stdout.splitlines())
     assert (run["job"], run["status"]) == ("LOAD", "FAILED")
 
 
-def test_the_last_run_of_a_job_on_ice_has_its_end_where_its_definition_tells_which(site: Site) -> None:
+def test_history_derives_status_of_job_on_ice_from_jil(site: Site) -> None:
     report = site.file("autorep.txt", REPORT.replace("FA 12/2     8", "OI 12/2     8"))
-    doubt = f"{report}:6: warning: REPORT: is ON_ICE, but the outcome of its last run is not reported: imported as started"
-    assert site.run("autosys", "history", report).stdout.splitlines()[0] == doubt
+    warning = f"{report}:6: warning: REPORT: is ON_ICE, but the outcome of its last run is not reported: imported as started"
+    assert site.run("autosys", "history", report).stdout.splitlines()[0] == warning
     jil = site.file("a.jil", ESTATE + "max_exit_success: 8\n")
     assert site.run("autosys", "history", report, "--jil", jil).stdout == "3 runs imported, 0 rejected, 0 problems\n"
     runs = [json.loads(line) for line in site.run("runs", "--output", "json").stdout.splitlines()]
-    assert {(one["job"], one["status"]) for one in runs if one["job"] == "REPORT"} == {("REPORT", "SUCCESS")}
+    assert {(run["job"], run["status"]) for run in runs if run["job"] == "REPORT"} == {("REPORT", "SUCCESS")}
 
 
-def test_a_time_zone_that_there_is_not_is_told(site: Site) -> None:
-    done = site.run("autosys", "history", site.file("a.txt", REPORT), "--timezone", "London")
-    assert (done.exit_code, "unknown time zone" in done.stderr) == (2, True)
+def test_history_rejects_unknown_time_zone(site: Site) -> None:
+    result = site.run("autosys", "history", site.file("a.txt", REPORT), "--timezone", "London")
+    assert (result.exit_code, "unknown time zone" in result.stderr) == (2, True)
 
 
-def test_a_file_that_there_is_not_is_told(site: Site) -> None:
+def test_history_reports_missing_file(site: Site) -> None:
     with pytest.raises(ConfigError, match=r"none.txt: cannot be read: No such file"):
         site.run("autosys", "history", str(site.folder / "none.txt"))
 
 
-def test_lint_says_what_can_never_work_and_ends_so(site: Site) -> None:
-    done = site.run("autosys", "lint", site.file("a.jil", ESTATE + "condition: s(GONE)\n"))
-    assert done.exit_code == 1
-    assert done.stdout.splitlines()[-1] == "3 jobs, 2 errors, 1 warnings"
+def test_lint_exits_with_1_on_errors(site: Site) -> None:
+    result = site.run("autosys", "lint", site.file("a.jil", ESTATE + "condition: s(GONE)\n"))
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[-1] == "3 jobs, 2 errors, 1 warnings"
     assert site.run("autosys", "lint", site.file("b.jil", ESTATE)).exit_code == 0
 
 
-def test_a_difference_ends_with_a_code_of_its_own(site: Site) -> None:
+def test_diff_exits_with_5_on_differences(site: Site) -> None:
     before, after = site.file("a.jil", ESTATE), site.file("b.jil", ESTATE.replace("06:00", "07:00"))
-    done = site.run("autosys", "diff", before, after)
-    assert (done.exit_code, done.stdout) == (5, "BOX1.start_times: 06:00 -> 07:00\n1 differences\n")
+    result = site.run("autosys", "diff", before, after)
+    assert (result.exit_code, result.stdout) == (5, "BOX1.start_times: 06:00 -> 07:00\n1 differences\n")
     assert site.run("autosys", "diff", before, before).exit_code == 0

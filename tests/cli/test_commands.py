@@ -1,4 +1,4 @@
-"""What holds of all commands: nothing is asked back, JSON is nothing but JSON, help comes at once."""
+"""Rules for all commands: no prompts, pure JSON output, light imports."""
 
 import functools
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from docs.generators.commands import PRINTED
-from tests.commands import COMMANDS, Ask, url_of
+from tests.commands import COMMANDS, RunCli, create_store
 from tests.factories import run_uuid
 from tests.queries.decisions import decide
 from tests.queries.sample_store import SAMPLE_EVENTS
@@ -20,7 +20,7 @@ from tests.standins.marquez import Marquez
 from tests.standins.openmetadata import OpenMetadata
 
 ROOT = Path(__file__).parents[2]
-#: Without pydantic: typer itself reads words with it.
+#: pydantic is absent because typer imports it.
 HEAVY = (
     "sqlalchemy",
     "fastapi",
@@ -41,16 +41,15 @@ try:
 finally:
     print([m for m in {HEAVY} if m in sys.modules], file=sys.stderr)
 """
-_ASKS = re.compile(r"\b(prompt|confirm|getpass|input)\(")
+_PROMPT = re.compile(r"\b(prompt|confirm|getpass|input)\(")
 
-#: For each command with --output: words that make it answer, of the estate.
 ASSETS = str(ROOT / "configs" / "assets")
 DATA = ROOT / "tests" / "data"
-#: Asked with Spark, in tests/system/process/test_command.py.
+#: Tested with Spark in tests/system/process/test_command.py.
 WITH_SPARK = {("process", "run")}
-#: What commands are asked that print JSON, and those that end otherwise than with 0.
-ENDS = {("governance", "diff"): 5, ("governance", "push"): 1}
-ANSWERED = {
+#: Exit codes other than 0.
+EXIT_CODES = {("governance", "diff"): 5, ("governance", "push"): 1}
+ARGUMENTS = {
     ("version",): [],
     ("lineage",): ["db", "clean", "--columns"],
     ("impact",): ["db", "raw"],
@@ -96,8 +95,8 @@ ANSWERED = {
 
 
 @pytest.fixture
-def target(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let there be an OpenMetadata and a Marquez that the settings name."""
+def targets(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Stand-ins of OpenMetadata and Marquez, enabled in the settings."""
     with OpenMetadata() as standin, Marquez() as marquez:
         monkeypatch.setenv("LINEAGE_BRIDGE__MARQUEZ__ENABLED", "true")
         monkeypatch.setenv("LINEAGE_BRIDGE__MARQUEZ__URL", marquez.url)
@@ -107,45 +106,50 @@ def target(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def takes_json(words: tuple[str, ...]) -> bool:
-    return any("--output" in one.words and "json" in one.choices for one in COMMANDS[words].parameters)
+def takes_json(path: tuple[str, ...]) -> bool:
+    return any(
+        "--output" in parameter.spellings and "json" in parameter.choices for parameter in COMMANDS[path].parameters
+    )
 
 
-def test_every_command_that_prints_json_is_asked_here() -> None:
-    assert {words for words in COMMANDS if takes_json(words)} == ANSWERED.keys() | WITH_SPARK
+def test_every_json_command_is_covered() -> None:
+    assert {path for path in COMMANDS if takes_json(path)} == ARGUMENTS.keys() | WITH_SPARK
 
 
-def test_what_every_command_prints_as_json_is_documented() -> None:
-    assert PRINTED.keys() == {" ".join(words) for words in (*ANSWERED, *WITH_SPARK)}
+def test_json_output_of_every_command_is_documented() -> None:
+    assert PRINTED.keys() == {" ".join(path) for path in (*ARGUMENTS, *WITH_SPARK)}
 
 
-@pytest.mark.usefixtures("target")
-@pytest.mark.parametrize("words", ANSWERED, ids=" ".join)
-def test_json_is_nothing_but_json(ask: Ask, words: tuple[str, ...]) -> None:
-    done = ask([*words, *ANSWERED[words], "--output", "json"], *SAMPLE_EVENTS, then=decide)
-    assert (done.exit_code, done.stderr) == (ENDS.get(words, 0), "")
-    lines = done.stdout_bytes.decode().splitlines()
+@pytest.mark.usefixtures("targets")
+@pytest.mark.parametrize("path", ARGUMENTS, ids=" ".join)
+def test_json_output_is_pure_json(run_cli: RunCli, path: tuple[str, ...]) -> None:
+    result = run_cli([*path, *ARGUMENTS[path], "--output", "json"], *SAMPLE_EVENTS, prepare=decide)
+    assert (result.exit_code, result.stderr) == (EXIT_CODES.get(path, 0), "")
+    lines = result.stdout_bytes.decode().splitlines()
     assert lines
     assert all(isinstance(json.loads(line), dict) for line in lines)
 
 
-def test_no_command_asks_back() -> None:
-    asking = [
-        words for words, one in COMMANDS.items() for each in one.parameters if getattr(each.declared, "prompt", None)
+def test_no_command_prompts() -> None:
+    prompting = [
+        path
+        for path, command in COMMANDS.items()
+        for parameter in command.parameters
+        if getattr(parameter.declared, "prompt", None)
     ]
-    sources = [path for path in ROOT.glob("bridge/**/*.py") if _ASKS.search(path.read_text(encoding="utf-8"))]
-    governance = ROOT / "bridge" / "cli" / "governance.py"  # `push --policy ask` is told to ask
-    assert (asking, sources) == ([], [governance])
+    sources = [file for file in ROOT.glob("bridge/**/*.py") if _PROMPT.search(file.read_text(encoding="utf-8"))]
+    governance = ROOT / "bridge" / "cli" / "governance.py"  # `push --policy ask` prompts on request
+    assert (prompting, sources) == ([], [governance])
 
 
 @pytest.mark.system
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_help_loads_nothing_heavy(words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_help_imports_no_heavy_modules(path: tuple[str, ...]) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
     run = functools.partial(subprocess.run, capture_output=True, cwd=ROOT, env=environment, timeout=60, check=True)
-    said = run([sys.executable, "-c", HELP, *words, "--help"])
-    assert said.stderr.decode() == "[]\n"
-    assert said.stdout.decode().startswith(" ".join(["Usage: lineage-bridge", *words]))
+    completed = run([sys.executable, "-c", HELP, *path, "--help"])
+    assert completed.stderr.decode() == "[]\n"
+    assert completed.stdout.decode().startswith(" ".join(["Usage: lineage-bridge", *path]))
 
 
 @pytest.mark.parametrize("args", [["version"], ["dataset", "pins"]], ids=" ".join)
@@ -156,8 +160,8 @@ from bridge.cli.main import app
 app({args}, standalone_mode=False)
 print([name for name in sys.modules if name.startswith(("bridge.sync", "pyspark"))], file=sys.stderr)
 """
-    store = {"LINEAGE_BRIDGE__STORE__URL": url_of(tmp_path)}
-    done = subprocess.run(
+    store = {"LINEAGE_BRIDGE__STORE__URL": create_store(tmp_path)}
+    completed = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, cwd=ROOT, env=os.environ | store, timeout=60, check=True
     )
-    assert done.stderr.decode() == "[]\n"
+    assert completed.stderr.decode() == "[]\n"

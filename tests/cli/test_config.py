@@ -1,4 +1,4 @@
-"""`config show` and `config check`: what is in effect and where it was set, and all mistakes at once."""
+"""`config show` and `config check`: settings in effect, their origin, and all mistakes."""
 
 import hashlib
 import json
@@ -32,30 +32,30 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def config(*words: str | Path, **variables: str) -> Result:
-    given = {f"LINEAGE_BRIDGE__{name}": value for name, value in variables.items()}
-    return CliRunner(env=given).invoke(app, ["config", *map(str, words)], catch_exceptions=False)
+def config(*args: str | Path, **variables: str) -> Result:
+    env = {f"LINEAGE_BRIDGE__{name}": value for name, value in variables.items()}
+    return CliRunner(env=env).invoke(app, ["config", *map(str, args)], catch_exceptions=False)
 
 
-def refusal(*words: str | Path, **variables: str) -> list[str]:
-    with pytest.raises(ConfigError) as raised:
-        config(*words, **variables)
-    return str(raised.value).splitlines()
+def errors_of_config(*args: str | Path, **variables: str) -> list[str]:
+    with pytest.raises(ConfigError) as error:
+        config(*args, **variables)
+    return str(error.value).splitlines()
 
 
-def settings_of(done: Result) -> dict[str, Any]:
-    return dict(json.loads(done.stdout)["settings"])
+def shown_settings(result: Result) -> dict[str, Any]:
+    return dict(json.loads(result.stdout)["settings"])
 
 
-def test_every_setting_is_shown_without_its_secrets(file: Path) -> None:
-    done = config("show", "-c", file)
-    lines = dict(line.split(": ", 1) for line in done.stdout.splitlines())
+def test_show_prints_every_setting_without_secrets(file: Path) -> None:
+    result = config("show", "-c", file)
+    lines = dict(line.split(": ", 1) for line in result.stdout.splitlines())
     assert lines.keys() == set(_names(Settings().model_dump()))
     assert lines["store.url"] == '"postgresql://me:***@db.example.com/lineage"'
     assert lines["server.api_keys"] == '[{"name": "spark", "sha256": "***", "scopes": ["ingest"]}]'
     assert lines["intake.max_group"] == "256"
     for secret in ("hunter2", SHA):
-        assert secret not in done.output + config("show", "--origin", "--output", "json", "-c", file).output
+        assert secret not in result.output + config("show", "--origin", "--output", "json", "-c", file).output
 
 
 def _names(content: dict[str, Any]) -> Iterator[str]:
@@ -90,32 +90,32 @@ openmetadata:
         ("sync.track_lineage", "false", {"SYNC__TRACK_LINEAGE": "false"}, "LINEAGE_BRIDGE__OPENMETADATA__SYNC__TRACK_LINEAGE"),
     ],
 )  # fmt: skip
-def test_a_setting_inside_a_section_of_a_section_is_shown(
+def test_show_prints_nested_settings_with_origin(
     tmp_path: Path, key: str, value: str, variables: dict[str, str], origin: str
 ) -> None:
     path = tmp_path / "openmetadata.yaml"
     path.write_text(TARGET)
-    done = config("show", "--origin", "-c", path, **{f"OPENMETADATA__{name}": of for name, of in variables.items()})
-    assert f"openmetadata.{key}: {value}  # {origin.replace('FILE', str(path))}\n" in done.stdout
-    assert "hunter2" not in done.output
+    result = config("show", "--origin", "-c", path, **{f"OPENMETADATA__{name}": of for name, of in variables.items()})
+    assert f"openmetadata.{key}: {value}  # {origin.replace('FILE', str(path))}\n" in result.stdout
+    assert "hunter2" not in result.output
 
 
-def test_a_variable_that_holds_the_whole_way_into_openmetadata_is_the_origin_of_what_is_in_it() -> None:
-    given = {"OPENMETADATA": '{"auth": {"type": "basic"}, "rate": 5}'}
-    told = json.loads(config("show", "--origin", "--output", "json", **given).stdout)
-    assert {key for key, origin in told["origins"].items() if origin == "LINEAGE_BRIDGE__OPENMETADATA"} == {
+def test_variable_of_section_is_origin_of_its_settings() -> None:
+    env = {"OPENMETADATA": '{"auth": {"type": "basic"}, "rate": 5}'}
+    output = json.loads(config("show", "--origin", "--output", "json", **env).stdout)
+    assert {key for key, origin in output["origins"].items() if origin == "LINEAGE_BRIDGE__OPENMETADATA"} == {
         "openmetadata.auth.type",
         "openmetadata.rate",
     }
-    assert told["settings"]["openmetadata"]["auth"]["type"] == "basic"
+    assert output["settings"]["openmetadata"]["auth"]["type"] == "basic"
 
 
-def test_settings_as_json_have_the_shape_of_a_file(file: Path, tmp_path: Path) -> None:
-    shown = settings_of(config("show", "--output", "json", "-c", file))
+def test_json_output_is_valid_configuration_file(file: Path, tmp_path: Path) -> None:
+    shown = shown_settings(config("show", "--output", "json", "-c", file))
     assert (shown["org"], shown["log"]) == ("blue", {"format": "console", "level": "error"})
     copy = tmp_path / "copy.yaml"
     copy.write_text(json.dumps(shown | {"server": {}}))
-    assert settings_of(config("show", "--output", "json", "-c", copy)) == shown | {
+    assert shown_settings(config("show", "--output", "json", "-c", copy)) == shown | {
         "server": Settings().server.model_dump()
     }
 
@@ -138,83 +138,82 @@ def test_settings_as_json_have_the_shape_of_a_file(file: Path, tmp_path: Path) -
         ("org", {"ORG": "red"}, "LINEAGE_BRIDGE__ORG"),
     ],
 )
-def test_the_origin_of_a_setting_is_told(
+def test_show_prints_origin_of_settings(
     file: Path, tmp_path: Path, key: str, variables: dict[str, str], origin: str
 ) -> None:
     second = tmp_path / "second.yaml"
     second.write_text("log:\n  level: warning\n")
     files = ["-c", file, "-c", second]
-    told = json.loads(config("show", "--origin", "--output", "json", *files, **variables).stdout)["origins"]
-    assert told[key] == origin.replace("FILE", str(file)).replace("SECOND", str(second))
+    origins = json.loads(config("show", "--origin", "--output", "json", *files, **variables).stdout)["origins"]
+    assert origins[key] == origin.replace("FILE", str(file)).replace("SECOND", str(second))
     lines = config("show", "--origin", *files, **variables).stdout.splitlines()
-    assert [line.endswith(f"  # {told[key]}") for line in lines if line.startswith(f"{key}:")] == [True]
+    assert [line.endswith(f"  # {origins[key]}") for line in lines if line.startswith(f"{key}:")] == [True]
 
 
-def test_a_secret_in_a_file_is_told_by_the_variable_that_names_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_origin_of_secret_file_is_its_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     secret = tmp_path / "url"
     secret.write_text("sqlite:////tmp/secret.db\n")
-    monkeypatch.setenv("LINEAGE_BRIDGE__STORE__URL", "to be put back after the test")
-    done = config("show", "--origin", STORE__URL_FILE=str(secret))
-    assert 'store.url: "sqlite:////tmp/secret.db"  # LINEAGE_BRIDGE__STORE__URL_FILE\n' in done.stdout
+    monkeypatch.setenv("LINEAGE_BRIDGE__STORE__URL", "restored after the test")
+    result = config("show", "--origin", STORE__URL_FILE=str(secret))
+    assert 'store.url: "sqlite:////tmp/secret.db"  # LINEAGE_BRIDGE__STORE__URL_FILE\n' in result.stdout
 
 
 @pytest.mark.parametrize(
-    ("read", "said"), [(1, "configuration is valid: {} and the environment"), (0, "configuration is valid: no file")]
+    ("files", "message"),
+    [(1, "configuration is valid: {} and the environment"), (0, "configuration is valid: no file")],
 )
-def test_what_is_right_is_told(file: Path, read: int, said: str) -> None:
-    done = config("check", *["-c", file] * read)
-    assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout.startswith(said.format(file))
+def test_check_accepts_valid_configuration(file: Path, files: int, message: str) -> None:
+    result = config("check", *["-c", file] * files)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith(message.format(file))
 
 
-def test_all_mistakes_of_files_and_variables_are_told_at_once(tmp_path: Path) -> None:
+def test_check_reports_all_mistakes_of_files_and_variables(tmp_path: Path) -> None:
     first, second, torn = (tmp_path / name for name in ("first.yaml", "second.yaml", "torn.yaml"))
     first.write_text(
         "org: ${SURELY_NOT_SET}\nserver:\n  prt: 1\n  host: host.invalid\nintake: {tail: &x [a], tail: [b]}\n"
     )
     second.write_text("store:\n  url: mysql://me:hunter2@x\nlog:\n  level: !own x\nlegacy: {db2_url: 7}\n")
     torn.write_text("org: [\n")
-    told = refusal(
+    errors = errors_of_config(
         "check", "-c", first, "-c", second, "-c", torn, "-c", tmp_path / "absent.yaml",
         SERVER__PORT="many", INTAKE__MAX_GRUP="1", IDENTITY="x", ORG__NAME="x", INTAKE__MAX_GROUP_FILE="absent",
     )  # fmt: skip
-    assert sorted(line.partition(": ")[0].replace(str(tmp_path), "") for line in told) == sorted([
+    assert sorted(line.partition(": ")[0].replace(str(tmp_path), "") for line in errors) == sorted([
         "/first.yaml:1", "/first.yaml:5", "/second.yaml:4", "/torn.yaml is not YAML", "cannot read the configuration /absent.yaml",
         "cannot read the file in LINEAGE_BRIDGE__INTAKE__MAX_GROUP_FILE",
         "LINEAGE_BRIDGE__INTAKE__MAX_GRUP", "LINEAGE_BRIDGE__IDENTITY", "LINEAGE_BRIDGE__ORG__NAME",
         "/first.yaml:3", "/second.yaml:2", "LINEAGE_BRIDGE__SERVER__PORT", "/second.yaml:5",
     ])  # fmt: skip
-    assert "hunter2" not in "".join(told)
+    assert "hunter2" not in "".join(errors)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("server:\n  host: host.invalid\n  api_keys: ${SURELY_NOT_SET}\n", [":3: the environment variable"]),
         ("server:\n  api_keys:\n  - {name: a, scopes: [read], sha256: '${SURELY_NOT_SET}'}\n", [":3: the environment variable"]),
         ("server:\n  host: host.invalid\n  port: x\n", [":3: server.port", ":2: server.host host.invalid is reachable"]),
     ],
 )  # fmt: skip
-def test_what_only_follows_from_another_mistake_is_not_told(tmp_path: Path, text: str, told: list[str]) -> None:
+def test_check_omits_consequential_errors(tmp_path: Path, text: str, expected: list[str]) -> None:
     path = tmp_path / "bridge.yaml"
     path.write_text(text)
-    lines = refusal("check", "-c", path)
-    assert len(lines) == len(told)
-    for line, said in zip(lines, told, strict=True):
-        assert line.startswith(f"{path}{said}")
+    lines = errors_of_config("check", "-c", path)
+    assert len(lines) == len(expected)
+    for line, message in zip(lines, expected, strict=True):
+        assert line.startswith(f"{path}{message}")
 
 
-def test_a_host_of_the_environment_is_not_blamed_on_a_file(file: Path, tmp_path: Path) -> None:
-    (told,) = refusal("check", SERVER__HOST="host.invalid")
-    assert told.startswith("server.host host.invalid is reachable from other machines, but server.api_keys is empty")
+def test_check_cites_no_file_for_host_from_environment(file: Path, tmp_path: Path) -> None:
+    (error,) = errors_of_config("check", SERVER__HOST="host.invalid")
+    assert error.startswith("server.host host.invalid is reachable from other machines, but server.api_keys is empty")
 
 
-def test_the_environment_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_does_not_change_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     import os
 
     monkeypatch.setenv("LINEAGE_BRIDGE__SERVER__PRT", "1")
     before = dict(os.environ)
-    refusal("check")
+    errors_of_config("check")
     assert dict(os.environ) == before

@@ -1,4 +1,4 @@
-"""What `governance` does and prints, against a stand-in of OpenMetadata."""
+"""`governance` commands against a stand-in of OpenMetadata."""
 
 import json
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tests.standins.openmetadata import OpenMetadata
 from tests.sync.other_writers import Person
 
 PLAN = """\
-db t  ({place}/t.yaml)
+db t  ({assets}/t.yaml)
   ~ store         tags: a
   ~ openmetadata  tags: LineageBridge.a
 nowhere *
@@ -22,84 +22,82 @@ plan: 1 of 1 datasets differ, 1 assets pending
 
 
 @pytest.fixture
-def shell(tmp_path: Path, log: None) -> Iterator[Shell]:
+def shell(tmp_path: Path, restore_logging: None) -> Iterator[Shell]:
     with OpenMetadata() as standin:
-        made = Shell(tmp_path, standin, COPY)
-        made("sync --once")
-        yield made
+        synced = Shell(tmp_path, standin, COPY)
+        synced("sync --once")
+        yield synced
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
-    found = tmp_path / "assets"
-    found.mkdir()
-    write_asset(found, governed("t", tags=["a"]))
-    return found
+def assets(tmp_path: Path) -> Path:
+    folder = tmp_path / "assets"
+    folder.mkdir()
+    write_asset(folder, governed("t", tags=["a"]))
+    return folder
 
 
-def tags(shell: Shell) -> list[str]:
-    table = Person(shell.standin).ask("GET", "tables/name/warehouse.d.s.t?fields=tags")
-    return [one["tagFQN"] for one in table["tags"]]
+def pushed_tags(shell: Shell) -> list[str]:
+    table = Person(shell.standin).request("GET", "tables/name/warehouse.d.s.t?fields=tags")
+    return [tag["tagFQN"] for tag in table["tags"]]
 
 
-def test_a_plan_says_each_thing_in_a_line_of_its_own(shell: Shell, place: Path) -> None:
-    (place / "waits.yaml").write_text("asset: {name: '*', namespace: nowhere}", encoding="utf-8")
-    done = shell(f"governance plan {place}")
-    assert (done.exit_code, done.stdout) == (0, PLAN.format(place=place))
+def test_plan_prints_changes_and_pending_assets(shell: Shell, assets: Path) -> None:
+    (assets / "waits.yaml").write_text("asset: {name: '*', namespace: nowhere}", encoding="utf-8")
+    result = shell(f"governance plan {assets}")
+    assert (result.exit_code, result.stdout) == (0, PLAN.format(assets=assets))
 
 
-def test_a_push_changes_what_differs_and_diff_tells(shell: Shell, place: Path) -> None:
-    assert shell(f"governance diff {place}").exit_code == 5
-    done = shell(f"governance push {place}")
-    assert (done.exit_code, done.stdout) == (
+def test_diff_is_empty_after_push(shell: Shell, assets: Path) -> None:
+    assert shell(f"governance diff {assets}").exit_code == 5
+    result = shell(f"governance push {assets}")
+    assert (result.exit_code, result.stdout) == (
         0, "pushed      db t\ndatasets: 1 pushed; 1 changed in the store, 0 assets pending\n"
     )  # fmt: skip
-    assert shell(f"governance diff {place}").exit_code == 0
-    assert tags(shell) == ["LineageBridge.a"]
+    assert shell(f"governance diff {assets}").exit_code == 0
+    assert pushed_tags(shell) == ["LineageBridge.a"]
 
 
-@pytest.mark.parametrize(
-    "broken", ["asset: [", None], ids=["a file that cannot be read", "a place that is not there"]
-)
-def test_nothing_is_taken_back_because_a_file_cannot_be_read(shell: Shell, place: Path, broken: str | None) -> None:
-    shell(f"governance push {place}")
+@pytest.mark.parametrize("broken", ["asset: [", None], ids=["invalid file", "missing folder"])
+def test_prune_is_ignored_while_files_are_invalid(shell: Shell, assets: Path, broken: str | None) -> None:
+    shell(f"governance push {assets}")
     if broken:
-        (place / "t.yaml").write_text(broken, encoding="utf-8")
-    asked = place if broken else place / "nowhere"
-    assert "--prune removes its metadata" in shell(f"governance plan --prune {asked}").stdout
-    done = shell(f"governance push --prune {asked}")
-    assert done.exit_code == 1
-    assert "--prune is ignored until all files are valid" in done.stderr
-    assert tags(shell) == ["LineageBridge.a"]
-    (place / "t.yaml").unlink()
-    assert shell(f"governance push --prune {place}").exit_code == 0
-    assert tags(shell) == []
+        (assets / "t.yaml").write_text(broken, encoding="utf-8")
+    path = assets if broken else assets / "nowhere"
+    assert "--prune removes its metadata" in shell(f"governance plan --prune {path}").stdout
+    result = shell(f"governance push --prune {path}")
+    assert result.exit_code == 1
+    assert "--prune is ignored until all files are valid" in result.stderr
+    assert pushed_tags(shell) == ["LineageBridge.a"]
+    (assets / "t.yaml").unlink()
+    assert shell(f"governance push --prune {assets}").exit_code == 0
+    assert pushed_tags(shell) == []
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("settings", "message"),
     [({"SERVER__HOST": "http://127.0.0.1:1"}, "does not answer"), ({"AUTH__JWT_TOKEN": "wrong"}, "Invalid token")],
 )
-def test_what_a_push_could_not_do_is_told_with_the_reason(
-    shell: Shell, place: Path, given: dict[str, str], said: str
+def test_push_reports_pending_datasets_with_reason(
+    shell: Shell, assets: Path, settings: dict[str, str], message: str
 ) -> None:
-    done = shell(f"governance push {place}", **given)
-    assert (done.exit_code, done.stdout.startswith("pending     db t: ")) == (1, True)
-    assert said in done.stdout
-    assert shell(f"governance push {place}").stdout.startswith("datasets: 1 pushed;")
-    assert tags(shell) == ["LineageBridge.a"]
+    result = shell(f"governance push {assets}", **settings)
+    assert (result.exit_code, result.stdout.startswith("pending     db t: ")) == (1, True)
+    assert message in result.stdout
+    assert shell(f"governance push {assets}").stdout.startswith("datasets: 1 pushed;")
+    assert pushed_tags(shell) == ["LineageBridge.a"]
 
 
-def test_a_pull_writes_what_was_changed_and_tells_what_it_cannot(shell: Shell, place: Path) -> None:
-    write_asset(place, asset("t", description="old", governance={"retention_days": 90}))
-    shell(f"governance push {place}")
+def test_pull_writes_remote_changes_and_reports_unsupported_values(shell: Shell, assets: Path) -> None:
+    write_asset(assets, asset("t", description="old", governance={"retention_days": 90}))
+    shell(f"governance push {assets}")
     Person(shell.standin).patch("table", "warehouse.d.s.t", {"/description": "new", "/retentionPeriod": "P1M"})
-    done = shell(f"governance pull --dry-run {place}")
-    assert (done.exit_code, "-  description: old\n+  description: new\n" in done.stdout) == (1, True)
-    assert done.stdout.endswith("1 files would be changed\n")
-    assert "a retention of P1M is not a whole number of days" in done.stderr
-    assert shell(f"governance pull {place}").stdout.endswith("1 files changed\n")
-    assert "description: new" in (place / "t.yaml").read_text(encoding="utf-8")
-    told = json.loads(shell(f"governance diff {place} --output json").stdout)
-    assert told["datasets"][0]["store"] == {"description": "new"}
-    assert told["datasets"][0]["openmetadata"] == {}
+    result = shell(f"governance pull --dry-run {assets}")
+    assert (result.exit_code, "-  description: old\n+  description: new\n" in result.stdout) == (1, True)
+    assert result.stdout.endswith("1 files would be changed\n")
+    assert "a retention of P1M is not a whole number of days" in result.stderr
+    assert shell(f"governance pull {assets}").stdout.endswith("1 files changed\n")
+    assert "description: new" in (assets / "t.yaml").read_text(encoding="utf-8")
+    diff = json.loads(shell(f"governance diff {assets} --output json").stdout)
+    assert diff["datasets"][0]["store"] == {"description": "new"}
+    assert diff["datasets"][0]["openmetadata"] == {}

@@ -1,4 +1,4 @@
-"""What `impact` prints, and how a dataset is named on the command line."""
+"""Output of `impact`, and dataset arguments of the command line."""
 
 import json
 from uuid import UUID
@@ -7,7 +7,7 @@ import pytest
 
 from mappers.openlineage.names import canonical_dataset_name, canonical_job_name
 from tests import factories as make
-from tests.commands import Ask
+from tests.commands import RunCli
 from tests.factories import dataset, run_event
 
 OWNED = {"ownership": make.facet(owners=[{"name": "etl", "type": "team"}])}
@@ -29,7 +29,7 @@ owners: etl
 
 
 @pytest.mark.parametrize(
-    ("words", "text"),
+    ("args", "text"),
     [
         (["s3://lake", "/a"], ALL),
         (["s3://lake/a"], ALL),
@@ -42,15 +42,15 @@ owners: etl
         (["db/c"], "0 datasets\n0 jobs\nowners: none\n"),
     ],
 )
-def test_what_a_change_reaches(ask: Ask, words: list[str], text: str) -> None:
-    assert ask(["impact", *words], *EVENTS).stdout == text
+def test_text_output(run_cli: RunCli, args: list[str], text: str) -> None:
+    assert run_cli(["impact", *args], *EVENTS).stdout == text
 
 
-def test_json_is_a_contract(ask: Ask) -> None:
-    dataset_id, job_id = (str(UUID(bytes=named.id)) for named in (
+def test_json_output(run_cli: RunCli) -> None:
+    dataset_id, job_id = (str(UUID(bytes=name.id)) for name in (
         canonical_dataset_name("default", "s3://lake/x", "b\n"), canonical_job_name("default", "jobs", "first"),
     ))  # fmt: skip
-    assert json.loads(ask("impact s3://lake/a --output json --depth 1", *EVENTS).stdout) == {
+    assert json.loads(run_cli("impact s3://lake/a --output json --depth 1", *EVENTS).stdout) == {
         "datasets": [
             {"id": dataset_id, "namespace": "s3://lake/x", "name": "b\n", "distance": 1, "owners": [], "sla": None}
         ],
@@ -61,13 +61,13 @@ def test_json_is_a_contract(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("args", "message"),
     [
         ("impact nowhere", "error: no dataset 'nowhere' in the store"),
         ("impact db nothing", "error: no dataset 'nothing' in namespace 'db' in the store"),
         ("lineage s3://lake/", "error: no dataset 's3://lake/' in the store"),
     ],
 )
-def test_what_is_not_there_is_said(ask: Ask, words: str, said: str) -> None:
-    done = ask(words, *EVENTS)
-    assert (done.exit_code, done.stderr.strip()) == (1, said)
+def test_unknown_dataset_is_an_error(run_cli: RunCli, args: str, message: str) -> None:
+    result = run_cli(args, *EVENTS)
+    assert (result.exit_code, result.stderr.strip()) == (1, message)

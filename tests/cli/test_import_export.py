@@ -1,4 +1,4 @@
-"""`export --events` and `import` as people type them."""
+"""`export --events` and `import`."""
 
 import gzip
 from contextlib import closing
@@ -14,43 +14,43 @@ from tests.factories import run_event
 from tests.stores import Store
 
 
-def command(folder: Path, *words: str | Path, given: bytes | None = None) -> Result:
+def command(folder: Path, *args: str | Path, stdin: bytes | None = None) -> Result:
     environment = {"LINEAGE_BRIDGE__STORE__URL": f"sqlite:///{folder}/store.db"}
-    return CliRunner(env=environment).invoke(app, [*map(str, words)], input=given, catch_exceptions=False)
+    return CliRunner(env=environment).invoke(app, [*map(str, args)], input=stdin, catch_exceptions=False)
 
 
 @pytest.fixture(autouse=True)
-def _as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the log and the collector of this process alone."""
+def _keep_process_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep logging and garbage collection of this process unchanged."""
     monkeypatch.setattr("bridge.log.configure_log", lambda _: None)
     monkeypatch.setattr("bridge.bootstrap.intake.tune_garbage_collector", lambda: None)
 
 
 @pytest.fixture
 def lines(tmp_path: Path) -> bytes:
-    """Give the export of a store with an event, a refused input and an event that could not be merged."""
+    """Export of a store with a merged event, a rejected input and an unmerged event."""
     folder = tmp_path / "old"
     folder.mkdir()
     with closing(SqliteDatabase.for_writing(store_file(folder))) as db:
         store = Store(db=db).apply(run_event())
         failed = store.read(run_event(second=1, run=2))
         store.writer.write([store.read(b"{"), failed._replace(rows=(), failure="a fault of ours")])  # type: ignore[call-arg]
-    done = command(folder, "export", "--events")
-    assert (done.exit_code, done.stderr) == (0, "")
-    return done.stdout_bytes
+    result = command(folder, "export", "--events")
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout_bytes
 
 
 @pytest.mark.parametrize("form", ["a file", "gzipped", "-"])
-def test_what_one_command_prints_the_other_takes(tmp_path: Path, lines: bytes, form: str) -> None:
+def test_import_restores_exported_events(tmp_path: Path, lines: bytes, form: str) -> None:
     file = tmp_path / "lines"
     file.write_bytes(gzip.compress(lines) if form == "gzipped" else lines)
-    word = "-" if form == "-" else file
-    for said in (
+    source = "-" if form == "-" else file
+    for message in (
         "imported 2 events and 1 rejected inputs; 0 were already stored\n",
         "imported 0 events and 0 rejected inputs; 3 were already stored\n",
     ):
-        done = command(tmp_path, "import", word, given=lines)
-        assert (done.exit_code, done.stdout, done.stderr) == (0, said, "")
+        result = command(tmp_path, "import", source, stdin=lines)
+        assert (result.exit_code, result.stdout, result.stderr) == (0, message, "")
     assert command(tmp_path, "export", "--events").stdout_bytes.splitlines() == lines.splitlines()
     listed = command(tmp_path, "rejected", "list").stdout
     assert ("  unmerged  x1  test  a fault of ours" in listed, "  rejected  x1  test  not JSON" in listed) == (
@@ -60,36 +60,39 @@ def test_what_one_command_prints_the_other_takes(tmp_path: Path, lines: bytes, f
     assert command(tmp_path, "rejected", "retry").stdout == "1 ingested, 1 still rejected\n"
 
 
-def test_damaged_lines_are_named_until_there_are_too_many(tmp_path: Path, lines: bytes) -> None:
+def test_import_reports_first_20_damaged_lines(tmp_path: Path, lines: bytes) -> None:
     file = tmp_path / "lines"
     file.write_bytes(b"\x1b[31m\n" * 30 + lines)
-    done = command(tmp_path, "import", file)
-    assert (done.exit_code, done.stdout) == (1, "imported 2 events and 1 rejected inputs; 0 were already stored\n")
-    *named, last = done.stderr.splitlines()
-    assert [line.split(": ")[:3] for line in named] == [
+    result = command(tmp_path, "import", file)
+    assert (result.exit_code, result.stdout) == (
+        1,
+        "imported 2 events and 1 rejected inputs; 0 were already stored\n",
+    )
+    *reported, last = result.stderr.splitlines()
+    assert [line.split(": ")[:3] for line in reported] == [
         ["error", str(file), f"line {number}"] for number in range(1, 21)
     ]
     assert last == "30 damaged lines were not imported"
-    assert "\x1b" not in done.stderr
+    assert "\x1b" not in result.stderr
 
 
-def test_a_file_that_is_torn_is_told(tmp_path: Path, lines: bytes) -> None:
+def test_import_reports_truncated_gzip_file(tmp_path: Path, lines: bytes) -> None:
     file = tmp_path / "lines.gz"
     file.write_bytes(gzip.compress(lines)[:-10])
-    done = command(tmp_path, "import", file)
-    assert done.exit_code == 1
-    assert f"error: {file}: cannot read on: " in done.stderr
+    result = command(tmp_path, "import", file)
+    assert result.exit_code == 1
+    assert f"error: {file}: cannot read on: " in result.stderr
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
-    done = command(tmp_path, "import", tmp_path / "absent")
-    assert (done.exit_code, done.stdout) == (2, "")
+def test_import_of_missing_file_creates_no_store(tmp_path: Path) -> None:
+    result = command(tmp_path, "import", tmp_path / "absent")
+    assert (result.exit_code, result.stdout) == (2, "")
     assert not (tmp_path / "store.db").exists()
 
 
 @pytest.mark.parametrize(
-    "words", [["--events", "--canonical"], ["--events", "--dialect", "sqlite"], ["--events", "-o"]]
+    "args", [["--events", "--canonical"], ["--events", "--dialect", "sqlite"], ["--events", "-o"]]
 )
-def test_an_export_is_one_of_three(tmp_path: Path, words: list[str]) -> None:
-    done = command(tmp_path, "export", *words)
-    assert (done.exit_code, done.stdout) == (2, "")
+def test_export_rejects_conflicting_options(tmp_path: Path, args: list[str]) -> None:
+    result = command(tmp_path, "export", *args)
+    assert (result.exit_code, result.stdout) == (2, "")

@@ -1,4 +1,4 @@
-"""What `lineage` prints for other programs, of the past, and of graphs too large to show."""
+"""Output formats of `lineage`, past states, and truncated graphs."""
 
 import json
 from uuid import UUID
@@ -7,7 +7,7 @@ import pytest
 
 from mappers.openlineage.names import CanonicalName, canonical_dataset_name, canonical_job_name
 from tests import factories as make
-from tests.commands import Ask
+from tests.commands import RunCli
 from tests.factories import columns, dataset, field, run_event, transformation
 
 HOSTILE = 'a"b\\n\n]#<i>'
@@ -37,18 +37,18 @@ digraph lineage {
 """
 
 
-def uuid_of(named: CanonicalName) -> str:
-    return str(UUID(bytes=named.id))
+def canonical_uuid(name: CanonicalName) -> str:
+    return str(UUID(bytes=name.id))
 
 
 def sorted_lines(text: str) -> list[str]:
-    """Leave out the numbers of nodes, which follow ids."""
+    """Sort lines without node numbers, which depend on ids."""
     return sorted(text.translate(str.maketrans("", "", "0123456789")).splitlines())
 
 
 @pytest.mark.parametrize(("form", "text"), [("mermaid", MERMAID), ("dot", DOT)])
-def test_diagrams(ask: Ask, form: str, text: str) -> None:
-    assert sorted_lines(ask(f"lineage db b --output {form}", FIRST, LATER).stdout) == sorted_lines(text)
+def test_diagram_output(run_cli: RunCli, form: str, text: str) -> None:
+    assert sorted_lines(run_cli(f"lineage db b --output {form}", FIRST, LATER).stdout) == sorted_lines(text)
 
 
 @pytest.mark.parametrize(
@@ -58,18 +58,22 @@ def test_diagrams(ask: Ask, form: str, text: str) -> None:
         ("dot", r'[label="db a\"b\\n\\n]#<i>"];'),
     ],
 )
-def test_a_hostile_name_stays_a_name(ask: Ask, form: str, label: str) -> None:
-    shown = ask(["lineage", "db", HOSTILE, "--output", form], HOSTILE_EVENT)
+def test_diagrams_escape_names(run_cli: RunCli, form: str, label: str) -> None:
+    shown = run_cli(["lineage", "db", HOSTILE, "--output", form], HOSTILE_EVENT)
     assert label in shown.stdout
 
 
-def test_json_is_a_contract(ask: Ask) -> None:
+def test_json_output(run_cli: RunCli) -> None:
     a, b = (
-        {"id": uuid_of(canonical_dataset_name("default", "db", name)), "namespace": "db", "name": name}
+        {"id": canonical_uuid(canonical_dataset_name("default", "db", name)), "namespace": "db", "name": name}
         for name in "ab"
     )
-    first = {"id": uuid_of(canonical_job_name("default", "jobs", "first")), "namespace": "jobs", "name": "first"}
-    shown = json.loads(ask("lineage db b --output json --columns --granularity run", FIRST).stdout)
+    first = {
+        "id": canonical_uuid(canonical_job_name("default", "jobs", "first")),
+        "namespace": "jobs",
+        "name": "first",
+    }
+    shown = json.loads(run_cli("lineage db b --output json --columns --granularity run", FIRST).stdout)
     assert shown == {
         "start": b,
         "edges": [
@@ -89,7 +93,7 @@ def test_json_is_a_contract(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "jobs", "cut"),
+    ("options", "jobs", "cut"),
     [
         ("", {"first", "later"}, None),
         ("--as-of 2026-01-01T00:00:08", {"first"}, None),
@@ -98,32 +102,32 @@ def test_json_is_a_contract(ask: Ask) -> None:
         ("--depth 1", {"first", "later"}, "depth"),
     ],
 )
-def test_a_walk_is_of_a_time_and_a_size(ask: Ask, words: str, jobs: set[str], cut: str | None) -> None:
-    shown = json.loads(ask(f"lineage db b --output json {words}", FIRST, LATER).stdout)
+def test_limits_time_size_and_depth(run_cli: RunCli, options: str, jobs: set[str], cut: str | None) -> None:
+    shown = json.loads(run_cli(f"lineage db b --output json {options}", FIRST, LATER).stdout)
     assert shown["cut"] == cut
     found = {edge["job"]["name"] for edge in shown["edges"]}
     assert found == jobs if cut != "size" else len(found) == 1
 
 
-def test_a_tree_may_be_deeper_than_calls_can_be_nested(ask: Ask) -> None:
+def test_tree_deeper_than_recursion_limit(run_cli: RunCli) -> None:
     chain = [
         run_event(run=n + 1, job=f"j{n}", inputs=[dataset(f"d{n}")], outputs=[dataset(f"d{n + 1}")])
         for n in range(1_200)
     ]
-    shown = ask("lineage db d1200 --depth 2000", *chain).stdout.splitlines()
+    shown = run_cli("lineage db d1200 --depth 2000", *chain).stdout.splitlines()
     assert len(shown) == 1_201
     assert shown[-1].endswith("<- db d0   [jobs j0, inferred]")
 
 
-def test_a_column_is_followed(ask: Ask) -> None:
-    shown = ask("lineage db b --column y", FIRST)
+def test_column_lineage_output(run_cli: RunCli) -> None:
+    shown = run_cli("lineage db b --column y", FIRST)
     assert shown.stdout == "db b.y  <- db a.x  DIRECT/IDENTITY [masked]   [jobs first]\n"
-    assert ask("lineage db a --column x --direction downstream", FIRST).stdout == shown.stdout
-    (hop,) = json.loads(ask("lineage db b --column y --output json", FIRST).stdout)["hops"]
+    assert run_cli("lineage db a --column x --direction downstream", FIRST).stdout == shown.stdout
+    (hop,) = json.loads(run_cli("lineage db b --column y --output json", FIRST).stdout)["hops"]
     assert (hop["source"]["column"], hop["target"]["column"], hop["masking"]) == ("x", "y", True)
     assert hop["job"]["name"] == "first"
-    assert ask("lineage db b --column x --direction downstream", FIRST).exit_code == 1
-    unknown = ask("lineage db b --column nothing", FIRST)
+    assert run_cli("lineage db b --column x --direction downstream", FIRST).exit_code == 1
+    unknown = run_cli("lineage db b --column nothing", FIRST)
     assert (unknown.exit_code, unknown.stderr) == (1, "error: no column 'nothing' in the dataset; known columns: y\n")
-    assert ask("lineage db b --column y --direction downstream", FIRST).stdout == "no column lineage from here\n"
-    assert ask("lineage db b --column y --output dot", FIRST).exit_code == 2
+    assert run_cli("lineage db b --column y --direction downstream", FIRST).stdout == "no column lineage from here\n"
+    assert run_cli("lineage db b --column y --output dot", FIRST).exit_code == 2

@@ -1,4 +1,4 @@
-"""What the commands do with a Marquez, against a stand-in."""
+"""`sync`, `verify`, `dead` and `marquez pull` against a stand-in of Marquez."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from bridge.cli.main import app as command
 from connectors.http import HttpSession
 from connectors.marquez.client import MarquezClient
 from connectors.session import ThrottledSession
-from tests.commands import url_of
+from tests.commands import create_store
 from tests.factories import Json, dataset, run_event
 from tests.standins.marquez import Marquez as StandIn
 from tests.standins.marquez import error
@@ -28,22 +28,22 @@ def standin() -> Iterator[StandIn]:
 
 
 @pytest.fixture
-def shell(standin: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: None) -> Shell:
-    monkeypatch.setenv("LINEAGE_BRIDGE__STORE__URL", url_of(tmp_path))
+def shell(standin: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, restore_logging: None) -> Shell:
+    monkeypatch.setenv("LINEAGE_BRIDGE__STORE__URL", create_store(tmp_path))
     monkeypatch.setenv("LINEAGE_BRIDGE__MARQUEZ__ENABLED", "true")
     monkeypatch.setenv("LINEAGE_BRIDGE__MARQUEZ__URL", standin.url)
 
-    def run(*words: str, events: tuple[Json, ...] = ()) -> Result:
+    def run(*args: str, events: tuple[Json, ...] = ()) -> Result:
         if events:
             file = tmp_path / "events.ndjson"
             file.write_bytes(b"\n".join(map(as_bytes, events)))
             assert CliRunner().invoke(command, ["ingest", str(file)]).exit_code == 0
-        return CliRunner().invoke(command, list(words))
+        return CliRunner().invoke(command, list(args))
 
     return run
 
 
-def test_what_is_there_is_sent_and_compared(shell: Shell) -> None:
+def test_sync_and_verify(shell: Shell) -> None:
     pushed = shell("sync", "--once", events=(RUN,))
     assert (pushed.exit_code, pushed.stdout.splitlines()[-1]) == (0, "Marquez is in sync")
     assert shell("sync", "status").stdout.splitlines()[0] == "marquez responding"
@@ -53,7 +53,7 @@ def test_what_is_there_is_sent_and_compared(shell: Shell) -> None:
     )  # fmt: skip
 
 
-def test_what_others_did_there_is_told(shell: Shell, standin: StandIn) -> None:
+def test_verify_reports_changes_by_other_writers(shell: Shell, standin: StandIn) -> None:
     shell("sync", "--once", events=(RUN,))
     client = MarquezClient(ThrottledSession(HttpSession(standin.url)))
     client.send(run_event(second=9, run=9, outputs=[dataset("theirs")]))
@@ -63,7 +63,7 @@ def test_what_others_did_there_is_told(shell: Shell, standin: StandIn) -> None:
     assert "run  jobs job  its job lacks input db in" in verified.stdout
 
 
-def test_what_it_refuses_is_told_with_its_words(shell: Shell) -> None:
+def test_rejected_run_is_listed_with_reason(shell: Shell) -> None:
     bad = run_event(run=3, job="bad", outputs=[dataset("x", "a b")])
     pushed = shell("sync", "--once", events=(RUN, bad))
     assert pushed.exit_code == 1
@@ -71,24 +71,24 @@ def test_what_it_refuses_is_told_with_its_words(shell: Shell) -> None:
     assert "would break all lists of Marquez permanently" in listed.stdout
     verified = shell("verify", "--output", "json")
     assert verified.exit_code == 1
-    (why,) = json.loads(verified.stdout)["marquez"]["not_there"]
-    assert (why["kind"], why["name"]) == ("run", "jobs bad")
+    (missing,) = json.loads(verified.stdout)["marquez"]["not_there"]
+    assert (missing["kind"], missing["name"]) == ("run", "jobs bad")
 
 
-def test_why_a_thing_is_not_there_by_itself_is_told(shell: Shell) -> None:
+def test_sync_explain_of_entities_without_own_item(shell: Shell) -> None:
     shell("sync", "--once", events=(RUN,))
     assert "has no entity of its own; it is part of its runs" in shell("sync", "explain", "db", "out").stdout
     assert "job: unwanted" in shell("sync", "explain", "jobs", "job", "--job").stdout
 
 
-def test_a_plan_says_what_would_be_sent(shell: Shell, standin: StandIn) -> None:
+def test_dry_run_sends_nothing(shell: Shell, standin: StandIn) -> None:
     planned = shell("sync", "--dry-run", events=(RUN,))
     assert planned.exit_code == 0, planned.output
     assert "+ create run jobs job  (1 events)" in planned.stdout
-    assert not [seen for seen in standin.requests if seen.method == "POST"]
+    assert not [request for request in standin.requests if request.method == "POST"]
 
 
-def test_one_that_is_away_is_told(shell: Shell, standin: StandIn) -> None:
+def test_unavailable_server_is_an_error(shell: Shell, standin: StandIn) -> None:
     standin.faults.plan = lambda *_: error(503, "away")
     pushed = shell("sync", "--once", events=(RUN,))
     assert pushed.exit_code == 3
@@ -96,7 +96,7 @@ def test_one_that_is_away_is_told(shell: Shell, standin: StandIn) -> None:
     assert "503 away" in pushed.stderr
 
 
-def test_what_it_has_heard_is_pulled(shell: Shell, standin: StandIn) -> None:
+def test_pull_imports_events_and_tags(shell: Shell, standin: StandIn) -> None:
     client = MarquezClient(ThrottledSession(HttpSession(standin.url)))
     client.send(RUN)
     client.add_tag("db", "out", "PII")
@@ -107,11 +107,15 @@ def test_what_it_has_heard_is_pulled(shell: Shell, standin: StandIn) -> None:
     )  # fmt: skip
     assert "SUCCESS" in shell("runs", "jobs", "job").stdout
     assert shell("sync", "--once").exit_code == 0
-    assert not [seen for seen in standin.requests if seen.path.endswith("/lineage") and b"reconstructed" in seen.body]
+    assert not [
+        request
+        for request in standin.requests
+        if request.path.endswith("/lineage") and b"reconstructed" in request.body
+    ]
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("args", "message"),
     [
         (
             ["marquez", "pull", "--since", "yesterday"],
@@ -122,20 +126,20 @@ def test_what_it_has_heard_is_pulled(shell: Shell, standin: StandIn) -> None:
         (["sync", "--once", "--target", "webhook"], "webhook.enabled is false: set it to true"),
     ],
 )
-def test_what_is_wrong_is_told(shell: Shell, words: list[str], said: str) -> None:
-    assert said in told(shell(*words))
+def test_errors(shell: Shell, args: list[str], message: str) -> None:
+    assert message in failure_output(shell(*args))
 
 
-def told(failed: Result) -> str:
-    """Give what a command that failed says: what it prints, or what is printed of what it raises."""
-    assert failed.exit_code
-    return f"{failed.output}{failed.exception}"
+def failure_output(result: Result) -> str:
+    """Output of a failed command, with its exception."""
+    assert result.exit_code
+    return f"{result.output}{result.exception}"
 
 
-def test_without_an_address_it_says_so(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_url_is_an_error(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LINEAGE_BRIDGE__MARQUEZ__ENABLED")
     monkeypatch.delenv("LINEAGE_BRIDGE__MARQUEZ__URL")
-    assert "marquez.url is not set: name the server" in told(shell("marquez", "pull"))
-    assert "no target is enabled" in told(shell("verify"))
+    assert "marquez.url is not set: name the server" in failure_output(shell("marquez", "pull"))
+    assert "no target is enabled" in failure_output(shell("verify"))
     monkeypatch.setenv("LINEAGE_BRIDGE__MARQUEZ__ENABLED", "true")
-    assert "marquez.url" in told(shell("verify"))
+    assert "marquez.url" in failure_output(shell("verify"))

@@ -1,10 +1,10 @@
-"""What `process list` and `process dag` print."""
+"""Output of `process list` and `process dag`."""
 
 import pytest
 
 from bridge.store.database import Database
 from bridge.versions.registry import VersionRegistry
-from tests.commands import Ask
+from tests.commands import RunCli
 from tests.factories import dataset, job_event, micros, run_event
 
 HOSTILE = "load\n]"
@@ -15,12 +15,12 @@ EVENTS = (
     run_event(second=6, run=3, job="limits", inputs=[dataset("positions")], outputs=[dataset("limits")]),
     job_event(7, job="report", inputs=[dataset("positions")]),
 )  # fmt: skip
-LISTED = """\
+LIST = """\
 VERSION     TRIGGER    LAST RUN    ENDED (UTC)          OWNER                     PROCESS
 1           -          never                            -                         jobs new
 spring      HYBRID     FAILED      2026-01-01 00:00:05  desk@company.com          jobs positions
 """
-TOLD = """\
+LEVELS = """\
 5 processes, 4 dependencies
 level 1
   jobs load\\n]
@@ -64,47 +64,49 @@ DOT = r"""digraph lineage {
 """
 
 
-def define(db: Database) -> None:
+def register_definitions(db: Database) -> None:
     registry = VersionRegistry(db, "default", lambda: micros(59))
-    file = {"process": {"owner": "desk@company.com", "trigger_mode": "HYBRID"}}
+    definition = {"process": {"owner": "desk@company.com", "trigger_mode": "HYBRID"}}
     with registry.transaction():
-        registry.definitions.register("process", "jobs", "positions", file, "ann", version="spring")
+        registry.definitions.register("process", "jobs", "positions", definition, "ann", version="spring")
         registry.definitions.register("process", "jobs", "new", {}, "ann")
 
 
-def ordered(text: str) -> list[str]:
-    """Arrows come in the order of ids, which says nothing."""
+def sorted_lines(text: str) -> list[str]:
+    """Sort lines: arrows are printed in the order of ids."""
     return sorted(text.splitlines())
 
 
-def test_what_is_registered_is_listed(ask: Ask) -> None:
-    done = ask("process list", *EVENTS, then=define)
-    assert (done.exit_code, done.stdout) == (0, LISTED)
+def test_list_prints_registered_processes(run_cli: RunCli) -> None:
+    result = run_cli("process list", *EVENTS, prepare=register_definitions)
+    assert (result.exit_code, result.stdout) == (0, LIST)
     assert (
-        ask("process list --limit 1", *EVENTS, then=define).stdout.splitlines()[-1]
+        run_cli("process list --limit 1", *EVENTS, prepare=register_definitions).stdout.splitlines()[-1]
         == "… results truncated: raise --limit"
     )
 
 
-def test_nothing_is_registered(ask: Ask) -> None:
-    done = ask("process list", *EVENTS)
-    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "no registered processes\n")
+def test_list_without_registered_processes(run_cli: RunCli) -> None:
+    result = run_cli("process list", *EVENTS)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "no registered processes\n")
 
 
-def test_processes_are_told_in_the_order_in_which_they_can_run(ask: Ask) -> None:
-    done = ask("process dag", *EVENTS, then=define)
-    assert (done.exit_code, done.stdout) == (0, TOLD)
+def test_dag_prints_processes_in_execution_order(run_cli: RunCli) -> None:
+    result = run_cli("process dag", *EVENTS, prepare=register_definitions)
+    assert (result.exit_code, result.stdout) == (0, LEVELS)
 
 
 @pytest.mark.parametrize(("form", "text"), [("mermaid", MERMAID), ("dot", DOT)])
-def test_diagrams(ask: Ask, form: str, text: str) -> None:
-    assert ordered(ask(f"process dag --output {form}", *EVENTS, then=define).stdout) == ordered(text)
+def test_diagram_output(run_cli: RunCli, form: str, text: str) -> None:
+    assert sorted_lines(
+        run_cli(f"process dag --output {form}", *EVENTS, prepare=register_definitions).stdout
+    ) == sorted_lines(text)
 
 
-def test_what_was_cut_is_said(ask: Ask) -> None:
-    lines = ask("process dag --max-dependencies 1", *EVENTS, then=define).stdout.splitlines()
+def test_dag_reports_truncation(run_cli: RunCli) -> None:
+    lines = run_cli("process dag --max-dependencies 1", *EVENTS, prepare=register_definitions).stdout.splitlines()
     assert (lines[0], lines[-1]) == ("5 processes, 1 dependencies", "… results truncated: raise --max-dependencies")
 
 
-def test_a_namespace_of_nobody_is_empty(ask: Ask) -> None:
-    assert ask("process dag --namespace nobody", *EVENTS).stdout == "0 processes, 0 dependencies\n"
+def test_dag_of_unknown_namespace_is_empty(run_cli: RunCli) -> None:
+    assert run_cli("process dag --namespace nobody", *EVENTS).stdout == "0 processes, 0 dependencies\n"

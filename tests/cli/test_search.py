@@ -1,4 +1,4 @@
-"""What `search` prints."""
+"""Output of `search`."""
 
 import json
 from uuid import UUID
@@ -7,10 +7,10 @@ import pytest
 
 from mappers.openlineage.names import canonical_dataset_name, canonical_job_name
 from tests import factories as make
-from tests.commands import Ask
+from tests.commands import RunCli
 from tests.factories import dataset, run_event
 
-KNOWN = {
+FACETS = {
     "documentation": make.facet(description="\nwhat was sold\nand where"),
     "ownership": make.facet(owners=[{"name": "etl", "type": "team"}]),
     "tags": make.facet(tags=[{"key": "pii"}]),
@@ -18,14 +18,14 @@ KNOWN = {
     "schema": make.schema("email"),
 }
 EVENTS = (
-    run_event(job="sales job", inputs=[dataset("/raw\n", "s3://lake")], outputs=[dataset("sales", **KNOWN)]),
+    run_event(job="sales job", inputs=[dataset("/raw\n", "s3://lake")], outputs=[dataset("sales", **FACETS)]),
     run_event(second=1, run=2, outputs=[dataset("old_sales", lifecycleStateChange=make.lifecycle("DROP"))]),
 )
 SALES = "dataset  db sales   [etl, #pii, parquet]\n         what was sold\n"
 
 
 @pytest.mark.parametrize(
-    ("words", "text"),
+    ("args", "text"),
     [
         (["sales"], SALES + "dataset  db old_sales   (dropped)\njob      jobs sales job\n"),
         (["sales", "--limit", "1"], SALES + "… results truncated: raise --limit\n"),
@@ -38,16 +38,16 @@ SALES = "dataset  db sales   [etl, #pii, parquet]\n         what was sold\n"
         (["--rebuild"], ""),
     ],
 )
-def test_what_is_found(ask: Ask, words: list[str], text: str) -> None:
-    assert ask(["search", *words], *EVENTS).stdout == text
+def test_text_output(run_cli: RunCli, args: list[str], text: str) -> None:
+    assert run_cli(["search", *args], *EVENTS).stdout == text
 
 
-def test_json_is_a_contract(ask: Ask) -> None:
-    dataset_id, old_id, job_id = (str(UUID(bytes=named.id)) for named in (
+def test_json_output(run_cli: RunCli) -> None:
+    dataset_id, old_id, job_id = (str(UUID(bytes=name.id)) for name in (
         canonical_dataset_name("default", "db", "sales"), canonical_dataset_name("default", "db", "old_sales"),
         canonical_job_name("default", "jobs", "sales job"),
     ))  # fmt: skip
-    answer = json.loads(ask("search sal --output json --limit 2", *EVENTS).stdout)
+    answer = json.loads(run_cli("search sal --output json --limit 2", *EVENTS).stdout)
     after = answer.pop("next")
     assert answer == {
         "items": [
@@ -64,12 +64,12 @@ def test_json_is_a_contract(ask: Ask) -> None:
         "pending": 0,
         "near": [],
     }  # fmt: skip
-    rest = json.loads(ask(["search", "sal", "--output", "json", "--after", after], *EVENTS).stdout)
+    rest = json.loads(run_cli(["search", "sal", "--output", "json", "--after", after], *EVENTS).stdout)
     assert ([(hit["type"], hit["id"]) for hit in rest["items"]], rest["next"]) == ([("job", job_id)], None)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("args", "message"),
     [
         (["nothing"], "error: nothing found for 'nothing'"),
         (["salse"], "error: nothing found for 'salse'; similar: sales"),
@@ -77,11 +77,11 @@ def test_json_is_a_contract(ask: Ask) -> None:
         (["no\x1b[31mthing"], "error: nothing found for 'no\\x1b[31mthing'"),
     ],
 )
-def test_nothing_found_is_said(ask: Ask, words: list[str], said: str) -> None:
-    done = ask(["search", *words], *EVENTS)
-    assert (done.exit_code, done.stdout, done.stderr.strip()) == (1, "", said)
+def test_no_match_is_an_error(run_cli: RunCli, args: list[str], message: str) -> None:
+    result = run_cli(["search", *args], *EVENTS)
+    assert (result.exit_code, result.stdout, result.stderr.strip()) == (1, "", message)
 
 
-@pytest.mark.parametrize("words", [[], [" "], ["--limit", "5"], ["x", "--type", "column"], ["x", "--limit", "0"]])
-def test_who_asks_for_nothing_is_told_how(ask: Ask, words: list[str]) -> None:
-    assert ask(["search", *words]).exit_code == 2
+@pytest.mark.parametrize("args", [[], [" "], ["--limit", "5"], ["x", "--type", "column"], ["x", "--limit", "0"]])
+def test_search_requires_text_or_filter(run_cli: RunCli, args: list[str]) -> None:
+    assert run_cli(["search", *args]).exit_code == 2

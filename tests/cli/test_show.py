@@ -1,10 +1,10 @@
-"""What `show`, `explain` and `events` print."""
+"""Output of `show`, `explain` and `events`."""
 
 import json
 
 import pytest
 
-from tests.commands import Ask
+from tests.commands import RunCli
 from tests.factories import dataset, run_event, run_uuid
 from tests.queries.sample_store import SAMPLE_EVENTS
 
@@ -73,7 +73,7 @@ db lake.clean
 
 
 @pytest.mark.parametrize(
-    ("words", "printed"),
+    ("args", "expected"),
     [
         ("show db clean", DATASET),
         ("show db/lake.clean", DATASET),
@@ -87,12 +87,12 @@ db lake.clean
         ("events --after 0 --limit 1", f"1  2026-01-01T00:00:00.000000Z  START     job jobs clean run {run_uuid(1)}  from test\n"),
     ],
 )  # fmt: skip
-def test_for_people(ask: Ask, words: str, printed: str) -> None:
-    assert ask(words, *SAMPLE_EVENTS).stdout == printed
+def test_text_output(run_cli: RunCli, args: str, expected: str) -> None:
+    assert run_cli(args, *SAMPLE_EVENTS).stdout == expected
 
 
 @pytest.mark.parametrize(
-    ("words", "key", "value"),
+    ("args", "key", "value"),
     [
         ("show db clean", "name", "lake.clean"),
         ("show jobs app2", "process_key", "jobs/app2"),
@@ -101,12 +101,12 @@ def test_for_people(ask: Ask, words: str, printed: str) -> None:
         ("events --limit 1", "seq", 10),
     ],
 )
-def test_json_is_what_the_service_answers(ask: Ask, words: str, key: str, value: object) -> None:
-    assert json.loads(ask(f"{words} --output json", *SAMPLE_EVENTS).stdout)[key] == value
+def test_json_output(run_cli: RunCli, args: str, key: str, value: object) -> None:
+    assert json.loads(run_cli(f"{args} --output json", *SAMPLE_EVENTS).stdout)[key] == value
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("args", "code", "message"),
     [
         ("show db nothing", 1, "error: no dataset or job 'nothing' in namespace 'db' in the store"),
         ("show db clean --job", 1, "error: no job 'clean' in namespace 'db' in the store"),
@@ -118,17 +118,17 @@ def test_json_is_what_the_service_answers(ask: Ask, words: str, key: str, value:
         ("show db clean --url http://127.0.0.1:1", 3, "http://127.0.0.1:1 does not answer"),
     ],
 )
-def test_a_mistake_is_told(ask: Ask, words: str, code: int, said: str) -> None:
+def test_errors(run_cli: RunCli, args: str, code: int, message: str) -> None:
     if code == 3:  # the error of a service ends the process where main turns it into its exit code
-        with pytest.raises(Exception, match=said):
-            ask(words, *SAMPLE_EVENTS)
+        with pytest.raises(Exception, match=message):
+            run_cli(args, *SAMPLE_EVENTS)
         return
-    shown = ask(words, *SAMPLE_EVENTS)
+    shown = run_cli(args, *SAMPLE_EVENTS)
     assert (shown.exit_code, shown.stdout) == (code, "")
-    assert said in shown.stderr
+    assert message in shown.stderr
 
 
-def test_names_with_control_characters_are_spelled_out(ask: Ask) -> None:
+def test_control_characters_in_names_are_escaped(run_cli: RunCli) -> None:
     event = run_event(job="a\n\x1b", inputs=[dataset("a\n\x1b")])
-    for words in (["show", "db", "a\n\x1b"], ["show", "jobs", "a\n\x1b"], ["events"], ["explain", "db", "a\n\x1b"]):
-        assert r"a\n\x1b" in ask(words, event).stdout
+    for args in (["show", "db", "a\n\x1b"], ["show", "jobs", "a\n\x1b"], ["events"], ["explain", "db", "a\n\x1b"]):
+        assert r"a\n\x1b" in run_cli(args, event).stdout

@@ -1,4 +1,4 @@
-"""What `sync` and `dead` do and print, against a stand-in of OpenMetadata."""
+"""`sync`, `dead` and `verify` against a stand-in of OpenMetadata."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from bridge.cli.main import app as command
 from bridge.store.sqlite import SqliteDatabase
-from tests.commands import url_of
+from tests.commands import create_store
 from tests.factories import Json, columns, dataset, facet, field, run_event, schema, transformation
 from tests.standins.openmetadata import OpenMetadata, error, failing_rows
 from tests.stores import Store
@@ -62,29 +62,28 @@ db t
 
 
 class Shell:
-    """Commands on one store, with a stand-in that the settings name."""
+    """Runs commands on one store, with a stand-in of OpenMetadata as target."""
 
     def __init__(self, folder: Path, standin: OpenMetadata, *events: Json) -> None:
         self.standin = standin
         self._path = folder / "store.db"
-        of = "LINEAGE_BRIDGE__OPENMETADATA__"
-        self.given = {
-            "LINEAGE_BRIDGE__STORE__URL": url_of(folder, *events),
-            f"{of}ENABLED": "true",
-            f"{of}SERVER__HOST": standin.url,
-            f"{of}AUTH__JWT_TOKEN": standin.bot_token,
-            f"{of}MAPPINGS": json.dumps(
+        prefix = "LINEAGE_BRIDGE__OPENMETADATA__"
+        self.env = {
+            "LINEAGE_BRIDGE__STORE__URL": create_store(folder, *events),
+            f"{prefix}ENABLED": "true",
+            f"{prefix}SERVER__HOST": standin.url,
+            f"{prefix}AUTH__JWT_TOKEN": standin.bot_token,
+            f"{prefix}MAPPINGS": json.dumps(
                 [{"namespace": "db", "service": "warehouse", "database": "d", "schema": "s"}]
             ),
-            f"{of}RETRY_CONFIG__BACKOFF_SECONDS": "0.01",
+            f"{prefix}RETRY_CONFIG__BACKOFF_SECONDS": "0.01",
         }
 
-    def __call__(self, words: str, **given: str) -> Result:
-        env = self.given | {f"LINEAGE_BRIDGE__OPENMETADATA__{name}": value for name, value in given.items()}
-        return CliRunner(env=env).invoke(command, words.split())
+    def __call__(self, args: str, **settings: str) -> Result:
+        env = self.env | {f"LINEAGE_BRIDGE__OPENMETADATA__{name}": value for name, value in settings.items()}
+        return CliRunner(env=env).invoke(command, args.split())
 
-    def let_comparison_be_due(self) -> None:
-        """Do what time does."""
+    def make_comparison_due(self) -> None:
         with closing(sqlite3.connect(self._path)) as store:
             store.execute("UPDATE sync_target SET enabled_at = 1")
             store.commit()
@@ -95,66 +94,66 @@ class Shell:
 
 
 @pytest.fixture
-def shell(tmp_path: Path, log: None) -> Iterator[Shell]:
+def shell(tmp_path: Path, restore_logging: None) -> Iterator[Shell]:
     with OpenMetadata() as standin:
         yield Shell(tmp_path, standin, COPY)
 
 
-def short(text: str) -> str:
-    """Cut times to their year."""
+def truncate_times(text: str) -> str:
+    """Truncate times to their year."""
     return "\n".join(line.partition(" at 2026")[0] + " at 2026" * (" at 2026" in line) for line in text.split("\n"))
 
 
-def test_a_plan_is_printed_and_nothing_written(shell: Shell) -> None:
-    done = shell("sync --dry-run")
-    assert (done.exit_code, done.stdout) == (0, PLAN)
-    assert {seen.method for seen in shell.standin.requests} == {"GET"}
+def test_dry_run_writes_nothing(shell: Shell) -> None:
+    result = shell("sync --dry-run")
+    assert (result.exit_code, result.stdout) == (0, PLAN)
+    assert {request.method for request in shell.standin.requests} == {"GET"}
     assert shell("sync status").stdout.startswith("openmetadata: never enabled: ")
 
 
-def test_what_is_due_is_pushed_and_counted(shell: Shell) -> None:
-    done = shell("sync --once")
-    assert (done.exit_code, done.stdout) == (0, PUSHED)
+def test_once_pushes_pending_items(shell: Shell) -> None:
+    result = shell("sync --once")
+    assert (result.exit_code, result.stdout) == (0, PUSHED)
     assert re.sub(r"\d+\.\d s", "0.0 s", shell("sync status").stdout) == STATUS
-    assert short(shell("sync explain db t").stdout) == EXPLAINED
+    assert truncate_times(shell("sync explain db t").stdout) == EXPLAINED
     assert shell("sync --dry-run").stdout == "plan: none\n"
 
 
-def test_completeness_is_what_a_comparison_found(shell: Shell) -> None:
+def test_status_shows_completeness_of_comparison(shell: Shell) -> None:
     shell("sync --once")
     shell.standin.store.edges.clear()
-    shell.let_comparison_be_due()
+    shell.make_comparison_due()
     assert shell("sync --once", SYNC__SYNC_FREQUENCY="1s").exit_code == 0
-    said = shell("sync status").stdout
-    assert "    dataset: 2 of 2, 100 %\n    job: 1 of 1, 100 %\n    lineage completeness: 0 of 1, 0 %\n" in said
-    told = json.loads(shell("sync status --output json").stdout)
-    assert (told["lineage_completeness"], told["quality_published"]) == (0.0, None)
-    assert told["comparison"]["kinds"]["lineage"] == {
+    text = shell("sync status").stdout
+    assert "    dataset: 2 of 2, 100 %\n    job: 1 of 1, 100 %\n    lineage completeness: 0 of 1, 0 %\n" in text
+    status = json.loads(shell("sync status --output json").stdout)
+    assert (status["lineage_completeness"], status["quality_published"]) == (0.0, None)
+    assert status["comparison"]["kinds"]["lineage"] == {
         "wanted": 1, "lacking": 0, "looked_at": 1, "differing": 1, "found": 0, "percent": 0.0
     }  # fmt: skip
-    assert told["comparison"]["ended_at"] >= told["enabled_at"]
+    assert status["comparison"]["ended_at"] >= status["enabled_at"]
 
 
-def test_calls_that_fail_are_counted(shell: Shell) -> None:
+def test_status_counts_failed_calls(shell: Shell) -> None:
     shell.standin.faults.next(error(500), path="/tables/bulk")
     shell("sync --once")
-    told = json.loads(shell("sync status --output json").stdout)
-    assert told["calls_failed"] == {"bulk": 1}
-    calls = sum(told["calls"].values())
-    assert told["success_percent"] == (calls - 1) * 10_000 // calls / 100
+    status = json.loads(shell("sync status --output json").stdout)
+    assert status["calls_failed"] == {"bulk": 1}
+    calls = sum(status["calls"].values())
+    assert status["success_percent"] == (calls - 1) * 10_000 // calls / 100
     assert "failed: bulk 1\n" in shell("sync status").stdout
 
 
-def test_a_second_push_calls_nobody(shell: Shell) -> None:
+def test_second_push_sends_no_requests(shell: Shell) -> None:
     shell("sync --once")
-    told = json.loads(shell("sync --once --output json").stdout)
-    assert (told["converged"], told["calls"], told["pushed"]) == (True, {}, {})
+    output = json.loads(shell("sync --once --output json").stdout)
+    assert (output["converged"], output["calls"], output["pushed"]) == (True, {}, {})
 
 
-def test_what_is_refused_is_listed_shown_and_tried_again(shell: Shell) -> None:
+def test_dead_letters_are_listed_shown_and_retried(shell: Shell) -> None:
     shell.standin.faults.next(failing_rows("t", message="Too odd"), path="/tables/bulk")
-    done = shell("sync --once")
-    assert (done.exit_code, done.stderr.splitlines()) == (
+    result = shell("sync --once")
+    assert (result.exit_code, result.stderr.splitlines()) == (
         1,
         ["1 dead or unresolved: see `lineage-bridge dead list`"],
     )
@@ -167,7 +166,7 @@ def test_what_is_refused_is_listed_shown_and_tried_again(shell: Shell) -> None:
     assert shell("dead list").stdout == ""
 
 
-def test_what_is_given_up_is_tried_again_only_when_it_changes(shell: Shell) -> None:
+def test_dropped_item_is_retried_after_change_only(shell: Shell) -> None:
     shell.standin.faults.next(failing_rows("t"), path="/tables/bulk")
     shell("sync --once")
     (id_,) = (line.split()[0] for line in shell("dead list").stdout.splitlines())
@@ -178,9 +177,9 @@ def test_what_is_given_up_is_tried_again_only_when_it_changes(shell: Shell) -> N
     assert ("table", "warehouse.d.s.t") in shell.standin.state()["entities"]
 
 
-def test_what_has_no_place_is_listed_with_the_reason_and_finds_it_on_retry(shell: Shell) -> None:
-    done = shell("sync --once", CREATE="nothing")
-    assert done.exit_code == 1
+def test_unresolved_item_is_listed_and_retried(shell: Shell) -> None:
+    result = shell("sync --once", CREATE="nothing")
+    assert result.exit_code == 1
     listed = shell("dead list").stdout
     assert "unresolved  db t  warehouse.d.s.t is not in OpenMetadata" in listed
     assert shell("sync retry db t").stdout.startswith("2 items queued: ")
@@ -189,23 +188,23 @@ def test_what_has_no_place_is_listed_with_the_reason_and_finds_it_on_retry(shell
 
 
 @pytest.mark.parametrize(
-    ("given", "code", "said"),
+    ("settings", "code", "message"),
     [
         ({"ENABLED": "false"}, 2, "error: openmetadata.enabled is false"),
         ({"SERVER__HOST": "http://127.0.0.1:1"}, 3, "error: http://127.0.0.1:1 does not answer"),
         ({"AUTH__JWT_TOKEN": "not-a-token"}, 3, "Invalid token"),
     ],
 )
-def test_what_stops_a_push_is_told(shell: Shell, given: dict[str, str], code: int, said: str) -> None:
-    env = shell.given | {f"LINEAGE_BRIDGE__OPENMETADATA__{name}": value for name, value in given.items()}
-    done = subprocess.run(
+def test_push_errors_have_exit_codes(shell: Shell, settings: dict[str, str], code: int, message: str) -> None:
+    env = shell.env | {f"LINEAGE_BRIDGE__OPENMETADATA__{name}": value for name, value in settings.items()}
+    result = subprocess.run(
         [sys.executable, "-m", "bridge", "sync", "--once"], env=env, capture_output=True, check=False
     )
-    assert (done.returncode, said in done.stderr.decode()) == (code, True)
+    assert (result.returncode, message in result.stderr.decode()) == (code, True)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("args", "message"),
     [
         ("sync explain db nothing", "no dataset 'nothing' in namespace 'db'"),
         ("sync explain db --job", "a job requires NAMESPACE and NAME"),
@@ -213,24 +212,24 @@ def test_what_stops_a_push_is_told(shell: Shell, given: dict[str, str], code: in
         ("sync --output json", "specify --once or --dry-run"),
     ],
 )
-def test_what_is_not_there_is_told(shell: Shell, words: str, said: str) -> None:
-    done = shell(words)
-    assert (done.exit_code != 0, said in done.stderr) == (True, True)
+def test_errors(shell: Shell, args: str, message: str) -> None:
+    result = shell(args)
+    assert (result.exit_code != 0, message in result.stderr) == (True, True)
 
 
-def test_what_somebody_broke_is_told_and_left_alone(shell: Shell) -> None:
+def test_verify_reports_differences_without_repair(shell: Shell) -> None:
     assert shell("verify openmetadata").stderr.startswith("never synced: ")
     shell("sync --once")
-    done = shell("verify openmetadata")
-    assert (done.exit_code, done.stdout) == (
+    result = shell("verify openmetadata")
+    assert (result.exit_code, result.stdout) == (
         0,
         "5 compared, 0 differences; requests: get 3, get edge 1, get statuses 1, version 1\n",
     )
     shell.standin.store.edges.clear()
     (table,) = (entity for entity in shell.standin.store.by_id.values() if entity.fqn == "warehouse.d.s.t")
     table.data["columns"] = []
-    done = shell("verify openmetadata")
-    assert (done.exit_code, done.stdout.splitlines()) == (
+    result = shell("verify openmetadata")
+    assert (result.exit_code, result.stdout.splitlines()) == (
         1,
         [
             "dataset  warehouse.d.s.t  differs: columns",
@@ -239,11 +238,11 @@ def test_what_somebody_broke_is_told_and_left_alone(shell: Shell) -> None:
         ],
     )
     assert shell.standin.state()["edges"] == {}
-    told = json.loads(shell("verify openmetadata --output json").stdout)
-    assert (told["looked_at"], len(told["differences"]), told["left"]) == (5, 2, 0)
+    report = json.loads(shell("verify openmetadata --output json").stdout)
+    assert (report["looked_at"], len(report["differences"]), report["left"]) == (5, 2, 0)
 
 
-def test_a_job_is_explained_too(shell: Shell) -> None:
+def test_explain_job(shell: Shell) -> None:
     shell("sync --once")
     assert (
         "entity: pipeline lineage_bridge.jobs/job, created by lineage-bridge"
@@ -251,13 +250,13 @@ def test_a_job_is_explained_too(shell: Shell) -> None:
     )
 
 
-def test_more_deletions_than_the_settings_allow_are_done_when_a_person_says_so(shell: Shell) -> None:
+def test_deletions_above_limit_need_permission(shell: Shell) -> None:
     shell("sync --once")
     dropped = dataset("t", lifecycleStateChange=facet(lifecycleStateChange="DROP"))
     shell.apply(run_event(second=9, run=2, job="drop", outputs=[dropped]))
-    done = shell("sync --once --output json", MOST_DELETIONS="0")
-    assert (done.exit_code, json.loads(done.stdout)["pending"]) == (1, 1)
+    result = shell("sync --once --output json", MOST_DELETIONS="0")
+    assert (result.exit_code, json.loads(result.stdout)["pending"]) == (1, 1)
     assert "openmetadata.most_deletions is 0" in shell("dead list --outcome pending").stdout
-    done = shell("sync --once --allow-delete 1", MOST_DELETIONS="0")
-    assert (done.exit_code, done.stderr) == (0, "")
+    result = shell("sync --once --allow-delete 1", MOST_DELETIONS="0")
+    assert (result.exit_code, result.stderr) == (0, "")
     assert shell.standin.state()["entities"]["table", "warehouse.d.s.t"]["deleted"]

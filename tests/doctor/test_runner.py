@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from bridge.cli.main import app as command
 from bridge.store.migrations import HEAD
-from tests.commands import url_of
+from tests.commands import create_store
 from tests.factories import run_event
 
 THINGS = {"versions", "config", "disk", "permissions", "store", "schema", "clock", "sync", "conservation"}
@@ -44,13 +44,13 @@ def spoil(url: str, *statements: str) -> Path:
 
 
 def test_a_sound_installation_is_called_so(tmp_path: Path) -> None:
-    done = doctor(url_of(tmp_path, run_event()))
+    done = doctor(create_store(tmp_path, run_event()))
     assert (done.exit_code, set(findings(done)), findings(done, "error")) == (0, THINGS, {})
     assert done.stdout.endswith("\nok: conservation: every received event is accounted for\n")
 
 
 def test_json_is_one_object_of_what_text_says(tmp_path: Path) -> None:
-    url = url_of(tmp_path, run_event())
+    url = create_store(tmp_path, run_event())
     told: dict[str, Any] = json.loads(doctor(url, "--output", "json").stdout)
     assert set(told) == {"level", "findings"}
     assert told["level"] in {"ok", "warning"}  # a small disk is a warning
@@ -91,7 +91,7 @@ def _running(sql: str) -> Callable[[Path], None]:
 def test_what_is_wrong_with_a_store_is_found_and_nothing_is_changed(
     tmp_path: Path, harm: Callable[[Path], None], level: str, thing: str, said: str
 ) -> None:
-    url = url_of(tmp_path, run_event())
+    url = create_store(tmp_path, run_event())
     path = Path(url.removeprefix("sqlite:///"))
     harm(path)
     before = path.read_bytes() if path.is_file() else path.exists()
@@ -104,7 +104,7 @@ def test_what_is_wrong_with_a_store_is_found_and_nothing_is_changed(
 
 def test_an_older_store_is_named_and_left_at_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bridge.doctor.store.HEAD", "9000")
-    url = url_of(tmp_path, run_event())
+    url = create_store(tmp_path, run_event())
     done = doctor(url)
     assert f"the store is at version {HEAD}, this lineage-bridge at 9000: back it up" in findings(done)["schema"]
     assert "not checked: the schema version differs" in findings(done, "warning")["conservation"]
@@ -112,7 +112,7 @@ def test_an_older_store_is_named_and_left_at_its_version(tmp_path: Path, monkeyp
 
 
 def test_a_damaged_file_is_found(tmp_path: Path) -> None:
-    url = url_of(tmp_path, *(run_event(run=number) for number in range(50)))
+    url = create_store(tmp_path, *(run_event(run=number) for number in range(50)))
     path = spoil(url, "PRAGMA wal_checkpoint(TRUNCATE)", "PRAGMA journal_mode = DELETE")
     content = bytearray(path.read_bytes())
     content[len(content) // 2 :: 512] = b"\xff" * len(content[len(content) // 2 :: 512])
@@ -124,7 +124,7 @@ def test_a_damaged_file_is_found(tmp_path: Path) -> None:
 def test_every_mistake_of_a_configuration_is_told_and_what_needs_none_is_still_checked(tmp_path: Path) -> None:
     path = tmp_path / "bridge.yaml"
     path.write_text("server:\n  port: many\nlog:\n  level: loud\n")
-    done = doctor(url_of(tmp_path), "--config", str(path))
+    done = doctor(create_store(tmp_path), "--config", str(path))
     assert done.exit_code == 1
     wrong = findings(done, "error")["config"]
     assert [wrong.count(f"{path}:{line}: ") for line in (2, 4)] == [1, 1]
@@ -133,7 +133,7 @@ def test_every_mistake_of_a_configuration_is_told_and_what_needs_none_is_still_c
 
 
 def test_a_server_that_others_reach_without_keys_is_an_error(tmp_path: Path) -> None:
-    done = doctor(url_of(tmp_path), SERVER__HOST="0.0.0.0")  # noqa: S104 - it is refused
+    done = doctor(create_store(tmp_path), SERVER__HOST="0.0.0.0")  # noqa: S104 - it is refused
     assert (done.exit_code, "server.api_keys is empty" in findings(done, "error")["config"]) == (1, True)
 
 
@@ -148,12 +148,12 @@ def test_a_check_that_fails_stops_no_other(tmp_path: Path, monkeypatch: pytest.M
         raise OSError("the device is gone")
 
     monkeypatch.setattr("bridge.doctor.storage.check", fail)
-    done = doctor(url_of(tmp_path))
+    done = doctor(create_store(tmp_path))
     assert "check failed: OSError: the device is gone" in findings(done, "error")["disk"]
     assert (done.exit_code, set(findings(done))) == (1, THINGS)
 
 
 def test_a_name_of_a_stranger_stays_within_its_line(tmp_path: Path) -> None:
-    url = url_of(tmp_path, run_event())
+    url = create_store(tmp_path, run_event())
     spoil(url, "UPDATE run_event SET source = 'a' || char(10, 27) || 'b'")
     assert "a\\n\\x1bb: 0 received" in doctor(url).stdout

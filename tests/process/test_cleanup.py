@@ -20,7 +20,7 @@ from bridge.versions.command import Command
 from bridge.versions.version_commands import DiscardCommand, InvalidateCommand, PinCommand, PinItem
 from connectors.errors import ConfigError
 from connectors.spark.file_system import FileSystems, LocalFileSystem
-from tests.commands import url_of
+from tests.commands import create_store
 from tests.process.process_lake import NOW, Workshop
 
 OLD = [f"202601{day:02d}T060000-0000000{day % 10}" for day in range(1, 7)]
@@ -273,11 +273,14 @@ def test_a_dataset_that_nobody_told_of_has_folders_of_failed_runs_only(workshop:
 
 
 @pytest.fixture
-def command(tmp_path: Path, log: None) -> Callable[..., Any]:
+def command(tmp_path: Path, restore_logging: None) -> Callable[..., Any]:
     """Clean a lake of one dataset with the folders of two failed runs, and of one that may be running."""
     for tag in (*OLD[:2], f"{datetime.now(UTC):%Y%m%dT%H%M%S}-00000009"):
         (tmp_path / "lake" / "d" / f"_version={tag}").mkdir(parents=True)
-    env = {"LINEAGE_BRIDGE__STORE__URL": url_of(tmp_path), "LINEAGE_BRIDGE__PROCESS__LAKE": str(tmp_path / "lake")}
+    env = {
+        "LINEAGE_BRIDGE__STORE__URL": create_store(tmp_path),
+        "LINEAGE_BRIDGE__PROCESS__LAKE": str(tmp_path / "lake"),
+    }
     return lambda *words: CliRunner(env=env).invoke(app, ["process", "clean", *words], catch_exceptions=False)
 
 

@@ -16,7 +16,7 @@ Do = Callable[..., Result]
 
 
 @pytest.fixture
-def do(tmp_path: Path, log: None, monkeypatch: pytest.MonkeyPatch) -> Do:  # noqa: F811 - the fixture of that name
+def do(tmp_path: Path, restore_logging: None, monkeypatch: pytest.MonkeyPatch) -> Do:  # noqa: F811 - the fixture of that name
     monkeypatch.chdir(tmp_path)
     return lambda *words: CliRunner().invoke(app, ["process", *words], catch_exceptions=False)
 

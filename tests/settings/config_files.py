@@ -8,7 +8,7 @@ import pytest
 from bridge.settings.loader import load_settings
 from connectors.errors import ConfigError
 
-Write = Callable[[str], Path]
+WriteConfig = Callable[[str], Path]
 
 
 def refusal(*paths: Path) -> str:

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from bridge.settings.loader import load_settings
 from bridge.settings.model import ApiKey, NeverLinkSettings, Settings
 from bridge.settings.openmetadata import NamespaceMapping, OpenMetadataSettings
-from tests.settings.config_files import Write, refusal
+from tests.settings.config_files import WriteConfig, refusal
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 EXAMPLE, TARGET = CONFIGS / "bridge.yaml", CONFIGS / "openmetadata.yaml"
@@ -71,8 +71,10 @@ def test_the_store_is_in_the_users_data_folder() -> None:
     assert load_settings().store.url.endswith("lineage-bridge/store.db")
 
 
-def test_the_environment_wins_over_files_key_by_key(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write("server:\n  port: 1111\n  drain_seconds: 3\n")
+def test_the_environment_wins_over_files_key_by_key(
+    write_config: WriteConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write_config("server:\n  port: 1111\n  drain_seconds: 3\n")
     monkeypatch.setenv("LINEAGE_BRIDGE__SERVER__PORT", "2222")
     server = load_settings([path]).server
     assert (server.port, server.drain_seconds, server.host) == (2222, 3, "127.0.0.1")
@@ -83,17 +85,17 @@ def test_lower_case_variables_count(monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_settings().server.port == 2222
 
 
-def test_later_files_override_single_keys_of_earlier_ones(write: Write) -> None:
-    first = write("org: one\nserver: {port: 1, drain_seconds: 2}\nintake:\n  noise_facets: [a, b]\n")
-    second = write("server: {port: 3}\nintake:\n  noise_facets: [c]\n")
+def test_later_files_override_single_keys_of_earlier_ones(write_config: WriteConfig) -> None:
+    first = write_config("org: one\nserver: {port: 1, drain_seconds: 2}\nintake:\n  noise_facets: [a, b]\n")
+    second = write_config("server: {port: 3}\nintake:\n  noise_facets: [c]\n")
     settings = load_settings([first, second])
     assert (settings.org, settings.server.port, settings.server.drain_seconds) == ("one", 3, 2)
     assert settings.intake.noise_facets == ["c"]
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "---\n"])
-def test_a_file_may_set_nothing(write: Write, text: str) -> None:
-    assert load_settings([write(text)]) == load_settings()
+def test_a_file_may_set_nothing(write_config: WriteConfig, text: str) -> None:
+    assert load_settings([write_config(text)]) == load_settings()
 
 
 @pytest.mark.parametrize(
@@ -114,15 +116,20 @@ def test_a_file_may_set_nothing(write: Write, text: str) -> None:
     ],
 )
 def test_a_file_may_name_variables(
-    write: Write, monkeypatch: pytest.MonkeyPatch, text: str, environment: dict[str, str], key: str, value: Any
+    write_config: WriteConfig,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    environment: dict[str, str],
+    key: str,
+    value: Any,
 ) -> None:
     for name, content in environment.items():
         monkeypatch.setenv(name, content)
-    assert value_of(load_settings([write(text)]), key) == value
+    assert value_of(load_settings([write_config(text)]), key) == value
 
 
-def test_a_variable_that_is_not_set_is_named_with_its_place(write: Write) -> None:
-    path = write("org: default\nstore:\n  url: sqlite:///${SURELY_NOT_SET}/store.db\n")
+def test_a_variable_that_is_not_set_is_named_with_its_place(write_config: WriteConfig) -> None:
+    path = write_config("org: default\nstore:\n  url: sqlite:///${SURELY_NOT_SET}/store.db\n")
     assert refusal(path) == f"{path}:3: the environment variable SURELY_NOT_SET is not set"
 
 
@@ -160,9 +167,9 @@ def test_a_secret_file_that_cannot_be_read_is_named(
     ],
 )  # fmt: skip
 def test_an_unknown_key_is_named_with_its_line_and_the_nearest_valid_one(
-    write: Write, text: str, line: int, key: str, meant: str
+    write_config: WriteConfig, text: str, line: int, key: str, meant: str
 ) -> None:
-    path = write(text)
+    path = write_config(text)
     assert refusal(path).startswith(f"{path}:{line}: unknown key {key}; did you mean {meant}? Valid: ")
 
 
@@ -193,16 +200,16 @@ def test_an_unknown_key_is_named_with_its_line_and_the_nearest_valid_one(
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_named_with_its_line_and_the_reason(
-    write: Write, text: str, line: int, key: str, reason: str
+    write_config: WriteConfig, text: str, line: int, key: str, reason: str
 ) -> None:
-    path = write(text)
+    path = write_config(text)
     message = refusal(path)
     assert message.startswith(f"{path}:{line}: {key}: ")
     assert reason in message
 
 
-def test_all_mistakes_are_told_at_once(write: Write) -> None:
-    first, second = write("server:\n  port: a\n"), write("log:\n  level: loud\n")
+def test_all_mistakes_are_told_at_once(write_config: WriteConfig) -> None:
+    first, second = write_config("server:\n  port: a\n"), write_config("log:\n  level: loud\n")
     message = refusal(first, second).splitlines()
     assert [line.partition(": ")[0] for line in message] == [f"{first}:2", f"{second}:2"]
 
@@ -231,9 +238,9 @@ def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch, name: str, v
 
 
 def test_a_wrong_variable_is_named_although_a_file_sets_the_key_too(
-    write: Write, monkeypatch: pytest.MonkeyPatch
+    write_config: WriteConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = write("server:\n  port: 17\n")
+    path = write_config("server:\n  port: 17\n")
     monkeypatch.setenv("LINEAGE_BRIDGE__SERVER__PORT", "many")
     assert refusal(path).startswith("LINEAGE_BRIDGE__SERVER__PORT: server.port: ")
 
@@ -263,9 +270,9 @@ def test_lists_in_variables_are_json(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_file_that_cannot_be_read_as_settings_is_refused_with_the_reason(
-    write: Write, text: str, reason: str
+    write_config: WriteConfig, text: str, reason: str
 ) -> None:
-    path = write(text)
+    path = write_config(text)
     message = refusal(path)
     assert str(path) in message
     assert reason in message
@@ -290,7 +297,7 @@ def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path, name: str) -> Non
      ("bridge.example.com", False), ("192.168.0.1", False)],
 )  # fmt: skip
 def test_only_this_machine_is_served_without_keys(
-    write: Write, monkeypatch: pytest.MonkeyPatch, host: str, *, allowed: bool
+    write_config: WriteConfig, monkeypatch: pytest.MonkeyPatch, host: str, *, allowed: bool
 ) -> None:
     monkeypatch.setenv("LINEAGE_BRIDGE__SERVER__HOST", host)
     if allowed:
@@ -299,21 +306,21 @@ def test_only_this_machine_is_served_without_keys(
     message = refusal()
     assert "server.api_keys is empty" in message
     assert "lineage-bridge keys create" in message
-    keys = write(f"server:\n  api_keys:\n    - {{name: a, sha256: {SHA}, scopes: [ingest]}}\n")
+    keys = write_config(f"server:\n  api_keys:\n    - {{name: a, sha256: {SHA}, scopes: [ingest]}}\n")
     assert load_settings([keys]).server.host == host
 
 
 @pytest.mark.parametrize("wrong", ["a plain secret key", SHA[:-1], SHA + "0", SHA.upper(), f"sha256:{SHA}"])
-def test_a_key_that_is_no_hash_is_refused_and_not_repeated(write: Write, wrong: str) -> None:
-    path = write(f"server:\n  api_keys:\n    - name: a\n      sha256: '{wrong}'\n      scopes: [read]\n")
+def test_a_key_that_is_no_hash_is_refused_and_not_repeated(write_config: WriteConfig, wrong: str) -> None:
+    path = write_config(f"server:\n  api_keys:\n    - name: a\n      sha256: '{wrong}'\n      scopes: [read]\n")
     message = refusal(path)
     assert message.startswith(f"{path}:4: server.api_keys.0.sha256: String should match pattern")
     assert wrong not in message
 
 
 @pytest.mark.parametrize("kind", ["db2", "teradata", "hdfs"])
-def test_an_address_with_a_password_is_refused_and_not_repeated(write: Write, kind: str) -> None:
-    message = refusal(write(f"legacy:\n  {kind}_url: {kind}://me:hunter2@h:1\n"))
+def test_an_address_with_a_password_is_refused_and_not_repeated(write_config: WriteConfig, kind: str) -> None:
+    message = refusal(write_config(f"legacy:\n  {kind}_url: {kind}://me:hunter2@h:1\n"))
     assert f"legacy.{kind}_url: String should match pattern" in message
     assert "hunter2" not in message
 
@@ -328,8 +335,8 @@ def test_an_address_with_a_password_is_refused_and_not_repeated(write: Write, ki
         ("hdfs_url", "hdfs://namenode:8020"),
     ],
 )
-def test_the_words_of_legacy_jobs_can_be_given_a_meaning(write: Write, key: str, value: str) -> None:
-    assert value_of(load_settings([write(f"legacy:\n  {key}: {value}\n")]), f"legacy.{key}") == value
+def test_the_words_of_legacy_jobs_can_be_given_a_meaning(write_config: WriteConfig, key: str, value: str) -> None:
+    assert value_of(load_settings([write_config(f"legacy:\n  {key}: {value}\n")]), f"legacy.{key}") == value
 
 
 def test_the_example_runs_as_it_is_and_says_the_defaults() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from bridge.settings.loader import load_settings
 from bridge.settings.openmetadata import OpenMetadataSyncSettings
-from tests.settings.config_files import Write, refusal
+from tests.settings.config_files import WriteConfig, refusal
 
 ON = "openmetadata:\n  enabled: true\n"
 SERVED = f"{ON}  server: {{host: 'http://om:8585'}}\n"
@@ -30,17 +30,17 @@ SERVED = f"{ON}  server: {{host: 'http://om:8585'}}\n"
     ],
 )  # fmt: skip
 def test_what_is_missing_is_told_once_openmetadata_is_enabled(
-    write: Write, monkeypatch: pytest.MonkeyPatch, text: str, told: list[str]
+    write_config: WriteConfig, monkeypatch: pytest.MonkeyPatch, text: str, told: list[str]
 ) -> None:
     monkeypatch.setenv("EMPTY", "")
-    path = write(text)
+    path = write_config(text)
     lines = refusal(path).splitlines()
     assert len(lines) == len(told)
     for line, said in zip(lines, told, strict=True):
         assert line.startswith(said.replace("PATH", str(path)))
         assert "hunter2" not in line
     if "SURELY" not in text:
-        assert not load_settings([write(text.replace("enabled: true", "enabled: false"))]).openmetadata.enabled
+        assert not load_settings([write_config(text.replace("enabled: true", "enabled: false"))]).openmetadata.enabled
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_what_is_missing_is_told_once_openmetadata_is_enabled(
         "{type: oauth, token_url: 'https://idp/token', client_id: me, client_secret: secret}",
     ],
 )
-def test_each_way_to_prove_who_one_is_is_complete(write: Write, auth: str) -> None:
-    assert load_settings([write(f"{SERVED}  auth: {auth}\n")]).openmetadata.enabled
+def test_each_way_to_prove_who_one_is_is_complete(write_config: WriteConfig, auth: str) -> None:
+    assert load_settings([write_config(f"{SERVED}  auth: {auth}\n")]).openmetadata.enabled
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,12 @@ def test_each_way_to_prove_who_one_is_is_complete(write: Write, auth: str) -> No
         ("", None),
     ],
 )
-def test_the_address_of_openmetadata_is_without_its_api(write: Write, given: str, meant: str | None) -> None:
+def test_the_address_of_openmetadata_is_without_its_api(
+    write_config: WriteConfig, given: str, meant: str | None
+) -> None:
     assert (
-        load_settings([write(f"openmetadata: {{server: {{host: '{given}'}}}}\n")]).openmetadata.server.host == meant
+        load_settings([write_config(f"openmetadata: {{server: {{host: '{given}'}}}}\n")]).openmetadata.server.host
+        == meant
     )
 
 
@@ -118,11 +121,13 @@ def test_the_address_of_openmetadata_is_without_its_api(write: Write, given: str
         ("unresolved", "guess", "'report' or 'own_service'"),
     ],
 )
-def test_a_wrong_setting_of_openmetadata_is_told(write: Write, key: str, value: str, reason: str) -> None:
+def test_a_wrong_setting_of_openmetadata_is_told(
+    write_config: WriteConfig, key: str, value: str, reason: str
+) -> None:
     text = value if value.startswith(("[", "{", "'", ".")) or value.isdecimal() else f"'{value}'"
     for part in reversed(("openmetadata", *key.split("."))):
         text = f"{{{part}: {text}}}"
-    message = refusal(write(text))
+    message = refusal(write_config(text))
     assert f":1: openmetadata.{key}: " in message
     assert reason in message
     assert "hunter2" not in message
@@ -140,8 +145,8 @@ def test_a_wrong_setting_of_openmetadata_is_told(write: Write, key: str, value: 
         ("{namespace: a, service: b, schema: ''}", "at least 1 character"),
     ],
 )
-def test_a_wrong_mapping_is_told(write: Write, mapping: str, said: str) -> None:
-    assert said in refusal(write(f"openmetadata:\n  mappings:\n    - {mapping}\n"))
+def test_a_wrong_mapping_is_told(write_config: WriteConfig, mapping: str, said: str) -> None:
+    assert said in refusal(write_config(f"openmetadata:\n  mappings:\n    - {mapping}\n"))
 
 
 @pytest.mark.parametrize(
@@ -168,8 +173,8 @@ def test_a_file_of_the_token_is_named_by_a_variable_or_read_through_one(
     assert token.get_secret_value() == "a.b.c"
 
 
-def test_a_secret_is_in_no_text_of_the_settings(write: Write) -> None:
+def test_a_secret_is_in_no_text_of_the_settings(write_config: WriteConfig) -> None:
     settings = load_settings(
-        [write(f"{SERVED}  auth: {{jwt_token: hunter2, password: hunter2, client_secret: hunter2}}\n")]
+        [write_config(f"{SERVED}  auth: {{jwt_token: hunter2, password: hunter2, client_secret: hunter2}}\n")]
     )
     assert "hunter2" not in f"{settings!r} {settings} {settings.model_dump()} {settings.model_dump_json()}"

@@ -241,6 +241,6 @@ def test_an_address_that_is_none_is_told(url: str) -> None:
 )
 def test_all_other_commands_work_on_the_store_itself(words: tuple[str, ...]) -> None:
     assert [one.name for one in COMMANDS[words].parameters if one.name in {"url", "api_key"}] == []
-    if not COMMANDS[words].group:
+    if not COMMANDS[words].is_group:
         done = CliRunner().invoke(app, [*words, "--url", "http://127.0.0.1:1"])
         assert (done.exit_code, "No such option" in done.stderr) == (2, True)
