@@ -15,7 +15,7 @@ from typer.testing import Result
 from bridge.cli.main import app
 from bridge.store.database import Database
 from bridge.store.sqlite import SqliteDatabase
-from tests.api.service import store_file
+from tests.api.service import create_store_file
 from tests.factories import Json
 from tests.stores import Store
 
@@ -103,7 +103,7 @@ RunCli = Callable[..., Result]
 
 def create_store(folder: Path, *events: Json, prepare: Callable[[Database], None] = lambda _: None) -> str:
     """Create a store of events, and return its URL."""
-    path = store_file(folder)
+    path = create_store_file(folder)
     with closing(SqliteDatabase.for_writing(path)) as db:
         Store(db=db).apply_each(*events)
         prepare(db)

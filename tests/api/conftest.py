@@ -1,4 +1,4 @@
-"""A service for every test that asks for one."""
+"""Fixtures of the API tests."""
 
 import logging
 from collections.abc import Iterator
@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 import structlog
 
-from tests.api.service import Running, settings_for
+from tests.api.service import RunningService, settings_for
 
 
 @pytest.fixture
-def api(tmp_path: Path) -> Iterator[Running]:
-    with Running(settings_for(tmp_path)) as running:
+def api(tmp_path: Path) -> Iterator[RunningService]:
+    with RunningService(settings_for(tmp_path)) as running:
         yield running
 
 
 @pytest.fixture(autouse=True)
-def _log() -> Iterator[None]:
-    """Undo what a command run in this process did to the log."""
+def _restore_logging() -> Iterator[None]:
+    """Undo logging configuration by commands run in this process."""
     handlers = list(logging.root.handlers)
     yield
     structlog.reset_defaults()

@@ -1,4 +1,4 @@
-"""The service in this process: its application with its lifespan, spoken to over ASGI, one request a call."""
+"""The service in this process: the application with its lifespan, requested over ASGI."""
 
 import asyncio
 import sqlite3
@@ -21,34 +21,34 @@ from tests.stores import Json, as_bytes, template_connection
 
 LINEAGE = "/api/v1/lineage"
 PROBLEM = "application/problem+json"
-WAIT = 20
-#: Seconds between two looks: one who never rests takes the interpreter from the threads that are waited for.
-PAUSE = 0.005
+TIMEOUT = 20
+#: Seconds between polls; without a pause, polling would starve other threads.
+POLL_SECONDS = 0.005
 
 T = TypeVar("T")
 
 
-def store_file(folder: Path) -> Path:
-    """Make an empty store without waiting for migrations."""
+def create_store_file(folder: Path) -> Path:
+    """Create an empty store without running migrations."""
     path = folder / "store.db"
-    with sqlite3.connect(path) as made:
-        template_connection().backup(made)
-    made.close()
+    with sqlite3.connect(path) as copy:
+        template_connection().backup(copy)
+    copy.close()
     return path
 
 
 def settings_for(folder: Path, **sections: Json) -> Settings:
-    store = {"url": f"sqlite:///{store_file(folder)}", **sections.pop("store", {})}
+    store = {"url": f"sqlite:///{create_store_file(folder)}", **sections.pop("store", {})}
     return Settings.model_validate({"store": store, **sections})
 
 
 def event_with(value: str) -> bytes:
-    """Put a JSON text of any kind into a facet of an event."""
+    """An event with a facet that contains any JSON text."""
     return as_bytes(run_event(run_facets={"odd": facet(value="@@")})).replace(b'"@@"', value.encode())
 
 
-class Running:
-    """A running service, and what its store holds."""
+class RunningService:
+    """A running service, with access to its store."""
 
     def __init__(self, settings: Settings, open_writer: Callable[[], Writer] | None = None) -> None:
         self.settings = settings
@@ -66,7 +66,7 @@ class Running:
 
     def __enter__(self) -> Self:
         self._lifespan = self.app.app.router.lifespan_context(self.app.app)
-        self._runner.run(_entered(self._lifespan))
+        self._runner.run(_enter(self._lifespan))
         transport = httpx.ASGITransport(self.app)
         self.client = httpx.AsyncClient(transport=transport, base_url="http://bridge", follow_redirects=False)
         return self
@@ -77,27 +77,27 @@ class Running:
         self._runner.close()
 
     @property
-    def gate(self) -> GroupCommitter:
+    def committer(self) -> GroupCommitter:
         assert self.service.committer is not None
         return self.service.committer
 
     def run(self, work: Awaitable[T]) -> T:
-        async def whole() -> T:
+        async def wait() -> T:
             return await work
 
-        return self._runner.run(whole())
+        return self._runner.run(wait())
 
     def get(self, path: str, **options: Any) -> httpx.Response:
         return self.run(self.client.get(path, **options))
 
     def post(self, body: Any, path: str = LINEAGE, **headers: str) -> httpx.Response:
-        """Send a body; `content_type="…"` stands for the header of that name."""
+        """Send a body; `content_type="…"` sets the header `content-type`."""
         return self.run(self.send(body, path, **headers))
 
     async def send(self, body: Any, path: str = LINEAGE, **headers: str) -> httpx.Response:
         content = as_bytes(body) if isinstance(body, dict) else body
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return await self.client.post(path, content=content, headers={"content-type": "application/json", **named})
+        extra = {name.replace("_", "-"): value for name, value in headers.items()}
+        return await self.client.post(path, content=content, headers={"content-type": "application/json", **extra})
 
     def post_gzip(self, body: bytes) -> httpx.Response:
         return self.post(body, content_encoding="gzip")
@@ -117,14 +117,14 @@ class Running:
         return int(self.rows("SELECT count(*) FROM run_event")[0][0])
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait for what a thread does that tells nobody."""
-    async with asyncio.timeout(WAIT):
-        while not condition():  # noqa: ASYNC110 - such a thread sets no event of the loop
-            await asyncio.sleep(PAUSE)
+async def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait for the effect of another thread."""
+    async with asyncio.timeout(TIMEOUT):
+        while not condition():  # noqa: ASYNC110 - the thread sets no event of the loop
+            await asyncio.sleep(POLL_SECONDS)
 
 
-async def _entered(lifespan: Any) -> None:
+async def _enter(lifespan: Any) -> None:
     await lifespan.__aenter__()
 
 
@@ -133,6 +133,6 @@ def _read_notes(text: str | None) -> list[str]:
 
 
 async def chunks(body: bytes, size: int = 1 << 16) -> AsyncIterator[bytes]:
-    """Send a body in pieces, without telling its length."""
+    """Send a body in chunks, without its length."""
     for start in range(0, len(body), size):
         yield body[start : start + size]

@@ -1,4 +1,4 @@
-"""The look at assets that the service keeps taking: a failure ends none of it, not even one at the end."""
+"""The asset watcher of the service restarts after failures."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,32 +9,32 @@ import pytest
 from bridge.api import tasks
 from bridge.errors import StoreFull
 from bridge.governance.watcher import AssetWatcher, PollResult
-from tests.api.service import Running, settings_for, until
+from tests.api.service import RunningService, settings_for, wait_until
 
 
-def test_one_that_cannot_go_on_looks_again_even_if_it_cannot_end_either(
+def test_watcher_restarts_even_if_its_cleanup_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    looks: list[AssetWatcher] = []
-    whole, make = AssetWatcher.poll, tasks.open_asset_watcher
+    watchers: list[AssetWatcher] = []
+    poll, open_watcher = AssetWatcher.poll, tasks.open_asset_watcher
 
-    def first_fails(watching: AssetWatcher) -> PollResult:
-        looks.append(watching)
-        if len(looks) == 1:
+    def first_fails(watcher: AssetWatcher) -> PollResult:
+        watchers.append(watcher)
+        if len(watchers) == 1:
             raise StoreFull("no room")
-        return whole(watching)
+        return poll(watcher)
 
     @contextmanager
-    def first_cannot_end(*given: object) -> Iterator[AssetWatcher]:
-        with make(*given) as watching:  # type: ignore[arg-type]
-            yield watching
-        if len(looks) == 1:
+    def first_cleanup_fails(*arguments: object) -> Iterator[AssetWatcher]:
+        with open_watcher(*arguments) as watcher:  # type: ignore[arg-type]
+            yield watcher
+        if len(watchers) == 1:
             raise ArithmeticError("a fault of ours at the end")
 
     monkeypatch.setattr(AssetWatcher, "poll", first_fails)
-    monkeypatch.setattr(tasks, "open_asset_watcher", first_cannot_end)
-    with Running(settings_for(tmp_path, governance={"poll_seconds": 0.01})) as api:
-        api.run(until(lambda: len(looks) > 2))
-    assert looks[0] is not looks[1] is looks[2]
-    said = capsys.readouterr().out
-    assert (said.count("] asset watcher failed, retrying"), "a fault of ours at the end" in said) == (1, True)
+    monkeypatch.setattr(tasks, "open_asset_watcher", first_cleanup_fails)
+    with RunningService(settings_for(tmp_path, governance={"poll_seconds": 0.01})) as api:
+        api.run(wait_until(lambda: len(watchers) > 2))
+    assert watchers[0] is not watchers[1] is watchers[2]
+    output = capsys.readouterr().out
+    assert (output.count("] asset watcher failed, retrying"), "a fault of ours at the end" in output) == (1, True)

@@ -1,4 +1,4 @@
-"""POST /api/v1/lineage: what is taken, what is refused, and how the answer says so."""
+"""POST /api/v1/lineage: accepted and rejected events, and the responses."""
 
 import gzip
 import tracemalloc
@@ -8,21 +8,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.api.service import LINEAGE, PROBLEM, Running, chunks, event_with, settings_for
+from tests.api.service import LINEAGE, PROBLEM, RunningService, chunks, event_with, settings_for
 from tests.factories import dataset, dataset_event, facet, job_event, run_event
 from tests.stores import Json, as_bytes
 
 EVENT = as_bytes(run_event())
-PACKED = gzip.compress(EVENT)
+GZIPPED = gzip.compress(EVENT)
 
 
 def without(event: Json, *path: Any) -> Json:
-    """Leave one member of an event out."""
+    """Copy an event without one member."""
     copy: Json = msgspec.json.decode(msgspec.json.encode(event))
-    at: Any = copy
+    parent: Any = copy
     for part in path[:-1]:
-        at = at[part]
-    del at[path[-1]]
+        parent = parent[part]
+    del parent[path[-1]]
     return copy
 
 
@@ -35,13 +35,13 @@ def statistics(value: str) -> bytes:
 @pytest.mark.parametrize(
     "event", [run_event(), job_event(), dataset_event(0, dataset("d"))], ids=["run", "job", "dataset"]
 )
-def test_an_event_of_any_kind_is_answered_201_once_it_is_on_disk(api: Running, path: str, event: Json) -> None:
-    answer = api.post(event, path)
-    assert (answer.status_code, answer.content) == (201, b"")
+def test_all_event_kinds_are_stored(api: RunningService, path: str, event: Json) -> None:
+    response = api.post(event, path)
+    assert (response.status_code, response.content) == (201, b"")
     assert api.events() == 1
 
 
-def test_equal_events_are_one_event_with_two_receipts(api: Running) -> None:
+def test_equal_events_are_stored_once(api: RunningService) -> None:
     assert [api.post(EVENT).status_code for _ in range(2)] == [201, 201]
     assert api.rows("SELECT receipts FROM run_event") == [(2,)]
 
@@ -60,18 +60,18 @@ def test_equal_events_are_one_event_with_two_receipts(api: Running) -> None:
         ({"content_encoding": "gzip, gzip"}, 415),
     ],
 )
-def test_only_json_that_is_plain_or_gzipped_is_read(api: Running, headers: dict[str, str], status: int) -> None:
-    answer = api.post(EVENT, **headers)
-    assert answer.status_code == status
-    assert status == 201 or answer.headers["content-type"] == PROBLEM
+def test_content_types_and_encodings(api: RunningService, headers: dict[str, str], status: int) -> None:
+    response = api.post(EVENT, **headers)
+    assert response.status_code == status
+    assert status == 201 or response.headers["content-type"] == PROBLEM
 
 
 @pytest.mark.parametrize(
     "body",
-    [PACKED, gzip.compress(EVENT[:100]) + gzip.compress(EVENT[100:]), gzip.compress(b"\xef\xbb\xbf" + EVENT)],
+    [GZIPPED, gzip.compress(EVENT[:100]) + gzip.compress(EVENT[100:]), gzip.compress(b"\xef\xbb\xbf" + EVENT)],
     ids=["one member", "two members", "with a byte order mark"],
 )
-def test_gzip_of_one_or_several_members_is_unpacked(api: Running, body: bytes) -> None:
+def test_gzip_with_one_or_several_members(api: RunningService, body: bytes) -> None:
     assert api.post(body, content_encoding="gzip").status_code == 201
     assert api.events() == 1
 
@@ -81,34 +81,34 @@ def test_gzip_of_one_or_several_members_is_unpacked(api: Running, body: bytes) -
     [
         (b"not gzip", "not gzip"),
         (EVENT, "not gzip"),
-        (PACKED[:-1], "is truncated"),
-        (PACKED[: len(PACKED) // 2], "is truncated"),
+        (GZIPPED[:-1], "is truncated"),
+        (GZIPPED[: len(GZIPPED) // 2], "is truncated"),
         (b"", "is truncated"),
-        (PACKED + b"garbage", "not gzip"),
-        (PACKED[:-8] + bytes(8), "not gzip"),
+        (GZIPPED + b"garbage", "not gzip"),
+        (GZIPPED[:-8] + bytes(8), "not gzip"),
         (gzip.compress(b"") * 65, "more than 64 members"),
     ],
     ids=["text", "plain", "one byte short", "half", "empty", "trailing", "checksum", "members"],
 )
-def test_broken_gzip_is_refused_and_kept(api: Running, body: bytes, reason: str) -> None:
-    answer = api.post(body, content_encoding="gzip")
-    assert (answer.status_code, answer.headers["content-type"]) == (400, PROBLEM)
-    assert reason in answer.json()["detail"]
+def test_broken_gzip_is_rejected_and_stored(api: RunningService, body: bytes, reason: str) -> None:
+    response = api.post(body, content_encoding="gzip")
+    assert (response.status_code, response.headers["content-type"]) == (400, PROBLEM)
+    assert reason in response.json()["detail"]
     assert api.rows("SELECT hex(payload_hash), payload_size FROM rejected_event") == [
-        (answer.json()["rejected"].upper(), len(body))
+        (response.json()["rejected"].upper(), len(body))
     ]
 
 
-def test_a_gzip_bomb_is_refused_before_it_unfolds(tmp_path: Path) -> None:
+def test_gzip_bomb_is_rejected_before_decompression(tmp_path: Path) -> None:
     bomb = gzip.compress(bytes(64 << 20))
-    with Running(settings_for(tmp_path, intake={"max_unpacked_mb": 1})) as api:
+    with RunningService(settings_for(tmp_path, intake={"max_unpacked_mb": 1})) as api:
         tracemalloc.start()
         try:
-            answer = api.post(bomb, content_encoding="gzip")
+            response = api.post(bomb, content_encoding="gzip")
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-    assert (answer.status_code, answer.headers["content-type"]) == (413, PROBLEM)
+    assert (response.status_code, response.headers["content-type"]) == (413, PROBLEM)
     assert peak < 8 << 20
 
 
@@ -120,13 +120,13 @@ def test_a_gzip_bomb_is_refused_before_it_unfolds(tmp_path: Path) -> None:
         (b"{}", {"content_length": "3000"}),
         (b"{}", {"content_length": "9" * 5000}),
     ],
-    ids=["with its length", "in chunks", "announced", "announced absurdly"],
+    ids=["with its length", "in chunks", "large Content-Length", "absurd Content-Length"],
 )
-def test_a_body_over_the_limit_is_refused(tmp_path: Path, body: Any, headers: dict[str, str]) -> None:
-    with Running(settings_for(tmp_path, intake={"max_body_mb": 0.002})) as api:
-        answer = api.post(body, **headers)
-        assert (answer.status_code, answer.headers["content-type"]) == (413, PROBLEM)
-        assert "2097 bytes" in answer.json()["detail"] or "limit is 2097" in answer.json()["detail"]
+def test_body_over_limit_is_rejected(tmp_path: Path, body: Any, headers: dict[str, str]) -> None:
+    with RunningService(settings_for(tmp_path, intake={"max_body_mb": 0.002})) as api:
+        response = api.post(body, **headers)
+        assert (response.status_code, response.headers["content-type"]) == (413, PROBLEM)
+        assert "2097 bytes" in response.json()["detail"] or "limit is 2097" in response.json()["detail"]
         assert api.post(chunks(EVENT, 100)).status_code == 201
 
 
@@ -165,12 +165,12 @@ def test_a_body_over_the_limit_is_refused(tmp_path: Path, body: Any, headers: di
     ],
     ids=lambda value: None if isinstance(value, bytes | dict) else str(value)[:40],
 )
-def test_what_is_no_event_is_refused_with_its_field_and_kept(
-    api: Running, body: Json | bytes, field: Any, reason: str
+def test_invalid_event_is_rejected_with_field_and_stored(
+    api: RunningService, body: Json | bytes, field: Any, reason: str
 ) -> None:
-    answer = api.post(body)
-    problem = answer.json()
-    assert (answer.status_code, answer.headers["content-type"], problem["status"]) == (400, PROBLEM, 400)
+    response = api.post(body)
+    problem = response.json()
+    assert (response.status_code, response.headers["content-type"], problem["status"]) == (400, PROBLEM, 400)
     assert reason in problem["detail"]
     if field is not ...:
         assert problem.get("field") == field
@@ -196,11 +196,11 @@ def test_what_is_no_event_is_refused_with_its_field_and_kept(
         b"\xef\xbb\xbf \r\n" + EVENT + b"\n\n",
     ],
     ids=[
-        "400 digits in a facet", "400 digits beside", "1 MB key", "1 MB name", "doubled key", "deep", "doubled job",
+        "400 digits in a facet", "400 digits in the event", "1 MB key", "1 MB name", "doubled key", "deep", "doubled job",
         "year 1", "year 9999", "nulls", "byte order mark",
     ],
 )  # fmt: skip
-def test_what_is_odd_but_an_event_is_taken_and_merged(api: Running, body: bytes) -> None:
+def test_unusual_but_valid_events_are_merged(api: RunningService, body: bytes) -> None:
     assert api.post(body).status_code == 201
     assert api.rows("SELECT failure FROM run_event") == [(None,)]
     assert api.rows("SELECT count(*) FROM ol_run") == [(1,)]
@@ -230,18 +230,18 @@ def test_what_is_odd_but_an_event_is_taken_and_merged(api: Running, body: bytes)
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
-def test_what_producers_get_wrong_is_taken_with_a_note(api: Running, body: Json | bytes, note: str) -> None:
+def test_tolerated_mistakes_add_a_note(api: RunningService, body: Json | bytes, note: str) -> None:
     assert api.post(body).status_code == 201
-    assert any(found.startswith(note) for found in api.notes()), api.notes()
+    assert any(stored.startswith(note) for stored in api.notes()), api.notes()
     assert api.rows("SELECT failure FROM run_event") == [(None,)]
 
 
-def test_an_event_by_the_book_has_no_note(api: Running) -> None:
+def test_valid_event_has_no_note(api: RunningService) -> None:
     assert api.post(EVENT).status_code == 201
     assert api.notes() == []
 
 
-def test_u0000_is_replaced_in_the_name_that_is_stored(api: Running) -> None:
+def test_u0000_in_names_is_replaced(api: RunningService) -> None:
     api.post(run_event(job="a\0b"))
     assert api.rows("SELECT name FROM ol_job") == [("a\ufffdb",)]
 
@@ -257,51 +257,51 @@ def test_u0000_is_replaced_in_the_name_that_is_stored(api: Running) -> None:
     ],
     ids=["some datasets", "too many datasets", "some facets", "too many run facets", "too many job facets"],
 )
-def test_an_event_with_too_many_parts_is_refused_as_too_large_and_kept(
+def test_event_with_too_many_datasets_or_facets_is_rejected(
     tmp_path: Path, limits: Json, event: Json, reason: str | None
 ) -> None:
-    with Running(settings_for(tmp_path, intake=limits)) as api:
-        answer = api.post(event)
+    with RunningService(settings_for(tmp_path, intake=limits)) as api:
+        response = api.post(event)
         if reason is None:
-            assert answer.status_code == 201
+            assert response.status_code == 201
             return
-        assert (answer.status_code, answer.headers["content-type"]) == (413, PROBLEM)
-        assert answer.json()["detail"].startswith(reason)
-        assert api.rows("SELECT hex(payload_hash) FROM rejected_event") == [(answer.json()["rejected"].upper(),)]
+        assert (response.status_code, response.headers["content-type"]) == (413, PROBLEM)
+        assert response.json()["detail"].startswith(reason)
+        assert api.rows("SELECT hex(payload_hash) FROM rejected_event") == [(response.json()["rejected"].upper(),)]
 
 
-def test_the_same_refused_input_is_one_row_with_its_receipts(api: Running) -> None:
+def test_equal_rejected_inputs_are_stored_once(api: RunningService) -> None:
     hashes = {api.post(b"{}").json()["rejected"] for _ in range(3)}
     assert api.rows("SELECT lower(hex(payload_hash)), receipts FROM rejected_event") == [(hashes.pop(), 3)]
 
 
-def test_only_so_many_refused_inputs_are_kept_whole(tmp_path: Path) -> None:
-    with Running(settings_for(tmp_path, intake={"keep_rejected": 2})) as api:
+def test_payloads_of_rejected_inputs_are_limited(tmp_path: Path) -> None:
+    with RunningService(settings_for(tmp_path, intake={"keep_rejected": 2})) as api:
         for i in range(5):
             api.post(b"[%d]" % i)
         assert api.rows("SELECT count(*), count(payload) FROM rejected_event") == [(5, 2)]
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
-def test_other_methods_are_not_allowed(api: Running, method: str) -> None:
+def test_other_methods_are_not_allowed(api: RunningService, method: str) -> None:
     assert api.run(api.client.request(method, LINEAGE)).status_code == 405
 
 
-def test_a_body_over_the_limit_leaves_a_row_that_says_so(api: Running) -> None:
-    answer = api.post(b"x" * (11 << 20))
-    assert answer.status_code == 413
+def test_body_over_limit_is_stored_as_rejected(api: RunningService) -> None:
+    response = api.post(b"x" * (11 << 20))
+    assert response.status_code == 413
     reasons = [reason for (reason,) in api.rows("SELECT reason FROM rejected_event")]
     assert len(reasons) == 1
     assert "limit" in reasons[0]
 
 
-def test_an_event_type_without_a_run_leaves_a_note(api: Running) -> None:
+def test_event_type_without_run_adds_note(api: RunningService) -> None:
     assert api.post(job_event() | {"eventType": "COMPLETE"}).status_code == 201
     assert "eventType 'COMPLETE' without a run: ignored" in api.notes()
 
 
-def test_bodies_that_were_too_large_to_be_received_are_told_apart(tmp_path: Path) -> None:
-    with Running(settings_for(tmp_path, intake={"max_body_mb": 0.001})) as api:
+def test_bodies_over_limit_are_stored_separately(tmp_path: Path) -> None:
+    with RunningService(settings_for(tmp_path, intake={"max_body_mb": 0.001})) as api:
         hashes = {api.post(b"x" * size).json()["rejected"] for size in (2000, 3000)}
         assert len(hashes) == 2
-        assert {found for (found,) in api.rows("SELECT lower(hex(payload_hash)) FROM rejected_event")} == hashes
+        assert {hash_ for (hash_,) in api.rows("SELECT lower(hex(payload_hash)) FROM rejected_event")} == hashes

@@ -1,4 +1,4 @@
-"""Questions over HTTP: the same answers as from the store itself, and refusals that say why."""
+"""Queries over HTTP: same results as on the store, and errors with reasons."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,31 +23,31 @@ from bridge.store.connect import StoreUrl
 from connectors.errors import ConfigError, Unreachable
 from connectors.openlineage.http import BridgeClient
 from mappers.errors import LineageBridgeError
-from tests.api.service import PROBLEM, Running, settings_for
+from tests.api.service import PROBLEM, RunningService, settings_for
 from tests.factories import columns, dataset, field, run_event, run_uuid
 from tests.fuzz.hostile_names import HOSTILE
 from tests.queries.decisions import decide
 from tests.queries.sample_store import EXAMPLE_QUERIES, SAMPLE_EVENTS
 
 
-class _ToRunning(httpx.BaseTransport):
-    """Takes requests to the service in this process."""
+class _ServiceTransport(httpx.BaseTransport):
+    """Sends requests to the service in this process."""
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: RunningService) -> None:
         self._running = running
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        answer = self._running.get(str(request.url), headers=dict(request.headers))
-        return httpx.Response(answer.status_code, content=answer.content)
+        response = self._running.get(str(request.url), headers=dict(request.headers))
+        return httpx.Response(response.status_code, content=response.content)
 
 
-def remote(running: Running) -> RemoteQueryService:
-    return RemoteQueryService(BridgeClient("http://bridge", transport=_ToRunning(running)))
+def remote(running: RunningService) -> RemoteQueryService:
+    return RemoteQueryService(BridgeClient("http://bridge", transport=_ServiceTransport(running)))
 
 
 @pytest.fixture
-def estate(tmp_path: Path) -> Iterator[Running]:
-    with Running(settings_for(tmp_path)) as running:
+def sample_service(tmp_path: Path) -> Iterator[RunningService]:
+    with RunningService(settings_for(tmp_path)) as running:
         for event in SAMPLE_EVENTS:
             assert running.post(event).status_code == 201
         with closing(StoreUrl(running.settings.store.url).open_for_background_writes()) as db:
@@ -57,56 +57,58 @@ def estate(tmp_path: Path) -> Iterator[Running]:
         yield running
 
 
-def answered(settings: Settings, question: Query[Any]) -> Any:
-    catalogue = open_query_service(settings)
+def run_on_store(settings: Settings, query: Query[Any]) -> Any:
+    query_service = open_query_service(settings)
     try:
-        return catalogue.run(question)
+        return query_service.run(query)
     finally:
-        catalogue.close()
+        query_service.close()
 
 
-@pytest.mark.parametrize("question", EXAMPLE_QUERIES, ids=lambda question: type(question).__name__)
-def test_a_service_answers_as_its_store_does(estate: Running, question: Query[Any]) -> None:
-    mine, theirs = answered(estate.settings, question), remote(estate).run(question)
-    assert msgspec.json.encode(theirs) == msgspec.json.encode(mine)
+@pytest.mark.parametrize("query", EXAMPLE_QUERIES, ids=lambda query: type(query).__name__)
+def test_service_and_store_return_the_same(sample_service: RunningService, query: Query[Any]) -> None:
+    local, remote_result = run_on_store(sample_service.settings, query), remote(sample_service).run(query)
+    assert msgspec.json.encode(remote_result) == msgspec.json.encode(local)
 
 
-@pytest.mark.parametrize("question", EXAMPLE_QUERIES, ids=lambda question: type(question).__name__)
-def test_what_has_an_id_can_be_asked_by_it(estate: Running, question: Query[Any]) -> None:
-    if question.subject not in {"dataset", "process"}:
+@pytest.mark.parametrize("query", EXAMPLE_QUERIES, ids=lambda query: type(query).__name__)
+def test_queries_by_id(sample_service: RunningService, query: Query[Any]) -> None:
+    if query.subject not in {"dataset", "process"}:
         return
-    of_dataset = question.subject == "dataset"
-    named = DatasetQuery(namespace=question.namespace, name=question.name) if of_dataset else EXAMPLE_QUERIES[8]  # type: ignore[attr-defined]
-    known = remote(estate).run(named)  # type: ignore[arg-type]
-    by_id = msgspec.structs.replace(question, id=known.id, namespace=None, name=None)  # type: ignore[type-var,attr-defined]
-    assert known.id in to_request(by_id)[0]  # type: ignore[attr-defined]
-    assert msgspec.json.encode(remote(estate).run(by_id)) == msgspec.json.encode(answered(estate.settings, question))
+    of_dataset = query.subject == "dataset"
+    by_name = DatasetQuery(namespace=query.namespace, name=query.name) if of_dataset else EXAMPLE_QUERIES[8]  # type: ignore[attr-defined]
+    summary = remote(sample_service).run(by_name)  # type: ignore[arg-type]
+    by_id = msgspec.structs.replace(query, id=summary.id, namespace=None, name=None)  # type: ignore[type-var,attr-defined]
+    assert summary.id in to_request(by_id)[0]  # type: ignore[attr-defined]
+    assert msgspec.json.encode(remote(sample_service).run(by_id)) == msgspec.json.encode(
+        run_on_store(sample_service.settings, query)
+    )
 
 
 @pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
-def test_no_name_is_mistaken_for_anything_else(tmp_path: Path, name: str) -> None:
-    made = columns({name: [field(name, name, namespace=name)]})
-    said = run_event(
-        job=name, namespace=name, inputs=[dataset(name, name)], outputs=[dataset("made", name, columnLineage=made)]
+def test_hostile_names(tmp_path: Path, name: str) -> None:
+    lineage = columns({name: [field(name, name, namespace=name)]})
+    event = run_event(
+        job=name, namespace=name, inputs=[dataset(name, name)], outputs=[dataset("made", name, columnLineage=lineage)]
     )
-    with Running(settings_for(tmp_path)) as running:
-        assert running.post(said).status_code == 201
-        catalogue = remote(running)
+    with RunningService(settings_for(tmp_path)) as running:
+        assert running.post(event).status_code == 201
+        query_service = remote(running)
         if name == HOSTILE["20,000 of 4 bytes"]:
             with pytest.raises(ConfigError, match="too long"):
-                catalogue.run(DatasetQuery(namespace=name, name=name))
+                query_service.run(DatasetQuery(namespace=name, name=name))
             return
-        known = catalogue.run(DatasetQuery(namespace=name, name=name))
-        assert catalogue.run(DatasetQuery(id=known.id)) == known
-        found = catalogue.run(LineageQuery(id=known.id, direction="downstream"))
-        assert [edge.target.name for edge in found.edges] == ["made"]
-        for by in ({"id": known.id}, {"namespace": name, "name": name}):
-            (hop,) = catalogue.run(ColumnLineageQuery(**by, field=name, direction="downstream")).hops
-            assert hop.source == hop.target.__class__(known.id, known.namespace, known.name, hop.source.column)
+        summary = query_service.run(DatasetQuery(namespace=name, name=name))
+        assert query_service.run(DatasetQuery(id=summary.id)) == summary
+        graph = query_service.run(LineageQuery(id=summary.id, direction="downstream"))
+        assert [edge.target.name for edge in graph.edges] == ["made"]
+        for subject in ({"id": summary.id}, {"namespace": name, "name": name}):
+            (hop,) = query_service.run(ColumnLineageQuery(**subject, field=name, direction="downstream")).hops
+            assert hop.source == hop.target.__class__(summary.id, summary.namespace, summary.name, hop.source.column)
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "field_", "said"),
+    ("path", "status", "field_", "message"),
     [
         ("/api/v1/dataset/by-name", 400, "name", "missing dataset"),
         ("/api/v1/dataset/by-name?name=nothing", 404, None, "no dataset 'nothing' in the store"),
@@ -130,18 +132,18 @@ def test_no_name_is_mistaken_for_anything_else(tmp_path: Path, name: str) -> Non
         ("/api/v1/nothing", 404, None, "is not served"),
     ],
 )  # fmt: skip
-def test_a_refusal_is_a_problem_that_names_the_parameter(
-    estate: Running, path: str, status: int, field_: str | None, said: str
+def test_errors_name_the_parameter(
+    sample_service: RunningService, path: str, status: int, field_: str | None, message: str
 ) -> None:
-    answer = estate.get(path)
-    problem = answer.json()
-    assert (answer.status_code, answer.headers["content-type"], problem["status"]) == (status, PROBLEM, status)
+    response = sample_service.get(path)
+    problem = response.json()
+    assert (response.status_code, response.headers["content-type"], problem["status"]) == (status, PROBLEM, status)
     assert problem.get("field") == field_
-    assert said in problem["detail"]
+    assert message in problem["detail"]
 
 
 @pytest.mark.parametrize(
-    ("status", "content", "error", "said"),
+    ("status", "content", "error", "message"),
     [
         (404, b'{"title": "Unknown name", "detail": "no dataset"}', NotFound, "^no dataset$"),
         (404, b'{"title": "Not Found", "detail": "GET /x is not served"}', Unreachable, "is not served"),
@@ -153,20 +155,20 @@ def test_a_refusal_is_a_problem_that_names_the_parameter(
         (502, b"Bad Gateway", ConfigError, "status 502"),
     ],
 )  # fmt: skip
-def test_what_a_service_refuses_is_told(status: int, content: bytes, error: type[Exception], said: str) -> None:
+def test_client_raises_errors_of_service(status: int, content: bytes, error: type[Exception], message: str) -> None:
     transport = httpx.MockTransport(lambda _: httpx.Response(status, content=content))
-    catalogue = RemoteQueryService(BridgeClient("http://bridge", transport=transport))
-    with pytest.raises(error, match=said):
-        catalogue.run(DatasetQuery(name="x"))
-    catalogue.close()
+    query_service = RemoteQueryService(BridgeClient("http://bridge", transport=transport))
+    with pytest.raises(error, match=message):
+        query_service.run(DatasetQuery(name="x"))
+    query_service.close()
 
 
-def test_an_address_without_a_service_is_told() -> None:
-    def gone(request: httpx.Request) -> httpx.Response:
+def test_client_reports_unreachable_service() -> None:
+    def refuse(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("refused", request=request)
 
     with pytest.raises(Unreachable, match="http://bridge does not answer: refused"):
-        RemoteQueryService(BridgeClient("http://bridge", transport=httpx.MockTransport(gone))).run(
+        RemoteQueryService(BridgeClient("http://bridge", transport=httpx.MockTransport(refuse))).run(
             DatasetQuery(name="x")
         )
 
@@ -174,13 +176,13 @@ def test_an_address_without_a_service_is_told() -> None:
 @pytest.mark.parametrize(
     ("error", "status"), [(StoreBusy("locked"), 503), (LineageBridgeError("broken"), 500), (NotFound("no"), 404)]
 )
-def test_a_store_that_fails_is_a_problem(
-    estate: Running, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int
+def test_store_errors_have_status(
+    sample_service: RunningService, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int
 ) -> None:
     def failing(*_: object) -> None:
         raise error
 
     monkeypatch.setattr(DatasetQuery, "run", failing)
-    answer = estate.get(f"/api/v1/dataset/{quote(run_uuid(1))}")
-    assert (answer.status_code, answer.headers["content-type"]) == (status, PROBLEM)
-    assert str(error) in answer.json()["detail"]
+    response = sample_service.get(f"/api/v1/dataset/{quote(run_uuid(1))}")
+    assert (response.status_code, response.headers["content-type"]) == (status, PROBLEM)
+    assert str(error) in response.json()["detail"]

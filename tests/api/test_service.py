@@ -1,4 +1,4 @@
-"""What the service tells about itself, and what it does when it cannot take events."""
+"""Health, readiness and metrics of the service, and its behavior under load and failure."""
 
 import asyncio
 import hashlib
@@ -17,53 +17,55 @@ from bridge.bootstrap.store import make_writer
 from bridge.cli.main import app as command
 from bridge.store.event_log import FilePosition, IncomingEvent, RejectedInput
 from bridge.store.writer import Writer
-from tests.api.service import PROBLEM, WAIT, Running, event_with, settings_for, until
+from tests.api.service import PROBLEM, TIMEOUT, RunningService, event_with, settings_for, wait_until
 from tests.factories import run_event
 from tests.stores import Json
 
-BOUNDLESS = 0x7FFFFFFF
+UNLIMITED = 0x7FFFFFFF
 
 
-class HeldWriter:
-    """A writer whose first commit waits until it is let go, and which counts its commits."""
+class BlockedWriter:
+    """A writer that blocks commits until released, and records the size of groups."""
 
     embedded = False
     version = "held"
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self.held = threading.Event()
-        self.go = threading.Event()
+        self.entered = threading.Event()
+        self.release = threading.Event()
         self.groups: list[int] = []
 
     def write(self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition] = ()) -> None:
         self.groups.append(len(group))
-        self.held.set()
-        assert self.go.wait(WAIT)
+        self.entered.set()
+        assert self.release.wait(TIMEOUT)
         self._writer.write(group, positions)
 
 
-def held_service(folder: Path, **intake: int) -> tuple[Running, HeldWriter]:
+def service_with_blocked_writer(folder: Path, **intake: int) -> tuple[RunningService, BlockedWriter]:
     settings = settings_for(folder, intake=dict(intake))
-    writer = HeldWriter(make_writer(settings))
-    return Running(settings, lambda: writer), writer  # type: ignore[arg-type, return-value]
+    writer = BlockedWriter(make_writer(settings))
+    return RunningService(settings, lambda: writer), writer  # type: ignore[arg-type, return-value]
 
 
-async def send_behind(api: Running, writer: HeldWriter, count: int) -> list[asyncio.Task[httpx.Response]]:
-    """Send one event whose commit is held, and others that wait behind it; gives all these requests."""
+async def send_while_blocked(
+    api: RunningService, writer: BlockedWriter, count: int
+) -> list[asyncio.Task[httpx.Response]]:
+    """Send one event whose commit is blocked, and others that wait behind it; returns all requests."""
     first = asyncio.create_task(api.send(run_event(run=1)))
-    await until(writer.held.is_set)
-    others = [asyncio.create_task(api.send(run_event(run=2 + i))) for i in range(count)]
-    await until(lambda: api.gate.pending_events() == count)
-    return [first, *others]
+    await wait_until(writer.entered.is_set)
+    waiting = [asyncio.create_task(api.send(run_event(run=2 + i))) for i in range(count)]
+    await wait_until(lambda: api.committer.pending_events() == count)
+    return [first, *waiting]
 
 
-def head(api: Running, path: str) -> int:
+def head(api: RunningService, path: str) -> int:
     return api.run(api.client.head(path)).status_code
 
 
-def metric(api: Running, name: str) -> float:
-    """Read one metric, of which there is one line."""
+def metric(api: RunningService, name: str) -> float:
+    """Read a metric with exactly one line."""
     assert api.service.metrics is not None
     lines = api.service.metrics.render().decode().splitlines()
     (value,) = (line.split()[-1] for line in lines if line.startswith(f"lineage_bridge_{name}"))
@@ -78,14 +80,14 @@ def big_event(number: int) -> Json:
     return run_event(job=incompressible(number).hex())
 
 
-def test_requests_that_wait_while_a_commit_is_under_way_share_the_next(tmp_path: Path) -> None:
-    running, writer = held_service(tmp_path)
+def test_requests_waiting_for_commit_share_the_next(tmp_path: Path) -> None:
+    running, writer = service_with_blocked_writer(tmp_path)
 
-    async def send(api: Running) -> set[int]:
-        requests = await send_behind(api, writer, 50)
+    async def send(api: RunningService) -> set[int]:
+        requests = await send_while_blocked(api, writer, 50)
         assert not requests[0].done()
-        writer.go.set()
-        return {answer.status_code for answer in await asyncio.gather(*requests)}
+        writer.release.set()
+        return {response.status_code for response in await asyncio.gather(*requests)}
 
     with running as api:
         assert api.run(send(api)) == {201}
@@ -93,12 +95,12 @@ def test_requests_that_wait_while_a_commit_is_under_way_share_the_next(tmp_path:
         assert api.events() == 51
 
 
-def test_a_group_has_its_limit(tmp_path: Path) -> None:
-    running, writer = held_service(tmp_path, max_group=20)
+def test_group_size_is_limited(tmp_path: Path) -> None:
+    running, writer = service_with_blocked_writer(tmp_path, max_group=20)
 
-    async def send(api: Running) -> None:
-        requests = await send_behind(api, writer, 50)
-        writer.go.set()
+    async def send(api: RunningService) -> None:
+        requests = await send_while_blocked(api, writer, 50)
+        writer.release.set()
         await asyncio.gather(*requests)
 
     with running as api:
@@ -106,18 +108,22 @@ def test_a_group_has_its_limit(tmp_path: Path) -> None:
         assert writer.groups == [1, 20, 20, 10]
 
 
-def test_no_more_events_wait_than_may_wait(tmp_path: Path) -> None:
-    running, writer = held_service(tmp_path, max_waiting=3)
+def test_number_of_waiting_events_is_limited(tmp_path: Path) -> None:
+    running, writer = service_with_blocked_writer(tmp_path, max_waiting=3)
 
-    async def send(api: Running) -> None:
-        requests = await send_behind(api, writer, 3)
-        over = await api.send(run_event(run=9))
-        assert (over.status_code, over.headers["content-type"], over.headers["retry-after"]) == (503, PROBLEM, "2")
-        assert "3 events are waiting" in over.json()["detail"]
+    async def send(api: RunningService) -> None:
+        requests = await send_while_blocked(api, writer, 3)
+        rejected = await api.send(run_event(run=9))
+        assert (rejected.status_code, rejected.headers["content-type"], rejected.headers["retry-after"]) == (
+            503,
+            PROBLEM,
+            "2",
+        )
+        assert "3 events are waiting" in rejected.json()["detail"]
         unready = await api.client.get("/readyz")
         assert (unready.status_code, "waiting" in unready.json()["detail"]) == (503, True)
-        writer.go.set()
-        assert {answer.status_code for answer in await asyncio.gather(*requests)} == {201}
+        writer.release.set()
+        assert {response.status_code for response in await asyncio.gather(*requests)} == {201}
 
     with running as api:
         api.run(send(api))
@@ -126,13 +132,13 @@ def test_no_more_events_wait_than_may_wait(tmp_path: Path) -> None:
         assert api.events() == 5
 
 
-def test_events_that_wait_when_the_service_stops_are_written(tmp_path: Path) -> None:
-    running, writer = held_service(tmp_path)
+def test_waiting_events_are_written_on_shutdown(tmp_path: Path) -> None:
+    running, writer = service_with_blocked_writer(tmp_path)
 
-    async def send(api: Running) -> list[asyncio.Task[object]]:
+    async def send(api: RunningService) -> list[asyncio.Task[object]]:
         tasks: list[asyncio.Task[object]] = [asyncio.create_task(api.send(run_event(run=i))) for i in range(1, 6)]
-        await until(lambda: sum(writer.groups) + api.gate.pending_events() == 5)
-        writer.go.set()
+        await wait_until(lambda: sum(writer.groups) + api.committer.pending_events() == 5)
+        writer.release.set()
         return tasks
 
     with running as api:
@@ -140,12 +146,12 @@ def test_events_that_wait_when_the_service_stops_are_written(tmp_path: Path) -> 
     assert running.events() == 5
 
 
-def test_a_full_store_answers_503_and_recovers_when_there_is_room(tmp_path: Path) -> None:
+def test_full_store_returns_503_and_recovers(tmp_path: Path) -> None:
     settings = settings_for(tmp_path)
     writer = make_writer(settings)
-    with Running(settings, lambda: writer) as api:
+    with RunningService(settings, lambda: writer) as api:
         assert api.post(big_event(1)).status_code == 201
-        writer._db.execute("PRAGMA max_page_count = 1")  # SQLite makes of it: not a page more than now
+        writer._db.execute("PRAGMA max_page_count = 1")  # SQLite raises it to the current size
         full = api.post(big_event(2))
         assert (full.status_code, full.headers["content-type"], full.headers["retry-after"]) == (503, PROBLEM, "2")
         assert "full" in full.json()["detail"]
@@ -154,92 +160,90 @@ def test_a_full_store_answers_503_and_recovers_when_there_is_room(tmp_path: Path
         assert "the store is full" in unready.json()["detail"]
         assert api.get("/healthz").status_code == 200
         assert api.events() == 1
-        writer._db.execute(f"PRAGMA max_page_count = {BOUNDLESS}")
+        writer._db.execute(f"PRAGMA max_page_count = {UNLIMITED}")
         assert api.post(big_event(2)).status_code == 201
         assert api.get("/readyz").status_code == 200
         assert api.events() == 2
 
 
-def test_a_refused_input_needs_room_too(tmp_path: Path) -> None:
+def test_rejected_input_returns_503_if_store_is_full(tmp_path: Path) -> None:
     settings = settings_for(tmp_path)
     writer = make_writer(settings)
     garbage = incompressible(1)
-    with Running(settings, lambda: writer) as api:
+    with RunningService(settings, lambda: writer) as api:
         writer._db.execute("PRAGMA max_page_count = 1")
         assert api.post(garbage).status_code == 503
-        writer._db.execute(f"PRAGMA max_page_count = {BOUNDLESS}")
+        writer._db.execute(f"PRAGMA max_page_count = {UNLIMITED}")
         assert api.post(garbage).status_code == 400
 
 
-def test_the_size_limit_of_the_store_is_a_setting(tmp_path: Path) -> None:
+def test_store_size_limit_is_a_setting(tmp_path: Path) -> None:
     settings = settings_for(tmp_path, store={"max_size_mb": 1})
-    with Running(settings) as api:
-        answers = [api.post(big_event(number)).status_code for number in range(12)]
-        assert set(answers) == {201, 503}
-        kept = api.events()
-    wider = settings.model_copy(update={"store": settings.store.model_copy(update={"max_size_mb": 20})})
-    with Running(wider) as api:
+    with RunningService(settings) as api:
+        statuses = [api.post(big_event(number)).status_code for number in range(12)]
+        assert set(statuses) == {201, 503}
+        stored = api.events()
+    larger = settings.model_copy(update={"store": settings.store.model_copy(update={"max_size_mb": 20})})
+    with RunningService(larger) as api:
         assert api.post(big_event(11)).status_code == 201
-        assert api.events() == kept + 1
+        assert api.events() == stored + 1
 
 
-def test_an_event_that_cannot_be_mapped_is_kept_listed_and_merged_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unmapped_event_is_stored_listed_and_merged_on_retry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = settings_for(tmp_path)
     monkeypatch.setenv("LINEAGE_BRIDGE__STORE__URL", settings.store.url)
 
-    def rejected(*words: str) -> tuple[int, str]:
-        done = CliRunner().invoke(command, ["rejected", *words], catch_exceptions=False)
-        return done.exit_code, done.stdout
+    def rejected_command(*args: str) -> tuple[int, str]:
+        result = CliRunner().invoke(command, ["rejected", *args], catch_exceptions=False)
+        return result.exit_code, result.stdout
 
     def fail(*_: object) -> None:
         raise ArithmeticError("a fault of ours")
 
     with monkeypatch.context() as fault:
         fault.setattr("bridge.intake.event_reader.map_event", fail)
-        with Running(settings) as api:
+        with RunningService(settings) as api:
             assert api.post(run_event()).status_code == 201
             assert 'merged="false"} 1.0' in api.get("/metrics").text
             assert api.rows("SELECT failure FROM run_event") == [("ArithmeticError: a fault of ours",)]
             assert api.rows("SELECT count(*) FROM ol_run") == [(0,)]
-        code, listed = rejected("list")
+        code, listed = rejected_command("list")
         assert (code, "unmerged" in listed, "ArithmeticError: a fault of ours" in listed) == (0, True, True)
-        assert rejected("retry") == (1, "0 ingested, 1 still rejected\n")
-    assert rejected("retry") == (0, "1 ingested, 0 still rejected\n")
-    assert rejected("list") == (0, "")
+        assert rejected_command("retry") == (1, "0 ingested, 1 still rejected\n")
+    assert rejected_command("retry") == (0, "1 ingested, 0 still rejected\n")
+    assert rejected_command("list") == (0, "")
     assert api.rows("SELECT failure FROM run_event") == [(None,)]
     assert api.rows("SELECT count(*) FROM ol_run") == [(1,)]
 
 
-def test_the_service_is_alive_and_ready(api: Running) -> None:
+def test_service_is_alive_and_ready(api: RunningService) -> None:
     assert api.get("/healthz").json() == {"status": "alive"}
     ready = api.get("/readyz")
     assert (ready.status_code, ready.json()["status"]) == (200, "ready")
 
 
-def test_who_asks_for_the_head_alone_gets_the_same_answer(tmp_path: Path) -> None:
+def test_head_requests_return_same_status(tmp_path: Path) -> None:
     settings = settings_for(tmp_path)
     writer = make_writer(settings)
-    with Running(settings, lambda: writer) as api:
+    with RunningService(settings, lambda: writer) as api:
         assert [head(api, path) for path in ("/healthz", "/readyz")] == [200, 200]
         writer._db.execute("PRAGMA max_page_count = 1")
         api.post(big_event(2))
         assert [head(api, path) for path in ("/healthz", "/readyz")] == [200, 503]
 
 
-def test_a_service_that_has_not_started_says_so(tmp_path: Path) -> None:
-    running = Running(settings_for(tmp_path))
+def test_service_reports_starting(tmp_path: Path) -> None:
+    running = RunningService(settings_for(tmp_path))
     assert running.service.not_ready_reason() == "starting"
 
 
-def test_the_metrics_count_what_was_taken_and_refused(api: Running) -> None:
+def test_metrics_count_accepted_and_rejected_events(api: RunningService) -> None:
     api.post(run_event(job="a-secret-name"))
     api.post(b"{}")
     api.post(b"{}")
     api.post(b"", content_length=str(1 << 40))
-    answer = api.get("/metrics")
-    assert answer.headers["content-type"].startswith("text/plain")
+    response = api.get("/metrics")
+    assert response.headers["content-type"].startswith("text/plain")
     for line in (
         'lineage_bridge_events_accepted_total{merged="true"} 1.0',
         'lineage_bridge_events_accepted_total{merged="false"} 0.0',
@@ -251,19 +255,19 @@ def test_the_metrics_count_what_was_taken_and_refused(api: Running) -> None:
         "lineage_bridge_ready 1.0",
         "lineage_bridge_store_healthy 1.0",
     ):
-        assert line in answer.text.splitlines()
-    assert "a-secret-name" not in answer.text
+        assert line in response.text.splitlines()
+    assert "a-secret-name" not in response.text
 
 
-def test_the_oldest_event_ages_while_its_commit_does_not_end(tmp_path: Path) -> None:
-    running, writer = held_service(tmp_path)
+def test_age_of_oldest_event_grows_while_commit_is_blocked(tmp_path: Path) -> None:
+    running, writer = service_with_blocked_writer(tmp_path)
 
-    async def send(api: Running) -> None:
-        requests = await send_behind(api, writer, 2)
-        begun = metric(api, "oldest_pending_age_seconds")
-        await until(lambda: metric(api, "oldest_pending_age_seconds") > begun)
-        assert begun > 0
-        writer.go.set()
+    async def send(api: RunningService) -> None:
+        requests = await send_while_blocked(api, writer, 2)
+        first = metric(api, "oldest_pending_age_seconds")
+        await wait_until(lambda: metric(api, "oldest_pending_age_seconds") > first)
+        assert first > 0
+        writer.release.set()
         await asyncio.gather(*requests)
 
     with running as api:
@@ -271,23 +275,23 @@ def test_the_oldest_event_ages_while_its_commit_does_not_end(tmp_path: Path) -> 
         assert metric(api, "oldest_pending_age_seconds") == 0
 
 
-def test_what_is_not_ready_says_so_in_the_metrics(tmp_path: Path) -> None:
+def test_metrics_show_unready_service(tmp_path: Path) -> None:
     settings = settings_for(tmp_path)
     writer = make_writer(settings)
-    with Running(settings, lambda: writer) as api:
+    with RunningService(settings, lambda: writer) as api:
         writer._db.execute("PRAGMA max_page_count = 1")
         api.post(big_event(2))
         assert (metric(api, "ready"), metric(api, "store_healthy")) == (0, 0)
         assert metric(api, "oldest_pending_age_seconds") > 0
 
 
-def test_the_metrics_name_the_room_on_the_disk_and_the_build(api: Running, tmp_path: Path) -> None:
+def test_metrics_contain_free_disk_space_and_build(api: RunningService, tmp_path: Path) -> None:
     assert metric(api, "store_free_bytes") == pytest.approx(shutil.disk_usage(tmp_path).free, rel=0.2)
     assert f'version="{__version__}"' in api.get("/metrics").text
     assert metric(api, "build_info") == 1
 
 
-def test_a_disk_that_does_not_answer_leaves_the_other_metrics(api: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disk_error_keeps_other_metrics(api: RunningService, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: Path) -> None:
         raise OSError("no such device")
 
@@ -296,13 +300,13 @@ def test_a_disk_that_does_not_answer_leaves_the_other_metrics(api: Running, monk
     assert metric(api, "ready") == 1
 
 
-def test_the_api_describes_itself(api: Running) -> None:
-    described = api.get("/openapi.json").json()
-    assert described["info"]["title"] == "lineage-bridge"
-    assert {"/healthz", "/readyz", "/metrics"} <= set(described["paths"])
+def test_openapi_document(api: RunningService) -> None:
+    document = api.get("/openapi.json").json()
+    assert document["info"]["title"] == "lineage-bridge"
+    assert {"/healthz", "/readyz", "/metrics"} <= set(document["paths"])
 
 
-def test_what_an_event_holds_is_never_a_label(api: Running) -> None:
+def test_metrics_have_no_labels_from_events(api: RunningService) -> None:
     before = len(api.get("/metrics").text.splitlines())
     for number in range(20):
         api.post(event_with(str(number)))
@@ -318,8 +322,10 @@ def test_what_an_event_holds_is_never_a_label(api: Running) -> None:
         ("GET", "/" + "x" * 1000, 404, f"GET /{'x' * 255} is not served: see /openapi.json"),
     ],
 )
-def test_what_no_route_takes_is_a_problem_too(api: Running, method: str, path: str, status: int, detail: str) -> None:
-    answer = api.run(api.client.request(method, path))
-    assert (answer.status_code, answer.headers["content-type"]) == (status, PROBLEM)
-    assert answer.json()["detail"] == detail
-    assert ("allow" in answer.headers) is (status == 405)
+def test_unknown_routes_return_problem_details(
+    api: RunningService, method: str, path: str, status: int, detail: str
+) -> None:
+    response = api.run(api.client.request(method, path))
+    assert (response.status_code, response.headers["content-type"]) == (status, PROBLEM)
+    assert response.json()["detail"] == detail
+    assert ("allow" in response.headers) is (status == 405)

@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from bridge.cli.main import app
 from bridge.store.sqlite import SqliteDatabase
-from tests.api.service import store_file
+from tests.api.service import create_store_file
 from tests.factories import run_event
 from tests.stores import Store
 
@@ -31,7 +31,7 @@ def lines(tmp_path: Path) -> bytes:
     """Export of a store with a merged event, a rejected input and an unmerged event."""
     folder = tmp_path / "old"
     folder.mkdir()
-    with closing(SqliteDatabase.for_writing(store_file(folder))) as db:
+    with closing(SqliteDatabase.for_writing(create_store_file(folder))) as db:
         store = Store(db=db).apply(run_event())
         failed = store.read(run_event(second=1, run=2))
         store.writer.write([store.read(b"{"), failed._replace(rows=(), failure="a fault of ours")])  # type: ignore[call-arg]

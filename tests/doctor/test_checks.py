@@ -13,7 +13,7 @@ from bridge.doctor import clock, config, software, storage
 from bridge.doctor.finding import Finding
 from bridge.settings.model import Settings
 from bridge.store.sqlite import SqliteDatabase
-from tests.api.service import store_file
+from tests.api.service import create_store_file
 from tests.factories import facet, micros, run_event
 from tests.stores import Store
 
@@ -143,7 +143,7 @@ def test_a_store_that_is_nearly_full_is_warned_of(tmp_path: Path) -> None:
 def test_a_store_with_explicit_lineage_is_sound(tmp_path: Path) -> None:
     source = {"type": "DATASET", "namespace": "db", "name": "raw"}
     entries = [{"type": "DATASET", "namespace": "db", "name": f"t{i}", "inputs": [source]} for i in range(120)]
-    path = store_file(tmp_path)
+    path = create_store_file(tmp_path)
     with closing(SqliteDatabase.for_writing(path)) as db:
         Store(db=db).apply(run_event("COMPLETE", 1, job_facets={"lineage": facet(entries=entries)}))
         assert db.integrity_problems() == []

@@ -11,7 +11,7 @@ from bridge.cli.main import app as command
 from bridge.intake.file_ingester import FileIngester
 from mappers.canonical.identity import MAX_KEY_CHARACTERS, bounded_key
 from tests import factories as make
-from tests.api.service import Running, settings_for
+from tests.api.service import RunningService, settings_for
 from tests.fuzz.hostile_names import HOSTILE
 from tests.stores import Json, Store, as_bytes
 from tests.system.service import write_events
@@ -122,7 +122,7 @@ def test_long_texts_stay_apart() -> None:
 
 @NAMES
 def test_the_commands_find_and_print_a_name(tmp_path: Path, text: str) -> None:
-    with Running(settings_for(tmp_path)) as api:
+    with RunningService(settings_for(tmp_path)) as api:
         source, target = make.dataset(text, text), make.dataset("made of " + text, text)
         sent = make.run_event(job=text, namespace=text, inputs=[source], outputs=[target])
         assert api.post(sent).status_code == 201

@@ -23,8 +23,8 @@ from bridge.api.openapi_intake import LINEAGE_ROUTES
 from bridge.api.query_routes import QUERY_ROUTES
 from bridge.bootstrap.store import make_indexer
 from bridge.store.connect import StoreUrl
-from tests.api.decisions import prepare
-from tests.api.service import Running, settings_for
+from tests.api.sample_versions import write_versions
+from tests.api.service import RunningService, settings_for
 from tests.queries.decisions import decide
 from tests.queries.sample_store import SAMPLE_EVENTS
 
@@ -47,18 +47,18 @@ _CHECKS = [
 
 
 @pytest.fixture
-def described(tmp_path: Path) -> Iterator[Running]:
-    with Running(settings_for(tmp_path, legacy=DB2)) as running:
+def described(tmp_path: Path) -> Iterator[RunningService]:
+    with RunningService(settings_for(tmp_path, legacy=DB2)) as running:
         yield running
 
 
-def test_every_route_is_described(described: Running) -> None:
+def test_every_route_is_described(described: RunningService) -> None:
     paths = described.get("/openapi.json").json()["paths"]
     assert sorted((path, method) for path, methods in paths.items() for method in methods) == _OPERATIONS
 
 
 @pytest.mark.parametrize("path", _EVENTS)
-def test_every_example_is_taken(described: Running, path: str) -> None:
+def test_every_example_is_taken(described: RunningService, path: str) -> None:
     route = described.get("/openapi.json").json()["paths"][path]["post"]
     example = route["requestBody"]["content"]["application/json"]["example"]
     answer = described.post(msgspec.json.encode(example), path)
@@ -68,9 +68,9 @@ def test_every_example_is_taken(described: Running, path: str) -> None:
     assert described.rows("SELECT count(*) FROM run_event WHERE failure IS NOT NULL") == [(0,)]
 
 
-def test_every_example_of_an_order_is_done(described: Running) -> None:
+def test_every_example_of_an_order_is_done(described: RunningService) -> None:
     """One after the other, in the order in which they are written."""
-    prepare(described)
+    write_versions(described)
     whole = described.get("/openapi.json").json()
     for kind, example in EXAMPLES.items():
         operation = whole["paths"][kind.path][kind.method.lower()]
@@ -86,7 +86,7 @@ def test_every_example_of_an_order_is_done(described: Running) -> None:
 
 
 @pytest.mark.parametrize("path", QUERY_ROUTES)
-def test_every_example_is_a_question_and_its_answer(described: Running, path: str) -> None:
+def test_every_example_is_a_question_and_its_answer(described: RunningService, path: str) -> None:
     for event in SAMPLE_EVENTS:
         assert described.post(event).status_code == 201
     with closing(StoreUrl(described.settings.store.url).open_for_background_writes()) as db:
@@ -122,7 +122,7 @@ def shortened(value: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    running = Running(settings_for(tmp_path_factory.mktemp("openapi"), legacy=DB2))
+    running = RunningService(settings_for(tmp_path_factory.mktemp("openapi"), legacy=DB2))
     yield schemathesis.openapi.from_asgi("/openapi.json", running.app)
     asgi.shutdown_lifespans()
 

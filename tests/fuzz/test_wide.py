@@ -10,7 +10,7 @@ from mappers.cache import BoundedCache, bounded_lru_cache
 from mappers.canonical.identity import bounded_key
 from mappers.openlineage import column_lineage, schemas
 from tests import factories as make
-from tests.api.service import Running, settings_for
+from tests.api.service import RunningService, settings_for
 from tests.stores import Json, Store, as_bytes
 
 WIDTH = 10_000
@@ -83,7 +83,7 @@ def test_twice_the_columns_take_about_twice_the_time(sqlite_store: Store) -> Non
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
 def test_the_limits_leave_room_for_it(tmp_path: Path, packed: bool) -> None:
     body = as_bytes(wide_event(1, filtered=True))
-    with Running(settings_for(tmp_path)) as api:
+    with RunningService(settings_for(tmp_path)) as api:
         answer = api.post_gzip(gzip.compress(body, 1)) if packed else api.post(body)
         assert answer.status_code == 201
         assert api.rows("SELECT count(*), min(is_active) FROM column_lineage") == [(2 * WIDTH + 1, 1)]

@@ -17,7 +17,7 @@ from bridge.store.event_log import IncomingEvent, RejectedInput
 from bridge.store.failed_inputs import list_failed_inputs, read_payload
 from bridge.store.intake_audit import audit_intake
 from bridge.store.sqlite import SqliteDatabase
-from tests.api.service import Running, settings_for
+from tests.api.service import RunningService, settings_for
 from tests.factories import dataset, run_event
 from tests.queries.sample_store import SAMPLE_EVENTS
 from tests.stores import Store, as_bytes
@@ -35,7 +35,7 @@ def everything(tmp_path: Path) -> Iterator[Store]:
     """Fill a store in every way there is: over HTTP, legacy, registered, as history, twice, refused, not merged."""
     folder = tmp_path / "everything"
     folder.mkdir()
-    with Running(settings_for(folder, legacy={"db2_url": "db2://db2.example.com:50000"})) as running:
+    with RunningService(settings_for(folder, legacy={"db2_url": "db2://db2.example.com:50000"})) as running:
         for event in (*SAMPLE_EVENTS, SPACED, SAMPLE_EVENTS[1], b"{", b"{", b"\xff\xfe", b"[]"):
             running.post(event)
         for route in LEGACY_ROUTES:

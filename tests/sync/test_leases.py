@@ -1,4 +1,4 @@
-"""Several workers of one store: none takes what another works on, and one that comes back late does no harm."""
+"""Several workers on one store: leases are exclusive, and late writes of an expired worker are corrected."""
 
 import threading
 from collections import Counter
@@ -15,27 +15,27 @@ from bridge.store.schema import upgrade_postgres
 from bridge.store.sqlite import SqliteDatabase
 from bridge.sync.item_store import SyncItemStore
 from bridge.sync.lease import LEASE_SECONDS, Heartbeat, WorkerLease
-from tests.api.service import store_file
+from tests.api.service import create_store_file
 from tests.factories import columns, dataset, field, run_event, schema, transformation
 from tests.postgres import server
 from tests.standins.openmetadata import stall
-from tests.sync.openmetadata_harness import Synced
+from tests.sync.openmetadata_harness import OpenMetadataHarness
 from tests.system.service import until
 
 T = "warehouse.d.s.t"
 
 
 class Pair:
-    """Two workers, each with a connection of its own, one stand-in and one clock."""
+    """Two workers with separate connections, one stand-in and one clock."""
 
     def __init__(self, first: Database, second: Database) -> None:
-        self.first = Synced(db=first)
-        self.second = Synced(standin=self.first.standin, db=second)
+        self.first = OpenMetadataHarness(db=first)
+        self.second = OpenMetadataHarness(standin=self.first.standin, db=second)
         self.second.clock = self.first.clock
 
 
 def sqlite(folder: Path) -> tuple[Database, Database]:
-    path = store_file(folder)
+    path = create_store_file(folder)
     return SqliteDatabase.for_writing(path), SqliteDatabase.for_background_writes(path)
 
 
@@ -48,12 +48,12 @@ def postgres(folder: Path) -> tuple[Database, Database]:
 @pytest.fixture(params=[sqlite, postgres], ids=lambda make: make.__name__)
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
     first, second = request.param(tmp_path)
-    made = Pair(first, second)
-    with closing(first), closing(second), made.first, made.second:
-        yield made
+    workers = Pair(first, second)
+    with closing(first), closing(second), workers.first, workers.second:
+        yield workers
 
 
-def wrote(*fields: str, second: int = 0) -> dict[str, object]:
+def write_run(*fields: str, second: int = 0) -> dict[str, object]:
     lines = columns({name: [field("a", name, transformation())] for name in fields})
     return run_event(
         second=second,
@@ -62,12 +62,12 @@ def wrote(*fields: str, second: int = 0) -> dict[str, object]:
     )
 
 
-def columns_of(pair: Pair) -> list[str]:
+def column_names(pair: Pair) -> list[str]:
     return sorted(column["name"] for column in pair.first.entities("table")[T]["columns"])
 
 
-def test_what_one_took_no_other_gets(pair: Pair) -> None:
-    pair.first.apply(wrote("k"))
+def test_claimed_items_are_not_claimed_by_other_worker(pair: Pair) -> None:
+    pair.first.apply(write_run("k"))
     pair.first.reconciler._mark_consumer.consume()
     assert len(pair.first.items.claim_due("dataset", 1)) == 1
     assert len(pair.second.items.claim_due("dataset", 10)) == 1
@@ -75,8 +75,8 @@ def test_what_one_took_no_other_gets(pair: Pair) -> None:
     assert pair.first.items.claim_due("job", 10) == []
 
 
-def test_what_a_dead_one_took_returns_when_its_lease_ends(pair: Pair) -> None:
-    pair.first.apply(wrote("k"))
+def test_items_are_available_after_lease_expires(pair: Pair) -> None:
+    pair.first.apply(write_run("k"))
     pair.first.reconciler._mark_consumer.consume()
     pair.first.items.claim_due("dataset", 10)
     pair.first.clock.wait(LEASE_SECONDS)
@@ -85,8 +85,8 @@ def test_what_a_dead_one_took_returns_when_its_lease_ends(pair: Pair) -> None:
     assert len(pair.second.items.claim_due("dataset", 10)) == 2
 
 
-def test_one_that_renews_its_lease_keeps_what_it_took(pair: Pair) -> None:
-    pair.first.apply(wrote("k"))
+def test_renewed_lease_keeps_items(pair: Pair) -> None:
+    pair.first.apply(write_run("k"))
     pair.first.reconciler._mark_consumer.consume()
     pair.first.items.claim_due("dataset", 10)
     for _ in range(5):
@@ -96,16 +96,16 @@ def test_one_that_renews_its_lease_keeps_what_it_took(pair: Pair) -> None:
     assert pair.second.items.claim_due("dataset", 10) == []
 
 
-def test_one_that_leaves_gives_back_what_it_took(pair: Pair) -> None:
-    pair.first.apply(wrote("k"))
+def test_release_returns_items(pair: Pair) -> None:
+    pair.first.apply(write_run("k"))
     pair.first.reconciler._mark_consumer.consume()
     pair.first.items.claim_due("dataset", 10)
     pair.first.items.worker.release()
     assert len(pair.second.items.claim_due("dataset", 10)) == 2
 
 
-def test_one_that_lost_sight_of_what_it_took_takes_it_again(pair: Pair) -> None:
-    pair.first.apply(wrote("k"))
+def test_worker_may_claim_its_own_items_again(pair: Pair) -> None:
+    pair.first.apply(write_run("k"))
     pair.first.reconciler._mark_consumer.consume()
     assert len(pair.first.items.claim_due("dataset", 10)) == len(pair.first.items.claim_due("dataset", 10)) == 2
 
@@ -113,49 +113,51 @@ def test_one_that_lost_sight_of_what_it_took_takes_it_again(pair: Pair) -> None:
 @pytest.mark.parametrize(
     ("method", "path"), [("PUT", "/tables/bulk"), ("PUT", "/lineage"), ("GET", "/getLineageEdge")], ids=str
 )
-def test_what_a_stopped_one_writes_late_is_put_right(pair: Pair, method: str, path: str) -> None:
-    """The first is stopped before a request of the old state; the second goes on; then the request arrives."""
-    go_on = threading.Event()
+def test_late_write_of_expired_worker_is_corrected(pair: Pair, method: str, path: str) -> None:
+    """The first worker stalls in a request with old state, the second one pushes newer state, then the request arrives."""
+    resume = threading.Event()
     first, second = pair.first, pair.second
-    first.store.apply(wrote("k"))
-    first.standin.faults.next(stall(until=go_on), method=method, path=path)
-    late = threading.Thread(target=first.reconciler.step)
-    late.start()
+    first.store.apply(write_run("k"))
+    first.standin.faults.next(stall(until=resume), method=method, path=path)
+    late_step = threading.Thread(target=first.reconciler.step)
+    late_step.start()
     until(lambda: any(path in seen.path for seen in first.standin.requests), "the request of the first")
     first.clock.wait(LEASE_SECONDS + 1)
-    second.apply(wrote("v", second=5))
+    second.apply(write_run("v", second=5))
     second.converge()
-    assert columns_of(pair) == ["v"]
-    go_on.set()
-    late.join()
+    assert column_names(pair) == ["v"]
+    resume.set()
+    late_step.join()
     second.converge()
-    assert columns_of(pair) == ["v"]
+    assert column_names(pair) == ["v"]
     (entry,) = first.edges()["warehouse.d.s.a", T]["columnsLineage"]
     assert (entry["fromColumns"], entry["toColumn"]) == (["warehouse.d.s.a.v"], f"{T}.v")
-    assert second.quiet() == {}
+    assert second.calls_of_next_round() == {}
 
 
-def test_a_heart_beats_over_a_connection_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_heartbeat_uses_its_own_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bridge.sync.lease.RENEW_SECONDS", 0.001)
-    path = store_file(tmp_path)
-    beaten = threading.Event()
+    path = create_store_file(tmp_path)
+    renewed = threading.Event()
 
     def clock() -> int:
-        beaten.set()
+        renewed.set()
         return 7_000_000
 
     with closing(SqliteDatabase.for_writing(path)) as db:
         items = SyncItemStore(db, "default", "openmetadata", lambda: 0)
-        beside = SqliteDatabase.for_background_writes(path)
-        heartbeat = Heartbeat(beside, WorkerLease(beside, "default", "openmetadata", clock, items.worker.id))
-        assert beaten.wait(10)
+        second_connection = SqliteDatabase.for_background_writes(path)
+        heartbeat = Heartbeat(
+            second_connection, WorkerLease(second_connection, "default", "openmetadata", clock, items.worker.id)
+        )
+        assert renewed.wait(10)
         heartbeat.stop()
-        until_ = 7_000_000 + int(LEASE_SECONDS * 1_000_000)
-        assert db.fetch_all("SELECT worker_id, until FROM sync_worker") == [(items.worker.id, until_)]
+        expires_at = 7_000_000 + int(LEASE_SECONDS * 1_000_000)
+        assert db.fetch_all("SELECT worker_id, until FROM sync_worker") == [(items.worker.id, expires_at)]
 
 
-class Watched(list[Any]):
-    """Results of a push; something else happens before they are written down."""
+class InterruptedResults(list[Any]):
+    """Results of a push; calls `before` when the reconciler starts to record them."""
 
     def __init__(self, results: list[Any], before: Callable[[], None]) -> None:
         super().__init__(results)
@@ -166,18 +168,18 @@ class Watched(list[Any]):
         return super().__iter__()
 
 
-def test_what_follows_is_looked_at_again_after_what_it_follows_from_is_written_down(pair: Pair) -> None:
-    """The second looks at an edge between its mark and the entities that it waits for."""
+def test_edge_claimed_before_its_entities_are_recorded_is_pushed(pair: Pair) -> None:
+    """The second worker pushes the edge before the first one has recorded the entities of the edge."""
     first, second = pair.first, pair.second
-    first.store.apply(wrote("k"))
+    first.store.apply(write_run("k"))
     first.reconciler._mark_consumer.consume()
     first.reconciler._record(first.target.push("job", first.items.claim_due("job", 10)), Counter())
     pushed = first.target.push("dataset", first.items.claim_due("dataset", 10))
 
-    def look() -> None:
+    def push_edges() -> None:
         items = second.items.claim_due("lineage", 10)
         second.reconciler._record(second.target.push("lineage", items), Counter())
 
-    first.reconciler._record(pushed._replace(results=Watched(pushed.results, look)), Counter())
+    first.reconciler._record(pushed._replace(results=InterruptedResults(pushed.results, push_edges)), Counter())
     second.converge()
     assert set(first.edges()) == {("warehouse.d.s.a", T)}

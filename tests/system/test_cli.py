@@ -22,7 +22,7 @@ import pytest
 from bridge import __version__
 from bridge.store.migrations import HEAD
 from bridge.store.schema import SPEC_VERSION
-from tests.api.service import store_file
+from tests.api.service import create_store_file
 from tests.factories import columns, dataset, field, run_event
 from tests.stores import Store, as_bytes
 
@@ -119,7 +119,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    store_file(tmp_path)
+    create_store_file(tmp_path)
     return Cli(tmp_path)
 
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 from bridge.cli.main import app
 from bridge.store.search.indexer import SearchIndexer
 from bridge.store.sqlite import SqliteDatabase
-from tests.api.service import store_file
+from tests.api.service import create_store_file
 from tests.commands import COMMANDS
 from tests.factories import run_event, run_uuid
 from tests.queries.decisions import decide
@@ -138,7 +138,7 @@ class Asked(NamedTuple):
 
 @pytest.fixture(scope="module", params=[None, SECRET], ids=["open", "with keys"])
 def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
-    store = store_file(tmp_path_factory.mktemp("estate"))
+    store = create_store_file(tmp_path_factory.mktemp("estate"))
     with closing(SqliteDatabase.for_writing(store)) as db:
         Store(db=db).apply_each(*SAMPLE_EVENTS, run_event(job="ö\n", second=30, run=30))
         SearchIndexer(db, "default").index_all()

@@ -15,7 +15,7 @@ from bridge.store.connect import StoreUrl
 from bridge.store.database import Database
 from bridge.versions.publisher import PublicationRequest
 from bridge.versions.selector import parse_selector
-from tests.api.service import store_file
+from tests.api.service import create_store_file
 from tests.postgres import server
 from tests.stores import Store
 from tests.system.service import ROOT
@@ -28,7 +28,7 @@ OpenDatabase = Callable[[], Database]
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Create a store with two datasets, of which the first versions are published."""
     if request.param == "sqlite":
-        url = f"sqlite:///{store_file(tmp_path)}"
+        url = f"sqlite:///{create_store_file(tmp_path)}"
     else:
         url = server().new_database(f"registry_{secrets.token_hex(4)}")
     with closing(StoreUrl(url).open_for_writing()) as db:

@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 from bridge.cli.main import app
 from bridge.store.sqlite import SqliteDatabase
 from connectors.errors import ConfigError
-from tests.api.service import store_file
+from tests.api.service import create_store_file
 from tests.factories import dataset, run_event
 from tests.stores import Store
 
@@ -35,7 +35,7 @@ def run(folder: Path, words: str) -> Result:
 def test_what_the_commands_print_makes_and_loads_a_warehouse(
     tmp_path: Path, part: str, tables: int, table: str
 ) -> None:
-    db = SqliteDatabase.for_writing(store_file(tmp_path))
+    db = SqliteDatabase.for_writing(create_store_file(tmp_path))
     Store(db=db).apply(run_event(outputs=[dataset("it's \\ ü")]))
     db.close()
     made = sqlite3.connect(":memory:")
