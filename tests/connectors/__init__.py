@@ -1,1 +1,1 @@
-"""Files of events and the HTTP client."""
+"""Tests of the connectors."""

@@ -1,4 +1,4 @@
-"""A server, and a client that asks it."""
+"""A stand-in of Marquez, and a client."""
 
 from collections.abc import Iterator
 
@@ -18,6 +18,6 @@ def standin() -> Iterator[StandIn]:
 
 @pytest.fixture
 def client(standin: StandIn) -> Iterator[MarquezClient]:
-    made = MarquezClient(ThrottledSession(HttpSession(standin.url)), attempts=3, sleep=lambda _: None)
-    yield made
-    made.close()
+    marquez_client = MarquezClient(ThrottledSession(HttpSession(standin.url)), attempts=3, sleep=lambda _: None)
+    yield marquez_client
+    marquez_client.close()

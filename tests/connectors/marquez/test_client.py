@@ -1,4 +1,4 @@
-"""What a Marquez server means, and what is asked of it how often."""
+"""Errors and retries of the Marquez client."""
 
 import pytest
 
@@ -14,7 +14,7 @@ PAGE = b"<html><head><title>Error 500 Internal Server Error</title></head></html
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "kind", "said"),
+    ("status", "body", "kind", "message"),
     [
         (422, b'{"errors":["run.runId must not be null","job.name must not be null"]}', TargetRejected,
          "422 job.name must not be null; run.runId must not be null"),
@@ -28,58 +28,58 @@ PAGE = b"<html><head><title>Error 500 Internal Server Error</title></head></html
         (404, b'{"code":404,"message":"Namespace \'x\' not found."}', TargetRejected, "404 Namespace 'x' not found."),
     ],
 )  # fmt: skip
-def test_what_an_answer_means(status: int, body: bytes, kind: type[Exception], said: str) -> None:
-    found = response_error(HttpResponse(status, {"retry-after": "7"}, body), "http://m: POST /lineage")
-    assert type(found) is kind
-    assert str(found).endswith(said) or said in str(found)
+def test_error_of_response(status: int, body: bytes, kind: type[Exception], message: str) -> None:
+    error_ = response_error(HttpResponse(status, {"retry-after": "7"}, body), "http://m: POST /lineage")
+    assert type(error_) is kind
+    assert str(error_).endswith(message) or message in str(error_)
 
 
-def test_how_long_it_wants_to_be_left_alone_is_heard() -> None:
-    found = response_error(HttpResponse(429, {"retry-after": "7"}, b""), "x")
-    assert isinstance(found, TargetUnavailable)
-    assert found.retry_after == 7.0
+def test_error_contains_retry_after() -> None:
+    error_ = response_error(HttpResponse(429, {"retry-after": "7"}, b""), "x")
+    assert isinstance(error_, TargetUnavailable)
+    assert error_.retry_after == 7.0
 
 
-def test_something_else_in_its_place_is_told(client: MarquezClient, standin: StandIn) -> None:
+def test_probe_rejects_other_servers(client: MarquezClient, standin: StandIn) -> None:
     standin.faults.next(html())
     with pytest.raises(TargetMisconfigured, match="is it Marquez"):
         client.probe()
 
 
-def test_a_page_in_the_place_of_an_answer_is_no_delivery(client: MarquezClient, standin: StandIn) -> None:
+def test_html_response_is_not_a_delivery(client: MarquezClient, standin: StandIn) -> None:
     standin.faults.next(html(200), method="POST")
     with pytest.raises(TargetMisconfigured, match="is it Marquez"):
         client.send(run_event())
 
 
-def test_an_event_is_sent_once_and_reads_are_tried_again(client: MarquezClient, standin: StandIn) -> None:
+def test_reads_are_retried_but_events_are_not(client: MarquezClient, standin: StandIn) -> None:
     standin.faults.next(error(503), method="POST")
     with pytest.raises(TargetUnavailable):
         client.send(run_event())
     standin.faults.next(error(503), method="GET", times=2)
     assert list(client.list_namespaces())
-    assert [seen.method for seen in standin.requests] == ["POST", "GET", "GET", "GET"]
+    assert [request.method for request in standin.requests] == ["POST", "GET", "GET", "GET"]
 
 
-def test_names_are_whole_in_paths(client: MarquezClient) -> None:
+def test_names_are_escaped_in_paths(client: MarquezClient) -> None:
     for name in ("a/b", "a b?c#d", "ä;ö%2F", "trino://host:1337/x"):
         client.send(run_event(outputs=[{"namespace": "s3://lake", "name": name}]))
         assert (client.get_dataset("s3://lake", name) or {})["name"] == name
 
 
-def test_what_is_not_there_is_none(client: MarquezClient) -> None:
+def test_missing_entities_are_none(client: MarquezClient) -> None:
     assert client.get_run(run_uuid(7)) is None
     assert client.get_job("no", "no") is None
     assert client.get_dataset("no", "no") is None
     assert list(client.list_datasets("no")) == []
 
 
-def test_whether_events_arrived_is_told_by_the_log(client: MarquezClient, standin: StandIn) -> None:
-    first, second, other = run_event(run=1), run_event(run=2), run_event(run=3)
+def test_finds_delivered_events_in_log(client: MarquezClient, standin: StandIn) -> None:
+    first, second, third = run_event(run=1), run_event(run=2), run_event(run=3)
     standin.faults.next(reset(applied=True), method="POST")
     standin.faults.next(reset(), method="POST")
     for event in (first, second):
         with pytest.raises(Exception, match="does not answer"):
             client.send(event)
-    client.send(other)
+    client.send(third)
     assert find_logged_events(client, {"first": first, "second": second}) == {"first"}

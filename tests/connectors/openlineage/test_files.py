@@ -1,4 +1,4 @@
-"""Files of events: which records they give, and where reading goes on."""
+"""Records of event files, and positions to continue from."""
 
 import gzip
 import io
@@ -49,12 +49,12 @@ def payloads(content: bytes, start: int = 0) -> list[bytes]:
     ],
     ids=[
         "empty", "blank", "ndjson", "carriage returns", "no last line end", "blank lines", "blank lines first",
-        "torn last line", "a bad line", "a bad first line", "a broken first line", "one event", "one document",
-        "document after blank lines", "array", "short array", "empty array", "array of anything", "torn array",
-        "array with a mark", "lines with a mark", "document with a mark", "deep",
+        "partial last line", "invalid line", "invalid first line", "broken first line", "one event", "one document",
+        "document after blank lines", "array", "short array", "empty array", "array of other values", "partial array",
+        "array with a byte order mark", "lines with a byte order mark", "document with a byte order mark", "deep",
     ],
 )  # fmt: skip
-def test_a_file_gives_its_records(content: bytes, expected: list[bytes]) -> None:
+def test_read_records(content: bytes, expected: list[bytes]) -> None:
     assert payloads(content) == expected
 
 
@@ -69,31 +69,31 @@ def test_a_file_gives_its_records(content: bytes, expected: list[bytes]) -> None
         (b'\n{\n"a":1}\n', [10]),
         (b'[{"a":1},{"a":2}]\n', [0, 18]),
     ],
-    ids=["lines", "no last line end", "torn last line", "torn only line", "document", "late document", "array"],
+    ids=["lines", "no last line end", "partial last line", "partial only line", "document", "late document", "array"],
 )
-def test_each_record_tells_where_to_go_on(content: bytes, ends: list[int]) -> None:
+def test_records_have_end_positions(content: bytes, ends: list[int]) -> None:
     assert [record.end for record in records(content)] == ends
 
 
 @pytest.mark.parametrize("content", [b'{"a":1}\n{"a":2}\n{"a":3}\n', BOM + b'{"a":1}\n\n{"a":2}\n{"a":3}'])
-def test_reading_from_any_end_gives_the_rest(content: bytes) -> None:
-    whole = records(content)
-    for i, record in enumerate(whole):
-        assert records(content, record.end) == whole[i + 1 :]
+def test_reading_continues_from_any_position(content: bytes) -> None:
+    all_records = records(content)
+    for i, record in enumerate(all_records):
+        assert records(content, record.end) == all_records[i + 1 :]
 
 
-def test_a_torn_line_is_read_again_when_its_writer_has_finished() -> None:
-    before, whole = b'{"a":1}\n{"a":', b'{"a":1}\n{"a":2}\n'
-    reached = max(record.end for record in records(before))
-    assert payloads(whole, reached) == [b'{"a":2}']
+def test_partial_line_is_read_again_when_complete() -> None:
+    partial, complete = b'{"a":1}\n{"a":', b'{"a":1}\n{"a":2}\n'
+    position = max(record.end for record in records(partial))
+    assert payloads(complete, position) == [b'{"a":2}']
 
 
 @pytest.mark.parametrize("name", ["a.ndjson", "a.ndjson.gz", "a.txt"])
-@pytest.mark.parametrize("packed", [False, True])
-def test_gzip_is_known_by_its_content_and_leaves_no_file_open(tmp_path: Path, name: str, *, packed: bool) -> None:
+@pytest.mark.parametrize("gzipped", [False, True])
+def test_gzip_is_detected_and_files_are_closed(tmp_path: Path, name: str, *, gzipped: bool) -> None:
     path = tmp_path / name
     content = b'{"a":1}\n{"a":2}\n'
-    path.write_bytes(gzip.compress(content[:8]) + gzip.compress(content[8:]) if packed else content)
+    path.write_bytes(gzip.compress(content[:8]) + gzip.compress(content[8:]) if gzipped else content)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ResourceWarning)
         with open_event_file(path) as file:
@@ -103,14 +103,14 @@ def test_gzip_is_known_by_its_content_and_leaves_no_file_open(tmp_path: Path, na
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\x1f"])
-def test_a_file_shorter_than_the_mark_of_gzip_is_plain(tmp_path: Path, content: bytes) -> None:
+def test_file_shorter_than_gzip_magic_is_plain(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(content)
     with open_event_file(path) as file:
         assert file.read() == content
 
 
-def test_a_folder_stands_for_its_event_files_in_one_order(tmp_path: Path) -> None:
+def test_folder_is_expanded_to_event_files_in_order(tmp_path: Path) -> None:
     for name in (
         "b.json",
         "a.ndjson",
@@ -124,19 +124,19 @@ def test_a_folder_stands_for_its_event_files_in_one_order(tmp_path: Path) -> Non
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     (tmp_path / "folder.json").mkdir()
-    found = [path.relative_to(tmp_path).as_posix() for path in find_event_files([tmp_path])]
-    assert found == ["a.ndjson", "b.json", "deep/er/c.jsonl.gz", "deep/x.json.gz"]
+    names = [path.relative_to(tmp_path).as_posix() for path in find_event_files([tmp_path])]
+    assert names == ["a.ndjson", "b.json", "deep/er/c.jsonl.gz", "deep/x.json.gz"]
 
 
-def test_files_are_taken_as_they_are_named_whatever_their_ending(tmp_path: Path) -> None:
+def test_named_files_may_have_any_extension(tmp_path: Path) -> None:
     path, absent = tmp_path / "notes.txt", tmp_path / "absent"
     path.touch()
     assert find_event_files([path, absent]) == [path, absent]
 
 
-def test_real_spark_events_are_one_record_a_line(events_dir: Path) -> None:
+def test_recorded_spark_events_have_one_record_per_line(events_dir: Path) -> None:
     for path in find_event_files([events_dir / "spark-4.1.4"]):
         with open_event_file(path) as file:
-            found = list(read_records(file))
-        assert b"".join(record.payload for record in found) == path.read_bytes()
-        assert found[-1].end == path.stat().st_size
+            records_ = list(read_records(file))
+        assert b"".join(record.payload for record in records_) == path.read_bytes()
+        assert records_[-1].end == path.stat().st_size

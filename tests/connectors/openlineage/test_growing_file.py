@@ -1,4 +1,4 @@
-"""Growing files: which lines they give when, and which files a place stands for."""
+"""Lines of growing files, and files that match a pattern."""
 
 import os
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ LONG = b'{"a":"' + b"x" * LIMIT + b'"}'
 
 
 class Growing:
-    """A file, and who reads it."""
+    """A file and its reader."""
 
     def __init__(self, path: Path, limit: int = LIMIT) -> None:
         self.path = path
@@ -30,22 +30,22 @@ class Growing:
         with self.path.open("ab") as file:
             file.write(content)
 
-    def take(self, count: int = 1000) -> list[RawLine]:
+    def read(self, count: int = 1000) -> list[RawLine]:
         batch = self.reader.read(self.end, count)
         assert batch is not None
         self.end = batch.end
         return batch.lines
 
-    def take_all(self, count: int = 1000) -> list[RawLine]:
-        taken: list[RawLine] = []
+    def read_all(self, count: int = 1000) -> list[RawLine]:
+        lines: list[RawLine] = []
         before = None
         while self.end != before:
             before = self.end
-            taken += self.take(count)
-        return taken
+            lines += self.read(count)
+        return lines
 
     def payloads(self, count: int = 1000) -> list[bytes]:
-        return [line.payload for line in self.take_all(count)]
+        return [line.payload for line in self.read_all(count)]
 
     def __enter__(self) -> Self:
         return self
@@ -56,8 +56,8 @@ class Growing:
 
 @pytest.fixture
 def growing(tmp_path: Path) -> Iterator[Growing]:
-    with Growing(tmp_path / "events.ndjson") as made:
-        yield made
+    with Growing(tmp_path / "events.ndjson") as file_:
+        yield file_
 
 
 @pytest.mark.parametrize(
@@ -83,38 +83,36 @@ def growing(tmp_path: Path) -> Iterator[Growing]:
         ([b"{\n", b'{"a":2}\n'], [[], [b"{", b'{"a":2}']]),
     ],
     ids=[
-        "empty", "lines", "torn", "carriage returns", "whole without its end", "torn in a character", "brace in a text",
-        "no object", "blank", "garbage", "torn garbage", "zeros before", "zeros first", "mark", "printed over lines",
-        "printed between lines", "a brace alone", "a brace alone, then more",
+        "empty", "lines", "partial", "carriage returns", "object without line end", "partial character", "brace in a string",
+        "not an object", "blank", "garbage", "partial garbage", "leading zeros", "only zeros first", "byte order mark", "indented",
+        "indented between lines", "single brace", "single brace first",
     ],
 )  # fmt: skip
-def test_only_whole_lines_are_given(growing: Growing, pieces: list[bytes], expected: list[list[bytes]]) -> None:
+def test_reads_complete_lines_only(growing: Growing, pieces: list[bytes], expected: list[list[bytes]]) -> None:
     for piece, lines in zip(pieces, expected, strict=True):
         growing.grow(piece)
         assert growing.payloads() == lines
 
 
 @pytest.mark.parametrize("before", [b"", b"{}\n" * 2000], ids=["short file", "long file"])
-@pytest.mark.parametrize("size", [LIMIT + 1, 3 << 20], ids=["short", "longer than what is read at once"])
-@pytest.mark.parametrize("torn", [False, True])
-def test_a_line_over_the_limit_is_cut_and_gone_on_behind(
-    growing: Growing, before: bytes, size: int, torn: bool
-) -> None:
+@pytest.mark.parametrize("size", [LIMIT + 1, 3 << 20], ids=["short", "longer than a chunk"])
+@pytest.mark.parametrize("partial", [False, True])
+def test_line_over_limit_is_truncated(growing: Growing, before: bytes, size: int, partial: bool) -> None:
     growing.grow(before)
-    growing.take_all()
+    growing.read_all()
     growing.grow(b"x" * size)
-    if torn:
+    if partial:
         assert growing.payloads() == []
         growing.grow(b"x" * size)
         assert growing.payloads() == []
     growing.grow(b'\n{"a":1}\n')
-    lines = growing.take_all()
+    lines = growing.read_all()
     assert [line.too_long for line in lines] == [True, False]
     assert len(lines[0].payload) <= 1 << 16
     assert lines[1].payload == b'{"a":1}'
 
 
-def test_a_line_longer_than_what_is_read_at_once_is_given_whole(tmp_path: Path) -> None:
+def test_line_longer_than_chunk(tmp_path: Path) -> None:
     long = b'{"a":"' + b"x" * (3 << 20) + b'"}'
     with Growing(tmp_path / "events", limit=10 << 20) as growing:
         growing.grow(long[:-5])
@@ -125,33 +123,31 @@ def test_a_line_longer_than_what_is_read_at_once_is_given_whole(tmp_path: Path) 
         assert growing.payloads() == [long, long]
 
 
-def test_a_document_on_the_edge_of_what_is_read_at_once_is_given_whole(growing: Growing) -> None:
+def test_document_across_chunks(growing: Growing) -> None:
     document = b'{\n  "a": 1,\n  "b": 2\n}'
     before = (1 << 20) - len(document) // 2
     growing.grow(b"\n" * before + document + b"\n")
     assert growing.payloads() == [document]
 
 
-def test_no_more_lines_are_given_than_asked_for(growing: Growing) -> None:
+def test_number_of_lines_is_limited(growing: Growing) -> None:
     growing.grow(b"".join(b"%d\n" % number for number in range(10)))
-    assert [line.payload for line in growing.take(3)] == [b"0", b"1", b"2"]
+    assert [line.payload for line in growing.read(3)] == [b"0", b"1", b"2"]
     assert growing.payloads(4) == [b"%d" % number for number in range(3, 10)]
 
 
 @pytest.mark.parametrize("size", [0, 5, 5000])
-def test_a_file_that_was_cut_off_gives_nothing_from_the_middle(growing: Growing, size: int) -> None:
+def test_truncated_file_returns_no_partial_lines(growing: Growing, size: int) -> None:
     growing.grow(b'{"a":1}\n' * 1000)
-    growing.take_all()
+    growing.read_all()
     os.truncate(growing.path, size)
     batch = growing.reader.read(growing.end, 1000)
     assert batch is None or not batch.lines
 
 
-def test_a_file_that_is_replaced_while_it_is_read_gives_nothing(
-    growing: Growing, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_replaced_during_read_returns_nothing(growing: Growing, monkeypatch: pytest.MonkeyPatch) -> None:
     growing.grow(b'{"a":1}\n' * 1000)
-    growing.take_all()
+    growing.read_all()
     growing.grow(b'{"a":1}\n' * 1000)
     pread = os.pread
 
@@ -164,53 +160,51 @@ def test_a_file_that_is_replaced_while_it_is_read_gives_nothing(
     assert growing.reader.read(growing.end, 1000) is None
 
 
-def test_a_line_without_an_end_is_not_searched_from_its_beginning_again(
-    growing: Growing, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_partial_line_is_not_rescanned(growing: Growing, monkeypatch: pytest.MonkeyPatch) -> None:
     growing.grow(b"x" * (5 << 20))
     assert growing.payloads() == []
-    pread, read = os.pread, []
+    pread, sizes = os.pread, []
 
     def counting(number: int, size: int, offset: int) -> bytes:
-        found = pread(number, size, offset)
-        read.append(len(found))
-        return found
+        content = pread(number, size, offset)
+        sizes.append(len(content))
+        return content
 
     monkeypatch.setattr(os, "pread", counting)
     growing.grow(b"x" * 10)
     assert growing.payloads() == []
-    assert sum(read) < 2 << 20
+    assert sum(sizes) < 2 << 20
 
 
 @given(
     st.lists(st.one_of(st.binary(max_size=8).map(lambda text: b'{"a":"%s"}' % text.hex().encode()), st.just(LONG), st.just(b"x"))),
     st.data(),
 )  # fmt: skip
-def test_lines_are_the_same_however_they_arrive(
+def test_lines_do_not_depend_on_write_sizes(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], data: st.DataObject
 ) -> None:
     content = b"".join(line + b"\n" for line in lines)
-    taken: list[bytes] = []
+    received: list[bytes] = []
     with Growing(tmp_path_factory.mktemp("tail") / "events") as growing:
         while content:
             piece = data.draw(st.integers(1, len(content)))
             growing.grow(content[:piece])
             content = content[piece:]
-            taken += growing.payloads(data.draw(st.integers(1, 5)))
-    assert taken == lines
+            received += growing.payloads(data.draw(st.integers(1, 5)))
+    assert received == lines
 
 
-# -- which files a place stands for
+# -- file patterns
 
 
-def names(folder: Path, place: str) -> list[str]:
+def matching_names(folder: Path, pattern: str) -> list[str]:
     return sorted(
-        path.relative_to(folder).as_posix() for path in FileFinder([f"{folder}/{place}"]).list_files().files
+        path.relative_to(folder).as_posix() for path in FileFinder([f"{folder}/{pattern}"]).list_files().files
     )
 
 
 @pytest.mark.parametrize(
-    ("place", "expected"),
+    ("pattern", "expected"),
     [
         ("e.ndjson", ["e-2026-01-01.ndjson", "e.ndjson", "e.ndjson-20260101", "e.ndjson.1", "e.ndjson.old"]),
         ("absent.ndjson", []),
@@ -223,7 +217,7 @@ def names(folder: Path, place: str) -> list[str]:
         ("loop.ndjson", []),
     ],
 )
-def test_a_place_stands_for_files_and_their_rotations(tmp_path: Path, place: str, expected: list[str]) -> None:
+def test_pattern_matches_files_and_their_rotations(tmp_path: Path, pattern: str, expected: list[str]) -> None:
     for name in (
         "e.ndjson", "e.ndjson.1", "e.ndjson-20260101", "e-2026-01-01.ndjson", "e.ndjson.old", "e.ndjson.2.gz",
         "one-20260101-101010.123456.json", "one-20260101-101011.123456-job-START.json", "other.txt",
@@ -233,28 +227,28 @@ def test_a_place_stands_for_files_and_their_rotations(tmp_path: Path, place: str
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    assert names(tmp_path, place) == expected
+    assert matching_names(tmp_path, pattern) == expected
 
 
-def test_what_is_no_file_is_told_and_never_opened(tmp_path: Path) -> None:
+def test_special_file_is_reported_and_not_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "events")
     listing = FileFinder([str(tmp_path / "events")]).list_files()
     assert (listing.files, listing.problems) == ({}, {tmp_path / "events": "not a file"})
 
 
-def test_a_loop_of_links_is_told(tmp_path: Path) -> None:
+def test_link_loop_is_reported(tmp_path: Path) -> None:
     (tmp_path / "events").symlink_to(tmp_path / "events")
     assert list(FileFinder([str(tmp_path / "events")]).list_files().problems) == [tmp_path / "events"]
 
 
-@pytest.mark.parametrize("place", ["closed", "closed/*.json", "closed/a.json", "closed/deep/a.json"])
-def test_a_folder_that_may_not_be_listed_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+@pytest.mark.parametrize("pattern", ["closed", "closed/*.json", "closed/a.json", "closed/deep/a.json"])
+def test_unreadable_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str) -> None:
     def refuse(folder: object) -> None:
         raise PermissionError(13, "Permission denied", str(folder))
 
     (tmp_path / "closed").mkdir()
     monkeypatch.setattr(os, "scandir", refuse)
-    listing = FileFinder([str(tmp_path / place)]).list_files()
+    listing = FileFinder([str(tmp_path / pattern)]).list_files()
     assert (listing.files, list(listing.problems.values())) == ({}, ["Permission denied"])
 
 
@@ -269,6 +263,6 @@ def test_a_folder_that_may_not_be_listed_is_told(tmp_path: Path, monkeypatch: py
         ("app-4.ndjson.1", ["app", "app-4.ndjson", "app-4.ndjson.0"]),
     ],
 )
-def test_a_rotated_file_had_another_name(name: str, former: list[str]) -> None:
+def test_names_before_rotation(name: str, former: list[str]) -> None:
     assert set(former) <= {path.name for path in names_before_rotation(Path("folder") / name)}
     assert bool(former) == bool(names_before_rotation(Path(name)))

@@ -1,4 +1,4 @@
-"""What is sent, checked against the models that OpenMetadata's own package brings."""
+"""Validation of request bodies with the models of openmetadata-ingestion."""
 
 import json
 import subprocess
@@ -46,23 +46,23 @@ PROFILE: dict[str, Any] = {"tableProfile": {"timestamp": 1, "rowCount": 2}}
         ("tableProfile", {"tableProfile": {"timestamp": 1}, "columnProfile": [{"name": "id"}]}, "columnProfile.0.timestamp: Field required"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_refused_by_its_field(collection: str, body: Any, reason: str) -> None:
-    told = body_validation.validation_error(collection, body)
-    assert told is not None
-    assert told.startswith(reason)
-    assert "\n" not in told
+def test_error_names_the_field(collection: str, body: Any, reason: str) -> None:
+    error = body_validation.validation_error(collection, body)
+    assert error is not None
+    assert error.startswith(reason)
+    assert "\n" not in error
 
 
 @installed
-def test_a_check_changes_nothing_of_a_body() -> None:
+def test_validation_does_not_change_body() -> None:
     body = {**TABLE, "name": 'a::b>"c', "columns": [{"name": "x::y", "dataType": "INT"}]}
     before = json.dumps(body)
     assert body_validation.validation_error("tables", body) is None
     assert json.dumps(body) == before
 
 
-def run(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+def run_python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run_python([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
 @installed
@@ -76,7 +76,7 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
         ("tableProfile", PROFILE),
     ],
 )
-def test_a_check_loads_no_profiler_and_costs_little(collection: str, body: Any) -> None:
+def test_validation_is_fast_and_imports_no_profiler(collection: str, body: Any) -> None:
     code = f"""
 import json, sys, time
 from connectors.openmetadata import body_validation
@@ -87,39 +87,39 @@ spent = time.process_time() - before
 heavy = [name for name in sys.modules if name.startswith(("metadata.profiler", "metadata.sampler", "metadata.utils"))]
 print(json.dumps([heavy, spent]))
 """
-    done = run(code)
-    assert (done.returncode, done.stderr) == (0, "")
-    heavy, spent = json.loads(done.stdout)
+    completed = run_python(code)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    heavy, spent = json.loads(completed.stdout)
     assert heavy == []
     assert spent < 2.5
 
 
 @installed
-def test_many_threads_may_check_at_once() -> None:
+def test_validation_is_thread_safe() -> None:
     code = """
 from concurrent.futures import ThreadPoolExecutor
 from connectors.openmetadata import body_validation
 with ThreadPoolExecutor(8) as pool:
-    told = list(pool.map(lambda collection: body_validation.validation_error(collection, {}), sorted(body_validation.VALIDATED_COLLECTIONS) * 8))
-assert all("Field required" in reason for reason in told), told
+    errors = list(pool.map(lambda collection: body_validation.validation_error(collection, {}), sorted(body_validation.VALIDATED_COLLECTIONS) * 8))
+assert all("Field required" in reason for reason in errors), errors
 """
-    assert (run(code).returncode, run(code).stderr) == (0, "")
+    assert (run_python(code).returncode, run_python(code).stderr) == (0, "")
 
 
 @installed
-def test_a_package_that_somebody_imported_before_is_taken_as_it_is() -> None:
+def test_imported_package_is_not_replaced() -> None:
     code = """
 import importlib.machinery, sys, types
-theirs = types.ModuleType("metadata")
-theirs.__path__ = list(importlib.machinery.PathFinder.find_spec("metadata").submodule_search_locations)
-sys.modules["metadata"] = theirs
+imported = types.ModuleType("metadata")
+imported.__path__ = list(importlib.machinery.PathFinder.find_spec("metadata").submodule_search_locations)
+sys.modules["metadata"] = imported
 from connectors.openmetadata import body_validation
 assert body_validation.validation_error("databases", {"name": "d", "service": "s"}) is None
-assert sys.modules["metadata"] is theirs
+assert sys.modules["metadata"] is imported
 from metadata.ingestion.models.custom_pydantic import transform_entity_names
 assert transform_entity_names.__name__ == "transform_entity_names"
 """
-    assert run(code).returncode == 0
+    assert run_python(code).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ assert transform_entity_names.__name__ == "transform_entity_names"
     ],
     ids=["forbidden", "another package of the name", "not installed"],
 )
-def test_what_is_not_installed_is_told_with_the_remedy(hidden: str) -> None:
+def test_missing_package_is_an_error_with_remedy(hidden: str) -> None:
     code = f"""
 import sys
 {hidden}
@@ -144,14 +144,14 @@ try:
 except MissingDependency as missing:
     print(missing)
 """
-    done = run(code)
-    assert done.stderr == ""
-    assert done.stdout.startswith("checking requests needs openmetadata-ingestion (")
-    assert done.stdout.endswith("pip install 'lineage-bridge[openmetadata]'\n")
+    completed = run_python(code)
+    assert completed.stderr == ""
+    assert completed.stdout.startswith("checking requests needs openmetadata-ingestion (")
+    assert completed.stdout.endswith("pip install 'lineage-bridge[openmetadata]'\n")
 
 
 @pytest.mark.parametrize("command", ["--help", "version", "--version"])
-def test_commands_that_push_nothing_load_no_model(command: str) -> None:
+def test_commands_without_push_import_no_models(command: str) -> None:
     code = f"""
 import sys
 sys.argv = ["lineage-bridge", "{command}"]
@@ -161,4 +161,4 @@ try:
 finally:
     print([name for name in sys.modules if name.partition(".")[0] == "metadata"], file=sys.stderr)
 """
-    assert run(code).stderr.splitlines()[-1] == "[]"
+    assert run_python(code).stderr.splitlines()[-1] == "[]"

@@ -1,4 +1,4 @@
-"""Every kind of request that the mappers make is taken by OpenMetadata's own models."""
+"""All requests built by the mappers are valid according to OpenMetadata's models."""
 
 import json
 from typing import Any
@@ -28,7 +28,7 @@ DATASETS = {
     "wasbs://c@a": "sales/daily", "file": "/data/x.csv", "hdfs://n:1": "/data/x", "dbfs://w": "/data/x", "kafka://h:1": "orders",
     "pubsub": "topic:p:t", "kinesis://s": "orders", "inmemory://": "/x", "https://api": "/v1/orders", "mlflow://h": "churn",
 }  # fmt: skip
-#: As columns of tables, containers and messages are told, with and without lengths.
+#: Column types with and without lengths.
 TYPES = (
     "string", "varchar", "varchar(20)", "char", "binary", "binary(8)", "decimal", "decimal(18,2)", "numeric(9)", "boolean",
     "timestamp(6)", "timestamp with time zone", "interval day to second", "array<int>", "array<struct<x:array<varchar(3)>>>",
@@ -40,30 +40,31 @@ LAYOUTS = [
     for mapped in ((), DATASETS)
     for files in ("table", "container")
 ]
-UUID = "11111111-2222-3333-4444-555555555555"
+ENTITY_ID = "11111111-2222-3333-4444-555555555555"
 
 
-def all_refused(made: list[EntityRequest]) -> dict[str, str]:
-    """Check requests, as they go over the wire; gives the reasons by the names."""
-    told = {
-        one.fqn: body_validation.validation_error(one.collection, json.loads(json.dumps(one.body))) for one in made
+def validation_errors(requests: list[EntityRequest]) -> dict[str, str]:
+    """Validate serialized requests, and return errors by name."""
+    errors = {
+        request.fqn: body_validation.validation_error(request.collection, json.loads(json.dumps(request.body)))
+        for request in requests
     }
-    return {name: reason for name, reason in told.items() if reason}
+    return {name: error for name, error in errors.items() if error}
 
 
-def of_dataset(layout: ServiceLayout, namespace: str, name: str, **said: Any) -> list[EntityRequest]:
-    asked = dataset_requests(locate_dataset(layout, namespace, name), DatasetContent(name, **said))
-    return [*asked.parents, asked.entity]
+def build_requests(layout: ServiceLayout, namespace: str, name: str, **content: Any) -> list[EntityRequest]:
+    entity_requests = dataset_requests(locate_dataset(layout, namespace, name), DatasetContent(name, **content))
+    return [*entity_requests.parents, entity_requests.entity]
 
 
 @installed
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("namespace", DATASETS)
-def test_requests_of_every_place_are_taken(layout: ServiceLayout, namespace: str) -> None:
-    made = of_dataset(
+def test_requests_of_every_namespace_are_valid(layout: ServiceLayout, namespace: str) -> None:
+    requests = build_requests(
         layout, namespace, DATASETS[namespace], description="a=b", columns=COLUMNS, full_path="s3://lake/x"
     )
-    assert all_refused(made) == {}
+    assert validation_errors(requests) == {}
 
 
 @installed
@@ -71,16 +72,18 @@ def test_requests_of_every_place_are_taken(layout: ServiceLayout, namespace: str
     "format_", ["parquet", "PARQUET", "orc", "avro", "csv", "json", "tsv", "delta", "iceberg", "hudi", "?", "", None]
 )
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_every_format_is_taken_or_left_out(layout: ServiceLayout, format_: str | None) -> None:
-    assert all_refused(of_dataset(layout, "s3://lake", "sales", format=format_)) == {}
+def test_requests_of_every_format_are_valid(layout: ServiceLayout, format_: str | None) -> None:
+    assert validation_errors(build_requests(layout, "s3://lake", "sales", format=format_)) == {}
 
 
 @installed
 @pytest.mark.parametrize("name", HOSTILE.values(), ids=list(HOSTILE))
 @pytest.mark.parametrize("namespace", ["file", "kafka://h:1", "https://api", "mlflow://h"])
-def test_requests_of_hostile_names_are_taken(namespace: str, name: str) -> None:
+def test_requests_of_hostile_names_are_valid(namespace: str, name: str) -> None:
     columns = (SchemaColumn(name, "struct<x:int>", name), SchemaColumn("plain", name))
-    assert all_refused(of_dataset(ServiceLayout(), namespace, name, description=name, columns=columns)) == {}
+    assert (
+        validation_errors(build_requests(ServiceLayout(), namespace, name, description=name, columns=columns)) == {}
+    )
 
 
 names = st.text(max_size=300)
@@ -98,10 +101,10 @@ names = st.text(max_size=300)
         max_size=6,
     ),
 )
-def test_whatever_is_told_of_a_dataset_makes_requests_that_are_taken(
+def test_requests_of_arbitrary_datasets_are_valid(
     layout: ServiceLayout, namespace: str, name: str, columns: list[SchemaColumn]
 ) -> None:
-    assert all_refused(of_dataset(layout, namespace, name, columns=tuple(columns), description=name)) == {}
+    assert validation_errors(build_requests(layout, namespace, name, columns=tuple(columns), description=name)) == {}
 
 
 @installed
@@ -112,41 +115,41 @@ def test_whatever_is_told_of_a_dataset_makes_requests_that_are_taken(
     st.sampled_from([None, "SPARK", "airflow", "DBT", "FLINK", "whatever"]),
     st.lists(st.builds(PipelineTask, names, st.none() | names, st.tuples(names)), max_size=4),
 )
-def test_whatever_is_told_of_a_job_makes_requests_that_are_taken(
+def test_requests_of_arbitrary_jobs_are_valid(
     layout: ServiceLayout, namespace: str, name: str, integration: str | None, tasks: list[PipelineTask]
 ) -> None:
     job = PipelineContent(name, name, "https://git/x", tuple(tasks))
-    assert all_refused(list(pipeline_requests(locate_job(layout, namespace, name, integration), job))) == {}
+    assert validation_errors(list(pipeline_requests(locate_job(layout, namespace, name, integration), job))) == {}
 
 
 @installed
 @given(names, names)
-def test_edges_are_taken(column: str, function: str) -> None:
+def test_edges_are_valid(column: str, function: str) -> None:
     ends = EdgeEndpoint("a.b.c.t", {column: (column or "x",)}), EdgeEndpoint("a.b.c.u", {column: (column or "x",)})
-    told = lineage_details(*ends, [ColumnEdge(column, column, "DIRECT", function, True, function)])
+    details = lineage_details(*ends, [ColumnEdge(column, column, "DIRECT", function, True, function)])
     edge = {
-        "fromEntity": {"id": UUID, "type": "table"},
-        "toEntity": {"id": UUID, "type": "container"},
+        "fromEntity": {"id": ENTITY_ID, "type": "table"},
+        "toEntity": {"id": ENTITY_ID, "type": "container"},
         "lineageDetails": {
-            "columnsLineage": told.columns,
-            "description": told.description,
+            "columnsLineage": details.columns,
+            "description": details.description,
             "sqlQuery": function,
             "source": "OpenLineage",
-            "pipeline": {"id": UUID, "type": "pipeline"},
+            "pipeline": {"id": ENTITY_ID, "type": "pipeline"},
         },
     }
     assert body_validation.validation_error("lineage", {"edge": edge}) is None
 
 
-def test_every_collection_that_is_written_can_be_checked() -> None:
-    made = [
-        one
+def test_every_written_collection_is_validated() -> None:
+    requests = [
+        request
         for layout in LAYOUTS
         for namespace, name in DATASETS.items()
-        for one in of_dataset(layout, namespace, name)
+        for request in build_requests(layout, namespace, name)
     ]
     services = {f"services/{kind}s" for kind, _ in CUSTOM_SERVICES.values()} | {
         "services/pipelineServices",
         "pipelines",
     }
-    assert {one.collection for one in made} | services <= body_validation.VALIDATED_COLLECTIONS
+    assert {request.collection for request in requests} | services <= body_validation.VALIDATED_COLLECTIONS

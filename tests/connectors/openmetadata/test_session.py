@@ -1,4 +1,4 @@
-"""What a call does within itself: it tries again, keeps its pace, and takes older servers as they are."""
+"""Retries, rate limits and compatibility of the OpenMetadata client."""
 
 import json
 import threading
@@ -29,20 +29,20 @@ STATUSES = [
 
 
 class Target:
-    """A client of a stand-in that sleeps in no time, and what it did."""
+    """A client of a stand-in that records its sleeps and calls."""
 
     def __init__(self, standin: OpenMetadata, token: TokenProvider | None = None, **more: Any) -> None:
         self.standin = standin
-        self.slept: list[float] = []
-        self.counted: Counter[str] = Counter()
+        self.sleeps: list[float] = []
+        self.calls: Counter[str] = Counter()
         self.client = Client(
             HttpSession(standin.url),
             token or StaticToken(standin.bot_token),
-            lambda kind: self.counted.update([kind]),
-            **{"attempts": 3, "sleep": self.slept.append} | more,
+            lambda kind: self.calls.update([kind]),
+            **{"attempts": 3, "sleep": self.sleeps.append} | more,
         )
 
-    def furnish(self) -> None:
+    def create_containers(self) -> None:
         self.client.put("services/databaseServices", SERVICE)
         self.client.put("databases", {"name": "d", "service": "svc"})
         self.client.put("databaseSchemas", {"name": "s", "database": "svc.d"})
@@ -50,37 +50,37 @@ class Target:
         self.client.put("pipelines", {"name": "p", "service": "jobs"})
 
 
-Make = Callable[..., Target]
+MakeTarget = Callable[..., Target]
 
 
 @pytest.fixture
-def make() -> Iterator[Make]:
-    """Make a client of a stand-in of its own; furnished, once nothing goes wrong."""
-    made: list[Target] = []
+def make_target() -> Iterator[MakeTarget]:
+    """Create a client with its own stand-in, which has a schema and a pipeline."""
+    targets: list[Target] = []
 
     def target(version: str = "2.0.0", **more: Any) -> Target:
-        made.append(Target(OpenMetadata(version=version).__enter__(), **more))
-        made[-1].furnish()
-        made[-1].counted.clear()
-        return made[-1]
+        targets.append(Target(OpenMetadata(version=version).__enter__(), **more))
+        targets[-1].create_containers()
+        targets[-1].calls.clear()
+        return targets[-1]
 
     yield target
-    for each in made:
-        each.client.close()
-        each.standin.__exit__()
+    for target_ in targets:
+        target_.client.close()
+        target_.standin.__exit__()
 
 
 @pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504])
-def test_what_passes_is_tried_again_after_a_moment(make: Make, status: int) -> None:
-    target = make()
+def test_temporary_errors_are_retried_after_delay(make_target: MakeTarget, status: int) -> None:
+    target = make_target()
     target.standin.faults.next(error(status, retry_after=0), times=2)
     assert not target.client.put("services/databaseServices", SERVICE).created
-    assert target.counted == {"put": 3}
-    assert [0.1 <= seconds <= 0.4 for seconds in target.slept] == [True, True]
+    assert target.calls == {"put": 3}
+    assert [0.1 <= seconds <= 0.4 for seconds in target.sleeps] == [True, True]
 
 
 @pytest.mark.parametrize(
-    ("fault", "raised"),
+    ("fault", "error_type"),
     [
         (error(503), TargetUnavailable),
         (reset(), NoResponse),
@@ -88,17 +88,19 @@ def test_what_passes_is_tried_again_after_a_moment(make: Make, status: int) -> N
         (reset(applied=True), NoResponse),
     ],
 )
-def test_a_call_gives_up_after_its_tries(make: Make, fault: Fault, raised: type[LineageBridgeError]) -> None:
-    target = make()
+def test_call_fails_after_all_attempts(
+    make_target: MakeTarget, fault: Fault, error_type: type[LineageBridgeError]
+) -> None:
+    target = make_target()
     target.standin.faults.next(fault, times=3)
-    with pytest.raises(raised):
+    with pytest.raises(error_type):
         target.client.put("services/databaseServices", SERVICE)
-    assert target.counted == {"put": 3}
+    assert target.calls == {"put": 3}
     assert target.client.put("services/databaseServices", SERVICE).created is False
 
 
 @pytest.mark.parametrize(
-    ("fault", "raised"),
+    ("fault", "error_type"),
     [
         (error(400), TargetRejected),
         (error(403), TargetRejected),
@@ -106,41 +108,41 @@ def test_a_call_gives_up_after_its_tries(make: Make, fault: Fault, raised: type[
         (html(200), TargetMisconfigured),
     ],
 )
-def test_what_would_be_refused_again_is_asked_once(
-    make: Make, fault: Fault, raised: type[LineageBridgeError]
+def test_permanent_errors_are_not_retried(
+    make_target: MakeTarget, fault: Fault, error_type: type[LineageBridgeError]
 ) -> None:
-    target = make()
+    target = make_target()
     target.standin.faults.next(fault)
-    with pytest.raises(raised):
+    with pytest.raises(error_type):
         target.client.put("services/databaseServices", SERVICE)
-    assert (target.counted, target.slept) == ({"put": 1}, [])
+    assert (target.calls, target.sleeps) == ({"put": 1}, [])
 
 
-@pytest.mark.parametrize(("wanted", "tried"), [(1, 2), (2, 2), (3, 1), (60, 1)])
-def test_a_server_is_left_alone_as_long_as_it_wants(make: Make, wanted: int, tried: int) -> None:
-    target = make()
-    target.standin.faults.next(error(503, retry_after=wanted))
-    if tried == 1:
+@pytest.mark.parametrize(("retry_after", "attempts"), [(1, 2), (2, 2), (3, 1), (60, 1)])
+def test_retry_after_is_respected_up_to_limit(make_target: MakeTarget, retry_after: int, attempts: int) -> None:
+    target = make_target()
+    target.standin.faults.next(error(503, retry_after=retry_after))
+    if attempts == 1:
         with pytest.raises(TargetUnavailable) as busy:
             target.client.current_user()
-        assert busy.value.retry_after == wanted
+        assert busy.value.retry_after == retry_after
     else:
         target.client.current_user()
-    assert target.counted == {"who": tried}
-    assert target.slept == [wanted] * (tried - 1)
+    assert target.calls == {"who": attempts}
+    assert target.sleeps == [retry_after] * (attempts - 1)
 
 
-def test_nobody_there_is_asked_again() -> None:
-    asked: list[str] = []
+def test_unreachable_server_is_retried() -> None:
+    paths: list[str] = []
 
-    def gone(request: httpx.Request) -> httpx.Response:
-        asked.append(request.url.path)
+    def refuse(request: httpx.Request) -> httpx.Response:
+        paths.append(request.url.path)
         raise httpx.ConnectError("refused", request=request)
 
-    session = HttpSession("http://om:8585", transport=httpx.MockTransport(gone))
+    session = HttpSession("http://om:8585", transport=httpx.MockTransport(refuse))
     with pytest.raises(Unreachable):
         Client(session, StaticToken("t"), attempts=4, sleep=lambda _: None).put_bulk("tables", [], str)
-    assert asked == ["/api/v1/system/version"] * 4
+    assert paths == ["/api/v1/system/version"] * 4
 
 
 WRITES: dict[str, Callable[[Client], Any]] = {
@@ -159,17 +161,17 @@ WRITES: dict[str, Callable[[Client], Any]] = {
         ("2.0.0", "put statuses", error(503), 2),
     ],
 )
-def test_what_nobody_answered_may_be_at_work_and_is_not_sent_again(
-    make: Make, version: str, kind: str, fault: Fault, calls: int
+def test_unanswered_writes_are_not_retried(
+    make_target: MakeTarget, version: str, kind: str, fault: Fault, calls: int
 ) -> None:
-    target = make(version)
+    target = make_target(version)
     target.standin.faults.next(fault, method="PUT")
     if calls == 1:
         with pytest.raises(NoResponse):
             WRITES[kind](target.client)
     else:
         WRITES[kind](target.client)
-    assert target.counted[kind] == calls
+    assert target.calls[kind] == calls
 
 
 @pytest.mark.parametrize(
@@ -181,12 +183,12 @@ def test_what_nobody_answered_may_be_at_work_and_is_not_sent_again(
         ("1.9.9", {"version": 1, "put": 3}),
     ],
 )
-def test_an_older_server_gets_its_entities_one_by_one(make: Make, version: str, kinds: dict[str, int]) -> None:
-    target = make(version)
-    done = target.client.put_bulk("tables", TABLES, lambda body: body["name"])
-    assert [row.error is None for row in done] == [True, False, True]
-    assert "dataLength" in (done[1].error or "")
-    assert target.counted == kinds
+def test_older_server_gets_entities_one_by_one(make_target: MakeTarget, version: str, kinds: dict[str, int]) -> None:
+    target = make_target(version)
+    results = target.client.put_bulk("tables", TABLES, lambda body: body["name"])
+    assert [row.error is None for row in results] == [True, False, True]
+    assert "dataLength" in (results[1].error or "")
+    assert target.calls == kinds
     assert {name for kind, name in target.standin.state()["entities"] if kind == "table"} == {
         "svc.d.s.a",
         "svc.d.s.c",
@@ -202,42 +204,44 @@ def test_an_older_server_gets_its_entities_one_by_one(make: Make, version: str, 
         ("1.9.9", 2, {"timestamp", "executionStatus", "taskStatus"}),
     ],
 )
-def test_an_older_server_gets_as_much_of_a_status_as_it_keeps(
-    make: Make, version: str, calls: int, keys: set[str]
+def test_older_server_gets_supported_status_fields(
+    make_target: MakeTarget, version: str, calls: int, keys: set[str]
 ) -> None:
-    target = make(version)
+    target = make_target(version)
     target.client.put_statuses("jobs.p", STATUSES)
-    assert target.counted["put statuses"] == calls
+    assert target.calls["put statuses"] == calls
     assert [row["timestamp"] for row in target.standin.state()["statuses"]["jobs.p"]] == [1, 2]
-    assert [{*row} for row in sent(target)] == [keys, keys]
+    assert [{*row} for row in sent_statuses(target)] == [keys, keys]
 
 
-def sent(target: Target) -> list[dict[str, Any]]:
-    """Give the statuses as they were sent."""
-    bodies = [json.loads(seen.body) for seen in target.standin.requests if "/status" in seen.path]
+def sent_statuses(target: Target) -> list[dict[str, Any]]:
+    """Statuses as they were sent."""
+    bodies = [
+        json.loads(sent_request.body) for sent_request in target.standin.requests if "/status" in sent_request.path
+    ]
     return [row for body in bodies for row in (body if isinstance(body, list) else [body])]
 
 
-def test_tasks_are_sent_as_an_older_server_keeps_them(make: Make) -> None:
-    target = make("1.9.9")
+def test_older_server_gets_supported_task_fields(make_target: MakeTarget) -> None:
+    target = make_target("1.9.9")
     target.client.put("pipelines", {"name": "p", "service": "jobs", "tasks": [{"name": "t"}]})
     task = {"name": "t", "executionStatus": "Failed", "startTime": 1}
-    told = {"timestamp": 1, "executionStatus": "Failed", "taskStatus": [{**task, "metrics": {"rows": 1}}]}
-    target.client.put_statuses("jobs.p", [told])
-    assert sent(target) == [{"timestamp": 1, "executionStatus": "Failed", "taskStatus": [task]}]
+    status = {"timestamp": 1, "executionStatus": "Failed", "taskStatus": [{**task, "metrics": {"rows": 1}}]}
+    target.client.put_statuses("jobs.p", [status])
+    assert sent_statuses(target) == [{"timestamp": 1, "executionStatus": "Failed", "taskStatus": [task]}]
 
 
-def test_the_version_is_asked_once_and_again_after_the_server_was_away(make: Make) -> None:
-    target = make("1.10.9")
+def test_version_is_requested_again_after_outage(make_target: MakeTarget) -> None:
+    target = make_target("1.10.9")
     for _ in range(3):
         assert not target.client.features().bulk
-    assert target.counted["version"] == 1
+    assert target.calls["version"] == 1
     target.standin.faults.next(reset(), times=3)
     with pytest.raises(NoResponse):
         target.client.current_user()
     target.standin.app.version = "2.0.1"
     assert target.client.features().bulk
-    assert target.counted["version"] == 2
+    assert target.calls["version"] == 2
 
 
 @pytest.mark.parametrize(
@@ -255,29 +259,27 @@ def test_the_version_is_asked_once_and_again_after_the_server_was_away(make: Mak
         ("main", False, False, False, False),
     ],
 )
-def test_a_version_tells_what_a_server_can_do(
-    version: str, bulk: bool, rich: bool, by_name: bool, verified: bool
-) -> None:
+def test_server_features_of_version(version: str, bulk: bool, rich: bool, by_name: bool, verified: bool) -> None:
     assert server_features(version) == ServerFeatures(bulk, bulk, rich, by_name, verified)
 
 
 class Clock:
-    """Time that passes while one sleeps."""
+    """A clock that sleeping advances."""
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.slept: list[float] = []
+        self.sleeps: list[float] = []
 
     def __call__(self) -> float:
         return self.now
 
     def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
+        self.sleeps.append(seconds)
         self.now += seconds
 
 
 @pytest.mark.parametrize(
-    ("rate", "calls", "took"),
+    ("rate", "calls", "seconds"),
     [
         (None, 1_000, 0.0),
         (10.0, 10, 0.0),
@@ -287,38 +289,38 @@ class Clock:
         (1.5, 4, pytest.approx(5 / 3)),
     ],
 )
-def test_calls_keep_the_pace(rate: float | None, calls: int, took: float) -> None:
+def test_rate_limit(rate: float | None, calls: int, seconds: float) -> None:
     clock = Clock()
-    pace = RateLimiter(rate, clock, clock.sleep)
+    limiter = RateLimiter(rate, clock, clock.sleep)
     for _ in range(calls):
-        pace.acquire()
-    assert clock.now == took
+        limiter.acquire()
+    assert clock.now == seconds
 
 
-def test_a_rest_is_worth_one_second_and_no_more() -> None:
+def test_idle_time_allows_burst_of_one_second() -> None:
     clock = Clock()
-    pace = RateLimiter(10.0, clock, clock.sleep)
-    for rest in (0.0, 100.0):
-        clock.now += rest
-        clock.slept.clear()
+    limiter = RateLimiter(10.0, clock, clock.sleep)
+    for idle in (0.0, 100.0):
+        clock.now += idle
+        clock.sleeps.clear()
         for _ in range(11):
-            pace.acquire()
-        assert sum(clock.slept) == pytest.approx(0.1)
+            limiter.acquire()
+        assert sum(clock.sleeps) == pytest.approx(0.1)
 
 
-def test_threads_share_a_pace() -> None:
-    slept: list[float] = []
-    pace = RateLimiter(10.0, lambda: 0.0, slept.append)
-    threads = [threading.Thread(target=lambda: [pace.acquire() for _ in range(5)]) for _ in range(4)]
+def test_threads_share_a_rate_limit() -> None:
+    sleeps: list[float] = []
+    limiter = RateLimiter(10.0, lambda: 0.0, sleeps.append)
+    threads = [threading.Thread(target=lambda: [limiter.acquire() for _ in range(5)]) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(slept) == pytest.approx([n / 10 for n in range(1, 11)])
+    assert sorted(sleeps) == pytest.approx([n / 10 for n in range(1, 11)])
 
 
-def test_every_try_takes_from_the_pace(make: Make) -> None:
-    target = make()
+def test_retries_count_towards_rate_limit(make_target: MakeTarget) -> None:
+    target = make_target()
     clock = Clock()
     client = Client(
         HttpSession(target.standin.url),
@@ -330,35 +332,35 @@ def test_every_try_takes_from_the_pace(make: Make) -> None:
     target.standin.faults.next(error(503), times=2)
     client.current_user()
     client.close()
-    assert clock.slept == [1.0, 1.0]
+    assert clock.sleeps == [1.0, 1.0]
 
 
-def test_no_more_calls_are_made_at_once_than_may_be() -> None:
-    inside, most, lock = 0, 0, threading.Lock()
-    meeting = threading.Barrier(2, timeout=10)
+def test_concurrency_is_limited() -> None:
+    active, maximum, lock = 0, 0, threading.Lock()
+    barrier = threading.Barrier(2, timeout=10)
 
-    def answer(_: httpx.Request) -> httpx.Response:
-        nonlocal inside, most
+    def respond(_: httpx.Request) -> httpx.Response:
+        nonlocal active, maximum
         with lock:
-            inside += 1
-            most = max(most, inside)
-        meeting.wait()
+            active += 1
+            maximum = max(maximum, active)
+        barrier.wait()
         with lock:
-            inside -= 1
+            active -= 1
         return httpx.Response(200, json={})
 
-    session = HttpSession("http://om", transport=httpx.MockTransport(answer))
+    session = HttpSession("http://om", transport=httpx.MockTransport(respond))
     client = Client(session, StaticToken("t"), concurrency=2)
     threads = [threading.Thread(target=client.current_user) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert (inside, most) == (0, 2)
+    assert (active, maximum) == (0, 2)
 
 
-def test_a_server_that_takes_no_token_is_not_asked_for_ever(make: Make) -> None:
-    target = make()
+def test_rejected_login_token_is_renewed_once(make_target: MakeTarget) -> None:
+    target = make_target()
     issued: list[str] = []
 
     def login(_: httpx.Request) -> httpx.Response:
@@ -366,26 +368,26 @@ def test_a_server_that_takes_no_token_is_not_asked_for_ever(make: Make) -> None:
         return httpx.Response(200, json={"accessToken": issued[-1]})
 
     token = login_token(HttpSession("http://om", transport=httpx.MockTransport(login)), "me@om", "secret")
-    other = Target(target.standin, token)
+    with_login = Target(target.standin, token)
     with pytest.raises(TargetMisconfigured, match="401"):
-        other.client.current_user()
-    other.client.close()
-    assert (other.counted, len(issued)) == ({"who": 2}, 2)
+        with_login.client.current_user()
+    with_login.client.close()
+    assert (with_login.calls, len(issued)) == ({"who": 2}, 2)
 
 
-def test_a_login_that_passes_by_itself_is_tried_again(make: Make) -> None:
-    target = make()
-    answers = [httpx.Response(503), httpx.Response(200, json={"accessToken": target.standin.bot_token})]
-    transport = httpx.MockTransport(lambda _: answers.pop(0))
-    other = Target(target.standin, login_token(HttpSession("http://om", transport=transport), "me@om", "secret"))
-    assert other.client.current_user()["name"] == "ingestion-bot"
-    other.client.close()
+def test_login_is_retried(make_target: MakeTarget) -> None:
+    target = make_target()
+    responses = [httpx.Response(503), httpx.Response(200, json={"accessToken": target.standin.bot_token})]
+    transport = httpx.MockTransport(lambda _: responses.pop(0))
+    with_login = Target(target.standin, login_token(HttpSession("http://om", transport=transport), "me@om", "secret"))
+    assert with_login.client.current_user()["name"] == "ingestion-bot"
+    with_login.client.close()
 
 
 @pytest.mark.parametrize("token", ["hunter2 2", "hunter2\nX: y", "hunter2\u00fc"])
-def test_a_token_that_no_request_can_carry_is_not_repeated(make: Make, token: str) -> None:
-    target = Target(make().standin, StaticToken(token))
-    with pytest.raises(TargetMisconfigured, match="copy it again") as locked:
+def test_invalid_token_is_not_in_error_message(make_target: MakeTarget, token: str) -> None:
+    target = Target(make_target().standin, StaticToken(token))
+    with pytest.raises(TargetMisconfigured, match="copy it again") as raised:
         target.client.current_user()
     target.client.close()
-    assert "hunter2" not in f"{locked.value!r} {StaticToken(token)!r}"
+    assert "hunter2" not in f"{raised.value!r} {StaticToken(token)!r}"

@@ -1,4 +1,4 @@
-"""What is true of files wherever they lie: each case makes some in a folder, asks, and says what must come of it."""
+"""Test cases for all file systems: files to create, a call, and the expected result."""
 
 from collections.abc import Callable
 from hashlib import sha256
@@ -11,88 +11,88 @@ BIG = bytes(range(256)) * 8192
 
 
 class Case(NamedTuple):
-    """Files by their paths, where None makes a folder; what is asked; what is answered, paths without the folder."""
+    """Files by path (None: a folder), a call, and its result with paths relative to the folder."""
 
-    there: dict[str, bytes | None]
-    ask: Callable[[FileSystem, str], Any]
-    answer: Any
-
-
-def _listed(inside: str) -> Callable[[FileSystem, str], Any]:
-    return lambda files, top: [(one.path, one.size) for one in files.files(f"{top}{inside}")]
+    files: dict[str, bytes | None]
+    call: Callable[[FileSystem, str], Any]
+    expected: Any
 
 
-def _written(path: str, *contents: bytes) -> Callable[[FileSystem, str], Any]:
-    def ask(files: FileSystem, top: str) -> Any:
+def _list(subfolder: str) -> Callable[[FileSystem, str], Any]:
+    return lambda files, top: [(file.path, file.size) for file in files.files(f"{top}{subfolder}")]
+
+
+def _write(path: str, *contents: bytes) -> Callable[[FileSystem, str], Any]:
+    def run(files: FileSystem, top: str) -> Any:
         for content in contents:
             files.write(f"{top}/{path}", content)
-        return files.read(f"{top}/{path}"), [one.path for one in files.files(top)]
+        return files.read(f"{top}/{path}"), [file.path for file in files.files(top)]
 
-    return ask
+    return run
 
 
-def _deleted(path: str) -> Callable[[FileSystem, str], Any]:
-    def ask(files: FileSystem, top: str) -> Any:
+def _delete(path: str) -> Callable[[FileSystem, str], Any]:
+    def run(files: FileSystem, top: str) -> Any:
         files.delete(f"{top}/{path}")
         files.delete(f"{top}/{path}")
-        return [one.path for one in files.files(top)]
+        return [file.path for file in files.files(top)]
 
-    return ask
+    return run
 
 
 CASES = {
-    "a file is read": Case({"a": b"\x00\xff\n"}, lambda files, top: files.read(f"{top}/a"), b"\x00\xff\n"),
-    "an empty file is read": Case({"a": b""}, lambda files, top: files.read(f"{top}/a"), b""),
-    "no file is none": Case({}, lambda files, top: files.read(f"{top}/a"), None),
-    "no folder is none": Case({}, lambda files, top: files.read(f"{top}/a/b"), None),
-    "nothing is beneath a file": Case({"a": b"x"}, lambda files, top: files.read(f"{top}/a/b"), None),
-    "what is written is read": Case({}, _written("a", b"\x00one"), (b"\x00one", ["/a"])),
-    "what is written again is read": Case({}, _written("a", b"longer", b"new"), (b"new", ["/a"])),
-    "what is written is hidden if its name is": Case({}, _written("_a", b"x"), (b"x", [])),
-    "nothing is written": Case({}, _written("a", b""), (b"", ["/a"])),
-    "folders are made for what is written": Case({}, _written("a/b/c", b"x"), (b"x", ["/a/b/c"])),
-    "files are listed in their order": Case(
-        {"b": b"22", "a": b"1", "c/a": b""}, _listed(""), [("/a", 1), ("/b", 2), ("/c/a", 0)]
+    "read a file": Case({"a": b"\x00\xff\n"}, lambda files, top: files.read(f"{top}/a"), b"\x00\xff\n"),
+    "read an empty file": Case({"a": b""}, lambda files, top: files.read(f"{top}/a"), b""),
+    "read a missing file": Case({}, lambda files, top: files.read(f"{top}/a"), None),
+    "read in a missing folder": Case({}, lambda files, top: files.read(f"{top}/a/b"), None),
+    "read below a file": Case({"a": b"x"}, lambda files, top: files.read(f"{top}/a/b"), None),
+    "write a file": Case({}, _write("a", b"\x00one"), (b"\x00one", ["/a"])),
+    "overwrite a file": Case({}, _write("a", b"longer", b"new"), (b"new", ["/a"])),
+    "write a hidden file": Case({}, _write("_a", b"x"), (b"x", [])),
+    "write an empty file": Case({}, _write("a", b""), (b"", ["/a"])),
+    "write creates folders": Case({}, _write("a/b/c", b"x"), (b"x", ["/a/b/c"])),
+    "list files in order": Case(
+        {"b": b"22", "a": b"1", "c/a": b""}, _list(""), [("/a", 1), ("/b", 2), ("/c/a", 0)]
     ),
-    "names that sort beside a slash": Case({"a/x": b"1", "a-b/x": b"1"}, _listed(""), [("/a-b/x", 1), ("/a/x", 1)]),
-    "one file is listed": Case({"a": b"1", "b": b"2"}, _listed("/a"), [("/a", 1)]),
-    "what is not there has no files": Case({}, _listed("/a"), []),
-    "an empty folder has no files": Case({"a": None}, _listed(""), []),
-    "hidden files are none": Case({"_a": b"1", ".a": b"1", "a.crc": b"1", ".a.crc": b"1"}, _listed(""), [("/a.crc", 1)]),
-    "hidden folders are none": Case({"_temporary/a": b"1", ".x/a": b"1", "y/_z/a": b"1"}, _listed(""), []),
-    "partitions may begin so": Case(
-        {"_version=1/day=2/a": b"1", "_day=/a": b"1"}, _listed(""), [("/_day=/a", 1), ("/_version=1/day=2/a", 1)]
+    "list names that sort before a slash": Case({"a/x": b"1", "a-b/x": b"1"}, _list(""), [("/a-b/x", 1), ("/a/x", 1)]),
+    "list one file": Case({"a": b"1", "b": b"2"}, _list("/a"), [("/a", 1)]),
+    "list a missing folder": Case({}, _list("/a"), []),
+    "list an empty folder": Case({"a": None}, _list(""), []),
+    "omit hidden files": Case({"_a": b"1", ".a": b"1", "a.crc": b"1", ".a.crc": b"1"}, _list(""), [("/a.crc", 1)]),
+    "omit hidden folders": Case({"_temporary/a": b"1", ".x/a": b"1", "y/_z/a": b"1"}, _list(""), []),
+    "list partitions that start with an underscore": Case(
+        {"_version=1/day=2/a": b"1", "_day=/a": b"1"}, _list(""), [("/_day=/a", 1), ("/_version=1/day=2/a", 1)]
     ),
-    "a hidden folder that is named is listed": Case({"_x/a": b"1"}, _listed("/_x"), [("/_x/a", 1)]),
-    "names with signs in them": Case(
-        {"a b%20ä:1/x#y": b"1"}, _listed(""), [("/a b%20ä:1/x#y", 1)]
+    "list a named hidden folder": Case({"_x/a": b"1"}, _list("/_x"), [("/_x/a", 1)]),
+    "list names with special characters": Case(
+        {"a b%20ä:1/x#y": b"1"}, _list(""), [("/a b%20ä:1/x#y", 1)]
     ),
-    "folders are named": Case(
+    "list folders": Case(
         {"b/x": b"", "a/y/z": b"", "_version=1/x": b"", "file": b""},
         lambda files, top: files.folders(top),
         ["/_version=1", "/a", "/b"],
     ),
-    "what is not there has no folders": Case({}, lambda files, top: files.folders(f"{top}/a"), []),
-    "a file has no folders": Case({"a": b""}, lambda files, top: files.folders(f"{top}/a"), []),
-    "a checksum": Case({"a": b"abc"}, lambda files, top: files.sha256(f"{top}/a"), sha256(b"abc").hexdigest()),
-    "a checksum of nothing": Case({"a": b""}, lambda files, top: files.sha256(f"{top}/a"), sha256().hexdigest()),
-    "a checksum of much": Case({"a": BIG}, lambda files, top: files.sha256(f"{top}/a"), sha256(BIG).hexdigest()),
-    "a folder is deleted with all in it, twice": Case({"a/b/c": b"", "a/d": b"", "ab": b""}, _deleted("a"), ["/ab"]),
+    "list folders of a missing folder": Case({}, lambda files, top: files.folders(f"{top}/a"), []),
+    "list folders of a file": Case({"a": b""}, lambda files, top: files.folders(f"{top}/a"), []),
+    "checksum": Case({"a": b"abc"}, lambda files, top: files.sha256(f"{top}/a"), sha256(b"abc").hexdigest()),
+    "checksum of an empty file": Case({"a": b""}, lambda files, top: files.sha256(f"{top}/a"), sha256().hexdigest()),
+    "checksum of a large file": Case({"a": BIG}, lambda files, top: files.sha256(f"{top}/a"), sha256(BIG).hexdigest()),
+    "delete a folder twice": Case({"a/b/c": b"", "a/d": b"", "ab": b""}, _delete("a"), ["/ab"]),
 }  # fmt: skip
 
 
-def prove(files: FileSystem, folder: Path, case: Case, scheme: str = "") -> None:
-    """See that files answer as they must, by paths with and without a scheme."""
-    for name, content in case.there.items():
-        place = folder / name
-        (place if content is None else place.parent).mkdir(parents=True, exist_ok=True)
+def check_case(files: FileSystem, folder: Path, case: Case, scheme: str = "") -> None:
+    """Create the files of a case, and compare the result of its call."""
+    for name, content in case.files.items():
+        target = folder / name
+        (target if content is None else target.parent).mkdir(parents=True, exist_ok=True)
         if content is not None:
-            place.write_bytes(content)
-    assert _without(folder, case.ask(files, f"{scheme}{folder}")) == case.answer
+            target.write_bytes(content)
+    assert _relative(folder, case.call(files, f"{scheme}{folder}")) == case.expected
 
 
-def _without(folder: Path, answer: Any) -> Any:
-    """Leave the folder out of paths."""
-    if isinstance(answer, list | tuple):
-        return type(answer)(_without(folder, one) for one in answer)
-    return answer.removeprefix("file:").removeprefix(str(folder)) if isinstance(answer, str) else answer
+def _relative(folder: Path, result: Any) -> Any:
+    """Make paths relative to the folder."""
+    if isinstance(result, list | tuple):
+        return type(result)(_relative(folder, item) for item in result)
+    return result.removeprefix("file:").removeprefix(str(folder)) if isinstance(result, str) else result

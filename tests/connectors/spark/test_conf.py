@@ -1,4 +1,4 @@
-"""The conf made from choices: what it holds, that it passes the check, and how it is spelled."""
+"""Generated Spark conf: content, validity and output formats."""
 
 import ast
 import itertools
@@ -24,29 +24,29 @@ PARENT = ParentRun("air", "daily.load", "01234567-89ab-7def-8123-456789abcdef")
 URLS = ["http://127.0.0.1:8090", "http://127.0.0.1:8090/", "https://bridge.example/lineage/", "http://[::1]:8090"]
 
 
-def wanted(**choices: object) -> ConfOptions:
+def options_with(**choices: object) -> ConfOptions:
     return ConfOptions(find_release(DEFAULT_RELEASE))._replace(**choices)
 
 
-@pytest.mark.parametrize("line", SUPPORTED_RELEASES, ids=lambda line: line.name)
+@pytest.mark.parametrize("release", SUPPORTED_RELEASES, ids=lambda release: release.name)
 @pytest.mark.parametrize(
     ("transport", "catalog", "parent", "api_key"),
     list(itertools.product(ListenerTransport, [None, *TableFormat], [None, PARENT], [None, "k"])),
 )
-def test_every_conf_passes_the_check(
-    line: SparkRelease,
+def test_generated_conf_is_valid(
+    release: SparkRelease,
     transport: ListenerTransport,
     catalog: TableFormat | None,
     parent: ParentRun | None,
     api_key: str | None,
 ) -> None:
-    choices = wanted(release=line, transport=transport, catalog=catalog, parent=parent, api_key=api_key)
-    if catalog and not line.package_or_none(catalog):
-        with pytest.raises(ConfigError, match=f"{catalog} has no release for Spark {line.name}: use Spark 3.5"):
+    choices = options_with(release=release, transport=transport, catalog=catalog, parent=parent, api_key=api_key)
+    if catalog and not release.package_or_none(catalog):
+        with pytest.raises(ConfigError, match=f"{catalog} has no release for Spark {release.name}: use Spark 3.5"):
             build_conf(choices)
         return
     for url in URLS:
-        assert check_conf(build_conf(choices._replace(url=url)), line) == []
+        assert check_conf(build_conf(choices._replace(url=url)), release) == []
 
 
 @pytest.mark.parametrize(
@@ -59,18 +59,18 @@ def test_every_conf_passes_the_check(
     ],
 )
 @pytest.mark.parametrize(
-    ("transport", "at"),
+    ("transport", "section"),
     [(ListenerTransport.http, "transport."), (ListenerTransport.composite, "transport.transports.b_http.")],
 )
-def test_a_path_of_the_url_becomes_the_endpoint(
-    url: str, base: str, endpoint: str | None, transport: ListenerTransport, at: str
+def test_url_path_becomes_endpoint(
+    url: str, base: str, endpoint: str | None, transport: ListenerTransport, section: str
 ) -> None:
-    conf = build_conf(wanted(url=url, transport=transport))
-    assert (conf[f"{PREFIX}{at}url"], conf.get(f"{PREFIX}{at}endpoint")) == (base, endpoint)
+    conf = build_conf(options_with(url=url, transport=transport))
+    assert (conf[f"{PREFIX}{section}url"], conf.get(f"{PREFIX}{section}endpoint")) == (base, endpoint)
 
 
-def test_the_file_has_an_event_before_http_is_tried() -> None:
-    conf = build_conf(wanted(transport=ListenerTransport.composite))
+def test_file_transport_precedes_http() -> None:
+    conf = build_conf(options_with(transport=ListenerTransport.composite))
     names = [key.split(".")[4] for key in conf if ".transports." in key and key.endswith(".type")]
     assert names == sorted(names) == ["a_file", "b_http"]
     assert conf[f"{PREFIX}transport.withThreadPool"] == "false"
@@ -79,15 +79,17 @@ def test_the_file_has_an_event_before_http_is_tried() -> None:
 AWKWARD = {"spark.a": "it's $HOME `x` \\ #!", "spark.b": 'two\nlines "quoted"', "spark.c": "", "spark.d": "ü😀=x"}
 
 
-def in_a_shell(words: str) -> list[str]:
-    said = subprocess.run(["sh", "-c", f"printf '%s\\0' {words}"], capture_output=True, text=True, check=True)
-    return said.stdout.split("\0")[:-1]
+def parse_in_shell(arguments: str) -> list[str]:
+    completed = subprocess.run(
+        ["sh", "-c", f"printf '%s\\0' {arguments}"], capture_output=True, text=True, check=True
+    )
+    return completed.stdout.split("\0")[:-1]
 
 
-def test_each_spelling_says_the_same() -> None:
-    words = in_a_shell(format_flags(AWKWARD))
-    assert words[::2] == ["--conf"] * 4
-    assert dict(word.split("=", 1) for word in words[1::2]) == AWKWARD
+def test_all_formats_are_equivalent() -> None:
+    arguments = parse_in_shell(format_flags(AWKWARD))
+    assert arguments[::2] == ["--conf"] * 4
+    assert dict(argument.split("=", 1) for argument in arguments[1::2]) == AWKWARD
     assert ast.literal_eval(format_python(AWKWARD)) == AWKWARD
     assert parse_defaults(write_defaults(AWKWARD)) == AWKWARD
 
@@ -95,24 +97,24 @@ def test_each_spelling_says_the_same() -> None:
 @pytest.mark.parametrize(
     ("version", "name"), [("4.1", "4.1"), ("4.1.4", "4.1"), ("3.5.1", "3.5"), ("4.3.0-SNAPSHOT", "4.3")]
 )
-def test_a_line_is_found_by_any_version_of_it(version: str, name: str) -> None:
+def test_find_release_by_version(version: str, name: str) -> None:
     assert find_release(version).name == name
 
 
 @pytest.mark.parametrize("version", ["3.4", "2", "", "5.0", "four"])
-def test_an_untried_line_is_refused(version: str) -> None:
+def test_untested_release_is_rejected(version: str) -> None:
     with pytest.raises(ConfigError, match=r"was not tried with the listener: use one of 3\.5, 4\.0"):
         find_release(version)
 
 
-def test_the_page_lists_every_line() -> None:
+def test_documentation_lists_every_release() -> None:
     def name(package: str | None) -> str:
         return f"`{package.partition(':')[2]}`" if package else "none"
 
     page = (Path(__file__).parents[3] / "docs" / "guides" / "spark.md").read_text(encoding="utf-8")
     rows = [
-        f"| {line.name} | {line.release} | {line.scala} | {line.oldest_java} | {name(line.iceberg)} | {name(line.delta)} |\n"
-        for line in SUPPORTED_RELEASES
+        f"| {release.name} | {release.release} | {release.scala} | {release.oldest_java} | {name(release.iceberg)} | {name(release.delta)} |\n"
+        for release in SUPPORTED_RELEASES
     ]
     assert "".join(rows) in page
     assert f"The listener is {LISTENER_VERSION}." in page

@@ -1,4 +1,4 @@
-"""spark-defaults.conf, read and written as Spark does it."""
+"""spark-defaults.conf, read and written like Spark does."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ from connectors.spark.conf_format import parse_defaults, read_defaults, write_de
         ("spark.a b\\", {"spark.a": "b"}),
     ],
 )
-def test_a_conf_is_read_as_java_and_spark_read_it(text: str, conf: dict[str, str]) -> None:
+def test_parse_defaults(text: str, conf: dict[str, str]) -> None:
     assert parse_defaults(text) == conf
 
 
@@ -43,23 +43,23 @@ VALUES = [
 
 
 @pytest.mark.parametrize("value", VALUES)
-def test_what_is_written_is_read_back(value: str) -> None:
+def test_values_round_trip(value: str) -> None:
     conf = {"spark.a": value, "spark.b": "after"}
     assert parse_defaults(write_defaults(conf)) == conf
 
 
 @pytest.mark.parametrize("key", ["spark.a b", "spark.a=b", "spark.a:b", "#spark", "spark.\\a", "spark.ü"])
-def test_keys_are_read_back(key: str) -> None:
+def test_keys_round_trip(key: str) -> None:
     assert parse_defaults(write_defaults({key: "v"})) == {key: "v"}
 
 
 @pytest.mark.parametrize("value", [" a", "a ", "\ta", "\0a"])
-def test_a_value_that_spark_would_trim_is_refused(value: str) -> None:
+def test_value_with_outer_blanks_is_rejected(value: str) -> None:
     with pytest.raises(ConfigError, match=r"spark\.a: Spark takes the blanks at the ends"):
         write_defaults({"spark.a": value})
 
 
-def test_a_file_is_read_or_the_error_names_it(tmp_path: Path) -> None:
+def test_read_errors_name_the_file(tmp_path: Path) -> None:
     path = tmp_path / "spark.conf"
     path.write_text("spark.a ü\n", encoding="utf-8")
     assert read_defaults(path) == {"spark.a": "ü"}

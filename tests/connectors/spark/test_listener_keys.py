@@ -1,4 +1,4 @@
-"""What the check finds wrong with a conf, and what it leaves alone."""
+"""Checks of the settings of the listener."""
 
 import pytest
 
@@ -8,24 +8,24 @@ from connectors.spark.conf_problem import ConfProblem, ProblemEffect
 from connectors.spark.listener_keys import is_section, matches, nearest_key, parent_sections
 from connectors.spark.releases import find_release
 
-LINE = find_release("4.1")
+RELEASE = find_release("4.1")
 SILENT, IGNORED, DOUBTFUL = ProblemEffect.silent, ProblemEffect.ignored, ProblemEffect.doubtful
 PACKAGES = "spark.jars.packages"
 NESTED = "transport.transports.b_http."
 
 
-def conf(transport: ListenerTransport = ListenerTransport.http, without: str = "", **more: str) -> dict[str, str]:
-    """Make a good conf with some keys of the listener more, and one less."""
-    made = build_conf(ConfOptions(LINE, transport)) | {f"{PREFIX}{key}": value for key, value in more.items()}
-    return {key: value for key, value in made.items() if key != f"{PREFIX}{without}"}
+def conf(transport: ListenerTransport = ListenerTransport.http, without: str = "", **extra: str) -> dict[str, str]:
+    """A valid conf with additional listener keys, and without one."""
+    complete = build_conf(ConfOptions(RELEASE, transport)) | {f"{PREFIX}{key}": value for key, value in extra.items()}
+    return {key: value for key, value in complete.items() if key != f"{PREFIX}{without}"}
 
 
-def told(given: dict[str, str]) -> list[tuple[str, ProblemEffect]]:
-    return [(finding.key.removeprefix(PREFIX), finding.effect) for finding in check_conf(given, LINE)]
+def problems_of(conf_: dict[str, str]) -> list[tuple[str, ProblemEffect]]:
+    return [(finding.key.removeprefix(PREFIX), finding.effect) for finding in check_conf(conf_, RELEASE)]
 
 
 @pytest.mark.parametrize(
-    "more",
+    "extra",
     [
         {"appName": "[nightly]"},
         {"job.owners.team": "data"},
@@ -46,12 +46,12 @@ def told(given: dict[str, str]) -> list[tuple[str, ProblemEffect]]:
     ],
     ids=str,
 )  # fmt: skip
-def test_what_works_is_left_alone(more: dict[str, str]) -> None:
-    assert told(conf(**more)) == []
+def test_valid_settings_have_no_problems(extra: dict[str, str]) -> None:
+    assert problems_of(conf(**extra)) == []
 
 
 @pytest.mark.parametrize(
-    ("more", "key", "effect"),
+    ("extra", "key", "effect"),
     [
         ({"namespce": "x"}, "namespce", IGNORED),
         ({"namespace": " "}, "namespace", IGNORED),
@@ -84,12 +84,12 @@ def test_what_works_is_left_alone(more: dict[str, str]) -> None:
     ],
     ids=str,
 )
-def test_what_does_not_work_is_told(more: dict[str, str], key: str, effect: ProblemEffect) -> None:
-    assert told(conf(**more)) == [(key, effect)]
+def test_invalid_settings_are_reported(extra: dict[str, str], key: str, effect: ProblemEffect) -> None:
+    assert problems_of(conf(**extra)) == [(key, effect)]
 
 
 @pytest.mark.parametrize(
-    ("more", "key"),
+    ("extra", "key"),
     [
         ({f"{NESTED}foo": "x"}, f"{NESTED}foo"),
         ({f"{NESTED}headers.a.b": "x"}, f"{NESTED}headers.a.b"),
@@ -100,12 +100,12 @@ def test_what_does_not_work_is_told(more: dict[str, str], key: str, effect: Prob
     ],
     ids=str,
 )
-def test_inside_another_transport_nothing_is_forgiven(more: dict[str, str], key: str) -> None:
-    assert (key, SILENT) in told(conf(ListenerTransport.composite, **more))
+def test_nested_transport_settings_are_checked(extra: dict[str, str], key: str) -> None:
+    assert (key, SILENT) in problems_of(conf(ListenerTransport.composite, **extra))
 
 
 @pytest.mark.parametrize(
-    ("pool", "goes_on", "file", "told_of"),
+    ("pool", "continue_on_failure", "file", "expected"),
     [
         ("false", "true", "z_file", [("transport.transports", DOUBTFUL)]),
         ("true", "false", "z_file", [("transport.transports", DOUBTFUL)]),
@@ -113,13 +113,14 @@ def test_inside_another_transport_nothing_is_forgiven(more: dict[str, str], key:
         ("false", "false", "a_file", []),
     ],
 )
-def test_a_file_behind_http_is_told(
-    pool: str, goes_on: str, file: str, told_of: list[tuple[str, ProblemEffect]]
+def test_file_after_http_is_reported(
+    pool: str, continue_on_failure: str, file: str, expected: list[tuple[str, ProblemEffect]]
 ) -> None:
-    given = conf(
-        ListenerTransport.composite, **{"transport.withThreadPool": pool, "transport.continueOnFailure": goes_on}
+    composite = conf(
+        ListenerTransport.composite,
+        **{"transport.withThreadPool": pool, "transport.continueOnFailure": continue_on_failure},
     )
-    assert told({key.replace("a_file", file): value for key, value in given.items()}) == told_of
+    assert problems_of({key.replace("a_file", file): value for key, value in composite.items()}) == expected
 
 
 @pytest.mark.parametrize(
@@ -132,20 +133,20 @@ def test_a_file_behind_http_is_told(
         (ListenerTransport.composite, "transport.transports.a_file.location", "transport.transports.a_file.location"),
     ],
 )
-def test_what_is_missing_is_told(transport: ListenerTransport, without: str, key: str) -> None:
-    assert told(conf(transport, without))[0] == (key, SILENT)
+def test_missing_settings_are_reported(transport: ListenerTransport, without: str, key: str) -> None:
+    assert problems_of(conf(transport, without))[0] == (key, SILENT)
 
 
 @pytest.mark.parametrize("missing", ["JobNamespace", "JobName", "RunId"])
-@pytest.mark.parametrize("which", ["parent", "rootParent"])
-def test_a_parent_has_all_three_names(which: str, missing: str) -> None:
-    whole = {"JobNamespace": "a", "JobName": "b", "RunId": "01234567-89ab-7def-8123-456789abcdef"}
-    part = {f"{which}{key}": value for key, value in whole.items() if key != missing}
-    assert told(conf(**part)) == [(f"{which}{missing}", IGNORED)]
+@pytest.mark.parametrize("prefix", ["parent", "rootParent"])
+def test_parent_requires_all_three_settings(prefix: str, missing: str) -> None:
+    complete = {"JobNamespace": "a", "JobName": "b", "RunId": "01234567-89ab-7def-8123-456789abcdef"}
+    part = {f"{prefix}{key}": value for key, value in complete.items() if key != missing}
+    assert problems_of(conf(**part)) == [(f"{prefix}{missing}", IGNORED)]
 
 
 @pytest.mark.parametrize(
-    ("key", "near"),
+    ("key", "nearest"),
     [
         ("namespce", "namespace"),
         ("NameSpace", "namespace"),
@@ -156,18 +157,20 @@ def test_a_parent_has_all_three_names(which: str, missing: str) -> None:
         ("columnLineage.datasetLineageEnable", "columnLineage.datasetLineageEnabled"),
     ],
 )
-def test_the_nearest_key_is_named(key: str, near: str) -> None:
-    given = conf(**{"transport.auth.type": "api_key", "transport.auth.apiKey": "k", key: "x"})
-    [finding] = check_conf(given, LINE)
-    assert finding.remedy == f"did you mean {PREFIX}{near}?"
+def test_nearest_key_is_suggested(key: str, nearest: str) -> None:
+    with_typo = conf(**{"transport.auth.type": "api_key", "transport.auth.apiKey": "k", key: "x"})
+    [finding] = check_conf(with_typo, RELEASE)
+    assert finding.remedy == f"did you mean {PREFIX}{nearest}?"
 
 
-def test_the_worst_comes_first_and_no_value_is_repeated() -> None:
-    given = conf(**{"namespce": "s3cret", "transport.auth.type": "s3cret", "transport.timeoutInMillis": "s3cret"})
-    found = check_conf(given | {PACKAGES: "a:b:1"}, LINE)
+def test_problems_are_sorted_and_contain_no_values() -> None:
+    with_problems = conf(
+        **{"namespce": "s3cret", "transport.auth.type": "s3cret", "transport.timeoutInMillis": "s3cret"}
+    )
+    problems = check_conf(with_problems | {PACKAGES: "a:b:1"}, RELEASE)
     order = list(ProblemEffect)
-    assert [order.index(finding.effect) for finding in found] == sorted(order.index(f.effect) for f in found)
-    assert not any("s3cret" in str(finding) for finding in found)
+    assert [order.index(finding.effect) for finding in problems] == sorted(order.index(f.effect) for f in problems)
+    assert not any("s3cret" in str(finding) for finding in problems)
 
 
 @pytest.mark.parametrize(
@@ -178,20 +181,20 @@ def test_the_worst_comes_first_and_no_value_is_repeated() -> None:
         (DOUBTFUL, "warning: a is wrong: do b"),
     ],
 )
-def test_a_finding_is_one_line(effect: ProblemEffect, text: str) -> None:
+def test_problem_text(effect: ProblemEffect, text: str) -> None:
     assert str(ConfProblem("a", effect, "is wrong", "do b")) == text
 
 
 @pytest.mark.parametrize(
-    ("pattern", "key", "fits"),
+    ("pattern", "key", "expected"),
     [("a.*", "a.b", True), ("a.*", "a.b.c", False), ("a.**", "a.b.c", True), ("a.b", "axb", False), ("a.**", "a", False),
      ("f.**.d", "f.x.y.d", True), ("f.**.d", "f.d", False)],
 )  # fmt: skip
-def test_stars_stand_for_a_word_or_for_the_rest(pattern: str, key: str, *, fits: bool) -> None:
-    assert matches(pattern, key) is fits
+def test_key_patterns(pattern: str, key: str, *, expected: bool) -> None:
+    assert matches(pattern, key) is expected
 
 
-def test_keys_stand_in_sections() -> None:
+def test_key_sections() -> None:
     assert parent_sections("a.b.c") == ["a", "a.b"]
     assert is_section("a.x", ["a.*.c"])
     assert not is_section("a.x.c", ["a.*.c"])
@@ -206,16 +209,14 @@ def test_keys_stand_in_sections() -> None:
         ("com.example.Mine,io.openlineage.OpenLineageSparkListener", f"com.example.Mine,{LISTENER_CLASS}"),
     ],
 )
-def test_a_listener_that_is_not_named_is_named_in_the_place_of_what_looks_like_it(
-    listeners: str, remedy: str
-) -> None:
+def test_remedy_replaces_similar_listener(listeners: str, remedy: str) -> None:
     (finding,) = check_conf(conf() | {"spark.extraListeners": listeners})
     assert (finding.key, finding.remedy) == ("spark.extraListeners", f"set it to {remedy}")
 
 
 @pytest.mark.parametrize(
-    ("location", "found"), [("/a/e.ndjson", []), ("e.ndjson", [SILENT]), ("a/e.ndjson", [SILENT])]
+    ("location", "expected"), [("/a/e.ndjson", []), ("e.ndjson", [SILENT]), ("a/e.ndjson", [SILENT])]
 )
-def test_a_file_has_an_absolute_path(location: str, found: list[ProblemEffect]) -> None:
-    given = conf(ListenerTransport.file, **{"transport.location": location})
-    assert [effect for key, effect in told(given) if key == "transport.location"] == found
+def test_file_path_must_be_absolute(location: str, expected: list[ProblemEffect]) -> None:
+    with_location = conf(ListenerTransport.file, **{"transport.location": location})
+    assert [effect for key, effect in problems_of(with_location) if key == "transport.location"] == expected

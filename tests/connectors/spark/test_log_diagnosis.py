@@ -1,4 +1,4 @@
-"""What a driver's log says about lost events; the words are the listener's own, as a system test shows for most."""
+"""Diagnosis of driver logs; system tests produce most of these messages with the listener."""
 
 import pytest
 
@@ -7,22 +7,22 @@ from connectors.spark.conf_problem import SERVICE_NOT_RUNNING
 from connectors.spark.log_diagnosis import diagnose_delivery, diagnose_job, redact_conf_secrets, transport_keys
 from connectors.spark.releases import DEFAULT_RELEASE, find_release
 
-LINE = find_release(DEFAULT_RELEASE)
-HTTP = build_conf(ConfOptions(LINE, api_key="s3cret"))
-ANSWER = "io.openlineage.client.transports.HttpTransportResponseException: code: {}, response: x"
-PARSE = "ERROR AsyncEventQueue: Listener OpenLineageSparkListener threw an exception"
+RELEASE = find_release(DEFAULT_RELEASE)
+HTTP = build_conf(ConfOptions(RELEASE, api_key="s3cret"))
+RESPONSE_ERROR = "io.openlineage.client.transports.HttpTransportResponseException: code: {}, response: x"
+LISTENER_ERROR = "ERROR AsyncEventQueue: Listener OpenLineageSparkListener threw an exception"
 
 
 @pytest.mark.parametrize(
-    ("words", "key", "problem"),
+    ("message", "key", "problem"),
     [
-        (ANSWER.format(401), "auth.apiKey", "was refused with 401: no key, or none of the service"),
-        (ANSWER.format(403), "auth.apiKey", "was refused with 403: the key may not send events"),
-        (ANSWER.format(404), "url", "leads to where no events are taken (answer 404)"),
-        (ANSWER.format(413), "url", "is of a service that takes no event of this size (413)"),
-        (ANSWER.format(503), "url", "is of a service that takes no events now (503)"),
-        (ANSWER.format(400), "url", "is of a service that refuses these events (400)"),
-        (ANSWER.format(500), "url", "is of a service that answers 500"),
+        (RESPONSE_ERROR.format(401), "auth.apiKey", "was refused with 401: no key, or none of the service"),
+        (RESPONSE_ERROR.format(403), "auth.apiKey", "was refused with 403: the key may not send events"),
+        (RESPONSE_ERROR.format(404), "url", "leads to where no events are taken (answer 404)"),
+        (RESPONSE_ERROR.format(413), "url", "is of a service that takes no event of this size (413)"),
+        (RESPONSE_ERROR.format(503), "url", "is of a service that takes no events now (503)"),
+        (RESPONSE_ERROR.format(400), "url", "is of a service that refuses these events (400)"),
+        (RESPONSE_ERROR.format(500), "url", "is of a service that answers 500"),
         (
             "HttpHostConnectException: Connect to http://127.0.0.1:9 failed: Connection refused",
             "url",
@@ -33,25 +33,25 @@ PARSE = "ERROR AsyncEventQueue: Listener OpenLineageSparkListener threw an excep
         ("javax.net.ssl.SSLHandshakeException: x", "url", "cannot be reached over TLS"),
     ],
 )
-def test_each_reason_is_told_once_of_its_own_key(words: str, key: str, problem: str) -> None:
-    [finding] = diagnose_delivery(HTTP, f"{words}\n{words}\n")
+def test_each_delivery_problem_is_reported_once(message: str, key: str, problem: str) -> None:
+    [finding] = diagnose_delivery(HTTP, f"{message}\n{message}\n")
     assert (finding.key, finding.problem) == (f"{PREFIX}transport.{key}", problem)
-    assert list(diagnose_delivery(build_conf(ConfOptions(LINE, ListenerTransport.file)), words)) == []
+    assert list(diagnose_delivery(build_conf(ConfOptions(RELEASE, ListenerTransport.file)), message)) == []
 
 
-def test_a_file_that_cannot_be_written_is_told() -> None:
-    said = "ERROR FileTransport: Writing event to a file /x failed: java.nio.file.AccessDeniedException: /x"
-    [finding] = diagnose_delivery(build_conf(ConfOptions(LINE, ListenerTransport.composite)), said)
+def test_unwritable_file_is_reported() -> None:
+    log = "ERROR FileTransport: Writing event to a file /x failed: java.nio.file.AccessDeniedException: /x"
+    [finding] = diagnose_delivery(build_conf(ConfOptions(RELEASE, ListenerTransport.composite)), log)
     assert finding.key == f"{PREFIX}transport.transports.a_file.location"
     assert finding.problem == "cannot be written: java.nio.file.AccessDeniedException: /x"
 
 
 @pytest.mark.parametrize(
-    ("said", "code", "made", "problems"),
+    ("log", "code", "events", "problems"),
     [
         ("", 0, 5, []),
-        (PARSE, 0, 5, []),
-        (PARSE, 0, 0, ["cannot be used by the listener"]),
+        (LISTENER_ERROR, 0, 5, []),
+        (LISTENER_ERROR, 0, 0, ["cannot be used by the listener"]),
         ("", 0, 0, ["made no event"]),
         ("", None, 3, ["did not end within 9 s"]),
         ("[unresolved dependency: a#b_2.13;9: not found]", 1, 0, ["names what no repository has: a#b_2.13;9"]),
@@ -64,18 +64,18 @@ def test_a_file_that_cannot_be_written_is_told() -> None:
         ("", 3, 2, ["ended with 3"]),
     ],
 )  # fmt: skip
-def test_why_a_job_or_its_listener_failed(said: str, code: int | None, made: int, problems: list[str]) -> None:
-    assert [finding.problem for finding in diagnose_job(HTTP, said, code, made, 9)] == problems
+def test_diagnose_job(log: str, code: int | None, events: int, problems: list[str]) -> None:
+    assert [finding.problem for finding in diagnose_job(HTTP, log, code, events, 9)] == problems
 
 
-def test_secrets_are_taken_out() -> None:
+def test_secrets_are_redacted() -> None:
     conf = HTTP | {f"{PREFIX}transport.headers.X": "h3ader", "spark.ssl.keyPassword": "p4ss", "spark.a": "plain"}
     assert redact_conf_secrets(conf, "s3cret h3ader p4ss plain") == "*** *** *** plain"
 
 
-def test_places_are_those_of_the_transports_in_use() -> None:
-    both = build_conf(ConfOptions(LINE, ListenerTransport.composite))
-    assert transport_keys(both, "http", "url") == [f"{PREFIX}transport.transports.b_http.url"]
-    assert transport_keys(both, "file", "location") == [f"{PREFIX}transport.transports.a_file.location"]
+def test_transport_keys() -> None:
+    composite = build_conf(ConfOptions(RELEASE, ListenerTransport.composite))
+    assert transport_keys(composite, "http", "url") == [f"{PREFIX}transport.transports.b_http.url"]
+    assert transport_keys(composite, "file", "location") == [f"{PREFIX}transport.transports.a_file.location"]
     assert transport_keys(HTTP, "file", "location") == []
     assert transport_keys(HTTP | {f"{PREFIX}transport.url": " "}, "http", "url") == []

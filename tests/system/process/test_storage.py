@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from connectors.spark.file_system import HadoopFileSystem, LocalFileSystem
-from tests.connectors.spark.file_system_cases import CASES, prove
+from tests.connectors.spark.file_system_cases import CASES, check_case
 
 pytestmark = [
     pytest.mark.system("java", "spark"),
@@ -19,7 +19,7 @@ pytestmark = [
 @pytest.mark.parametrize("scheme", ["", "file:", "file://"])
 @pytest.mark.parametrize("case", CASES)
 def test_files_through_spark(tmp_path: Path, spark: Any, case: str, scheme: str) -> None:
-    prove(HadoopFileSystem(lambda: spark), tmp_path, CASES[case], scheme)
+    check_case(HadoopFileSystem(lambda: spark), tmp_path, CASES[case], scheme)
 
 
 def test_both_tell_the_same_of_a_file(tmp_path: Path, spark: Any) -> None:
