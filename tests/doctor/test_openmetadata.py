@@ -1,4 +1,4 @@
-"""`openmetadata check`: every way in which the way into OpenMetadata can be closed, and what to do about it."""
+"""`openmetadata check`: problems of the connection to OpenMetadata, and their remedies."""
 
 import json
 import socket
@@ -17,8 +17,8 @@ from bridge.settings.openmetadata import OpenMetadataSettings
 from connectors.errors import NoResponse, TargetMisconfigured, TargetRejected, TargetUnavailable, Unreachable
 from tests.standins.openmetadata import Fault, OpenMetadata, error, html, reset
 
-CHECKED = ["settings", "server", "version", "clock", "token", "user", "rights", "services"]
-PATIENCE = {"max_attempts": 1}
+SUBJECTS = ["settings", "server", "version", "clock", "token", "user", "rights", "services"]
+ONE_ATTEMPT = {"max_attempts": 1}
 
 
 @pytest.fixture
@@ -27,28 +27,28 @@ def standin() -> Iterator[OpenMetadata]:
         yield running
 
 
-def settings(host: str, token: str | None = None, **more: Any) -> OpenMetadataSettings:
+def settings(host: str, token: str | None = None, **overrides: Any) -> OpenMetadataSettings:
     auth = {"jwt_token": token or "t"}
-    given = {"enabled": True, "server": {"host": host}, "auth": auth, "retry_config": PATIENCE} | more
-    return OpenMetadataSettings.model_validate(given)
+    values = {"enabled": True, "server": {"host": host}, "auth": auth, "retry_config": ONE_ATTEMPT} | overrides
+    return OpenMetadataSettings.model_validate(values)
 
 
-def found(of: OpenMetadataSettings, thing: str | None = None) -> list[str]:
-    told = [one for one in check_openmetadata(of) if thing in (None, one.subject)]
-    assert all(one.remedy for one in told if one.level is not Level.ok)
-    return [str(one) for one in told]
+def run_checks(target_settings: OpenMetadataSettings, subject: str | None = None) -> list[str]:
+    findings = [finding for finding in check_openmetadata(target_settings) if subject in (None, finding.subject)]
+    assert all(finding.remedy for finding in findings if finding.level is not Level.ok)
+    return [str(finding) for finding in findings]
 
 
-def test_when_all_is_well_everything_was_looked_at_and_nothing_written(standin: OpenMetadata) -> None:
-    told = [*check_openmetadata(settings(standin.url, standin.bot_token))]
-    assert [(one.level, one.subject) for one in told] == [(Level.ok, thing) for thing in CHECKED]
-    assert [one.message for one in told if one.subject == "user"] == ["ingestion-bot, a bot"]
-    assert {seen.method for seen in standin.requests} == {"GET"}
+def test_checks_pass_and_write_nothing(standin: OpenMetadata) -> None:
+    findings = [*check_openmetadata(settings(standin.url, standin.bot_token))]
+    assert [(finding.level, finding.subject) for finding in findings] == [(Level.ok, subject) for subject in SUBJECTS]
+    assert [finding.message for finding in findings if finding.subject == "user"] == ["ingestion-bot, a bot"]
+    assert {request.method for request in standin.requests} == {"GET"}
     assert standin.state()["entities"] == {}
 
 
 @pytest.mark.parametrize(
-    ("token", "said", "remedy"),
+    ("token", "message", "remedy"),
     [
         ("expired", "401 Expired token!", "create a new token for the bot (Settings, Bots)"),
         ("invalid", "401 Not Authorized! Invalid token.", "copy the complete token of a bot of this server"),
@@ -56,20 +56,20 @@ def test_when_all_is_well_everything_was_looked_at_and_nothing_written(standin: 
         ("a b", "the token holds spaces", "copy it again, on one line"),
     ],
 )
-def test_a_token_that_is_not_taken_is_told(standin: OpenMetadata, token: str, said: str, remedy: str) -> None:
-    known = {"expired": standin.expired_token, "invalid": standin.invalid_token}
-    of = settings(standin.url, known.get(token, token))
-    (told,) = found(of, "token")
-    assert told.startswith("error: token: ")
-    assert said in told
-    assert remedy in told
-    assert found(of, "rights") == [
+def test_rejected_token_is_reported(standin: OpenMetadata, token: str, message: str, remedy: str) -> None:
+    tokens = {"expired": standin.expired_token, "invalid": standin.invalid_token}
+    target_settings = settings(standin.url, tokens.get(token, token))
+    (text_line,) = run_checks(target_settings, "token")
+    assert text_line.startswith("error: token: ")
+    assert message in text_line
+    assert remedy in text_line
+    assert run_checks(target_settings, "rights") == [
         "warning: rights: not checked: the server did not accept the token: fix that first, then run the checks again"
     ]
 
 
 @pytest.mark.parametrize(
-    ("fault", "said", "remedy"),
+    ("fault", "message", "remedy"),
     [
         (
             error(401, "Not Authorized! Token not present"),
@@ -87,18 +87,16 @@ def test_a_token_that_is_not_taken_is_told(standin: OpenMetadata, token: str, sa
         (error(403, "no"), "403 no", "check that it is a token of this server"),
     ],
 )
-def test_a_server_that_does_not_say_who_one_is_is_told(
-    standin: OpenMetadata, fault: Fault, said: str, remedy: str
-) -> None:
+def test_failed_user_request_is_reported(standin: OpenMetadata, fault: Fault, message: str, remedy: str) -> None:
     standin.faults.next(fault, path="/users/loggedInUser")
-    (told,) = found(settings(standin.url, standin.bot_token), "token")
-    assert told.startswith("error: token: ")
-    assert said in told
-    assert remedy in told
+    (text_line,) = run_checks(settings(standin.url, standin.bot_token), "token")
+    assert text_line.startswith("error: token: ")
+    assert message in text_line
+    assert remedy in text_line
 
 
 @pytest.mark.parametrize(
-    ("auth", "said", "remedy"),
+    ("auth", "message", "remedy"),
     [
         ({"type": "basic", "username": "admin@open-metadata.org", "password": "admin"}, "ok: token", None),
         ({"type": "basic", "username": "admin@open-metadata.org", "password": "hunter2"},
@@ -110,33 +108,35 @@ def test_a_server_that_does_not_say_who_one_is_is_told(
         ({"token_file": "absent/token"}, "error: token: cannot read the token in absent/token", "readable for the user"),
     ],
 )  # fmt: skip
-def test_each_way_to_a_token_is_told(
-    standin: OpenMetadata, auth: dict[str, str], said: str, remedy: str | None
+def test_login_errors_are_reported(
+    standin: OpenMetadata, auth: dict[str, str], message: str, remedy: str | None
 ) -> None:
-    given = {key: value.replace("HOST", standin.url) for key, value in auth.items()}
-    (told,) = found(settings(standin.url, auth=given), "token")
-    assert told.startswith(said.replace("HOST", standin.url))
-    assert remedy is None or remedy in told
-    assert "hunter2" not in told
+    auth_settings = {key: value.replace("HOST", standin.url) for key, value in auth.items()}
+    (text_line,) = run_checks(settings(standin.url, auth=auth_settings), "token")
+    assert text_line.startswith(message.replace("HOST", standin.url))
+    assert remedy is None or remedy in text_line
+    assert "hunter2" not in text_line
 
 
 def test_a_token_file_is_read(standin: OpenMetadata, tmp_path: Path) -> None:
     (tmp_path / "token").write_text(f"{standin.bot_token}\n")
-    assert found(settings(standin.url, auth={"token_file": str(tmp_path / "token")}), "token")[0].startswith("ok")
+    assert run_checks(settings(standin.url, auth={"token_file": str(tmp_path / "token")}), "token")[0].startswith(
+        "ok"
+    )
 
 
 @pytest.mark.parametrize(
-    ("who", "said"), [("admin", "admin is an admin, not a bot"), ("reader", "reader is a person, not a bot")]
+    ("user", "message"), [("admin", "admin is an admin, not a bot"), ("reader", "reader is a person, not a bot")]
 )
-def test_a_token_of_a_person_is_warned_of(standin: OpenMetadata, who: str, said: str) -> None:
-    token = {"admin": standin.admin_token, "reader": standin.reader_token}[who]
-    (told,) = found(settings(standin.url, token), "user")
-    assert told.startswith(f"warning: user: {said}")
-    assert told.endswith("use the token of a bot (see docs/guides/openmetadata.md)")
+def test_token_of_person_is_a_warning(standin: OpenMetadata, user: str, message: str) -> None:
+    token = {"admin": standin.admin_token, "reader": standin.reader_token}[user]
+    (text_line,) = run_checks(settings(standin.url, token), "user")
+    assert text_line.startswith(f"warning: user: {message}")
+    assert text_line.endswith("use the token of a bot (see docs/guides/openmetadata.md)")
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("overrides", "message"),
     [
         ({}, "missing: Create of databaseService and database and databaseSchema and table and pipelineService and"),
         ({}, ", EditAll of database and databaseSchema and table and pipeline, EditLineage of lineage: give the bot"),
@@ -145,15 +145,15 @@ def test_a_token_of_a_person_is_warned_of(standin: OpenMetadata, who: str, said:
          "missing: EditAll of database and databaseSchema and table and pipeline: give the bot a role"),
     ],
 )  # fmt: skip
-def test_rights_that_are_missing_are_told(standin: OpenMetadata, more: dict[str, Any], said: str) -> None:
-    error_, *warnings = found(settings(standin.url, standin.reader_token, **more), "rights")
+def test_missing_permissions_are_reported(standin: OpenMetadata, overrides: dict[str, Any], message: str) -> None:
+    error_, *warnings = run_checks(settings(standin.url, standin.reader_token, **overrides), "rights")
     assert error_.startswith("error: rights: ")
-    assert said in error_
-    assert [one.startswith("warning: rights: missing") for one in warnings] == [True, True]
+    assert message in error_
+    assert [line.startswith("warning: rights: missing") for line in warnings] == [True, True]
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"),
+    ("fault", "message"),
     [
         (
             error(403, "no"),
@@ -167,26 +167,27 @@ def test_rights_that_are_missing_are_told(standin: OpenMetadata, more: dict[str,
         (html(), "error: rights: check failed: "),
     ],
 )
-def test_rights_that_the_server_does_not_tell_are_not_tried(standin: OpenMetadata, fault: Fault, said: str) -> None:
+def test_unreported_permissions_are_a_warning(standin: OpenMetadata, fault: Fault, message: str) -> None:
     standin.faults.next(fault, path="/permissions")
-    (told,) = found(settings(standin.url, standin.bot_token), "rights")
-    assert told.startswith(said)
+    (text_line,) = run_checks(settings(standin.url, standin.bot_token), "rights")
+    assert text_line.startswith(message)
 
 
-def test_rights_that_depend_on_the_entity_are_warned_of(standin: OpenMetadata) -> None:
+def test_conditional_permissions_are_a_warning(standin: OpenMetadata) -> None:
     kinds = ("databaseService", "database", "databaseSchema", "table", "pipelineService", "pipeline")
     rows = [
-        {"operation": one, "access": "allow"} for one in ("ViewAll", "Create", "Delete", "EditAll", "EditLineage")
+        {"operation": operation, "access": "allow"}
+        for operation in ("ViewAll", "Create", "Delete", "EditAll", "EditLineage")
     ]
     data = [{"resource": kind, "permissions": rows} for kind in kinds]
     data[3] = {"resource": "table", "permissions": [*rows, {"operation": "EditAll", "access": "conditionalAllow"}]}
     standin.faults.next(Fault(status=200, body={"data": data}), path="/permissions")
-    (told,) = found(settings(standin.url, standin.bot_token), "rights")
-    assert told.startswith("warning: rights: depends on the entity: EditAll of table: check the conditions")
+    (text_line,) = run_checks(settings(standin.url, standin.bot_token), "rights")
+    assert text_line.startswith("warning: rights: depends on the entity: EditAll of table: check the conditions")
 
 
 @pytest.mark.parametrize(
-    ("version", "said"),
+    ("version", "message"),
     [
         ("2.0.3", "ok: version: 2.0.3, which lineage-bridge is tested with"),
         (
@@ -212,18 +213,18 @@ def test_rights_that_depend_on_the_entity_are_warned_of(standin: OpenMetadata) -
         ),
     ],
 )
-def test_what_a_version_lacks_is_told(version: str, said: str) -> None:
-    assert said in str(server.check_version(version))
+def test_check_version(version: str, message: str) -> None:
+    assert message in str(server.check_version(version))
 
 
-def test_an_older_server_is_warned_of(standin: OpenMetadata) -> None:
+def test_older_server_is_a_warning(standin: OpenMetadata) -> None:
     standin.app.version = "1.10.9"
-    (told,) = found(settings(standin.url, standin.bot_token), "version")
-    assert told.startswith("warning: version: 1.10.9")
+    (text_line,) = run_checks(settings(standin.url, standin.bot_token), "version")
+    assert text_line.startswith("warning: version: 1.10.9")
 
 
 @pytest.mark.parametrize(
-    ("fault", "said", "remedy"),
+    ("fault", "message", "remedy"),
     [
         (html(), "where JSON was expected", "set openmetadata.server.host to OpenMetadata itself"),
         (html(404), "404 ", "set openmetadata.server.host to OpenMetadata itself"),
@@ -236,34 +237,34 @@ def test_an_older_server_is_warned_of(standin: OpenMetadata) -> None:
         ),
     ],
 )
-def test_something_else_in_the_place_of_the_server_is_told(
-    standin: OpenMetadata, fault: Fault, said: str, remedy: str
-) -> None:
+def test_other_server_at_host_is_reported(standin: OpenMetadata, fault: Fault, message: str, remedy: str) -> None:
     standin.faults.next(fault, path="/system/version")
-    told = [one for one in found(settings(standin.url, standin.bot_token)) if one.startswith("error")]
-    assert len(told) == 1
-    assert said in told[0]
-    assert remedy in told[0]
+    errors = [line for line in run_checks(settings(standin.url, standin.bot_token)) if line.startswith("error")]
+    assert len(errors) == 1
+    assert message in errors[0]
+    assert remedy in errors[0]
 
 
-def test_a_dead_port_is_told_and_nothing_else_asked() -> None:
-    with socket.socket() as taken:  # bound, and not listening
-        taken.bind(("127.0.0.1", 0))
-        _, dead, *rest = found(settings(f"http://127.0.0.1:{taken.getsockname()[1]}"))
-    assert dead.startswith("error: server: http://127.0.0.1:")
-    assert dead.endswith(
+def test_unreachable_port_skips_other_checks() -> None:
+    with socket.socket() as unused_port:  # bound, but not listening
+        unused_port.bind(("127.0.0.1", 0))
+        _, unreachable, *rest = run_checks(settings(f"http://127.0.0.1:{unused_port.getsockname()[1]}"))
+    assert unreachable.startswith("error: server: http://127.0.0.1:")
+    assert unreachable.endswith(
         "check openmetadata.server.host, that the server is up, and that this machine can reach its port"
     )
-    assert [one.split(": ")[:3] for one in rest] == [["warning", thing, "not checked"] for thing in CHECKED[2:]]
+    assert [line.split(": ")[:3] for line in rest] == [
+        ["warning", subject, "not checked"] for subject in SUBJECTS[2:]
+    ]
 
 
-def test_tls_where_there_is_none_is_told(standin: OpenMetadata) -> None:
-    (told,) = found(settings(standin.url.replace("http:", "https:")), "server")
-    assert told.endswith("the port does not use TLS: try http:// in openmetadata.server.host")
+def test_https_to_http_port_is_reported(standin: OpenMetadata) -> None:
+    (text_line,) = run_checks(settings(standin.url.replace("http:", "https:")), "server")
+    assert text_line.endswith("the port does not use TLS: try http:// in openmetadata.server.host")
 
 
 @pytest.mark.parametrize(
-    ("raised", "remedy"),
+    ("exception", "remedy"),
     [
         (Unreachable("x: [SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed"), "set SSL_CERT_FILE"),
         (Unreachable("x: timed out"), "check openmetadata.server.host"),
@@ -273,10 +274,10 @@ def test_tls_where_there_is_none_is_told(standin: OpenMetadata) -> None:
         (TargetRejected("x", 404), "set openmetadata.server.host to OpenMetadata itself"),
     ],
 )
-def test_what_to_do_about_a_server_that_is_away(raised: Exception, remedy: str) -> None:
-    told = server.unreachable(raised)
-    assert (told.level, told.message) == (Level.error, str(raised))
-    assert remedy in (told.remedy or "")
+def test_remedy_for_unreachable_server(exception: Exception, remedy: str) -> None:
+    text_line = server.unreachable(exception)
+    assert (text_line.level, text_line.message) == (Level.error, str(exception))
+    assert remedy in (text_line.remedy or "")
 
 
 NOON = "Wed, 18 Nov 2026 12:00:00 GMT"
@@ -284,7 +285,7 @@ NOON_SECONDS = 1_795_003_200.0
 
 
 @pytest.mark.parametrize(
-    ("date", "now", "said"),
+    ("date", "now", "message"),
     [
         (NOON, NOON_SECONDS + 60, "ok: clock: this machine's clock agrees"),
         (NOON, NOON_SECONDS + 61, "warning: clock: the clocks of this machine and the server differ by 61 s"),
@@ -293,9 +294,9 @@ NOON_SECONDS = 1_795_003_200.0
         ("noon", NOON_SECONDS, "ok: clock: the server does not send the time"),
     ],
 )
-def test_clocks_that_differ_are_told(date: str | None, now: float, said: str) -> None:
-    (told,) = server.check_clock(date, now)
-    assert str(told).startswith(said)
+def test_clock_difference_is_a_warning(date: str | None, now: float, message: str) -> None:
+    (text_line,) = server.check_clock(date, now)
+    assert str(text_line).startswith(message)
 
 
 MAPPINGS = [
@@ -306,12 +307,12 @@ MAPPINGS = [
 
 
 @pytest.mark.parametrize(
-    ("create", "level", "said"),
+    ("create", "level", "message"),
     [("all", "ok", "does not exist; it is created with its first entity"),
      ("entities", "error", "does not exist, and openmetadata.create is entities: create it in OpenMetadata"),
      ("nothing", "error", "does not exist, and openmetadata.create is nothing: create it in OpenMetadata")],
 )  # fmt: skip
-def test_services_are_looked_up(standin: OpenMetadata, create: str, level: str, said: str) -> None:
+def test_missing_services_are_reported(standin: OpenMetadata, create: str, level: str, message: str) -> None:
     from connectors.http import HttpSession
     from connectors.openmetadata.auth import StaticToken
     from connectors.openmetadata.client import OpenMetadataClient as Client
@@ -319,58 +320,58 @@ def test_services_are_looked_up(standin: OpenMetadata, create: str, level: str, 
     client = Client(HttpSession(standin.url), StaticToken(standin.bot_token))
     client.put("services/databaseServices", {"name": "warehouse.eu", "serviceType": "Postgres"})
     client.close()
-    told = found(settings(standin.url, standin.bot_token, mappings=MAPPINGS, create=create), "services")
-    assert told[0] == "ok: services: warehouse.eu (databaseService, Postgres) exists"
+    lines = run_checks(settings(standin.url, standin.bot_token, mappings=MAPPINGS, create=create), "services")
+    assert lines[0] == "ok: services: warehouse.eu (databaseService, Postgres) exists"
     names = [
         "events (messagingService, Kafka)",
         "rest (databaseService, CustomDatabase)",
         "lineage_bridge (databaseS",
     ]
-    for one, name in zip(told[1:], names, strict=True):
-        assert one.startswith(f"{level}: services: {name}")
-        assert said in one
+    for line, name in zip(lines[1:], names, strict=True):
+        assert line.startswith(f"{level}: services: {name}")
+        assert message in line
 
 
-def test_what_is_missing_before_it_is_enabled_is_told() -> None:
-    told = found(OpenMetadataSettings(), "settings")
-    assert [one.split(" ")[2] for one in told] == [
+def test_missing_settings_are_reported() -> None:
+    lines = run_checks(OpenMetadataSettings(), "settings")
+    assert [line.split(" ")[2] for line in lines] == [
         "openmetadata.server.host", "openmetadata.auth.jwt_token", "openmetadata.enabled",
     ]  # fmt: skip
 
 
-def test_one_can_check_before_one_enables(standin: OpenMetadata) -> None:
-    first, *rest = found(settings(standin.url, standin.bot_token, enabled=False))
+def test_checks_run_while_target_is_disabled(standin: OpenMetadata) -> None:
+    first, *rest = run_checks(settings(standin.url, standin.bot_token, enabled=False))
     assert first.startswith("warning: settings: openmetadata.enabled is false")
-    assert all(one.startswith("ok") for one in rest)
+    assert all(line.startswith("ok") for line in rest)
 
 
 @pytest.mark.parametrize(("token", "code", "level"), [("bot", 0, "ok"), ("admin", 0, "warning"), ("no", 1, "error")])
-def test_the_command_ends_as_the_worst_finding_says(standin: OpenMetadata, token: str, code: int, level: str) -> None:
-    done = check(
+def test_exit_code_depends_on_worst_finding(standin: OpenMetadata, token: str, code: int, level: str) -> None:
+    result = run_command(
         standin, {"bot": standin.bot_token, "admin": standin.admin_token}.get(token, token), "--output", "json"
     )
-    assert (done.exit_code, done.stderr) == (code, "")
-    told = json.loads(done.stdout)
-    assert told["level"] == level
-    assert [finding["thing"] for finding in told["findings"]] == CHECKED
-    text = check(standin, {"bot": standin.bot_token, "admin": standin.admin_token}.get(token, token))
-    assert (text.exit_code, len(text.stdout.splitlines())) == (code, len(CHECKED))
+    assert (result.exit_code, result.stderr) == (code, "")
+    output = json.loads(result.stdout)
+    assert output["level"] == level
+    assert [finding["thing"] for finding in output["findings"]] == SUBJECTS
+    text = run_command(standin, {"bot": standin.bot_token, "admin": standin.admin_token}.get(token, token))
+    assert (text.exit_code, len(text.stdout.splitlines())) == (code, len(SUBJECTS))
 
 
-def check(standin: OpenMetadata, token: str, *words: str) -> Any:
-    given = {
+def run_command(standin: OpenMetadata, token: str, *args: str) -> Any:
+    values = {
         "ENABLED": "true",
         "SERVER__HOST": standin.url,
         "AUTH__JWT_TOKEN": token,
         "RETRY_CONFIG__MAX_ATTEMPTS": "1",
     }
-    environment = {f"LINEAGE_BRIDGE__OPENMETADATA__{name}": value for name, value in given.items()}
-    return CliRunner(env=environment).invoke(app, ["openmetadata", "check", *words], catch_exceptions=False)
+    environment = {f"LINEAGE_BRIDGE__OPENMETADATA__{name}": value for name, value in values.items()}
+    return CliRunner(env=environment).invoke(app, ["openmetadata", "check", *args], catch_exceptions=False)
 
 
-def test_a_configuration_that_is_refused_is_a_finding(tmp_path: Path) -> None:
+def test_invalid_configuration_is_a_finding(tmp_path: Path) -> None:
     path = tmp_path / "openmetadata.yaml"
     path.write_text("openmetadata:\n  enabled: true\n  auth: {jwt_token: x}\n")
-    done = CliRunner().invoke(app, ["openmetadata", "check", "-c", str(path)], catch_exceptions=False)
-    assert done.exit_code == 1
-    assert done.stdout.startswith(f"error: config: {path}:1: openmetadata.server.host: is not set")
+    result = CliRunner().invoke(app, ["openmetadata", "check", "-c", str(path)], catch_exceptions=False)
+    assert result.exit_code == 1
+    assert result.stdout.startswith(f"error: config: {path}:1: openmetadata.server.host: is not set")

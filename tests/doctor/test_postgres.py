@@ -1,4 +1,4 @@
-"""What only a store on a PostgreSQL server can have wrong."""
+"""Checks of stores on PostgreSQL."""
 
 import secrets
 import time
@@ -12,8 +12,8 @@ from bridge.store.database import Database
 from bridge.store.partitions import today
 from bridge.store.postgres import PostgresDatabase
 from bridge.store.schema import upgrade_postgres
-from tests.doctor.test_checks import told
-from tests.doctor.test_runner import THINGS, doctor, findings
+from tests.doctor.test_checks import finding_lines
+from tests.doctor.test_runner import SUBJECTS, doctor, findings
 from tests.postgres import server
 from tests.stores import Store
 
@@ -25,52 +25,52 @@ def url() -> str:
     return server().new_database(f"test_{secrets.token_hex(4)}")
 
 
-def change(url: str, *statements: str) -> None:
+def execute(url: str, *statements: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         for statement in statements:
             connection.execute(statement)
 
 
-def test_a_sound_store_is_called_so_but_for_a_server_that_does_not_flush(url: str) -> None:
+def test_sound_store_on_server_without_fsync(url: str) -> None:
     upgrade_postgres(url, "doctor")
-    done = doctor(url)
-    assert set(findings(done)) == THINGS - {"disk"} | {"partitions"}
-    assert findings(done, "error") == {
+    result = doctor(url)
+    assert set(findings(result)) == SUBJECTS - {"disk"} | {"partitions"}
+    assert findings(result, "error") == {
         "store": "".join(
             f"the database server runs with {name} = off: set it to on and restart the server:"
             " until then, acknowledged events can be lost\n"
             for name in ("fsync", "full_page_writes")
         )
     }
-    assert "the event log has partitions for 7 days ahead" in findings(done)["partitions"]
-    assert "agrees with the database server's" in findings(done)["clock"]
-    assert done.stdout.endswith("every received event is accounted for\n")
+    assert "the event log has partitions for 7 days ahead" in findings(result)["partitions"]
+    assert "agrees with the database server's" in findings(result)["clock"]
+    assert result.stdout.endswith("every received event is accounted for\n")
 
 
 @pytest.mark.parametrize(
-    ("version", "level", "said"),
+    ("version", "level", "message"),
     [(None, "warning", "no tables yet"), ("9999", "error", "is at version 9999")],
 )
-def test_a_store_of_another_version_stays_what_it_is(url: str, version: str | None, level: str, said: str) -> None:
+def test_store_of_other_version_is_not_changed(url: str, version: str | None, level: str, message: str) -> None:
     if version:
         upgrade_postgres(url, "doctor")
-        change(url, f"UPDATE alembic_version SET version_num = '{version}'")
+        execute(url, f"UPDATE alembic_version SET version_num = '{version}'")
     tables = "SELECT count(*), max(relname) FROM pg_class"
     with psycopg.connect(url) as connection:
         before = connection.execute(tables).fetchall()
-        done = doctor(url)
-        assert said in findings(done, level)["schema"]
+        result = doctor(url)
+        assert message in findings(result, level)["schema"]
         assert connection.execute(tables).fetchall() == before
 
 
-def test_a_server_that_does_not_answer_is_an_error_without_its_password() -> None:
-    done = doctor("postgresql://me:hunter2@127.0.0.1:1/x")
-    assert (done.exit_code, "does not respond" in findings(done, "error")["store"]) == (1, True)
-    assert "hunter2" not in done.output
+def test_unreachable_server_is_an_error_without_password() -> None:
+    result = doctor("postgresql://me:hunter2@127.0.0.1:1/x")
+    assert (result.exit_code, "does not respond" in findings(result, "error")["store"]) == (1, True)
+    assert "hunter2" not in result.output
 
 
 @pytest.mark.parametrize(
-    ("change_first", "said"),
+    ("statement", "message"),
     [
         ("REVOKE CREATE ON SCHEMA public FROM PUBLIC", "{role} cannot create tables in public: GRANT USAGE, CREATE"),
         ("ALTER ROLE {role} SET search_path = 'nowhere'", "no schema of the search_path nowhere exists"),
@@ -78,16 +78,16 @@ def test_a_server_that_does_not_answer_is_an_error_without_its_password() -> Non
         ("GRANT CREATE ON SCHEMA public TO PUBLIC", "{role} does not own run_event: ALTER TABLE … OWNER TO {role}"),
     ],
 )
-def test_what_a_role_may_not_do_is_told(url: str, change_first: str, said: str) -> None:
+def test_missing_privileges_are_reported(url: str, statement: str, message: str) -> None:
     role = f"role_{secrets.token_hex(4)}"
     upgrade_postgres(url, "doctor")
-    change(url, f"CREATE ROLE {role} LOGIN", change_first.format(role=role))
+    execute(url, f"CREATE ROLE {role} LOGIN", statement.format(role=role))
     with closing(PostgresDatabase(url.replace("//tests@", f"//{role}@"), writing=False)) as db:
-        found = told(storage.check_database_role(db))
-    assert any(line.startswith(f"error: permissions: {said.format(role=role)}") for line in found), found
+        lines = finding_lines(storage.check_database_role(db))
+    assert any(line.startswith(f"error: permissions: {message.format(role=role)}") for line in lines), lines
 
 
-def test_a_missing_partition_for_tomorrow_is_told(url: str) -> None:
+def test_missing_partition_for_tomorrow_is_a_warning(url: str) -> None:
     upgrade_postgres(url, "doctor")
     with closing(PostgresDatabase(url, writing=False)) as db:
         (soon,), (late,) = (store.check_partitions(db, today() + days) for days in (3, 7))
@@ -95,17 +95,17 @@ def test_a_missing_partition_for_tomorrow_is_told(url: str) -> None:
     assert (late.level, "no partition for tomorrow" in late.message) == ("warning", True)
 
 
-@pytest.mark.parametrize(("apart", "level"), [(0, "ok"), (-4, "ok"), (60, "warning"), (-60, "warning")])
-def test_a_clock_apart_from_the_servers_is_told(postgres_store: Store, apart: float, level: str) -> None:
-    (found,) = clock.check_server_clock(postgres_store.db, now=lambda: time.time() + apart)
-    assert found.level == level
+@pytest.mark.parametrize(("offset", "level"), [(0, "ok"), (-4, "ok"), (60, "warning"), (-60, "warning")])
+def test_clock_difference_to_server_is_a_warning(postgres_store: Store, offset: float, level: str) -> None:
+    (finding,) = clock.check_server_clock(postgres_store.db, now=lambda: time.time() + offset)
+    assert finding.level == level
 
 
 @pytest.mark.parametrize(("number", "level"), [(13, "error"), (14, "ok")])
-def test_a_server_that_is_too_old_is_told(number: int, level: str) -> None:
-    class Old(PostgresDatabase):
+def test_old_server_is_an_error(number: int, level: str) -> None:
+    class OldServer(PostgresDatabase):
         def __init__(self) -> None:
             self.version = f"PostgreSQL {number}"
 
-    old: Database = Old()
-    assert [finding.level for finding in software.check_database_version(old)] == [level]
+    database: Database = OldServer()
+    assert [finding.level for finding in software.check_database_version(database)] == [level]

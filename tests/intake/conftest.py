@@ -1,11 +1,11 @@
-"""Commands asked in this process, on a store of the events that a test names, and the files that a test writes."""
+"""Followers of one file and of a folder."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.intake.follower_harness import Following
+from tests.intake.follower_harness import FollowerHarness
 from tests.stores import Store
 
 
@@ -15,14 +15,14 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def following(store: Store, path: Path) -> Iterator[Following]:
-    made = Following(store, path)
-    yield made
-    made.close()
+def follower(store: Store, path: Path) -> Iterator[FollowerHarness]:
+    harness = FollowerHarness(store, path)
+    yield harness
+    harness.close()
 
 
 @pytest.fixture
-def folder(store: Store, tmp_path: Path) -> Iterator[Following]:
-    made = Following(store, tmp_path)
-    yield made
-    made.close()
+def folder_follower(store: Store, tmp_path: Path) -> Iterator[FollowerHarness]:
+    harness = FollowerHarness(store, tmp_path)
+    yield harness
+    harness.close()

@@ -1,4 +1,4 @@
-"""A tailer that a test runs round by round, on files that it writes line by line."""
+"""A file follower that tests poll step by step, on files that they write."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -11,8 +11,8 @@ from mappers.errors import TransientError
 from tests.factories import run_event
 from tests.stores import Store, as_bytes
 
-LIMIT = 20_000
-MINUTES = 600.0
+MAX_LINE = 20_000
+TEN_MINUTES = 600.0
 
 
 def line(run: int) -> bytes:
@@ -23,42 +23,42 @@ def lines(*runs: int) -> bytes:
     return b"".join(map(line, runs))
 
 
-def add(path: Path, content: bytes) -> None:
+def append(path: Path, content: bytes) -> None:
     with path.open("ab") as file:
         file.write(content)
 
 
-class MoodyStore:
-    """A writer that takes nothing while it has a mood."""
+class FailingWriter:
+    """A writer that raises `error` while it is set."""
 
     embedded = True
 
     def __init__(self, store: Store) -> None:
         self._writer = store.writer
-        self.mood: TransientError | None = None
+        self.error: TransientError | None = None
 
     def set_lock_timeout(self, seconds: float) -> None:
         assert seconds == 0
 
     def file_position(self, path: str) -> FilePosition | None:
-        if self.mood is not None:
-            raise self.mood
+        if self.error is not None:
+            raise self.error
         return self._writer.file_position(path)
 
     def write(self, group: Sequence[IncomingEvent | RejectedInput], positions: Sequence[FilePosition]) -> None:
-        if self.mood is not None:
-            raise self.mood
+        if self.error is not None:
+            raise self.error
         self._writer.write(group, positions)
 
 
-class Following:
-    """A tailer on a store, run round by round; time passes when it is told to."""
+class FollowerHarness:
+    """A file follower on a store, with manual polls and a manual clock."""
 
-    def __init__(self, store: Store, *places: Path | str, group: int = 3) -> None:
+    def __init__(self, store: Store, *patterns: Path | str, group: int = 3) -> None:
         self.store = store
-        self.places = [str(place) for place in places]
+        self.patterns = [str(pattern) for pattern in patterns]
         self.group = group
-        self.writer = MoodyStore(store)
+        self.writer = FailingWriter(store)
         self.now = 0.0
         self.pauses: list[float] = []
         self.on_pause: Callable[[], None] = lambda: None
@@ -68,9 +68,9 @@ class Following:
         self._start()
 
     def _start(self) -> None:
-        self.gate = GroupCommitter(self.writer, max_group=100, max_pending=1000, probe_seconds=1000)  # type: ignore[arg-type]
-        self.tailer = FileFollower(
-            self.places, self.store.reader, self.gate, max_line=LIMIT, batch_lines=self.group,
+        self.committer = GroupCommitter(self.writer, max_group=100, max_pending=1000, probe_seconds=1000)  # type: ignore[arg-type]
+        self.follower = FileFollower(
+            self.patterns, self.store.reader, self.committer, max_line=MAX_LINE, batch_lines=self.group,
             on_item=self._count, clock=lambda: self.now, pause=self._pause,
         )  # fmt: skip
 
@@ -82,34 +82,34 @@ class Following:
         self.pauses.append(seconds)
         self.on_pause()
 
-    def look(self) -> bool:
-        return self._runner.run(self.tailer.poll())
+    def poll(self) -> bool:
+        return self._runner.run(self.follower.poll())
 
-    def quiet(self) -> None:
-        """Look until there is nothing new, and once more for what one look cannot see."""
-        while self.look() or self.look():
+    def poll_until_idle(self) -> None:
+        """Poll until two polls in a row find nothing; a single poll can miss a change."""
+        while self.poll() or self.poll():
             pass
 
-    def once(self) -> None:
-        self._runner.run(self.tailer.read_all())
+    def read_all(self) -> None:
+        self._runner.run(self.follower.read_all())
 
     def run(self) -> None:
-        self._runner.run(self.tailer.run())
+        self._runner.run(self.follower.run())
 
     def restart(self) -> None:
         self.stop()
         self._start()
 
     def stop(self) -> None:
-        self._runner.run(self.gate.close())
-        self.tailer.close()
+        self._runner.run(self.committer.close())
+        self.follower.close()
 
     def close(self) -> None:
         self.stop()
         self._runner.close()
 
-    def taken(self) -> dict[int, int]:
-        """Give the runs that are in the store, each with how often it was taken."""
+    def receipts(self) -> dict[int, int]:
+        """Receipts of the stored events by run number."""
         runs = self.store.rows("SELECT r.run_uuid, e.receipts FROM run_event e JOIN ol_run r USING (org_id, run_id)")
         return {int(uuid[-12:], 16): receipts for uuid, receipts in runs}
 
@@ -117,5 +117,5 @@ class Following:
         return [reason for (reason,) in self.store.rows("SELECT reason FROM rejected_event ORDER BY reason")]
 
 
-def once_each(*runs: int) -> dict[int, int]:
+def received_once(*runs: int) -> dict[int, int]:
     return dict.fromkeys(runs, 1)

@@ -1,4 +1,4 @@
-"""Moving a store to another database: nothing of it is lost, and doing it again changes nothing."""
+"""Export and import of a store: complete and idempotent."""
 
 import io
 import tracemalloc
@@ -31,8 +31,8 @@ SPACED = (
 
 
 @pytest.fixture
-def everything(tmp_path: Path) -> Iterator[Store]:
-    """Fill a store in every way there is: over HTTP, legacy, registered, as history, twice, refused, not merged."""
+def full_store(tmp_path: Path) -> Iterator[Store]:
+    """A store with events of all routes, historical, repeated, rejected and unmerged ones."""
     folder = tmp_path / "everything"
     folder.mkdir()
     with RunningService(settings_for(folder, legacy={"db2_url": "db2://db2.example.com:50000"})) as running:
@@ -59,183 +59,181 @@ def everything(tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
-def lines_of(store: Store) -> list[bytes]:
+def export_lines(store: Store) -> list[bytes]:
     return list(export_events(store.db, store.org))
 
 
-def move(lines: list[bytes], into: Store) -> tuple[EventImportReport, list[str]]:
-    told: list[str] = []
-    mover = EventImporter(into.reader, into.writer, into.db, into.org)
-    return mover.run(io.BytesIO(b"".join(lines)), told.append), told
+def import_lines(lines: list[bytes], target: Store) -> tuple[EventImportReport, list[str]]:
+    errors: list[str] = []
+    importer = EventImporter(target.reader, target.writer, target.db, target.org)
+    return importer.run(io.BytesIO(b"".join(lines)), errors.append), errors
 
 
-def troubles(store: Store) -> list[tuple[Any, ...]]:
-    found = list_failed_inputs(store.db, store.org)
+def failed_inputs(store: Store) -> list[tuple[Any, ...]]:
+    inputs = list_failed_inputs(store.db, store.org)
     return [
-        (*(one._replace(reason=one.reason.replace("\0", "\ufffd"))), read_payload(store.db, store.org, one))
-        for one in list(found)
+        (*(failed._replace(reason=failed.reason.replace("\0", "\ufffd"))), read_payload(store.db, store.org, failed))
+        for failed in list(inputs)
     ]
 
 
-def log(store: Store) -> list[bytes]:
-    """Give the lines as they are in every store, where no U+0000 is and events of one commit lie by their time."""
-    return sorted(line.replace(rb"\u0000 of ours", "\ufffd of ours".encode()) for line in lines_of(store))
+def normalized_lines(store: Store) -> list[bytes]:
+    """Sorted lines without U+0000, which PostgreSQL does not store."""
+    return sorted(line.replace(rb"\u0000 of ours", "\ufffd of ours".encode()) for line in export_lines(store))
 
 
-def assert_the_same(one: Store, other: Store) -> None:
-    assert other.export() == one.export()
-    assert log(other) == log(one)
-    assert troubles(other) == troubles(one)
-    assert audit_intake(other.db, other.org).discrepancies == []
+def assert_equal_stores(expected: Store, actual: Store) -> None:
+    assert actual.export() == expected.export()
+    assert normalized_lines(actual) == normalized_lines(expected)
+    assert failed_inputs(actual) == failed_inputs(expected)
+    assert audit_intake(actual.db, actual.org).discrepancies == []
 
 
-def test_a_store_moves_to_another_database_and_back(everything: Store, store: Store) -> None:
-    lines = lines_of(everything)
-    report, told = move(lines, store)
-    assert (told, report) == ([], EventImportReport(events=len(lines) - 5, rejected=5))
-    assert_the_same(everything, store)
-    with Store() as back:
-        move(lines_of(store), back)
-        assert_the_same(everything, back)
+def test_import_to_other_database_and_back(full_store: Store, store: Store) -> None:
+    lines = export_lines(full_store)
+    report, errors = import_lines(lines, store)
+    assert (errors, report) == ([], EventImportReport(events=len(lines) - 5, rejected=5))
+    assert_equal_stores(full_store, store)
+    with Store() as copy:
+        import_lines(export_lines(store), copy)
+        assert_equal_stores(full_store, copy)
 
 
-def test_doing_it_again_changes_nothing(everything: Store, store: Store) -> None:
-    lines = lines_of(everything)
-    move(lines, store)
-    before = (store.export(), lines_of(store), audit_intake(store.db, store.org))
-    assert move(lines, store) == (EventImportReport(known=len(lines)), [])
-    assert move(lines[::-1] + lines, store) == (EventImportReport(known=2 * len(lines)), [])
-    assert (store.export(), lines_of(store), audit_intake(store.db, store.org)) == before
+def test_repeated_import_changes_nothing(full_store: Store, store: Store) -> None:
+    lines = export_lines(full_store)
+    import_lines(lines, store)
+    before = (store.export(), export_lines(store), audit_intake(store.db, store.org))
+    assert import_lines(lines, store) == (EventImportReport(known=len(lines)), [])
+    assert import_lines(lines[::-1] + lines, store) == (EventImportReport(known=2 * len(lines)), [])
+    assert (store.export(), export_lines(store), audit_intake(store.db, store.org)) == before
 
 
-@pytest.mark.parametrize("cut", [1, 7, 12])
-def test_a_move_that_was_cut_off_is_begun_anew(everything: Store, store: Store, cut: int) -> None:
-    lines = lines_of(everything)
-    move(lines[:cut], store)
+@pytest.mark.parametrize("count", [1, 7, 12])
+def test_interrupted_import_can_be_repeated(full_store: Store, store: Store, count: int) -> None:
+    lines = export_lines(full_store)
+    import_lines(lines[:count], store)
     assert audit_intake(store.db, store.org).discrepancies == []
-    assert move(lines, store)[0].known == cut
-    assert_the_same(everything, store)
+    assert import_lines(lines, store)[0].known == count
+    assert_equal_stores(full_store, store)
 
 
-def test_payloads_are_those_that_were_sent(everything: Store, store: Store) -> None:
-    said = [msgspec.json.decode(line) for line in lines_of(everything)]
-    assert SPACED.decode() in [one.get("payload") for one in said]
-    assert [one["payload_base64"] for one in said if "payload_base64" in one] == ["//4="]
-    assert [one["kind"] for one in said] == sorted(one["kind"] for one in said)
-    move(lines_of(everything), store)
-    refused = {row[-1] for row in troubles(store) if row[0] == "rejected"}
-    assert refused == {b"{", b"\xff\xfe", b"[]", b"", None}
+def test_exported_payloads_are_unchanged(full_store: Store, store: Store) -> None:
+    records = [msgspec.json.decode(line) for line in export_lines(full_store)]
+    assert SPACED.decode() in [record.get("payload") for record in records]
+    assert [record["payload_base64"] for record in records if "payload_base64" in record] == ["//4="]
+    assert [record["kind"] for record in records] == sorted(record["kind"] for record in records)
+    import_lines(export_lines(full_store), store)
+    rejected = {row[-1] for row in failed_inputs(store) if row[0] == "rejected"}
+    assert rejected == {b"{", b"\xff\xfe", b"[]", b"", None}
 
 
-def test_what_a_store_has_of_its_own_counts_once_and_stays(store: Store) -> None:
-    shared, ours, theirs = (run_event(second=number, run=number) for number in (1, 2, 3))
-    with Store() as other:
-        other.writer.write([other.read(event, historical=True) for event in (shared, shared, shared, theirs)])
-        other.writer.write([other.read(b"{"), other.read(b"{")])
-        store.apply(shared, ours)
+def test_import_keeps_existing_events(store: Store) -> None:
+    shared, own, imported = (run_event(second=number, run=number) for number in (1, 2, 3))
+    with Store() as source:
+        source.writer.write([source.read(event, historical=True) for event in (shared, shared, shared, imported)])
+        source.writer.write([source.read(b"{"), source.read(b"{")])
+        store.apply(shared, own)
         later = store.read(b"{")
         store.writer.write([later._replace(received_at=7)])
         for _ in range(2):
-            move(lines_of(other), store)
-    told = store.rows("SELECT receipts, historical FROM run_event ORDER BY event_time")
-    assert told == [(3, False), (1, False), (1, True)]
+            import_lines(export_lines(source), store)
+    events = store.rows("SELECT receipts, historical FROM run_event ORDER BY event_time")
+    assert events == [(3, False), (1, False), (1, True)]
     assert store.rows("SELECT receipts, first_at, last_at FROM rejected_event") == [(2, 7, 7)]
     assert audit_intake(store.db, store.org).discrepancies == []
 
 
 @pytest.mark.parametrize("first", ["merged", "failed"])
-def test_what_one_of_two_stores_could_merge_is_merged(store: Store, first: str) -> None:
+def test_import_merges_event_that_one_store_could_merge(store: Store, first: str) -> None:
     with Store() as merged, Store() as failed:
         item = failed.read(run_event(outputs=[dataset("t")]))
         assert isinstance(item, IncomingEvent)
         merged.writer.write([item])
         failed.writer.write([item._replace(rows=(), failure="a fault of ours")])
         order = [merged, failed] if first == "merged" else [failed, merged]
-        for other in order:
-            move(lines_of(other), store)
+        for source in order:
+            import_lines(export_lines(source), store)
         assert store.export() == merged.export()
     assert store.rows("SELECT receipts, failure FROM run_event") == [(1, None)]
 
 
-def test_what_was_retried_after_a_move_is_not_undone_by_the_next(everything: Store, store: Store) -> None:
-    lines = lines_of(everything)
-    move(lines, store)
-    (unmerged,) = [one for one in list_failed_inputs(store.db, store.org) if one.kind == "unmerged"]
+def test_repeated_import_keeps_retried_events(full_store: Store, store: Store) -> None:
+    lines = export_lines(full_store)
+    import_lines(lines, store)
+    (unmerged,) = [failed for failed in list_failed_inputs(store.db, store.org) if failed.kind == "unmerged"]
     payload = read_payload(store.db, store.org, unmerged)
     assert payload is not None
     items = InputRetry(store.reader, None).read(unmerged, payload)  # type: ignore[arg-type]
     assert not isinstance(items, str)
     store.writer.write(items)
-    move(lines, store)
-    assert [one for one in list_failed_inputs(store.db, store.org) if one.kind == "unmerged"] == []
+    import_lines(lines, store)
+    assert [failed for failed in list_failed_inputs(store.db, store.org) if failed.kind == "unmerged"] == []
     assert b"never merged" in store.export()
 
 
-def test_an_event_that_cannot_be_merged_here_is_kept_and_counted(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with Store() as other:
-        lines = lines_of(other.apply(run_event()))
+def test_unmerged_event_is_stored_and_counted(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store() as source:
+        lines = export_lines(source.apply(run_event()))
 
     def fail(*_: object) -> None:
         raise ValueError("a fault of ours")
 
     monkeypatch.setattr("bridge.intake.event_reader.map_event", fail)
-    report, _ = move(lines, store)
+    report, _ = import_lines(lines, store)
     assert report == EventImportReport(events=1, unmerged=1)
     assert store.value("SELECT failure FROM run_event") == "ValueError: a fault of ours"
 
 
-def changed(line: bytes, **fields: Any) -> bytes:
+def change_line(line: bytes, **fields: Any) -> bytes:
     return msgspec.json.encode(msgspec.json.decode(line) | fields) + b"\n"
 
 
 @pytest.mark.parametrize(
-    ("damage", "said"),
+    ("damage", "message"),
     [
         (lambda line: line[:40] + b"\n", "not a line of `export --events`: JSON is malformed"),
         (lambda line: b"\x00\xff\n", "not a line of `export --events`: "),
         (lambda line: b"[" * 100_000 + b"\n", "not a line of `export --events`: "),
         (lambda line: b"{}\n", "`kind`"),
         (lambda line: as_bytes(run_event()) + b"\n", "`kind`"),
-        (lambda line: changed(line, kind="other"), "Invalid value 'other'"),
-        (lambda line: changed(line, receipts=-1), "`$.receipts`"),
-        (lambda line: changed(line, receipts=10**30), "`$.receipts`"),
-        (lambda line: changed(line, received_at="yesterday"), "`$.received_at`"),
-        (lambda line: changed(line, received_at="2026-01-01T00:00:00"), "`$.received_at`"),
-        (lambda line: changed(line, hash="zz" * 16), "`$.hash`"),
-        (lambda line: changed(line, hash="00" * 16), "its hash is another"),
-        (lambda line: changed(line, source="a\0b"), "`$.source`"),
-        (lambda line: changed(line, payload=None), "an event without its payload"),
-        (lambda line: changed(line, payload=None, payload_base64="%"), "`$.payload_base64`"),
-        (lambda line: changed(line, payload="{}"), "eventTime"),
+        (lambda line: change_line(line, kind="other"), "Invalid value 'other'"),
+        (lambda line: change_line(line, receipts=-1), "`$.receipts`"),
+        (lambda line: change_line(line, receipts=10**30), "`$.receipts`"),
+        (lambda line: change_line(line, received_at="yesterday"), "`$.received_at`"),
+        (lambda line: change_line(line, received_at="2026-01-01T00:00:00"), "`$.received_at`"),
+        (lambda line: change_line(line, hash="zz" * 16), "`$.hash`"),
+        (lambda line: change_line(line, hash="00" * 16), "its hash is another"),
+        (lambda line: change_line(line, source="a\0b"), "`$.source`"),
+        (lambda line: change_line(line, payload=None), "an event without its payload"),
+        (lambda line: change_line(line, payload=None, payload_base64="%"), "`$.payload_base64`"),
+        (lambda line: change_line(line, payload="{}"), "eventTime"),
         (lambda line: line.replace(b"2026-01-01T00:00:00", b"2026-01-01T00:00:01"), "its hash is another"),
     ],
 )  # fmt: skip
-def test_a_damaged_line_is_named_and_the_rest_is_taken(store: Store, damage: Any, said: str) -> None:
-    with Store() as other:
-        first, second, third = lines_of(other.apply_each(*(run_event(run=number) for number in (1, 2, 3))))
-    report, told = move([first, b"\n", damage(second), third], store)
+def test_damaged_line_is_reported_and_the_rest_imported(store: Store, damage: Any, message: str) -> None:
+    with Store() as source:
+        first, second, third = export_lines(source.apply_each(*(run_event(run=number) for number in (1, 2, 3))))
+    report, errors = import_lines([first, b"\n", damage(second), third], store)
     assert report == EventImportReport(events=2, damaged=1)
-    assert len(told) == 1
-    assert told[0].startswith("line 3: ")
-    assert said in told[0]
+    assert len(errors) == 1
+    assert errors[0].startswith("line 3: ")
+    assert message in errors[0]
     assert audit_intake(store.db, store.org).discrepancies == []
 
 
-def test_a_refused_input_that_is_another_is_named(store: Store) -> None:
-    with Store() as other:
-        other.writer.write([other.read(b"{")])
-        (line,) = lines_of(other)
-    report, told = move([changed(line, payload="[")], store)
-    assert (report, told) == (
+def test_rejected_input_with_other_hash_is_reported(store: Store) -> None:
+    with Store() as source:
+        source.writer.write([source.read(b"{")])
+        (line,) = export_lines(source)
+    report, errors = import_lines([change_line(line, payload="[")], store)
+    assert (report, errors) == (
         EventImportReport(damaged=1),
         ["line 1: the input is not the one that was exported: its hash is another"],
     )
 
 
-class Torn(io.BytesIO):
-    """A file whose disk fails behind its last line."""
+class UnreadableFile(io.BytesIO):
+    """A file with a read error after its last line."""
 
     def __next__(self) -> bytes:
         line = self.readline()
@@ -244,29 +242,31 @@ class Torn(io.BytesIO):
         return line
 
 
-def test_a_file_that_cannot_be_read_on_is_told_and_what_came_before_is_taken(store: Store) -> None:
-    with Store() as other:
-        lines = lines_of(other.apply(run_event()))
-    told: list[str] = []
-    report = EventImporter(store.reader, store.writer, store.db, store.org).run(Torn(b"".join(lines)), told.append)
-    assert (report, told) == (EventImportReport(events=1, damaged=1), ["cannot read on: Input/output error"])
+def test_read_error_is_reported_after_importing_previous_lines(store: Store) -> None:
+    with Store() as source:
+        lines = export_lines(source.apply(run_event()))
+    errors: list[str] = []
+    report = EventImporter(store.reader, store.writer, store.db, store.org).run(
+        UnreadableFile(b"".join(lines)), errors.append
+    )
+    assert (report, errors) == (EventImportReport(events=1, damaged=1), ["cannot read on: Input/output error"])
 
 
-def test_more_lines_than_one_commit_takes(store: Store) -> None:
-    with Store() as other:
-        lines = lines_of(other.apply(*(run_event(run=number, job=f"j{number % 9}") for number in range(1_100))))
-        seen: list[int] = []
+def test_more_lines_than_one_commit(store: Store) -> None:
+    with Store() as source:
+        lines = export_lines(source.apply(*(run_event(run=number, job=f"j{number % 9}") for number in range(1_100))))
+        positions: list[int] = []
         report = EventImporter(store.reader, store.writer, store.db, store.org).run(
             io.BytesIO(b"".join(lines)),
-            seen.append,
-            seen.append,  # type: ignore[arg-type]
+            positions.append,
+            positions.append,  # type: ignore[arg-type]
         )
         assert report == EventImportReport(events=1_100)
-        assert seen[-1] == len(b"".join(lines))
-        assert store.export() == other.export()
+        assert positions[-1] == len(b"".join(lines))
+        assert store.export() == source.export()
 
 
-def test_memory_stays_flat_however_long_the_log_is(store: Store, tmp_path: Path) -> None:
+def test_export_memory_does_not_depend_on_log_size(store: Store, tmp_path: Path) -> None:
     note = "x" * 100_000
     for number in range(0, 200, 20):
         store.apply(
@@ -277,8 +277,8 @@ def test_memory_stays_flat_however_long_the_log_is(store: Store, tmp_path: Path)
     try:
         with path.open("wb") as file:
             file.writelines(export_events(store.db, store.org))
-        _, exporting = tracemalloc.get_traced_memory()
+        _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert path.stat().st_size > 20_000_000
-    assert exporting < 3_000_000
+    assert peak < 3_000_000

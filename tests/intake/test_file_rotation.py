@@ -1,4 +1,4 @@
-"""Files that are rotated, cut off or replaced while they are followed: each is taken to its end, and none again."""
+"""Files that are rotated, truncated or replaced are read completely, and once."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.intake.follower_harness import MINUTES, Following, add, line, lines, once_each
+from tests.intake.follower_harness import TEN_MINUTES, FollowerHarness, append, line, lines, received_once
 
 
 def rename(path: Path) -> None:
@@ -24,175 +24,173 @@ def copy_and_truncate(path: Path) -> None:
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["running", "stopped"])
-@pytest.mark.parametrize("missed", [b"", lines(3, 4, 5, 6, 7)], ids=["all taken", "rest"])
+@pytest.mark.parametrize("rest", [b"", lines(3, 4, 5, 6, 7)], ids=["no rest", "rest"])
 @pytest.mark.parametrize("rotate", [rename, rename_in_place, copy_and_truncate])
-def test_the_rest_of_a_rotated_file_is_taken_and_then_the_new_one(
-    following: Following, path: Path, rotate: Callable[[Path], None], missed: bytes, restarted: bool
+def test_rest_of_rotated_file_is_read_before_new_file(
+    follower: FollowerHarness, path: Path, rotate: Callable[[Path], None], rest: bytes, restarted: bool
 ) -> None:
-    add(path, lines(1, 2))
-    following.quiet()
+    append(path, lines(1, 2))
+    follower.poll_until_idle()
     if restarted:
-        following.restart()
-    add(path, missed)
+        follower.restart()
+    append(path, rest)
     rotate(path)
-    add(path, lines(8, 9))
-    following.quiet()
-    runs = [1, 2, *([3, 4, 5, 6, 7] if missed else []), 8, 9]
-    assert following.taken() == once_each(*runs)
-    following.restart()
-    following.quiet()
-    assert following.taken() == once_each(*runs)
+    append(path, lines(8, 9))
+    follower.poll_until_idle()
+    runs = [1, 2, *([3, 4, 5, 6, 7] if rest else []), 8, 9]
+    assert follower.receipts() == received_once(*runs)
+    follower.restart()
+    follower.poll_until_idle()
+    assert follower.receipts() == received_once(*runs)
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["running", "stopped"])
-def test_files_that_are_rotated_often_are_not_taken_again(following: Following, path: Path, restarted: bool) -> None:
+def test_repeatedly_rotated_files_are_read_once(follower: FollowerHarness, path: Path, restarted: bool) -> None:
     for number in range(5):
         for older in range(number - 1, 0, -1):
             Path(f"{path}.{older}").rename(f"{path}.{older + 1}")
         if number:
             path.rename(f"{path}.1")
-        add(path, lines(2 * number, 2 * number + 1))
-        following.quiet()
+        append(path, lines(2 * number, 2 * number + 1))
+        follower.poll_until_idle()
         if restarted:
-            following.restart()
-    assert following.taken() == once_each(*range(10))
+            follower.restart()
+    assert follower.receipts() == received_once(*range(10))
 
 
-def test_files_that_were_rotated_while_nobody_looked_are_all_taken(following: Following, path: Path) -> None:
-    add(path, lines(1))
-    following.quiet()
-    following.stop()
-    add(path, lines(2))
+def test_files_rotated_while_stopped_are_read(follower: FollowerHarness, path: Path) -> None:
+    append(path, lines(1))
+    follower.poll_until_idle()
+    follower.stop()
+    append(path, lines(2))
     path.rename(f"{path}.2")
     Path(f"{path}.1").write_bytes(lines(3))
-    add(path, lines(4))
-    following._start()
-    following.quiet()
-    assert following.taken() == once_each(1, 2, 3, 4)
+    append(path, lines(4))
+    follower._start()
+    follower.poll_until_idle()
+    assert follower.receipts() == received_once(1, 2, 3, 4)
 
 
-def test_a_line_that_was_torn_when_its_file_was_rotated_is_taken(following: Following, path: Path) -> None:
+def test_partial_line_of_rotated_file_is_ingested(follower: FollowerHarness, path: Path) -> None:
     with path.open("ab", buffering=0) as writer:
         writer.write(line(1) + line(2)[:-20])
-        following.quiet()
+        follower.poll_until_idle()
         rename(path)
-        add(path, lines(3))
-        following.quiet()
+        append(path, lines(3))
+        follower.poll_until_idle()
         writer.write(line(2)[-20:] + lines(4))
-    following.quiet()
-    assert (following.taken(), following.rejected()) == (once_each(1, 2, 3, 4), [])
+    follower.poll_until_idle()
+    assert (follower.receipts(), follower.rejected()) == (received_once(1, 2, 3, 4), [])
 
 
-@pytest.mark.parametrize("away", [Path.unlink, lambda path: path.rename(path.with_name("put away"))])
-def test_what_is_open_is_read_on_when_it_has_no_name_any_more(
-    following: Following, path: Path, away: Callable[[Path], object]
+@pytest.mark.parametrize("remove", [Path.unlink, lambda path: path.rename(path.with_name("put away"))])
+def test_open_file_is_read_after_removal_of_its_name(
+    follower: FollowerHarness, path: Path, remove: Callable[[Path], object]
 ) -> None:
-    add(path, lines(1))
-    following.quiet()
+    append(path, lines(1))
+    follower.poll_until_idle()
     with path.open("ab", buffering=0) as writer:
         writer.write(lines(2))
-        away(path)
-        add(path, lines(3))
-        following.quiet()
+        remove(path)
+        append(path, lines(3))
+        follower.poll_until_idle()
         writer.write(lines(4))
-        following.quiet()
-    assert following.taken() == once_each(1, 2, 3, 4)
-    following.now += MINUTES
-    following.quiet()
-    assert len(following.tailer._tracker.files()) == 1
-    following.restart()
-    following.quiet()
-    assert following.taken() == once_each(1, 2, 3, 4)
+        follower.poll_until_idle()
+    assert follower.receipts() == received_once(1, 2, 3, 4)
+    follower.now += TEN_MINUTES
+    follower.poll_until_idle()
+    assert len(follower.follower._tracker.files()) == 1
+    follower.restart()
+    follower.poll_until_idle()
+    assert follower.receipts() == received_once(1, 2, 3, 4)
 
 
-def test_a_file_that_is_away_for_a_moment_is_not_taken_again(following: Following, path: Path) -> None:
-    add(path, lines(1))
-    following.quiet()
+def test_temporarily_renamed_file_is_read_once(follower: FollowerHarness, path: Path) -> None:
+    append(path, lines(1))
+    follower.poll_until_idle()
     away = path.rename(path.with_name("away"))
-    add(away, lines(2))
-    following.quiet()
+    append(away, lines(2))
+    follower.poll_until_idle()
     away.rename(path)
-    following.quiet()
-    following.restart()
-    following.quiet()
-    assert following.taken() == once_each(1, 2)
+    follower.poll_until_idle()
+    follower.restart()
+    follower.poll_until_idle()
+    assert follower.receipts() == received_once(1, 2)
 
 
 @pytest.mark.parametrize("settled", [False, True], ids=["just read", "idle"])
 @pytest.mark.parametrize("restarted", [False, True], ids=["running", "stopped"])
 @pytest.mark.parametrize("in_place", [False, True], ids=["new file", "in place"])
 @pytest.mark.parametrize(
-    "again", [[4], [4, 5], [4, 5, 6, 7]], ids=["shorter", "as long", "longer"]
+    "replacement", [[4], [4, 5], [4, 5, 6, 7]], ids=["shorter", "as long", "longer"]
 )  # fmt: skip
-def test_a_file_that_was_replaced_begins_anew(
-    following: Following, path: Path, again: list[int], in_place: bool, restarted: bool, settled: bool
+def test_replaced_file_is_read_from_start(
+    follower: FollowerHarness, path: Path, replacement: list[int], in_place: bool, restarted: bool, settled: bool
 ) -> None:
-    add(path, lines(1, 2))
-    following.look()
+    append(path, lines(1, 2))
+    follower.poll()
     if settled:
-        following.now += MINUTES
-        following.quiet()
+        follower.now += TEN_MINUTES
+        follower.poll_until_idle()
     if restarted:
-        following.restart()
+        follower.restart()
     if not in_place:
         path.unlink()
-    path.write_bytes(lines(*again))
+    path.write_bytes(lines(*replacement))
     if settled or restarted:
         os.utime(path, ns=(0, 1))
-    following.quiet()
-    assert following.taken() == once_each(1, 2, *again)
+    follower.poll_until_idle()
+    assert follower.receipts() == received_once(1, 2, *replacement)
 
 
-def test_a_file_that_was_rotated_while_nobody_looked_is_known_without_a_new_one(
-    following: Following, path: Path
-) -> None:
-    add(path, lines(1))
-    following.quiet()
-    following.stop()
-    add(path, lines(2))
+def test_file_rotated_while_stopped_is_recognized(follower: FollowerHarness, path: Path) -> None:
+    append(path, lines(1))
+    follower.poll_until_idle()
+    follower.stop()
+    append(path, lines(2))
     rename(path)
-    following._start()
-    following.quiet()
-    assert following.taken() == once_each(1, 2)
+    follower._start()
+    follower.poll_until_idle()
+    assert follower.receipts() == received_once(1, 2)
 
 
-def test_a_change_that_the_status_does_not_show_is_seen_by_the_next_look(following: Following, path: Path) -> None:
+def test_next_poll_finds_change_with_equal_status(follower: FollowerHarness, path: Path) -> None:
     for runs, tick in (([1, 2], 1), ([3, 4], 1), ([5, 6], 2), ([7, 8], 2)):
         path.write_bytes(lines(*runs))
         os.utime(path, ns=(0, tick))
-        following.look()
-    assert following.taken() == once_each(*range(1, 9))
+        follower.poll()
+    assert follower.receipts() == received_once(*range(1, 9))
 
 
-def test_what_is_appended_while_a_short_file_is_read_does_not_make_it_another(
-    following: Following, path: Path, monkeypatch: pytest.MonkeyPatch
+def test_append_during_read_of_short_file_keeps_its_identity(
+    follower: FollowerHarness, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pread, late = os.pread, [lines(3, 4), lines(2)]
 
     def grow(number: int, size: int, offset: int) -> bytes:
-        read = pread(number, size, offset)
-        if late and following.taken():
-            add(path, late.pop())
-        return read
+        content = pread(number, size, offset)
+        if late and follower.receipts():
+            append(path, late.pop())
+        return content
 
-    add(path, lines(1))
-    following.quiet()
+    append(path, lines(1))
+    follower.poll_until_idle()
     monkeypatch.setattr(os, "pread", grow)
-    add(path, lines(0))
-    following.quiet()
-    following.restart()
-    following.quiet()
-    assert (late, following.taken()) == ([], once_each(0, 1, 2, 3, 4))
+    append(path, lines(0))
+    follower.poll_until_idle()
+    follower.restart()
+    follower.poll_until_idle()
+    assert (late, follower.receipts()) == ([], received_once(0, 1, 2, 3, 4))
 
 
-def test_a_file_that_is_cut_off_while_it_is_read_begins_anew(following: Following, path: Path) -> None:
-    add(path, lines(*range(1, 30)))
+def test_file_truncated_during_read_is_read_from_start(follower: FollowerHarness, path: Path) -> None:
+    append(path, lines(*range(1, 30)))
 
     def replace() -> None:
-        following.on_item = lambda: None
+        follower.on_item = lambda: None
         path.write_bytes(lines(*range(101, 140)))
 
-    following.on_item = replace
-    following.quiet()
-    assert set(following.taken()) >= {1, *range(101, 140)}
-    assert following.rejected() == []
+    follower.on_item = replace
+    follower.poll_until_idle()
+    assert set(follower.receipts()) >= {1, *range(101, 140)}
+    assert follower.rejected() == []

@@ -1,4 +1,4 @@
-"""Files of settings that a test writes, and what is said of those that are refused."""
+"""Helpers for configuration files and their errors."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ from connectors.errors import ConfigError
 WriteConfig = Callable[[str], Path]
 
 
-def refusal(*paths: Path) -> str:
-    with pytest.raises(ConfigError) as raised:
+def load_error(*paths: Path) -> str:
+    with pytest.raises(ConfigError) as error:
         load_settings(paths)
-    return str(raised.value)
+    return str(error.value)

@@ -1,4 +1,4 @@
-"""Settings of OpenMetadata: what is missing, what is wrong, and what is not repeated."""
+"""OpenMetadata settings: missing and invalid values, and secrets."""
 
 from pathlib import Path
 
@@ -6,38 +6,38 @@ import pytest
 
 from bridge.settings.loader import load_settings
 from bridge.settings.openmetadata import OpenMetadataSyncSettings
-from tests.settings.config_files import WriteConfig, refusal
+from tests.settings.config_files import WriteConfig, load_error
 
-ON = "openmetadata:\n  enabled: true\n"
-SERVED = f"{ON}  server: {{host: 'http://om:8585'}}\n"
+ENABLED = "openmetadata:\n  enabled: true\n"
+ENABLED_WITH_HOST = f"{ENABLED}  server: {{host: 'http://om:8585'}}\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
-        (ON, ["PATH:1: openmetadata.server.host: is not set: name the server",
+        (ENABLED, ["PATH:1: openmetadata.server.host: is not set: name the server",
               "PATH:1: openmetadata.auth.jwt_token: is not set; type jwt requires jwt_token or token_file"]),
-        (f"{ON}  server: {{host: ''}}\n  auth: {{jwt_token: x}}\n", ["PATH:3: openmetadata.server.host: is not set"]),
-        (f"{SERVED}  auth: {{jwt_token: ''}}\n", ["PATH:4: openmetadata.auth.jwt_token: is empty: check the environment variable"]),
-        (f"{SERVED}  auth: {{jwt_token: '${{EMPTY}}'}}\n", ["PATH:4: openmetadata.auth.jwt_token: is empty"]),
-        (f"{SERVED}  auth:\n    jwt_token: '${{SURELY_NOT_SET}}'\n", ["PATH:5: the environment variable SURELY_NOT_SET"]),
-        (f"{SERVED}  auth: {{jwt_token: hunter2, token_file: /x}}\n", ["PATH:4: openmetadata.auth.jwt_token: conflicts with token_file"]),
-        (f"{SERVED}  auth: {{type: basic, password: hunter2}}\n",
+        (f"{ENABLED}  server: {{host: ''}}\n  auth: {{jwt_token: x}}\n", ["PATH:3: openmetadata.server.host: is not set"]),
+        (f"{ENABLED_WITH_HOST}  auth: {{jwt_token: ''}}\n", ["PATH:4: openmetadata.auth.jwt_token: is empty: check the environment variable"]),
+        (f"{ENABLED_WITH_HOST}  auth: {{jwt_token: '${{EMPTY}}'}}\n", ["PATH:4: openmetadata.auth.jwt_token: is empty"]),
+        (f"{ENABLED_WITH_HOST}  auth:\n    jwt_token: '${{SURELY_NOT_SET}}'\n", ["PATH:5: the environment variable SURELY_NOT_SET"]),
+        (f"{ENABLED_WITH_HOST}  auth: {{jwt_token: hunter2, token_file: /x}}\n", ["PATH:4: openmetadata.auth.jwt_token: conflicts with token_file"]),
+        (f"{ENABLED_WITH_HOST}  auth: {{type: basic, password: hunter2}}\n",
          ["PATH:4: openmetadata.auth.username: is not set; type basic requires username, password"]),
-        (f"{SERVED}  auth: {{type: basic, username: me, password: ''}}\n", ["PATH:4: openmetadata.auth.password: is not set"]),
-        (f"{SERVED}  auth: {{type: oauth, client_id: me, client_secret: hunter2}}\n",
+        (f"{ENABLED_WITH_HOST}  auth: {{type: basic, username: me, password: ''}}\n", ["PATH:4: openmetadata.auth.password: is not set"]),
+        (f"{ENABLED_WITH_HOST}  auth: {{type: oauth, client_id: me, client_secret: hunter2}}\n",
          ["PATH:4: openmetadata.auth.token_url: is not set; type oauth requires token_url, client_id, client_secret"]),
     ],
 )  # fmt: skip
-def test_what_is_missing_is_told_once_openmetadata_is_enabled(
-    write_config: WriteConfig, monkeypatch: pytest.MonkeyPatch, text: str, told: list[str]
+def test_missing_settings_are_reported_if_enabled(
+    write_config: WriteConfig, monkeypatch: pytest.MonkeyPatch, text: str, expected: list[str]
 ) -> None:
     monkeypatch.setenv("EMPTY", "")
     path = write_config(text)
-    lines = refusal(path).splitlines()
-    assert len(lines) == len(told)
-    for line, said in zip(lines, told, strict=True):
-        assert line.startswith(said.replace("PATH", str(path)))
+    lines = load_error(path).splitlines()
+    assert len(lines) == len(expected)
+    for line, message in zip(lines, expected, strict=True):
+        assert line.startswith(message.replace("PATH", str(path)))
         assert "hunter2" not in line
     if "SURELY" not in text:
         assert not load_settings([write_config(text.replace("enabled: true", "enabled: false"))]).openmetadata.enabled
@@ -53,12 +53,12 @@ def test_what_is_missing_is_told_once_openmetadata_is_enabled(
         "{type: oauth, token_url: 'https://idp/token', client_id: me, client_secret: secret}",
     ],
 )
-def test_each_way_to_prove_who_one_is_is_complete(write_config: WriteConfig, auth: str) -> None:
-    assert load_settings([write_config(f"{SERVED}  auth: {auth}\n")]).openmetadata.enabled
+def test_authentication_types(write_config: WriteConfig, auth: str) -> None:
+    assert load_settings([write_config(f"{ENABLED_WITH_HOST}  auth: {auth}\n")]).openmetadata.enabled
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
+    ("host", "expected"),
     [
         ("https://om.example", "https://om.example"),
         ("https://om.example/", "https://om.example"),
@@ -70,12 +70,10 @@ def test_each_way_to_prove_who_one_is_is_complete(write_config: WriteConfig, aut
         ("", None),
     ],
 )
-def test_the_address_of_openmetadata_is_without_its_api(
-    write_config: WriteConfig, given: str, meant: str | None
-) -> None:
+def test_api_path_is_removed_from_host(write_config: WriteConfig, host: str, expected: str | None) -> None:
     assert (
-        load_settings([write_config(f"openmetadata: {{server: {{host: '{given}'}}}}\n")]).openmetadata.server.host
-        == meant
+        load_settings([write_config(f"openmetadata: {{server: {{host: '{host}'}}}}\n")]).openmetadata.server.host
+        == expected
     )
 
 
@@ -121,20 +119,18 @@ def test_the_address_of_openmetadata_is_without_its_api(
         ("unresolved", "guess", "'report' or 'own_service'"),
     ],
 )
-def test_a_wrong_setting_of_openmetadata_is_told(
-    write_config: WriteConfig, key: str, value: str, reason: str
-) -> None:
+def test_invalid_setting_is_reported(write_config: WriteConfig, key: str, value: str, reason: str) -> None:
     text = value if value.startswith(("[", "{", "'", ".")) or value.isdecimal() else f"'{value}'"
     for part in reversed(("openmetadata", *key.split("."))):
         text = f"{{{part}: {text}}}"
-    message = refusal(write_config(text))
+    message = load_error(write_config(text))
     assert f":1: openmetadata.{key}: " in message
     assert reason in message
     assert "hunter2" not in message
 
 
 @pytest.mark.parametrize(
-    ("mapping", "said"),
+    ("mapping", "message"),
     [
         ("{namespace: a}", "openmetadata.mappings.0.service: Field required"),
         (
@@ -145,8 +141,8 @@ def test_a_wrong_setting_of_openmetadata_is_told(
         ("{namespace: a, service: b, schema: ''}", "at least 1 character"),
     ],
 )
-def test_a_wrong_mapping_is_told(write_config: WriteConfig, mapping: str, said: str) -> None:
-    assert said in refusal(write_config(f"openmetadata:\n  mappings:\n    - {mapping}\n"))
+def test_invalid_mapping_is_reported(write_config: WriteConfig, mapping: str, message: str) -> None:
+    assert message in load_error(write_config(f"openmetadata:\n  mappings:\n    - {mapping}\n"))
 
 
 @pytest.mark.parametrize(
@@ -154,27 +150,29 @@ def test_a_wrong_mapping_is_told(write_config: WriteConfig, mapping: str, said: 
     [("hourly", 3_600), ("daily", 86_400), ("weekly", 604_800), ("never", None), ("90s", 90), ("15m", 900),
      ("6h", 21_600), ("2d", 172_800)],
 )  # fmt: skip
-def test_a_frequency_has_seconds(frequency: str, seconds: float | None) -> None:
+def test_sync_frequency_in_seconds(frequency: str, seconds: float | None) -> None:
     assert OpenMetadataSyncSettings(sync_frequency=frequency).comparison_interval_seconds == seconds
 
 
-def test_a_file_of_the_token_is_named_by_a_variable_or_read_through_one(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_token_file_from_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     secret = tmp_path / "token"
     secret.write_text("a.b.c\n")
     auth = "LINEAGE_BRIDGE__OPENMETADATA__AUTH__"
     monkeypatch.setenv(f"{auth}TOKEN_FILE", str(secret))
     assert load_settings().openmetadata.auth.token_file == secret
-    monkeypatch.setenv(f"{auth}JWT_TOKEN", "to be put back after the test")
+    monkeypatch.setenv(f"{auth}JWT_TOKEN", "restored after the test")
     monkeypatch.setenv(f"{auth}JWT_TOKEN_FILE", str(secret))
     token = load_settings().openmetadata.auth.jwt_token
     assert token is not None
     assert token.get_secret_value() == "a.b.c"
 
 
-def test_a_secret_is_in_no_text_of_the_settings(write_config: WriteConfig) -> None:
+def test_secrets_are_not_in_text_of_settings(write_config: WriteConfig) -> None:
     settings = load_settings(
-        [write_config(f"{SERVED}  auth: {{jwt_token: hunter2, password: hunter2, client_secret: hunter2}}\n")]
+        [
+            write_config(
+                f"{ENABLED_WITH_HOST}  auth: {{jwt_token: hunter2, password: hunter2, client_secret: hunter2}}\n"
+            )
+        ]
     )
     assert "hunter2" not in f"{settings!r} {settings} {settings.model_dump()} {settings.model_dump_json()}"
