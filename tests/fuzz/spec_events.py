@@ -1,6 +1,6 @@
-"""Events of every kind with every facet of the spec, drawn from the classes that its Python client has of them.
+"""Events of every kind with every facet of the spec, drawn from the classes of the OpenLineage client.
 
-What a class holds is read from its type hints, so a newer client brings its facets along by itself.
+Fields are derived from type hints, so a newer client adds its facets automatically.
 """
 
 import enum
@@ -17,7 +17,7 @@ from tests.factories import PRODUCER, at, run_uuid
 from tests.fuzz.spec_facets import facet_classes
 from tests.stores import Json
 
-_WORDS = (
+_TEXTS = (
     "a",
     "b",
     "k",
@@ -34,7 +34,7 @@ _WORDS = (
     "ann@x",
 )
 _texts = st.one_of(
-    st.sampled_from(_WORDS), st.sampled_from(_WORDS), st.text(st.characters(exclude_categories=["Cs"]))
+    st.sampled_from(_TEXTS), st.sampled_from(_TEXTS), st.text(st.characters(exclude_categories=["Cs"]))
 )
 _names = st.one_of(
     st.sampled_from(("a", "b", "s.a", "/w/x.db/a")), st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
@@ -62,23 +62,23 @@ _BY_NAME: dict[str, st.SearchStrategy[Any]] = {
     "uri": _links,
     "externalQueryUrl": _links,
 }
-_made: dict[type, st.SearchStrategy[Any]] = {}
+_instances: dict[type, st.SearchStrategy[Any]] = {}
 
 
-def _of_hint(hint: Any, name: str = "") -> st.SearchStrategy[Any]:
+def _from_hint(hint: Any, name: str = "") -> st.SearchStrategy[Any]:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in {typing.Union, types.UnionType}:
-        return st.one_of(*(_of_hint(argument, name) for argument in sorted(arguments, key=_is_something)))
+        return st.one_of(*(_from_hint(argument, name) for argument in sorted(arguments, key=_is_not_none)))
     if origin is list:
-        return st.lists(_of_hint(arguments[0]), max_size=2)
+        return st.lists(_from_hint(arguments[0]), max_size=2)
     if origin is dict:
-        return st.dictionaries(_texts, _of_hint(arguments[1]), max_size=2)
+        return st.dictionaries(_texts, _from_hint(arguments[1]), max_size=2)
     if origin is typing.Literal:
         return st.sampled_from(arguments)
-    return _of_class(hint, name)
+    return _from_class(hint, name)
 
 
-def _of_class(hint: Any, name: str) -> st.SearchStrategy[Any]:
+def _from_class(hint: Any, name: str) -> st.SearchStrategy[Any]:
     if hint is str and name in _BY_NAME:
         return _BY_NAME[name]
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
@@ -86,41 +86,45 @@ def _of_class(hint: Any, name: str) -> st.SearchStrategy[Any]:
     return _PLAIN[hint] if hint in _PLAIN else instances(hint)
 
 
-def _is_something(hint: Any) -> bool:
+def _is_not_none(hint: Any) -> bool:
     return hint is not type(None)
 
 
-def instances(of: type) -> st.SearchStrategy[Any]:
-    """Draw instances of a class of the client, what is in them included."""
-    if of not in _made:
-        _made[of] = st.deferred(lambda: _build(of))
-    return _made[of]
+def instances(class_: type) -> st.SearchStrategy[Any]:
+    """Draw instances of a class of the client, including nested ones."""
+    if class_ not in _instances:
+        _instances[class_] = st.deferred(lambda: _build(class_))
+    return _instances[class_]
 
 
-def _build(of: type) -> st.SearchStrategy[Any]:
-    hints = typing.get_type_hints(of)
-    fields = [field for field in attr.fields(of) if field.init and not field.name.startswith("_")]
-    drawn = {field.alias: _of_hint(hints[field.name], field.name) for field in fields}
-    return st.fixed_dictionaries(drawn).map(lambda values: _valid(of, values)).filter(lambda made: made is not None)
+def _build(class_: type) -> st.SearchStrategy[Any]:
+    hints = typing.get_type_hints(class_)
+    fields = [field for field in attr.fields(class_) if field.init and not field.name.startswith("_")]
+    drawn = {field.alias: _from_hint(hints[field.name], field.name) for field in fields}
+    return (
+        st.fixed_dictionaries(drawn)
+        .map(lambda values: _valid(class_, values))
+        .filter(lambda instance: instance is not None)
+    )
 
 
-def _valid(of: type, values: Json) -> Any:
-    """Make an instance; None when the class says that these values do not go together."""
+def _valid(class_: type, values: Json) -> Any:
+    """Create an instance; None if the class rejects these values."""
     try:
-        return of(**values)
+        return class_(**values)
     except ValueError:
         return None
 
 
 def _facets(entity: str) -> st.SearchStrategy[dict[str, Any]]:
-    each = {key: instances(of) for key, of in facet_classes(entity).items()}
-    few = st.lists(st.sampled_from(sorted(each)), max_size=4, unique=True)
-    return few.flatmap(lambda keys: st.fixed_dictionaries({key: each[key] for key in keys}))
+    strategies = {key: instances(class_) for key, class_ in facet_classes(entity).items()}
+    few = st.lists(st.sampled_from(sorted(strategies)), max_size=4, unique=True)
+    return few.flatmap(lambda keys: st.fixed_dictionaries({key: strategies[key] for key in keys}))
 
 
-def _datasets(of: type, **sides: str) -> st.SearchStrategy[Any]:
+def _datasets(class_: type, **sides: str) -> st.SearchStrategy[Any]:
     own = {name: _facets(entity) for name, entity in sides.items()}
-    return st.builds(of, namespace=_BY_NAME["namespace"], name=_names, facets=_facets("dataset"), **own)
+    return st.builds(class_, namespace=_BY_NAME["namespace"], name=_names, facets=_facets("dataset"), **own)
 
 
 _jobs = st.builds(base.Job, namespace=st.just("jobs"), name=_names, facets=_facets("job"))
@@ -137,30 +141,30 @@ _job_events = st.builds(base.JobEvent, job=_jobs, **_common, **_sides)
 _dataset_events = st.builds(base.DatasetEvent, dataset=_datasets(base.StaticDataset), **_common)
 
 
-def _serialised(event: Any) -> bytes:
+def _serialize(event: Any) -> bytes:
     return Serde.to_json(event).encode()
 
 
-events: st.SearchStrategy[bytes] = st.one_of(_run_events, _run_events, _job_events, _dataset_events).map(_serialised)
+events: st.SearchStrategy[bytes] = st.one_of(_run_events, _run_events, _job_events, _dataset_events).map(_serialize)
 
 
-def with_facet(entity: str, key: str) -> st.SearchStrategy[bytes]:
-    """Draw an event that has this facet where it belongs."""
+def events_with_facet(entity: str, key: str) -> st.SearchStrategy[bytes]:
+    """Draw an event with this facet at its entity."""
     facets = instances(facet_classes(entity)[key]).map(lambda facet: {key: facet})
     run, job = st.builds(base.Run, runId=_uuids), st.builds(base.Job, namespace=st.just("jobs"), name=_names)
     inputs = outputs = st.just([])
-    named: Json = {"namespace": _BY_NAME["namespace"], "name": _names}
+    name: Json = {"namespace": _BY_NAME["namespace"], "name": _names}
     if entity == "run":
         run = st.builds(base.Run, runId=_uuids, facets=facets)
     elif entity == "job":
         job = st.builds(base.Job, namespace=st.just("jobs"), name=_names, facets=facets)
     elif entity == "input":
-        inputs = st.lists(st.builds(base.InputDataset, **named, inputFacets=facets), min_size=1, max_size=1)
+        inputs = st.lists(st.builds(base.InputDataset, **name, inputFacets=facets), min_size=1, max_size=1)
     elif entity == "output":
-        outputs = st.lists(st.builds(base.OutputDataset, **named, outputFacets=facets), min_size=1, max_size=1)
+        outputs = st.lists(st.builds(base.OutputDataset, **name, outputFacets=facets), min_size=1, max_size=1)
     else:
-        described = st.builds(base.StaticDataset, **named, facets=facets)
-        written = st.lists(st.builds(base.OutputDataset, **named, facets=facets), min_size=1, max_size=1)
-        run_events = st.builds(base.RunEvent, run=run, job=job, outputs=written, **_common)
-        return st.one_of(run_events, st.builds(base.DatasetEvent, dataset=described, **_common)).map(_serialised)
-    return st.builds(base.RunEvent, run=run, job=job, inputs=inputs, outputs=outputs, **_common).map(_serialised)
+        static_dataset = st.builds(base.StaticDataset, **name, facets=facets)
+        outputs_ = st.lists(st.builds(base.OutputDataset, **name, facets=facets), min_size=1, max_size=1)
+        run_events = st.builds(base.RunEvent, run=run, job=job, outputs=outputs_, **_common)
+        return st.one_of(run_events, st.builds(base.DatasetEvent, dataset=static_dataset, **_common)).map(_serialize)
+    return st.builds(base.RunEvent, run=run, job=job, inputs=inputs, outputs=outputs, **_common).map(_serialize)

@@ -1,4 +1,4 @@
-"""The facets of the spec by entity and key, found among the classes of its Python client."""
+"""The facets of the spec by entity and key, from the classes of the OpenLineage client."""
 
 import importlib
 import pkgutil
@@ -7,7 +7,7 @@ import types
 from openlineage.client import generated
 from openlineage.client.generated import base
 
-#: The facets of each entity have a class in common.
+#: Base class of the facets of each entity.
 ENTITIES = {
     "run": base.RunFacet,
     "job": base.JobFacet,
@@ -15,7 +15,7 @@ ENTITIES = {
     "input": base.InputDatasetFacet,
     "output": base.OutputDatasetFacet,
 }
-#: Keys that do not follow from the name of their class.
+#: Keys that cannot be derived from the class name.
 _KEYS = {
     "SQLJobFacet": "sql",
     "DatasetVersionDatasetFacet": "version",
@@ -40,7 +40,7 @@ def _key(facet_class: type, parent: type) -> str:
 
 
 def facet_classes(entity: str) -> dict[str, type]:
-    """Find the facets of an entity by their keys."""
+    """Facet classes of an entity by key."""
     parent = ENTITIES[entity]
-    found = (c for module in _modules() for c in vars(module).values() if isinstance(c, type))
-    return {_key(c, parent): c for c in found if parent in c.__bases__}
+    classes = (c for module in _modules() for c in vars(module).values() if isinstance(c, type))
+    return {_key(c, parent): c for c in classes if parent in c.__bases__}

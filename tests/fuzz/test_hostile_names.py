@@ -1,4 +1,4 @@
-"""Names come out of the store exactly as they went in, whatever is in them and however long they are."""
+"""Names are stored and returned unchanged, with any characters and length."""
 
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ NAMES = pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 
 
 def hostile_events(text: str) -> list[Json]:
-    """Make events with a text in every place that takes one."""
+    """Events that contain a text in every field."""
     facets: dict[str, Json] = {
         "schema": make.facet(fields=[{"name": text, "type": text, "description": text, "fields": [{"name": text}]}]),
         "columnLineage": make.columns(
@@ -48,7 +48,7 @@ def hostile_events(text: str) -> list[Json]:
     return [run, make.dataset_event(1, target), make.job_event(2, job=text, inputs=[source], outputs=[target])]
 
 
-def exported(store: Store) -> dict[str, list[Json]]:
+def export_tables(store: Store) -> dict[str, list[Json]]:
     tables: dict[str, list[Json]] = {}
     for line in store.export().splitlines():
         table, row = msgspec.json.decode(line)
@@ -56,24 +56,30 @@ def exported(store: Store) -> dict[str, list[Json]]:
     return tables
 
 
-def column(tables: dict[str, list[Json]], table: str, name: str) -> set[Any]:
+def column_values(tables: dict[str, list[Json]], table: str, name: str) -> set[Any]:
     return {row[name] for row in tables[table] if row.get(name) is not None}
 
 
 @NAMES
-def test_a_name_comes_out_as_it_went_in(store: Store, text: str) -> None:
+def test_names_are_stored_unchanged(store: Store, text: str) -> None:
     store.apply(*hostile_events(text))
-    tables = exported(store)
-    assert text in column(tables, "ol_namespace", "namespace_uri")
-    assert {text, "made of " + text} <= column(tables, "ol_dataset", "name")
-    assert text in column(tables, "ol_job", "name")
+    tables = export_tables(store)
+    assert text in column_values(tables, "ol_namespace", "namespace_uri")
+    assert {text, "made of " + text} <= column_values(tables, "ol_dataset", "name")
+    assert text in column_values(tables, "ol_job", "name")
     assert (
-        column(tables, "column_lineage", "source_field") == {text} == column(tables, "column_lineage", "target_field")
+        column_values(tables, "column_lineage", "source_field")
+        == {text}
+        == column_values(tables, "column_lineage", "target_field")
     )
-    assert column(tables, "ol_dataset", "owner_team") == {text} == column(tables, "ol_dataset", "description")
-    assert text in column(tables, "quality_check_def", "field_name")
-    assert column(tables, "dataset_registration", "submitted_by") == {text}
-    assert text in column(tables, "dataset_version", "path")
+    assert (
+        column_values(tables, "ol_dataset", "owner_team")
+        == {text}
+        == column_values(tables, "ol_dataset", "description")
+    )
+    assert text in column_values(tables, "quality_check_def", "field_name")
+    assert column_values(tables, "dataset_registration", "submitted_by") == {text}
+    assert text in column_values(tables, "dataset_version", "path")
     bodies = [msgspec.json.decode(row["body"]) for row in tables["facet"] if row["body"]]
     assert {"key": text, "value": text, "source": text, "field": text} in [
         t for b in bodies for t in b.get("tags", ())
@@ -84,28 +90,30 @@ def test_a_name_comes_out_as_it_went_in(store: Store, text: str) -> None:
 
 
 @NAMES
-def test_a_name_that_is_a_key_is_bounded(store: Store, text: str) -> None:
+def test_key_names_are_bounded(store: Store, text: str) -> None:
     store.apply(*hostile_events(text))
-    tables = exported(store)
-    names = column(tables, "facet", "name")
+    tables = export_tables(store)
+    names = column_values(tables, "facet", "name")
     assert {bounded_key(prefix + text) for prefix in ("", "input:", "output:")} <= names
-    assert column(tables, "dataset_symlink", "identifier_type") == {bounded_key(text.upper())}
-    assert bounded_key(text) in column(tables, "dataset_version", "version_tag")
-    assert column(tables, "ol_run_input", "version") == {bounded_key(text)}
-    cut = [
+    assert column_values(tables, "dataset_symlink", "identifier_type") == {bounded_key(text.upper())}
+    assert bounded_key(text) in column_values(tables, "dataset_version", "version_tag")
+    assert column_values(tables, "ol_run_input", "version") == {bounded_key(text)}
+    notes_ = [
         n for (notes,) in store.rows("SELECT notes_json FROM run_event") for n in msgspec.json.decode(notes or "[]")
     ]
-    assert any("truncated, with a hash of the full text" in note for note in cut) == (len(text) > MAX_KEY_CHARACTERS)
+    assert any("truncated, with a hash of the full text" in note for note in notes_) == (
+        len(text) > MAX_KEY_CHARACTERS
+    )
 
 
 @pytest.mark.system("postgres")
-def test_both_stores_hold_the_same_bytes(postgres_store: Store) -> None:
-    sent = [event for text in HOSTILE.values() for event in hostile_events(text)]
+def test_sqlite_and_postgres_export_the_same(postgres_store: Store) -> None:
+    events = [event for text in HOSTILE.values() for event in hostile_events(text)]
     with Store() as embedded:
-        assert postgres_store.apply(*sent).export() == embedded.apply(*sent).export()
+        assert postgres_store.apply(*events).export() == embedded.apply(*events).export()
 
 
-def test_long_texts_stay_apart() -> None:
+def test_bounded_keys_of_long_texts_differ() -> None:
     long = "x" * 3000
     texts = [
         long,
@@ -121,32 +129,32 @@ def test_long_texts_stay_apart() -> None:
 
 
 @NAMES
-def test_the_commands_find_and_print_a_name(tmp_path: Path, text: str) -> None:
+def test_commands_find_and_print_names(tmp_path: Path, text: str) -> None:
     with RunningService(settings_for(tmp_path)) as api:
         source, target = make.dataset(text, text), make.dataset("made of " + text, text)
-        sent = make.run_event(job=text, namespace=text, inputs=[source], outputs=[target])
-        assert api.post(sent).status_code == 201
+        event = make.run_event(job=text, namespace=text, inputs=[source], outputs=[target])
+        assert api.post(event).status_code == 201
         url = api.settings.store.url
     run = CliRunner(env={"LINEAGE_BRIDGE__STORE__URL": url}).invoke
-    shown = run(command, ["lineage", "--", text, "made of " + text], catch_exceptions=False)
-    assert shown.exit_code == 0
-    lines = [f"{_shown(text)} {_shown('made of ' + text)}", "└─ <- {0} {0}   [{0} {0}, inferred]"]
-    assert shown.stdout_bytes.decode() == "".join(line.replace("{0}", _shown(text)) + "\n" for line in lines)
-    printed = run(command, ["export", "--canonical"], catch_exceptions=False)
-    assert text in {msgspec.json.decode(line)[1].get("name") for line in printed.stdout_bytes.splitlines()}
+    lineage = run(command, ["lineage", "--", text, "made of " + text], catch_exceptions=False)
+    assert lineage.exit_code == 0
+    lines = [f"{_escaped(text)} {_escaped('made of ' + text)}", "└─ <- {0} {0}   [{0} {0}, inferred]"]
+    assert lineage.stdout_bytes.decode() == "".join(line.replace("{0}", _escaped(text)) + "\n" for line in lines)
+    export = run(command, ["export", "--canonical"], catch_exceptions=False)
+    assert text in {msgspec.json.decode(line)[1].get("name") for line in export.stdout_bytes.splitlines()}
 
 
-def test_a_file_at_the_end_of_a_long_path_is_taken_once(store: Store, tmp_path: Path) -> None:
+def test_file_with_long_path_is_ingested_once(store: Store, tmp_path: Path) -> None:
     text = HOSTILE["20,000 characters"]
     folder = tmp_path.joinpath(*(text[start : start + 200] for start in range(0, 3400, 200)))
     folder.mkdir(parents=True)
     file = write_events(folder / "events.ndjson", [as_bytes(make.run_event())])
     assert len(str(file)) > 3400
-    ingestion = FileIngester(store.reader, store.writer)
-    assert [ingestion.ingest_file(file).accepted for _ in range(2)] == [1, 0]
+    ingester = FileIngester(store.reader, store.writer)
+    assert [ingester.ingest_file(file).accepted for _ in range(2)] == [1, 0]
     assert store.value("SELECT source FROM intake_ledger") == bounded_key(str(file))
 
 
-def _shown(text: str) -> str:
-    """Spell a name as the tree does: exactly, but for characters that would break its lines or drive a terminal."""
+def _escaped(text: str) -> str:
+    """A name as printed in the tree, with escaped control characters."""
     return "".join(c if c >= " " and not "\x7f" <= c <= "\x9f" else c.encode("unicode_escape").decode() for c in text)

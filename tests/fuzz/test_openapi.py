@@ -1,4 +1,4 @@
-"""The description of the API is true: its routes are all of them, its examples are taken, its answers are given."""
+"""The OpenAPI document matches the service: routes, examples, requests and responses."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -47,77 +47,89 @@ _CHECKS = [
 
 
 @pytest.fixture
-def described(tmp_path: Path) -> Iterator[RunningService]:
+def service(tmp_path: Path) -> Iterator[RunningService]:
     with RunningService(settings_for(tmp_path, legacy=DB2)) as running:
         yield running
 
 
-def test_every_route_is_described(described: RunningService) -> None:
-    paths = described.get("/openapi.json").json()["paths"]
+def test_every_route_is_documented(service: RunningService) -> None:
+    paths = service.get("/openapi.json").json()["paths"]
     assert sorted((path, method) for path, methods in paths.items() for method in methods) == _OPERATIONS
 
 
 @pytest.mark.parametrize("path", _EVENTS)
-def test_every_example_is_taken(described: RunningService, path: str) -> None:
-    route = described.get("/openapi.json").json()["paths"][path]["post"]
+def test_event_examples_are_accepted(service: RunningService, path: str) -> None:
+    route = service.get("/openapi.json").json()["paths"][path]["post"]
     example = route["requestBody"]["content"]["application/json"]["example"]
-    answer = described.post(msgspec.json.encode(example), path)
-    assert answer.is_success, answer.text
-    assert str(answer.status_code) in route["responses"]
-    assert described.events() > 0
-    assert described.rows("SELECT count(*) FROM run_event WHERE failure IS NOT NULL") == [(0,)]
+    response = service.post(msgspec.json.encode(example), path)
+    assert response.is_success, response.text
+    assert str(response.status_code) in route["responses"]
+    assert service.events() > 0
+    assert service.rows("SELECT count(*) FROM run_event WHERE failure IS NOT NULL") == [(0,)]
 
 
-def test_every_example_of_an_order_is_done(described: RunningService) -> None:
-    """One after the other, in the order in which they are written."""
-    write_versions(described)
-    whole = described.get("/openapi.json").json()
-    for kind, example in EXAMPLES.items():
-        operation = whole["paths"][kind.path][kind.method.lower()]
-        if kind.method == "DELETE":
-            shown = {one["name"]: one["example"] for one in operation["parameters"] if "example" in one}
-            answer = described.run(described.client.delete(kind.path, params=shown))
+def test_command_examples_succeed(service: RunningService) -> None:
+    """Examples are executed in the order of their declaration."""
+    write_versions(service)
+    document = service.get("/openapi.json").json()
+    for command_type, example in EXAMPLES.items():
+        operation = document["paths"][command_type.path][command_type.method.lower()]
+        if command_type.method == "DELETE":
+            documented = {
+                parameter["name"]: parameter["example"]
+                for parameter in operation["parameters"]
+                if "example" in parameter
+            }
+            response = service.run(service.client.delete(command_type.path, params=documented))
         else:
-            shown = operation["requestBody"]["content"]["application/json"]["example"]
-            answer = described.post(msgspec.json.encode(shown), kind.path)
-        assert (shown, answer.status_code) == (example, 200), answer.text
-        answer.elapsed = timedelta()
-        schemathesis.openapi.from_dict(whole)[kind.path][kind.method].validate_response(answer)
+            documented = operation["requestBody"]["content"]["application/json"]["example"]
+            response = service.post(msgspec.json.encode(documented), command_type.path)
+        assert (documented, response.status_code) == (example, 200), response.text
+        response.elapsed = timedelta()
+        schemathesis.openapi.from_dict(document)[command_type.path][command_type.method].validate_response(response)
 
 
 @pytest.mark.parametrize("path", QUERY_ROUTES)
-def test_every_example_is_a_question_and_its_answer(described: RunningService, path: str) -> None:
+def test_query_examples_return_documented_results(service: RunningService, path: str) -> None:
     for event in SAMPLE_EVENTS:
-        assert described.post(event).status_code == 201
-    with closing(StoreUrl(described.settings.store.url).open_for_background_writes()) as db:
+        assert service.post(event).status_code == 201
+    with closing(StoreUrl(service.settings.store.url).open_for_background_writes()) as db:
         decide(db)
-    with closing(make_indexer(described.settings)) as indexer:
+    with closing(make_indexer(service.settings)) as indexer:
         indexer.index_all()
-    whole = described.get("/openapi.json").json()
-    route = whole["paths"][path]["get"]
+    document = service.get("/openapi.json").json()
+    route = document["paths"][path]["get"]
     example = route["responses"]["200"]["content"]["application/json"]["example"]
-    inside, asked = (
-        {one["name"]: one["example"] for one in route["parameters"] if one["in"] == place and "example" in one}
-        for place in ("path", "query")
+    path_parameters, query_parameters = (
+        {
+            parameter["name"]: parameter["example"]
+            for parameter in route["parameters"]
+            if parameter["in"] == location and "example" in parameter
+        }
+        for location in ("path", "query")
     )
-    assert {one["name"] for one in route["parameters"] if one["required"]} <= inside.keys() | asked.keys()
-    answer = described.get(
-        path.format(**inside),
-        params={name: msgspec.json.encode(one).decode().strip('"') for name, one in asked.items()},
+    assert {
+        parameter["name"] for parameter in route["parameters"] if parameter["required"]
+    } <= path_parameters.keys() | query_parameters.keys()
+    response = service.get(
+        path.format(**path_parameters),
+        params={
+            name: msgspec.json.encode(parameter).decode().strip('"') for name, parameter in query_parameters.items()
+        },
     )
-    assert answer.status_code == 200, answer.text
-    shown = httpx.Response(200, json=example, request=httpx.Request("GET", "http://bridge"))
-    shown.elapsed = timedelta()
-    schemathesis.openapi.from_dict(whole)[path]["GET"].validate_response(shown)
+    assert response.status_code == 200, response.text
+    documented = httpx.Response(200, json=example, request=httpx.Request("GET", "http://bridge"))
+    documented.elapsed = timedelta()
+    schemathesis.openapi.from_dict(document)[path]["GET"].validate_response(documented)
     if path.endswith("/events"):
-        return  # they tell when they came
-    assert shortened(answer.json()) == example
+        return  # events contain their time of receipt
+    assert shorten(response.json()) == example
 
 
-def shortened(value: Any) -> Any:
+def shorten(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: shortened(one) for key, one in value.items()}
-    return [shortened(one) for one in value[:2]] if isinstance(value, list) else value
+        return {key: shorten(item) for key, item in value.items()}
+    return [shorten(item) for item in value[:2]] if isinstance(value, list) else value
 
 
 @pytest.fixture(scope="module")
@@ -129,16 +141,18 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.mark.parametrize(("path", "method"), _OPERATIONS)
 @pytest.mark.parametrize("mode", GenerationMode, ids=lambda mode: mode.value)
-def test_whatever_is_sent_is_answered_as_described(api: Any, path: str, method: str, mode: GenerationMode) -> None:
+def test_responses_match_documentation(api: Any, path: str, method: str, mode: GenerationMode) -> None:
     operation = api[path][method]
-    takes = method == "post"
-    if not takes and mode is GenerationMode.NEGATIVE:
-        return  # there is nothing to get wrong
+    has_body = method == "post"
+    if not has_body and mode is GenerationMode.NEGATIVE:
+        return  # nothing to invalidate
 
-    @settings(max_examples=150 if takes else 5, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=150 if has_body else 5, suppress_health_check=list(HealthCheck))
     @given(operation.as_strategy(mode))
     def check(case: schemathesis.Case) -> None:
-        answer = case.call_and_validate(checks=_CHECKS)
-        assert answer.status_code < 300 or not (takes and path in LINEAGE_ROUTES and mode is GenerationMode.POSITIVE)
+        response = case.call_and_validate(checks=_CHECKS)
+        assert response.status_code < 300 or not (
+            has_body and path in LINEAGE_ROUTES and mode is GenerationMode.POSITIVE
+        )
 
     check()

@@ -1,14 +1,14 @@
-"""Whatever the spec allows is taken, mapped and merged, by both stores, and twice is as good as once."""
+"""All events that the spec allows are merged, on both stores, and idempotently."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.fuzz.spec_events import events, with_facet
+from tests.fuzz.spec_events import events, events_with_facet
 from tests.fuzz.spec_facets import ENTITIES, facet_classes
 from tests.stores import Store
 
-#: Classes that check their values leave few of the drawn ones.
+#: Classes that validate their values reject many drawn ones.
 _FIXTURE = [
     HealthCheck.function_scoped_fixture,
     HealthCheck.too_slow,
@@ -18,7 +18,7 @@ _FIXTURE = [
 _FACETS = [(entity, key) for entity in ENTITIES for key in facet_classes(entity)]
 
 
-def assert_taken(store: Store, event: bytes) -> None:
+def assert_merged_once(store: Store, event: bytes) -> None:
     before = store.value("SELECT count(*) FROM run_event WHERE failure IS NOT NULL")
     store.apply(event)
     first = store.export()
@@ -27,21 +27,21 @@ def assert_taken(store: Store, event: bytes) -> None:
     assert store.value("SELECT count(*) FROM run_event WHERE failure IS NOT NULL") == before == 0
 
 
-def test_the_facets_of_every_entity_are_found() -> None:
+def test_facets_of_every_entity_are_found() -> None:
     counts = {entity: len(facet_classes(entity)) for entity in ENTITIES}
-    assert all(counts[entity] >= least for entity, least in zip(ENTITIES, (10, 8, 12, 3, 2), strict=True)), counts
-    known = {key for _, key in _FACETS}
-    assert known >= {"schema", "columnLineage", "symlinks", "parent", "sql", "subset", "tags", "lineage", "version"}
+    assert all(counts[entity] >= minimum for entity, minimum in zip(ENTITIES, (10, 8, 12, 3, 2), strict=True)), counts
+    keys = {key for _, key in _FACETS}
+    assert keys >= {"schema", "columnLineage", "symlinks", "parent", "sql", "subset", "tags", "lineage", "version"}
 
 
 @settings(suppress_health_check=_FIXTURE, max_examples=120)
 @given(event=events)
-def test_every_event_of_the_spec_is_merged_and_twice_is_once(store: Store, event: bytes) -> None:
-    assert_taken(store, event)
+def test_events_of_the_spec_are_merged_idempotently(store: Store, event: bytes) -> None:
+    assert_merged_once(store, event)
 
 
 @pytest.mark.parametrize(("entity", "key"), _FACETS, ids=lambda value: value)
 @settings(suppress_health_check=_FIXTURE, max_examples=20)
 @given(data=st.data())
-def test_every_facet_of_the_spec_is_merged(sqlite_store: Store, entity: str, key: str, data: st.DataObject) -> None:
-    assert_taken(sqlite_store, data.draw(with_facet(entity, key)))
+def test_facets_of_the_spec_are_merged(sqlite_store: Store, entity: str, key: str, data: st.DataObject) -> None:
+    assert_merged_once(sqlite_store, data.draw(events_with_facet(entity, key)))

@@ -1,4 +1,4 @@
-"""Datasets of 10,000 columns, with the lineage of each, are taken whole and in seconds; no memory grows by them."""
+"""Datasets of 10,000 columns with column lineage: merged in seconds, with bounded caches."""
 
 import gzip
 import time
@@ -21,7 +21,7 @@ INACTIVE = "SELECT source_field, target_field FROM column_lineage WHERE NOT is_a
 
 
 def wide_event(run: int, *, changed: int | None = None, filtered: bool = False, width: int = WIDTH) -> Json:
-    """Make a run in which every column is made of one column of each of two datasets, and maybe all are filtered."""
+    """A run that derives every column from two datasets, optionally with a filter."""
     fields = {
         name: [
             make.field("left", name, make.transformation()),
@@ -43,67 +43,69 @@ def wide_event(run: int, *, changed: int | None = None, filtered: bool = False, 
     )
 
 
-def seconds_of(store: Store, event: Json) -> float:
+def seconds_to_apply(store: Store, event: Json) -> float:
     payload = as_bytes(event)
-    begun = time.process_time(), time.monotonic()
+    started = time.process_time(), time.monotonic()
     store.apply(payload)
-    return max(time.process_time() - begun[0], time.monotonic() - begun[1])
+    return max(time.process_time() - started[0], time.monotonic() - started[1])
 
 
-def test_ten_thousand_columns_are_taken_and_one_that_changes_is_the_only_one(store: Store) -> None:
-    assert seconds_of(store, wide_event(1)) < SECONDS
+def test_changed_column_of_wide_dataset_is_replaced(store: Store) -> None:
+    assert seconds_to_apply(store, wide_event(1)) < SECONDS
     assert store.value("SELECT count(*) FROM ol_dataset_field f JOIN ol_dataset d ON d.dataset_id = f.dataset_id"
                        " WHERE d.name = 'wide'") == WIDTH  # fmt: skip
     assert sorted(store.rows(ACTIVE)) == sorted([(name, name) for name in NAMES] * 2)
     assert store.rows(INACTIVE) == []
 
-    assert seconds_of(store, wide_event(2, changed=7)) < SECONDS
+    assert seconds_to_apply(store, wide_event(2, changed=7)) < SECONDS
     active = store.rows(ACTIVE)
     assert len(active) == 2 * WIDTH
-    assert [line for line in active if line[0] != line[1]] == [("another", NAMES[7])]
+    assert [row for row in active if row[0] != row[1]] == [("another", NAMES[7])]
     assert store.rows(INACTIVE) == [(NAMES[7], NAMES[7])]
 
-    assert seconds_of(store, wide_event(3)) < SECONDS
+    assert seconds_to_apply(store, wide_event(3)) < SECONDS
     assert store.rows(INACTIVE) == [("another", NAMES[7])]
 
 
-def test_what_affects_all_columns_is_one_line(store: Store) -> None:
-    assert seconds_of(store, wide_event(1, filtered=True)) < SECONDS
+def test_lineage_of_all_columns_is_one_row(store: Store) -> None:
+    assert seconds_to_apply(store, wide_event(1, filtered=True)) < SECONDS
     active = store.rows(ACTIVE)
     assert len(active) == 2 * WIDTH + 1
-    assert [line for line in active if line[0] != line[1]] == [("key", "")]
+    assert [row for row in active if row[0] != row[1]] == [("key", "")]
 
 
-def test_twice_the_columns_take_about_twice_the_time(sqlite_store: Store) -> None:
-    seconds_of(sqlite_store, wide_event(1, width=10))
-    half, whole = (seconds_of(sqlite_store, wide_event(run, width=width)) for run, width in ((2, 5000), (3, WIDTH)))
-    assert whole < 8 * half, "quadratic would be four times, and these machines are noisy"
+def test_time_is_linear_in_columns(sqlite_store: Store) -> None:
+    seconds_to_apply(sqlite_store, wide_event(1, width=10))
+    half, full = (
+        seconds_to_apply(sqlite_store, wide_event(run, width=width)) for run, width in ((2, 5000), (3, WIDTH))
+    )
+    assert full < 8 * half, "quadratic time would be 4 times; the limit allows for noise"
 
 
-@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
-def test_the_limits_leave_room_for_it(tmp_path: Path, packed: bool) -> None:
+@pytest.mark.parametrize("gzipped", [False, True], ids=["plain", "gzip"])
+def test_wide_event_is_within_intake_limits(tmp_path: Path, gzipped: bool) -> None:
     body = as_bytes(wide_event(1, filtered=True))
     with RunningService(settings_for(tmp_path)) as api:
-        answer = api.post_gzip(gzip.compress(body, 1)) if packed else api.post(body)
-        assert answer.status_code == 201
+        response = api.post_gzip(gzip.compress(body, 1)) if gzipped else api.post(body)
+        assert response.status_code == 201
         assert api.rows("SELECT count(*), min(is_active) FROM column_lineage") == [(2 * WIDTH + 1, 1)]
 
 
-def test_many_wide_events_do_not_fill_the_memory() -> None:
+def test_caches_are_bounded_with_many_wide_events() -> None:
     with Store() as store:
         for run in range(1, 15):
             store.read(wide_event(run, changed=run, width=3000))
-    held = sum(len(said.entries) for said in column_lineage._entries_by_digest.values())
-    assert held <= column_lineage._CACHED_ENTRIES
+    entries = sum(len(lineage.entries) for lineage in column_lineage._entries_by_digest.values())
+    assert entries <= column_lineage._CACHED_ENTRIES
     assert (
-        sum(len(known.rows) for known in column_lineage._identified_entries.values())
+        sum(len(identified.rows) for identified in column_lineage._identified_entries.values())
         <= column_lineage._CACHED_ENTRIES
     )
-    kept = (schema for schema in schemas._schemas.values() if schema)
-    assert sum(len(schema.columns) for schema in kept) <= schemas._CACHED_CHARACTERS
+    cached_schemas = (schema for schema in schemas._schemas.values() if schema)
+    assert sum(len(schema.columns) for schema in cached_schemas) <= schemas._CACHED_CHARACTERS
 
 
-def test_columns_inside_a_column_of_a_long_name_do_not_repeat_it_whole(store: Store) -> None:
+def test_nested_columns_do_not_repeat_long_parent_name(store: Store) -> None:
     long = "x" * (1 << 20)
     inner = [{"name": f"c{number}"} for number in range(5000)]
     shape = make.facet(fields=[{"name": long, "fields": inner}])
@@ -114,26 +116,26 @@ def test_columns_inside_a_column_of_a_long_name_do_not_repeat_it_whole(store: St
     assert fields == {long} | {f"{prefix}.c{number}" for number in range(5000)}
 
 
-def test_a_memory_forgets_in_time() -> None:
-    memory: BoundedCache[int, str] = BoundedCache(8)
+def test_bounded_cache_evicts_entries() -> None:
+    cache: BoundedCache[int, str] = BoundedCache(8)
     for number in range(8):
-        memory.put(number, "small")
-    assert len(memory) == 8
-    assert memory.put(8, "small") == "small"
-    assert list(memory) == [8]
-    assert memory.put(9, "large", size=3) == "large"
-    assert 9 not in memory
-    memory.put(10, "fits", size=2)
-    assert 10 in memory
+        cache.put(number, "small")
+    assert len(cache) == 8
+    assert cache.put(8, "small") == "small"
+    assert list(cache) == [8]
+    assert cache.put(9, "large", size=3) == "large"
+    assert 9 not in cache
+    cache.put(10, "fits", size=2)
+    assert 10 in cache
 
 
-def test_long_names_are_not_remembered() -> None:
-    asked: list[str] = []
+def test_long_arguments_are_not_cached() -> None:
+    calls: list[str] = []
 
     @bounded_lru_cache(10)
     def shout(text: str) -> str:
-        asked.append(text)
+        calls.append(text)
         return text.upper()
 
     assert [shout(text) for text in ("a", "a", "b" * 600, "b" * 600)] == ["A", "A", "B" * 600, "B" * 600]
-    assert asked == ["a", "b" * 600, "b" * 600]
+    assert calls == ["a", "b" * 600, "b" * 600]

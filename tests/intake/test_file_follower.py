@@ -368,7 +368,7 @@ ACTIONS = st.one_of(
 
 
 @pytest.mark.timeout(300)
-@given(acts=st.lists(ACTIONS, max_size=30), in_folder=st.booleans())
+@given(actions=st.lists(ACTIONS, max_size=30), in_folder=st.booleans())
 def test_all_written_lines_are_ingested(
     tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[str, int]], in_folder: bool
 ) -> None:
