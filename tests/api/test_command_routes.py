@@ -268,7 +268,7 @@ def service_with_keys(tmp_path: Path) -> Iterator[RunningService]:
 
 
 @pytest.mark.parametrize(("by", "author"), [(None, "key ci"), ("ann", "ann (key ci)")])
-def test_history_names_the_key(keyed: RunningService, by: str | None, author: str) -> None:
+def test_history_names_the_key(service_with_keys: RunningService, by: str | None, author: str) -> None:
     body = {"datasets": [dataset_ref("daily", version="v1")]} | ({"by": by} if by else {})
     response = service_with_keys.post(as_bytes(body), "/api/v1/publish", authorization="Bearer ci")
     assert response.status_code == 200, response.text

@@ -70,8 +70,8 @@ def test_indexing_pauses_while_cpu_is_busy(tmp_path: Path, monkeypatch: pytest.M
         finally:
             await task.stop()
 
-    assert asyncio.run(pause_after_batch(busy=1e9)) == 0
-    assert asyncio.run(pause_after_batch(busy=-1)) > 0
+    assert asyncio.run(pause_after_batch(max_load=1e9)) == 0
+    assert asyncio.run(pause_after_batch(max_load=-1)) > 0
 
 
 def test_next_service_indexes_remaining_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

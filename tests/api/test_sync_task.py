@@ -233,7 +233,7 @@ def test_several_targets_are_synced(tmp_path: Path, standin: OpenMetadata) -> No
             api.post({**run_event(outputs=[dataset("made")]), "eventTime": "2099-01-01T00:00:00Z"})
             api.run(wait_until(lambda: has_table(standin, "made")))
             api.run(wait_until(lambda: marquez.state()["log"] != []))
-            api.run(wait_until(lambda: webhook.heard != {}))
+            api.run(wait_until(lambda: webhook.received != {}))
             api.run(wait_until(lambda: 'lineage_bridge_sync_waiting{target="marquez"} 0.0' in metrics(api)))
             api.run(wait_until(lambda: status(api.settings, "marquez").converged))
             assert api.get("/api/v1/sync?target=marquez").json()["target"] == "marquez"

@@ -62,7 +62,7 @@ def test_validation_does_not_change_body() -> None:
 
 
 def run_python(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run_python([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
 @installed
