@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_sync import COPY, Shell
-from tests.governance.asset_harness import asset, governed, write_asset
+from tests.governance.asset_harness import asset, asset_with_governance, write_asset
 from tests.standins.openmetadata import OpenMetadata
 from tests.sync.other_writers import Person
 
@@ -33,7 +33,7 @@ def shell(tmp_path: Path, restore_logging: None) -> Iterator[Shell]:
 def assets(tmp_path: Path) -> Path:
     folder = tmp_path / "assets"
     folder.mkdir()
-    write_asset(folder, governed("t", tags=["a"]))
+    write_asset(folder, asset_with_governance("t", tags=["a"]))
     return folder
 
 

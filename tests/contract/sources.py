@@ -1,4 +1,4 @@
-"""Every source, as the contract tries it: how something is put into it, and how it can be made to fail."""
+"""Event sources under the contract tests: how to add input and simulate failures."""
 
 import sqlite3
 from abc import abstractmethod
@@ -25,11 +25,11 @@ from tests.factories import at, run_event, run_uuid
 from tests.standins.faults import error
 from tests.standins.marquez import Marquez as MarquezStandIn
 from tests.stores import Store
-from tests.sync.crashes import MortalDatabase, Mortality
+from tests.sync.crashes import CrashingDatabase, CrashInjector
 
 
 class Case:
-    """A source and a store that takes from it."""
+    """An event source and a store that imports from it."""
 
     name: str
 
@@ -47,35 +47,32 @@ class Case:
         self.store.__exit__()
 
     def connect(self) -> None:
-        """Begin anew, as after the death of a process."""
+        """Reopen the source, as a restarted process does."""
         if hasattr(self, "source"):
             self.source.close()
-        self.mortality = Mortality()
-        db = MortalDatabase(self.store.db, self.mortality)
+        self.crash_injector = CrashInjector()
+        db = CrashingDatabase(self.store.db, self.crash_injector)
         self.source = self.open(db, Writer(db, "default"))
 
     @abstractmethod
-    def open(self, db: Database, writer: Writer) -> EventSource:
-        """Open the source."""
+    def open(self, db: Database, writer: Writer) -> EventSource: ...
 
     @abstractmethod
     def put(self, numbers: Sequence[int]) -> None:
-        """Put complete runs into it, in this order."""
+        """Add complete runs to the source, in this order."""
 
     @abstractmethod
-    def put_nonsense(self) -> None:
-        """Put something into it that is no event."""
+    def put_invalid_input(self) -> None:
+        """Add input that is not an event."""
 
     @abstractmethod
-    def go_away(self) -> None:
-        """Let it not answer."""
+    def stop_responding(self) -> None: ...
 
     @abstractmethod
-    def come_back(self) -> None:
-        """Let it answer again."""
+    def respond_again(self) -> None: ...
 
     def runs(self) -> list[int]:
-        """List the runs that the store knows as complete."""
+        """Numbers of the complete runs in the store."""
         rows = self.store.rows("SELECT run_uuid FROM ol_run WHERE event_type = 'COMPLETE'")
         return sorted(self.number(uuid) for (uuid,) in rows)
 
@@ -87,8 +84,6 @@ class Case:
 
 
 class FileCase(Case):
-    """A file of events."""
-
     name = "file"
 
     @property
@@ -104,69 +99,65 @@ class FileCase(Case):
             for number in numbers:
                 file.write(msgspec.json.encode(run_event(second=number % 60, run=number)) + b"\n")
 
-    def put_nonsense(self) -> None:
+    def put_invalid_input(self) -> None:
         with self._path.open("ab") as file:
             file.write(b"{}\n")
 
-    def go_away(self) -> None:
+    def stop_responding(self) -> None:
         self._path.rename(self.folder / "away")
 
-    def come_back(self) -> None:
+    def respond_again(self) -> None:
         (self.folder / "away").rename(self._path)
 
 
 class FeedCase(Case):
-    """A query over a table of runs."""
-
     name = "feed"
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self._place = folder / "runs.db"
-        self._moved = folder / "away.db"
+        self._path = folder / "runs.db"
+        self._moved_path = folder / "away.db"
         self._run("CREATE TABLE runs (run_id TEXT, name TEXT, status TEXT, start_time TEXT, end_time TEXT)")
 
     def open(self, db: Database, writer: Writer) -> EventSource:
         rows = FeedRowReader(self.store.reader, make_legacy_reader(Settings(), self.store.reader))
         query = "SELECT * FROM runs WHERE :since IS NULL OR coalesce(end_time, :since) >= :since"
-        poll = FeedQuery("runs", f"sqlite:///file:{self._place}?mode=ro&uri=true", query, "end_time")
+        poll = FeedQuery("runs", f"sqlite:///file:{self._path}?mode=ro&uri=true", query, "end_time")
         return FeedPoller(poll, FeedImporter(rows, writer, FeedInputKind("RUNMGR")), db, "default")
 
     def put(self, numbers: Sequence[int]) -> None:
         for number in numbers:
             self._put(run_uuid(number), "SUCCESS", at(number % 60))
 
-    def put_nonsense(self) -> None:
+    def put_invalid_input(self) -> None:
         self._put(run_uuid(999), None, None)
 
-    def go_away(self) -> None:
+    def stop_responding(self) -> None:
         self.source.close()
-        self._place.rename(self._moved)
+        self._path.rename(self._moved_path)
 
-    def come_back(self) -> None:
-        self._moved.rename(self._place)
+    def respond_again(self) -> None:
+        self._moved_path.rename(self._path)
 
     def _put(self, run: str, status: str | None, end: str | None) -> None:
         self._run("INSERT INTO runs VALUES (?, 'job', ?, ?, ?)", run, status, end, end)
 
     def _run(self, sql: str, *values: object) -> None:
-        with closing(sqlite3.connect(self._place)) as db, db:
+        with closing(sqlite3.connect(self._path)) as db, db:
             db.execute(sql, values)
 
 
 class MarquezCase(Case):
-    """The log of a Marquez."""
-
     name = "marquez"
 
     def __enter__(self) -> Self:
         self.standin = MarquezStandIn()
         self.standin.__enter__()
-        self._teller = MarquezClient(ThrottledSession(HttpSession(self.standin.url)))
+        self._client = MarquezClient(ThrottledSession(HttpSession(self.standin.url)))
         return super().__enter__()
 
     def __exit__(self, *failed: object) -> None:
-        self._teller.close()
+        self._client.close()
         super().__exit__(*failed)
         self.standin.__exit__(*failed)
 
@@ -178,15 +169,15 @@ class MarquezCase(Case):
 
     def put(self, numbers: Sequence[int]) -> None:
         for number in numbers:
-            self._teller.send(run_event(second=number % 60, run=number))
+            self._client.send(run_event(second=number % 60, run=number))
 
-    def put_nonsense(self) -> None:
-        self._teller.send({**run_event(run=998), "job": {"namespace": "jobs", "name": "x"}, "run": {"runId": "x"}})
+    def put_invalid_input(self) -> None:
+        self._client.send({**run_event(run=998), "job": {"namespace": "jobs", "name": "x"}, "run": {"runId": "x"}})
 
-    def go_away(self) -> None:
+    def stop_responding(self) -> None:
         self.standin.faults.plan = lambda *_: error(503, "away")
 
-    def come_back(self) -> None:
+    def respond_again(self) -> None:
         self.standin.faults.clear()
 
 

@@ -1,4 +1,4 @@
-"""Every target, as the contract tries it: what it is told, and how it can be made to fail."""
+"""Sync targets under the contract tests: their state, and how to simulate failures."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -15,68 +15,66 @@ from mappers.logical_job import FoldingRule
 from tests.standins.faults import Fault, error, reset
 from tests.standins.marquez import Marquez as MarquezStandIn
 from tests.standins.webhook import Webhook as WebhookStandIn
-from tests.sync.openmetadata_harness import Synced
-from tests.sync.sync_harness import Kept
+from tests.sync.openmetadata_harness import OpenMetadataHarness
+from tests.sync.sync_harness import SyncHarness
 
 
-class Case(Kept):
-    """A store and a target that the contract is tried on."""
+class Case(SyncHarness):
+    """A sync harness whose stand-in can fail on request."""
 
-    #: How a call that writes begins, for faults.
+    #: HTTP method of write requests, for faults.
     method = "POST"
-    #: How the target refuses something for good.
-    refusal: Fault = error(422, "no such thing")
+    #: Response that rejects a request permanently.
+    rejection: Fault = error(422, "no such thing")
     standin: Any
 
     @abstractmethod
-    def there(self) -> Any:
-        """Give all that the target has of us, in a form that can be compared."""
+    def target_state(self) -> Any:
+        """Everything that we wrote to the target, in a comparable form."""
 
-    def writes(self) -> int:
-        """Count the calls that write."""
+    def write_count(self) -> int:
+        """Number of write requests."""
         return sum(count for (method, _), count in self.standin.calls().items() if method in {"POST", "PUT", "PATCH"})
 
-    def refuse(self, times: int = 1) -> None:
-        """Let the next calls that write be refused for good."""
-        self.standin.faults.next(self.refusal, method=self.method, times=times)
+    def reject(self, times: int = 1) -> None:
+        """Reject the next write requests permanently."""
+        self.standin.faults.next(self.rejection, method=self.method, times=times)
 
-    def lose_answer(self) -> None:
-        """Let the next call that writes be done, and not answered."""
+    def lose_response(self) -> None:
+        """Apply the next write request, but drop the response."""
         self.standin.faults.next(reset(applied=True), method=self.method)
 
-    def go_away(self) -> None:
-        """Let nothing be answered."""
+    def stop_responding(self) -> None:
+        """Answer every request with 503."""
         self.standin.faults.plan = lambda *_: error(503, "away")
 
-    def come_back(self) -> None:
+    def respond_again(self) -> None:
         self.standin.faults.clear()
 
 
-class OpenMetadataCase(Synced, Case):
-    """OpenMetadata."""
-
+class OpenMetadataCase(OpenMetadataHarness, Case):
     method = "PUT"
-    refusal = error(400, "no such thing")
+    rejection = error(400, "no such thing")
 
-    def there(self) -> Any:
+    def target_state(self) -> Any:
         state = self.standin.state()
         entities = {key for key in state["entities"] if key[0] in {"table", "pipeline"}}
         return entities, set(self.edges()), set(state.get("statuses", ()))
 
 
 class StandInCase(Case):
-    """A target whose stand-in is begun with it."""
+    """A target that starts its own stand-in."""
 
-    begin: Callable[[], Any]
+    standin_class: Callable[[], Any]
 
     def __enter__(self) -> Self:
-        self.standin = type(self).begin()
+        self.standin = type(self).standin_class()
         self.standin.__enter__()
         return super().__enter__()
 
-    def __exit__(self, *failed: object) -> None:
-        super().__exit__(*failed)
-        self.standin.__exit__(*failed)
+    def __exit__(self, *exc_info: object) -> None:
+        super().__exit__(*exc_info)
+        self.standin.__exit__(*exc_info)
 
     @property
     def url(self) -> str:
@@ -84,37 +82,35 @@ class StandInCase(Case):
 
 
 class MarquezCase(StandInCase):
-    """Marquez."""
-
     name = "marquez"
-    begin = MarquezStandIn
+    standin_class = MarquezStandIn
 
     def make_target(self, db: Database, session: HttpSession) -> MarquezTarget:
-        client = MarquezClient(ThrottledSession(session, self.counted), sleep=lambda _: None)
+        client = MarquezClient(ThrottledSession(session, self.count_call), sleep=lambda _: None)
         return MarquezTarget(db, "default", client, self.items)
 
-    def there(self) -> Any:
+    def target_state(self) -> Any:
         state = self.standin.state()
-        return state | {"log": set(map(repr, state["log"]))}  # ends are repeated where an older run came after
+        return state | {
+            "log": set(map(repr, state["log"]))
+        }  # the end of the newest run is repeated after an older run
 
 
 class WebhookCase(StandInCase):
-    """An address that is told."""
-
     name = "webhook"
-    begin = WebhookStandIn
+    standin_class = WebhookStandIn
 
     def __enter__(self) -> Self:
-        self.clock.now = 0  # whatever ends from now on is told
+        self.clock.now = 0  # notifications start here
         return super().__enter__()
 
     def make_target(self, db: Database, session: HttpSession) -> WebhookTarget:
-        client = WebhookClient(ThrottledSession(session, self.counted))
+        client = WebhookClient(ThrottledSession(session, self.count_call))
         states = ("SUCCESS", "FAILED", "CANCELLED")
         return WebhookTarget(db, "default", client, self.items, FoldingRule(), states)
 
-    def there(self) -> Any:
-        return sorted((told["run"], told["state"]) for told in self.standin.heard.values())
+    def target_state(self) -> Any:
+        return sorted((notification["run"], notification["state"]) for notification in self.standin.received.values())
 
 
 TARGETS = (OpenMetadataCase, MarquezCase, WebhookCase)

@@ -1,4 +1,4 @@
-"""A client of the stand-in for tests, and entities to begin with."""
+"""HTTP clients of the OpenMetadata stand-in, and basic entities."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ SERVICES = {
 }
 
 
-def client_of(standin: OpenMetadata, token: str | None = None, timeout: float = 10.0) -> httpx.Client:
+def make_client(standin: OpenMetadata, token: str | None = None, timeout: float = 10.0) -> httpx.Client:
     headers = {"Authorization": f"Bearer {token or standin.bot_token}"}
     return httpx.Client(base_url=f"{standin.url}/api/v1", headers=headers, timeout=timeout)
 
@@ -30,20 +30,20 @@ def patch(client: httpx.Client, path: str, *operations: Any, **headers: str) -> 
 
 
 def put(client: httpx.Client, path: str, **body: Any) -> Any:
-    """PUT something that must be taken; gives the answer."""
-    answer = client.put(path, json=body)
-    assert answer.status_code < 300, answer.text
-    return answer.json()
+    """PUT a body that must be accepted, and return the response body."""
+    response = client.put(path, json=body)
+    assert response.status_code < 300, response.text
+    return response.json()
 
 
-def table(name: str, *columns: Any, **more: Any) -> dict[str, Any]:
-    return {"name": name, "databaseSchema": "svc.d.s", "columns": list(columns or (COLUMN,)), **more}
+def table(name: str, *columns: Any, **attributes: Any) -> dict[str, Any]:
+    return {"name": name, "databaseSchema": "svc.d.s", "columns": list(columns or (COLUMN,)), **attributes}
 
 
 @contextmanager
-def furnished() -> Iterator[tuple[OpenMetadata, httpx.Client]]:
-    """Run a stand-in with a service of each kind named `svc`, and the schema `svc.d.s`."""
-    with OpenMetadata() as standin, client_of(standin) as client:
+def running_standin() -> Iterator[tuple[OpenMetadata, httpx.Client]]:
+    """Run a stand-in with a service `svc` of each kind and the schema `svc.d.s`."""
+    with OpenMetadata() as standin, make_client(standin) as client:
         for path, type_ in SERVICES.items():
             put(client, f"/services/{path}", name="svc", serviceType=type_)
         put(client, "/databases", name="d", service="svc")

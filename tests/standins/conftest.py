@@ -1,23 +1,21 @@
-"""A furnished stand-in for each test."""
-
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.standins.client import furnished
+from tests.standins.client import running_standin
 from tests.standins.marquez import Marquez
 
 
 @pytest.fixture
 def standin() -> Iterator[tuple[Any, Any]]:
-    with furnished() as both:
-        yield both
+    with running_standin() as server_and_client:
+        yield server_and_client
 
 
 @pytest.fixture
 def marquez() -> Iterator[tuple[Marquez, httpx.Client]]:
-    """Run a stand-in for Marquez, with a client of its API."""
+    """A Marquez stand-in and a client of its API."""
     with Marquez() as server, httpx.Client(base_url=f"{server.url}/api/v1", timeout=10.0) as client:
         yield server, client

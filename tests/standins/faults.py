@@ -1,4 +1,4 @@
-"""What a test lets go wrong with any stand-in: stalls, resets, errors, pages."""
+"""Faults that tests inject into any stand-in: stalls, resets, errors and HTML pages."""
 
 import random
 import threading
@@ -11,40 +11,40 @@ HTML = "<html><head><title>Bad Gateway</title></head><body><h1>Bad Gateway</h1><
 
 @dataclass(frozen=True)
 class Fault:
-    """Something that goes wrong with one request; the parts can be combined."""
+    """Misbehaviour for one request; the parts can be combined."""
 
-    #: Wait this long before anything else happens.
+    #: Wait this long before processing.
     seconds: float = 0.0
-    #: Wait until this is set; whoever sets it goes on.
+    #: Wait until this event is set.
     until: threading.Event | None = None
-    #: Close the connection without an answer.
+    #: Close the connection without a response.
     reset: bool = False
-    #: Do what was asked for before the reset or the error: the client does not learn that it was done.
+    #: Process the request before the reset or error, so the client does not learn that it was applied.
     applied: bool = False
-    #: Answer this instead.
+    #: Respond with this status instead.
     status: int | None = None
     headers: dict[str, str] = field(default_factory=dict)
     body: Any = None
-    #: Of OpenMetadata: names of rows of a bulk that fail, with the message.
+    #: OpenMetadata only: names of bulk rows that fail -> message.
     rows: dict[str, str] = field(default_factory=dict)
-    #: Of OpenMetadata: let the token of this request be expired from now on.
+    #: OpenMetadata only: expire the token of this request.
     expire: bool = False
-    #: Of Marquez: write the event to the log, and nothing else.
+    #: Marquez only: write the event to the log, but not to the model.
     log_only: bool = False
 
 
 def stall(seconds: float = 0.0, until: threading.Event | None = None) -> Fault:
-    """Wait, then answer as usual: a slow server."""
+    """Delay the response, as a slow server does."""
     return Fault(seconds=seconds, until=until)
 
 
 def reset(applied: bool = False) -> Fault:
-    """Close the connection without an answer, before or after the request is applied."""
+    """Close the connection without a response, before or after the request is applied."""
     return Fault(reset=True, applied=applied)
 
 
 def error(status: int, message: str = "", applied: bool = False, retry_after: int | None = None) -> Fault:
-    """Answer an error as a server or a proxy does; 429 comes with Retry-After."""
+    """Respond with a JSON error; 429 comes with Retry-After."""
     if retry_after is None and status == 429:
         retry_after = 1
     headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
@@ -53,22 +53,22 @@ def error(status: int, message: str = "", applied: bool = False, retry_after: in
 
 
 def html(status: int = 200, applied: bool = False) -> Fault:
-    """Answer a page of a proxy instead of JSON."""
+    """Respond with the HTML page of a proxy instead of JSON."""
     return Fault(status=status, body=HTML, applied=applied)
 
 
-#: Decides what goes wrong, by the number of the request (from 1), its method and its path.
+#: Chooses the fault by number of the request (from 1), method and path.
 Plan = Callable[[int, str, str], Fault | None]
 _SLOW_SECONDS = 1.0
 
 
-def failing(share: float, seed: int = 1) -> Plan:
-    """Let a share of all requests go wrong, each in another way; the same ones for the same seed."""
-    chance = random.Random(seed)
-    ways = (error(503), error(500), reset(), reset(applied=True), stall(_SLOW_SECONDS))
+def random_faults(share: float, seed: int = 1) -> Plan:
+    """Plan in which a share of all requests fails in various ways, reproducible by seed."""
+    rng = random.Random(seed)
+    faults = (error(503), error(500), reset(), reset(applied=True), stall(_SLOW_SECONDS))
 
     def plan(number: int, method: str, path: str) -> Fault | None:
-        return chance.choice(ways) if chance.random() < share else None
+        return rng.choice(faults) if rng.random() < share else None
 
     return plan
 
@@ -82,7 +82,7 @@ class _Rule:
 
 
 class Faults:
-    """The faults to come: a plan of one's own, and rules that are used up."""
+    """Faults of coming requests: one-time rules, and a plan for the other requests."""
 
     def __init__(self) -> None:
         self.plan: Plan | None = None
@@ -90,18 +90,18 @@ class Faults:
         self._lock = threading.Lock()
 
     def next(self, fault: Fault, *, method: str | None = None, path: str = "", times: int = 1) -> None:
-        """Let the next requests meet a fault: those of this method whose path contains this text."""
+        """Inject a fault into the next `times` requests with this method whose path contains this text."""
         with self._lock:
             self._rules.append(_Rule(fault, method, path, times))
 
     def script(self, faults: Iterable[Fault | None]) -> None:
-        """Let the coming requests meet these faults, one after the other; None is none."""
+        """Inject these faults into the coming requests, in order; None means no fault."""
         for fault in faults:
             self.next(fault or Fault())
 
     @property
     def pending(self) -> bool:
-        """Whether any request is still to meet a fault."""
+        """Whether any fault is left."""
         with self._lock:
             return bool(self._rules) or self.plan is not None
 
@@ -110,8 +110,8 @@ class Faults:
             self._rules.clear()
             self.plan = None
 
-    def of(self, number: int, method: str, path: str) -> Fault:
-        """Give what goes wrong with this request."""
+    def fault_for(self, number: int, method: str, path: str) -> Fault:
+        """Return the fault of a request and use up its rule."""
         with self._lock:
             for rule in self._rules:
                 if rule.method in (None, method) and rule.path in path:

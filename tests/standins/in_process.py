@@ -1,13 +1,13 @@
-"""Asks an application without a port between."""
+"""Requests to an ASGI application without a port."""
 
 from typing import Any
 from urllib.parse import unquote
 
 
-async def ask(
+async def send_request(
     app: Any, method: str, path: str, headers: dict[str, str], body: bytes
 ) -> tuple[int, dict[str, str], bytes]:
-    """Send one request; gives the status, the headers in lower case, and the body of the answer."""
+    """Send one request and return status, headers (names in lower case) and body."""
     raw_path, _, query = path.partition("?")
     scope = {
         "type": "http",
@@ -17,14 +17,14 @@ async def ask(
         "query_string": query.encode(),
         "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
     }
-    sent: list[Any] = []
+    messages: list[Any] = []
 
     async def receive() -> Any:
         return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(message: Any) -> None:
-        sent.append(message)
+        messages.append(message)
 
     await app(scope, receive, send)
-    answered = {name.decode().lower(): value.decode() for name, value in sent[0]["headers"]}
-    return sent[0]["status"], answered, b"".join(part.get("body", b"") for part in sent[1:])
+    response_headers = {name.decode().lower(): value.decode() for name, value in messages[0]["headers"]}
+    return messages[0]["status"], response_headers, b"".join(part.get("body", b"") for part in messages[1:])

@@ -1,4 +1,4 @@
-"""What was asked, for assertions: every request, and how often each route was called."""
+"""Received requests, for assertions."""
 
 import threading
 from collections import Counter
@@ -9,8 +9,8 @@ import msgspec
 
 
 @dataclass
-class Seen:
-    """One request, and the status of its answer: 0 if the connection was closed instead."""
+class RecordedRequest:
+    """A request and its response status; 0 if the connection was closed instead."""
 
     number: int
     method: str
@@ -25,21 +25,21 @@ class Seen:
 
 
 class Journal:
-    """The requests in the order of their arrival."""
+    """Requests in order of arrival."""
 
     def __init__(self) -> None:
-        self.requests: list[Seen] = []
+        self.requests: list[RecordedRequest] = []
         self._lock = threading.Lock()
 
-    def begin(self, method: str, path: str, query: str) -> Seen:
+    def begin(self, method: str, path: str, query: str) -> RecordedRequest:
         with self._lock:
-            seen = Seen(len(self.requests) + 1, method, path, query)
-            self.requests.append(seen)
-            return seen
+            request = RecordedRequest(len(self.requests) + 1, method, path, query)
+            self.requests.append(request)
+            return request
 
     def calls(self) -> Counter[tuple[str, str]]:
-        """Count the calls by method and route; a request that met no route counts by its path."""
-        return Counter((seen.method, seen.route or seen.path) for seen in self.requests)
+        """Count requests by method and route; requests without a route count by path."""
+        return Counter((request.method, request.route or request.path) for request in self.requests)
 
     def clear(self) -> None:
         with self._lock:

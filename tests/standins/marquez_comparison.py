@@ -1,4 +1,4 @@
-"""Compares recorded answers of Marquez with those of its stand-in: what two servers can agree in."""
+"""Compares recorded responses of Marquez with those of the stand-in, ignoring generated values."""
 
 import json
 import re
@@ -9,9 +9,9 @@ from tests.standins.replay_comparison import compare
 
 Json = dict[str, Any]
 
-#: Ids that the server makes up.
+#: Generated ids.
 IDS = {"version", "currentVersion", "currentSchemaVersion", "parentJobUuid", "datasetVersion"}
-#: Lists of which the server gives the parts in any order.
+#: Lists without a defined order.
 _SETS = {
     "errors", "inputs", "outputs", "inputDatasetVersions", "outputDatasetVersions", "columnLineage", "inputFields",
     "tags", "labels", "graph", "inEdges", "outEdges",
@@ -21,29 +21,29 @@ _VERSION = re.compile(r"#[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _LOGGED = re.compile(r"\(ID [0-9a-f]{16}\)")
 
 
-def differences(wanted: Json, ours: Any, logged: Counter[str]) -> list[str]:
-    """Tell where an answer differs from a recorded one, as far as that was kept; `logged` counts events by time."""
-    recorded = wanted.get("body")
-    if wanted.get("truncated"):
+def differences(expected: Json, ours: Any, logged: Counter[str]) -> list[str]:
+    """List differences to a recorded response, which may be truncated; `logged` counts events by time."""
+    recorded = expected.get("body")
+    if expected.get("truncated"):
         if isinstance(recorded, str):
             return []
-        ours = _as_kept(recorded, ours)
+        ours = _truncate(recorded, ours)
     if isinstance(recorded, dict) and isinstance(ours, dict) and "events" in recorded and "events" in ours:
         return _log(recorded, ours, logged)
-    return compare(normal(recorded), normal(ours))
+    return compare(normalize(recorded), normalize(ours))
 
 
-def normal(value: Any, key: str = "") -> Any:
-    """Bring an answer into a form that two servers can agree in."""
+def normalize(value: Any, key: str = "") -> Any:
+    """Replace generated values and sort unordered lists."""
     if isinstance(value, dict):
-        out = {name: normal(item, name) for name, item in value.items()}
+        out = {name: normalize(item, name) for name, item in value.items()}
         if "durationMs" in out and out["endedAt"] == "now":
             out["durationMs"] = "*"
         if value.get("code") == 400 and "INCLUDE_SOURCE_IN_LOCATION" in str(value.get("message", "")):
             out["message"] = "*"
         return out
     if isinstance(value, list):
-        items = [normal(item) for item in value]
+        items = [normalize(item) for item in value]
         return sorted(items, key=lambda item: json.dumps(item, sort_keys=True)) if key in _SETS else items
     if key in IDS and value is not None:
         return "*"
@@ -52,8 +52,8 @@ def normal(value: Any, key: str = "") -> Any:
     return value
 
 
-def _as_kept(recorded: Json, ours: Json) -> Json:
-    """Cut the lists of an answer to what was kept of the recorded one."""
+def _truncate(recorded: Json, ours: Json) -> Json:
+    """Cut the lists of a response to the length of the recorded ones."""
     return {
         name: item[: len(recorded[name])] if isinstance(item, list) and name in recorded else item
         for name, item in ours.items()
@@ -61,17 +61,17 @@ def _as_kept(recorded: Json, ours: Json) -> Json:
 
 
 def _log(recorded: Json, ours: Json, logged: Counter[str]) -> list[str]:
-    """Compare pages of the log: of events of one time that do not all fit, any may be listed."""
+    """Compare pages of the log; if not all events of one time fit on a page, any of them may be listed."""
     out = compare({**recorded, "events": None}, {**ours, "events": None})
     times = [[event["eventTime"] for event in page["events"]] for page in (recorded, ours)]
     out += compare(*times, ".events.eventTime")
     for time, listed in Counter(times[0]).items():
-        mine, theirs = (
+        our_events, recorded_events = (
             Counter(
-                json.dumps(normal(event), sort_keys=True) for event in page["events"] if event["eventTime"] == time
+                json.dumps(normalize(event), sort_keys=True) for event in page["events"] if event["eventTime"] == time
             )
             for page in (ours, recorded)
         )
-        if mine != theirs and listed == logged[time]:
-            out.append(f".events at {time}: {mine - theirs} instead of {theirs - mine}")
+        if our_events != recorded_events and listed == logged[time]:
+            out.append(f".events at {time}: {our_events - recorded_events} instead of {recorded_events - our_events}")
     return out

@@ -1,4 +1,4 @@
-"""What was sent between recorded exchanges without being recorded, and requests that were not kept whole."""
+"""Requests sent between recorded exchanges, and the full bodies of truncated requests."""
 
 import json
 from typing import Any
@@ -15,33 +15,33 @@ _KILO = 1_000
 
 
 def prepare(replay: Replay, file: str, name: str) -> None:
-    """Send what was not recorded before an exchange: forty events of one time."""
+    """Send the unrecorded requests before an exchange: forty events of the same time."""
     if (file, name) == ("02-event-log", "ties40_asc_00"):
         for number in range(16, 56):
             event = _event("2026-11-04T00:00:00Z", number, f"many.{number}")
             assert replay.send(_post(json.dumps(event)))[0] == 201
 
 
-def request_of(file: str, exchange: Json) -> Json:
-    """Give a request as it was sent, where the recording has something else."""
+def full_request(file: str, exchange: Json) -> Json:
+    """Request as it was sent, if the recording differs."""
     name, request = exchange["name"], exchange["request"]
     if (file, name) == ("01-intake", "poison_dataset"):
-        # Recorded after the name was put right for the next exchange.
+        # Recorded after the name had been corrected for the next exchange.
         event = json.loads(json.dumps(request["body"]))
         event["outputs"][0]["name"] = ""
         return request | {"body": event}
     if not request.get("truncated"):
         return request
-    return request | {"body": _completed(name, request["body"])}
+    return request | {"body": _complete(name, request["body"])}
 
 
-def _completed(name: str, begun: str) -> str:
-    """Complete a body of which the first 4,000 characters were kept."""
+def _complete(name: str, start: str) -> str:
+    """Complete a body that was truncated after 4,000 characters."""
     if name.startswith("big_"):
         length = int(name.removeprefix("big_").removesuffix("kB")) * _KILO
-        run, rest = begun[: begun.index("xxx")], '"}}}, "job": {"namespace": "etl", "name": "'
+        run, rest = start[: start.index("xxx")], '"}}}, "job": {"namespace": "etl", "name": "'
         return run + "x" * length + rest + name + '"}, "inputs": [], "outputs": []}'
-    number = json.loads(begun[begun.index('"runId": ') + 9 :].partition("}")[0])[-3:]
+    number = json.loads(start[start.index('"runId": ') + 9 :].partition("}")[0])[-3:]
     event = _event("2026-11-03T01:00:00Z", int(number), name.partition("_")[0])
     if name == "many_300":
         event["inputs"] = [{"namespace": _SOURCE, "name": f"many{at}", "facets": {}} for at in range(300)]

@@ -1,28 +1,28 @@
-"""Whether versions and other ids that a server makes up are the same wherever the recorded ones are."""
+"""Checks that generated ids correspond one-to-one to the recorded ones."""
 
 import json
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from tests.standins.marquez_comparison import IDS, normal
+from tests.standins.marquez_comparison import IDS, normalize
 
 
-class Versions:
-    """Which id of ours stands for which recorded one: for one and no other."""
+class VersionIds:
+    """One-to-one mapping of recorded ids to ours."""
 
     def __init__(self) -> None:
         self._ours: dict[str, str] = {}
         self._recorded: dict[str, str] = {}
 
     def differences(self, recorded: Any, ours: Any) -> list[str]:
-        """Tell where an answer has a new id for an old one, or an old one for a new."""
+        """List ids that differ where the recording repeats one, or repeat where the recording has a new one."""
         out = []
-        for path, theirs, mine in _pairs(recorded, ours, ""):
-            if self._ours.setdefault(theirs, mine) != mine:
-                out.append(f"{path}: a new id, where {theirs} was recorded again")
-            if self._recorded.setdefault(mine, theirs) != theirs:
-                out.append(f"{path}: {mine} again, where a new id was recorded")
+        for path, recorded_id, our_id in _pairs(recorded, ours, ""):
+            if self._ours.setdefault(recorded_id, our_id) != our_id:
+                out.append(f"{path}: a new id, where {recorded_id} was recorded again")
+            if self._recorded.setdefault(our_id, recorded_id) != recorded_id:
+                out.append(f"{path}: {our_id} again, where a new id was recorded")
         return out
 
 
@@ -34,15 +34,15 @@ def _pairs(recorded: Any, ours: Any, path: str) -> Iterator[tuple[str, str, str]
             elif recorded[name] is not None and ours[name] is not None:
                 yield f"{path}.{name}", recorded[name], ours[name]
     elif isinstance(recorded, list) and isinstance(ours, list):
-        theirs, mine = _by_rest(recorded), _by_rest(ours)
-        for rest in theirs.keys() & mine.keys():
-            if len(theirs[rest]) == len(mine[rest]) == 1:
-                yield from _pairs(theirs[rest][0], mine[rest][0], f"{path}[]")
+        recorded_groups, our_groups = _by_content(recorded), _by_content(ours)
+        for key in recorded_groups.keys() & our_groups.keys():
+            if len(recorded_groups[key]) == len(our_groups[key]) == 1:
+                yield from _pairs(recorded_groups[key][0], our_groups[key][0], f"{path}[]")
 
 
-def _by_rest(items: list[Any]) -> dict[str, list[Any]]:
-    """Sort the parts of a list by what they are but for their ids."""
-    found = defaultdict(list)
+def _by_content(items: list[Any]) -> dict[str, list[Any]]:
+    """Group items by their content without ids."""
+    groups = defaultdict(list)
     for item in items:
-        found[json.dumps(normal(item), sort_keys=True)].append(item)
-    return found
+        groups[json.dumps(normalize(item), sort_keys=True)].append(item)
+    return groups

@@ -1,4 +1,4 @@
-"""Replays recorded exchanges against a stand-in, and compares the answers."""
+"""Replays recorded exchanges of OpenMetadata against the stand-in."""
 
 import asyncio
 import base64
@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-from tests.standins.in_process import ask
+from tests.standins.in_process import send_request
 from tests.standins.openmetadata import OpenMetadata
-from tests.standins.replay_comparison import compare, normal
+from tests.standins.replay_comparison import compare, normalize
 
 Json = dict[str, Any]
 
@@ -20,21 +20,21 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def exchanges(name: str) -> list[Json]:
-    """Give the recorded exchanges of a file."""
-    found: list[Json] = json.loads((RECORDED / f"{name}.json").read_text())
-    return found
+    """Recorded exchanges of a file."""
+    recorded: list[Json] = json.loads((RECORDED / f"{name}.json").read_text())
+    return recorded
 
 
 class Replay:
-    """A fresh stand-in, and the ids of its entities by the recorded ones."""
+    """A new stand-in, and its entity ids by recorded id."""
 
     def __init__(self, recorded: list[Json]) -> None:
         self.standin = OpenMetadata()
         self.ids: dict[str, str] = {}
         self.names: dict[str, str] = {}
         self._last_tag = ""
-        #: How far our places in the log of events are from the recorded ones.
-        self._shift = 0
+        #: Difference between our offsets in the event log and the recorded ones.
+        self._offset_shift = 0
         for exchange in recorded:
             self._learn_names(exchange["response"].get("body"))
 
@@ -50,34 +50,34 @@ class Replay:
             for inner in value:
                 self._learn_names(inner)
 
-    def ask(self, request: Json) -> tuple[int, dict[str, str], Any]:
-        """Send a recorded request, with the stand-in's ids; gives status, headers and body."""
+    def send(self, request: Json) -> tuple[int, dict[str, str], Any]:
+        """Send a recorded request with the ids of the stand-in, and return status, headers and body."""
         body = request.get("body")
-        raw = b"" if body is None else body.encode("utf-8", "replace") if isinstance(body, str) else _spelled(body)
-        raw = self._ours(raw.decode("utf-8", "surrogatepass")).encode("utf-8", "surrogatepass")
-        # The recording shows bytes that are no UTF-8 as U+FFFD.
+        raw = b"" if body is None else body.encode("utf-8", "replace") if isinstance(body, str) else _to_json(body)
+        raw = self._replace_ids(raw.decode("utf-8", "surrogatepass")).encode("utf-8", "surrogatepass")
+        # The recording shows invalid UTF-8 as U+FFFD.
         raw = raw.replace("\ufffd".encode(), b"\xff")
         headers = {name.lower(): self._token(value) for name, value in request["headers"].items()}
         if "if-none-match" in headers:
             headers["if-none-match"] = self._last_tag
         if headers.get("content-encoding") == "gzip":
             raw = gzip.compress(raw[len("<gzip of ") : -1])
-        return asyncio.run(self._send(request["method"], self._path(request["path"]), headers, raw))
+        return asyncio.run(self._send_raw(request["method"], self._path(request["path"]), headers, raw))
 
     def _token(self, value: str) -> str:
-        known = self.standin
-        tokens = {"<bot>": known.bot_token, "<admin>": known.admin_token, "<expired>": known.expired_token}
+        standin = self.standin
+        tokens = {"<bot>": standin.bot_token, "<admin>": standin.admin_token, "<expired>": standin.expired_token}
         tokens |= {"<invalid>": "not-a-token", "<tampered>": "a.b.c"}
-        for recorded, ours in tokens.items():
-            value = value.replace(recorded, ours)
+        for placeholder, token in tokens.items():
+            value = value.replace(placeholder, token)
         return value
 
     def _path(self, path: str) -> str:
-        before, mark, query = self._ours(path).partition("?")
+        before, separator, query = self._replace_ids(path).partition("?")
         if "after=" not in query and "before=" not in query:
-            return before + mark + query
+            return before + separator + query
         pairs = [(name, self._cursor(value)) for name, value in parse_qsl(query, keep_blank_values=True)]
-        return before + mark + urlencode(pairs, quote_via=quote)
+        return before + separator + urlencode(pairs, quote_via=quote)
 
     def _cursor(self, value: str) -> str:
         try:
@@ -85,26 +85,26 @@ class Replay:
         except ValueError:
             return value
         if text.isdecimal():
-            return _in_base64(str(int(text) + self._shift))
-        return _in_base64(self._ours(text)) if '"id"' in text else value
+            return _encode_base64(str(int(text) + self._offset_shift))
+        return _encode_base64(self._replace_ids(text)) if '"id"' in text else value
 
-    def _ours(self, text: str) -> str:
-        """Put the stand-in's ids in the place of the recorded ones."""
-        return _UUID.sub(lambda found: self._our_id(found[0]), text)
+    def _replace_ids(self, text: str) -> str:
+        """Replace recorded ids by those of the stand-in."""
+        return _UUID.sub(lambda match: self._our_id(match[0]), text)
 
     def _our_id(self, recorded: str) -> str:
         if recorded not in self.ids and recorded in self.names:
-            for known in self.standin.store.by_name.values():
-                if self.names[recorded] in known:
-                    return known[self.names[recorded]].id
+            for entities in self.standin.store.by_name.values():
+                if self.names[recorded] in entities:
+                    return entities[self.names[recorded]].id
         return self.ids.get(recorded, recorded)
 
-    async def _send(self, method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, Any, Any]:
-        status, answered, raw = await ask(self.standin.app, method, path, headers, body)
-        return status, answered, _parsed(raw)
+    async def _send_raw(self, method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, Any, Any]:
+        status, response_headers, raw = await send_request(self.standin.app, method, path, headers, body)
+        return status, response_headers, _parse(raw)
 
     def learn_ids(self, recorded: Any, ours: Any) -> None:
-        """Take note of which id of ours stands for which recorded one."""
+        """Map recorded ids to ours."""
         if isinstance(recorded, dict) and isinstance(ours, dict):
             same = recorded.get("fullyQualifiedName") == ours.get("fullyQualifiedName")
             if same and isinstance(recorded.get("id"), str) and isinstance(ours.get("id"), str):
@@ -112,21 +112,21 @@ class Replay:
             if "incidentId" in recorded.keys() & ours.keys():
                 self.ids[recorded["incidentId"]] = ours["incidentId"]
             if {"after", "total"} <= recorded.keys() & ours.keys():
-                self._shift = _place(ours["after"]) - _place(recorded["after"])
+                self._offset_shift = _event_offset(ours["after"]) - _event_offset(recorded["after"])
             for name in recorded.keys() & ours.keys():
                 self.learn_ids(recorded[name], ours[name])
         elif isinstance(recorded, list) and isinstance(ours, list):
-            for one, other in zip(recorded, ours, strict=False):
-                self.learn_ids(one, other)
+            for recorded_item, our_item in zip(recorded, ours, strict=False):
+                self.learn_ids(recorded_item, our_item)
 
     def differences(self, exchange: Json) -> list[str]:
-        """Send a recorded request, and tell where the answer is another one than was recorded."""
-        status, headers, body = self.ask(exchange["request"])
-        wanted = exchange["response"]
+        """Send a recorded request and list the differences to the recorded response."""
+        status, headers, body = self.send(exchange["request"])
+        expected = exchange["response"]
         self._last_tag = headers.get("etag", "")
-        self.learn_ids(wanted["body"], body)
-        out = [f"status {status} instead of {wanted['status']}: {body}"] if status != wanted["status"] else []
-        recorded = {name.lower(): value for name, value in wanted["headers"].items()}
+        self.learn_ids(expected["body"], body)
+        out = [f"status {status} instead of {expected['status']}: {body}"] if status != expected["status"] else []
+        recorded = {name.lower(): value for name, value in expected["headers"].items()}
         out += [
             f"{name}: {headers.get(name)!r} instead of {recorded.get(name)!r}"
             for name in ("x-openmetadata-change", "www-authenticate")
@@ -136,16 +136,16 @@ class Replay:
             out.append(f"ETag: {headers.get('etag')}")
         if body is not None and headers.get("content-type", "").partition(";")[0] != _media(recorded):
             out.append(f"content-type: {headers.get('content-type')}")
-        ours_recorded = json.loads(self._ours(json.dumps(wanted["body"])))
-        return out + list(compare(normal(ours_recorded), normal(body)))
+        expected_body = json.loads(self._replace_ids(json.dumps(expected["body"])))
+        return out + list(compare(normalize(expected_body), normalize(body)))
 
 
-def _in_base64(text: str) -> str:
+def _encode_base64(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-def _place(cursor: str) -> int:
-    """Read a cursor that is a place in the log of events."""
+def _event_offset(cursor: str) -> int:
+    """Offset in the event log that a cursor encodes; 0 for other cursors."""
     text = base64.b64decode(cursor).decode()
     return int(text) if text.isdecimal() else 0
 
@@ -154,11 +154,11 @@ def _media(headers: dict[str, str]) -> str:
     return headers.get("content-type", "").partition(";")[0]
 
 
-def _spelled(body: Any) -> bytes:
+def _to_json(body: Any) -> bytes:
     return json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def _parsed(raw: bytes) -> Any:
+def _parse(raw: bytes) -> Any:
     if not raw:
         return None
     try:

@@ -1,9 +1,9 @@
-"""The changes that the recorded events tell of: which ones, in which order, and when."""
+"""The changes behind the recorded events, in order."""
 
 from tests.standins.replay import Json
-from tests.standins.replay_requests import delete, patch, post, put, schema, service, table_named, tables
+from tests.standins.replay_requests import delete, patch, post, put, schema, service, table_body, tables
 
-#: When the recording asked for what happened since; the result of the check and the run are said to be of then.
+#: Time since which the recording reads events; also the time of the recorded result and run.
 SINCE = 1795000051041
 _A, _B, _P = "lb_evnt.d.s.a", "lb_evnt.d.s.b", "lb_evntp.p"
 _EDGE = f"lineage/table/name/{_A}/table/name/{_B}"
@@ -19,12 +19,12 @@ _DEFINITION = {
 _B_ID = "59de64f9-4ae8-4ba6-966d-c306cdd4b394"
 
 
-def _described(value: str, *more: Json) -> list[Json]:
+def _describe(value: str, *more: Json) -> list[Json]:
     return [{"op": "add", "path": "/description", "value": value}, *more]
 
 
 def _rows(*names: str) -> list[Json]:
-    return [table_named("lb_evnt.d.s", name) for name in names]
+    return [table_body("lb_evnt.d.s", name) for name in names]
 
 
 _SENSITIVE = {"tagFQN": "PII.Sensitive", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
@@ -36,15 +36,15 @@ BEFORE = [
 CHANGES = [
     *tables("lb_evnt.d.s", "a", "b", "a"),
     patch(
-        f"tables/name/{_A}", _described("by a human", {"op": "add", "path": "/tags/-", "value": _SENSITIVE}), "admin"
+        f"tables/name/{_A}", _describe("by a human", {"op": "add", "path": "/tags/-", "value": _SENSITIVE}), "admin"
     ),
-    patch(f"tables/name/{_A}", _described("by a human, second edit"), "admin"),
-    patch(f"tables/name/{_B}", _described("bot 1")),
-    patch(f"tables/name/{_B}", _described("bot 2")),
+    patch(f"tables/name/{_A}", _describe("by a human, second edit"), "admin"),
+    patch(f"tables/name/{_B}", _describe("bot 1")),
+    patch(f"tables/name/{_B}", _describe("bot 2")),
     put("pipelines", {"name": "p", "service": "lb_evntp", "tasks": [{"name": "t"}]}),
     put(f"pipelines/{_P}/status", {"timestamp": SINCE, "executionStatus": "Successful", "taskStatus": []}),
     *[put(_EDGE, {"source": "OpenLineage", "description": "x"})] * 2,
-    patch(_EDGE, _described("y")),
+    patch(_EDGE, _describe("y")),
     delete(_EDGE),
     put("tables/bulk", _rows("k1", "k2")),
     post("dataQuality/testCases", _CASE),

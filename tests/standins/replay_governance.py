@@ -1,4 +1,4 @@
-"""What the recorded governance presupposes: labels and custom properties of an earlier pass over the same server."""
+"""Labels and custom properties that the governance recording expects from an earlier run."""
 
 from typing import Any
 
@@ -8,21 +8,21 @@ from tests.standins.replay_requests import COLUMN, delete, post, put, schema, ta
 _RULE = {"name": "r", "effect": "deny", "resources": ["nope"], "operations": ["ViewAll"]}
 _TABLE, _STRING = "e145fccc-8aa1-48d2-9be0-2721b5e11bac", "d4720160-0a63-4999-bf0c-35ea81dff114"
 _INTEGER, _ENUM = "540057c2-9418-4a44-8cf8-ee2b5516f821", "25634910-c8c2-44da-bdc8-7c8ca94ed327"
-_CUSTOM = {"lbRunId": "last run", "lbOwnerTool": "tool", "lb.dot": "x"}
+_PROPERTIES = {"lbRunId": "last run", "lbOwnerTool": "tool", "lb.dot": "x"}
 
 
 def tag(classification: str, name: str, description: str) -> Json:
     return put("tags", {"name": name, "description": description, "classification": classification})
 
 
-def custom(name: str, of: str, description: str, **config: Any) -> Json:
+def custom_property(name: str, type_id: str, description: str, **config: Any) -> Json:
     """Define a custom property of tables, by the recorded ids of the types."""
-    body: Json = {"name": name, "description": description, "propertyType": {"id": of, "type": "type"}}
-    more = {"customPropertyConfig": {"config": config}} if config else {}
-    return put(f"metadata/types/{_TABLE}", body | more, "admin")
+    body: Json = {"name": name, "description": description, "propertyType": {"id": type_id, "type": "type"}}
+    config_body = {"customPropertyConfig": {"config": config}} if config else {}
+    return put(f"metadata/types/{_TABLE}", body | config_body, "admin")
 
 
-GOVERNED = [
+STEPS = [
     *schema("lb_gov"),
     *tables("lb_gov.d.s", "t", columns=[COLUMN, {"name": "mail", "dataType": "STRING"}]),
     put("classifications", {"name": "lbClass", "description": "labels of the bridge"}),
@@ -31,9 +31,9 @@ GOVERNED = [
     tag("lbExcl", "A", "a"),
     tag("lbExcl", "B", "b"),
     *[tag("lbClass", "v1.2", "x"), delete("tags/name/lbClass.%22v1.2%22")] * 4,
-    # a resource that nobody knows is taken
+    # unknown resources are accepted
     post("policies", {"name": "lbPolicyX2", "rules": [_RULE]}, "admin"),
-    *(custom(name, _STRING, said) for name, said in _CUSTOM.items()),
-    custom("lbCount", _INTEGER, "count"),
-    *(custom("lbLevel", _ENUM, "level", values=["low", "high"], multiSelect=False) for _ in range(4)),
+    *(custom_property(name, _STRING, description) for name, description in _PROPERTIES.items()),
+    custom_property("lbCount", _INTEGER, "count"),
+    *(custom_property("lbLevel", _ENUM, "level", values=["low", "high"], multiSelect=False) for _ in range(4)),
 ]

@@ -1,4 +1,4 @@
-"""Requests that make what recorded files presuppose."""
+"""Requests for the setup of replays."""
 
 from typing import Any
 
@@ -7,24 +7,24 @@ from tests.standins.replay import Json
 COLUMN = {"name": "id", "dataType": "BIGINT"}
 
 
-def put(path: str, body: Any, who: str = "bot") -> Json:
-    return _step("PUT", path, body, "application/json", who)
+def put(path: str, body: Any, principal: str = "bot") -> Json:
+    return _step("PUT", path, body, "application/json", principal)
 
 
-def post(path: str, body: Any, who: str = "bot") -> Json:
-    return _step("POST", path, body, "application/json", who)
+def post(path: str, body: Any, principal: str = "bot") -> Json:
+    return _step("POST", path, body, "application/json", principal)
 
 
-def patch(path: str, operations: Any, who: str = "bot") -> Json:
-    return _step("PATCH", path, operations, "application/json-patch+json", who)
+def patch(path: str, operations: Any, principal: str = "bot") -> Json:
+    return _step("PATCH", path, operations, "application/json-patch+json", principal)
 
 
-def delete(path: str, who: str = "bot") -> Json:
-    return {"method": "DELETE", "path": f"/api/v1/{path}", "headers": {"Authorization": f"Bearer <{who}>"}}
+def delete(path: str, principal: str = "bot") -> Json:
+    return {"method": "DELETE", "path": f"/api/v1/{path}", "headers": {"Authorization": f"Bearer <{principal}>"}}
 
 
-def _step(method: str, path: str, body: Any, media: str, who: str) -> Json:
-    headers = {"Content-Type": media, "Authorization": f"Bearer <{who}>"}
+def _step(method: str, path: str, body: Any, media_type: str, principal: str) -> Json:
+    headers = {"Content-Type": media_type, "Authorization": f"Bearer <{principal}>"}
     return {"method": method, "path": f"/api/v1/{path}", "headers": headers, "body": body}
 
 
@@ -33,7 +33,7 @@ def service(kind: str, name: str, type_: str) -> Json:
 
 
 def schema(name: str) -> list[Json]:
-    """Make a service, the database `d` and the schema `s` in it."""
+    """Requests for a service, its database `d` and schema `s`."""
     return [
         service("database", name, "CustomDatabase"),
         put("databases", {"name": "d", "service": name}),
@@ -42,8 +42,8 @@ def schema(name: str) -> list[Json]:
 
 
 def tables(parent: str, *names: str, columns: Any = (COLUMN,)) -> list[Json]:
-    return [put("tables", table_named(parent, name, columns)) for name in names]
+    return [put("tables", table_body(parent, name, columns)) for name in names]
 
 
-def table_named(parent: str, name: str, columns: Any = (COLUMN,)) -> Json:
+def table_body(parent: str, name: str, columns: Any = (COLUMN,)) -> Json:
     return {"name": name, "databaseSchema": parent, "columns": list(columns)}

@@ -1,11 +1,11 @@
-"""What the recorded files presuppose: entities that were made elsewhere, and steps between exchanges."""
+"""Setup of replays: entities that the recordings expect, and steps between exchanges."""
 
 from itertools import count
 from typing import Any
 
 from tests.standins.replay import Json, Replay
 from tests.standins.replay_events import BEFORE, CHANGES, SINCE
-from tests.standins.replay_governance import GOVERNED
+from tests.standins.replay_governance import STEPS as GOVERNANCE_STEPS
 from tests.standins.replay_requests import COLUMN, delete, patch, put, schema, service, tables
 
 _QUALITY_COLUMNS = [COLUMN, {"name": "a.b", "dataType": "STRING"}]
@@ -16,9 +16,9 @@ _LINEAGE_COLUMNS = [
 ]
 
 
-def status(at: int, state: str, run: str | None, **more: Any) -> Json:
-    named = {"executionId": run} if run else {}
-    return {"timestamp": at, "executionStatus": state, "taskStatus": [], **named, **more}
+def status(timestamp: int, state: str, run: str | None, **attributes: Any) -> Json:
+    execution = {"executionId": run} if run else {}
+    return {"timestamp": timestamp, "executionStatus": state, "taskStatus": [], **execution, **attributes}
 
 
 _RICH = {
@@ -45,7 +45,7 @@ _RICH = {
         "failedTask": "load",
     },
 }
-#: Statuses of an earlier pass over the same pipeline.
+#: Statuses from an earlier run of the recorder.
 _EARLIER = [
     status(1792996400000, "Successful", "run-0"),
     status(1793000000000, "Failed", "run-1"),
@@ -133,7 +133,7 @@ STEPS: dict[str, dict[str, list[Json]]] = {
             ),
         ]
     },
-    "10-governance": {"": GOVERNED},
+    "10-governance": {"": GOVERNANCE_STEPS},
     "11-events": {"": BEFORE, "events_all": CHANGES},
     "12-errors": {
         "": schema("lb_err"),
@@ -149,45 +149,45 @@ STEPS: dict[str, dict[str, list[Json]]] = {
     },
 }
 
-#: Recorded ids of tables that no recorded answer shows.
+#: Recorded ids of tables that appear in no recorded response.
 _UNSHOWN = {
     "3e5e76cc-f6a3-4bc3-88ff-cc570a3a8990": "lb_err.d.s.rb0",
     "7b33f771-2452-4714-94f2-aa997825a53f": "lb_err.d.s.rb1",
 }
 
 
-#: When the server's clock of a recording stood where, by the exchange before which it is set.
+#: Clock settings by file and by the exchange before which they apply.
 CLOCKS = {"11-events": {"": SINCE - 50_000, "events_all": SINCE + 8}}
 
 
 def begin(replay: Replay, file: str) -> None:
-    """Bring a stand-in to where a recorded file begins."""
-    govern(replay, file)
+    """Prepare a stand-in for the start of a recorded file."""
+    add_governance(replay, file)
     prepare(replay, file, "")
 
 
 def prepare(replay: Replay, file: str, exchange: str) -> None:
-    """Send what belongs before an exchange."""
+    """Send the steps before an exchange."""
     if exchange in CLOCKS.get(file, {}):
         replay.standin.store.clock = count(CLOCKS[file][exchange]).__next__
     for step in STEPS.get(file, {}).get(exchange, []):
-        status, _, body = replay.ask(step)
+        status, _, body = replay.send(step)
         assert status < 300, (step, body)
 
 
-def govern(replay: Replay, file: str) -> None:
-    """Make the labels and references that a recorded file uses, if it does not make them itself."""
+def add_governance(replay: Replay, file: str) -> None:
+    """Add labels and references that a recorded file uses without creating them."""
     replay.names |= _UNSHOWN
     if file == "10-governance":
         return
-    known = replay.standin.governance
+    governance = replay.standin.governance
     for name in ("Raw", "v1.2"):
-        known.add_tag("lbClass", name)
+        governance.add_tag("lbClass", name)
     for name in ("A", "B"):
-        known.add_tag("lbExcl", name, exclusive=True)
-    known.add_tag("lbGlossary", "Customer", source="Glossary")
+        governance.add_tag("lbExcl", name, exclusive=True)
+    governance.add_tag("lbGlossary", "Customer", source="Glossary")
     for type_, name in [("user", "lb_alice"), ("user", "lb_bob"), ("team", "lbTeam")]:
-        known.add(type_, name)
-    known.add("domain", "lbDomain", "sales")
-    known.add("domain", "lbDomain2", "x")
-    known.add("dataProduct", "lbProduct", "orders mart", domain="lbDomain")
+        governance.add(type_, name)
+    governance.add("domain", "lbDomain", "sales")
+    governance.add("domain", "lbDomain2", "x")
+    governance.add("dataProduct", "lbProduct", "orders mart", domain="lbDomain")

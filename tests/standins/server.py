@@ -1,4 +1,4 @@
-"""A stand-in behind a port: uvicorn in a thread."""
+"""Runs a stand-in with uvicorn in a thread."""
 
 import asyncio
 import threading
@@ -13,7 +13,7 @@ _START_SECONDS = 10
 
 
 class _Protocol(HttpToolsProtocol):
-    """Lets the application close a connection without an answer."""
+    """Lets the application abort a connection."""
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -21,23 +21,23 @@ class _Protocol(HttpToolsProtocol):
 
 
 class _Uvicorn(uvicorn.Server):
-    """Ends as soon as it is told to, instead of at the next tick."""
+    """Stops immediately instead of at the next tick."""
 
     async def main_loop(self) -> None:
-        self._end = asyncio.Event()
+        self._stop_event = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        while not self._end.is_set():
-            await self.on_tick(0)  # sets the date that answers tell
+        while not self._stop_event.is_set():
+            await self.on_tick(0)  # updates the Date header
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._end.wait(), 1)
+                await asyncio.wait_for(self._stop_event.wait(), 1)
 
-    def end(self) -> None:
+    def stop(self) -> None:
         self.force_exit = True
-        self._loop.call_soon_threadsafe(self._end.set)
+        self._loop.call_soon_threadsafe(self._stop_event.set)
 
 
 class Server:
-    """A running server; port 0 takes a free one."""
+    """A running server; port 0 chooses a free one."""
 
     def __init__(self, app: ASGIApp, port: int = 0, name: str = "stand-in") -> None:
         config = uvicorn.Config(
@@ -56,11 +56,11 @@ class Server:
         deadline = time.monotonic() + _START_SECONDS
         while not self._server.started:
             assert self._thread.is_alive(), "the stand-in did not start"
-            assert time.monotonic() < deadline, "the stand-in does not start"
+            assert time.monotonic() < deadline, "the stand-in did not start in time"
             time.sleep(0.002)
         sockets = self._server.servers[0].sockets
         self.port: int = sockets[0].getsockname()[1]
 
     def close(self) -> None:
-        self._server.end()
+        self._server.stop()
         self._thread.join(_START_SECONDS)

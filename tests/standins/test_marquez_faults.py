@@ -11,7 +11,7 @@ from connectors.marquez.client import MarquezClient as Client
 from connectors.marquez.event_log import find_logged_events
 from connectors.session import ThrottledSession
 from tests.factories import dataset, run_event, run_uuid
-from tests.standins.marquez import Fault, Marquez, error, failing, half_written, html, reset, stall
+from tests.standins.marquez import Fault, Marquez, error, half_written, html, random_faults, reset, stall
 
 EVENT = run_event(outputs=[dataset("t")])
 POST = ("POST", "/api/v1/lineage")
@@ -66,7 +66,7 @@ def test_a_reset_closes_the_connection_before_or_after_the_work(marquez, applied
 def test_a_server_that_is_away_refuses_connections_and_comes_back_with_what_it_knew(marquez):
     server, client = marquez
     sent(client)
-    with server.away(), httpx.Client() as other, pytest.raises(httpx.ConnectError):
+    with server.offline(), httpx.Client() as other, pytest.raises(httpx.ConnectError):
         other.get(f"{server.url}/api/v1/namespaces")
     with httpx.Client(base_url=f"{server.url}/api/v1") as other:
         assert other.get(f"/jobs/runs/{run_uuid(1)}").json()["state"] == "COMPLETED"
@@ -110,7 +110,7 @@ def test_a_share_of_all_requests_can_fail_the_same_ones_for_the_same_seed():
     failed = []
     for _ in range(2):
         with Marquez() as server, httpx.Client(base_url=f"{server.url}/api/v1") as client:
-            plan = failing(0.5, seed=3)
+            plan = random_faults(0.5, seed=3)
             server.faults.plan = lambda number, method, path, plan=plan: plan(number, method, path) and error(503)
             failed.append([client.get("/tags").status_code for _ in range(20)])
     assert failed[0] == failed[1]

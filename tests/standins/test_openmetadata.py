@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.standins.client import COLUMN, client_of, patch, put, table
+from tests.standins.client import COLUMN, make_client, patch, put, table
 from tests.standins.openmetadata.text import stored
 
 
@@ -109,7 +109,7 @@ def test_patches_that_cancel_out_give_the_version_before(standin):
     assert patch(client, path, add).json()["version"] == 1.1
     remove = {"op": "remove", "path": "/owners"}
     assert patch(client, path, remove).json()["version"] == 1.1
-    with client_of(server, server.admin_token) as admin:
+    with make_client(server, server.admin_token) as admin:
         assert patch(admin, path, add).json()["version"] == 1.2
         assert patch(admin, path, remove).json()["version"] == 1.1
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.standins.client import client_of, patch, put, table
+from tests.standins.client import make_client, patch, put, table
 
 ALL = {f"entity{word}": "*" for word in ("Created", "Updated", "Restored", "Deleted")}
 
@@ -79,7 +79,7 @@ def test_statuses_are_events_and_edges_are_not(since):
 def test_an_event_says_who_did_what(since):
     server, client = since
     made = put(client, "/tables", **table("t"))
-    with client_of(server, server.admin_token) as admin:
+    with make_client(server, server.admin_token) as admin:
         patch(admin, f"/tables/{made['id']}", {"op": "add", "path": "/description", "value": "by hand"})
     created, changed = events(client)["data"]
     assert [created["userName"], changed["userName"]] == ["ingestion-bot", "admin"]
@@ -92,7 +92,7 @@ def test_an_event_says_who_did_what(since):
 
 def test_people_have_tokens_of_their_own(since):
     server, client = since
-    with client_of(server, server.add_person("ann")) as ann:
+    with make_client(server, server.add_person("ann")) as ann:
         put(ann, "/domains", name="D", description="x", domainType="Aggregate")
         assert ann.get("/users/loggedInUser").json()["name"] == "ann"
     assert [one["userName"] for one in events(client)["data"]] == ["ann"]

@@ -12,8 +12,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.standins.client import client_of, put, table
-from tests.standins.faults import failing
+from tests.standins.client import make_client, put, table
+from tests.standins.faults import random_faults
 from tests.standins.openmetadata import (
     Fault,
     OpenMetadata,
@@ -102,7 +102,7 @@ def test_a_stall_ends_when_it_is_released(standin):
     server, client = standin
     release = threading.Event()
     server.faults.next(stall(until=release))
-    with pytest.raises(httpx.ReadTimeout), client_of(server, timeout=0.05) as hasty:
+    with pytest.raises(httpx.ReadTimeout), make_client(server, timeout=0.05) as hasty:
         hasty.put("/tables", json=table("t"))
     assert client.get("/tables").json()["data"] == []
     release.set()
@@ -126,7 +126,7 @@ def test_a_token_expires_and_is_renewed(standin):
         answer = client.get("/tables")
         assert (answer.status_code, answer.json()["message"]) == (401, "Expired token!")
     server.renew_bot("another.bot.token")
-    with client_of(server) as renewed:
+    with make_client(server) as renewed:
         assert renewed.get("/tables").status_code == 200
         server.expire_bot()
         assert renewed.get("/tables").status_code == 401
@@ -163,7 +163,7 @@ def test_of_several_puts_of_one_new_entity_one_creates_it(standin):
     statuses = []
 
     def ask() -> None:
-        with client_of(server) as client:
+        with make_client(server) as client:
             client.get("/system/version")
             gate.wait()
             statuses.append(client.put("/tables", json=table("t")).status_code)
@@ -209,7 +209,7 @@ def test_a_person_starts_it_and_gets_a_url_and_tokens():
 
 
 def test_the_same_calls_fail_for_the_same_seed() -> None:
-    plans = [failing(0.05, seed) for seed in (1, 1, 2)]
+    plans = [random_faults(0.05, seed) for seed in (1, 1, 2)]
     met = [[plan(number, "GET", "/") for number in range(2_000)] for plan in plans]
     assert met[0] == met[1] != met[2]
     assert 70 < sum(fault is not None for fault in met[0]) < 130

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.standins.client import client_of, patch, put, table
+from tests.standins.client import make_client, patch, put, table
 
 MADE = "made"
 
@@ -187,7 +187,7 @@ def test_a_role_gets_a_policy_and_loses_it_with_the_policy(standin):
 def test_what_governs_is_patched_as_entities_are(standin, collection, path):
     server, client = standin
     made = put(client, f"/{collection}", **kinds()[collection])
-    with client_of(server, server.admin_token) as admin:
+    with make_client(server, server.admin_token) as admin:
         change = {"op": "replace", "path": path, "value": "by hand"}
         stale = patch(admin, f"/{collection}/{made['id']}", change, **{"If-Match": 'W/"0.7"'})
         assert stale.status_code == 412

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from tests.standins.client import client_of, put, table
+from tests.standins.client import make_client, put, table
 from tests.standins.openmetadata import error, reset
 
 DEFINITIONS = "/dataQuality/testDefinitions"
@@ -77,7 +77,7 @@ def test_a_case_that_changes_gets_a_version_and_a_bot_keeps_its_description(test
     changed = client.put(CASES, json={**CASE, "description": "by the bot"})
     assert changed.headers["X-OpenMetadata-Change"] == "entityUpdated"
     assert client.put(CASES, json={**CASE, "description": "other"}).json()["description"] == "by the bot"
-    with client_of(server, server.admin_token) as person:
+    with make_client(server, server.admin_token) as person:
         assert person.put(CASES, json={**CASE, "description": "by a person"}).json()["version"] == 0.3
     assert server.state()["cases"]["svc.d.s.t.c"]["description"] == "by a person"
 

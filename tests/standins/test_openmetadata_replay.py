@@ -1,16 +1,16 @@
-"""The stand-in answers as a real OpenMetadata 2.0 server was recorded to answer."""
+"""The stand-in responds like the recorded OpenMetadata 2.0 server."""
 
 import pytest
 
-from tests.standins.openmetadata.errors import Refused
+from tests.standins.openmetadata.errors import ApiError
 from tests.standins.openmetadata.routes import find
 from tests.standins.replay import RECORDED, Replay, exchanges
 from tests.standins.replay_differences import KNOWN
 from tests.standins.replay_setup import begin, prepare
 
 FILES = sorted(path.stem for path in RECORDED.glob("*.json"))
-#: Paths that no server has; the errors they get are recorded.
-NO_PATHS = {
+#: Exchanges with paths that the server does not have.
+UNKNOWN_PATHS = {
     "path_404",
     "api_404",
     "root_html",
@@ -22,7 +22,7 @@ NO_PATHS = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_recorded_file_is_answered_as_recorded_but_for_known_differences(name):
+def test_responses_match_recording_except_known_differences(name):
     recorded = exchanges(name)
     replay = Replay(recorded)
     begin(replay, name)
@@ -32,18 +32,18 @@ def test_a_recorded_file_is_answered_as_recorded_but_for_known_differences(name)
         if differences := replay.differences(exchange):
             found[exchange["name"]] = differences
     known = KNOWN.get(name, {})
-    assert {n: lines for n, lines in found.items() if n not in known} == {}
-    assert set(known) <= set(found), "these agree by now: take them off the list"
+    assert {exchange_name: lines for exchange_name, lines in found.items() if exchange_name not in known} == {}
+    assert set(known) <= set(found), "some listed differences no longer exist"
 
 
-def test_every_recorded_path_is_one_that_the_stand_in_serves():
+def test_all_recorded_paths_have_routes():
     unserved = set()
     for name in FILES:
         for exchange in exchanges(name):
             request = exchange["request"]
             try:
                 find(request["path"].partition("?")[0], "GET" if request["method"] == "HEAD" else request["method"])
-            except Refused as refused:
-                if refused.status == 404:
+            except ApiError as error:
+                if error.status == 404:
                     unserved.add(exchange["name"])
-    assert unserved <= NO_PATHS
+    assert unserved <= UNKNOWN_PATHS

@@ -1,4 +1,4 @@
-"""A stand-in for whoever wants to be told: it remembers what it heard, by the key that came with it."""
+"""A webhook receiver that stores notifications by idempotency key."""
 
 from collections import Counter
 from typing import Any, Self
@@ -8,20 +8,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from tests.standins.fault_responses import abort_connection, delay, fault_response
 from tests.standins.faults import Faults
 from tests.standins.journal import Journal
 from tests.standins.server import Server
-from tests.standins.trouble import close, faulty, wait
 
 
 class Webhook:
-    """A server of its own for each test, inside `with`."""
+    """Server for one test, running inside `with`."""
 
     def __init__(self) -> None:
         self.faults = Faults()
         self.journal = Journal()
-        #: What was heard, by its key, in the order in which it came first.
-        self.heard: dict[str, Any] = {}
+        #: Notifications by idempotency key, in order of first arrival.
+        self.received: dict[str, Any] = {}
 
     def __enter__(self) -> Self:
         self._server = Server(self, name="webhook stand-in")
@@ -36,13 +36,13 @@ class Webhook:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        seen = self.journal.begin(scope["method"], scope["path"], "")
-        seen.body = await request.body()
-        fault = self.faults.of(seen.number, seen.method, scope["path"])
-        await wait(fault)
-        if seen.method == "POST" and (fault.applied or not (fault.reset or fault.status)):
-            self.heard.setdefault(request.headers["idempotency-key"], msgspec.json.decode(seen.body))
+        recorded = self.journal.begin(scope["method"], scope["path"], "")
+        recorded.body = await request.body()
+        fault = self.faults.fault_for(recorded.number, recorded.method, scope["path"])
+        await delay(fault)
+        if recorded.method == "POST" and (fault.applied or not (fault.reset or fault.status)):
+            self.received.setdefault(request.headers["idempotency-key"], msgspec.json.decode(recorded.body))
         if fault.reset:
-            await close(scope, receive)
+            await abort_connection(scope, receive)
             return
-        await (faulty(fault) if fault.status else Response(status_code=204))(scope, receive, send)
+        await (fault_response(fault) if fault.status else Response(status_code=204))(scope, receive, send)

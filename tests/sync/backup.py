@@ -1,4 +1,4 @@
-"""A backup of a stand-in for OpenMetadata: all that it knew at a time, and may know again."""
+"""Backup and restore of the OpenMetadata stand-in."""
 
 import copy
 from typing import Any
@@ -7,18 +7,18 @@ from tests.standins.openmetadata import OpenMetadata as StandIn
 
 
 class Backup:
-    """All that a server knew when this was made."""
+    """State of the stand-in when the backup was created."""
 
     def __init__(self, standin: StandIn) -> None:
-        self._held = vars(standin.store)
+        self._state = vars(standin.store)
         with standin.store.lock:
-            self._kept = self._copy({name: value for name, value in self._held.items() if name != "lock"})
+            self._copied = self._copy({name: value for name, value in self._state.items() if name != "lock"})
 
     def restore(self) -> None:
-        """Let the server know that again, and nothing of what came since."""
-        with self._held["lock"]:
-            self._held.update(self._copy(self._kept))
+        """Replace the current state with the backup."""
+        with self._state["lock"]:
+            self._state.update(self._copy(self._copied))
 
-    def _copy(self, of: dict[str, Any]) -> dict[str, Any]:
-        kinds = {id(entity.kind): entity.kind for entity in of["by_id"].values()}
-        return copy.deepcopy(of, kinds)
+    def _copy(self, state: dict[str, Any]) -> dict[str, Any]:
+        kinds = {id(entity.kind): entity.kind for entity in state["by_id"].values()}
+        return copy.deepcopy(state, kinds)

@@ -1,4 +1,4 @@
-"""A process that dies where a test says so: before or after a call, before or after a transaction."""
+"""Simulated crashes of a process, before or after any request or transaction."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,58 +9,61 @@ from bridge.store.database import Database
 from connectors.http import HttpResponse, HttpSession, Timeouts
 
 
-class Killed(BaseException):
-    """The process is gone; nothing that it would have done after this is done."""
+class Crash(BaseException):
+    """Simulated crash; a BaseException, so that product code cannot handle it."""
 
 
-class Mortality:
-    """Counts the steps of a process, each end of a call and of a transaction, and ends it at one of them."""
+class CrashInjector:
+    """Counts the requests and transactions of a process, and raises Crash at a chosen step.
+
+    After a crash, every further step raises too.
+    """
 
     def __init__(self) -> None:
         self.steps = 0
-        self.last: int | None = None
-        self.dead = False
+        self.crash_at: int | None = None
+        self.crashed = False
         self._lock = Lock()
 
-    def die_after(self, steps: int) -> None:
-        self.last = self.steps + steps
+    def crash_after(self, steps: int) -> None:
+        self.crash_at = self.steps + steps
 
     def step(self) -> None:
         with self._lock:
             self.steps += 1
-            self.dead = self.dead or self.steps == self.last
-            if self.dead:
-                raise Killed
+            self.crashed = self.crashed or self.steps == self.crash_at
+            if self.crashed:
+                raise Crash
 
 
-class MortalSession(HttpSession):
-    """A session of a process that may die; it waits for no answer longer than it has patience."""
+class CrashingSession(HttpSession):
+    """HTTP session of a process that may crash; requests time out after `timeout_seconds`."""
 
-    def __init__(self, url: str, mortality: Mortality, patience: float = 2.0) -> None:
-        super().__init__(url, timeouts=Timeouts(2, patience, 2, 2))
-        self._mortality = mortality
-        self.patience = patience
+    def __init__(self, url: str, crash_injector: CrashInjector, timeout_seconds: float = 2.0) -> None:
+        super().__init__(url, timeouts=Timeouts(2, timeout_seconds, 2, 2))
+        self._crash_injector = crash_injector
+        self.timeout_seconds = timeout_seconds
 
-    def request(self, method: str, path: str, **more: Any) -> HttpResponse:
-        self._mortality.step()
-        answer = super().request(method, path, **more | {"read_seconds": self.patience})
-        self._mortality.step()
-        return answer
+    def request(self, method: str, path: str, **kwargs: Any) -> HttpResponse:
+        self._crash_injector.step()
+        response = super().request(method, path, **kwargs | {"read_seconds": self.timeout_seconds})
+        self._crash_injector.step()
+        return response
 
 
-class MortalDatabase:
-    """The store as a process that may die has it: a transaction that was begun and not ended did nothing."""
+class CrashingDatabase:
+    """Database of a process that may crash; a transaction interrupted by a crash is rolled back."""
 
-    def __init__(self, db: Database, mortality: Mortality) -> None:
+    def __init__(self, db: Database, crash_injector: CrashInjector) -> None:
         self._db = db
-        self._mortality = mortality
+        self._crash_injector = crash_injector
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._db, name)
 
     @contextmanager
-    def transaction(self, **more: Any) -> Iterator[None]:
-        with self._db.transaction(**more):
-            self._mortality.step()
+    def transaction(self, **kwargs: Any) -> Iterator[None]:
+        with self._db.transaction(**kwargs):
+            self._crash_injector.step()
             yield
-        self._mortality.step()
+        self._crash_injector.step()

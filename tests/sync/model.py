@@ -1,7 +1,7 @@
-"""What OpenMetadata shall hold, told from the rows of the store by another way than the one that brings it there.
+"""Expected state of OpenMetadata, computed from the store independently of the product code.
 
-It knows the layout of `synced.py` only: every dataset of `db` is a table of `warehouse.d.s`, every job a pipeline of
-`runs`.
+Supports only the layout of `openmetadata_harness.py`: datasets of `db` are tables of `warehouse.d.s`, jobs are pipelines
+of `runs`.
 """
 
 from collections.abc import Collection, Iterable
@@ -16,7 +16,7 @@ from tests.standins.openmetadata import OpenMetadata as StandIn
 from tests.stores import Store
 
 _EVIDENCE = ("explicit", "column", "declared", "inferred")
-_TOUCHED = """
+_RUN_STATES = """
 SELECT DISTINCT d.class_id, r.event_type FROM ol_dataset d
 JOIN (SELECT org_id, dataset_id, run_id FROM ol_run_input UNION SELECT org_id, dataset_id, run_id FROM ol_run_output) x
   ON x.org_id = d.org_id AND x.dataset_id = d.dataset_id
@@ -30,14 +30,14 @@ WHERE e.edge_role = ? AND (e.evidence <> 'declared' OR ?
 
 
 class Edge(NamedTuple):
-    """What an edge says."""
+    """Content of an edge."""
 
     pipeline: str | None
     sql: str | None
     columns: frozenset[tuple[str, frozenset[str]]]
 
 
-class Picture(NamedTuple):
+class State(NamedTuple):
     """Tables with the names of their columns, pipelines with those of their tasks, and edges."""
 
     tables: dict[str, frozenset[str]]
@@ -45,14 +45,14 @@ class Picture(NamedTuple):
     edges: dict[tuple[str, str], Edge]
 
 
-def seen(standin: StandIn) -> Picture:
-    """Tell what is there and not deleted; edges count whatever became of their ends."""
+def actual_state(standin: StandIn) -> State:
+    """Read the entities that are not deleted, and all edges, even those of deleted entities."""
     state = standin.state()
     living = {key: entity for key, entity in state["entities"].items() if not entity["deleted"]}
-    return Picture(
+    return State(
         {name: _names(entity["columns"]) for (kind, name), entity in living.items() if kind == "table"},
         {name: _names(entity.get("tasks", ())) for (kind, name), entity in living.items() if kind == "pipeline"},
-        {pair: _seen_edge(edge) for pair, edge in state["edges"].items()},
+        {pair: _read_edge(edge) for pair, edge in state["edges"].items()},
     )
 
 
@@ -60,32 +60,37 @@ def _names(parts: Iterable[dict[str, Any]]) -> frozenset[str]:
     return frozenset(part["name"] for part in parts)
 
 
-def _seen_edge(edge: dict[str, Any]) -> Edge:
+def _read_edge(edge: dict[str, Any]) -> Edge:
     lines = frozenset((line["toColumn"], frozenset(line["fromColumns"])) for line in edge["columnsLineage"])
     return Edge(edge.get("pipeline", {}).get("fullyQualifiedName"), edge.get("sqlQuery"), lines)
 
 
-def wanted(store: Store, *, waits: bool, there: Collection[str]) -> Picture:
-    """Tell what shall be there; a table that no run has completed stays if it is there, and is not made."""
-    return _Rows(store, waits, there).picture()
+def expected_state(store: Store, *, register_on_completion: bool, existing_tables: Collection[str]) -> State:
+    """Compute the entities and edges that the store requires.
+
+    Tables without a complete run are expected only if they already exist.
+    """
+    return _StoreRows(store, register_on_completion, existing_tables).state()
 
 
-class _Rows:
-    """The rows of a store, and what follows from them."""
+class _StoreRows:
+    """Rows of a store, and the state derived from them."""
 
-    def __init__(self, store: Store, waits: bool, there: Collection[str]) -> None:
+    def __init__(self, store: Store, register_on_completion: bool, existing_tables: Collection[str]) -> None:
         self._store = store
         members = store.rows("SELECT dataset_id, class_id, name FROM ol_dataset")
         names = {dataset: name for dataset, _, name in members}
         self.class_of = {dataset: class_id for dataset, class_id, _ in members}
         self.name_of = {class_id: names[class_id] for class_id in self.class_of.values()}
-        touched: dict[bytes, set[str]] = {}
-        for class_id, state in store.rows(_TOUCHED):
-            touched.setdefault(class_id, set()).add(state)
+        states: dict[bytes, set[str]] = {}
+        for class_id, state in store.rows(_RUN_STATES):
+            states.setdefault(class_id, set()).add(state)
         self.tables = {
             class_id: _table(name)
             for class_id, name in self.name_of.items()
-            if not waits or "COMPLETE" in touched.get(class_id, {"COMPLETE"}) or _table(name) in there
+            if not register_on_completion
+            or "COMPLETE" in states.get(class_id, {"COMPLETE"})
+            or _table(name) in existing_tables
         }
         self.columns: dict[bytes, set[str]] = {}
         for class_id, column in store.rows("SELECT class_id, name FROM class_field"):
@@ -100,12 +105,12 @@ class _Rows:
         ):
             self.jobs[job] = name
             self.kinds[job] = (integration, kind)
-        self.above: dict[bytes, set[bytes]] = {job: set() for job in self.jobs}
-        self.beneath: dict[bytes, set[bytes]] = {job: set() for job in self.jobs}
+        self.parents: dict[bytes, set[bytes]] = {job: set() for job in self.jobs}
+        self.children: dict[bytes, set[bytes]] = {job: set() for job in self.jobs}
         for parent, child in self._store.rows(_EDGES, "PARENT", True):
-            self.above[child].add(parent)
-            self.beneath[parent].add(child)
-        self.alone = {
+            self.parents[child].add(parent)
+            self.children[parent].add(child)
+        self.root_jobs = {
             job
             for (job,) in self._store.rows(
                 "SELECT job_id FROM ol_run WHERE parent_run_id IS NULL AND least_claimant IS NOT NULL"
@@ -124,19 +129,19 @@ class _Rows:
         return self.kinds[job] == ("SPARK", "SQL_JOB")
 
     def _is_shown(self, job: bytes) -> bool:
-        """An action is a step of what is above it, and so is an application, unless it also runs by itself."""
-        consists = self.kinds[job][1] == "APPLICATION" or any(map(self._is_action, self.beneath[job]))
-        return not (self.above[job] and (self._is_action(job) or (consists and job not in self.alone)))
+        """Actions are tasks of their parent; so are applications, unless they also ran without a parent."""
+        is_container = self.kinds[job][1] == "APPLICATION" or any(map(self._is_action, self.children[job]))
+        return not (self.parents[job] and (self._is_action(job) or (is_container and job not in self.root_jobs)))
 
     def _steps(self, job: bytes) -> set[bytes]:
-        """Find the actions that are shown beneath a job."""
-        within = set(self.beneath[job])
-        for child in self.beneath[job]:
+        """Find the actions that appear as tasks of a job."""
+        steps = set(self.children[job])
+        for child in self.children[job]:
             if not self._is_action(child):
-                within |= self.beneath[child]
-        return {action for action in within if self._is_action(action)}
+                steps |= self.children[child]
+        return {action for action in steps if self._is_action(action)}
 
-    def picture(self) -> Picture:
+    def state(self) -> State:
         produced: dict[bytes, set[bytes]] = {}
         for job, dataset in self._store.rows(_EDGES, "PRODUCES", True):
             produced.setdefault(job, set()).add(self.name_of[self.class_of[dataset]])
@@ -145,64 +150,70 @@ class _Rows:
             for job, name in self.pipelines.items()
         }
         tables = {name: frozenset(self.columns.get(class_id, ())) for class_id, name in self.tables.items()}
-        return Picture(tables, tasks, self._edges_between() | self._edges_into_jobs(set(produced)))
+        return State(tables, tasks, self._edges_between() | self._edges_into_jobs(set(produced)))
 
     def _edges_between(self) -> dict[tuple[str, str], Edge]:
-        said: dict[tuple[bytes, bytes | None], list[EdgeEvidence]] = {}
-        for found in EdgeEvidenceReader(self._store.db, "default").into(sorted(self.tables)):
-            said.setdefault((found.target, found.source), []).append(found)
+        evidence_by_pair: dict[tuple[bytes, bytes | None], list[EdgeEvidence]] = {}
+        for item in EdgeEvidenceReader(self._store.db, "default").into(sorted(self.tables)):
+            evidence_by_pair.setdefault((item.target, item.source), []).append(item)
         edges: dict[tuple[str, str], Edge] = {}
-        for (target, source), words in said.items():
+        for (target, source), evidence in evidence_by_pair.items():
             if source is None:
-                named = {
-                    self._folded(one) for (into, of), many in said.items() if into == target and of for one in many
+                jobs_with_source = {
+                    self._logical_job(item)
+                    for (other_target, other_source), items in evidence_by_pair.items()
+                    if other_target == target and other_source
+                    for item in items
                 }
-                starts = {self._folded(one) for one in words} - named
+                source_jobs = {self._logical_job(item) for item in evidence} - jobs_with_source
                 edges |= {
                     (self.pipelines[job], self.tables[target]): Edge(None, None, frozenset())
-                    for job in starts
+                    for job in source_jobs
                     if job in self.pipelines
                 }
             elif source in self.tables:
-                edges[self.tables[source], self.tables[target]] = self._edge(source, target, words)
+                edges[self.tables[source], self.tables[target]] = self._edge(source, target, evidence)
         return edges
 
-    def _folded(self, found: EdgeEvidence) -> bytes | None:
-        if found.reporting_job is None or not self._is_action(found.reporting_job):
-            return found.reporting_job
-        return found.grandparent or found.parent or found.reporting_job
+    def _logical_job(self, evidence: EdgeEvidence) -> bytes | None:
+        if evidence.reporting_job is None or not self._is_action(evidence.reporting_job):
+            return evidence.reporting_job
+        return evidence.grandparent or evidence.parent or evidence.reporting_job
 
-    def _edge(self, source: bytes, target: bytes, words: list[EdgeEvidence]) -> Edge:
+    def _edge(self, source: bytes, target: bytes, evidence: list[EdgeEvidence]) -> Edge:
         job = min(
-            (self._folded(one) is None, _EVIDENCE.index(one.evidence), self._folded(one) or b"") for one in words
+            (self._logical_job(item) is None, _EVIDENCE.index(item.evidence), self._logical_job(item) or b"")
+            for item in evidence
         )[2]
-        texts = [
-            self.sql[one.reporting_job] for one in words if self._folded(one) == job and one.reporting_job in self.sql
+        queries = [
+            self.sql[item.reporting_job]
+            for item in evidence
+            if self._logical_job(item) == job and item.reporting_job in self.sql
         ]
-        made: dict[str, set[str]] = {}
+        source_columns: dict[str, set[str]] = {}
         for hop in ColumnLineageWalker(self._store.db, "default").between([(source, target)]):
             if hop.source[1] in self.columns.get(source, ()) and hop.target[1] in self.columns.get(target, ()):
-                into = f"{self.tables[target]}.{hop.target[1]}"
-                made.setdefault(into, set()).add(f"{self.tables[source]}.{hop.source[1]}")
-        columns = frozenset((into, frozenset(of)) for into, of in made.items())
-        return Edge(self.pipelines.get(job), min(texts, default=None), columns)
+                target_column = f"{self.tables[target]}.{hop.target[1]}"
+                source_columns.setdefault(target_column, set()).add(f"{self.tables[source]}.{hop.source[1]}")
+        columns = frozenset((column, frozenset(sources)) for column, sources in source_columns.items())
+        return Edge(self.pipelines.get(job), min(queries, default=None), columns)
 
-    def _edges_into_jobs(self, writing: set[bytes]) -> dict[tuple[str, str], Edge]:
-        """A job that reads and is not known to write is an end itself."""
-        writing = writing | {job for (job,) in self._store.rows("SELECT job_id FROM column_head")}
+    def _edges_into_jobs(self, writing_jobs: set[bytes]) -> dict[tuple[str, str], Edge]:
+        """A job that reads, but is not known to write, is itself the target of an edge."""
+        writing_jobs = writing_jobs | {job for (job,) in self._store.rows("SELECT job_id FROM column_head")}
         edges = {}
         for dataset, job in self._store.rows(_EDGES, "CONSUMES", False):
-            if job in writing or self.class_of[dataset] not in self.tables:
+            if job in writing_jobs or self.class_of[dataset] not in self.tables:
                 continue
-            for shown in self._shown_under(job) & self.pipelines.keys():
-                pair = self.tables[self.class_of[dataset]], self.pipelines[shown]
+            for shown_job in self._shown_jobs(job) & self.pipelines.keys():
+                pair = self.tables[self.class_of[dataset]], self.pipelines[shown_job]
                 edges[pair] = Edge(None, None, frozenset())
         return edges
 
-    def _shown_under(self, job: bytes) -> set[bytes]:
-        if not self._is_action(job) or not self.above[job]:
+    def _shown_jobs(self, job: bytes) -> set[bytes]:
+        if not self._is_action(job) or not self.parents[job]:
             return {job}
-        return set().union(*(self.above[parent] or {parent} for parent in self.above[job]))
+        return set().union(*(self.parents[parent] or {parent} for parent in self.parents[job]))
 
 
 def _table(name: str) -> str:

@@ -1,10 +1,10 @@
-"""What a test lets be told of moments, what a person sees of it, and how it may be broken."""
+"""Events with observations (runs, test results, profiles), and ways to damage them in OpenMetadata."""
 
 from typing import Any
 
 from tests.factories import columns, dataset, facet, field, job_event, lifecycle, run_event, schema, transformation
 from tests.standins.openmetadata import OpenMetadata as StandIn
-from tests.sync.openmetadata_harness import Synced
+from tests.sync.openmetadata_harness import OpenMetadataHarness
 from tests.sync.other_writers import Person
 
 Json = dict[str, Any]
@@ -12,67 +12,67 @@ A, T, JOB = "warehouse.d.s.a", "warehouse.d.s.t", "runs.job"
 ROWS, NOT_NULL = f"{T}.rows", f"{T}.k.not_null"
 
 
-def checked(
+def run_with_checks(
     second: float,
     run: int = 1,
     kind: str = "COMPLETE",
     *,
     name: str = "t",
     rows: int = 3,
-    of: str = "k",
-    sql: str = "1",
+    column: str = "k",
+    query_id: str = "1",
 ) -> Json:
-    """A run of `job` that makes t of a, checks and measures it."""
+    """A run of `job` that reads a and writes t, with checks and metrics."""
     checks = [{"assertion": "rows", "success": True}, {"assertion": "not_null", "success": True, "column": "k"}]
-    written = dataset(
+    output = dataset(
         name,
         schema=schema("k", "v"),
-        columnLineage=columns({of: [field("a", "k", transformation())]}),
+        columnLineage=columns({column: [field("a", "k", transformation())]}),
         dataQualityAssertions=facet(assertions=checks),
         output_facets={"dataQualityMetrics": facet(rowCount=rows), "outputStatistics": facet(rowCount=rows)},
     )
-    query = {"sql": facet(query=f"SELECT {sql}")}
-    read = dataset("a", schema=schema("k"))
-    return run_event(kind, second, run=run, inputs=[read], outputs=[written], job_facets=query)
+    query = {"sql": facet(query=f"SELECT {query_id}")}
+    input_ = dataset("a", schema=schema("k"))
+    return run_event(kind, second, run=run, inputs=[input_], outputs=[output], job_facets=query)
 
 
-def dropped(second: float, name: str = "t") -> Json:
-    """A run of `job`, too, that drops a table."""
-    gone = dataset(name, lifecycleStateChange=lifecycle("DROP"))
-    return run_event(second=second, run=99, outputs=[gone])
+def run_dropping(second: float, name: str = "t") -> Json:
+    """A run of `job` that drops a table."""
+    dropped = dataset(name, lifecycleStateChange=lifecycle("DROP"))
+    return run_event(second=second, run=99, outputs=[dropped])
 
 
-def declared(second: float, source: str) -> Json:
-    """What a job declares: it replaces what it declared before."""
+def declaration(second: float, source: str) -> Json:
+    """Declared inputs and outputs of a job; replaces its earlier declaration."""
     return job_event(second, job="declared", inputs=[dataset(source)], outputs=[dataset("t")])
 
 
-def said(edge: Json) -> Json:
-    by = edge.get("pipeline", {}).get("fullyQualifiedName")
-    return {key: edge.get(key) for key in ("columnsLineage", "sqlQuery", "description", "source")} | {"by": by}
+def edge_content(edge: Json) -> Json:
+    pipeline = edge.get("pipeline", {}).get("fullyQualifiedName")
+    return {key: edge.get(key) for key in ("columnsLineage", "sqlQuery", "description", "source")} | {"by": pipeline}
 
 
-def picture(standin: StandIn) -> Json:
-    """Tell what a person sees: living entities, edges between them, and each moment that was told, as often as it is."""
+def snapshot(standin: StandIn) -> Json:
+    """Everything visible in OpenMetadata: entities that are not deleted, their edges and all observations, with duplicates."""
     state = standin.state()
     living = {name for (_, name), entity in state["entities"].items() if not entity["deleted"]}
     return {
         "entities": sorted(living),
-        "edges": {pair: said(edge) for pair, edge in state["edges"].items() if set(pair) <= living},
+        "edges": {pair: edge_content(edge) for pair, edge in state["edges"].items() if set(pair) <= living},
         "statuses": {
-            name: [(one["timestamp"], one["executionId"], one["executionStatus"]) for one in rows]
+            name: [(row["timestamp"], row["executionId"], row["executionStatus"]) for row in rows]
             for name, rows in state["statuses"].items()
             if name in living
         },
         "cases": sorted(name for name, case in state["cases"].items() if not case["deleted"]),
         "results": {
-            name: [(one["timestamp"], one["testCaseStatus"], one["result"]) for one in rows]
+            name: [(row["timestamp"], row["testCaseStatus"], row["result"]) for row in rows]
             for name, rows in state["results"].items()
             if not state["cases"][name]["deleted"]
         },
         "profiles": {
-            name: sorted((one["timestamp"], one["rowCount"]) for one in kept["table"])
-            for name, kept in state["profiles"].items()
+            name: sorted((row["timestamp"], row["rowCount"]) for row in profiles["table"])
+            for name, profiles in state["profiles"].items()
             if name in living
         },
     }
@@ -81,11 +81,11 @@ def picture(standin: StandIn) -> Json:
 def drop_status(standin: StandIn) -> None:
     person = Person(standin)
     (newest, *_) = sorted(standin.store.statuses[person.find("pipeline", JOB).id], reverse=True)
-    person.ask("DELETE", f"pipelines/{JOB}/status/{newest}")
+    person.request("DELETE", f"pipelines/{JOB}/status/{newest}")
 
 
 def drop_case(standin: StandIn) -> None:
-    """The recordings have no call that deletes a test case, so the stand-in has none."""
+    """Removes the case from the store: the stand-in has no endpoint that deletes test cases."""
     checks = standin.store.checks
     case = checks.cases.pop(ROWS)
     case.suite.cases.remove(case)
@@ -93,21 +93,24 @@ def drop_case(standin: StandIn) -> None:
 
 def drop_result(standin: StandIn) -> None:
     (first, *_) = standin.store.checks.cases[ROWS].results
-    Person(standin).ask("DELETE", f"dataQuality/testCases/testCaseResults/{ROWS}/{first}")
+    Person(standin).request("DELETE", f"dataQuality/testCases/testCaseResults/{ROWS}/{first}")
 
 
 def drop_profile(standin: StandIn) -> None:
-    kept = standin.store.profiles[Person(standin).find("table", T).id]
-    Person(standin).ask("DELETE", f"tables/{T}/table/{kept.table[0]['timestamp']}/profile")
+    profiles = standin.store.profiles[Person(standin).find("table", T).id]
+    Person(standin).request("DELETE", f"tables/{T}/table/{profiles.table[0]['timestamp']}/profile")
 
 
-def make_anew(standin: StandIn) -> None:
-    """Lose the table and all that was told of it."""
+def delete_table_for_good(standin: StandIn) -> None:
+    """Hard-delete the table with all its observations."""
     person = Person(standin)
-    person.ask("DELETE", f"tables/{person.find('table', T).id}?hardDelete=true&recursive=true")
+    person.request("DELETE", f"tables/{person.find('table', T).id}?hardDelete=true&recursive=true")
 
 
-def differences(synced: Synced) -> list[tuple[str, str, str]]:
-    """Tell what `verify` tells, without the times."""
-    bits = synced.reconciler.compare()
-    return sorted((one.kind, one.name.split(" at ")[0], one.description) for bit in bits for one in bit.differences)
+def differences(synced: OpenMetadataHarness) -> list[tuple[str, str, str]]:
+    """Kind, name and description of the differences, without times."""
+    return sorted(
+        (difference.kind, difference.name.split(" at ")[0], difference.description)
+        for batch in synced.reconciler.compare()
+        for difference in batch.differences
+    )

@@ -1,4 +1,4 @@
-"""A store and a stand-in for OpenMetadata that a reconciler keeps alike, with a clock of their own."""
+"""A store that a reconciler syncs to the OpenMetadata stand-in, with a manual clock."""
 
 from typing import Any, Self
 
@@ -10,15 +10,15 @@ from connectors.openmetadata.auth import StaticToken, TokenProvider
 from connectors.openmetadata.client import OpenMetadataClient
 from mappers.openmetadata.locations import ServiceLayout, ServiceMapping
 from tests.standins.openmetadata import OpenMetadata as StandIn
-from tests.sync.sync_harness import Kept
+from tests.sync.sync_harness import SyncHarness
 
 HOME = "lineage_bridge"
-#: `db` is the namespace that the factories of events name.
+#: `db` and `jobs` are the namespaces used by the event factories.
 LAYOUT = ServiceLayout((ServiceMapping("db", "warehouse", "d", "s"), ServiceMapping("jobs", "runs")))
 
 
-class Synced(Kept):
-    """A store, a stand-in and what keeps them alike; rounds run when a test says so."""
+class OpenMetadataHarness(SyncHarness):
+    """Store, reconciler and OpenMetadata stand-in; tests run the rounds."""
 
     name = "openmetadata"
 
@@ -54,20 +54,25 @@ class Synced(Kept):
         token: str | TokenProvider | None = None,
         url: str | None = None,
     ) -> None:
-        """Start anew, as after the death of a process."""
+        """Replace reconciler, target and session, as a restarted process does."""
         self.rules, self._token = rules or self.rules, token
         super().connect(url)
 
     def make_target(self, db: Database, session: HttpSession) -> OpenMetadataTarget:
-        given = self._token or self.standin.bot_token
-        token = StaticToken(given) if isinstance(given, str) else given
-        client = OpenMetadataClient(session, token, self.counted, attempts=2, sleep=lambda _: None)
+        token = self._token or self.standin.bot_token
+        if isinstance(token, str):
+            token = StaticToken(token)
+        client = OpenMetadataClient(session, token, self.count_call, attempts=2, sleep=lambda _: None)
         return OpenMetadataTarget(db, "default", client, self.rules, self.items, self.clock)
 
     def entities(self, type_: str) -> dict[str, Any]:
-        """Give the entities of a type that are not deleted, by name."""
-        found = self.standin.state()["entities"]
-        return {name: entity for (kind, name), entity in found.items() if kind == type_ and not entity.get("deleted")}
+        """Entities of a type that are not deleted, by name."""
+        all_entities = self.standin.state()["entities"]
+        return {
+            name: entity
+            for (kind, name), entity in all_entities.items()
+            if kind == type_ and not entity.get("deleted")
+        }
 
     def edges(self) -> dict[tuple[str, str], Any]:
         return self.standin.state()["edges"]

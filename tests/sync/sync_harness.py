@@ -1,4 +1,4 @@
-"""A store and a target that a reconciler keeps alike, with a clock of their own."""
+"""A store that a reconciler syncs to a target, with a manual clock."""
 
 from abc import abstractmethod
 from collections import Counter
@@ -12,11 +12,11 @@ from bridge.sync.sync_item import Outcome, SyncItem
 from bridge.sync.target import SyncTarget
 from connectors.http import HttpSession
 from tests.stores import Json, Store
-from tests.sync.crashes import MortalDatabase, Mortality, MortalSession
+from tests.sync.crashes import CrashingDatabase, CrashingSession, CrashInjector
 
 
 class Clock:
-    """A time that passes when a test says so, in microseconds."""
+    """Manual clock, in microseconds."""
 
     def __init__(self) -> None:
         self.now = 1_000_000_000_000_000
@@ -28,28 +28,27 @@ class Clock:
         self.now += int(seconds * 1_000_000)
 
 
-class Kept:
-    """A store, a target and what keeps them alike; rounds run when a test says so."""
+class SyncHarness:
+    """Store, reconciler and target; tests run the rounds."""
 
-    #: What the target is called.
     name: str
 
     def __init__(self, db: Database | None = None) -> None:
         self.store = Store(db=db)
         self.clock = Clock()
         self.calls: Counter[str] = Counter()
-        #: How often everything is compared; never, unless a test says so before it begins.
+        #: Interval of comparisons; None: never. Set it before entering.
         self.compare_seconds: float | None = None
         self.target: Any = None
 
     @abstractmethod
     def make_target(self, db: Database, session: HttpSession) -> SyncTarget:
-        """Make the target anew, as a process does that begins."""
+        """Build the target, as a starting process does."""
 
     @property
     @abstractmethod
     def url(self) -> str:
-        """Say where the target is."""
+        """Base URL of the target."""
 
     def __enter__(self) -> Self:
         self.store.__enter__()
@@ -62,12 +61,12 @@ class Kept:
         self.store.__exit__(*error)
 
     def connect(self, url: str | None = None) -> None:
-        """Start anew, as after the death of a process."""
+        """Replace reconciler, target and session, as a restarted process does."""
         if self.target is not None:
             self.target.close()
-        self.mortality = Mortality()
-        self.session = MortalSession(url or self.url, self.mortality)
-        db = MortalDatabase(self.store.db, self.mortality)
+        self.crash_injector = CrashInjector()
+        self.session = CrashingSession(url or self.url, self.crash_injector)
+        db = CrashingDatabase(self.store.db, self.crash_injector)
         self.queue = DeadLetters(db, "default", self.name, self.clock)
         self.items = SyncItemStore(db, "default", self.name, self.clock)
         self.target = self.make_target(db, self.session)
@@ -80,50 +79,49 @@ class Kept:
         return self
 
     def round(self) -> Counter[str]:
-        """Do all that is due; gives what became of it."""
+        """Run one round of the reconciler and return its outcomes."""
         return self.reconciler.step().outcomes
 
     def converge(self, rounds: int = 50) -> Counter[str]:
-        """Let time pass until nothing is left to do; gives what became of everything on the way."""
+        """Run rounds until everything is settled, and return the outcomes of all rounds."""
         total: Counter[str] = Counter()
         for _ in range(rounds):
             total += self.round()
-            if not self.left():
+            if not self.unsettled():
                 return total
             self.clock.wait(700)
-        raise AssertionError(f"still to do after {rounds} rounds: {self.left()}")
+        raise AssertionError(f"not settled after {rounds} rounds: {self.unsettled()}")
 
-    def left(self) -> list[Any]:
-        """List the marks and items that are not settled."""
+    def unsettled(self) -> list[Any]:
+        """Marks and items that are not settled."""
         marks = self.store.rows("SELECT kind, key FROM dirty_mark")
         return marks + self.store.rows("SELECT kind, outcome, reason, due_at FROM sync_item WHERE settled < marked")
 
     def compare(self) -> None:
-        """Let the time of a comparison come, and everything that differs be put right."""
+        """Run a comparison and repair the differences."""
         assert self.compare_seconds is not None
         self.clock.wait(self.compare_seconds + 60)
         for _ in range(1_000):
-            if self.reconciler.step().idle and not self.left():
+            if self.reconciler.step().idle and not self.unsettled():
                 return
             self.clock.wait(30)
-        raise AssertionError(f"still to do: {self.left()}")
+        raise AssertionError(f"not settled: {self.unsettled()}")
 
-    def quiet(self) -> Counter[str]:
-        """Run a round, and give the calls that it made."""
+    def calls_of_next_round(self) -> Counter[str]:
+        """Run one round and return the calls it made."""
         before = Counter(self.calls)
         self.round()
         return self.calls - before
 
-    def standing(self, outcome: Outcome) -> dict[str, str | None]:
-        """Give the reasons of what ended so, by what it is."""
+    def reasons_by_item(self, outcome: Outcome) -> dict[str, str | None]:
+        """Reasons of the items with an outcome, by kind and key."""
         return {f"{item.kind} {item.key.hex()[:6]}": item.reason for item in self.items_by(outcome)}
 
     def items_by(self, outcome: Outcome) -> list[SyncItem]:
         return self.items.list_by_outcome(outcome)
 
     def items_by_kind(self, kind: str) -> list[SyncItem]:
-        return [item for found in self.items.batches(kind, 100) for item in found]
+        return [item for batch in self.items.batches(kind, 100) for item in batch]
 
-    def counted(self, kind: str) -> None:
-        """Count a call."""
+    def count_call(self, kind: str) -> None:
         self.calls.update([kind])

@@ -1,23 +1,22 @@
-"""A comparison of everything, once a period, puts right what somebody broke, and leaves alone what is right."""
+"""Periodic comparison: repairs damaged entities and edges, and writes nothing else."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from tests.factories import columns, dataset, facet, field, run_event, schema, spark_type, transformation
-from tests.factories import parent as above
+from tests.factories import columns, dataset, facet, field, parent, run_event, schema, spark_type, transformation
 from tests.standins.openmetadata import error
 from tests.sync import model
 from tests.sync.backup import Backup
-from tests.sync.openmetadata_harness import Synced
+from tests.sync.openmetadata_harness import OpenMetadataHarness
 from tests.sync.other_writers import Person
 
 A, T, JOB = "warehouse.d.s.a", "warehouse.d.s.t", "runs.job"
 HOUR = 3_600.0
 
 
-def copied(second: float = 0, *fields: str) -> dict[str, Any]:
+def copy_run(second: float = 0, *fields: str) -> dict[str, Any]:
     """A run of `job` that makes t of a."""
     names = fields or ("k", "v")
     lines = columns({name: [field("a", name, transformation())] for name in names})
@@ -29,31 +28,31 @@ def copied(second: float = 0, *fields: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def synced() -> Iterator[Synced]:
-    made = Synced()
-    made.compare_seconds = HOUR
-    with made:
+def synced() -> Iterator[OpenMetadataHarness]:
+    harness = OpenMetadataHarness()
+    harness.compare_seconds = HOUR
+    with harness:
         app = run_event(run=2, job="app", job_facets={"jobType": spark_type("APPLICATION")})
         step = run_event(
             run=3,
             job="app.step",
-            run_facets={"parent": above(2, "app")},
+            run_facets={"parent": parent(2, "app")},
             job_facets={"jobType": spark_type()},
             outputs=[dataset("s")],
         )
-        made.apply(copied(), app, step).converge()
-        yield made
+        harness.apply(copy_run(), app, step).converge()
+        yield harness
 
 
-def as_modelled(synced: Synced) -> bool:
-    there = model.seen(synced.standin)
-    return there == model.wanted(synced.store, waits=True, there=there.tables)
+def matches_store(synced: OpenMetadataHarness) -> bool:
+    actual = model.actual_state(synced.standin)
+    return actual == model.expected_state(synced.store, register_on_completion=True, existing_tables=actual.tables)
 
 
 def delete(person: Person, type_: str, name: str, *, hard: bool) -> None:
     path = {"table": "tables", "pipeline": "pipelines"}[type_]
-    found = person.find(type_, name)
-    person.ask("DELETE", f"{path}/{found.id}?hardDelete={str(hard).lower()}")
+    entity = person.find(type_, name)
+    person.request("DELETE", f"{path}/{entity.id}?hardDelete={str(hard).lower()}")
 
 
 def drop_column(person: Person) -> None:
@@ -61,7 +60,7 @@ def drop_column(person: Person) -> None:
 
 
 def drop_edge(person: Person) -> None:
-    person.ask("DELETE", f"lineage/table/{person.find('table', A).id}/table/{person.find('table', T).id}")
+    person.request("DELETE", f"lineage/table/{person.find('table', A).id}/table/{person.find('table', T).id}")
 
 
 DAMAGE: dict[str, Callable[[Person], Any]] = {
@@ -78,43 +77,43 @@ DAMAGE: dict[str, Callable[[Person], Any]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_what_somebody_broke_is_put_right(synced: Synced, person: Person, damage: str) -> None:
-    assert as_modelled(synced)
+def test_comparison_repairs_damage(synced: OpenMetadataHarness, person: Person, damage: str) -> None:
+    assert matches_store(synced)
     DAMAGE[damage](person)
-    assert not as_modelled(synced)
-    assert synced.quiet() == {}
+    assert not matches_store(synced)
+    assert synced.calls_of_next_round() == {}
     synced.compare()
-    assert as_modelled(synced)
-    assert synced.quiet() == {}
+    assert matches_store(synced)
+    assert synced.calls_of_next_round() == {}
 
 
-def test_what_is_right_is_looked_at_and_left_alone(synced: Synced) -> None:
-    before, asked = synced.standin.state(), len(synced.standin.requests)
+def test_comparison_without_differences_only_reads(synced: OpenMetadataHarness) -> None:
+    before, first_request = synced.standin.state(), len(synced.standin.requests)
     synced.compare()
     assert synced.standin.state() == before
-    assert {seen.method for seen in synced.standin.requests[asked:]} == {"GET"}
+    assert {request.method for request in synced.standin.requests[first_request:]} == {"GET"}
 
 
-def test_a_server_that_was_restored_from_a_backup_is_brought_up_to_date(synced: Synced) -> None:
+def test_updates_server_restored_from_backup(synced: OpenMetadataHarness) -> None:
     backup = Backup(synced.standin)
-    synced.apply(copied(9, "k", "w"), run_event(run=7, job="new", outputs=[dataset("n")])).converge()
+    synced.apply(copy_run(9, "k", "w"), run_event(run=7, job="new", outputs=[dataset("n")])).converge()
     backup.restore()
-    assert not as_modelled(synced)
+    assert not matches_store(synced)
     synced.compare()
-    assert as_modelled(synced)
+    assert matches_store(synced)
 
 
-def test_a_server_that_lost_everything_is_filled_again(synced: Synced) -> None:
+def test_refills_server_that_lost_all_entities(synced: OpenMetadataHarness) -> None:
     for service in ("warehouse", "runs"):
         kind = "databaseService" if service == "warehouse" else "pipelineService"
         path = f"services/{kind}s/{synced.standin.store.by_name[kind][service].id}"
-        Person(synced.standin).ask("DELETE", f"{path}?hardDelete=true&recursive=true")
+        Person(synced.standin).request("DELETE", f"{path}?hardDelete=true&recursive=true")
     assert synced.entities("table") == {}
     synced.compare()
-    assert as_modelled(synced)
+    assert matches_store(synced)
 
 
-def test_what_people_wrote_is_no_difference(synced: Synced, person: Person) -> None:
+def test_edits_by_people_are_no_difference(synced: OpenMetadataHarness, person: Person) -> None:
     synced.standin.governance.add_tag("PII", "Sensitive")
     tag = {"tagFQN": "PII.Sensitive", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
     person.patch("table", T, {"/description": "theirs", "/tags": [tag], "/columns/1/tags": [tag]})
@@ -124,9 +123,9 @@ def test_what_people_wrote_is_no_difference(synced: Synced, person: Person) -> N
     assert synced.standin.state() == before
 
 
-def test_it_happens_once_a_period_and_goes_on_after_the_server_was_away(synced: Synced, person: Person) -> None:
+def test_compares_once_per_interval_and_resumes_after_outage(synced: OpenMetadataHarness, person: Person) -> None:
     synced.clock.wait(HOUR / 2)
-    assert synced.quiet() == {}
+    assert synced.calls_of_next_round() == {}
     drop_edge(person)
     synced.clock.wait(HOUR)
     synced.standin.faults.plan = lambda *_: error(503)
@@ -137,21 +136,21 @@ def test_it_happens_once_a_period_and_goes_on_after_the_server_was_away(synced: 
     for _ in range(20):
         synced.round()
         synced.clock.wait(10)
-    assert as_modelled(synced)
-    assert synced.quiet() == {}
+    assert matches_store(synced)
+    assert synced.calls_of_next_round() == {}
 
 
-def test_of_two_daemons_one_compares(synced: Synced) -> None:
-    other = Synced(standin=synced.standin, db=synced.store.db)
+def test_only_one_of_two_daemons_compares(synced: OpenMetadataHarness) -> None:
+    other = OpenMetadataHarness(standin=synced.standin, db=synced.store.db)
     other.clock, other.compare_seconds = synced.clock, HOUR
     other.connect()
     synced.clock.wait(HOUR + 60)
     assert synced.round()["compared"] > 0
-    assert other.quiet() == {}
+    assert other.calls_of_next_round() == {}
     other.target.close()
 
 
-def test_pushes_go_on_meanwhile(synced: Synced) -> None:
+def test_pushes_continue_during_comparison(synced: OpenMetadataHarness) -> None:
     synced.clock.wait(HOUR + 60)
     synced.round()
     synced.apply(run_event(second=30, run=8, outputs=[dataset("late")]))

@@ -1,4 +1,4 @@
-"""What was dropped or renamed goes from OpenMetadata, where we made it; too much of it waits for a person."""
+"""Deletion of dropped and renamed tables that the bridge created, with a limit."""
 
 from collections.abc import Iterator
 
@@ -7,13 +7,13 @@ import pytest
 from bridge.sync.openmetadata.options import OpenMetadataOptions
 from bridge.sync.sync_item import DELETION
 from tests.factories import Json, columns, dataset, facet, field, run_event, schema, transformation
-from tests.sync.openmetadata_harness import LAYOUT, Synced
+from tests.sync.openmetadata_harness import LAYOUT, OpenMetadataHarness
 from tests.sync.other_writers import Person
 
 A, T, U = "warehouse.d.s.a", "warehouse.d.s.t", "warehouse.d.s.u"
 
 
-def copied(second: float, source: str, target: str, run: int = 1) -> Json:
+def copy_run(second: float, source: str, target: str, run: int = 1) -> Json:
     lines = columns({"k": [field(source, "k", transformation())]})
     return run_event(
         second=second,
@@ -24,54 +24,54 @@ def copied(second: float, source: str, target: str, run: int = 1) -> Json:
     )
 
 
-def changed(second: float, name: str, change: str, run: int = 9, **more: object) -> Json:
+def lifecycle_run(second: float, name: str, change: str, run: int = 9, **attributes: object) -> Json:
     return run_event(
         second=second,
         run=run,
         job="drop",
-        outputs=[dataset(name, lifecycleStateChange=facet(lifecycleStateChange=change, **more))],
+        outputs=[dataset(name, lifecycleStateChange=facet(lifecycleStateChange=change, **attributes))],
     )
 
 
 @pytest.fixture
-def synced() -> Iterator[Synced]:
-    with Synced() as made:
-        made.apply(copied(0, "a", "t", 1), copied(1, "t", "u", 2)).converge()
-        yield made
+def synced() -> Iterator[OpenMetadataHarness]:
+    with OpenMetadataHarness() as harness:
+        harness.apply(copy_run(0, "a", "t", 1), copy_run(1, "t", "u", 2)).converge()
+        yield harness
 
 
-def test_a_dropped_table_goes_with_its_edges_and_comes_back_when_it_is_written(synced: Synced) -> None:
+def test_dropped_table_is_deleted_and_restored_when_written_again(synced: OpenMetadataHarness) -> None:
     assert set(synced.edges()) == {(A, T), (T, U)}
-    synced.apply(changed(5, "t", "DROP")).converge()
+    synced.apply(lifecycle_run(5, "t", "DROP")).converge()
     assert set(synced.entities("table")) == {A, U}
     assert {pair for pair in synced.edges() if T in pair} == set()
-    assert synced.quiet() == {}
-    synced.apply(copied(9, "a", "t", 12)).converge()
+    assert synced.calls_of_next_round() == {}
+    synced.apply(copy_run(9, "a", "t", 12)).converge()
     assert set(synced.entities("table")) == {A, T, U}
     assert (A, T) in synced.edges()
 
 
-def test_a_renamed_table_goes_and_the_other_comes(synced: Synced) -> None:
-    before = {"name": "t", "namespace": "db"}
-    synced.apply(changed(5, "n", "RENAME", previousIdentifier=before)).converge()
+def test_renamed_table_is_replaced(synced: OpenMetadataHarness) -> None:
+    previous = {"name": "t", "namespace": "db"}
+    synced.apply(lifecycle_run(5, "n", "RENAME", previousIdentifier=previous)).converge()
     assert T not in synced.entities("table")
     assert "warehouse.d.s.n" in synced.entities("table")
 
 
-def test_what_others_made_stays() -> None:
-    with Synced() as synced:
+def test_keeps_tables_created_by_other_connectors() -> None:
+    with OpenMetadataHarness() as synced:
         Person(synced.standin).put_table("t", "k")
-        synced.apply(copied(0, "a", "t", 1)).converge()
-        synced.apply(changed(5, "t", "DROP")).converge()
+        synced.apply(copy_run(0, "a", "t", 1)).converge()
+        synced.apply(lifecycle_run(5, "t", "DROP")).converge()
         assert T in synced.entities("table")
         assert synced.edges() == {}
 
 
-def test_more_than_may_be_deleted_waits_for_a_person() -> None:
+def test_deletions_above_limit_wait_for_approval() -> None:
     names = [f"x{number}" for number in range(5)]
-    with Synced(OpenMetadataOptions(LAYOUT, max_deletions=3)) as synced:
-        synced.apply(*(copied(number, "a", name, number + 1) for number, name in enumerate(names))).converge()
-        synced.apply(*(changed(20 + number, name, "DROP", 30 + number) for number, name in enumerate(names)))
+    with OpenMetadataHarness(OpenMetadataOptions(LAYOUT, max_deletions=3)) as synced:
+        synced.apply(*(copy_run(number, "a", name, number + 1) for number, name in enumerate(names))).converge()
+        synced.apply(*(lifecycle_run(20 + number, name, "DROP", 30 + number) for number, name in enumerate(names)))
         for _ in range(3):
             synced.round()
             synced.clock.wait(700)

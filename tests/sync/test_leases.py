@@ -121,7 +121,7 @@ def test_late_write_of_expired_worker_is_corrected(pair: Pair, method: str, path
     first.standin.faults.next(stall(until=resume), method=method, path=path)
     late_step = threading.Thread(target=first.reconciler.step)
     late_step.start()
-    until(lambda: any(path in seen.path for seen in first.standin.requests), "the request of the first")
+    until(lambda: any(path in request.path for request in first.standin.requests), "the request of the first")
     first.clock.wait(LEASE_SECONDS + 1)
     second.apply(write_run("v", second=5))
     second.converge()

@@ -1,4 +1,4 @@
-"""What was told of moments, and what was taken back, is put right after somebody broke it; what others did stays."""
+"""Comparison of observations and deletions: repairs damage, keeps changes by other writers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bridge.store.dirty_marks import mark_all
-from bridge.sync.item_queries import pushed_observations as told_of
+from bridge.sync.item_queries import pushed_observations
 from bridge.sync.openmetadata.options import OpenMetadataOptions
 from bridge.sync.sync_item import DELETION, Outcome
 from tests.factories import dataset, facet, run_event, schema
@@ -19,32 +19,32 @@ from tests.sync.observations import (
     A,
     Json,
     T,
-    checked,
-    declared,
+    declaration,
+    delete_table_for_good,
     differences,
     drop_case,
     drop_profile,
     drop_result,
     drop_status,
-    dropped,
-    make_anew,
-    picture,
+    run_dropping,
+    run_with_checks,
+    snapshot,
 )
-from tests.sync.openmetadata_harness import LAYOUT, Synced
+from tests.sync.openmetadata_harness import LAYOUT, OpenMetadataHarness
 from tests.sync.other_writers import Person
 
 
 def change_status(standin: StandIn) -> None:
     person = Person(standin)
-    (known, *_) = standin.store.statuses[person.find("pipeline", JOB).id].values()
-    said = {key: known[key] for key in ("timestamp", "executionId")}
-    person.ask("PUT", f"pipelines/{JOB}/status", said | {"executionStatus": "Pending", "taskStatus": []})
+    (status, *_) = standin.store.statuses[person.find("pipeline", JOB).id].values()
+    identity = {key: status[key] for key in ("timestamp", "executionId")}
+    person.request("PUT", f"pipelines/{JOB}/status", identity | {"executionStatus": "Pending", "taskStatus": []})
 
 
 def change_result(standin: StandIn) -> None:
     results = standin.store.checks.cases[ROWS].results
-    for at in list(results):
-        results[at] = {**results[at], "testCaseStatus": "Aborted"}
+    for timestamp in list(results):
+        results[timestamp] = {**results[timestamp], "testCaseStatus": "Aborted"}
 
 
 DAMAGE: dict[str, Callable[[StandIn], None]] = {
@@ -54,87 +54,96 @@ DAMAGE: dict[str, Callable[[StandIn], None]] = {
     "a result is deleted": drop_result,
     "results are changed": change_result,
     "a profile is deleted": drop_profile,
-    "a table is deleted for good": make_anew,
+    "a table is deleted for good": delete_table_for_good,
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_what_somebody_broke_is_told_again_once(synced: Synced, damage: str) -> None:
-    synced.apply(checked(0), checked(5, 2), checked(9, 3)).converge()
-    before = picture(synced.standin)
+def test_comparison_repairs_damage_once(synced: OpenMetadataHarness, damage: str) -> None:
+    synced.apply(run_with_checks(0), run_with_checks(5, 2), run_with_checks(9, 3)).converge()
+    before = snapshot(synced.standin)
     assert len(before["statuses"][JOB]) == len(before["results"][ROWS]) == len(before["profiles"][T]) == 3
     DAMAGE[damage](synced.standin)
-    assert picture(synced.standin) != before
-    assert synced.quiet() == {}
+    assert snapshot(synced.standin) != before
+    assert synced.calls_of_next_round() == {}
     synced.compare()
-    assert picture(synced.standin) == before
-    assert synced.quiet() == {}
+    assert snapshot(synced.standin) == before
+    assert synced.calls_of_next_round() == {}
 
 
-def test_a_result_that_a_store_forgot_is_not_told_twice(synced: Synced) -> None:
-    synced.apply(checked(0), checked(5, 2)).converge()
-    before = picture(synced.standin)["results"]
+def test_result_without_sync_item_is_not_sent_twice(synced: OpenMetadataHarness) -> None:
+    synced.apply(run_with_checks(0), run_with_checks(5, 2)).converge()
+    before = snapshot(synced.standin)["results"]
     db = synced.store.db
     with db.transaction():
         db.execute("DELETE FROM sync_item WHERE kind = 'result'")
     mark_all(db, "default", "openmetadata", synced.clock())
     synced.converge()
-    assert picture(synced.standin)["results"] == before
+    assert snapshot(synced.standin)["results"] == before
 
 
-def test_what_is_right_is_looked_at_with_a_call_for_each_entity_and_left_alone(synced: Synced) -> None:
-    synced.apply(*(checked(number, number + 1) for number in range(9)), checked(20, 30, name="u"), dropped(40, "u"))
+def test_comparison_reads_once_per_entity_and_writes_nothing(synced: OpenMetadataHarness) -> None:
+    synced.apply(
+        *(run_with_checks(number, number + 1) for number in range(9)),
+        run_with_checks(20, 30, name="u"),
+        run_dropping(40, "u"),
+    )
     synced.converge()
-    asked = len(synced.standin.requests)
+    first_request = len(synced.standin.requests)
     before = synced.standin.state()
     calls = synced.calls.copy()
     synced.compare()
     assert synced.standin.state() == before
-    assert {seen.method for seen in synced.standin.requests[asked:]} == {"GET"}
-    made = synced.calls - calls
-    # the pipeline; a list of the cases of t; the results of two cases; figures of t
-    assert (made["get statuses"], made["list"], made["get results"], made["get profile"]) == (1, 1, 2, 1)
+    assert {request.method for request in synced.standin.requests[first_request:]} == {"GET"}
+    new_calls = synced.calls - calls
+    # one pipeline, one list of test cases, two cases with results, one table with profiles
+    assert (new_calls["get statuses"], new_calls["list"], new_calls["get results"], new_calls["get profile"]) == (
+        1,
+        1,
+        2,
+        1,
+    )
 
 
-def test_more_than_one_page_is_compared(synced: Synced, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compares_several_pages(synced: OpenMetadataHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bridge.sync.openmetadata.observation_comparison._BATCH_SIZE", 2)
-    synced.apply(*(checked(number, number + 1) for number in range(7))).converge()
-    before = picture(synced.standin)
+    synced.apply(*(run_with_checks(number, number + 1) for number in range(7))).converge()
+    before = snapshot(synced.standin)
     synced.standin.store.statuses.clear()
     synced.compare()
-    assert picture(synced.standin) == before
+    assert snapshot(synced.standin) == before
 
 
-def test_a_status_that_others_told_in_the_place_of_ours_stays(synced: Synced, person: Person) -> None:
-    synced.apply(checked(0)).converge()
-    ((at, *_),) = picture(synced.standin)["statuses"][JOB]
+def test_keeps_status_overwritten_by_other_writer(synced: OpenMetadataHarness, person: Person) -> None:
+    synced.apply(run_with_checks(0)).converge()
+    ((timestamp, *_),) = snapshot(synced.standin)["statuses"][JOB]
     for id_ in ("scheduled__2026-01-01", "00000000-0000-7000-8000-00000000abcd"):
-        theirs = {"timestamp": at, "executionStatus": "Failed", "taskStatus": [], "executionId": id_}
-        person.ask("PUT", f"pipelines/{JOB}/status", theirs)
+        status = {"timestamp": timestamp, "executionStatus": "Failed", "taskStatus": [], "executionId": id_}
+        person.request("PUT", f"pipelines/{JOB}/status", status)
         synced.compare()
-        assert picture(synced.standin)["statuses"][JOB] == [(at, id_, "Failed")]
+        assert snapshot(synced.standin)["statuses"][JOB] == [(timestamp, id_, "Failed")]
 
 
-def test_an_edge_that_others_wrote_anew_as_we_had_stays(synced: Synced, person: Person) -> None:
-    synced.apply(checked(0)).converge()
+def test_keeps_identical_edge_recreated_by_other_writer(synced: OpenMetadataHarness, person: Person) -> None:
+    synced.apply(run_with_checks(0)).converge()
     edge = synced.edges()[A, T]
-    synced.apply(dropped(9)).converge()
-    person.ask("PUT", "tables/restore", {"id": person.find("table", T).id})
-    kept = {key: edge[key] for key in ("source", "sqlQuery", "columnsLineage")}
-    person.put_edge(A, T, pipeline=JOB, **kept)
+    synced.apply(run_dropping(9)).converge()
+    person.request("PUT", "tables/restore", {"id": person.find("table", T).id})
+    content = {key: edge[key] for key in ("source", "sqlQuery", "columnsLineage")}
+    person.put_edge(A, T, pipeline=JOB, **content)
     synced.compare()
     assert (A, T) in synced.edges()
 
 
-def test_what_was_removed_is_asked_for_by_the_comparison_alone(synced: Synced) -> None:
+def test_reads_removed_edges_only_in_comparison(synced: OpenMetadataHarness) -> None:
     for second, name in enumerate("abc"):
-        asked = synced.calls["get edge"]
-        synced.apply(declared(second, name)).converge()
+        reads = synced.calls["get edge"]
+        synced.apply(declaration(second, name)).converge()
     assert set(synced.edges()) == {("warehouse.d.s.c", T)}
-    assert synced.calls["get edge"] == asked + 2  # for the one that comes and the one that goes
+    assert synced.calls["get edge"] == reads + 2  # the new edge and the removed one
 
 
-def test_what_is_no_test_case_any_more_is_left_as_it_is(synced: Synced) -> None:
+def test_ignores_unwanted_test_cases(synced: OpenMetadataHarness) -> None:
     tests = {"test": facet(tests=[{"name": "rows", "status": "pass", "type": "rows"}])}
     for second in (0, 3):
         synced.apply(
@@ -143,16 +152,16 @@ def test_what_is_no_test_case_any_more_is_left_as_it_is(synced: Synced) -> None:
     synced.apply(run_event(second=5, run=2, outputs=[dataset("u", schema=schema("k"))])).converge()
     assert {item.kind for item in synced.items_by(Outcome.UNWANTED)} >= {"check", "result"}
     results = synced.standin.store.checks.cases[f"{T}.rows"].results
-    ((at, row),) = results.items()
+    ((timestamp, row),) = results.items()
     results.clear()
-    results[at - 3_000] = {**row, "timestamp": at - 3_000}
+    results[timestamp - 3_000] = {**row, "timestamp": timestamp - 3_000}
     assert differences(synced) == []
     drop_case(synced.standin)
     assert differences(synced) == []
 
 
-def test_what_is_dead_is_not_tried_again_because_it_is_not_there(synced: Synced) -> None:
-    synced.apply(checked(0)).converge()
+def test_missing_dead_letters_are_no_difference(synced: OpenMetadataHarness) -> None:
+    synced.apply(run_with_checks(0)).converge()
     with synced.store.db.transaction():
         synced.store.db.execute(
             "UPDATE sync_item SET outcome = 'dead' WHERE kind IN ('run', 'check', 'result', 'profile')"
@@ -162,46 +171,44 @@ def test_what_is_dead_is_not_tried_again_because_it_is_not_there(synced: Synced)
     assert differences(synced) == []
 
 
-def test_a_table_that_somebody_restored_stays(synced: Synced, person: Person) -> None:
-    synced.apply(checked(0)).converge()
+def test_keeps_table_restored_by_person(synced: OpenMetadataHarness, person: Person) -> None:
+    synced.apply(run_with_checks(0)).converge()
     table = person.find("table", T).id
-    synced.apply(dropped(9)).converge()
-    person.ask("PUT", "tables/restore", {"id": table})
+    synced.apply(run_dropping(9)).converge()
+    person.request("PUT", "tables/restore", {"id": table})
     synced.compare()
     assert T in synced.entities("table")
 
 
-def test_a_table_that_somebody_restored_is_not_deleted_because_it_is_tried_again(
-    synced: Synced, person: Person
-) -> None:
-    synced.apply(checked(0)).converge()
+def test_retried_deletion_keeps_table_restored_by_person(synced: OpenMetadataHarness, person: Person) -> None:
+    synced.apply(run_with_checks(0)).converge()
     table = person.find("table", T).id
-    synced.apply(dropped(9)).converge()
-    person.ask("PUT", "tables/restore", {"id": table})
+    synced.apply(run_dropping(9)).converge()
+    person.request("PUT", "tables/restore", {"id": table})
     removals = [(item.kind, item.key) for item in synced.items_by(Outcome.PUSHED) if item.kind == DELETION]
     synced.queue.retry(removals)
     synced.converge()
     assert T in synced.entities("table")
 
 
-def test_all_that_differs_is_told_without_a_write(synced: Synced) -> None:
-    synced.apply(checked(0), checked(1, 2, name="u"), checked(2, 3, name="w")).converge()
+def test_compare_lists_differences_without_writing(synced: OpenMetadataHarness) -> None:
+    synced.apply(run_with_checks(0), run_with_checks(1, 2, name="u"), run_with_checks(2, 3, name="w")).converge()
     backup = Backup(synced.standin)
-    synced.apply(dropped(9, "u"), checked(12, 9)).converge()
+    synced.apply(run_dropping(9, "u"), run_with_checks(12, 9)).converge()
     backup.restore()
     for damage in (drop_status, drop_case, drop_profile):
         damage(synced.standin)
     results = synced.standin.store.checks.cases[NOT_NULL].results
     results.clear()
-    before, asked = synced.standin.state(), len(synced.standin.requests)
+    before, first_request = synced.standin.state(), len(synced.standin.requests)
     found = differences(synced)
-    back = "was deleted by the bridge and exists again"
+    restored = "was deleted by the bridge and exists again"
     assert found == [
         ("check", ROWS, "is missing"),
-        ("lineage", f"{A} -> warehouse.d.s.u", back),
+        ("lineage", f"{A} -> warehouse.d.s.u", restored),
         ("profile", T, "is missing"),
         ("profile", T, "is missing"),
-        ("removal", "warehouse.d.s.u", back),
+        ("removal", "warehouse.d.s.u", restored),
         ("result", NOT_NULL, "is missing"),
         ("result", NOT_NULL, "is missing"),
         ("run", JOB, "is missing"),
@@ -209,8 +216,8 @@ def test_all_that_differs_is_told_without_a_write(synced: Synced) -> None:
         ("run", JOB, "is missing"),
     ]
     assert synced.standin.state() == before
-    assert {seen.method for seen in synced.standin.requests[asked:]} == {"GET"}
-    assert synced.left() == []
+    assert {request.method for request in synced.standin.requests[first_request:]} == {"GET"}
+    assert synced.unsettled() == []
 
 
 @pytest.mark.parametrize(
@@ -220,20 +227,20 @@ def test_all_that_differs_is_told_without_a_write(synced: Synced) -> None:
         ({"publish_profiling_metrics": False}, {"run", "check", "result"}),
     ],
 )
-def test_what_the_settings_leave_out_is_not_looked_at(synced: Synced, off: Json, kinds: set[str]) -> None:
-    synced.apply(checked(0)).converge()
+def test_skips_kinds_disabled_in_settings(synced: OpenMetadataHarness, off: Json, kinds: set[str]) -> None:
+    synced.apply(run_with_checks(0)).converge()
     synced.connect(OpenMetadataOptions(LAYOUT, **off))
-    moments = {"run", "check", "result", "profile"}
-    assert {bit.kind for bit in synced.reconciler.compare()} & moments == kinds
+    observation_kinds = {"run", "check", "result", "profile"}
+    assert {batch.kind for batch in synced.reconciler.compare()} & observation_kinds == kinds
 
 
-def test_what_was_told_is_read_in_the_order_of_its_index(sqlite_store: Any) -> None:
+def test_pushed_observations_are_read_by_index(sqlite_store: Any) -> None:
     read, plans = sqlite_store.db.fetch_all, []
 
     class Explaining:
-        def fetch_all(self, sql: str, *values: object) -> list[Any]:
-            plans.extend(step for *_, step in read(f"EXPLAIN QUERY PLAN {sql}", *values))
+        def fetch_all(self, query_id: str, *values: object) -> list[Any]:
+            plans.extend(step for *_, step in read(f"EXPLAIN QUERY PLAN {query_id}", *values))
             return []
 
-    assert list(told_of(Explaining(), "default", "openmetadata", "run", 10)) == []
+    assert list(pushed_observations(Explaining(), "default", "openmetadata", "run", 10)) == []
     assert plans[0].startswith("SEARCH sync_item USING INDEX ix_sync_item__remote_id")

@@ -1,4 +1,4 @@
-"""What reaches OpenMetadata: entities and edges, each call made once, and only when something is new."""
+"""Pushing entities and edges to OpenMetadata with as few requests as possible."""
 
 from collections import Counter
 
@@ -10,21 +10,21 @@ from mappers.openmetadata.locations import ServiceLayout
 from tests import factories as make
 from tests.factories import columns, dataset, facet, field, parent, run_event, schema, spark_type, transformation
 from tests.standins.openmetadata import reset
-from tests.sync.openmetadata_harness import HOME, LAYOUT, Synced
+from tests.sync.openmetadata_harness import HOME, LAYOUT, OpenMetadataHarness
 
 COPY = columns({"k": [field("a", "k", transformation())]})
 
 
-def copied(second: float = 0, run: int = 1, kind: str = "COMPLETE", **more: object) -> make.Json:
-    """A run of `job` that makes t of a."""
+def copy_run(second: float = 0, run: int = 1, kind: str = "COMPLETE", **facets: object) -> make.Json:
+    """A run of `job` that reads a and writes t."""
     a = dataset("a", schema=schema("k", "v"))
-    t = dataset("t", schema=schema("k"), columnLineage=COPY, **more)
+    t = dataset("t", schema=schema("k"), columnLineage=COPY, **facets)
     return run_event(kind, second, run=run, inputs=[a], outputs=[t])
 
 
-def test_a_run_becomes_tables_a_pipeline_and_an_edge_with_columns() -> None:
-    with Synced() as synced:
-        synced.apply(copied()).converge()
+def test_pushes_tables_pipeline_and_edge_with_columns() -> None:
+    with OpenMetadataHarness() as synced:
+        synced.apply(copy_run()).converge()
         assert set(synced.entities("table")) == {"warehouse.d.s.a", "warehouse.d.s.t"}
         assert [column["name"] for column in synced.entities("table")["warehouse.d.s.a"]["columns"]] == ["k", "v"]
         assert set(synced.entities("pipeline")) == {"runs.job"}
@@ -39,28 +39,28 @@ def test_a_run_becomes_tables_a_pipeline_and_an_edge_with_columns() -> None:
         ]
 
 
-def test_what_repeats_makes_no_call_but_for_the_statuses_of_its_runs() -> None:
-    with Synced() as synced:
-        synced.apply(copied()).converge()
+def test_repeated_runs_only_send_statuses() -> None:
+    with OpenMetadataHarness() as synced:
+        synced.apply(copy_run()).converge()
         for run in range(2, 1_002):
-            synced.apply(copied(run % 60, run=run))
+            synced.apply(copy_run(run % 60, run=run))
         before = Counter(synced.calls)
         synced.converge()
         assert synced.calls - before == {"put statuses": 2}
         assert len(synced.standin.state()["statuses"]["runs.job"]) == 1_001
 
 
-def test_a_process_that_starts_anew_makes_no_call_for_what_is_there() -> None:
-    with Synced() as synced:
-        synced.apply(copied()).converge()
+def test_restart_makes_no_calls() -> None:
+    with OpenMetadataHarness() as synced:
+        synced.apply(copy_run()).converge()
         synced.connect()
-        synced.apply(copied())
-        assert synced.quiet() == {}
+        synced.apply(copy_run())
+        assert synced.calls_of_next_round() == {}
 
 
-def test_a_first_sync_makes_no_call_a_table() -> None:
+def test_first_sync_uses_bulk_requests() -> None:
     names = [f"t{number}" for number in range(300)]
-    with Synced() as synced:
+    with OpenMetadataHarness() as synced:
         synced.apply(run_event(outputs=[dataset(name, schema=schema("k")) for name in names]))
         synced.reconciler._mark_consumer.consume()
         synced.reconciler._record(
@@ -79,15 +79,15 @@ def test_a_first_sync_makes_no_call_a_table() -> None:
         ({}, {("warehouse.d.s.a", "warehouse.d.s.t"): True}),
     ],
 )
-def test_lineage_and_its_columns_can_be_left_out(switch: dict[str, bool], edges: dict[object, bool]) -> None:
-    with Synced(OpenMetadataOptions(LAYOUT, **switch)) as synced:
-        synced.apply(copied()).converge()
+def test_lineage_and_column_lineage_are_optional(switch: dict[str, bool], edges: dict[object, bool]) -> None:
+    with OpenMetadataHarness(OpenMetadataOptions(LAYOUT, **switch)) as synced:
+        synced.apply(copy_run()).converge()
         assert {pair: bool(edge.get("columnsLineage")) for pair, edge in synced.edges().items()} == edges
 
 
-def test_edges_tell_the_sql_that_a_job_runs_now() -> None:
-    with Synced() as synced:
-        synced.apply(copied()).converge()
+def test_edge_has_current_sql_of_job() -> None:
+    with OpenMetadataHarness() as synced:
+        synced.apply(copy_run()).converge()
         for second, query in ((5, "SELECT 1"), (9, "SELECT 2")):
             started = run_event("START", second, run=int(second), job_facets={"sql": facet(query=query)})
             synced.apply(started).converge()
@@ -95,54 +95,56 @@ def test_edges_tell_the_sql_that_a_job_runs_now() -> None:
 
 
 def test_entities_wait_for_a_complete_run() -> None:
-    with Synced() as synced:
-        synced.apply(copied(kind="START")).converge()
+    with OpenMetadataHarness() as synced:
+        synced.apply(copy_run(kind="START")).converge()
         assert synced.entities("table") == {}
         assert set(synced.entities("pipeline")) == {"runs.job"}
         assert {item.kind for item in synced.items_by(Outcome.WAITING)} == {"dataset", "lineage"}
-        synced.apply(copied(5)).converge()
+        synced.apply(copy_run(5)).converge()
         assert set(synced.edges()) == {("warehouse.d.s.a", "warehouse.d.s.t")}
         assert synced.items_by(Outcome.WAITING) == []
 
 
-def test_they_need_not_wait() -> None:
-    with Synced(OpenMetadataOptions(LAYOUT, register_on_completion=False)) as synced:
-        synced.apply(copied(kind="START")).converge()
+def test_register_on_completion_disabled() -> None:
+    with OpenMetadataHarness(OpenMetadataOptions(LAYOUT, register_on_completion=False)) as synced:
+        synced.apply(copy_run(kind="START")).converge()
         assert set(synced.edges()) == {("warehouse.d.s.a", "warehouse.d.s.t")}
 
 
-def test_what_is_declared_without_a_run_does_not_wait() -> None:
-    with Synced() as synced:
+def test_declared_dataset_is_pushed_without_run() -> None:
+    with OpenMetadataHarness() as synced:
         synced.apply(make.dataset_event(0, dataset("t", schema=schema("k")))).converge()
         assert set(synced.entities("table")) == {"warehouse.d.s.t"}
 
 
-@pytest.mark.parametrize(("follows", "left"), [(True, ["k"]), (False, ["k", "v"])])
-def test_a_column_that_is_gone_upstream_goes_where_the_table_is_ours(follows: bool, left: list[str]) -> None:
-    with Synced(OpenMetadataOptions(LAYOUT, update_on_schema_change=follows)) as synced:
+@pytest.mark.parametrize(("update_on_schema_change", "remaining"), [(True, ["k"]), (False, ["k", "v"])])
+def test_removes_columns_missing_upstream_from_own_tables(
+    update_on_schema_change: bool, remaining: list[str]
+) -> None:
+    with OpenMetadataHarness(OpenMetadataOptions(LAYOUT, update_on_schema_change=update_on_schema_change)) as synced:
         synced.apply(run_event(outputs=[dataset("t", schema=schema("k", "v"))])).converge()
         synced.apply(run_event(second=5, run=2, outputs=[dataset("t", schema=schema("k"))])).converge()
-        found = synced.entities("table")["warehouse.d.s.t"]["columns"]
-        assert [column["name"] for column in found] == left
+        columns_after = synced.entities("table")["warehouse.d.s.t"]["columns"]
+        assert [column["name"] for column in columns_after] == remaining
 
 
-def test_edges_are_written_again_after_their_columns_changed() -> None:
-    with Synced() as synced:
-        synced.apply(copied()).converge()
-        more = columns({"k": [field("a", "k", transformation())], "w": [field("a", "w", transformation())]})
+def test_updates_edge_when_columns_change() -> None:
+    with OpenMetadataHarness() as synced:
+        synced.apply(copy_run()).converge()
+        lineage = columns({"k": [field("a", "k", transformation())], "w": [field("a", "w", transformation())]})
         event = run_event(
             second=5,
             run=2,
             inputs=[dataset("a", schema=schema("k", "w"))],
-            outputs=[dataset("t", schema=schema("w", "k"), columnLineage=more)],
+            outputs=[dataset("t", schema=schema("w", "k"), columnLineage=lineage)],
         )
         synced.apply(event).converge()
         edge = synced.edges()["warehouse.d.s.a", "warehouse.d.s.t"]
         assert [entry["toColumn"] for entry in edge["columnsLineage"]] == ["warehouse.d.s.t.k", "warehouse.d.s.t.w"]
 
 
-def test_datasets_of_no_mapping_lie_in_one_service_of_ours() -> None:
-    with Synced(OpenMetadataOptions(ServiceLayout())) as synced:
+def test_unmapped_datasets_go_to_own_service() -> None:
+    with OpenMetadataHarness(OpenMetadataOptions(ServiceLayout())) as synced:
         event = run_event(
             inputs=[dataset("/in/a", "file"), dataset("x", "s3://lake")], outputs=[dataset("t", "pg://h:1")]
         )
@@ -160,30 +162,30 @@ def test_datasets_of_no_mapping_lie_in_one_service_of_ours() -> None:
         ("mlflow://models", "scores", "mlmodel"),
     ],
 )
-def test_each_kind_of_dataset_becomes_its_kind_of_entity(namespace: str, name: str, type_: str) -> None:
-    with Synced() as synced:
+def test_entity_type_of_dataset_kinds(namespace: str, name: str, type_: str) -> None:
+    with OpenMetadataHarness() as synced:
         synced.apply(run_event(inputs=[dataset(name, namespace)], outputs=[dataset("t")])).converge()
         assert len(synced.entities(type_)) == 1
         assert len(synced.edges()) == 1
 
 
-def test_files_become_containers_where_the_settings_say_so() -> None:
-    with Synced(OpenMetadataOptions(ServiceLayout(files_as="container"))) as synced:
-        read = dataset("/in/a", "file", schema=schema("k"))
-        written = dataset(
+def test_files_as_containers() -> None:
+    with OpenMetadataHarness(OpenMetadataOptions(ServiceLayout(files_as="container"))) as synced:
+        input_ = dataset("/in/a", "file", schema=schema("k"))
+        output = dataset(
             "/out/t",
             "file",
             schema=schema("k"),
             columnLineage=columns({"k": [field("/in/a", "k", namespace="file")]}),
         )
-        synced.apply(run_event(inputs=[read], outputs=[written])).converge()
+        synced.apply(run_event(inputs=[input_], outputs=[output])).converge()
         assert len(synced.entities("container")) == 2
         ((_, edge),) = synced.edges().items()
         assert len(edge["columnsLineage"]) == 1
 
 
-def test_actions_of_spark_are_tasks_of_the_job_that_started_them() -> None:
-    with Synced() as synced:
+def test_spark_actions_are_tasks_of_parent_job() -> None:
+    with OpenMetadataHarness() as synced:
         synced.apply(
             run_event(run=1, job="dag.load"),
             run_event(run=2, job="app", run_facets={"parent": parent(1, "dag.load")}),
@@ -211,36 +213,36 @@ def test_actions_of_spark_are_tasks_of_the_job_that_started_them() -> None:
         ({"inputs": [dataset("a")]}, ("warehouse.d.s.a", "runs.job")),
     ],
 )
-def test_a_job_with_one_side_only_is_an_end_itself(sides: make.Json, edge: tuple[str, str]) -> None:
-    with Synced() as synced:
+def test_job_without_inputs_or_outputs_is_edge_endpoint(sides: make.Json, edge: tuple[str, str]) -> None:
+    with OpenMetadataHarness() as synced:
         synced.apply(run_event(**sides)).converge()
         assert set(synced.edges()) == {edge}
 
 
-def test_it_is_no_end_once_the_other_side_is_known() -> None:
-    with Synced() as synced:
+def test_job_is_no_endpoint_once_both_sides_are_known() -> None:
+    with OpenMetadataHarness() as synced:
         synced.apply(run_event("RUNNING", inputs=[dataset("a")]), run_event(inputs=[dataset("a")])).converge()
         assert set(synced.edges()) == {("warehouse.d.s.a", "runs.job")}
         synced.apply(run_event(second=5, inputs=[dataset("a")], outputs=[dataset("t")])).converge()
         assert set(synced.edges()) == {("warehouse.d.s.a", "warehouse.d.s.t")}
 
 
-def test_columns_that_nobody_knows_are_told_and_hold_nothing_up() -> None:
-    with Synced() as synced:
-        strange = columns({"k": [field("a", "k")], "ghost": [field("a", "nothing")]})
+def test_reports_unknown_columns_and_pushes_edge() -> None:
+    with OpenMetadataHarness() as synced:
+        lineage = columns({"k": [field("a", "k")], "ghost": [field("a", "nothing")]})
         event = run_event(
             inputs=[dataset("a", schema=schema("k"))],
-            outputs=[dataset("t", schema=schema("k"), columnLineage=strange)],
+            outputs=[dataset("t", schema=schema("k"), columnLineage=lineage)],
         )
         synced.apply(event).converge()
         edge = synced.edges()["warehouse.d.s.a", "warehouse.d.s.t"]
         assert len(edge["columnsLineage"]) == 1
-        told = [item.reason for item in synced.items_by(Outcome.PUSHED) if item.kind == "lineage"]
-        assert "column nothing does not exist, so it has no lineage" in told
+        reasons = [item.reason for item in synced.items_by(Outcome.PUSHED) if item.kind == "lineage"]
+        assert "column nothing does not exist, so it has no lineage" in reasons
 
 
-def test_what_was_being_made_does_not_wait_for_a_run_that_is_learnt_of_later() -> None:
-    with Synced() as synced:
+def test_entity_in_creation_does_not_wait_for_later_run() -> None:
+    with OpenMetadataHarness() as synced:
         synced.apply(make.dataset_event(0, dataset("a", schema=schema("k"))))
         synced.standin.faults.next(reset(applied=True), method="PUT", path="/tables/bulk")
         synced.round()

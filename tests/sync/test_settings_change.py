@@ -1,4 +1,4 @@
-"""Other settings, or another server: everything is looked at anew, and nothing is taken for done that is not."""
+"""Changed settings or another server: all items are evaluated again."""
 
 from collections.abc import Iterator
 
@@ -11,36 +11,36 @@ from mappers.openmetadata.locations import ServiceLayout, ServiceMapping
 from tests.factories import columns, dataset, facet, field, run_event, schema, transformation
 from tests.standins.openmetadata import OpenMetadata, error
 from tests.sync import model
-from tests.sync.openmetadata_harness import LAYOUT, Synced
+from tests.sync.openmetadata_harness import LAYOUT, OpenMetadataHarness
 
-ELSEWHERE = ServiceLayout((ServiceMapping("db", "moved", "d", "s"), ServiceMapping("jobs", "runs")))
+OTHER_LAYOUT = ServiceLayout((ServiceMapping("db", "moved", "d", "s"), ServiceMapping("jobs", "runs")))
 
 
 @pytest.fixture
-def synced() -> Iterator[Synced]:
-    with Synced() as made:
+def synced() -> Iterator[OpenMetadataHarness]:
+    with OpenMetadataHarness() as harness:
         lines = columns({"k": [field("a", "k", transformation())]})
-        made.apply(
+        harness.apply(
             run_event(
                 inputs=[dataset("a", schema=schema("k"))],
                 outputs=[dataset("t", schema=schema("k"), columnLineage=lines, documentation=facet(description="T"))],
             )
         ).converge()
-        yield made
+        yield harness
 
 
-def test_a_changed_mapping_moves_what_it_concerns(synced: Synced) -> None:
-    synced.connect(OpenMetadataOptions(ELSEWHERE))
+def test_changed_mapping_moves_entities(synced: OpenMetadataHarness) -> None:
+    synced.connect(OpenMetadataOptions(OTHER_LAYOUT))
     planned = {(step.action, step.name) for step in synced.reconciler.plan()}
     assert planned >= {("create", "moved"), ("create", "moved.d.s.a"), ("create", "moved.d.s.t")}
     assert synced.reconciler.enable()
     synced.converge()
     assert set(synced.entities("table")) == {"moved.d.s.a", "moved.d.s.t"}
     assert set(synced.edges()) == {("moved.d.s.a", "moved.d.s.t")}
-    assert synced.quiet() == {}
+    assert synced.calls_of_next_round() == {}
 
 
-def test_what_was_left_out_is_sent_once_it_is_wanted(synced: Synced) -> None:
+def test_sends_items_enabled_by_new_settings(synced: OpenMetadataHarness) -> None:
     synced.connect(OpenMetadataOptions(LAYOUT, track_lineage=False))
     assert synced.reconciler.enable()
     synced.converge()
@@ -55,24 +55,26 @@ def test_what_was_left_out_is_sent_once_it_is_wanted(synced: Synced) -> None:
     assert "warehouse.d.s.n" in synced.entities("table")
 
 
-def test_the_same_settings_change_nothing(synced: Synced) -> None:
+def test_same_settings_cause_no_calls(synced: OpenMetadataHarness) -> None:
     synced.connect(OpenMetadataOptions(LAYOUT, concurrency=3, batch_size=7))
     assert not synced.reconciler.enable()
-    assert synced.quiet() == {}
+    assert synced.calls_of_next_round() == {}
 
 
-def test_another_server_gets_everything(synced: Synced) -> None:
-    with OpenMetadata() as other:
-        synced.connect(url=other.url, token=other.bot_token)
+def test_other_server_receives_everything(synced: OpenMetadataHarness) -> None:
+    with OpenMetadata() as other_server:
+        synced.connect(url=other_server.url, token=other_server.bot_token)
         assert synced.reconciler.enable()
         synced.converge()
-        there = model.seen(other)
-        assert there == model.wanted(synced.store, waits=True, there=there.tables)
-        assert synced.quiet() == {}
+        actual = model.actual_state(other_server)
+        assert actual == model.expected_state(
+            synced.store, register_on_completion=True, existing_tables=actual.tables
+        )
+        assert synced.calls_of_next_round() == {}
         synced.target.close()
 
 
-def test_something_that_is_no_openmetadata_makes_nothing_dead(synced: Synced) -> None:
+def test_wrong_url_creates_no_dead_letters(synced: OpenMetadataHarness) -> None:
     synced.apply(run_event(second=9, run=9, outputs=[dataset("n")]))
     synced.connect(url=f"{synced.standin.url}/nonsense")
     synced.reconciler.enable()
@@ -82,7 +84,7 @@ def test_something_that_is_no_openmetadata_makes_nothing_dead(synced: Synced) ->
     assert httpx.get(f"{synced.standin.url}/nonsense/api/v1/system/version").status_code == 404
 
 
-def test_a_server_that_was_busy_is_not_held_against_what_it_fails_at_later(synced: Synced) -> None:
+def test_throttled_attempts_do_not_count_as_failures(synced: OpenMetadataHarness) -> None:
     synced.apply(run_event(second=9, run=9, outputs=[dataset("n")]))
     for _ in range(5):
         synced.standin.faults.next(error(429, retry_after=5), method="PUT", path="/tables/bulk")

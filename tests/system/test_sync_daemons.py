@@ -114,8 +114,8 @@ def test_daemons_that_die_or_stand_still_tell_each_thing_once(
 
 def assert_told_once(standin: OpenMetadata, store: Store) -> None:
     """What is there is in sync, and every run and every result is there, and no more often than once."""
-    there = model.seen(standin)
-    assert there == model.wanted(store, waits=True, there=there.tables)
+    there = model.actual_state(standin)
+    assert there == model.expected_state(store, register_on_completion=True, existing_tables=there.tables)
     assert there.edges
     state = standin.state()
     statuses = Counter(one["executionId"] for of in state["statuses"].values() for one in of)

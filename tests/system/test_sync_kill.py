@@ -84,8 +84,8 @@ def test_a_service_killed_at_any_moment_of_a_sync_leaves_nothing_wrong(tmp_path:
         code, said = run(store, "sync", "--once", "--output", "json", **settings)
         assert (code, json.loads(said)["converged"]) == (0, True), said
         with closing(SqliteDatabase.for_writing(store)) as db:
-            there = model.seen(standin)
-            assert there == model.wanted(Store(db=db), waits=True, there=there.tables)
+            there = model.actual_state(standin)
+            assert there == model.expected_state(Store(db=db), register_on_completion=True, existing_tables=there.tables)
         assert there.edges
         code, said = run(store, "sync", "--once", "--output", "json", **settings)
         assert (code, json.loads(said)["calls"]) == (0, {})

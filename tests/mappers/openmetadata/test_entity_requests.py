@@ -36,7 +36,7 @@ def server() -> Iterator[Client]:
         client = Client(HttpSession(standin.url), StaticToken(standin.bot_token))
         yield client
         client.close()
-        assert standin.disagreements == []
+        assert standin.invalid_bodies == []
 
 
 def create_dataset(

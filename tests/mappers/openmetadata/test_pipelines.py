@@ -123,4 +123,4 @@ def test_every_job_can_be_created() -> None:
                 ]
                 assert not client.put(request.collection, request.body).changed
         client.close()
-        assert standin.disagreements == []
+        assert standin.invalid_bodies == []

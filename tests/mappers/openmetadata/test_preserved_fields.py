@@ -10,7 +10,7 @@ from connectors.openmetadata.auth import StaticToken
 from connectors.openmetadata.client import OpenMetadataClient as Client
 from mappers.openmetadata.preserved_fields import FIELDS_ERASED_BY_PUT, READ_FIELDS, preserve_fields
 from tests.standins.client import SERVICES, put
-from tests.standins.client import client_of as raw_client
+from tests.standins.client import make_client as raw_client
 from tests.standins.openmetadata import OpenMetadata
 
 LABEL = {"tagFQN": "PII.Sensitive", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
@@ -134,7 +134,7 @@ def test_minimal_update_preserves_everything(server: tuple[OpenMetadata, Client]
     result = client.put(collection, preserve_fields(collection, minimal(collection), before))
     assert without_version(read_entity(client, collection, fqn)) == without_version(before)
     assert not result.changed
-    assert standin.disagreements == []
+    assert standin.invalid_bodies == []
     # Without preserved members, the same update loses values.
     client.put(collection, minimal(collection))
     assert without_version(read_entity(client, collection, fqn)) != without_version(before)

@@ -1,40 +1,40 @@
-"""Calls about versions of datasets."""
+"""Handlers of dataset versions."""
 
 from tests.standins.marquez import dataset_views, datasets, names, run_views, times
-from tests.standins.marquez.errors import failed, not_found
-from tests.standins.marquez.exchange import Answer, Call
+from tests.standins.marquez.errors import internal_error, not_found
+from tests.standins.marquez.exchange import ApiResponse, Call
 from tests.standins.marquez.tables import Dataset, Json, Name, Version
 
 
-def listed(call: Call) -> Answer:
-    """List the versions of a dataset, the last first."""
-    dataset, name = datasets.asked(call)
+def list_versions(call: Call) -> ApiResponse:
+    """List the versions of a dataset, newest first."""
+    dataset, name = datasets.resolve(call)
     ordered = sorted(dataset.versions, key=lambda version: -version.created)
-    page = [_shown(version, dataset, name) for version in call.page(ordered)]
-    return Answer(body={"versions": page, "totalCount": len(ordered)})
+    page = [_render(version, dataset, name) for version in call.page(ordered)]
+    return ApiResponse(body={"versions": page, "totalCount": len(ordered)})
 
 
-def get(call: Call) -> Answer:
-    wanted = names.asked_uuid(call.args["version"])
-    dataset, name = datasets.asked(call)
-    found = next((version for version in dataset.versions if version.uuid == wanted), None)
+def get(call: Call) -> ApiResponse:
+    version_id = names.path_uuid(call.args["version"])
+    dataset, name = datasets.resolve(call)
+    found = next((version for version in dataset.versions if version.uuid == version_id), None)
     if found is None:
-        raise not_found("Dataset version", wanted)
-    if len(dataset.names) > 1:  # cannot be told from itself
-        raise failed()
-    return Answer(body=_shown(found, dataset, name))
+        raise not_found("Dataset version", version_id)
+    if len(dataset.names) > 1:  # the server joins by name, so aliases make the dataset ambiguous
+        raise internal_error()
+    return ApiResponse(body=_render(found, dataset, name))
 
 
-def _shown(version: Version, dataset: Dataset, name: Name) -> Json:
+def _render(version: Version, dataset: Dataset, name: Name) -> Json:
     out = dataset_views.base(dataset, name)
     out |= {
-        "createdAt": times.written(version.created),
+        "createdAt": times.format_micros(version.created),
         "version": version.uuid,
-        "fields": [dataset_views.column(one) for one in version.fields.values()],
+        "fields": [dataset_views.column(field) for field in version.fields.values()],
         "lifecycleState": version.lifecycle,
         "description": dataset.description,
         "currentSchemaVersion": version.schema_hash,
-        "createdByRun": None if version.run is None else run_views.shown(version.run),
+        "createdByRun": None if version.run is None else run_views.render(version.run),
         "facets": dataset_views.version_facets(version),
     }
     del out["updatedAt"]

@@ -1,23 +1,23 @@
-"""Datasets as the server shows them."""
+"""JSON of datasets."""
 
 from tests.standins.marquez import names, times
-from tests.standins.marquez.run_views import merged
+from tests.standins.marquez.run_views import merge_facets
 from tests.standins.marquez.tables import Dataset, Field, Json, Name, Version
 
-_SHOWN = ("dataset", "input")
+_VERSION_FACET_KINDS = ("dataset", "input")
 
 
-def shown(dataset: Dataset, name: Name, *, columns: bool = False, alone: bool = True) -> Json:
-    """Show a dataset under one of its names; alone or in a list, with or without what its columns are made of."""
+def render(dataset: Dataset, name: Name, *, columns: bool = False, in_list: bool = False) -> Json:
+    """Render a dataset under one of its names, optionally with column lineage."""
     own = (dataset.namespace, dataset.name) == name
     out = base(dataset, name)
     out |= {
-        "lastModifiedAt": times.written(dataset.modified),
+        "lastModifiedAt": times.format_micros(dataset.modified),
         "lastLifecycleState": None if dataset.current is None else dataset.current.lifecycle,
         "description": dataset.description,
         "currentVersion": None if dataset.current is None else dataset.current.uuid,
         "columnLineage": _columns(dataset.current) if columns and name == dataset.names[0] else None,
-        "facets": facets(dataset.current) if own or not alone else {},
+        "facets": facets(dataset.current) if own or in_list else {},
     }
     if dataset.type == "STREAM":
         out["schemaLocation"] = None if dataset.current is None else dataset.current.location
@@ -25,18 +25,18 @@ def shown(dataset: Dataset, name: Name, *, columns: bool = False, alone: bool = 
 
 
 def base(dataset: Dataset, name: Name) -> Json:
-    """Show what datasets have in common wherever they are shown."""
-    namespace, own = names.namespace(name[0]), names.named(name[1])
+    """Members that all representations of a dataset share."""
+    namespace, own = names.namespace(name[0]), names.checked_name(name[1])
     return {
         "id": {"namespace": namespace, "name": own},
         "type": dataset.type,
         "name": own,
-        "physicalName": names.named(dataset.physical),
-        "createdAt": times.written(dataset.created),
-        "updatedAt": times.written(dataset.updated),
+        "physicalName": names.checked_name(dataset.physical),
+        "createdAt": times.format_micros(dataset.created),
+        "updatedAt": times.format_micros(dataset.updated),
         "namespace": namespace,
         "sourceName": dataset.source,
-        "fields": [] if dataset.current is None else [column(one) for one in dataset.current.fields.values()],
+        "fields": [] if dataset.current is None else [column(field) for field in dataset.current.fields.values()],
         "tags": list(dataset.tags),
     }
 
@@ -46,23 +46,25 @@ def column(field: Field) -> Json:
 
 
 def facets(version: Version | None) -> Json:
-    """Put the facets of a version together."""
+    """Merge the facets of a version."""
     if version is None:
         return {}
-    return merged((one.time, one.name, one.value) for one in version.facets if one.kind in _SHOWN)
+    return merge_facets(
+        (facet.time, facet.name, facet.value) for facet in version.facets if facet.kind in _VERSION_FACET_KINDS
+    )
 
 
 def version_facets(version: Version) -> Json:
-    """Put those facets of a version together that are not of one reading or writing."""
-    return merged((one.time, one.name, one.value) for one in version.facets if one.kind == "dataset")
+    """Merge the facets of a version that are not input or output facets."""
+    return merge_facets((facet.time, facet.name, facet.value) for facet in version.facets if facet.kind == "dataset")
 
 
 def _columns(version: Version | None) -> list[Json] | None:
     out: dict[str, Json] = {}
     for edge in () if version is None else version.columns.values():
-        how = {"transformationDescription": edge.description, "transformationType": edge.type}
-        entry = out.setdefault(edge.to.name, {"name": edge.to.name, "inputFields": [], **how})
+        transformation = {"transformationDescription": edge.description, "transformationType": edge.type}
+        entry = out.setdefault(edge.to.name, {"name": edge.to.name, "inputFields": [], **transformation})
         namespace, dataset_name = edge.version.name
-        one = {"namespace": namespace, "dataset": dataset_name, "field": edge.source.name, **how}
-        entry["inputFields"].append(one)
+        input_field = {"namespace": namespace, "dataset": dataset_name, "field": edge.source.name, **transformation}
+        entry["inputFields"].append(input_field)
     return list(out.values()) or None

@@ -1,4 +1,4 @@
-"""What the server says when it refuses."""
+"""Error responses of the server."""
 
 import secrets
 from typing import Any
@@ -28,8 +28,8 @@ _STANDARD = {
 }
 
 
-class Refused(Exception):
-    """An answer that is no success; a body that is a text is a page."""
+class ApiError(Exception):
+    """An error response; a text body is an HTML page."""
 
     def __init__(self, status: int, body: Any) -> None:
         super().__init__(f"{status} {body}")
@@ -37,48 +37,48 @@ class Refused(Exception):
         self.body = body
 
 
-class Illegal(Exception):
-    """A name that the server cannot make an object of: wherever it is read, that call fails."""
+class InvalidName(Exception):
+    """A name that the server stores but cannot read: every call that reads it fails."""
 
 
 class Conflict(Exception):
-    """A row that the database does not take."""
+    """A row that violates a database constraint."""
 
 
-def plain(status: int) -> Refused:
-    return Refused(status, {"code": status, "message": _STANDARD[status]})
+def standard_error(status: int) -> ApiError:
+    return ApiError(status, {"code": status, "message": _STANDARD[status]})
 
 
-def not_found(what: str, name: str, where: str = "") -> Refused:
-    return Refused(404, {"code": 404, "message": f"{what} '{name}' not found{where}."})
+def not_found(kind: str, name: str, suffix: str = "") -> ApiError:
+    return ApiError(404, {"code": 404, "message": f"{kind} '{name}' not found{suffix}."})
 
 
-def bad_request(message: str) -> Refused:
-    return Refused(400, {"code": 400, "message": message})
+def bad_request(message: str) -> ApiError:
+    return ApiError(400, {"code": 400, "message": message})
 
 
-def bad_parameter(what: str) -> Refused:
-    return Refused(400, {"errors": [f"query param {what}"]})
+def bad_parameter(message: str) -> ApiError:
+    return ApiError(400, {"errors": [f"query param {message}"]})
 
 
-def violated(faults: list[str]) -> Refused:
-    return Refused(422, {"errors": faults})
+def validation_errors(faults: list[str]) -> ApiError:
+    return ApiError(422, {"errors": faults})
 
 
-def unreadable(message: str) -> Refused:
-    """Refuse a body that is not what the server's classes can hold: a 500 that says 400."""
-    where = "\n at [Source: REDACTED (`StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION` disabled)]"
-    return Refused(500, {"code": 400, "message": message + where})
+def invalid_body(message: str) -> ApiError:
+    """Reject a body that the server's classes cannot hold: status 500, with code 400 in the body."""
+    source = "\n at [Source: REDACTED (`StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION` disabled)]"
+    return ApiError(500, {"code": 400, "message": message + source})
 
 
-def failed() -> Refused:
-    said = f"There was an error processing your request. It has been logged (ID {secrets.token_hex(8)})."
-    return Refused(500, {"code": 500, "message": said})
+def internal_error() -> ApiError:
+    message = f"There was an error processing your request. It has been logged (ID {secrets.token_hex(8)})."
+    return ApiError(500, {"code": 500, "message": message})
 
 
-def database(message: str) -> Refused:
-    return Refused(500, {"code": 500, "message": f"org.postgresql.util.PSQLException: ERROR: {message}"})
+def database_error(message: str) -> ApiError:
+    return ApiError(500, {"code": 500, "message": f"org.postgresql.util.PSQLException: ERROR: {message}"})
 
 
-def page(status: int, path: str = "/api/v1/lineage", reason: str = "") -> Refused:
-    return Refused(status, _PAGE.format(status=status, reason=reason or _REASONS[status], path=path))
+def html_error(status: int, path: str = "/api/v1/lineage", reason: str = "") -> ApiError:
+    return ApiError(status, _PAGE.format(status=status, reason=reason or _REASONS[status], path=path))

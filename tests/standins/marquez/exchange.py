@@ -1,4 +1,4 @@
-"""A call as handlers see it, and what they answer."""
+"""Requests and responses of handlers."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,22 +6,22 @@ from urllib.parse import parse_qs
 
 import msgspec
 
-from tests.standins.marquez.errors import bad_parameter, plain, unreadable
+from tests.standins.marquez.errors import bad_parameter, invalid_body, standard_error
 from tests.standins.marquez.store import Store
 
 _LARGEST = (1 << 31) - 1
 
 
 @dataclass
-class Answer:
-    """What is sent back."""
+class ApiResponse:
+    """Status and body of a response."""
 
     status: int = 200
     body: Any = None
 
 
 class Call:
-    """One request on its way to a handler."""
+    """A request, as handlers receive it."""
 
     def __init__(self, store: Store, args: dict[str, str], query: str, body: bytes, log_only: bool = False) -> None:
         self.store = store
@@ -31,29 +31,29 @@ class Call:
         self.log_only = log_only
 
     def object(self) -> dict[str, Any]:
-        """Read a body that must be an object."""
+        """Parse a body that must be an object."""
         try:
-            found = msgspec.json.decode(self.raw or b"null")
-        except (msgspec.DecodeError, UnicodeDecodeError) as broken:
-            raise unreadable(str(broken)) from None
-        if not isinstance(found, dict):
-            raise unreadable("Cannot deserialize value")
-        return found
+            body = msgspec.json.decode(self.raw or b"null")
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise invalid_body(str(error)) from None
+        if not isinstance(body, dict):
+            raise invalid_body("Cannot deserialize value")
+        return body
 
     def number(self, name: str, default: int) -> int:
-        """Read a number of the query: a text is a path that does not exist, a negative one a mistake."""
-        given = self.query.get(name) or str(default)
+        """Parse a number of the query. Text is answered with 404, a negative number with 400."""
+        text = self.query.get(name) or str(default)
         try:
-            found = int(given)
+            value = int(text)
         except ValueError:
-            raise plain(404) from None
-        if found > _LARGEST:
-            raise plain(404)
-        if found < 0:
+            raise standard_error(404) from None
+        if value > _LARGEST:
+            raise standard_error(404)
+        if value < 0:
             raise bad_parameter(f"{name} must be greater than or equal to 0")
-        return found
+        return value
 
     def page(self, rows: list[Any]) -> list[Any]:
-        """Cut the page that was asked for."""
+        """Return the requested page of rows."""
         limit, offset = self.number("limit", 100), self.number("offset", 0)
         return rows[offset : offset + limit]

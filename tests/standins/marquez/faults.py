@@ -1,8 +1,8 @@
-"""What goes wrong with Marquez alone: an event that only the log takes."""
+"""Faults specific to Marquez."""
 
 from tests.standins.faults import Fault
 
 
 def half_written() -> Fault:
-    """Write an event to the log, fail to tell the model, and answer 500 with a page."""
+    """Write the event to the log but not to the model, and respond 500 with an HTML page."""
     return Fault(log_only=True)

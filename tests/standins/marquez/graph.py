@@ -1,87 +1,96 @@
-"""GET /lineage: jobs joined by what they read and write now."""
+"""GET /lineage: jobs connected by their current inputs and outputs."""
 
 from collections.abc import Iterable
 
 from tests.standins.marquez import dataset_views, job_views, node_ids, run_views
-from tests.standins.marquez.errors import Refused, database, failed, not_found
-from tests.standins.marquez.exchange import Answer, Call
+from tests.standins.marquez.errors import ApiError, database_error, internal_error, not_found
+from tests.standins.marquez.exchange import ApiResponse, Call
 from tests.standins.marquez.store import Store
 from tests.standins.marquez.tables import INPUT, OUTPUT, Dataset, Job, Json
 
-#: A column as the version has it that was written: without what came later.
+#: Defaults of a column in the schema of a version.
 _COLUMN: Json = {"name": None, "type": None, "tags": [], "description": None}
 
 
-def lineage(call: Call) -> Answer:
-    """Show the graph around a job or a dataset."""
-    node, depth = node_ids.asked(call), node_ids.depth(call)
+def lineage(call: Call) -> ApiResponse:
+    """Return the graph around a job or dataset."""
+    node, depth = node_ids.parse(call), node_ids.depth(call)
     if node.kind not in ("job", "dataset"):
         message = f"Node '{node.text}' must be of type dataset or job!"
-        raise Refused(404, {"code": 404, "message": message})
+        raise ApiError(404, {"code": 404, "message": message})
     namespace, name = node.names(2)
     if "\x00" in node.text:
-        raise database('invalid byte sequence for encoding "UTF8": 0x00')
+        raise database_error('invalid byte sequence for encoding "UTF8": 0x00')
     if node.version is not None:
-        raise failed()
+        raise internal_error()
     store = call.store
     if node.kind == "job":
         start = store.job(namespace, name)
         if start is None:
             raise not_found("Job", name)
-        return Answer(body={"graph": _graph(store, around(store, start, depth))})
+        return ApiResponse(body={"graph": _graph(store, reachable_jobs(store, start, depth))})
     dataset = store.dataset(namespace, name)
     if dataset is None:
         raise not_found("Dataset", name)
-    start = _job_of(store, dataset)
+    start = _start_job(store, dataset)
     if start is None:
-        return Answer(body={"graph": [_dataset_node(dataset, [], [])]})
-    return Answer(body={"graph": _graph(store, around(store, start, depth))})
+        return ApiResponse(body={"graph": [_dataset_node(dataset, [], [])]})
+    return ApiResponse(body={"graph": _graph(store, reachable_jobs(store, start, depth))})
 
 
-def around(store: Store, start: Job, depth: int) -> list[Job]:
-    """Give the jobs that are not further away than so many steps; deleted ones still join others."""
+def reachable_jobs(store: Store, start: Job, depth: int) -> list[Job]:
+    """Jobs within `depth` steps; deleted jobs still connect others."""
     reached = [start]
-    edge = [start]
+    frontier = [start]
     for _ in range(depth):
-        touched = {id(dataset) for job in edge for dataset in [*now(job, INPUT), *now(job, OUTPUT)]}
-        edge = [
+        datasets = {
+            id(dataset)
+            for job in frontier
+            for dataset in [*current_datasets(job, INPUT), *current_datasets(job, OUTPUT)]
+        }
+        frontier = [
             job
             for job in store.jobs.values()
-            if job not in reached and any(id(one) in touched for one in [*now(job, INPUT), *now(job, OUTPUT)])
+            if job not in reached
+            and any(
+                id(dataset) in datasets for dataset in [*current_datasets(job, INPUT), *current_datasets(job, OUTPUT)]
+            )
         ]
-        if not edge:
+        if not frontier:
             break
-        reached += edge
+        reached += frontier
     return [job for job in reached if not job.hidden]
 
 
-def now(job: Job, type_: str) -> list[Dataset]:
-    """Give what a job reads or writes now."""
+def current_datasets(job: Job, type_: str) -> list[Dataset]:
+    """Current inputs or outputs of a job."""
     return list({id(io.dataset): io.dataset for io in job.io if io.current and io.type == type_}.values())
 
 
-def _seen(job: Job, type_: str) -> list[Dataset]:
-    return [dataset for dataset in now(job, type_) if not dataset.hidden]
+def _visible_datasets(job: Job, type_: str) -> list[Dataset]:
+    return [dataset for dataset in current_datasets(job, type_) if not dataset.hidden]
 
 
-def _job_of(store: Store, dataset: Dataset) -> Job | None:
-    """Give the job that wrote a dataset last, else one that reads it."""
-    found = [
+def _start_job(store: Store, dataset: Dataset) -> Job | None:
+    """Job that wrote a dataset last, or else one that reads it."""
+    candidates = [
         (io.type, io.version.created, job)
         for job in store.jobs.values()
         for io in job.io
         if io.dataset is dataset and not job.hidden
     ]
-    return max(found, key=lambda one: one[:2])[2] if found else None
+    return max(candidates, key=lambda candidate: candidate[:2])[2] if candidates else None
 
 
 def _graph(store: Store, jobs: list[Job]) -> list[Json]:
-    datasets = {id(one): one for job in jobs for type_ in (INPUT, OUTPUT) for one in _seen(job, type_)}
+    datasets = {
+        id(dataset): dataset for job in jobs for type_ in (INPUT, OUTPUT) for dataset in _visible_datasets(job, type_)
+    }
     nodes = [
         _dataset_node(
             dataset,
-            [job for job in jobs if dataset in now(job, OUTPUT)],
-            [job for job in jobs if dataset in now(job, INPUT)],
+            [job for job in jobs if dataset in current_datasets(job, OUTPUT)],
+            [job for job in jobs if dataset in current_datasets(job, INPUT)],
         )
         for dataset in datasets.values()
     ]
@@ -110,19 +119,19 @@ def _dataset_node(dataset: Dataset, writers: list[Job], readers: list[Job]) -> J
 
 
 def _job_node(store: Store, job: Job) -> Json:
-    shown = job_views.bare(job)
+    job_json = job_views.render_without_runs(job)
     latest = None if job.run is None else store.runs.get(job.run)
-    inputs, outputs = _seen(job, INPUT), _seen(job, OUTPUT)
-    kept = ("id", "type", "name", "simpleName", "parentJobName", "parentJobUuid")
-    data = {name: shown[name] for name in kept}
+    inputs, outputs = _visible_datasets(job, INPUT), _visible_datasets(job, OUTPUT)
+    members = ("id", "type", "name", "simpleName", "parentJobName", "parentJobUuid")
+    data = {name: job_json[name] for name in members}
     data |= {"currentRunUuid": job.run}
-    data |= {name: shown[name] for name in ("createdAt", "updatedAt", "namespace")}
+    data |= {name: job_json[name] for name in ("createdAt", "updatedAt", "namespace")}
     data |= {
         "inputs": job_views.ids([dataset.names[0] for dataset in inputs]),
         "outputs": job_views.ids([dataset.names[0] for dataset in outputs]),
         "location": job.location,
         "description": job.description,
-        "latestRun": None if latest is None else run_views.shown(latest),
+        "latestRun": None if latest is None else run_views.render(latest),
     }
     return {
         "id": _job_id(job),

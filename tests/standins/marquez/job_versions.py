@@ -1,24 +1,24 @@
-"""Versions of jobs: what a job reads and writes now is what its current version does."""
+"""Job versions: the current version determines the inputs and outputs of a job."""
 
 from tests.standins.marquez import names
 from tests.standins.marquez.store import Store
 from tests.standins.marquez.tables import INPUT, OUTPUT, Dataset, Io, Job, JobVersion, Run, Version, new_uuid
 
 
-def forget(job: Job, type_: str) -> None:
-    """Let what a job read or wrote be of the past."""
+def unset_current(job: Job, type_: str) -> None:
+    """Mark the inputs or outputs of a job as no longer current."""
     for io in job.io:
         if io.type == type_:
             io.current = False
 
 
 def finish(store: Store, job: Job, run: Run, at: int, state: str) -> None:
-    """Make the version of a job that follows from all its run has read and written, and let it be the current one."""
+    """Create the job version for the inputs and outputs of a run, and make it the current one."""
     inputs, outputs = list(run.inputs.values()), list(run.outputs)
     version = _version(store, job, inputs, outputs, at)
     _link(job, version, inputs, outputs)
-    for written in outputs if state not in ("FAILED", "ABORTED") else ():
-        written.dataset.current, written.dataset.updated = written, store.now()
+    for output in outputs if state not in ("FAILED", "ABORTED") else ():
+        output.dataset.current, output.dataset.updated = output, store.now()
     run.version = version
     for facet in job.facets:
         if facet.run is run:
@@ -28,13 +28,13 @@ def finish(store: Store, job: Job, run: Run, at: int, state: str) -> None:
 
 
 def finish_streaming(store: Store, job: Job, run: Run, at: int, state: str) -> None:
-    """Make a version of a job that never ends, if it reads or writes something new."""
+    """Create a version of a streaming job if its inputs or outputs are new."""
     if version_key(job, list(run.inputs.values()), list(run.outputs)) not in store.job_versions:
         finish(store, job, run, at, state)
 
 
 def declare(store: Store, job: Job, inputs: list[Version], outputs: list[Version], at: int) -> JobVersion:
-    """Make the version of a job that was told of without a run."""
+    """Create the version of a job that was declared without a run."""
     version = _version(store, job, inputs, outputs, at)
     _link(job, version, inputs, outputs)
     job.current = version
@@ -42,12 +42,12 @@ def declare(store: Store, job: Job, inputs: list[Version], outputs: list[Version
 
 
 def version_key(job: Job, inputs: list[Version], outputs: list[Version]) -> str:
-    """Give what makes a version: names that cannot be names end it."""
-    told = [names.namespace(job.namespace), names.named(job.name)]
+    """Key of a job version; fails on invalid names."""
+    parts = [names.namespace(job.namespace), names.checked_name(job.name)]
     for versions in (inputs, outputs):
-        ids = {(names.namespace(version.name[0]), names.named(version.name[1])) for version in versions}
-        told += [f"{namespace}\n{name}" for namespace, name in sorted(ids)] + [""]
-    return names.name_uuid(*told, job.location or "")
+        ids = {(names.namespace(version.name[0]), names.checked_name(version.name[1])) for version in versions}
+        parts += [f"{namespace}\n{name}" for namespace, name in sorted(ids)] + [""]
+    return names.name_uuid(*parts, job.location or "")
 
 
 def _version(store: Store, job: Job, inputs: list[Version], outputs: list[Version], at: int) -> JobVersion:
@@ -62,14 +62,14 @@ def _version(store: Store, job: Job, inputs: list[Version], outputs: list[Versio
 
 
 def _link(job: Job, version: JobVersion, inputs: list[Version], outputs: list[Version]) -> None:
-    for type_, told, kept in ((INPUT, inputs, version.inputs), (OUTPUT, outputs, version.outputs)):
-        if told:
+    for type_, versions, datasets in ((INPUT, inputs, version.inputs), (OUTPUT, outputs, version.outputs)):
+        if versions:
             for io in job.io:
                 if io.type == type_ and io.version is not version:
                     io.current = False
-        for dataset in {id(one): one.dataset for one in told}.values():
-            if dataset not in kept:
-                kept.append(dataset)
+        for dataset in {id(dataset_version): dataset_version.dataset for dataset_version in versions}.values():
+            if dataset not in datasets:
+                datasets.append(dataset)
             _mark(job, version, type_, dataset)
 
 

@@ -1,51 +1,53 @@
-"""Calls about namespaces."""
+"""Handlers of namespaces."""
 
 from tests.standins.marquez import names, times
-from tests.standins.marquez.errors import not_found, unreadable
-from tests.standins.marquez.exchange import Answer, Call
+from tests.standins.marquez.errors import invalid_body, not_found
+from tests.standins.marquez.exchange import ApiResponse, Call
 from tests.standins.marquez.store import Store
 from tests.standins.marquez.tables import Json, Namespace
 
 
-def checked(call: Call) -> Namespace:
-    """Give the namespace of a path, which must be there; a deleted one is."""
-    name = names.asked_namespace(call.args["namespace"])
+def resolve(call: Call) -> Namespace:
+    """Find the namespace named in the path; a deleted one counts."""
+    name = names.path_namespace(call.args["namespace"])
     found = call.store.namespaces.get(name)
     if found is None:
         raise not_found("Namespace", name)
     return found
 
 
-def listed(call: Call) -> Answer:
-    ordered = sorted(call.store.namespaces.values(), key=lambda one: (one.name.casefold(), one.name))
-    return Answer(body={"namespaces": [_shown(one) for one in call.page(ordered)]})
+def list_namespaces(call: Call) -> ApiResponse:
+    ordered = sorted(
+        call.store.namespaces.values(), key=lambda namespace: (namespace.name.casefold(), namespace.name)
+    )
+    return ApiResponse(body={"namespaces": [_render(namespace) for namespace in call.page(ordered)]})
 
 
-def get(call: Call) -> Answer:
-    return Answer(body=_shown(checked(call)))
+def get(call: Call) -> ApiResponse:
+    return ApiResponse(body=_render(resolve(call)))
 
 
-def put(call: Call) -> Answer:
-    name = names.asked_namespace(call.args["namespace"])
-    told = call.object()
-    owner = told.get("ownerName")
+def put(call: Call) -> ApiResponse:
+    name = names.path_namespace(call.args["namespace"])
+    body = call.object()
+    owner = body.get("ownerName")
     if owner is None:
-        raise unreadable("Cannot construct instance of `marquez.service.models.NamespaceMeta`")
+        raise invalid_body("Cannot construct instance of `marquez.service.models.NamespaceMeta`")
     now = call.store.now()
     found = call.store.namespaces.get(name)
     if found is None:
-        found = Namespace(name, now, now, owner, told.get("description"))
+        found = Namespace(name, now, now, owner, body.get("description"))
         call.store.namespaces[name] = found
     found.owner, found.updated, found.hidden = owner, now, False
-    return Answer(body=_shown(found))
+    return ApiResponse(body=_render(found))
 
 
-def delete(call: Call) -> Answer:
-    """Hide a namespace with all that is in it; gives it as it was."""
-    found = checked(call)
-    body = _shown(found)
+def delete(call: Call) -> ApiResponse:
+    """Hide a namespace and its contents, and return its previous state."""
+    found = resolve(call)
+    body = _render(found)
     hide(call.store, found)
-    return Answer(body=body)
+    return ApiResponse(body=body)
 
 
 def hide(store: Store, namespace: Namespace) -> None:
@@ -58,11 +60,11 @@ def hide(store: Store, namespace: Namespace) -> None:
             dataset.hidden = True
 
 
-def _shown(namespace: Namespace) -> Json:
+def _render(namespace: Namespace) -> Json:
     return {
         "name": names.namespace(namespace.name),
-        "createdAt": times.written(namespace.created),
-        "updatedAt": times.written(namespace.updated),
+        "createdAt": times.format_micros(namespace.created),
+        "updatedAt": times.format_micros(namespace.updated),
         "ownerName": namespace.owner,
         "description": namespace.description,
         "isHidden": namespace.hidden,

@@ -1,19 +1,19 @@
-"""Ids of nodes of a graph: what is of which kind, and how it is called."""
+"""Node ids of lineage graphs: kind, names and version."""
 
 import re
 from typing import NamedTuple
 
-from tests.standins.marquez.errors import bad_parameter, failed, plain
+from tests.standins.marquez.errors import bad_parameter, internal_error, standard_error
 from tests.standins.marquez.exchange import Call
 
-#: A colon before two slashes or a digit belongs to the name: it is read as a part of an address.
+#: A colon before two slashes or a digit belongs to the name, as part of a URL.
 _DELIMITER = re.compile(r":(?!//|\d)")
 _VERSION = re.compile(r"#([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$")
 _KINDS = ("job", "dataset", "datasetField", "run")
 
 
 class Node(NamedTuple):
-    """A node that was asked for."""
+    """A requested node."""
 
     text: str
     kind: str
@@ -21,20 +21,20 @@ class Node(NamedTuple):
     version: str | None
 
     def names(self, count: int) -> list[str]:
-        """Give the names in the id; too few of them end the call."""
+        """Names in the id; fails if there are fewer than `count`."""
         if len(self.parts) < count:
-            raise failed()
+            raise internal_error()
         return self.parts
 
 
-def asked(call: Call) -> Node:
-    """Read the node of a query."""
+def parse(call: Call) -> Node:
+    """Parse the nodeId of a query."""
     text = call.query.get("nodeId")
     if text is None:
         raise bad_parameter("nodeId must not be null")
     kind, _, rest = text.partition(":")
     if kind not in _KINDS or not rest or "\n" in text:
-        raise plain(404)
+        raise standard_error(404)
     found = _VERSION.search(rest)
     version = None if found is None else found[1]
     rest = _VERSION.sub("", rest)
@@ -47,9 +47,9 @@ def _split(names: str, count: int) -> list[str]:
 
 
 def depth(call: Call) -> int:
-    """Read how far a graph goes."""
-    given = call.query.get("depth") or "20"
+    """Parse the depth of a query."""
+    text = call.query.get("depth") or "20"
     try:
-        return int(given)
+        return int(text)
     except ValueError:
-        raise plain(404) from None
+        raise standard_error(404) from None

@@ -1,6 +1,6 @@
-"""Runs as events write them: the last event that arrives decides."""
+"""Writes runs from events; the event that arrives last wins."""
 
-from tests.standins.marquez.shapes import kept
+from tests.standins.marquez.shapes import to_stored
 from tests.standins.marquez.store import Store
 from tests.standins.marquez.tables import Job, Json, Run
 
@@ -8,12 +8,12 @@ DONE = ("COMPLETED", "ABORTED", "FAILED")
 _STATES = {"complete": "COMPLETED", "abort": "ABORTED", "fail": "FAILED"}
 
 
-def state_of(event_type: str | None) -> str:
+def run_state(event_type: str | None) -> str:
     return _STATES.get((event_type or "").lower(), "RUNNING")
 
 
-def move(run: Run, state: str, at: int) -> None:
-    """Let a run begin or end."""
+def set_state(run: Run, state: str, at: int) -> None:
+    """Change the state of a run, and set its start or end."""
     run.state, run.transitioned, run.updated = state, at, at
     if state in DONE:
         run.ended = at
@@ -21,8 +21,8 @@ def move(run: Run, state: str, at: int) -> None:
         run.started = at
 
 
-def touch(store: Store, run_id: str, job: Job, at: int, args: Json, event_type: str | None) -> Run:
-    """Make a run, or bring it up to date; it stays with the job that had it first."""
+def upsert_run(store: Store, run_id: str, job: Job, at: int, args: Json, event_type: str | None) -> Run:
+    """Create or update a run; it stays with its first job."""
     run = store.runs.get(run_id)
     if run is None:
         run = Run(run_id, job, job.namespace, job.name, at, at, args)
@@ -31,16 +31,16 @@ def touch(store: Store, run_id: str, job: Job, at: int, args: Json, event_type: 
     run.updated = at
     run.nominal_start = run.nominal_end = None
     if event_type is not None:
-        move(run, state_of(event_type), at)
+        set_state(run, run_state(event_type), at)
     return run
 
 
 def write(store: Store, event: Json, run_id: str, job: Job, at: int) -> Run:
-    """Take over what an event tells of a run."""
-    run = touch(store, run_id, job, at, _args(event), event["eventType"])
+    """Write the run of an event."""
+    run = upsert_run(store, run_id, job, at, _args(event), event["eventType"])
     for name, value in (event["run"]["facets"] or {}).items():
         if value is not None:
-            run.facets.append((at, name, kept(value)))
+            run.facets.append((at, name, to_stored(value)))
     return run
 
 

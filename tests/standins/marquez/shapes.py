@@ -1,4 +1,4 @@
-"""The classes that the server reads events into: members it knows, and those it must have."""
+"""Classes that the server deserializes events into: known and required members."""
 
 import re
 from dataclasses import dataclass, field
@@ -10,25 +10,25 @@ _NOT_IN_URI = re.compile(r"[\s<>\"{}|\\^`]|%(?![0-9a-fA-F]{2})")
 
 
 class Unreadable(Exception):
-    """A value of another type than the class has."""
+    """A value with another type than the class has."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A class: its members, with what each is, and the members that must not be null."""
+    """A class: members with their types, and required members."""
 
     name: str
     members: dict[str, Any]
-    needed: tuple[str, ...] = ()
-    #: Which class every other member has; None keeps them as they are.
-    others: Any = field(default=None)
+    required: tuple[str, ...] = ()
+    #: Type of all other members; None keeps their values unchanged.
+    other_members: Any = field(default=None)
 
 
 _FACET = {"_producer": "uri", "_schemaURL": "uri"}
 
 
-def _facet(name: str, members: dict[str, Any], *needed: str) -> Shape:
-    return Shape(name, {**_FACET, **members}, ("_producer", "_schemaURL", *needed))
+def _facet(name: str, members: dict[str, Any], *required: str) -> Shape:
+    return Shape(name, {**_FACET, **members}, ("_producer", "_schemaURL", *required))
 
 
 _RUN_LINK = Shape("RunLink", {"runId": "text"}, ("runId",))
@@ -104,7 +104,7 @@ EVENTS = {
 
 
 def read(value: Any, shape: Any) -> Any:
-    """Bring a value into its class: known members are there or null, nulls of others vanish."""
+    """Deserialize a value: known members are present or null, null values of others are dropped."""
     if value is None:
         return None
     if isinstance(shape, Shape):
@@ -119,14 +119,14 @@ def read(value: Any, shape: Any) -> Any:
         return _time(value)
     if isinstance(value, dict | list):
         raise Unreadable(f"Cannot deserialize value of type `java.lang.String` from {_token(value)}")
-    text = _spelled(value)
+    text = _to_text(value)
     if shape == "uri" and _NOT_IN_URI.search(text):
         raise Unreadable(f'Cannot deserialize value of type `java.net.URI` from String "{text}": not a valid textual')
     return text
 
 
 def faults(value: Any, shape: Any, path: str = "") -> list[str]:
-    """List what is null and must not be."""
+    """List violations of required members."""
     if value is None:
         return []
     if isinstance(shape, list):
@@ -134,22 +134,22 @@ def faults(value: Any, shape: Any, path: str = "") -> list[str]:
     if not isinstance(shape, Shape):
         return []
     before = f"{path}." if path else ""
-    out = [f"{before}{name} must not be null" for name in shape.needed if value[name] is None]
+    out = [f"{before}{name} must not be null" for name in shape.required if value[name] is None]
     for name, inner in shape.members.items():
         out += faults(value[name], inner, before + name)
     return out
 
 
 def without_nulls(value: Any) -> Any:
-    """Drop the members that are null, however deep."""
+    """Drop null members, recursively."""
     if isinstance(value, dict):
         return {name: without_nulls(item) for name, item in value.items() if item is not None}
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
-def kept(value: Any) -> Any:
-    """Write a facet as the tables have it."""
-    return without_nulls(shown(value))
+def to_stored(value: Any) -> Any:
+    """Convert a facet to its stored form."""
+    return without_nulls(format_times(value))
 
 
 def _object(value: Any, shape: Shape) -> dict[str, Any]:
@@ -164,38 +164,38 @@ def _object(value: Any, shape: Shape) -> dict[str, Any]:
     out = {name: read(value.get(name), inner) for name, inner in shape.members.items()}
     for name, item in value.items():
         if name not in out and item is not None:
-            out[name] = without_nulls(item) if shape.others is None else read(item, shape.others)
+            out[name] = without_nulls(item) if shape.other_members is None else read(item, shape.other_members)
     return out
 
 
-def _time(value: Any) -> times.Moment | None:
+def _time(value: Any) -> times.Timestamp | None:
     if value == "":
         return None
     if isinstance(value, dict | list | bool):
         raise Unreadable(f"Cannot deserialize value of type `java.time.ZonedDateTime` from {_token(value)}")
     try:
-        return times.moment(value)
-    except times.BadTime as bad:
+        return times.parse_time(value)
+    except times.InvalidTime as bad:
         raise Unreadable(
             f'Cannot deserialize value of type `java.time.ZonedDateTime` from String "{value}": Failed to deserialize '
             f"java.time.ZonedDateTime: (java.time.format.DateTimeParseException) {bad}"
         ) from None
 
 
-def _spelled(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _token(value: Any) -> str:
     names = {dict: ("Object", "START_OBJECT"), list: ("Array", "START_ARRAY"), bool: ("Boolean", "VALUE_TRUE")}
-    said, token = names.get(type(value), ("Integer", "VALUE_NUMBER_INT"))
-    return f"{said} value (token `JsonToken.{token}`)"
+    kind, token = names.get(type(value), ("Integer", "VALUE_NUMBER_INT"))
+    return f"{kind} value (token `JsonToken.{token}`)"
 
 
-def shown(value: Any) -> Any:
-    """Write the times of a value that was read."""
-    if isinstance(value, times.Moment):
+def format_times(value: Any) -> Any:
+    """Format the times in a deserialized value."""
+    if isinstance(value, times.Timestamp):
         return value.text
     if isinstance(value, dict):
-        return {name: shown(item) for name, item in value.items()}
-    return [shown(item) for item in value] if isinstance(value, list) else value
+        return {name: format_times(item) for name, item in value.items()}
+    return [format_times(item) for item in value] if isinstance(value, list) else value

@@ -1,44 +1,44 @@
-"""Calls about sources: where datasets lie."""
+"""Handlers of sources, the systems that contain datasets."""
 
 from tests.standins.marquez import times
-from tests.standins.marquez.errors import failed, not_found, unreadable
-from tests.standins.marquez.exchange import Answer, Call
+from tests.standins.marquez.errors import internal_error, invalid_body, not_found
+from tests.standins.marquez.exchange import ApiResponse, Call
 from tests.standins.marquez.tables import Json, Source
 
 
-def listed(call: Call) -> Answer:
-    """List sources; fails as soon as one has no address."""
-    known = sorted(call.store.sources.values(), key=lambda one: one.name)
-    return Answer(body={"sources": call.page([_shown(one) for one in known])})
+def list_sources(call: Call) -> ApiResponse:
+    """List sources; fails if any has no URL."""
+    sources = sorted(call.store.sources.values(), key=lambda source: source.name)
+    return ApiResponse(body={"sources": call.page([_render(source) for source in sources])})
 
 
-def get(call: Call) -> Answer:
+def get(call: Call) -> ApiResponse:
     name = call.args["source"]
     found = call.store.sources.get(name)
     if found is None:
         raise not_found("Source", name)
-    return Answer(body=_shown(found))
+    return ApiResponse(body=_render(found))
 
 
-def put(call: Call) -> Answer:
-    name, told = call.args["source"], call.object()
-    if told.get("type") is None:
-        raise unreadable("Cannot construct instance of `marquez.service.models.SourceMeta`")
+def put(call: Call) -> ApiResponse:
+    name, body = call.args["source"], call.object()
+    if body.get("type") is None:
+        raise invalid_body("Cannot construct instance of `marquez.service.models.SourceMeta`")
     now = call.store.now()
-    found = call.store.sources.setdefault(name, Source(name, told["type"], now, now, told.get("connectionUrl")))
-    found.type, found.updated = told["type"], now
-    found.url, found.description = told.get("connectionUrl"), told.get("description")
-    return Answer(body=_shown(found))
+    found = call.store.sources.setdefault(name, Source(name, body["type"], now, now, body.get("connectionUrl")))
+    found.type, found.updated = body["type"], now
+    found.url, found.description = body.get("connectionUrl"), body.get("description")
+    return ApiResponse(body=_render(found))
 
 
-def _shown(source: Source) -> Json:
+def _render(source: Source) -> Json:
     if not source.url:
-        raise failed()
+        raise internal_error()
     return {
         "type": source.type,
         "name": source.name,
-        "createdAt": times.written(source.created),
-        "updatedAt": times.written(source.updated),
+        "createdAt": times.format_micros(source.created),
+        "updatedAt": times.format_micros(source.updated),
         "connectionUrl": source.url,
         "description": source.description,
     }

@@ -1,4 +1,4 @@
-"""A stand-in for a Marquez 0.51 server: as strict and as loose as the real one was seen to be."""
+"""A stand-in for a Marquez 0.51 server, with the observed strictness and quirks of the real one."""
 
 import copy
 import time
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from tests.standins.faults import Faults
-from tests.standins.journal import Journal, Seen
+from tests.standins.journal import Journal, RecordedRequest
 from tests.standins.marquez.app import App
 from tests.standins.marquez.state import state
 from tests.standins.marquez.store import Store
@@ -20,7 +20,7 @@ def _now() -> int:
 
 
 class Marquez:
-    """A server of its own for each test: over a port inside `with`, or in-process as the ASGI application `app`.
+    """Server for one test: on a port inside `with`, or in-process as the ASGI application `app`.
 
     with Marquez() as standin:
         standin.faults.next(error(503), method="POST", times=2)
@@ -47,13 +47,13 @@ class Marquez:
 
     @property
     def url(self) -> str:
-        """Where the server listens, without `/api/v1`."""
+        """Base URL, without `/api/v1`."""
         assert self._server is not None, "the stand-in listens inside `with` only"
         return f"http://127.0.0.1:{self._server.port}"
 
     @contextmanager
-    def away(self) -> Iterator[None]:
-        """Refuse every connection for a while; what is kept stays."""
+    def offline(self) -> Iterator[None]:
+        """Refuse connections inside `with`; the state is preserved."""
         assert self._server is not None
         port = self._server.port
         self._server.close()
@@ -63,7 +63,7 @@ class Marquez:
             self._server = Server(self.app, port, "marquez stand-in")
 
     @property
-    def requests(self) -> list[Seen]:
+    def requests(self) -> list[RecordedRequest]:
         return self.journal.requests
 
     def calls(self) -> Counter[tuple[str, str]]:
@@ -71,6 +71,6 @@ class Marquez:
         return self.journal.calls()
 
     def state(self) -> dict[str, Any]:
-        """Give all there is, without the ids and times that the server makes up: see `state.py`."""
+        """Full state without generated ids and times; see `state.py`."""
         with self.store.lock:
             return copy.deepcopy(state(self.store))

@@ -1,21 +1,21 @@
-"""All that the server keeps, as plain data that two servers can be compared by."""
+"""State of a server as plain data, for comparisons."""
 
 from typing import Any
 
 from tests.standins.marquez import times
 from tests.standins.marquez.dataset_views import facets
-from tests.standins.marquez.run_views import merged
+from tests.standins.marquez.run_views import merge_facets
 from tests.standins.marquez.store import Store
 from tests.standins.marquez.tables import INPUT, OUTPUT, Dataset, Job, Json, Run, Version
 
 
 def state(store: Store) -> dict[str, Any]:
-    """Give runs by id, jobs and datasets by (namespace, name), the events of the log in the order of arrival."""
+    """Runs by id, jobs and datasets by (namespace, name), and logged events in order of arrival."""
     return {
-        "namespaces": {one.name: one.hidden for one in store.namespaces.values()},
+        "namespaces": {namespace.name: namespace.hidden for namespace in store.namespaces.values()},
         "runs": {run.uuid: _run(run) for run in store.runs.values()},
         "jobs": {key: _job(job) for key, job in store.jobs.items() if not job.hidden},
-        "datasets": {one.names[0]: _dataset(one) for one in store.rows.values() if not one.hidden},
+        "datasets": {dataset.names[0]: _dataset(dataset) for dataset in store.rows.values() if not dataset.hidden},
         "tags": dict(store.tags),
         "log": [row.event for row in store.log],
     }
@@ -25,11 +25,11 @@ def _run(run: Run) -> Json:
     return {
         "job": (run.job.namespace, run.job.name),
         "state": run.state or "NEW",
-        "started": times.written(run.started),
-        "ended": times.written(run.ended),
+        "started": times.format_micros(run.started),
+        "ended": times.format_micros(run.ended),
         "inputs": _names(list(run.inputs.values())),
         "outputs": _names(run.outputs),
-        "facets": merged(run.facets),
+        "facets": merge_facets(run.facets),
     }
 
 
@@ -50,7 +50,7 @@ def _job(job: Job) -> Json:
 
 
 def _job_facets(job: Job) -> Json:
-    return merged((one.time, one.name, one.value) for one in job.facets if one.version is job.current)
+    return merge_facets((facet.time, facet.name, facet.value) for facet in job.facets if facet.version is job.current)
 
 
 def _dataset(dataset: Dataset) -> Json:

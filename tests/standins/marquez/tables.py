@@ -1,4 +1,4 @@
-"""What the server keeps: rows as its database has them, so that what follows from them follows here too."""
+"""Rows as in the server's database, so that derived behaviour is the same."""
 
 import uuid
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class Source:
 
 @dataclass(eq=False)
 class Field:
-    """A column of a dataset, in all its versions."""
+    """A column of a dataset, shared by all versions."""
 
     name: str
     type: str | None
@@ -48,7 +48,7 @@ class Field:
 
 @dataclass
 class Facet:
-    """A facet of a version of a dataset, as an event told it."""
+    """A facet of a dataset version, from an event."""
 
     time: int
     kind: str
@@ -64,7 +64,7 @@ class Version:
     uuid: str
     hash: str
     dataset: "Dataset"
-    #: The name that the version was written under.
+    #: Name under which the version was written.
     name: Name
     created: int
     schema: list[Json] | None
@@ -73,18 +73,18 @@ class Version:
     run: "Run | None"
     fields: dict[int, Field] = field(default_factory=dict)
     facets: list[Facet] = field(default_factory=list)
-    #: Where the schema of a stream lies.
+    #: Location of the schema of a stream.
     location: str | None = None
-    #: What its columns are made of, by the column, and the version and the column it was read from.
+    #: Column lineage by column, source version and source column.
     columns: dict[tuple[int, str, int], "ColumnEdge"] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
 class Dataset:
     uuid: str
-    #: Every name it is known under; the first is its own.
+    #: All names; the first is its own.
     names: list[Name]
-    #: The namespace its row has, which is not always that of its name.
+    #: Namespace of its row, which may differ from the one in its name.
     namespace: str
     name: str
     type: str
@@ -117,7 +117,7 @@ class JobVersion:
 
 @dataclass
 class JobFacet:
-    """A facet of a job, as an event told it."""
+    """A facet of a job, from an event."""
 
     time: int
     name: str
@@ -128,7 +128,7 @@ class JobFacet:
 
 @dataclass
 class Io:
-    """A dataset that a version of a job reads or writes, and whether the job does so now."""
+    """An input or output of a job version; `current` if the job still has it."""
 
     version: JobVersion
     dataset: Dataset
@@ -148,9 +148,9 @@ class Job:
     updated: int
     description: str | None
     location: str | None
-    #: The id of its run, or of its parent's.
+    #: Id of its latest run, or of its parent's.
     run: str | None
-    #: What its last event read.
+    #: Inputs of its last event.
     inputs: list[Name] = field(default_factory=list)
     hidden: bool = False
     current: JobVersion | None = None
@@ -184,7 +184,7 @@ class Run:
 
 @dataclass
 class Row:
-    """An event in the log; only those of runs are ever listed."""
+    """An event in the log; only run events are listed."""
 
     number: int
     time: int
@@ -194,7 +194,7 @@ class Row:
 
 @dataclass
 class ColumnEdge:
-    """A column that another is made of."""
+    """A source column of another column."""
 
     to_version: Version
     to: Field

@@ -4,7 +4,7 @@ import argparse
 import signal
 import sys
 
-from tests.standins.faults import failing
+from tests.standins.faults import random_faults
 from tests.standins.openmetadata import OpenMetadata
 
 
@@ -16,7 +16,7 @@ def main() -> None:
     asked = parser.parse_args()
     with OpenMetadata(port=asked.port) as standin:
         if asked.failing:
-            standin.faults.plan = failing(asked.failing, asked.seed)
+            standin.faults.plan = random_faults(asked.failing, asked.seed)
         out = sys.stdout
         out.write(f"OpenMetadata stand-in: {standin.url}/api\n")
         out.write(f"token of the bot:      {standin.bot_token}\ntoken of the admin:    {standin.admin_token}\n")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tests.standins.openmetadata.errors import Refused
+from tests.standins.openmetadata.errors import ApiError
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Access:
         """Tell who asks, by the Authorization header."""
         scheme, _, token = (header or "").partition(" ")
         if scheme.lower() != "bearer" or not token:
-            raise Refused(401, "Not Authorized! Token not present")
+            raise ApiError(401, "Not Authorized! Token not present")
         if token in self.expired:
-            raise Refused(401, "Expired token!")
+            raise ApiError(401, "Expired token!")
         if token in self.tokens:
             return self.tokens[token]
-        raise Refused(401, _NO_SIGNATURE if token.count(".") == 2 else "Not Authorized! Invalid token.")
+        raise ApiError(401, _NO_SIGNATURE if token.count(".") == 2 else "Not Authorized! Invalid token.")
 
     def add(self, who: Principal) -> str:
         """Give somebody a token."""
@@ -61,13 +61,13 @@ class Access:
 def check_method(who: Principal, method: str) -> None:
     """Refuse what is more than reading to those who may only read."""
     if who.reader and method not in {"GET", "HEAD"}:
-        raise Refused(403, f"Principal: CatalogPrincipal{{name='{who.name}'}} operations [{method}] not allowed")
+        raise ApiError(403, f"Principal: CatalogPrincipal{{name='{who.name}'}} operations [{method}] not allowed")
 
 
 def check_patch(who: Principal, paths: list[str]) -> None:
     """Refuse a PATCH that touches what the bot's policy denies; one denied property refuses all of it."""
     if who.bot and any(path.split("/")[1:2] == ["displayName"] for path in paths):
-        raise Refused(
+        raise ApiError(
             403,
             f"Principal: CatalogPrincipal{{name='{who.name}'}} operation EditDisplayName denied by role "
             "IngestionBotRole, policy DefaultBotPolicy, rule DisplayName-Deny",

@@ -11,17 +11,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from tests.standins.fault_responses import abort_connection, delay, fault_response
 from tests.standins.faults import Fault, Faults
-from tests.standins.journal import Journal, Seen
+from tests.standins.journal import Journal, RecordedRequest
 from tests.standins.openmetadata.access import ADMIN, Access, Principal, check_method
-from tests.standins.openmetadata.disagreements import Check, Disagreement, disagreements
-from tests.standins.openmetadata.errors import Refused, no_route, unhandled
-from tests.standins.openmetadata.exchange import Answer, BrokenJson, Call
+from tests.standins.openmetadata.errors import ApiError, no_route, unhandled
+from tests.standins.openmetadata.etag import strong_etag
+from tests.standins.openmetadata.exchange import ApiResponse, BrokenJson, Call
+from tests.standins.openmetadata.invalid_bodies import Check, InvalidBody, find_invalid_bodies
 from tests.standins.openmetadata.races import Races
 from tests.standins.openmetadata.routes import WrongMethod, find
 from tests.standins.openmetadata.state import Store
-from tests.standins.openmetadata.tagging import strong_tag
-from tests.standins.trouble import close, faulty, wait
 
 _LONGEST_TARGET = 8192
 _PATCH_TYPE = "application/json-patch+json"
@@ -58,7 +58,7 @@ class App:
         self.races = Races()
         self.logins: dict[tuple[str, str], str] = {}
         self.check: Check | None = None
-        self.disagreements: list[Disagreement] = []
+        self.invalid_bodies: list[InvalidBody] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -68,47 +68,47 @@ class App:
         query = scope["query_string"].decode("latin-1")
         seen = self.journal.begin(scope["method"], raw_path, query)
         seen.body = await request.body()
-        fault = self.faults.of(seen.number, seen.method, raw_path)
-        await wait(fault)
+        fault = self.faults.fault_for(seen.number, seen.method, raw_path)
+        await delay(fault)
         response = None
         if fault.applied or not (fault.reset or fault.status):
             response = await self._raced(seen, dict(request.headers), fault)
         if fault.reset:
             seen.status = 0
-            await close(scope, receive)
+            await abort_connection(scope, receive)
             return
         if fault.status is not None:
-            response = faulty(fault)
+            response = fault_response(fault)
         assert response is not None
         seen.status = response.status_code
         await response(scope, receive, send)
 
-    async def _raced(self, seen: Seen, headers: dict[str, str], fault: Fault) -> Response:
+    async def _raced(self, seen: RecordedRequest, headers: dict[str, str], fault: Fault) -> Response:
         """Let PUTs that came at the same time meet."""
         if seen.method != "PUT" or seen.path.endswith("/bulk"):
             return self._answer(seen, headers, fault)
         key = self.races.enter(seen.path, seen.body)
         await asyncio.sleep(0)
         if self.races.lost(key):
-            refused = Refused(409, "Entity already exists")
-            response = _json(refused.status, refused.body(), {})
+            error = ApiError(409, "Entity already exists")
+            response = _json(error.status, error.body(), {})
         else:
             response = self._answer(seen, headers, fault)
         self.races.leave(key, created=response.status_code == 201)
         return response
 
-    def _answer(self, seen: Seen, headers: dict[str, str], fault: Fault) -> Response:
+    def _answer(self, seen: RecordedRequest, headers: dict[str, str], fault: Fault) -> Response:
         try:
             return self._handled(seen, headers, fault)
         except BrokenJson as broken:
             return Response(str(broken), 400, media_type=None, headers={"Content-Type": "text/plain"})
         except WrongMethod as wrong:
             return _json(wrong.status, wrong.body(), {"Allow": wrong.allow})
-        except Refused as refused:
-            more = {"WWW-Authenticate": "om-auth"} if refused.status == 401 else {}
-            return _json(refused.status, refused.body(), more)
+        except ApiError as error:
+            more = {"WWW-Authenticate": "om-auth"} if error.status == 401 else {}
+            return _json(error.status, error.body(), more)
 
-    def _handled(self, seen: Seen, headers: dict[str, str], fault: Fault) -> Response:
+    def _handled(self, seen: RecordedRequest, headers: dict[str, str], fault: Fault) -> Response:
         if page := _unparsable(seen):
             return page
         if not posixpath.normpath(seen.path).startswith("/api/"):
@@ -131,7 +131,7 @@ class App:
         with self.store.lock:
             answer = route.handlers["GET" if reading else seen.method](call)
             if self.check:
-                self.disagreements += disagreements(self.check, seen.method, route.template, call, answer)
+                self.invalid_bodies += find_invalid_bodies(self.check, seen.method, route.template, call, answer)
         return _written(answer, headers, reading)
 
     def _who(self, headers: dict[str, str], fault: Fault) -> Principal:
@@ -145,7 +145,7 @@ def _has_bulk(version: str) -> bool:
     return [int(number) for number in version.split(".")[:2]] >= [1, 11]
 
 
-def _unparsable(seen: Seen) -> Response | None:
+def _unparsable(seen: RecordedRequest) -> Response | None:
     """Refuse what the server's HTTP parser refuses, with a page."""
     if len(seen.path) + len(seen.query) > _LONGEST_TARGET:
         return _page(414, "URI Too Long")
@@ -164,10 +164,10 @@ def _page(status: int, reason: str) -> Response:
     return Response(_PAGE.format(status=status, reason=reason), status, headers=headers)
 
 
-def _wrong_media(seen: Seen, headers: dict[str, str]) -> Response | None:
+def _wrong_media(seen: RecordedRequest, headers: dict[str, str]) -> Response | None:
     accept = headers.get("accept", "*/*")
     if not any(kind in accept for kind in ("*/*", "application/json", "application/*")):
-        raise Refused(406, "HTTP 406 Not Acceptable")
+        raise ApiError(406, "HTTP 406 Not Acceptable")
     if seen.method not in ("PUT", "POST", "PATCH"):
         return None
     given = headers.get("content-type")
@@ -175,23 +175,23 @@ def _wrong_media(seen: Seen, headers: dict[str, str]) -> Response | None:
         return Response(status_code=400)
     wanted = _PATCH_TYPE if seen.method == "PATCH" else "application/json"
     if given is None or given.partition(";")[0].strip().lower() != wanted:
-        raise Refused(415, "HTTP 415 Unsupported Media Type")
+        raise ApiError(415, "HTTP 415 Unsupported Media Type")
     return None
 
 
-def _plain_body(seen: Seen, headers: dict[str, str]) -> bytes:
+def _plain_body(seen: RecordedRequest, headers: dict[str, str]) -> bytes:
     if headers.get("content-encoding") == "gzip":
         return zlib.decompress(seen.body, wbits=31)
     return seen.body
 
 
-def _written(answer: Answer, headers: dict[str, str], head: bool) -> Response:
+def _written(answer: ApiResponse, headers: dict[str, str], head: bool) -> Response:
     if answer.body is None:
         return Response(status_code=answer.status, headers=answer.headers)
     raw = msgspec.json.encode(answer.body)
     more = dict(answer.headers)
     if answer.etag:
-        more |= {"ETag": strong_tag(raw), "Cache-Control": "no-store"}
+        more |= {"ETag": strong_etag(raw), "Cache-Control": "no-store"}
         if headers.get("if-none-match") == more["ETag"]:
             return Response(status_code=304, headers=more)
     return _json(answer.status, b"" if head else raw, more)

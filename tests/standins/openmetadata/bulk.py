@@ -4,8 +4,8 @@ from typing import Any
 
 from tests.standins.openmetadata import entities
 from tests.standins.openmetadata.columns import with_lists
-from tests.standins.openmetadata.errors import Refused, Unreadable, unreadable, violated
-from tests.standins.openmetadata.exchange import Answer, Call
+from tests.standins.openmetadata.errors import ApiError, Unreadable, unreadable, violated
+from tests.standins.openmetadata.exchange import ApiResponse, Call
 from tests.standins.openmetadata.kinds import RELATIONS, Kind
 from tests.standins.openmetadata.labels import stamped
 from tests.standins.openmetadata.state import Data
@@ -17,7 +17,7 @@ _ROW = View(if_set=RELATIONS, href=False, reference_href=False)
 _NULL_ROW = "HV000116: The object to be validated must not be null."
 
 
-def replace(call: Call, kind: Kind) -> Answer:
+def replace(call: Call, kind: Kind) -> ApiResponse:
     """Make or replace many entities."""
     rows = call.json()
     if not isinstance(rows, list):
@@ -30,9 +30,9 @@ def replace(call: Call, kind: Kind) -> Answer:
         try:
             fqn = _write(call, kind, row, faults)
             good.append({"request": fqn, "status": status, "hasSideEffects": False})
-        except Refused as refused:
-            bad.append(_failed(kind, row, refused))
-    return Answer(status, _result(good, bad, background))
+        except ApiError as error:
+            bad.append(_failed(kind, row, error))
+    return ApiResponse(status, _result(good, bad, background))
 
 
 def _read(kind: Kind, row: Any) -> tuple[Data | None, list[str]]:
@@ -50,11 +50,11 @@ def _read(kind: Kind, row: Any) -> tuple[Data | None, list[str]]:
 
 def _write(call: Call, kind: Kind, row: Data | None, faults: list[str]) -> str:
     if row is None:
-        raise Refused(400, _NULL_ROW)
+        raise ApiError(400, _NULL_ROW)
     if faults:
         raise violated(*sorted(set(faults)), prefix="")
     if (reason := call.failing.get(row["name"])) is not None:
-        raise Refused(400, reason)
+        raise ApiError(400, reason)
     store, override = call.store, call.flag("overrideMetadata")
     wanted = entities.prepare(store, kind, row)
     entity = entities.existing(store, wanted)
@@ -79,9 +79,9 @@ def _note(call: Call, kind: Kind, outcome: Outcome) -> None:
     )
 
 
-def _failed(kind: Kind, row: Data | None, refused: Refused) -> Data:
+def _failed(kind: Kind, row: Data | None, error: ApiError) -> Data:
     quoted = {} if row is None else {"request": {**kind.request_defaults, **row}}
-    return {**quoted, "message": refused.message, "status": 400, "hasSideEffects": False}
+    return {**quoted, "message": error.message, "status": 400, "hasSideEffects": False}
 
 
 def _result(good: list[Data], bad: list[Data], background: bool) -> Data:

@@ -3,10 +3,10 @@
 from tests.standins.openmetadata.checks import Case, Data, Definition, Suite
 from tests.standins.openmetadata.columns import by_path
 from tests.standins.openmetadata.definitions import revised
-from tests.standins.openmetadata.errors import Refused, no_entity, not_found
-from tests.standins.openmetadata.exchange import Answer, Call, check_include
+from tests.standins.openmetadata.errors import ApiError, no_entity, not_found
+from tests.standins.openmetadata.exchange import ApiResponse, Call, check_include
 from tests.standins.openmetadata.kinds import BY_NAME
-from tests.standins.openmetadata.listing import checked_limit, page_of
+from tests.standins.openmetadata.lists import checked_limit, page_of
 from tests.standins.openmetadata.names import joined, quoted
 from tests.standins.openmetadata.quality_shapes import CASE
 from tests.standins.openmetadata.state import Entity
@@ -36,12 +36,12 @@ def linked(call: Call, link: str) -> tuple[Entity, list[str]]:
     kind_name, fqn, *rest = link.removeprefix("<#E::").removesuffix(">").split("::")
     kind = BY_NAME.get(kind_name)
     if kind is None:
-        raise Refused(404, f"Entity repository for {kind_name} not found. Is the ENTITY_TYPE_MAP initialized?")
+        raise ApiError(404, f"Entity repository for {kind_name} not found. Is the ENTITY_TYPE_MAP initialized?")
     entity = call.store.find(kind, fqn)
     if entity is None or entity.deleted:
         raise not_found(kind_name, fqn)
     if "columns" not in kind.fields:
-        raise Refused(400, "Invalid field name columns")
+        raise ApiError(400, "Invalid field name columns")
     return entity, rest
 
 
@@ -51,7 +51,7 @@ def _subject(call: Call, link: str) -> tuple[Entity, str]:
     if rest[:1] != ["columns"] or len(rest) < 2:
         return table, table.fqn
     if rest[1] not in by_path(table.data["columns"]):
-        raise Refused(400, f"Invalid column name {rest[1]}")
+        raise ApiError(400, f"Invalid column name {rest[1]}")
     return table, f"{table.fqn}.{rest[1]}"
 
 
@@ -63,29 +63,29 @@ def _definition(call: Call, request: Data) -> Definition:
     given = {one.get("name"): one.get("value") for one in request.get("parameterValues", [])}
     known = {one.get("name"): one for one in found.data["parameterDefinition"]}
     if given and not known:
-        raise Refused(400, "Parameter Values doesn't match Test Definition Parameters")
+        raise ApiError(400, "Parameter Values doesn't match Test Definition Parameters")
     if "GreatExpectations" in found.data["testPlatforms"]:
         return found
     for name in given:
         if name not in known:
             names = ", ".join(str(one) for one in known)
             text = f"Parameter '{name}' is not defined in the test definition. Defined parameters are: [{names}]"
-            raise Refused(400, text)
+            raise ApiError(400, text)
     for name, one in known.items():
         if one.get("required") and given.get(name) is None:
-            raise Refused(400, f"Required parameter {name} is not passed in parameterValues")
+            raise ApiError(400, f"Required parameter {name} is not passed in parameterValues")
     return found
 
 
-def put(call: Call) -> Answer:
+def put(call: Call) -> ApiResponse:
     return _write(call, only_new=False)
 
 
-def create(call: Call) -> Answer:
+def create(call: Call) -> ApiResponse:
     return _write(call, only_new=True)
 
 
-def _write(call: Call, only_new: bool) -> Answer:
+def _write(call: Call, only_new: bool) -> ApiResponse:
     request: Data = call.read(CASE)
     table, subject = _subject(call, request["entityLink"])
     definition = _definition(call, request)
@@ -98,16 +98,16 @@ def _write(call: Call, only_new: bool) -> Answer:
         known.add(case)
         body = written(call, case, case.data)
         call.store.events.note("entityCreated", "testCase", body, call.who.name)
-        return Answer(201, body, {"X-OpenMetadata-Change": "entityCreated"}, etag=True)
+        return ApiResponse(201, body, {"X-OpenMetadata-Change": "entityCreated"}, etag=True)
     if only_new:
-        raise Refused(409, "Entity already exists")
+        raise ApiError(409, "Entity already exists")
     shown, word = revised(case.data, wanted, _OWN, call)
     case.definition = definition
     if word == "entityUpdated":
         case.data = shown
     body = {**written(call, case, shown), "reviewers": []}
     call.store.events.note(word, "testCase", body, call.who.name, shown["incrementalChangeDescription"])
-    return Answer(200, body, {"X-OpenMetadata-Change": word}, etag=True)
+    return ApiResponse(200, body, {"X-OpenMetadata-Change": word}, etag=True)
 
 
 def _new(call: Call, wanted: Data, subject: str) -> Data:
@@ -153,19 +153,19 @@ def _shown(call: Call, case: Case, fields: set[str], data: Data | None = None, l
 def _fields(call: Call) -> set[str]:
     asked = {name.strip() for name in call.query.get("fields", "").split(",") if name.strip()}
     for name in sorted(asked - _FIELDS - {"*"}):
-        raise Refused(400, f"Invalid field name {name}")
+        raise ApiError(400, f"Invalid field name {name}")
     return _FIELDS if "*" in asked else asked
 
 
-def read(call: Call) -> Answer:
+def read(call: Call) -> ApiResponse:
     fields, include = _fields(call), check_include(call.query)
     case = call.store.checks.case(call.args["fqn"])
     if case is None or (include != "all" and case.deleted != (include == "deleted")):
         raise not_found("testCase", call.args["fqn"])
-    return Answer(body=_shown(call, case, fields), etag=True)
+    return ApiResponse(body=_shown(call, case, fields), etag=True)
 
 
-def many(call: Call) -> Answer:
+def many(call: Call) -> ApiResponse:
     """Answer a page of test cases, of one table or column if a link is given; its columns' only if asked for."""
     fields, include = _fields(call), check_include(call.query)
     limit = checked_limit(call.number("limit", 10))
@@ -181,7 +181,7 @@ def many(call: Call) -> Answer:
         found = [case for case in found if _is_about(case, subject, below)]
     found.sort(key=lambda case: (case.name, case.id))
     page, paging = page_of(found, limit, call.query)
-    return Answer(
+    return ApiResponse(
         body={"data": [_shown(call, case, fields) for case in page], "paging": {**paging, "total": len(found)}}
     )
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from tests.standins.openmetadata.creates import LABEL
-from tests.standins.openmetadata.errors import Refused
+from tests.standins.openmetadata.create_shapes import LABEL
+from tests.standins.openmetadata.errors import ApiError
 from tests.standins.openmetadata.shapes import Shape, whole
 
 CERTIFICATION = Shape({"tagLabel": LABEL, "appliedDate": whole, "expiryDate": whole}, required="tagLabel")
@@ -16,5 +16,5 @@ def certified(raw: Any, now: int) -> dict[str, Any] | None:
         return None
     fqn = raw["tagLabel"]["tagFQN"]
     if not fqn.startswith("Certification."):
-        raise Refused(400, f"Invalid Classification: {fqn} is not valid for Certification.")
+        raise ApiError(400, f"Invalid Classification: {fqn} is not valid for Certification.")
     return {"tagLabel": raw["tagLabel"], "appliedDate": now, "expiryDate": now + _VALID_MS}

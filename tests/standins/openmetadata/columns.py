@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.standins.openmetadata.changes import Change, json_text
-from tests.standins.openmetadata.errors import Refused
+from tests.standins.openmetadata.errors import ApiError
 from tests.standins.openmetadata.names import quoted, words
 
 Column = dict[str, Any]
@@ -41,7 +41,7 @@ def _no_duplicates(columns: list[Column]) -> None:
     for column in columns:
         name = column["name"]
         if name in seen:
-            raise Refused(400, f"Column name {name} is repeated")
+            raise ApiError(400, f"Column name {name} is repeated")
         seen.add(name)
         if column["children"]:
             _no_duplicates(column["children"])
@@ -51,11 +51,11 @@ def _check_types(columns: list[Column]) -> None:
     for column in columns:
         kind = column["dataType"]
         if kind in _NEED_LENGTH and "dataLength" not in column:
-            raise Refused(400, "For column data types char, varchar, binary, varbinary dataLength must not be null")
+            raise ApiError(400, "For column data types char, varchar, binary, varbinary dataLength must not be null")
         if kind == "ARRAY" and "arrayDataType" not in column:
-            raise Refused(400, "For column data type array, arrayDataType must not be null")
+            raise ApiError(400, "For column data type array, arrayDataType must not be null")
         if "scale" in column and "precision" not in column:
-            raise Refused(400, f"Scale is set but precision is not set for the column {column['name']}")
+            raise ApiError(400, f"Scale is set but precision is not set for the column {column['name']}")
         if column["children"]:
             _check_types(column["children"])
 

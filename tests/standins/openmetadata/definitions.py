@@ -2,8 +2,8 @@
 
 from tests.standins.openmetadata.changes import Change, next_version
 from tests.standins.openmetadata.checks import Data, Definition
-from tests.standins.openmetadata.errors import Refused, not_found
-from tests.standins.openmetadata.exchange import Answer, Call
+from tests.standins.openmetadata.errors import ApiError, not_found
+from tests.standins.openmetadata.exchange import ApiResponse, Call
 from tests.standins.openmetadata.names import quoted
 from tests.standins.openmetadata.quality_shapes import DEFINITION
 
@@ -45,7 +45,7 @@ def revised(old: Data, wanted: Data, own: tuple[str, ...], call: Call) -> tuple[
     return {**new, "changeDescription": described, "incrementalChangeDescription": described}, "entityUpdated"
 
 
-def put(call: Call) -> Answer:
+def put(call: Call) -> ApiResponse:
     """Make or replace a definition; the platforms are looked at last, and by no constraint."""
     wanted = _wanted(call.read(DEFINITION))
     name = quoted(wanted["name"])
@@ -54,18 +54,18 @@ def put(call: Call) -> Answer:
         known[name] = Definition(_new(call, wanted, name))
         body = _shown(call, known[name])
         call.store.events.note("entityCreated", _TYPE, body, call.who.name)
-        return Answer(201, body, {"X-OpenMetadata-Change": "entityCreated"}, etag=True)
+        return ApiResponse(201, body, {"X-OpenMetadata-Change": "entityCreated"}, etag=True)
     shown, word = revised(known[name].data, wanted, _OWN, call)
     if word == "entityUpdated":
         known[name].data = shown
     body = _shown(call, known[name], {**shown, "owners": []})
     call.store.events.note(word, _TYPE, body, call.who.name, shown["incrementalChangeDescription"])
-    return Answer(200, body, {"X-OpenMetadata-Change": word}, etag=True)
+    return ApiResponse(200, body, {"X-OpenMetadata-Change": word}, etag=True)
 
 
 def _wanted(request: Data) -> Data:
     if not request.get("testPlatforms"):
-        raise Refused(400, "testPlatforms must not be empty")
+        raise ApiError(400, "testPlatforms must not be empty")
     parameters = [{"optionValues": [], **one} for one in request.get("parameterDefinition", [])]
     kept = {name: request[name] for name in ("name", *_OWN) if name in request}
     return {name: [] for name in _LISTS} | kept | {"parameterDefinition": parameters}
@@ -91,8 +91,8 @@ def _shown(call: Call, definition: Definition, data: Data | None = None) -> Data
     return {"id": definition.id, **(data or definition.data), "href": href}
 
 
-def read(call: Call) -> Answer:
+def read(call: Call) -> ApiResponse:
     found = call.store.checks.definition(call.args["fqn"])
     if found is None:
         raise not_found("testDefinition", call.args["fqn"])
-    return Answer(body=_shown(call, found), etag=True)
+    return ApiResponse(body=_shown(call, found), etag=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from tests.standins.openmetadata.entity import Data, Entity
-from tests.standins.openmetadata.governed_kinds import TEAM, USER
+from tests.standins.openmetadata.governance_kinds import TEAM, USER
 from tests.standins.openmetadata.state import Store
 
 _ORGANIZATION = "Organization"

@@ -3,8 +3,8 @@
 import copy
 
 from tests.standins.openmetadata import lineage
-from tests.standins.openmetadata.errors import Refused, not_found, violated
-from tests.standins.openmetadata.exchange import Answer, Call
+from tests.standins.openmetadata.errors import ApiError, not_found, violated
+from tests.standins.openmetadata.exchange import ApiResponse, Call
 from tests.standins.openmetadata.graph import graph
 from tests.standins.openmetadata.kinds import BY_NAME
 from tests.standins.openmetadata.patch import apply, operations_in
@@ -13,47 +13,47 @@ from tests.standins.openmetadata.state import Data, Entity
 _DEEPEST = 3
 
 
-def put(call: Call) -> Answer:
+def put(call: Call) -> ApiResponse:
     edge = call.read(lineage.REQUEST)["edge"]
     start, end = (lineage.node(call.store, edge[side]) for side in ("fromEntity", "toEntity"))
     details = edge.get("lineageDetails", {})
     if "description" in edge:
         details = {"description": edge["description"], **details}
     lineage.put_edge(call.store, start, end, details, call.who)
-    return Answer()
+    return ApiResponse()
 
 
-def put_by_name(call: Call) -> Answer:
+def put_by_name(call: Call) -> ApiResponse:
     details: Data = call.read(lineage.DETAILS)
     start, end = _named(call)
     lineage.put_edge(call.store, start, end, details, call.who)
-    return Answer()
+    return ApiResponse()
 
 
-def read(call: Call) -> Answer:
+def read(call: Call) -> ApiResponse:
     details = lineage.edge_between(call.store, call.args["from"], call.args["to"])
-    return Answer(body={"edge": lineage.shown(details)})
+    return ApiResponse(body={"edge": lineage.shown(details)})
 
 
-def read_by_name(call: Call) -> Answer:
+def read_by_name(call: Call) -> ApiResponse:
     start, end = _named(call)
-    return Answer(body={"edge": lineage.shown(lineage.edge_between(call.store, start.id, end.id))})
+    return ApiResponse(body={"edge": lineage.shown(lineage.edge_between(call.store, start.id, end.id))})
 
 
-def patch(call: Call) -> Answer:
+def patch(call: Call) -> ApiResponse:
     return _patched(call, call.args["from"], call.args["to"])
 
 
-def patch_by_name(call: Call) -> Answer:
+def patch_by_name(call: Call) -> ApiResponse:
     start, end = _named(call)
     return _patched(call, start.id, end.id)
 
 
-def _patched(call: Call, start: str, end: str) -> Answer:
+def _patched(call: Call, start: str, end: str) -> ApiResponse:
     details = call.store.edges.get((start, end))
     if details is None:
         ends = f"{call.args['fromType']} {start} and {call.args['toType']} {end}"
-        raise Refused(404, f"Lineage edge not found between {ends}")
+        raise ApiError(404, f"Lineage edge not found between {ends}")
     new = copy.deepcopy(details)
     apply(new, operations_in(call.json()))
     changed = new != details
@@ -61,33 +61,33 @@ def _patched(call: Call, start: str, end: str) -> Answer:
         new |= {"updatedAt": call.store.now(), "updatedBy": call.who.name}
         call.store.edges[start, end] = new
     word = "entityUpdated" if changed else "entityNoChange"
-    return Answer(body=lineage.shown(new), headers={"X-OpenMetadata-Change": word})
+    return ApiResponse(body=lineage.shown(new), headers={"X-OpenMetadata-Change": word})
 
 
-def delete(call: Call) -> Answer:
+def delete(call: Call) -> ApiResponse:
     lineage.delete_edge(call.store, call.args["from"], call.args["to"], call.who)
-    return Answer()
+    return ApiResponse()
 
 
-def delete_by_name(call: Call) -> Answer:
+def delete_by_name(call: Call) -> ApiResponse:
     start, end = _named(call)
     lineage.delete_edge(call.store, start.id, end.id, call.who)
-    return Answer()
+    return ApiResponse()
 
 
-def delete_by_source(call: Call) -> Answer:
+def delete_by_source(call: Call) -> ApiResponse:
     lineage.delete_by_source(call.store, call.args["id"], call.args["source"])
-    return Answer()
+    return ApiResponse()
 
 
-def around(call: Call) -> Answer:
+def around(call: Call) -> ApiResponse:
     """Answer the graph around an entity, up to three steps in each direction."""
     depths = {side: call.number(f"{side}Depth", 1) for side in ("downstream", "upstream")}
     deep = [side for side, depth in depths.items() if depth > _DEEPEST]
     if deep:
         raise violated(*(f"{side}Depth must be less than or equal to {_DEEPEST}" for side in deep))
     entity = _one(call, call.args["type"], call.args.get("fqn"), call.args.get("id", ""), include_deleted=True)
-    return Answer(body=graph(call.store, call.base, entity, depths["upstream"], depths["downstream"]))
+    return ApiResponse(body=graph(call.store, call.base, entity, depths["upstream"], depths["downstream"]))
 
 
 def _named(call: Call) -> tuple[Entity, Entity]:
@@ -98,7 +98,7 @@ def _named(call: Call) -> tuple[Entity, Entity]:
 def _one(call: Call, type_: str, fqn: str | None, id_: str = "", include_deleted: bool = False) -> Entity:
     kind = BY_NAME.get(type_)
     if kind is None:
-        raise Refused(404, f"Entity repository for {type_} not found. Is the ENTITY_TYPE_MAP initialized?")
+        raise ApiError(404, f"Entity repository for {type_} not found. Is the ENTITY_TYPE_MAP initialized?")
     entity = call.store.find(kind, fqn) if fqn is not None else call.store.get(kind, id_)
     if entity is None or (entity.deleted and not include_deleted):
         raise not_found(type_, fqn if fqn is not None else id_)

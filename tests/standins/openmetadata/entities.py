@@ -7,17 +7,17 @@ from tests.standins.openmetadata.access import Principal
 from tests.standins.openmetadata.changes import Change
 from tests.standins.openmetadata.comparison import compare
 from tests.standins.openmetadata.derived import defaults
-from tests.standins.openmetadata.errors import Refused
+from tests.standins.openmetadata.errors import ApiError
 from tests.standins.openmetadata.kinds import Kind
 from tests.standins.openmetadata.lineage import forget_columns
 from tests.standins.openmetadata.names import joined
 from tests.standins.openmetadata.parts import complete
 from tests.standins.openmetadata.policies import arrange
-from tests.standins.openmetadata.resolving import parent_of, relations
+from tests.standins.openmetadata.reference_removal import bring_back, withdraw
+from tests.standins.openmetadata.references import parent_of, relations
 from tests.standins.openmetadata.state import Data, Entity, Store
 from tests.standins.openmetadata.text import stored
 from tests.standins.openmetadata.versions import Outcome, settle
-from tests.standins.openmetadata.withdrawal import bring_back, withdraw
 
 #: What a bot's PUT does not take away once it is there.
 _TEXTS = ("description", "displayName")
@@ -89,7 +89,7 @@ def existing(store: Store, wanted: Wanted) -> Entity | None:
 def make(store: Store, wanted: Wanted, who: Principal) -> Outcome:
     """Make a new entity."""
     if existing(store, wanted) is not None:
-        raise Refused(409, "Entity already exists")
+        raise ApiError(409, "Entity already exists")
     entity = Entity(wanted.kind, wanted.parent, wanted.name)
     entity.data |= {**wanted.data, "updatedAt": store.now(), "updatedBy": who.name}
     if wanted.labels:
@@ -136,7 +136,7 @@ def delete(store: Store, entity: Entity, who: Principal, hard: bool, recursive: 
     """Delete an entity, softly unless told otherwise."""
     inside = [child for child in entity.children.values() if hard or not child.deleted]
     if (inside or entity.id in store.checks.suites) and not recursive:
-        raise Refused(400, f"{entity.kind.name} is not empty")
+        raise ApiError(400, f"{entity.kind.name} is not empty")
     hard = hard or not entity.kind.soft
     withdraw(store, entity, hard)
     if hard:

@@ -8,14 +8,14 @@ from urllib.parse import parse_qs
 import msgspec
 
 from tests.standins.openmetadata.access import Principal
-from tests.standins.openmetadata.errors import Refused, Unreadable, no_route, unreadable, violated
+from tests.standins.openmetadata.errors import ApiError, Unreadable, no_route, unreadable, violated
 from tests.standins.openmetadata.kinds import Kind
 from tests.standins.openmetadata.shapes import Reader
 from tests.standins.openmetadata.state import Store
 
 
 @dataclass
-class Answer:
+class ApiResponse:
     """What is sent back."""
 
     status: int = 200
@@ -112,12 +112,12 @@ def check_fields(kind: Kind, query: dict[str, str]) -> set[str]:
         return set(kind.fields)
     for name in asked:
         if name not in kind.fields:
-            raise Refused(400, f"Invalid field name {name}")
+            raise ApiError(400, f"Invalid field name {name}")
     return set(asked)
 
 
 def check_include(query: dict[str, str]) -> str:
     include = query.get("include", "non-deleted")
     if include not in ("all", "deleted", "non-deleted"):
-        raise Refused(400, "query param include must be one of [all, deleted, non-deleted]")
+        raise ApiError(400, "query param include must be one of [all, deleted, non-deleted]")
     return include

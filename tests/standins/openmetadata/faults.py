@@ -1,18 +1,18 @@
-"""What goes wrong with OpenMetadata alone: refused rows, expired tokens, races that are lost."""
+"""Faults specific to OpenMetadata: rejected rows, expired tokens, lost races."""
 
 from tests.standins.faults import Fault, error
 
 
 def lost_race() -> Fault:
-    """Let somebody else have created the entity just before: 409, and a retry finds it."""
+    """Respond 409 as if another client had just created the entity; a retry finds it."""
     return error(409, "Entity already exists", applied=True)
 
 
 def failing_rows(*names: str, message: str = "The row is refused by a test") -> Fault:
-    """Let chosen rows of a bulk fail."""
+    """Reject some rows of a bulk request."""
     return Fault(rows=dict.fromkeys(names, message))
 
 
 def expired_token() -> Fault:
-    """Let the token be expired from this request on."""
+    """Expire the token, from this request on."""
     return Fault(expire=True)

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from tests.standins.openmetadata.entity import Data, Entity
-from tests.standins.openmetadata.errors import Refused, no_entity, not_found, unhandled
-from tests.standins.openmetadata.governed_kinds import BY_NAME, CLASSIFICATION, GLOSSARY, TAG, TERM, TYPE
+from tests.standins.openmetadata.errors import ApiError, no_entity, not_found, unhandled
+from tests.standins.openmetadata.governance_kinds import BY_NAME, CLASSIFICATION, GLOSSARY, TAG, TERM, TYPE
 from tests.standins.openmetadata.names import joined, normal
 from tests.standins.openmetadata.properties import checked, property_of
 
@@ -124,7 +124,7 @@ class Governance:
                 continue
             other = taken.setdefault(tag.parent.id, name)
             if other != name:
-                raise Refused(
+                raise ApiError(
                     400, f"Tag labels {name} and {other} are mutually exclusive and can't be assigned together"
                 )
 

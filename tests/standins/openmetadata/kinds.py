@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.standins.openmetadata import creates, enums
+from tests.standins.openmetadata import create_shapes, enums
 from tests.standins.openmetadata.shapes import Shape
 
 #: Properties that are kept beside the entity: references, labels and custom properties.
@@ -69,7 +69,7 @@ def _service(name: str, types: tuple[str, ...] | list[str]) -> Kind:
     return Kind(
         name,
         f"services/{name}s",
-        creates.service(types),
+        create_shapes.service(types),
         tracked=("connection",),
         created=(),
         fields=frozenset(_ALWAYS.split()) | {"pipelines"},
@@ -114,7 +114,7 @@ KINDS = [
     _asset(
         "database",
         "databases",
-        creates.DATABASE,
+        create_shapes.DATABASE,
         ("service", "databaseService"),
         "retentionPeriod default",
         "databaseSchemas location",
@@ -123,7 +123,7 @@ KINDS = [
     _asset(
         "databaseSchema",
         "databaseSchemas",
-        creates.SCHEMA,
+        create_shapes.SCHEMA,
         ("database", "database"),
         "retentionPeriod",
         "tables",
@@ -132,7 +132,7 @@ KINDS = [
     _asset(
         "table",
         "tables",
-        creates.TABLE,
+        create_shapes.TABLE,
         ("databaseSchema", "databaseSchema"),
         "tableType columns dataModel locationPath tableConstraints tablePartition tableProfilerConfig schemaDefinition "
         "retentionPeriod fileFormat",
@@ -144,7 +144,7 @@ KINDS = [
     _asset(
         "container",
         "containers",
-        creates.CONTAINER,
+        create_shapes.CONTAINER,
         ("service", "storageService"),
         "dataModel prefix fileFormats fullPath retentionPeriod",
         "parent dataModel prefix size numberOfObjects fileFormats",
@@ -153,7 +153,7 @@ KINDS = [
     _asset(
         "topic",
         "topics",
-        creates.TOPIC,
+        create_shapes.TOPIC,
         ("service", "messagingService"),
         "messageSchema partitions cleanupPolicies replicationFactor maximumMessageSize minimumInSyncReplicas "
         "retentionTime retentionSize topicConfig",
@@ -164,7 +164,7 @@ KINDS = [
     _asset(
         "pipeline",
         "pipelines",
-        creates.PIPELINE,
+        create_shapes.PIPELINE,
         ("service", "pipelineService"),
         "concurrency pipelineLocation startDate tasks scheduleInterval state",
         "tasks pipelineStatus scheduleInterval state",
@@ -173,7 +173,7 @@ KINDS = [
     _asset(
         "apiCollection",
         "apiCollections",
-        creates.API_COLLECTION,
+        create_shapes.API_COLLECTION,
         ("service", "apiService"),
         "endpointURL",
         "apiEndpoints endpointURL",
@@ -181,7 +181,7 @@ KINDS = [
     _asset(
         "apiEndpoint",
         "apiEndpoints",
-        creates.API_ENDPOINT,
+        create_shapes.API_ENDPOINT,
         ("apiCollection", "apiCollection"),
         "endpointURL requestMethod requestSchema responseSchema",
         "requestSchema responseSchema endpointURL requestMethod",
@@ -190,7 +190,7 @@ KINDS = [
     _asset(
         "mlmodel",
         "mlmodels",
-        creates.ML_MODEL,
+        create_shapes.ML_MODEL,
         ("service", "mlmodelService"),
         "algorithm target dashboard server mlFeatures mlHyperParameters mlStore",
         "mlFeatures mlHyperParameters dashboard mlStore server target algorithm",

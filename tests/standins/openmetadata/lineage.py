@@ -5,8 +5,8 @@ from typing import Any
 from tests.standins.openmetadata import enums
 from tests.standins.openmetadata.access import Principal
 from tests.standins.openmetadata.columns import every
-from tests.standins.openmetadata.creates import REFERENCE
-from tests.standins.openmetadata.errors import Refused, no_entity, not_found
+from tests.standins.openmetadata.create_shapes import REFERENCE
+from tests.standins.openmetadata.errors import ApiError, no_entity, not_found
 from tests.standins.openmetadata.kinds import BY_NAME
 from tests.standins.openmetadata.shapes import Shape, anything, choice, listing, text, whole
 from tests.standins.openmetadata.state import Data, Entity, Store
@@ -39,7 +39,7 @@ def node(store: Store, reference: Data) -> Entity:
     """Find an end of an edge, or its pipeline; soft-deleted ones do not take edges."""
     kind = BY_NAME.get(reference["type"])
     if kind is None:
-        raise Refused(
+        raise ApiError(
             404, f"Entity repository for {reference['type']} not found. Is the ENTITY_TYPE_MAP initialized?"
         )
     entity = store.get(kind, reference["id"])
@@ -103,13 +103,13 @@ def edge_between(store: Store, start: str, end: str) -> Data:
     """Read the details of an edge by the ids of its ends."""
     details = store.edges.get((start, end))
     if details is None:
-        raise Refused(404, f"Lineage edge not found between {start} and  {end}")
+        raise ApiError(404, f"Lineage edge not found between {start} and  {end}")
     return details
 
 
 def delete_edge(store: Store, start: str, end: str, who: Principal) -> None:
     if (start, end) not in store.edges:
-        raise Refused(404, "Lineage edge not found")
+        raise ApiError(404, "Lineage edge not found")
     store.remove_edge(start, end)
     names = (store.by_id[start].fqn, store.by_id[end].fqn)
     store.events.note_edge("entityLineageDeleted", names, who.name, store.now())

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.standins.openmetadata.columns import qualify, with_lists
-from tests.standins.openmetadata.errors import Refused
+from tests.standins.openmetadata.errors import ApiError
 from tests.standins.openmetadata.kinds import Kind
 from tests.standins.openmetadata.names import quoted
 
@@ -52,7 +52,7 @@ def _connection(data: Data, name: str) -> Data:
     wanted = data["serviceType"]
     given = config.get("type", wanted)
     if given != wanted:
-        raise Refused(
+        raise ApiError(
             400,
             f"Failed to convert [{name}] to type [{wanted}]. Review the connection.\nCannot construct instance of "
             f"`org.openmetadata.schema.services.connections.database.{wanted}Connection${wanted}Type`, problem: {given}\n"

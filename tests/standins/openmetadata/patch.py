@@ -9,14 +9,14 @@ from tests.standins.openmetadata.access import Principal, check_patch
 from tests.standins.openmetadata.certification import CERTIFICATION, certified
 from tests.standins.openmetadata.changes import Change
 from tests.standins.openmetadata.comparison import compare
-from tests.standins.openmetadata.creates import LABEL
-from tests.standins.openmetadata.errors import Refused, Unreadable, unhandled, unreadable, violated
+from tests.standins.openmetadata.create_shapes import LABEL
+from tests.standins.openmetadata.errors import ApiError, Unreadable, unhandled, unreadable, violated
 from tests.standins.openmetadata.kinds import Kind
 from tests.standins.openmetadata.labels import applied
 from tests.standins.openmetadata.names import joined
 from tests.standins.openmetadata.patched_fields import check_field
 from tests.standins.openmetadata.policies import arrange
-from tests.standins.openmetadata.resolving import check_domains, check_owners, check_products
+from tests.standins.openmetadata.references import check_domains, check_owners, check_products
 from tests.standins.openmetadata.shapes import Reader, listing, text
 from tests.standins.openmetadata.state import Data, Entity, Store
 from tests.standins.openmetadata.text import stored
@@ -84,7 +84,7 @@ def apply(document: Data, operations: list[Data]) -> None:
 def _test(document: Data, parts: list[str], operation: Data) -> None:
     if _get(document, parts) != operation.get("value"):
         value = json.dumps(operation.get("value"), ensure_ascii=False)
-        raise Refused(
+        raise ApiError(
             400, f"The JSON Patch operation 'test' failed for path '{operation['path']}' and value '{value}'"
         )
 
@@ -100,7 +100,7 @@ def _step(at: Any, part: str) -> Any:
         return at[_index(at, part, len(at) - 1)]
     if not isinstance(at, dict) or part not in at:
         shown = json.dumps(at, separators=(",", ":"), ensure_ascii=False)
-        raise Refused(400, f"The JSON Object '{shown}' contains no mapping for the name '{part}'")
+        raise ApiError(400, f"The JSON Object '{shown}' contains no mapping for the name '{part}'")
     return at[part]
 
 

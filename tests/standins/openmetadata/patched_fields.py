@@ -1,6 +1,6 @@
 """The properties an entity has, as the server lists them when a PATCH names another one."""
 
-from tests.standins.openmetadata.errors import Refused
+from tests.standins.openmetadata.errors import ApiError
 from tests.standins.openmetadata.kinds import Kind
 from tests.standins.openmetadata.names import words
 
@@ -27,4 +27,4 @@ def check_field(kind: Kind, name: str) -> None:
     valid = sorted({*_COMMON, *more})
     if name not in valid:
         title = kind.name[0].upper() + kind.name[1:]
-        raise Refused(400, f"Invalid field '{name}' for {title}. Valid fields are: {', '.join(valid)}")
+        raise ApiError(400, f"Invalid field '{name}' for {title}. Valid fields are: {', '.join(valid)}")

@@ -5,8 +5,8 @@ from typing import Any
 
 from tests.standins.openmetadata import enums
 from tests.standins.openmetadata.changes import Change
-from tests.standins.openmetadata.creates import REFERENCE
-from tests.standins.openmetadata.errors import Refused, unhandled
+from tests.standins.openmetadata.create_shapes import REFERENCE
+from tests.standins.openmetadata.errors import ApiError, unhandled
 from tests.standins.openmetadata.shapes import Shape, choice, listing, mapping, text, whole
 from tests.standins.openmetadata.state import Data, Entity, Store
 
@@ -102,7 +102,7 @@ def _check_tasks(pipeline: Entity, rows: list[Data]) -> None:
     for row in rows:
         for task in row.get("taskStatus", []):
             if task["name"] not in names:
-                raise Refused(400, f"Invalid task name {task['name']}")
+                raise ApiError(400, f"Invalid task name {task['name']}")
 
 
 def _completed(row: Data) -> Data:
@@ -133,5 +133,5 @@ def between(store: Store, pipeline: Entity, start: int, end: int) -> list[Any]:
 def delete_status(store: Store, pipeline: Entity, at: int) -> Data:
     known = store.statuses.get(pipeline.id, {})
     if at not in known:
-        raise Refused(404, f"Failed to find pipeline status for {pipeline.name} at {at}")
+        raise ApiError(404, f"Failed to find pipeline status for {pipeline.name} at {at}")
     return known.pop(at)

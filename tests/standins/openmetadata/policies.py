@@ -3,7 +3,7 @@
 import re
 
 from tests.standins.openmetadata.entity import Data
-from tests.standins.openmetadata.errors import Refused
+from tests.standins.openmetadata.errors import ApiError
 from tests.standins.openmetadata.names import words
 
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
@@ -19,14 +19,14 @@ _FUNCTIONS = frozenset(
 def arrange(data: Data) -> None:
     """Check the rules of a policy and put them in order; an operation that another one includes is left out."""
     if not data.get("rules"):
-        raise Refused(400, "At least one rule is required in a policy")
+        raise ApiError(400, "At least one rule is required in a policy")
     data["rules"] = sorted((_rule(rule) for rule in data["rules"]), key=lambda rule: str(rule["name"]))
 
 
 def _rule(rule: Data) -> Data:
     for name in _CALL.findall(_QUOTED.sub("", rule.get("condition") or "")):
         if name not in _FUNCTIONS:
-            raise Refused(
+            raise ApiError(
                 400,
                 f"Function '{name}' is not allowed in policy expressions. Only use approved functions with @Function "
                 "annotations in evaluator classes.",

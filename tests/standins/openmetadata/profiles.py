@@ -3,8 +3,8 @@
 import base64
 
 from tests.standins.openmetadata.columns import by_path
-from tests.standins.openmetadata.errors import Refused, no_entity, no_route, not_found, violated
-from tests.standins.openmetadata.exchange import Answer, Call
+from tests.standins.openmetadata.errors import ApiError, no_entity, no_route, not_found, violated
+from tests.standins.openmetadata.exchange import ApiResponse, Call
 from tests.standins.openmetadata.kinds import BY_NAME
 from tests.standins.openmetadata.names import normal
 from tests.standins.openmetadata.quality_shapes import PROFILE
@@ -17,7 +17,7 @@ _LATEST = View(href=False, reference_href=False)
 _NOTHING = Profiles()
 
 
-def put(call: Call) -> Answer:
+def put(call: Call) -> ApiResponse:
     """Store profiles; nothing is replaced, not even a profile of the same moment."""
     request: Data = call.read(PROFILE)
     table = call.store.get(_KIND, call.args["id"])
@@ -28,14 +28,14 @@ def put(call: Call) -> Answer:
     columns = by_path(table.data["columns"])
     for row in request.get("columnProfile", []):
         if row["name"] not in columns:
-            raise Refused(400, f"Invalid column name {row['name']}")
+            raise ApiError(400, f"Invalid column name {row['name']}")
     kept = call.store.profiles.setdefault(table.id, Profiles())
     row = {"profileSampleType": "PERCENTAGE", **request["tableProfile"]}
     kept.table.append(row)
     for one in request.get("columnProfile", []):
         kept.column.setdefault(one["name"], []).append(one)
     kept.system += request.get("systemProfile", [])
-    return Answer(body={**render(call.base, table, _WRITTEN), "profile": row}, etag=True)
+    return ApiResponse(body={**render(call.base, table, _WRITTEN), "profile": row}, etag=True)
 
 
 def _table(call: Call, fqn: str) -> Entity:
@@ -52,17 +52,17 @@ def _newest_first(rows: list[Data]) -> list[Data]:
     return sorted(rows, key=lambda row: -int(row.get("timestamp", 0)))
 
 
-def of_table(call: Call) -> Answer:
+def of_table(call: Call) -> ApiResponse:
     table = _table(call, call.args["fqn"])
     return _between(call, call.store.profiles.get(table.id, _NOTHING).table)
 
 
-def of_system(call: Call) -> Answer:
+def of_system(call: Call) -> ApiResponse:
     table = _table(call, call.args["fqn"])
     return _between(call, call.store.profiles.get(table.id, _NOTHING).system)
 
 
-def of_column(call: Call) -> Answer:
+def of_column(call: Call) -> ApiResponse:
     """Answer the profiles of a column, which its fully qualified name leads to."""
     fqn = normal(call.args["fqn"])
     tables = call.store.by_name[_KIND.name]
@@ -73,21 +73,21 @@ def of_column(call: Call) -> Answer:
     return _between(call, call.store.profiles.get(table.id, _NOTHING).column.get(paths.get(fqn, ""), []))
 
 
-def _between(call: Call, rows: list[Data]) -> Answer:
+def _between(call: Call, rows: list[Data]) -> ApiResponse:
     missing = [name for name in ("startTs", "endTs") if name not in call.query]
     if missing:
         raise violated(*(f"{name} must not be null" for name in missing))
     start, end = call.number("startTs"), call.number("endTs")
     found = [row for row in _newest_first(rows) if start <= row.get("timestamp", 0) <= end]
     paging = {"before": _cursor(start), "after": _cursor(end), "total": len(found)}
-    return Answer(body={"data": found, "paging": paging})
+    return ApiResponse(body={"data": found, "paging": paging})
 
 
 def _cursor(at: int) -> str:
     return base64.b64encode(str(at).encode()).decode()
 
 
-def latest(call: Call) -> Answer:
+def latest(call: Call) -> ApiResponse:
     """Show a table with its newest profile, and its columns with theirs; without the service, and without links."""
     table = _table(call, call.args["fqn"])
     kept = call.store.profiles.get(table.id, _NOTHING)
@@ -97,7 +97,7 @@ def latest(call: Call) -> Answer:
         out["profile"] = _newest_first(kept.table)[0]
     if call.query.get("includeColumnProfile", "true").lower() == "true":
         out["columns"] = _measured(table.data["columns"], kept, "")
-    return Answer(body=out)
+    return ApiResponse(body=out)
 
 
 def _measured(columns: list[Data], kept: Profiles, above: str) -> list[Data]:
@@ -111,11 +111,11 @@ def _measured(columns: list[Data], kept: Profiles, above: str) -> list[Data]:
     return out
 
 
-def delete(call: Call) -> Answer:
+def delete(call: Call) -> ApiResponse:
     """Remove the profiles that a table has of one moment."""
     table = _table(call, call.args["fqn"])
     if not call.args["timestamp"].isdecimal():
         raise no_route()
     kept = call.store.profiles.get(table.id, _NOTHING)
     kept.table[:] = [row for row in kept.table if row["timestamp"] != int(call.args["timestamp"])]
-    return Answer()
+    return ApiResponse()

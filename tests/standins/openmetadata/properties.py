@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.standins.openmetadata.entity import Data, Entity
-from tests.standins.openmetadata.errors import Refused
+from tests.standins.openmetadata.errors import ApiError
 
 _TEXT = {"type": "string"}
 #: Types of fields: what the server says of each, and the schema that it checks values with.
@@ -39,10 +39,10 @@ def property_of(request: Data, of: Entity) -> Data:
     config = (request.get("customPropertyConfig") or {}).get("config")
     if of.name == "enum":
         if not isinstance(config, dict) or not config.get("values"):
-            raise Refused(400, "Enum Custom Property Type must have customPropertyConfig.")
+            raise ApiError(400, "Enum Custom Property Type must have customPropertyConfig.")
         values = config["values"]
         if len(set(values)) != len(values):
-            raise Refused(400, "Enum Custom Property values cannot have duplicates.")
+            raise ApiError(400, "Enum Custom Property values cannot have duplicates.")
         config = {"values": sorted(values), "multiSelect": bool(config.get("multiSelect", False))}
     if config is not None:
         out["customPropertyConfig"] = {"config": config}
@@ -54,7 +54,7 @@ def checked(properties: list[Data], values: Data) -> Data:
     known = {one["name"]: one for one in properties}
     for name, value in values.items():
         if name not in known:
-            raise Refused(400, f"Unknown custom field {name}")
+            raise ApiError(400, f"Unknown custom field {name}")
         _check(known[name], name, value)
     return dict(sorted(values.items()))
 
@@ -63,14 +63,14 @@ def _check(of: Data, name: str, value: Any) -> None:
     wanted = FIELD_TYPES[of["propertyType"]["name"]][1]["type"]
     found = _JSON_TYPES.get(type(value), "null")
     if found != wanted and (found, wanted) != ("integer", "number"):
-        raise Refused(400, f"Custom field {name} has invalid JSON [: {found} found, {wanted} expected]")
+        raise ApiError(400, f"Custom field {name} has invalid JSON [: {found} found, {wanted} expected]")
     if of["propertyType"]["name"] != "enum":
         return
     config = of["customPropertyConfig"]["config"]
     if len(value) > 1 and not config["multiSelect"]:
-        raise Refused(400, f"Only one value allowed for {name} property")
+        raise ApiError(400, f"Only one value allowed for {name} property")
     if unknown := [item for item in value if item not in config["values"]]:
-        raise Refused(400, f"Values '[{', '.join(unknown)}]' not supported for property {name}")
+        raise ApiError(400, f"Values '[{', '.join(unknown)}]' not supported for property {name}")
 
 
 def rows(base: str, properties: list[Data]) -> list[Data]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.standins.openmetadata import enums
-from tests.standins.openmetadata.creates import LABEL, REFERENCE
+from tests.standins.openmetadata.create_shapes import LABEL, REFERENCE
 from tests.standins.openmetadata.errors import Unreadable
 from tests.standins.openmetadata.shapes import (
     Shape,

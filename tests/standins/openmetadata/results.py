@@ -3,8 +3,8 @@
 from tests.standins.openmetadata.cases import written
 from tests.standins.openmetadata.changes import Change, next_version
 from tests.standins.openmetadata.checks import Case, Data, Incident, new_id
-from tests.standins.openmetadata.errors import Refused, no_entity, no_route, not_found
-from tests.standins.openmetadata.exchange import Answer, Call
+from tests.standins.openmetadata.errors import ApiError, no_entity, no_route, not_found
+from tests.standins.openmetadata.exchange import ApiResponse, Call
 from tests.standins.openmetadata.quality_shapes import RESULT
 
 
@@ -18,13 +18,13 @@ def _case(call: Call) -> Case:
     return found
 
 
-def post(call: Call) -> Answer:
+def post(call: Call) -> ApiResponse:
     """Store a result; the same timestamp again is refused, not replaced."""
     request: Data = call.read(RESULT)
     case = _case(call)
     _check_incident(call, case)
     if request["timestamp"] in case.results:
-        raise Refused(409, "Entity already exists")
+        raise ApiError(409, "Entity already exists")
     row = {"id": new_id(), "testCaseFQN": case.fqn, "testResultValue": [], "dimensionResults": [], **request}
     for name in ("fqn", "incidentId"):
         row.pop(name, None)
@@ -33,7 +33,7 @@ def post(call: Call) -> Answer:
     case.results[row["timestamp"]] = row
     _note(call, case, row)
     where = f"{call.base}/api/v1/dataQuality/testCases/testCaseResults/{call.args['fqn']}"
-    return Answer(201, row, {"Location": where})
+    return ApiResponse(201, row, {"Location": where})
 
 
 def _check_incident(call: Call, case: Case) -> None:
@@ -44,7 +44,7 @@ def _check_incident(call: Call, case: Case) -> None:
             f"Entity type testCaseResolutionStatus {incident.id} does not have expected relationship parentOf to/from "
             "entity type testCase"
         )
-        raise Refused(500, f"An exception with message [{told}] was thrown while processing request.")
+        raise ApiError(500, f"An exception with message [{told}] was thrown while processing request.")
 
 
 def _note(call: Call, case: Case, row: Data) -> None:
@@ -67,21 +67,21 @@ def _note(call: Call, case: Case, row: Data) -> None:
     call.store.events.note("entityUpdated", "testCase", body, call.who.name, told.described(before, None), at=moment)
 
 
-def read(call: Call) -> Answer:
+def read(call: Call) -> ApiResponse:
     """List the results of a time, or all of them, the newest first."""
     case = _case(call)
     newest = max(case.results, default=0)
     start, end = call.number("startTs", min(case.results, default=0)), call.number("endTs", newest)
     rows = [case.results[at] for at in sorted(case.results, reverse=True) if start <= at <= end]
-    return Answer(body={"data": rows, "paging": {"total": len(rows)}})
+    return ApiResponse(body={"data": rows, "paging": {"total": len(rows)}})
 
 
-def delete(call: Call) -> Answer:
+def delete(call: Call) -> ApiResponse:
     """Remove a result; the status that it gave the test case stays."""
     case = _case(call)
     if not call.args["timestamp"].isdecimal():
         raise no_route()
     row = case.results.pop(int(call.args["timestamp"]), None)
     if row is None:
-        raise Refused(404, f"Failed to find testCase result for {case.name} at {call.args['timestamp']}")
-    return Answer(body=row, headers={"X-OpenMetadata-Change": "entityDeleted"})
+        raise ApiError(404, f"Failed to find testCase result for {case.name} at {call.args['timestamp']}")
+    return ApiResponse(body=row, headers={"X-OpenMetadata-Change": "entityDeleted"})

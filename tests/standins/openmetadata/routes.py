@@ -11,22 +11,22 @@ from tests.standins.openmetadata import (
     cases,
     definitions,
     edges,
-    listing,
-    polling,
+    event_pages,
+    lists,
     profiles,
-    reading,
+    reads,
     results,
     runs,
     system,
     types,
-    writing,
+    writes,
 )
-from tests.standins.openmetadata.errors import Refused, no_route
-from tests.standins.openmetadata.exchange import Answer, Call
-from tests.standins.openmetadata.governed_kinds import DOMAIN, GOVERNED, PRODUCT, TYPE
+from tests.standins.openmetadata.errors import ApiError, no_route
+from tests.standins.openmetadata.exchange import ApiResponse, Call
+from tests.standins.openmetadata.governance_kinds import DOMAIN, GOVERNED, PRODUCT, TYPE
 from tests.standins.openmetadata.kinds import KINDS
 
-Handler = Callable[[Call], Answer]
+Handler = Callable[[Call], ApiResponse]
 
 
 @dataclass
@@ -89,10 +89,10 @@ def _table() -> dict[str, dict[str, Handler]]:
         "pipelines/{fqn}/status": {"PUT": runs.put, "GET": runs.read},
         "pipelines/{fqn}/status/bulk": {"PUT": runs.put_many},
         "pipelines/{fqn}/status/{timestamp}": {"DELETE": runs.delete},
-        "events": {"GET": polling.read},
-        "metadata/types": {"GET": partial(listing.entities, kind=TYPE)},
-        "metadata/types/name/{fqn}": {"GET": partial(reading.read, kind=TYPE)},
-        "metadata/types/{id}": {"GET": partial(reading.read, kind=TYPE), "PUT": types.define},
+        "events": {"GET": event_pages.read},
+        "metadata/types": {"GET": partial(lists.entities, kind=TYPE)},
+        "metadata/types/name/{fqn}": {"GET": partial(reads.read, kind=TYPE)},
+        "metadata/types/{id}": {"GET": partial(reads.read, kind=TYPE), "PUT": types.define},
         **_QUALITY,
     }
     for kind in (DOMAIN, PRODUCT):
@@ -100,14 +100,14 @@ def _table() -> dict[str, dict[str, Handler]]:
             routes[f"{kind.path}/{{fqn}}/assets/{word}"] = {"PUT": partial(handler, kind=kind)}
         routes[f"{kind.path}/name/{{fqn}}/assets"] = {"GET": partial(assets.read, kind=kind)}
     for kind in (*KINDS, *GOVERNED):
-        item = {"GET": reading.read, "PATCH": writing.change, "DELETE": writing.delete}
+        item = {"GET": reads.read, "PATCH": writes.change, "DELETE": writes.delete}
         ours = {
-            kind.path: {"GET": listing.entities, "POST": writing.create, "PUT": writing.replace},
-            f"{kind.path}/restore": {"PUT": writing.restore},
+            kind.path: {"GET": lists.entities, "POST": writes.create, "PUT": writes.replace},
+            f"{kind.path}/restore": {"PUT": writes.restore},
             f"{kind.path}/name/{{fqn}}": item,
             f"{kind.path}/{{id}}": item,
-            f"{kind.path}/{{id}}/versions": {"GET": reading.versions},
-            f"{kind.path}/{{id}}/versions/{{version}}": {"GET": reading.version},
+            f"{kind.path}/{{id}}/versions": {"GET": reads.versions},
+            f"{kind.path}/{{id}}/versions/{{version}}": {"GET": reads.version},
         }
         if kind.bulk:
             ours[f"{kind.path}/bulk"] = {"PUT": bulk.replace}
@@ -139,7 +139,7 @@ def find(raw_path: str, method: str) -> tuple[Route, dict[str, str]]:
     raise WrongMethod({method for route, _ in found for method in route.handlers})
 
 
-class WrongMethod(Refused):
+class WrongMethod(ApiError):
     """A path that is served, but not with this method."""
 
     def __init__(self, methods: set[str]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from tests.standins.openmetadata import pipelines
 from tests.standins.openmetadata.changes import Change
 from tests.standins.openmetadata.errors import Unreadable, no_route, not_found, unreadable, violated
-from tests.standins.openmetadata.exchange import Answer, Call
+from tests.standins.openmetadata.exchange import ApiResponse, Call
 from tests.standins.openmetadata.kinds import BY_NAME
 from tests.standins.openmetadata.shapes import listing
 from tests.standins.openmetadata.state import Data, Entity
@@ -23,13 +23,13 @@ def _pipeline(call: Call) -> Entity:
     return found
 
 
-def put(call: Call) -> Answer:
+def put(call: Call) -> ApiResponse:
     row: Data = call.read(pipelines.STATUS)
     pipeline = _pipeline(call)
     return _answer(call, pipeline, pipelines.put_status(call.store, pipeline, row))
 
 
-def put_many(call: Call) -> Answer:
+def put_many(call: Call) -> ApiResponse:
     """Store many statuses of one pipeline; one bad row refuses them all."""
     faults: list[str] = []
     try:
@@ -44,30 +44,30 @@ def put_many(call: Call) -> Answer:
     return _answer(call, pipeline, pipelines.put_statuses(call.store, pipeline, rows))
 
 
-def _answer(call: Call, pipeline: Entity, change: Change | None) -> Answer:
+def _answer(call: Call, pipeline: Entity, change: Change | None) -> ApiResponse:
     body = render(call.base, pipeline, _WRITTEN)
     if change is None:
-        return Answer(body=body, headers={"X-OpenMetadata-Change": "entityNoChange"}, etag=True)
+        return ApiResponse(body=body, headers={"X-OpenMetadata-Change": "entityNoChange"}, etag=True)
     described = change.described(pipeline.data["version"], None)
     body["pipelineStatus"] = change.updated[0]["newValue"]
     now = call.store.now()
     body |= {"changeDescription": described, "incrementalChangeDescription": described, "updatedAt": now}
     call.store.events.note("entityUpdated", _KIND.name, body, call.who.name, described)
-    return Answer(body=body, headers={"X-OpenMetadata-Change": "entityUpdated"}, etag=True)
+    return ApiResponse(body=body, headers={"X-OpenMetadata-Change": "entityUpdated"}, etag=True)
 
 
-def read(call: Call) -> Answer:
+def read(call: Call) -> ApiResponse:
     missing = [name for name in ("startTs", "endTs") if name not in call.query]
     if missing:
         raise violated(*(f"{name} must not be null" for name in missing))
     start, end = call.number("startTs"), call.number("endTs")
     rows = pipelines.between(call.store, _pipeline(call), start, end)
-    return Answer(body={"data": rows, "paging": {"total": len(rows)}})
+    return ApiResponse(body={"data": rows, "paging": {"total": len(rows)}})
 
 
-def delete(call: Call) -> Answer:
+def delete(call: Call) -> ApiResponse:
     pipeline = _pipeline(call)
     if not call.args["timestamp"].isdecimal():
         raise no_route()
     row = pipelines.delete_status(call.store, pipeline, int(call.args["timestamp"]))
-    return Answer(body={**render(call.base, pipeline, _DELETED), "pipelineStatus": row})
+    return ApiResponse(body={**render(call.base, pipeline, _DELETED), "pipelineStatus": row})

@@ -5,12 +5,12 @@ from collections import Counter
 from typing import Any, ClassVar, Self
 
 from tests.standins.faults import Faults
-from tests.standins.journal import Journal, Seen
-from tests.standins.openmetadata import stock, types
+from tests.standins.journal import Journal, RecordedRequest
+from tests.standins.openmetadata import builtin_entities, types
 from tests.standins.openmetadata.access import Access, Principal
 from tests.standins.openmetadata.app import App
-from tests.standins.openmetadata.disagreements import Check, Disagreement
 from tests.standins.openmetadata.governance import Governance
+from tests.standins.openmetadata.invalid_bodies import Check, InvalidBody
 from tests.standins.openmetadata.lineage import shown
 from tests.standins.openmetadata.state import Data, Store
 from tests.standins.openmetadata.system import VERSION
@@ -56,7 +56,7 @@ class OpenMetadata:
         self.reader_token = READER_TOKEN
         self.store = Store()
         types.furnish(self.store)
-        stock.furnish(self.store)
+        builtin_entities.furnish(self.store)
         self.access = Access(bot_token, admin_token, expired_token, READER_TOKEN)
         self.faults = Faults()
         self.journal = Journal()
@@ -86,13 +86,13 @@ class OpenMetadata:
         return self.store.governance
 
     @property
-    def requests(self) -> list[Seen]:
+    def requests(self) -> list[RecordedRequest]:
         return self.journal.requests
 
     @property
-    def disagreements(self) -> list[Disagreement]:
+    def invalid_bodies(self) -> list[InvalidBody]:
         """Bodies that were taken, but that the models refuse."""
-        return self.app.disagreements
+        return self.app.invalid_bodies
 
     def calls(self) -> Counter[tuple[str, str]]:
         """Count the calls by method and route, as ("PUT", "/api/v1/tables/bulk")."""

@@ -9,7 +9,7 @@ from tests.standins.openmetadata.checks import Checks
 from tests.standins.openmetadata.entity import Data, Entity
 from tests.standins.openmetadata.events import EventLog
 from tests.standins.openmetadata.governance import Governance
-from tests.standins.openmetadata.governed_kinds import EVERY
+from tests.standins.openmetadata.governance_kinds import EVERY
 from tests.standins.openmetadata.kinds import Kind
 from tests.standins.openmetadata.names import normal, quoted
 

@@ -3,11 +3,11 @@
 import base64
 import binascii
 
-from tests.standins.openmetadata.errors import Refused
-from tests.standins.openmetadata.exchange import Answer, Call, check_fields
-from tests.standins.openmetadata.governed_kinds import GOVERNED, USER
+from tests.standins.openmetadata.errors import ApiError
+from tests.standins.openmetadata.exchange import ApiResponse, Call, check_fields
+from tests.standins.openmetadata.governance_kinds import GOVERNED, USER
 from tests.standins.openmetadata.kinds import KINDS
-from tests.standins.openmetadata.reading import shown
+from tests.standins.openmetadata.reads import shown
 from tests.standins.openmetadata.shapes import Shape, text
 from tests.standins.openmetadata.state import Data
 
@@ -30,28 +30,30 @@ _OPERATIONS = (
 _LOGIN = Shape({"email": text, "password": text}, required="email password")
 
 
-def version(call: Call) -> Answer:
-    return Answer(body={"version": call.version, "revision": _REVISION, "timestamp": _BUILT})
+def version(call: Call) -> ApiResponse:
+    return ApiResponse(body={"version": call.version, "revision": _REVISION, "timestamp": _BUILT})
 
 
-def status(call: Call) -> Answer:
+def status(call: Call) -> ApiResponse:
     checks = {name: {"description": name, "passed": True, "message": ""} for name in (*_CHECKS, *_MORE_CHECKS)}
-    return Answer(body=checks)
+    return ApiResponse(body=checks)
 
 
-def logged_in(call: Call) -> Answer:
+def logged_in(call: Call) -> ApiResponse:
     fields = check_fields(USER, call.query)
-    return Answer(body=shown(call, call.store.by_name[USER.name][call.who.name], fields), etag=True)
+    return ApiResponse(body=shown(call, call.store.by_name[USER.name][call.who.name], fields), etag=True)
 
 
-def permissions(call: Call) -> Answer:
+def permissions(call: Call) -> ApiResponse:
     """List what the principal may do to each kind of entity."""
     resources = [*(kind.name for kind in (*KINDS, *GOVERNED)), "lineage"]
-    return Answer(body={"data": [_permission(call, one) for one in resources], "paging": {"total": len(resources)}})
+    return ApiResponse(
+        body={"data": [_permission(call, one) for one in resources], "paging": {"total": len(resources)}}
+    )
 
 
-def permission(call: Call) -> Answer:
-    return Answer(body=_permission(call, call.args["resource"]))
+def permission(call: Call) -> ApiResponse:
+    return ApiResponse(body=_permission(call, call.args["resource"]))
 
 
 def _permission(call: Call, resource: str) -> Data:
@@ -64,7 +66,7 @@ def _permission(call: Call, resource: str) -> Data:
     return {"resource": resource, "permissions": rows}
 
 
-def login(call: Call) -> Answer:
+def login(call: Call) -> ApiResponse:
     """Give a person a token; the password travels in base64."""
     given = call.read(_LOGIN)
     try:
@@ -73,5 +75,9 @@ def login(call: Call) -> Answer:
         password = ""
     token = call.logins.get((given["email"], password))
     if token is None:
-        raise Refused(401, "You have entered an invalid username or password.", errorType="INVALID_USERNAME_PASSWORD")
-    return Answer(body={"accessToken": token, "refreshToken": token, "tokenType": "Bearer", "expiryDuration": 3600})
+        raise ApiError(
+            401, "You have entered an invalid username or password.", errorType="INVALID_USERNAME_PASSWORD"
+        )
+    return ApiResponse(
+        body={"accessToken": token, "refreshToken": token, "tokenType": "Bearer", "expiryDuration": 3600}
+    )

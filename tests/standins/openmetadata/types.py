@@ -4,11 +4,11 @@ import json
 
 from tests.standins.openmetadata.changes import Change, json_text
 from tests.standins.openmetadata.entity import Data, Entity
-from tests.standins.openmetadata.errors import Refused, not_found
-from tests.standins.openmetadata.exchange import Answer, Call
-from tests.standins.openmetadata.governed_kinds import EVERY, TYPE
+from tests.standins.openmetadata.errors import ApiError, not_found
+from tests.standins.openmetadata.exchange import ApiResponse, Call
+from tests.standins.openmetadata.governance_kinds import EVERY, TYPE
 from tests.standins.openmetadata.properties import FIELD_TYPES, property_of, rows
-from tests.standins.openmetadata.reading import named
+from tests.standins.openmetadata.reads import named
 from tests.standins.openmetadata.state import Store
 from tests.standins.openmetadata.text import stored
 from tests.standins.openmetadata.versions import change_of, settle
@@ -47,7 +47,7 @@ def _add(store: Store, name: str, more: Data, description: str) -> None:
     store.add(type_)
 
 
-def define(call: Call) -> Answer:
+def define(call: Call) -> ApiResponse:
     """Let entities of a type have a custom property, or change one that they have."""
     type_ = named(call, TYPE)
     request: Data = call.read(TYPE.shape)
@@ -55,7 +55,7 @@ def define(call: Call) -> Answer:
     if of is None:
         raise not_found(TYPE.name, request["propertyType"]["id"])
     if type_.data["category"] != "entity":
-        raise Refused(400, "Only entity types can be extended and field types can't be extended")
+        raise ApiError(400, "Only entity types can be extended and field types can't be extended")
     wanted = property_of(request, of)
     old: list[Data] = type_.data["customProperties"]
     others = [one for one in old if one["name"] != wanted["name"]]
@@ -66,7 +66,9 @@ def define(call: Call) -> Answer:
     body["customProperties"] = rows(call.base, [wanted, *others])
     del body["customProperties"][0]["propertyType"]["deleted"]
     call.store.events.note(outcome.change, TYPE.name, body, call.who.name, change_of(outcome.entity.data))
-    return Answer(body={**body, "dataProducts": []}, headers={"X-OpenMetadata-Change": outcome.change}, etag=True)
+    return ApiResponse(
+        body={**body, "dataProducts": []}, headers={"X-OpenMetadata-Change": outcome.change}, etag=True
+    )
 
 
 def _change(old: list[Data], wanted: Data) -> Change:

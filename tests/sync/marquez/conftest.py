@@ -1,16 +1,14 @@
-"""A store and a Marquez that are kept alike."""
-
 from collections.abc import Iterator
 
 import pytest
 
-from tests.sync.marquez.marquez_harness import MarquezSynced
+from tests.sync.marquez.marquez_harness import MarquezHarness
 
 
 @pytest.fixture
-def synced() -> Iterator[MarquezSynced]:
-    """Nothing is in either yet; they are compared once an hour."""
-    made = MarquezSynced()
-    made.compare_seconds = 3_600.0
-    with made:
-        yield made
+def synced() -> Iterator[MarquezHarness]:
+    """An empty store and an empty Marquez, compared every hour."""
+    harness = MarquezHarness()
+    harness.compare_seconds = 3_600.0
+    with harness:
+        yield harness

@@ -1,84 +1,92 @@
-"""What definitions and stewards say of jobs and datasets, in Marquez."""
+"""Jobs without runs, descriptions, owners and tags in Marquez."""
 
 from tests.factories import Json, dataset, dataset_event, facet, job_event, run_event, schema, symlinks
-from tests.sync.marquez.marquez_harness import MarquezSynced
+from tests.sync.marquez.marquez_harness import MarquezHarness
 
 
-def said(second: float, **words: object) -> Json:
-    return dataset_event(second, dataset("out", lineageBridge_governance=facet(**words)))
+def governance_event(second: float, **values: object) -> Json:
+    return dataset_event(second, dataset("out", lineageBridge_governance=facet(**values)))
 
 
-def described(text: str) -> Json:
+def documentation(text: str) -> Json:
     return facet(description=text)
 
 
-def test_a_job_that_never_ran_is_there_with_its_datasets(synced: MarquezSynced) -> None:
+def test_creates_jobs_without_runs_with_inputs_and_outputs(synced: MarquezHarness) -> None:
     synced.apply(
-        job_event(1, job="nightly", inputs=[dataset("in")], outputs=[dataset("out")], documentation=described("x"))
+        job_event(
+            1, job="nightly", inputs=[dataset("in")], outputs=[dataset("out")], documentation=documentation("x")
+        )
     )
     synced.converge()
-    assert synced.graph("nightly") == (["in"], ["out"])
+    assert synced.job_io("nightly") == (["in"], ["out"])
     assert (synced.client.get_job("jobs", "nightly") or {})["description"] == "x"
 
 
-def test_a_job_of_which_nothing_but_datasets_is_said_is_told_of_when_it_was(synced: MarquezSynced) -> None:
+def test_job_is_created_at_time_of_its_declaration(synced: MarquezHarness) -> None:
     synced.apply(job_event(7, job="nightly", inputs=[dataset("in")])).converge()
     assert (synced.client.get_job("jobs", "nightly") or {})["createdAt"] == "2026-01-01T00:00:07Z"
 
 
-def test_what_a_definition_says_of_a_job_that_ran_is_told_with_its_newest_run(synced: MarquezSynced) -> None:
+def test_job_description_is_sent_with_newest_run(synced: MarquezHarness) -> None:
     synced.apply(run_event(second=1, run=1, outputs=[dataset("out")])).converge()
-    synced.apply(job_event(2, job="job", documentation=described("makes out"))).converge()
+    synced.apply(job_event(2, job="job", documentation=documentation("makes out"))).converge()
     found = synced.client.get_job("jobs", "job") or {}
-    assert (found["description"], synced.graph()) == ("makes out", ([], ["out"]))
+    assert (found["description"], synced.job_io()) == ("makes out", ([], ["out"]))
     synced.apply(run_event(second=3, run=2, outputs=[dataset("out")])).converge()
     assert (synced.client.get_job("jobs", "job") or {})["description"] == "makes out"
 
 
-def test_what_a_steward_says_is_there_and_stays(synced: MarquezSynced) -> None:
+def test_governance_metadata_survives_later_runs(synced: MarquezHarness) -> None:
     synced.apply(run_event(second=1, run=1, outputs=[dataset("out", schema=schema("a", "b"))]))
-    synced.apply(said(2, description="all orders", owners=["sales"], tags=["PII"], tier="Tier1")).converge()
+    synced.apply(
+        governance_event(2, description="all orders", owners=["sales"], tags=["PII"], tier="Tier1")
+    ).converge()
     found = synced.client.get_dataset("db", "out") or {}
     assert (found["description"], sorted(found["tags"])) == ("all orders", ["PII", "Tier1"])
     assert found["facets"]["ownership"]["owners"] == [{"name": "sales"}]
     synced.apply(run_event(second=3, run=2, outputs=[dataset("out", schema=schema("a", "b"))])).converge()
     found = synced.client.get_dataset("db", "out") or {}
     assert (found["description"], sorted(found["tags"])) == ("all orders", ["PII", "Tier1"])
-    assert [one["name"] for one in found["fields"]] == ["a", "b"]
+    assert [column["name"] for column in found["fields"]] == ["a", "b"]
 
 
-def test_a_tag_that_is_taken_back_goes_and_one_of_others_stays(synced: MarquezSynced) -> None:
-    synced.apply(run_event(second=1, run=1, outputs=[dataset("out")]), said(2, tags=["PII", "GOLD"])).converge()
+def test_removes_own_tags_and_keeps_tags_of_other_writers(synced: MarquezHarness) -> None:
+    synced.apply(
+        run_event(second=1, run=1, outputs=[dataset("out")]), governance_event(2, tags=["PII", "GOLD"])
+    ).converge()
     synced.client.add_tag("db", "out", "THEIRS")
-    synced.apply(said(3, tags=["GOLD"])).converge()
+    synced.apply(governance_event(3, tags=["GOLD"])).converge()
     assert sorted((synced.client.get_dataset("db", "out") or {})["tags"]) == ["GOLD", "THEIRS"]
-    synced.apply(said(4)).converge()
+    synced.apply(governance_event(4)).converge()
     assert (synced.client.get_dataset("db", "out") or {})["tags"] == ["THEIRS"]
 
 
-def test_columns_have_their_tags(synced: MarquezSynced) -> None:
+def test_tags_columns(synced: MarquezHarness) -> None:
     synced.apply(run_event(second=1, run=1, outputs=[dataset("out", schema=schema("a", "b"))]))
-    synced.apply(said(2, columns=[{"name": "b", "sensitive": True, "classifications": ["PII"]}])).converge()
+    synced.apply(
+        governance_event(2, columns=[{"name": "b", "sensitive": True, "classifications": ["PII"]}])
+    ).converge()
     fields = (synced.client.get_dataset("db", "out") or {})["fields"]
-    assert {one["name"]: sorted(one["tags"]) for one in fields} == {"a": [], "b": ["PII", "SENSITIVE"]}
+    assert {column["name"]: sorted(column["tags"]) for column in fields} == {"a": [], "b": ["PII", "SENSITIVE"]}
 
 
-def test_where_it_cannot_tag_columns_that_is_told(synced: MarquezSynced) -> None:
+def test_reports_columns_that_cannot_be_tagged(synced: MarquezHarness) -> None:
     out = dataset("out", schema=schema("a"), symlinks=symlinks("other"))
     synced.apply(run_event(second=1, run=1, outputs=[out]))
-    synced.apply(said(2, tags=["GOLD"], columns=[{"name": "a", "sensitive": True}])).converge()
-    reasons = [event.reason for event in synced.items_by_kind("dataset")]
+    synced.apply(governance_event(2, tags=["GOLD"], columns=[{"name": "a", "sensitive": True}])).converge()
+    reasons = [item.reason for item in synced.items_by_kind("dataset")]
     assert reasons == [
         "column tags not set (unknown column, or Marquez cannot tag columns of datasets with aliases): a"
     ]
     assert (synced.client.get_dataset("db", "out") or {})["tags"] == ["GOLD"]
 
 
-def test_a_plan_names_what_would_be_told(synced: MarquezSynced) -> None:
+def test_plan_lists_pending_changes(synced: MarquezHarness) -> None:
     synced.apply(
         job_event(1, job="nightly", inputs=[dataset("in")]), run_event(second=1, run=1, outputs=[dataset("out")])
     )
-    synced.apply(said(2, description="all"), job_event(2, job="job", documentation=described("x")))
+    synced.apply(governance_event(2, description="all"), job_event(2, job="job", documentation=documentation("x")))
     steps = sorted(
         (step.action, step.kind, step.name) for step in synced.reconciler.plan() if step.action != "unwanted"
     )
@@ -88,16 +96,20 @@ def test_a_plan_names_what_would_be_told(synced: MarquezSynced) -> None:
     assert synced.reconciler.plan() == []
 
 
-def test_what_others_changed_of_it_is_put_right(synced: MarquezSynced) -> None:
+def test_comparison_restores_changed_governance_metadata(synced: MarquezHarness) -> None:
     synced.apply(job_event(1, job="nightly", inputs=[dataset("in")]))
-    synced.apply(run_event(second=1, run=1, outputs=[dataset("out")]), said(2, description="all", tags=["GOLD"]))
+    synced.apply(
+        run_event(second=1, run=1, outputs=[dataset("out")]), governance_event(2, description="all", tags=["GOLD"])
+    )
     synced.converge()
     synced.client.remove_tag("db", "out", "GOLD")
-    differences = [one for bit in synced.reconciler.compare() for one in bit.differences]
-    assert [(one.name, one.description) for one in differences] == [("db out", "tag GOLD is missing")]
+    differences = [difference for batch in synced.reconciler.compare() for difference in batch.differences]
+    assert [(difference.name, difference.description) for difference in differences] == [
+        ("db out", "tag GOLD is missing")
+    ]
     synced.compare()
     assert (synced.client.get_dataset("db", "out") or {})["tags"] == ["GOLD"]
-    synced.forget()
+    synced.clear_standin()
     synced.compare()
     assert (synced.client.get_dataset("db", "out") or {})["description"] == "all"
-    assert synced.graph("nightly") == (["in"], [])
+    assert synced.job_io("nightly") == (["in"], [])

@@ -1,16 +1,16 @@
-"""Marquez kept like a store in PostgreSQL."""
+"""Sync from a PostgreSQL store to Marquez."""
 
 import pytest
 
 from bridge.store.event_log import drop_run_index
 from tests.factories import dataset, dataset_event, facet, job_event, run_event
 from tests.stores import empty_postgres
-from tests.sync.marquez.marquez_harness import MarquezSynced
+from tests.sync.marquez.marquez_harness import MarquezHarness
 
 
 @pytest.mark.system("postgres")
-def test_runs_jobs_and_words_are_told_and_compared() -> None:
-    with MarquezSynced(empty_postgres()) as synced:
+def test_pushes_and_compares_runs_jobs_and_governance() -> None:
+    with MarquezHarness(empty_postgres()) as synced:
         synced.apply(
             job_event(1, job="declared", inputs=[dataset("in")]),
             run_event("START", 1, run=1),
@@ -18,9 +18,9 @@ def test_runs_jobs_and_words_are_told_and_compared() -> None:
             dataset_event(3, dataset("out", lineageBridge_governance=facet(description="all", tags=["GOLD"]))),
         ).converge()
         synced.apply(run_event("FAIL", 4, run=2, outputs=[dataset("out")])).converge()
-        assert (synced.state_of(1), synced.state_of(2)) == ("COMPLETED", "FAILED")
+        assert (synced.run_state(1), synced.run_state(2)) == ("COMPLETED", "FAILED")
         assert (synced.client.get_dataset("db", "out") or {})["tags"] == ["GOLD"]
-        assert synced.graph("declared") == (["in"], [])
-        assert [one for bit in synced.reconciler.compare() for one in bit.differences] == []
+        assert synced.job_io("declared") == (["in"], [])
+        assert [difference for batch in synced.reconciler.compare() for difference in batch.differences] == []
         assert synced.reconciler.unsynced_items(10) == []
         drop_run_index(synced.store.db)

@@ -1,4 +1,4 @@
-"""What becomes of runs in Marquez: where what arrives last is believed."""
+"""Pushing runs to Marquez, in which the event that arrives last wins."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from bridge.sync.sync_item import Outcome
 from tests.factories import Json, dataset, facet, job_event, parent, run_event
 from tests.standins.marquez import half_written
 from tests.stores import as_bytes
-from tests.sync.marquez.marquez_harness import MarquezSynced
+from tests.sync.marquez.marquez_harness import MarquezHarness
 
 
 def run(number: int, kind: str = "COMPLETE", second: float | None = None, out: str = "out", job: str = "job") -> Json:
@@ -15,45 +15,45 @@ def run(number: int, kind: str = "COMPLETE", second: float | None = None, out: s
     return run_event(kind, at, run=number, job=job, inputs=[dataset("in")], outputs=outputs)
 
 
-def test_a_run_is_told_by_the_event_that_begins_it_and_the_one_that_ends_it(synced: MarquezSynced) -> None:
+def test_sends_start_and_final_event_of_run(synced: MarquezHarness) -> None:
     synced.apply(run(1, "START"), *(run_event("RUNNING", 1 + n / 20, run=1) for n in range(1, 9)), run(1)).converge()
-    assert synced.arrived() == [(1, "START"), (1, "COMPLETE")]
-    assert (synced.state_of(1), synced.graph()) == ("COMPLETED", (["in"], ["out"]))
+    assert synced.received_runs() == [(1, "START"), (1, "COMPLETE")]
+    assert (synced.run_state(1), synced.job_io()) == ("COMPLETED", (["in"], ["out"]))
 
 
-def test_while_it_runs_it_is_told_as_it_is_known(synced: MarquezSynced) -> None:
+def test_sends_start_while_run_is_in_progress(synced: MarquezHarness) -> None:
     synced.apply(run(1, "START")).converge()
-    assert synced.state_of(1) == "RUNNING"
+    assert synced.run_state(1) == "RUNNING"
     synced.apply(run(1)).converge()
-    assert synced.state_of(1) == "COMPLETED"
-    assert synced.arrived() == [(1, "START"), (1, "COMPLETE")]
+    assert synced.run_state(1) == "COMPLETED"
+    assert synced.received_runs() == [(1, "START"), (1, "COMPLETE")]
 
 
-def test_runs_of_a_job_are_told_in_the_order_in_which_they_began(synced: MarquezSynced) -> None:
+def test_sends_runs_of_job_in_order_of_start(synced: MarquezHarness) -> None:
     synced.apply(run(3), run(1), run(2), run(2, "START"), run(1, "START"), run(3, "START")).converge()
-    assert [number for number, _ in synced.arrived()] == [1, 1, 2, 2, 3, 3]
+    assert [number for number, _ in synced.received_runs()] == [1, 1, 2, 2, 3, 3]
 
 
-def test_an_older_run_that_comes_late_is_followed_by_the_end_of_the_newest(synced: MarquezSynced) -> None:
+def test_late_older_run_is_followed_by_end_of_newest_run(synced: MarquezHarness) -> None:
     synced.apply(run(1, out="first"), run(3, out="third")).converge()
     synced.apply(run(2, out="second")).converge()
-    assert synced.arrived() == [(1, "COMPLETE"), (3, "COMPLETE"), (2, "COMPLETE"), (3, "COMPLETE")]
-    assert synced.graph() == (["in"], ["third"])
+    assert synced.received_runs() == [(1, "COMPLETE"), (3, "COMPLETE"), (2, "COMPLETE"), (3, "COMPLETE")]
+    assert synced.job_io() == (["in"], ["third"])
 
 
-def test_what_comes_late_of_a_run_does_not_let_it_run_again(synced: MarquezSynced) -> None:
+def test_late_start_event_does_not_reopen_run(synced: MarquezHarness) -> None:
     synced.apply(run(1)).converge()
     synced.apply(run(1, "START")).converge()
-    assert synced.state_of(1) == "COMPLETED"
+    assert synced.run_state(1) == "COMPLETED"
 
 
-def test_a_run_that_failed_and_is_told_as_complete_failed(synced: MarquezSynced) -> None:
+def test_run_with_fail_and_complete_is_failed(synced: MarquezHarness) -> None:
     synced.apply(run(1, "FAIL", 11), run(1, "COMPLETE", 12)).converge()
-    assert synced.state_of(1) == "FAILED"
+    assert synced.run_state(1) == "FAILED"
 
 
 @pytest.mark.parametrize(
-    ("event", "said"),
+    ("event", "message"),
     [
         (run_event(run=1, outputs=[dataset("x", "a b")]), "the namespace 'a b' would break all lists"),
         (run_event(run=1, inputs=[dataset("x", "données")]), "would break all lists of Marquez permanently"),
@@ -66,98 +66,98 @@ def test_a_run_that_failed_and_is_told_as_complete_failed(synced: MarquezSynced)
         (run_event(run=1, run_facets={"parent": parent(2, "p", "a b")}), "parent 'p'"),
     ],
 )  # fmt: skip
-def test_names_that_would_poison_it_are_never_sent(synced: MarquezSynced, event: Json, said: str) -> None:
+def test_never_sends_names_that_marquez_cannot_handle(synced: MarquezHarness, event: Json, message: str) -> None:
     synced.apply(event, run(5)).converge()
-    (reason,) = synced.standing(Outcome.DEAD).values()
-    assert said in (reason or "")
-    assert [number for number, _ in synced.arrived()] == [5]
+    (reason,) = synced.reasons_by_item(Outcome.DEAD).values()
+    assert message in (reason or "")
+    assert [number for number, _ in synced.received_runs()] == [5]
     assert list(synced.client.list_namespaces())
 
 
-def test_a_dead_letter_is_not_tried_again_before_the_run_changes(synced: MarquezSynced) -> None:
-    synced.refuse()
+def test_dead_letter_is_retried_only_after_run_changes(synced: MarquezHarness) -> None:
+    synced.reject()
     synced.apply(run(1)).converge()
-    before = synced.writes()
+    before = synced.write_count()
     synced.apply(run(1)).converge()
-    assert synced.writes() == before
+    assert synced.write_count() == before
     synced.apply(run(1, "FAIL", 30)).converge()
-    assert synced.state_of(1) == "FAILED"
+    assert synced.run_state(1) == "FAILED"
 
 
-def test_an_event_that_nobody_answered_is_in_the_log_once(synced: MarquezSynced) -> None:
-    synced.lose_answer()
+def test_lost_response_does_not_duplicate_event(synced: MarquezHarness) -> None:
+    synced.lose_response()
     synced.apply(run(1, "START"), run(1)).converge()
-    assert sorted(event["eventType"] for event in synced.listed()) == ["COMPLETE", "START"]
-    assert synced.state_of(1) == "COMPLETED"
+    assert sorted(event["eventType"] for event in synced.list_events()) == ["COMPLETE", "START"]
+    assert synced.run_state(1) == "COMPLETED"
 
 
-def test_an_event_that_reached_the_log_alone_is_told_again(synced: MarquezSynced) -> None:
+def test_resends_events_logged_but_not_applied(synced: MarquezHarness) -> None:
     synced.standin.faults.script([None, half_written(), half_written()])
     synced.apply(run(1, "START"), run(1)).converge()
-    assert (synced.state_of(1), synced.graph()) == ("COMPLETED", (["in"], ["out"]))
+    assert (synced.run_state(1), synced.job_io()) == ("COMPLETED", (["in"], ["out"]))
 
 
-def test_a_race_that_was_lost_is_run_again_at_once(synced: MarquezSynced) -> None:
+def test_retries_lost_race_in_same_round(synced: MarquezHarness) -> None:
     synced.standin.faults.script([half_written()])
     synced.apply(run(1)).round()
-    assert synced.state_of(1) == "COMPLETED"
+    assert synced.run_state(1) == "COMPLETED"
 
 
-def test_what_it_never_takes_is_a_dead_letter(synced: MarquezSynced) -> None:
+def test_event_failing_repeatedly_becomes_dead_letter(synced: MarquezHarness) -> None:
     synced.standin.faults.next(half_written(), method="POST", times=100)
     synced.apply(run(1)).converge()
-    (reason,) = synced.standing(Outcome.DEAD).values()
+    (reason,) = synced.reasons_by_item(Outcome.DEAD).values()
     assert "500" in (reason or "")
 
 
-def test_what_came_from_it_is_not_sent_back(synced: MarquezSynced) -> None:
+def test_runs_imported_from_target_are_not_sent_back(synced: MarquezHarness) -> None:
     source = synced.client.source_name
     synced.store.writer.write([synced.store.reader.read(as_bytes(run(1)), source)])
     synced.converge()
-    assert synced.arrived() == []
+    assert synced.received_runs() == []
     synced.apply(run(1, "FAIL", 40)).converge()
-    assert synced.arrived() == [(1, "FAIL")]
+    assert synced.received_runs() == [(1, "FAIL")]
 
 
-def test_nor_is_a_job_whose_runs_came_from_it(synced: MarquezSynced) -> None:
+def test_jobs_imported_from_target_are_not_sent_back(synced: MarquezHarness) -> None:
     write, read = synced.store.writer.write, synced.store.reader.read
     write([read(as_bytes(run(1)), synced.client.source_name)])
     write([read(as_bytes(job_event(30, job="job", tags=facet(tags=[]))), "marquez-lists:x")])
     synced.converge()
-    assert [seen for seen in synced.standin.requests if seen.method == "POST"] == []
+    assert [request for request in synced.standin.requests if request.method == "POST"] == []
 
 
-def test_what_others_told_of_the_same_run_is_theirs(synced: MarquezSynced) -> None:
+def test_inputs_from_other_producers_are_no_difference(synced: MarquezHarness) -> None:
     synced.client.send(run(1, "START") | {"inputs": [dataset("theirs")]})
     synced.apply(run_event("COMPLETE", 2, run=1, outputs=[dataset("out")])).converge()
-    assert [one for bit in synced.reconciler.compare() for one in bit.differences] == []
+    assert [difference for batch in synced.reconciler.compare() for difference in batch.differences] == []
 
 
-def test_an_hour_away_is_made_up_for_in_order(synced: MarquezSynced) -> None:
-    synced.go_away()
+def test_sends_runs_in_order_after_outage_of_one_hour(synced: MarquezHarness) -> None:
+    synced.stop_responding()
     for number in range(1, 31):
         synced.apply(run(number, "START"), run(number))
         synced.round()
         synced.clock.wait(120)
     synced.standin.journal.clear()
-    synced.come_back()
+    synced.respond_again()
     synced.clock.wait(600)
     synced.converge()
-    assert [number for number, kind in synced.arrived() if kind == "COMPLETE"] == list(range(1, 31))
-    assert synced.graph() == (["in"], ["out"])
+    assert [number for number, kind in synced.received_runs() if kind == "COMPLETE"] == list(range(1, 31))
+    assert synced.job_io() == (["in"], ["out"])
 
 
-def test_what_a_backup_brought_back_is_told_again(synced: MarquezSynced) -> None:
+def test_comparison_resends_runs_that_marquez_lost(synced: MarquezHarness) -> None:
     synced.apply(run(1), run(2), run(3)).converge()
-    synced.forget()
+    synced.clear_standin()
     synced.compare()
-    assert [synced.state_of(number) for number in (1, 2, 3)] == ["COMPLETED"] * 3
+    assert [synced.run_state(number) for number in (1, 2, 3)] == ["COMPLETED"] * 3
 
 
-def test_what_others_told_of_a_job_is_put_right(synced: MarquezSynced) -> None:
+def test_comparison_restores_job_outputs_changed_by_other_producer(synced: MarquezHarness) -> None:
     synced.apply(run(1)).converge()
     synced.client.send(run(9, out="theirs"))
-    differences = [one for compared in synced.reconciler.compare() for one in compared.differences]
-    assert [one.description for one in differences] == ["its job lacks output db out"]
+    differences = [difference for batch in synced.reconciler.compare() for difference in batch.differences]
+    assert [difference.description for difference in differences] == ["its job lacks output db out"]
     synced.compare()
-    assert synced.graph() == (["in"], ["out"])
+    assert synced.job_io() == (["in"], ["out"])

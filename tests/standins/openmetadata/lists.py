@@ -5,11 +5,11 @@ import binascii
 import json
 from typing import Any, Protocol, TypeVar
 
-from tests.standins.openmetadata.errors import Refused, violated
-from tests.standins.openmetadata.exchange import Answer, Call, check_fields, check_include
-from tests.standins.openmetadata.governed_kinds import TAG, TERM
+from tests.standins.openmetadata.errors import ApiError, violated
+from tests.standins.openmetadata.exchange import ApiResponse, Call, check_fields, check_include
+from tests.standins.openmetadata.governance_kinds import TAG, TERM
 from tests.standins.openmetadata.kinds import Kind
-from tests.standins.openmetadata.reading import shown
+from tests.standins.openmetadata.reads import shown
 from tests.standins.openmetadata.state import Entity
 
 _FILTERS = ("service", "database", "databaseSchema", "apiCollection")
@@ -26,17 +26,17 @@ class _Named(Protocol):
 Listed = TypeVar("Listed", bound=_Named)
 
 
-def entities(call: Call, kind: Kind) -> Answer:
+def entities(call: Call, kind: Kind) -> ApiResponse:
     """Answer one page of the entities of a kind."""
     fields = check_fields(kind, call.query)
     include = check_include(call.query)
     limit = checked_limit(call.number("limit", 10))
     if "after" in call.query and "before" in call.query:
-        raise Refused(400, "Only one of before or after query parameter allowed")
+        raise ApiError(400, "Only one of before or after query parameter allowed")
     found = [entity for entity in call.store.in_order(kind) if _fits(entity, include, call.query)]
     page, paging = page_of(found, limit, call.query)
     paging["total"] = len(found)
-    return Answer(body={"data": [shown(call, entity, fields) for entity in page], "paging": paging})
+    return ApiResponse(body={"data": [shown(call, entity, fields) for entity in page], "paging": paging})
 
 
 def checked_limit(limit: int) -> int:
@@ -101,11 +101,11 @@ def _written(entity: _Named) -> str:
 def _cursor(raw: str) -> tuple[str, str]:
     for char in raw:
         if not (char.isalnum() or char in "+/=-_"):
-            raise Refused(400, f"Illegal base64 character {ord(char):x}")
+            raise ApiError(400, f"Illegal base64 character {ord(char):x}")
     try:
         read = json.loads(base64.b64decode(raw))
     except (binascii.Error, ValueError):
-        raise Refused(400, "Input byte array has wrong 4-byte ending unit") from None
+        raise ApiError(400, "Input byte array has wrong 4-byte ending unit") from None
     if "name" not in read:
-        raise Refused(400, "name must not be null")
+        raise ApiError(400, "name must not be null")
     return read["name"], read.get("id", "")

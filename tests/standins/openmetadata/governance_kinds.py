@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.standins.openmetadata import governed_shapes as shapes
+from tests.standins.openmetadata import governance_shapes as shapes
 from tests.standins.openmetadata.kinds import KINDS, Kind
 from tests.standins.openmetadata.shapes import Shape
 

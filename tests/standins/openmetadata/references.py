@@ -5,7 +5,7 @@ from typing import Any
 from tests.standins.openmetadata import columns as column_rules
 from tests.standins.openmetadata.entity import Data, Entity
 from tests.standins.openmetadata.errors import no_entity, not_found, rule_broken, unhandled
-from tests.standins.openmetadata.governed_kinds import BY_NAME, TAG
+from tests.standins.openmetadata.governance_kinds import BY_NAME, TAG
 from tests.standins.openmetadata.kinds import Kind
 from tests.standins.openmetadata.state import Store
 

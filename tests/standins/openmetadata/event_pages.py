@@ -4,10 +4,10 @@ import base64
 import binascii
 
 from tests.standins.openmetadata.entity import Data
-from tests.standins.openmetadata.errors import Refused, violated
+from tests.standins.openmetadata.errors import ApiError, violated
 from tests.standins.openmetadata.events import Event
-from tests.standins.openmetadata.exchange import Answer, Call
-from tests.standins.openmetadata.governed_kinds import EVERY
+from tests.standins.openmetadata.exchange import ApiResponse, Call
+from tests.standins.openmetadata.governance_kinds import EVERY
 from tests.standins.openmetadata.names import words
 
 _MOST, _DEFAULT = 1000, 100
@@ -26,7 +26,7 @@ _KINDS = {kind.name for kind in EVERY} | {
 }
 
 
-def read(call: Call) -> Answer:
+def read(call: Call) -> ApiResponse:
     """Answer a page of events; without any filter there are none."""
     limit = _limit(call)
     wanted = {word: kinds for name, words_ in _FILTERS.items() for kinds in [_kinds(call, name)] for word in words_}
@@ -45,7 +45,7 @@ def read(call: Call) -> Answer:
     paging: Data = {"total": len(page)}
     if len(found) > limit:
         paging["after"] = base64.b64encode(str(page[-1].offset).encode()).decode()
-    return Answer(body={"data": [event.shown() for event in page], "paging": paging})
+    return ApiResponse(body={"data": [event.shown() for event in page], "paging": paging})
 
 
 def _limit(call: Call) -> int:
@@ -66,7 +66,7 @@ def _kinds(call: Call, name: str) -> set[str] | None:
         return set()
     kinds = {one.strip() for one in given.split(",")}
     for one in sorted(kinds - _KINDS):
-        raise Refused(400, f"Invalid entity {one} in query param {name}")
+        raise ApiError(400, f"Invalid entity {one} in query param {name}")
     return kinds
 
 
@@ -74,7 +74,7 @@ def _offset(cursor: str) -> int:
     try:
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4)).decode(errors="replace")
     except binascii.Error:
-        raise Refused(400, "Input byte array has wrong 4-byte ending unit") from None
+        raise ApiError(400, "Input byte array has wrong 4-byte ending unit") from None
     if cursor and not text.isdecimal():
-        raise Refused(400, f'For input string: "{text}"')
+        raise ApiError(400, f'For input string: "{text}"')
     return int(text or 0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.standins.client import furnished, patch, put, table
+from tests.standins.client import patch, put, running_standin, table
 
 TASKLESS = {"timestamp": 1, "executionStatus": "Successful", "taskStatus": []}
 DEFINITION = {"name": "def", "entityType": "TABLE", "testPlatforms": ["Other"]}
@@ -18,9 +18,9 @@ def red(collection, body):
 
 @pytest.fixture
 def both():
-    with furnished() as (standin, client):
+    with running_standin() as (standin, client):
         standin.app.check = red
-        standin.disagreements.clear()
+        standin.invalid_bodies.clear()
         yield standin, client
 
 
@@ -50,9 +50,9 @@ def test_bodies_that_were_taken_are_checked(both, method, path, body, told):
     made = put(client, "/tables", **table("t", {"name": "red", "dataType": "INT"}))
     put(client, "/dataQuality/testDefinitions", **DEFINITION)
     put(client, "/dataQuality/testCases", **CASE)
-    standin.disagreements.clear()
+    standin.invalid_bodies.clear()
     client.request(method, path.format(table=made["id"]), json=body)
-    assert [one.collection for one in standin.disagreements] == told
+    assert [one.collection for one in standin.invalid_bodies] == told
 
 
 def test_edges_are_checked_and_patches_are_not(both):
@@ -61,11 +61,13 @@ def test_edges_are_checked_and_patches_are_not(both):
     ends = {side: {"id": id_, "type": "table"} for side, id_ in zip(("fromEntity", "toEntity"), ids, strict=True)}
     patch(client, f"/tables/{ids[0]}", {"op": "add", "path": "/description", "value": "red"})
     assert client.put("/lineage", json={"edge": {**ends, "lineageDetails": {"sqlQuery": "red"}}}).status_code == 200
-    assert [one.collection for one in standin.disagreements] == ["lineage"]
+    assert [one.collection for one in standin.invalid_bodies] == ["lineage"]
 
 
 @pytest.mark.system("openmetadata-ingestion")
 def test_every_stand_in_of_these_tests_checks_by_the_models():
-    with furnished() as (standin, client):
+    with running_standin() as (standin, client):
         put(client, "/tables", name="t", databaseSchema="svc.d.s")
-        assert [(one.reason, one.body["name"]) for one in standin.disagreements] == [("columns: Field required", "t")]
+        assert [(one.reason, one.body["name"]) for one in standin.invalid_bodies] == [
+            ("columns: Field required", "t")
+        ]

@@ -6,6 +6,6 @@ from typing import Any
 import msgspec
 
 
-def strong_tag(body: Any) -> str:
+def strong_etag(body: Any) -> str:
     raw = body if isinstance(body, bytes) else msgspec.json.encode(body)
     return f'"{hashlib.blake2b(raw, digest_size=8).hexdigest()}"'

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from tests.standins.openmetadata.columns import every
 from tests.standins.openmetadata.entity import Data, Entity
-from tests.standins.openmetadata.governed_kinds import TAG, TERM
+from tests.standins.openmetadata.governance_kinds import TAG, TERM
 from tests.standins.openmetadata.state import Store
 
 _SOURCES = {TAG.name: "Classification", TERM.name: "Glossary"}

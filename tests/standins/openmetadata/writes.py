@@ -3,16 +3,16 @@
 from tests.standins.openmetadata import entities
 from tests.standins.openmetadata.columns import with_lists
 from tests.standins.openmetadata.derived import derived
-from tests.standins.openmetadata.errors import Refused, not_found, unhandled
-from tests.standins.openmetadata.exchange import Answer, Call
-from tests.standins.openmetadata.governed_kinds import USER
+from tests.standins.openmetadata.errors import ApiError, not_found, unhandled
+from tests.standins.openmetadata.etag import strong_etag
+from tests.standins.openmetadata.exchange import ApiResponse, Call
+from tests.standins.openmetadata.governance_kinds import USER
 from tests.standins.openmetadata.kinds import Kind
 from tests.standins.openmetadata.labels import stamped
 from tests.standins.openmetadata.patch import operations_in, patch
-from tests.standins.openmetadata.reading import named, named_for_delete
+from tests.standins.openmetadata.reads import named, named_for_delete
 from tests.standins.openmetadata.shapes import Shape, uuid
 from tests.standins.openmetadata.state import Data
-from tests.standins.openmetadata.tagging import strong_tag
 from tests.standins.openmetadata.versions import Outcome, change_of
 from tests.standins.openmetadata.views import CREATED, DELETED, PATCHED, REPLACED, View, render
 
@@ -29,7 +29,7 @@ def read_create(call: Call, kind: Kind) -> Data:
     return request
 
 
-def create(call: Call, kind: Kind) -> Answer:
+def create(call: Call, kind: Kind) -> ApiResponse:
     wanted = entities.prepare(call.store, kind, read_create(call, kind))
     outcome = entities.make(call.store, wanted, call.who)
     answer = written(call, outcome, CREATED)
@@ -38,7 +38,7 @@ def create(call: Call, kind: Kind) -> Answer:
     return answer
 
 
-def replace(call: Call, kind: Kind) -> Answer:
+def replace(call: Call, kind: Kind) -> ApiResponse:
     wanted = entities.prepare(call.store, kind, read_create(call, kind))
     outcome = entities.put(call.store, wanted, call.who)
     if outcome.change == "entityCreated":
@@ -48,7 +48,7 @@ def replace(call: Call, kind: Kind) -> Answer:
     return written(call, outcome, REPLACED)
 
 
-def written(call: Call, outcome: Outcome, view: View, etag: bool = True) -> Answer:
+def written(call: Call, outcome: Outcome, view: View, etag: bool = True) -> ApiResponse:
     """Show what a write did, and stamp new labels only afterwards: the answer does not have their times yet."""
     kind = outcome.entity.kind
     body = render(call.base, outcome.entity, view, outcome.data)
@@ -63,17 +63,17 @@ def written(call: Call, outcome: Outcome, view: View, etag: bool = True) -> Answ
     told = None if view is CREATED else change_of(outcome.entity.data)
     call.store.events.note(outcome.change, kind.name, body, call.who.name, told)
     status = 201 if outcome.change == "entityCreated" else 200
-    return Answer(status, body, {"X-OpenMetadata-Change": outcome.change}, etag)
+    return ApiResponse(status, body, {"X-OpenMetadata-Change": outcome.change}, etag)
 
 
-def change(call: Call, kind: Kind) -> Answer:
+def change(call: Call, kind: Kind) -> ApiResponse:
     """PATCH an entity; If-Match takes the weak version tag or a star."""
     entity = named(call, kind)
     operations = operations_in(call.json())
     expected = call.headers.get("if-match")
     if expected is not None and expected not in ("*", f'W/"{entity.data["version"]}"'):
-        current = strong_tag(render(call.base, entity, PATCHED))
-        raise Refused(
+        current = strong_etag(render(call.base, entity, PATCHED))
+        raise ApiError(
             412,
             f"The entity has been modified. Current ETag: {current}. Please refresh and retry with the latest version.",
         )
@@ -81,13 +81,13 @@ def change(call: Call, kind: Kind) -> Answer:
     return written(call, outcome, PATCHED)
 
 
-def delete(call: Call, kind: Kind) -> Answer:
+def delete(call: Call, kind: Kind) -> ApiResponse:
     entity = named_for_delete(call, kind)
     outcome = entities.delete(call.store, entity, call.who, call.flag("hardDelete"), call.flag("recursive"))
     return written(call, outcome, DELETED, etag=False)
 
 
-def restore(call: Call, kind: Kind) -> Answer:
+def restore(call: Call, kind: Kind) -> ApiResponse:
     key = call.read(_RESTORE)["id"]
     entity = call.store.get(kind, key)
     if entity is None:

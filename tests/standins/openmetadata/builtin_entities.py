@@ -3,7 +3,7 @@
 from tests.standins.openmetadata.access import ADMIN, BOT, READER, Principal
 from tests.standins.openmetadata.changes import Change
 from tests.standins.openmetadata.entity import Data, Entity
-from tests.standins.openmetadata.governed_kinds import POLICY, ROLE, TEAM, USER
+from tests.standins.openmetadata.governance_kinds import POLICY, ROLE, TEAM, USER
 from tests.standins.openmetadata.kinds import Kind
 from tests.standins.openmetadata.state import Store
 

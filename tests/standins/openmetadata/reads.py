@@ -6,7 +6,7 @@ from functools import lru_cache
 from tests.standins.openmetadata import pipelines, properties
 from tests.standins.openmetadata.derived import derived
 from tests.standins.openmetadata.errors import no_entity, no_route, not_found
-from tests.standins.openmetadata.exchange import Answer, Call, check_fields, check_include
+from tests.standins.openmetadata.exchange import ApiResponse, Call, check_fields, check_include
 from tests.standins.openmetadata.kinds import Kind
 from tests.standins.openmetadata.shapes import is_uuid
 from tests.standins.openmetadata.state import Data, Entity
@@ -59,23 +59,23 @@ def shown(call: Call, entity: Entity, fields: set[str]) -> Data:
     return out
 
 
-def read(call: Call, kind: Kind) -> Answer:
+def read(call: Call, kind: Kind) -> ApiResponse:
     fields = check_fields(kind, call.query)
     entity = named(call, kind, check_include(call.query))
-    return Answer(body=shown(call, entity, fields), etag=True)
+    return ApiResponse(body=shown(call, entity, fields), etag=True)
 
 
-def versions(call: Call, kind: Kind) -> Answer:
+def versions(call: Call, kind: Kind) -> ApiResponse:
     """List the versions of an entity, the newest first."""
     entity = named(call, kind, include="all")
     states = [entity.data, *reversed(entity.history)]
     written = [json.dumps(render("", entity, VERSION, state), separators=(",", ":")) for state in states]
-    return Answer(body={"entityType": kind.name, "versions": written})
+    return ApiResponse(body={"entityType": kind.name, "versions": written})
 
 
-def version(call: Call, kind: Kind) -> Answer:
+def version(call: Call, kind: Kind) -> ApiResponse:
     entity = named(call, kind, include="all")
     for state in (entity.data, *entity.history):
         if str(state["version"]) == call.args["version"]:
-            return Answer(body=render("", entity, VERSION, state), etag=True)
+            return ApiResponse(body=render("", entity, VERSION, state), etag=True)
     raise not_found(kind.name, f"{entity.id} version {call.args['version']}")

@@ -1,7 +1,7 @@
 """The shapes of the requests about what governs entities."""
 
 from tests.standins.openmetadata import enums
-from tests.standins.openmetadata.creates import LABEL, REFERENCE
+from tests.standins.openmetadata.create_shapes import LABEL, REFERENCE
 from tests.standins.openmetadata.shapes import (
     Reader,
     Shape,

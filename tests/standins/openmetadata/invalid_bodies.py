@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from tests.standins.openmetadata.exchange import Answer, Call
-from tests.standins.openmetadata.governed_kinds import EVERY, TYPE, USER
+from tests.standins.openmetadata.exchange import ApiResponse, Call
+from tests.standins.openmetadata.governance_kinds import EVERY, TYPE, USER
 
 #: Takes the collection and a body; gives the reason for which it is refused.
 Check = Callable[[str, Any], str | None]
@@ -21,7 +21,7 @@ _COLLECTIONS |= {
 }
 
 
-class Disagreement(NamedTuple):
+class InvalidBody(NamedTuple):
     """A body that was taken, and why it should not have been sent."""
 
     collection: str
@@ -29,7 +29,9 @@ class Disagreement(NamedTuple):
     body: Any
 
 
-def disagreements(check: Check, method: str, template: str, call: Call, answer: Answer) -> Iterator[Disagreement]:
+def find_invalid_bodies(
+    check: Check, method: str, template: str, call: Call, answer: ApiResponse
+) -> Iterator[InvalidBody]:
     """Check the bodies that a call has brought and that were taken."""
     if method not in ("PUT", "POST") or answer.status >= 300:
         return
@@ -42,4 +44,4 @@ def disagreements(check: Check, method: str, template: str, call: Call, answer: 
     names = {request["name"] for request in failed if request}
     for body in call.json() if bulk else [call.json()]:
         if body is not None and body.get("name") not in names and (reason := check(collection, body)):
-            yield Disagreement(collection, reason, body)
+            yield InvalidBody(collection, reason, body)
