@@ -1,4 +1,4 @@
-"""Taking assets into the store: at rest once everything is said, and without a word of others lost."""
+"""Applying assets to the store: idempotent, and without loss of metadata from other sources."""
 
 from pathlib import Path
 from typing import Any
@@ -11,65 +11,69 @@ from bridge.governance.loaded_asset import LoadedAsset
 from bridge.store.governance_facets import EXPECTATIONS, GOVERNANCE, SLA, read_facets
 from bridge.sync.canonical.governance import read_all_access
 from tests.factories import dataset, facet, run_event
-from tests.governance.asset_harness import asset, governed, stewardship
+from tests.governance.asset_harness import asset, asset_with_governance, make_applier
 from tests.stores import Store, empty_postgres
 
-ONE = [("db", "t"), ("lake", "t")]
+LINKED_NAMES = [("db", "t"), ("lake", "t")]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def store(request: pytest.FixtureRequest) -> Any:
-    with Store(db=empty_postgres() if request.param == "postgres" else None) as made:
-        yield made
+    with Store(db=empty_postgres() if request.param == "postgres" else None) as store_:
+        yield store_
 
 
-def linked() -> dict[str, Any]:
-    """An event by which two datasets are one."""
+def link_event() -> dict[str, Any]:
+    """An event that links two datasets."""
     symlink = {"identifiers": [{"namespace": "lake", "name": "t", "type": "LOCATION"}]}
     return run_event("COMPLETE", outputs=[dataset("t", symlinks=facet(**symlink))])
 
 
-def said(store: Store, of: AssetApplier, name: tuple[str, str], which: str = GOVERNANCE) -> Any:
-    (key,) = of.group_ids([name]).values()
-    return read_facets(store.db, store.org, [key], which).get(key)
+def stored_facet(store: Store, applier: AssetApplier, name: tuple[str, str], facet_name: str = GOVERNANCE) -> Any:
+    (key,) = applier.group_ids([name]).values()
+    return read_facets(store.db, store.org, [key], facet_name).get(key)
 
 
 @pytest.mark.parametrize(
     "assets",
     [
-        [governed("t", tags=["a"]), asset("t", "lake", governance={"tags": ["b"]})],
+        [asset_with_governance("t", tags=["a"]), asset("t", "lake", governance={"tags": ["b"]})],
         [asset("t", "lake", governance={"tags": ["a"]}), asset("*", "db", governance={"tags": ["b"]})],
-        [governed("t", tags=["a"]), asset("*", "*", governance={"tags": ["b"]})],
+        [asset_with_governance("t", tags=["a"]), asset("*", "*", governance={"tags": ["b"]})],
     ],
-    ids=["two files", "a file and a pattern for the other name", "a file and a pattern for both"],
+    ids=["two files", "file, and pattern for the other name", "file, and pattern for both"],
 )
-@pytest.mark.parametrize("late", [False, True], ids=["one from the start", "one later"])
-def test_what_is_said_of_two_names_of_one_dataset_unites_and_comes_to_rest(
-    store: Store, assets: list[LoadedAsset], late: bool
+@pytest.mark.parametrize("linked_later", [False, True], ids=["linked before", "linked later"])
+def test_assets_of_linked_names_are_combined_once(
+    store: Store, assets: list[LoadedAsset], linked_later: bool
 ) -> None:
-    of = stewardship(store)
-    if late:
-        of.apply(assets)
-    store.apply(linked())
-    of.apply(assets)
-    assert not of.apply(assets).changes
-    assert {*said(store, of, ONE[0])["tags"]} == {*said(store, of, ONE[1])["tags"]} == {"a", "b"}
-    of.apply([], prune=True)
-    assert [said(store, of, name) for name in ONE] == [None, None]
-    assert not of.apply([], prune=True).changes
+    applier = make_applier(store)
+    if linked_later:
+        applier.apply(assets)
+    store.apply(link_event())
+    applier.apply(assets)
+    assert not applier.apply(assets).changes
+    assert (
+        {*stored_facet(store, applier, LINKED_NAMES[0])["tags"]}
+        == {*stored_facet(store, applier, LINKED_NAMES[1])["tags"]}
+        == {"a", "b"}
+    )
+    applier.apply([], prune=True)
+    assert [stored_facet(store, applier, name) for name in LINKED_NAMES] == [None, None]
+    assert not applier.apply([], prune=True).changes
 
 
-def test_what_others_promise_is_taken_back_by_nobody(store: Store) -> None:
-    promised = {"lineageBridge_sla": facet(freshness="1h"), "lineageBridge_expectations": facet(checks=[])}
-    store.apply(run_event("COMPLETE", outputs=[dataset("t", **promised)]))
-    of = stewardship(store)
-    for assets, prune in (([governed("t", tags=["a"])], False), ([asset("*", "*")], False), ([], True)):
-        of.apply(assets, prune=prune)
-        assert said(store, of, ("db", "t"), SLA) == {"freshness": "1h"}
-        assert said(store, of, ("db", "t"), EXPECTATIONS) == {"checks": []}
-    of.apply([asset("t", sla={"freshness": "2h"})])
-    of.apply([asset("t")])
-    assert said(store, of, ("db", "t"), SLA) is None, "what the file itself promised goes with it"
+def test_prune_keeps_contracts_from_other_sources(store: Store) -> None:
+    facets = {"lineageBridge_sla": facet(freshness="1h"), "lineageBridge_expectations": facet(checks=[])}
+    store.apply(run_event("COMPLETE", outputs=[dataset("t", **facets)]))
+    applier = make_applier(store)
+    for assets, prune in (([asset_with_governance("t", tags=["a"])], False), ([asset("*", "*")], False), ([], True)):
+        applier.apply(assets, prune=prune)
+        assert stored_facet(store, applier, ("db", "t"), SLA) == {"freshness": "1h"}
+        assert stored_facet(store, applier, ("db", "t"), EXPECTATIONS) == {"checks": []}
+    applier.apply([asset("t", sla={"freshness": "2h"})])
+    applier.apply([asset("t")])
+    assert stored_facet(store, applier, ("db", "t"), SLA) is None, "the SLA of the file is removed with it"
 
 
 UNLIKELY = {
@@ -81,49 +85,57 @@ UNLIKELY = {
 }
 
 
-@pytest.mark.parametrize("said", UNLIKELY.values(), ids=UNLIKELY)
-def test_what_yaml_knows_and_json_does_not_comes_to_rest(store: Store, tmp_path: Path, said: str) -> None:
+@pytest.mark.parametrize("parameter", UNLIKELY.values(), ids=UNLIKELY)
+def test_yaml_values_unknown_to_json_are_applied_once(store: Store, tmp_path: Path, parameter: str) -> None:
     file = tmp_path / "a.yaml"
-    file.write_text(f"asset: {{name: t, namespace: db, quality: [{{name: q, check: c, {said}}}]}}", encoding="utf-8")
-    of = stewardship(store)
-    assert len(of.apply(load_assets([file]).loaded).changes) == 1
-    assert not of.apply(load_assets([file]).loaded).changes
-    assert not of.apply([]).changes, "read from the file or as it was remembered, it is the same"
+    file.write_text(
+        f"asset: {{name: t, namespace: db, quality: [{{name: q, check: c, {parameter}}}]}}", encoding="utf-8"
+    )
+    applier = make_applier(store)
+    assert len(applier.apply(load_assets([file]).loaded).changes) == 1
+    assert not applier.apply(load_assets([file]).loaded).changes
+    assert not applier.apply([]).changes, "equal from file and from store"
 
 
-def test_an_asset_that_cannot_be_read_any_more_keeps_no_other_back(store: Store) -> None:
-    of = stewardship(store)
-    of.apply([governed("t", tags=["a"])])
+def test_unreadable_stored_asset_does_not_affect_others(store: Store) -> None:
+    applier = make_applier(store)
+    applier.apply([asset_with_governance("t", tags=["a"])])
     store.db.execute("UPDATE asset SET content_json = '{\"name\": null}'")
-    assert len(of.apply([governed("u", tags=["a"])]).changes) == 1
-    assert said(store, of, ("db", "t"))["tags"] == ["a"]
+    assert len(applier.apply([asset_with_governance("u", tags=["a"])]).changes) == 1
+    assert stored_facet(store, applier, ("db", "t"))["tags"] == ["a"]
 
 
-def test_a_pattern_is_about_what_is_named_beside_it_at_once(store: Store) -> None:
-    of = stewardship(store)
+def test_pattern_applies_to_new_dataset_of_same_push(store: Store) -> None:
+    applier = make_applier(store)
     assets = [
         asset("new", schema=[{"name": "k"}], governance={"tags": ["a"]}),
         asset("n*", governance={"tags": ["b"]}),
     ]
-    assert of.preview(assets).pending == {}
-    of.apply(assets)
-    assert {*said(store, of, ("db", "new"))["tags"]} == {"a", "b"}
-    assert not of.apply(assets).changes
+    assert applier.preview(assets).pending == {}
+    applier.apply(assets)
+    assert {*stored_facet(store, applier, ("db", "new"))["tags"]} == {"a", "b"}
+    assert not applier.apply(assets).changes
 
 
-def test_only_what_speaks_of_access_is_read_for_the_policies(store: Store) -> None:
-    of = stewardship(store)
+def test_read_all_access_returns_assets_with_policies(store: Store) -> None:
+    applier = make_applier(store)
     policy = {"access_policies": [{"role": "r", "permissions": ["read"]}]}
-    of.apply([governed("t", policy, tags=["a"]), governed("u", tags=["a"]), asset("v", "warehouse.d.s")])
-    assert [one["asset"] for one in read_all_access(store.db, store.org)] == ["t"]
-    of.apply([governed("t", tags=["a"])])
+    applier.apply(
+        [
+            asset_with_governance("t", policy, tags=["a"]),
+            asset_with_governance("u", tags=["a"]),
+            asset("v", "warehouse.d.s"),
+        ]
+    )
+    assert [facet_["asset"] for facet_ in read_all_access(store.db, store.org)] == ["t"]
+    applier.apply([asset_with_governance("t", tags=["a"])])
     assert read_all_access(store.db, store.org) == []
 
 
-def test_what_was_said_at_the_end_of_times_keeps_no_other_back(store: Store) -> None:
-    last = run_event("COMPLETE", outputs=[dataset("t", lineageBridge_governance=facet(tags=["z"]))])
-    store.apply(last | {"eventTime": "9999-12-31T23:59:59.999999Z"})
-    of = stewardship(store)
-    assets = [governed("t", tags=["a"]), governed("u", tags=["a"])]
-    assert [one.name for one in of.apply(assets).changes] == [("db", "u")]
-    assert of.apply(assets).changes == []
+def test_facet_at_maximum_time_does_not_affect_others(store: Store) -> None:
+    event = run_event("COMPLETE", outputs=[dataset("t", lineageBridge_governance=facet(tags=["z"]))])
+    store.apply(event | {"eventTime": "9999-12-31T23:59:59.999999Z"})
+    applier = make_applier(store)
+    assets = [asset_with_governance("t", tags=["a"]), asset_with_governance("u", tags=["a"])]
+    assert [change.name for change in applier.apply(assets).changes] == [("db", "u")]
+    assert applier.apply(assets).changes == []

@@ -1,4 +1,4 @@
-"""Whatever stewards, people and failures do in which order: it comes to rest, and nobody's work is lost."""
+"""Asset sync converges without lost changes, for any sequence of changes and failures."""
 
 import os
 from typing import Any, Literal, NamedTuple
@@ -10,20 +10,20 @@ from bridge.governance.asset_sync import AssetSync
 from mappers.governance.merge import FieldValue, is_conflict, merge_value
 from mappers.openmetadata.descriptions import escape_description
 from tests.factories import dataset, run_event, schema
-from tests.governance.asset_harness import asset, steward
+from tests.governance.asset_harness import asset, make_asset_sync
 from tests.standins.openmetadata import error, reset
-from tests.sync.openmetadata_harness import Synced
+from tests.sync.openmetadata_harness import OpenMetadataHarness
 from tests.sync.other_writers import Person
 
-T = "warehouse.d.s.t"
-WORDS = ["LineageBridge.a", "LineageBridge.b", "PersonalData.Personal"]
+TABLE_FQN = "warehouse.d.s.t"
+TAGS = ["LineageBridge.a", "LineageBridge.b", "PersonalData.Personal"]
 TEXTS = [None, "one", "two & <three>\n"]
 
 
 class Step(NamedTuple):
-    """What somebody does: a steward writes the file, or a person changes the table; and how the next calls fail."""
+    """A steward changes the file, or a person the table; `faults` affect the following requests."""
 
-    who: Literal["steward", "person"]
+    actor: Literal["steward", "person"]
     tags: frozenset[str]
     description: str | None
     faults: list[Any]
@@ -36,33 +36,33 @@ FAULTS = st.lists(
 STEPS = st.builds(
     Step,
     st.sampled_from(["steward", "person"]),
-    st.frozensets(st.sampled_from(WORDS)),
+    st.frozensets(st.sampled_from(TAGS)),
     st.sampled_from(TEXTS),
     FAULTS,
 )
 
 
-class Sides:
-    """What both sides say, as a merge without any failure would have it."""
+class ExpectedState:
+    """Expected state of both sides, by a merge without failures."""
 
     def __init__(self) -> None:
         self.base: dict[str, FieldValue] = {"tags": None, "description": None}
         self.file = dict(self.base)
-        self.there = dict(self.base)
+        self.remote = dict(self.base)
 
     def push(self) -> None:
-        """Bring the file's changes over; what was changed there stays, and is not agreed on before the file says it."""
+        """Merge the changes of the file; remote changes are kept, but become the base only with the file."""
         for field in self.base:
-            base, mine, theirs = self.base[field], self.file[field], self.there[field]
-            if is_conflict(base, mine, theirs):
+            base, local, remote = self.base[field], self.file[field], self.remote[field]
+            if is_conflict(base, local, remote):
                 continue
-            merged = merge_value(base, mine, theirs)
-            self.there[field] = merged
-            self.base[field] = mine if isinstance(mine, frozenset) or merged == mine else base
+            merged = merge_value(base, local, remote)
+            self.remote[field] = merged
+            self.base[field] = local if isinstance(local, frozenset) or merged == local else base
 
 
-def put(synced: Synced, of: AssetSync, step: Step, sides: Sides) -> None:
-    if step.who == "person":
+def apply_step(synced: OpenMetadataHarness, asset_sync: AssetSync, step: Step, expected: ExpectedState) -> None:
+    if step.actor == "person":
         labels = [
             {"tagFQN": tag, "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
             for tag in sorted(step.tags)
@@ -72,38 +72,38 @@ def put(synced: Synced, of: AssetSync, step: Step, sides: Sides) -> None:
             {"op": "add", "path": "/description", "value": escape_description(step.description or "")},
         ]
         person = Person(synced.standin)
-        person.ask("PATCH", f"tables/{person.find('table', T).id}", change, "application/json-patch+json")
-        sides.there = {"tags": step.tags, "description": _plain(step.description)}
-        of.push([], {}, sleep=lambda _: None)
+        person.request("PATCH", f"tables/{person.find('table', TABLE_FQN).id}", change, "application/json-patch+json")
+        expected.remote = {"tags": step.tags, "description": _plain(step.description)}
+        asset_sync.push([], {}, sleep=lambda _: None)
         return
     synced.standin.faults.script(step.faults)
-    said = {} if step.description is None else {"description": step.description}
-    of.push([asset(governance={"tags": sorted(step.tags)}, **said)], {}, sleep=lambda _: None)
+    description = {} if step.description is None else {"description": step.description}
+    asset_sync.push([asset(governance={"tags": sorted(step.tags)}, **description)], {}, sleep=lambda _: None)
     synced.standin.faults.clear()
-    sides.file = {"tags": step.tags, "description": _plain(step.description)}
+    expected.file = {"tags": step.tags, "description": _plain(step.description)}
 
 
 @settings(max_examples=int(os.environ.get("GOVERNANCE_EXAMPLES", "25")), deadline=None)
 @given(st.lists(STEPS, min_size=1, max_size=6))
-def test_it_comes_to_rest_as_the_merge_says(steps: list[Step]) -> None:
-    with Synced() as synced:
+def test_sync_converges_to_merged_state(steps: list[Step]) -> None:
+    with OpenMetadataHarness() as synced:
         synced.apply(run_event("COMPLETE", outputs=[dataset("t", schema=schema("k"))])).converge()
-        of, sides = steward(synced), Sides()
-        of.push([asset(governance={"tags": WORDS[:2]})], {}, sleep=lambda _: None)  # the words are there by now
-        of.push([asset(governance={"tags": []})], {}, sleep=lambda _: None)
+        asset_sync, expected = make_asset_sync(synced), ExpectedState()
+        asset_sync.push([asset(governance={"tags": TAGS[:2]})], {}, sleep=lambda _: None)  # creates the tags
+        asset_sync.push([asset(governance={"tags": []})], {}, sleep=lambda _: None)
         for step in steps:
-            put(synced, of, step, sides)
+            apply_step(synced, asset_sync, step, expected)
             synced.converge()
             synced.reconciler.push_now("governance", [key for _, key in synced.items.list_pushed("governance")])
             synced.converge()
-            sides.push()
-            found = Person(synced.standin).ask("GET", f"tables/name/{T}?fields=tags")
-            there = frozenset(one["tagFQN"] for one in found["tags"])
-            assert there == (sides.there["tags"] or frozenset())
-            assert (found.get("description") or None) == _stored(sides.there["description"])
-        version = Person(synced.standin).ask("GET", f"tables/name/{T}")["version"]
-        assert synced.quiet() == {}
-        assert Person(synced.standin).ask("GET", f"tables/name/{T}")["version"] == version
+            expected.push()
+            table = Person(synced.standin).request("GET", f"tables/name/{TABLE_FQN}?fields=tags")
+            remote_tags = frozenset(tag["tagFQN"] for tag in table["tags"])
+            assert remote_tags == (expected.remote["tags"] or frozenset())
+            assert (table.get("description") or None) == _stored(expected.remote["description"])
+        version = Person(synced.standin).request("GET", f"tables/name/{TABLE_FQN}")["version"]
+        assert synced.calls_of_next_round() == {}
+        assert Person(synced.standin).request("GET", f"tables/name/{TABLE_FQN}")["version"] == version
 
 
 def _plain(text: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""The service keeps files, store and OpenMetadata alike: what any of them changes comes to the others, and no further."""
+"""The asset watcher syncs files, store and OpenMetadata, without loops."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,263 +17,277 @@ from connectors.openmetadata.auth import StaticToken
 from connectors.openmetadata.client import OpenMetadataClient
 from mappers.openmetadata.governance import TagVocabulary
 from tests.factories import dataset, facet, run_event, schema
-from tests.governance.asset_harness import asset, contracts, governed, steward, stewardship, write_asset
+from tests.governance.asset_harness import (
+    asset,
+    asset_with_governance,
+    contract_checker,
+    make_applier,
+    make_asset_sync,
+    write_asset,
+)
 from tests.standins.openmetadata import error
-from tests.sync.openmetadata_harness import Synced
+from tests.sync.openmetadata_harness import OpenMetadataHarness
 from tests.sync.other_writers import Person
 
-T = "warehouse.d.s.t"
-WATCHED = governed(tags=["a"])
+TABLE_FQN = "warehouse.d.s.t"
+WATCHED_ASSET = asset_with_governance(tags=["a"])
 
 
-class Watched:
-    """A store, asset files and a stand-in that are kept alike; looks and rounds happen when a test says so."""
+class WatcherHarness:
+    """A watcher of asset files, a store and a stand-in; tests trigger polls and sync rounds."""
 
-    def __init__(self, synced: Synced, place: Path, mode: Any = "apply") -> None:
+    def __init__(self, synced: OpenMetadataHarness, folder: Path, mode: Any = "apply") -> None:
         self.synced = synced
-        self.place = place
-        self.patches = place.parent / "patches"
+        self.folder = folder
+        self.patches = folder.parent / "patches"
         self.clock = 0.0
-        of = stewardship(synced.store, items=synced.items)
+        applier = make_applier(synced.store, items=synced.items)
         client = OpenMetadataClient(synced.session, StaticToken(synced.standin.bot_token), lambda _: None)
         events = ChangeEventReader(synced.store.db, "default", "openmetadata", client, synced.items, synced.clock)
-        adopting = RemoteChangeImporter(of, synced.items, TagVocabulary(), mode, self.patches)
-        self.adopting = adopting
-        self.watching = AssetWatcher([place], of, contracts(synced.store), lambda: self.clock)
-        self.watching.watch_remote(events, adopting, 1.0)
+        importer = RemoteChangeImporter(applier, synced.items, TagVocabulary(), mode, self.patches)
+        self.importer = importer
+        self.watcher = AssetWatcher([folder], applier, contract_checker(synced.store), lambda: self.clock)
+        self.watcher.watch_remote(events, importer, 1.0)
 
-    def look(self) -> Any:
-        """Let everything come to rest: looks and rounds until neither does anything."""
+    def converge(self) -> Any:
+        """Poll and sync until nothing changes."""
         for _ in range(10):
             self.clock += 100
             self.synced.clock.wait(2)
-            looked = self.watching.poll()
+            poll = self.watcher.poll()
             self.synced.converge()
-            if not (looked.changed or looked.events or looked.imported):
-                return looked
-        raise AssertionError("it does not come to rest")
+            if not (poll.changed or poll.events or poll.imported):
+                return poll
+        raise AssertionError("does not converge")
 
     def person(self, *operations: dict[str, Any]) -> None:
         person = Person(self.synced.standin)
-        id_ = person.find("table", T).id
-        person.ask("PATCH", f"tables/{id_}", list(operations), "application/json-patch+json")
+        id_ = person.find("table", TABLE_FQN).id
+        person.request("PATCH", f"tables/{id_}", list(operations), "application/json-patch+json")
 
     def tags(self) -> set[str]:
-        return {one["tagFQN"] for one in self.table()["tags"]}
+        return {tag["tagFQN"] for tag in self.table()["tags"]}
 
     def table(self) -> dict[str, Any]:
-        return Person(self.synced.standin).ask("GET", f"tables/name/{T}?fields=tags,owners")
+        return Person(self.synced.standin).request("GET", f"tables/name/{TABLE_FQN}?fields=tags,owners")
 
-    def said(self) -> dict[str, Any]:
-        of = stewardship(self.synced.store, items=self.synced.items)
-        return of.governance_facets([("db", "t")])[("db", "t")]
-
-
-@pytest.fixture
-def synced() -> Iterator[Synced]:
-    with Synced() as made:
-        made.apply(run_event("COMPLETE", outputs=[dataset("t", schema=schema("k"))])).converge()
-        yield made
+    def stored_facet(self) -> dict[str, Any]:
+        applier = make_applier(self.synced.store, items=self.synced.items)
+        return applier.governance_facets([("db", "t")])[("db", "t")]
 
 
 @pytest.fixture
-def watched(synced: Synced, tmp_path: Path) -> Watched:
-    place = tmp_path / "assets"
-    place.mkdir()
-    write_asset(place, WATCHED)
-    made = Watched(synced, place)
-    made.look()
-    return made
+def synced() -> Iterator[OpenMetadataHarness]:
+    with OpenMetadataHarness() as opened:
+        opened.apply(run_event("COMPLETE", outputs=[dataset("t", schema=schema("k"))])).converge()
+        yield opened
 
 
-ADD = {"tagFQN": "PersonalData.Personal", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+@pytest.fixture
+def harness(synced: OpenMetadataHarness, tmp_path: Path) -> WatcherHarness:
+    folder = tmp_path / "assets"
+    folder.mkdir()
+    write_asset(folder, WATCHED_ASSET)
+    created = WatcherHarness(synced, folder)
+    created.converge()
+    return created
 
 
-def test_a_file_that_changes_is_taken(watched: Watched) -> None:
-    assert watched.tags() == {"LineageBridge.a"}
-    write_asset(watched.place, governed(tags=["a", "b"]))
-    watched.look()
-    assert watched.tags() == {"LineageBridge.a", "LineageBridge.b"}
+ADDED_TAG = {
+    "tagFQN": "PersonalData.Personal",
+    "source": "Classification",
+    "labelType": "Manual",
+    "state": "Confirmed",
+}
 
 
-def test_nothing_loops(watched: Watched) -> None:
-    version = watched.table()["version"]
+def test_file_change_is_pushed(harness: WatcherHarness) -> None:
+    assert harness.tags() == {"LineageBridge.a"}
+    write_asset(harness.folder, asset_with_governance(tags=["a", "b"]))
+    harness.converge()
+    assert harness.tags() == {"LineageBridge.a", "LineageBridge.b"}
+
+
+def test_unchanged_state_causes_no_events(harness: WatcherHarness) -> None:
+    version = harness.table()["version"]
     for _ in range(5):
-        looked = watched.look()
-        assert (looked.changed, looked.events, looked.imported) == (0, 0, 0)
-    assert watched.table()["version"] == version
+        poll = harness.converge()
+        assert (poll.changed, poll.events, poll.imported) == (0, 0, 0)
+    assert harness.table()["version"] == version
 
 
-def test_a_change_over_there_comes_to_the_store_and_as_a_patch(watched: Watched) -> None:
-    watched.person({"op": "add", "path": "/tags/-", "value": ADD})
-    watched.look()
-    assert watched.said()["tags"] == ["a", "PersonalData.Personal"]
-    (patch,) = watched.patches.iterdir()
+def test_remote_change_is_imported_and_written_as_patch(harness: WatcherHarness) -> None:
+    harness.person({"op": "add", "path": "/tags/-", "value": ADDED_TAG})
+    harness.converge()
+    assert harness.stored_facet()["tags"] == ["a", "PersonalData.Personal"]
+    (patch,) = harness.patches.iterdir()
     assert "+    - PersonalData.Personal" in patch.read_text(encoding="utf-8")
-    version = watched.table()["version"]
-    watched.look()
-    assert watched.table()["version"] == version
+    version = harness.table()["version"]
+    harness.converge()
+    assert harness.table()["version"] == version
 
 
-def test_a_file_that_changes_later_does_not_undo_what_was_taken_over(watched: Watched) -> None:
-    watched.person({"op": "add", "path": "/tags/-", "value": ADD})
-    watched.look()
-    write_asset(watched.place, governed(tags=["a", "b"]))
-    watched.look()
-    assert watched.tags() == {"LineageBridge.a", "LineageBridge.b", "PersonalData.Personal"}
-    assert set(watched.said()["tags"]) == {"a", "b", "PersonalData.Personal"}
+def test_later_file_change_keeps_imported_values(harness: WatcherHarness) -> None:
+    harness.person({"op": "add", "path": "/tags/-", "value": ADDED_TAG})
+    harness.converge()
+    write_asset(harness.folder, asset_with_governance(tags=["a", "b"]))
+    harness.converge()
+    assert harness.tags() == {"LineageBridge.a", "LineageBridge.b", "PersonalData.Personal"}
+    assert set(harness.stored_facet()["tags"]) == {"a", "b", "PersonalData.Personal"}
 
 
-def test_the_patch_applied_is_no_change_any_more(watched: Watched) -> None:
-    watched.person({"op": "add", "path": "/tags/-", "value": ADD})
-    watched.look()
-    write_asset(watched.place, governed(tags=["a", "PersonalData.Personal"]))
-    watched.look()
-    assert "file" not in watched.said()
-    assert watched.tags() == {"LineageBridge.a", "PersonalData.Personal"}
-    write_asset(watched.place, governed(tags=["a"]))
-    watched.look()
-    assert watched.tags() == {"LineageBridge.a"}
+def test_applied_patch_leaves_no_difference(harness: WatcherHarness) -> None:
+    harness.person({"op": "add", "path": "/tags/-", "value": ADDED_TAG})
+    harness.converge()
+    write_asset(harness.folder, asset_with_governance(tags=["a", "PersonalData.Personal"]))
+    harness.converge()
+    assert "file" not in harness.stored_facet()
+    assert harness.tags() == {"LineageBridge.a", "PersonalData.Personal"}
+    write_asset(harness.folder, asset_with_governance(tags=["a"]))
+    harness.converge()
+    assert harness.tags() == {"LineageBridge.a"}
 
 
-def test_where_it_is_only_reported_the_store_stays(synced: Synced, tmp_path: Path) -> None:
-    write_asset(tmp_path, governed(tags=["a"]))
-    watched = Watched(synced, tmp_path, "report")
-    watched.look()
-    watched.person({"op": "add", "path": "/tags/-", "value": ADD})
+def test_report_mode_does_not_change_store(synced: OpenMetadataHarness, tmp_path: Path) -> None:
+    write_asset(tmp_path, asset_with_governance(tags=["a"]))
+    harness = WatcherHarness(synced, tmp_path, "report")
+    harness.converge()
+    harness.person({"op": "add", "path": "/tags/-", "value": ADDED_TAG})
     for _ in range(3):
-        watched.clock += 100
-        watched.synced.clock.wait(2)
-        watched.watching.poll()
-        watched.synced.converge()
-    assert watched.said()["tags"] == ["a"]
+        harness.clock += 100
+        harness.synced.clock.wait(2)
+        harness.watcher.poll()
+        harness.synced.converge()
+    assert harness.stored_facet()["tags"] == ["a"]
     (item,) = synced.items.get("governance", [key for _, key in synced.items.list_pushed("governance")]).values()
     assert item.reason is not None
     assert item.reason.startswith("changed in OpenMetadata: tags is ")
-    assert watched.tags() == {"LineageBridge.a", "PersonalData.Personal"}
+    assert harness.tags() == {"LineageBridge.a", "PersonalData.Personal"}
 
 
-def test_a_file_that_is_wrong_keeps_none_back_and_what_it_said_stands(watched: Watched) -> None:
-    (watched.place / "t.yaml").write_text("asset: {name: t", encoding="utf-8")
-    write_asset(watched.place, governed("u", tags=["b"]))
-    watched.clock += 100
-    assert watched.watching.poll().problems == 1
-    watched.synced.converge()
-    assert watched.tags() == {"LineageBridge.a"}
+def test_invalid_file_keeps_its_last_state(harness: WatcherHarness) -> None:
+    (harness.folder / "t.yaml").write_text("asset: {name: t", encoding="utf-8")
+    write_asset(harness.folder, asset_with_governance("u", tags=["b"]))
+    harness.clock += 100
+    assert harness.watcher.poll().problems == 1
+    harness.synced.converge()
+    assert harness.tags() == {"LineageBridge.a"}
 
 
-def test_a_dataset_that_comes_later_is_found_by_a_pattern(watched: Watched) -> None:
-    write_asset(watched.place, governed("*", tags=["every"]))
-    watched.look()
-    watched.synced.apply(run_event("COMPLETE", 5, run=5, outputs=[dataset("later", schema=schema("k"))]))
-    watched.look()
-    found = Person(watched.synced.standin).ask("GET", "tables/name/warehouse.d.s.later?fields=tags")
-    assert [one["tagFQN"] for one in found["tags"]] == ["LineageBridge.every"]
+def test_pattern_applies_to_later_dataset(harness: WatcherHarness) -> None:
+    write_asset(harness.folder, asset_with_governance("*", tags=["every"]))
+    harness.converge()
+    harness.synced.apply(run_event("COMPLETE", 5, run=5, outputs=[dataset("later", schema=schema("k"))]))
+    harness.converge()
+    table = Person(harness.synced.standin).request("GET", "tables/name/warehouse.d.s.later?fields=tags")
+    assert [tag["tagFQN"] for tag in table["tags"]] == ["LineageBridge.every"]
 
 
-def test_events_that_cannot_be_read_are_read_later(watched: Watched) -> None:
-    watched.person({"op": "add", "path": "/tags/-", "value": ADD})
-    watched.synced.standin.faults.next(error(503), path="/events", times=1)
-    watched.look()
-    watched.look()
-    assert "PersonalData.Personal" in watched.said()["tags"]
+def test_failed_event_read_is_retried(harness: WatcherHarness) -> None:
+    harness.person({"op": "add", "path": "/tags/-", "value": ADDED_TAG})
+    harness.synced.standin.faults.next(error(503), path="/events", times=1)
+    harness.converge()
+    harness.converge()
+    assert "PersonalData.Personal" in harness.stored_facet()["tags"]
 
 
-def test_contracts_are_looked_at(watched: Watched) -> None:
-    file = watched.place / "t.yaml"
+def test_contracts_are_checked(harness: WatcherHarness) -> None:
+    file = harness.folder / "t.yaml"
     content = yaml.safe_load(file.read_text(encoding="utf-8"))
     content["asset"]["schema"] = [{"name": "k"}, {"name": "gone"}]
     file.write_text(yaml.safe_dump(content), encoding="utf-8")
-    watched.clock += 100
-    (kept,) = watched.watching.poll().contracts
-    assert kept.violations == ["gone is missing"]
+    harness.clock += 100
+    (check,) = harness.watcher.poll().contracts
+    assert check.violations == ["gone is missing"]
 
 
-def period(value: str) -> dict[str, Any]:
+def set_retention(value: str) -> dict[str, Any]:
     return {"op": "add", "path": "/retentionPeriod", "value": value}
 
 
-def described(text: str) -> dict[str, Any]:
+def set_description(text: str) -> dict[str, Any]:
     return {"op": "add", "path": "/description", "value": text}
 
 
-def test_what_no_file_can_say_is_told_once_and_does_not_loop(watched: Watched) -> None:
-    write_asset(watched.place, governed(tags=["a"], retention_days=90))
-    watched.look()
-    watched.person(period("P1M"))
-    watched.look()
-    events = watched.synced.store.db.fetch_all("SELECT count(*) FROM run_event")
+def test_unsupported_remote_value_is_reported_once(harness: WatcherHarness) -> None:
+    write_asset(harness.folder, asset_with_governance(tags=["a"], retention_days=90))
+    harness.converge()
+    harness.person(set_retention("P1M"))
+    harness.converge()
+    events = harness.synced.store.db.fetch_all("SELECT count(*) FROM run_event")
     for _ in range(3):
-        watched.look()
-    assert watched.synced.store.db.fetch_all("SELECT count(*) FROM run_event") == events
-    assert watched.said()["retentionDays"] == 90
+        harness.converge()
+    assert harness.synced.store.db.fetch_all("SELECT count(*) FROM run_event") == events
+    assert harness.stored_facet()["retentionDays"] == 90
 
 
-def test_all_that_was_taken_over_is_in_the_patch_and_is_pulled_into_the_file(watched: Watched) -> None:
-    file = write_asset(watched.place, LoadedAsset(WATCHED.asset.model_copy(update={"description": "old"}), "t.yaml"))
-    watched.look()
-    for operation in (described("new"), {"op": "add", "path": "/tags/-", "value": ADD}):
-        watched.person(operation)
-        watched.look()
-    (patch,) = watched.patches.iterdir()
-    told = patch.read_text(encoding="utf-8")
-    assert "+  description: new" in told
-    assert "+    - PersonalData.Personal" in told
-    (seen,) = steward(watched.synced).plan(load_assets([file]).loaded)[1]
-    assert seen.has_differences
-    (pulled,) = plan_file_edits([seen], TagVocabulary())
-    assert pulled.patch == told
-    assert write_file(pulled) is None
-    (seen,) = steward(watched.synced).plan(load_assets([file]).loaded)[1]
-    watched.look()
-    assert "file" not in watched.said()
+def test_patch_contains_all_imported_changes(harness: WatcherHarness) -> None:
+    file = write_asset(
+        harness.folder, LoadedAsset(WATCHED_ASSET.asset.model_copy(update={"description": "old"}), "t.yaml")
+    )
+    harness.converge()
+    for operation in (set_description("new"), {"op": "add", "path": "/tags/-", "value": ADDED_TAG}):
+        harness.person(operation)
+        harness.converge()
+    (patch,) = harness.patches.iterdir()
+    patch_text = patch.read_text(encoding="utf-8")
+    assert "+  description: new" in patch_text
+    assert "+    - PersonalData.Personal" in patch_text
+    (plan,) = make_asset_sync(harness.synced).plan(load_assets([file]).loaded)[1]
+    assert plan.has_differences
+    (edit,) = plan_file_edits([plan], TagVocabulary())
+    assert edit.patch == patch_text
+    assert write_file(edit) is None
+    (plan,) = make_asset_sync(harness.synced).plan(load_assets([file]).loaded)[1]
+    harness.converge()
+    assert "file" not in harness.stored_facet()
 
 
 @pytest.mark.parametrize("mode", ["apply", "report"])
-def test_a_file_at_which_somebody_works_and_a_place_that_is_none_keep_nothing_back(
-    synced: Synced, tmp_path: Path, mode: str
+def test_invalid_file_and_patch_folder_do_not_stop_watcher(
+    synced: OpenMetadataHarness, tmp_path: Path, mode: str
 ) -> None:
-    place = tmp_path / "assets"
-    place.mkdir()
-    file = write_asset(place, governed(tags=["a"]))
-    watched = Watched(synced, place, mode)
-    watched.look()
-    whole = file.read_text(encoding="utf-8")
+    folder = tmp_path / "assets"
+    folder.mkdir()
+    file = write_asset(folder, asset_with_governance(tags=["a"]))
+    harness = WatcherHarness(synced, folder, mode)
+    harness.converge()
+    original = file.read_text(encoding="utf-8")
     file.write_text("asset: [", encoding="utf-8")
-    watched.person({"op": "add", "path": "/tags/-", "value": ADD})
-    watched.look()
-    watched.patches.write_text("no directory", encoding="utf-8")
-    file.write_text(whole, encoding="utf-8")
-    watched.person({"op": "remove", "path": "/tags/0"})
-    watched.look()
+    harness.person({"op": "add", "path": "/tags/-", "value": ADDED_TAG})
+    harness.converge()
+    harness.patches.write_text("no directory", encoding="utf-8")
+    file.write_text(original, encoding="utf-8")
+    harness.person({"op": "remove", "path": "/tags/0"})
+    harness.converge()
 
 
 @pytest.mark.parametrize(
     "own",
     [asset("u", "lake", governance={"tags": ["a"]}), asset("t", "warehouse.d.s", governance={"tags": ["a"]})],
-    ids=["another name of it", "its table"],
+    ids=["symlink", "table name"],
 )
-def test_the_file_is_found_by_whichever_name_it_is_about(synced: Synced, tmp_path: Path, own: LoadedAsset) -> None:
+def test_patch_is_written_for_file_of_any_name(synced: OpenMetadataHarness, tmp_path: Path, own: LoadedAsset) -> None:
     symlink = facet(identifiers=[{"namespace": "lake", "name": "u", "type": "TABLE"}])
     synced.apply(run_event("COMPLETE", 3, run=3, outputs=[dataset("t", symlinks=symlink)])).converge()
-    place = tmp_path / "assets"
-    place.mkdir()
-    write_asset(place, own)
-    watched = Watched(synced, place)
-    watched.look()
-    watched.person({"op": "add", "path": "/tags/-", "value": ADD})
-    watched.look()
-    assert [file.name.rpartition("assets_")[2] for file in watched.patches.iterdir()] == [f"{own.source}.patch"]
+    folder = tmp_path / "assets"
+    folder.mkdir()
+    write_asset(folder, own)
+    harness = WatcherHarness(synced, folder)
+    harness.converge()
+    harness.person({"op": "add", "path": "/tags/-", "value": ADDED_TAG})
+    harness.converge()
+    assert [file.name.rpartition("assets_")[2] for file in harness.patches.iterdir()] == [f"{own.source}.patch"]
 
 
-def test_what_is_settled_by_a_clock_that_goes_behind_is_looked_at_too(watched: Watched) -> None:
-    watched.person({"op": "add", "path": "/tags/-", "value": ADD})
-    watched.clock += 100
-    watched.synced.clock.wait(2)
-    watched.watching.poll()
-    watched.synced.converge()
-    watched.synced.store.db.execute(
+def test_items_settled_by_a_slow_clock_are_imported(harness: WatcherHarness) -> None:
+    harness.person({"op": "add", "path": "/tags/-", "value": ADDED_TAG})
+    harness.clock += 100
+    harness.synced.clock.wait(2)
+    harness.watcher.poll()
+    harness.synced.converge()
+    harness.synced.store.db.execute(
         "UPDATE sync_item SET settled_at = settled_at - 30000000 WHERE kind = 'governance'"
     )
-    assert [one.name for one in watched.adopting.import_changes()] == [("db", "t")]
-    assert watched.adopting.import_changes() == []
+    assert [change.name for change in harness.importer.import_changes()] == [("db", "t")]
+    assert harness.importer.import_changes() == []
