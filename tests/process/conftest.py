@@ -1,13 +1,13 @@
-"""Workshops for the tests of processes."""
+"""Fixtures of the process tests."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.process.process_lake import Workshop
+from tests.process.process_lake import ProcessHarness
 from tests.stores import Store
 
 
 @pytest.fixture
-def workshop(tmp_path: Path, sqlite_store: Store) -> Workshop:
-    return Workshop(tmp_path, sqlite_store)
+def harness(tmp_path: Path, sqlite_store: Store) -> ProcessHarness:
+    return ProcessHarness(tmp_path, sqlite_store)

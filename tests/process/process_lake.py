@@ -1,4 +1,4 @@
-"""A lake in a folder, a store beside it, and process files: what processes need, but Spark."""
+"""A lake in a folder, a store, and process files: everything except Spark."""
 
 import textwrap
 from collections.abc import Mapping
@@ -25,47 +25,47 @@ from tests.factories import Json, facet, run_event
 from tests.stores import Store
 
 NOW = datetime(2026, 2, 1, 6, tzinfo=UTC)
-RUN = "01890000-0000-7000-8000-0000000000{:02x}"
+RUN_ID = "01890000-0000-7000-8000-0000000000{:02x}"
 
 
 def no_spark() -> Any:
-    raise AssertionError("Spark was asked for")
+    raise AssertionError("Spark was started")
 
 
-class Workshop:
-    """A place to make processes in."""
+class ProcessHarness:
+    """Creates process files, versions and plans in a folder."""
 
     def __init__(self, folder: Path, store: Store) -> None:
         self.folder = folder
         self.lake = folder / "lake"
         self.store = store
         self.registry = VersionRegistry(store.db, store.org, lambda: int(NOW.timestamp() * 1_000_000))
-        catalogue = StoreQueryService(QueryContext(store.db, store.org, FoldingRule()))
-        self.link = StoreBackend(
-            catalogue, CommandContext(self.registry, self.registry.graph, "test"), store.reader, store.writer
+        query_service = StoreQueryService(QueryContext(store.db, store.org, FoldingRule()))
+        self.backend = StoreBackend(
+            query_service, CommandContext(self.registry, self.registry.graph, "test"), store.reader, store.writer
         )
         self.storage = FileSystems(no_spark)
         self.runs = 0
 
-    def file(self, text: str, name: str = "p") -> Path:
+    def write_process(self, text: str, name: str = "p") -> Path:
         path = self.folder / f"{name}.yaml"
         path.write_text(f"process: {{name: {name}}}\n{textwrap.dedent(text)}", encoding="utf-8")
         return path
 
-    def wanted(self, text: str, name: str = "p", **given: Any) -> RunRequest:
-        file = self.file(text, name)
+    def make_request(self, text: str, name: str = "p", **options: Any) -> RunRequest:
+        file = self.write_process(text, name)
         self.runs += 1
-        params = given.pop("params", {})
-        run_id = RUN.format(self.runs)
-        return RunRequest(read_model(file, ProcessDefinition), file, params, run_id, str(self.lake), **given)
+        params = options.pop("params", {})
+        run_id = RUN_ID.format(self.runs)
+        return RunRequest(read_model(file, ProcessDefinition), file, params, run_id, str(self.lake), **options)
 
-    def plan(self, text: str, name: str = "p", **given: Any) -> Plan:
-        return Planner(self.link, self.storage, NOW).plan(self.wanted(text, name, **given))
+    def plan(self, text: str, name: str = "p", **options: Any) -> Plan:
+        return Planner(self.backend, self.storage, NOW).plan(self.make_request(text, name, **options))
 
     def path(self, dataset: str) -> str:
         return f"{self.lake}/{dataset}"
 
-    def version(
+    def write_version(
         self,
         dataset: str,
         tag: str,
@@ -78,11 +78,11 @@ class Workshop:
         kind: str = "COMPLETE",
         **facets: Json,
     ) -> Path:
-        """Let a version be, as a process leaves it: its files, its content, its run, and that it is published."""
+        """Create a version like a process does: files, manifest, run event and publication."""
         folder = self.lake / dataset / f"_version={tag}"
         folder.mkdir(parents=True)
         (folder / "part-0.parquet").write_bytes(b"rows")
-        content = VersionManifest(
+        manifest = VersionManifest(
             tag,
             key or f"key of {tag}",
             "parquet",
@@ -90,15 +90,15 @@ class Workshop:
             dict(columns),
             3,
         )
-        (folder / MANIFEST_NAME).write_bytes(msgspec.json.encode(content))
-        self.told(
+        (folder / MANIFEST_NAME).write_bytes(msgspec.json.encode(manifest))
+        self.apply_version_event(
             dataset, tag, number, key=key or f"key of {tag}", path=str(folder), columns=columns, kind=kind, **facets
         )
         if publish:
             self.publish(dataset, tag)
         return folder
 
-    def told(
+    def apply_version_event(
         self,
         dataset: str,
         tag: str,
@@ -110,19 +110,25 @@ class Workshop:
         kind: str = "COMPLETE",
         **facets: Json,
     ) -> None:
-        """Let a run tell of a version."""
-        more: Json = {"lineageBridge_path": facet(path=path)} if path else {}
-        more |= (
-            {"schema": facet(fields=[{"name": name, "type": of} for name, of in columns.items()])} if columns else {}
+        """Apply the event of a run that wrote a version."""
+        dataset_facets: Json = {"lineageBridge_path": facet(path=path)} if path else {}
+        dataset_facets |= (
+            {"schema": facet(fields=[{"name": name, "type": type_} for name, type_ in columns.items()])}
+            if columns
+            else {}
         )
-        own = {"lineageBridge_idempotencyKey": facet(key=key)} if key else {}
-        own |= {"outputStatistics": facet(rowCount=3)} | facets
+        output_facets = {"lineageBridge_idempotencyKey": facet(key=key)} if key else {}
+        output_facets |= {"outputStatistics": facet(rowCount=3)} | facets
         written = make.dataset(
-            self.path(dataset), "file", output_facets=own, version=facet(datasetVersion=tag), **more
+            self.path(dataset),
+            "file",
+            output_facets=output_facets,
+            version=facet(datasetVersion=tag),
+            **dataset_facets,
         )
         self.store.apply(run_event(kind, number, run=number, outputs=[written]))
 
     def publish(self, dataset: str, tag: str) -> None:
-        self.link.execute(
+        self.backend.execute(
             PublishCommand(datasets=[PublishItem(namespace="file", name=self.path(dataset), version=tag)])
         )

@@ -1,4 +1,4 @@
-"""What the listener leaves while a process runs: sent once, without what merely looked at data, and never lost."""
+"""Delivery of spooled listener events: once, without reads, and without loss."""
 
 import json
 from pathlib import Path
@@ -8,13 +8,13 @@ import pytest
 from bridge.process.spool import lock_spool, send_abandoned_spools, send_spool, spool_file
 from connectors.errors import Unreachable
 from tests.factories import Json, dataset, run_event, spark_type
-from tests.process.process_lake import Workshop
+from tests.process.process_lake import ProcessHarness
 
 
-def left(folder: Path, name: str, *events: Json | str) -> Path:
+def write_spool(folder: Path, name: str, *events: Json | str) -> Path:
     file = spool_file(folder, name)
     folder.mkdir(exist_ok=True)
-    lines = [one if isinstance(one, str) else json.dumps(one) for one in events]
+    lines = [event if isinstance(event, str) else json.dumps(event) for event in events]
     file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return file
 
@@ -24,53 +24,55 @@ def action(kind: str, second: int, run: int, **io: list[Json]) -> Json:
 
 
 APP = run_event("START", 1, run=9, job="app", job_facets={"jobType": spark_type("APPLICATION")})
-WRITES = [action("START", 2, 1, inputs=[dataset("raw")]), action("COMPLETE", 3, 1, outputs=[dataset("out")])]
-LOOKS = [action("START", 4, 2, inputs=[dataset("out")]), action("COMPLETE", 5, 2, inputs=[dataset("out")])]
+WRITE_EVENTS = [action("START", 2, 1, inputs=[dataset("raw")]), action("COMPLETE", 3, 1, outputs=[dataset("out")])]
+READ_EVENTS = [action("START", 4, 2, inputs=[dataset("out")]), action("COMPLETE", 5, 2, inputs=[dataset("out")])]
 
 
-def test_actions_that_wrote_nothing_are_left_out_and_the_rest_is_sent(workshop: Workshop, tmp_path: Path) -> None:
-    file = left(tmp_path / "spool", "a", APP, *WRITES, *LOOKS)
-    sent = send_spool(workshop.link, file)
-    assert (sent.events, sent.skipped, sent.rejected) == (3, 2, [])
+def test_actions_without_outputs_are_skipped(harness: ProcessHarness, tmp_path: Path) -> None:
+    file = write_spool(tmp_path / "spool", "a", APP, *WRITE_EVENTS, *READ_EVENTS)
+    result = send_spool(harness.backend, file)
+    assert (result.events, result.skipped, result.rejected) == (3, 2, [])
     assert not file.exists()
-    jobs = workshop.store.rows("SELECT name FROM ol_job ORDER BY name")
+    jobs = harness.store.rows("SELECT name FROM ol_job ORDER BY name")
     assert [name for (name,) in jobs] == ["app", "app.action1"]
 
 
-def test_what_is_no_event_is_sent_too_so_that_it_is_kept_with_the_reason(workshop: Workshop, tmp_path: Path) -> None:
-    sent = send_spool(workshop.link, left(tmp_path / "spool", "a", *WRITES, "{broken"))
-    assert (sent.events, len(sent.rejected)) == (3, 1)
-    assert workshop.store.value("SELECT count(*) FROM rejected_event") == 1
+def test_invalid_lines_are_sent_and_rejected(harness: ProcessHarness, tmp_path: Path) -> None:
+    result = send_spool(harness.backend, write_spool(tmp_path / "spool", "a", *WRITE_EVENTS, "{broken"))
+    assert (result.events, len(result.rejected)) == (3, 1)
+    assert harness.store.value("SELECT count(*) FROM rejected_event") == 1
 
 
-def test_nothing_left_is_nothing_sent(workshop: Workshop, tmp_path: Path) -> None:
-    assert send_spool(workshop.link, tmp_path / "none.ndjson").events == 0
+def test_missing_spool_sends_nothing(harness: ProcessHarness, tmp_path: Path) -> None:
+    assert send_spool(harness.backend, tmp_path / "none.ndjson").events == 0
 
 
-def test_what_cannot_be_sent_stays(workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = left(tmp_path / "spool", "a", *WRITES)
+def test_spool_is_kept_if_service_is_unreachable(
+    harness: ProcessHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write_spool(tmp_path / "spool", "a", *WRITE_EVENTS)
 
-    def down(_: object) -> list[str]:
+    def fail(_: object) -> list[str]:
         raise Unreachable("down")
 
-    monkeypatch.setattr(workshop.link, "send_events", down)
+    monkeypatch.setattr(harness.backend, "send_events", fail)
     with pytest.raises(Unreachable):
-        send_spool(workshop.link, file)
+        send_spool(harness.backend, file)
     assert file.exists()
 
 
-def test_what_dead_runs_left_is_sent_and_what_living_ones_write_is_theirs(workshop: Workshop, tmp_path: Path) -> None:
+def test_abandoned_spools_are_sent_but_locked_ones_kept(harness: ProcessHarness, tmp_path: Path) -> None:
     folder = tmp_path / "spool"
-    dead, living = left(folder, "dead", *WRITES), left(folder, "living", APP)
-    with lock_spool(living) as ours:
-        assert ours
-        assert send_abandoned_spools(workshop.link, folder) == 1
-    assert (dead.exists(), living.exists()) == (False, True)
-    assert send_abandoned_spools(workshop.link, folder) == 1
+    abandoned, active = write_spool(folder, "dead", *WRITE_EVENTS), write_spool(folder, "living", APP)
+    with lock_spool(active) as locked:
+        assert locked
+        assert send_abandoned_spools(harness.backend, folder) == 1
+    assert (abandoned.exists(), active.exists()) == (False, True)
+    assert send_abandoned_spools(harness.backend, folder) == 1
     assert list(folder.iterdir()) == []
 
 
-def test_a_file_is_held_by_one_only(tmp_path: Path) -> None:
+def test_spool_lock_is_exclusive(tmp_path: Path) -> None:
     file = spool_file(tmp_path / "spool", "a")
     with lock_spool(file) as first, lock_spool(file) as second:
         assert (first, second) == (True, False)

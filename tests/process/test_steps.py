@@ -1,4 +1,4 @@
-"""Steps: what they read, in which order they are made, and what is wrong with them."""
+"""Steps: inputs, order of execution, and errors."""
 
 from pathlib import Path
 
@@ -11,16 +11,16 @@ from bridge.settings.yaml_model import read_model
 HEAD = "process: {name: p}\ninputs: [{dataset: a, as: a}]\noutputs: [{dataset: o, from: last}]\nsteps:\n"
 
 
-def read(folder: Path, steps: str) -> ProcessDefinition:
+def read_definition(folder: Path, steps: str) -> ProcessDefinition:
     file = folder / "p.yaml"
     file.write_text(HEAD + steps, encoding="utf-8")
     return read_model(file, ProcessDefinition)
 
 
-def test_steps_are_made_after_what_they_read_however_they_are_written_down(tmp_path: Path) -> None:
+def test_steps_are_sorted_by_dependencies(tmp_path: Path) -> None:
     (tmp_path / "second.sql").write_text("SELECT * FROM first JOIN a USING (id)", encoding="utf-8")
     (tmp_path / "maker.py").write_text("def make(views, params):\n    return views['second']\n", encoding="utf-8")
-    definition = read(
+    definition = read_definition(
         tmp_path,
         "  - {name: last, python: 'maker:make', reads: [second]}\n"
         "  - {name: second, sql_file: second.sql}\n"
@@ -28,7 +28,7 @@ def test_steps_are_made_after_what_they_read_however_they_are_written_down(tmp_p
     )
     steps, problems = load_steps(definition, tmp_path)
     assert problems == []
-    assert [(one.step.name, one.reads) for one in steps] == [
+    assert [(step.step.name, step.reads) for step in steps] == [
         ("first", ("a",)),
         ("second", ("a", "first")),
         ("last", ("second",)),
@@ -36,28 +36,30 @@ def test_steps_are_made_after_what_they_read_however_they_are_written_down(tmp_p
     assert upstream_names(steps, ["second"]) == {"second", "first", "a"}
 
 
-WRONG = {
-    "a cycle": ("  - {name: last, sql: SELECT * FROM b}\n  - {name: b, sql: SELECT * FROM last}\n", "is a cycle"),
-    "SQL that is none": ("  - {name: last, sql: SELEC 1}\n", "steps.last: line 1, column 1"),
-    "more than a query": ("  - {name: last, sql: DROP TABLE a}\n", "steps.last: line 1"),
-    "an unknown name": ("  - {name: last, sql: SELECT * FROM trades}\n", "steps.last: reads unknown view trades; known views: a, last"),
-    "a file that is not there": ("  - {name: last, sql_file: none.sql}\n", "none.sql: cannot be read: No such file"),
-    "a module that is not there": ("  - {name: last, python: 'nowhere:f', reads: [a]}\n", "no module nowhere next to the process file, and none is installed"),
-    "a function that is not there": ("  - {name: last, python: 'maker:other', reads: [a]}\n", "has no function other; functions: make"),
-    "a module that is not valid Python": ("  - {name: last, python: 'broken:f', reads: [a]}\n", "is not valid Python"),
+INVALID = {
+    "cycle": ("  - {name: last, sql: SELECT * FROM b}\n  - {name: b, sql: SELECT * FROM last}\n", "is a cycle"),
+    "invalid SQL": ("  - {name: last, sql: SELEC 1}\n", "steps.last: line 1, column 1"),
+    "statement other than a query": ("  - {name: last, sql: DROP TABLE a}\n", "steps.last: line 1"),
+    "unknown view": ("  - {name: last, sql: SELECT * FROM trades}\n", "steps.last: reads unknown view trades; known views: a, last"),
+    "missing file": ("  - {name: last, sql_file: none.sql}\n", "none.sql: cannot be read: No such file"),
+    "missing module": ("  - {name: last, python: 'nowhere:f', reads: [a]}\n", "no module nowhere next to the process file, and none is installed"),
+    "missing function": ("  - {name: last, python: 'maker:other', reads: [a]}\n", "has no function other; functions: make"),
+    "invalid module": ("  - {name: last, python: 'broken:f', reads: [a]}\n", "is not valid Python"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("steps", "said"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_with_a_step_is_told(tmp_path: Path, steps: str, said: str) -> None:
+@pytest.mark.parametrize(("steps", "message"), INVALID.values(), ids=INVALID)
+def test_step_errors_are_reported(tmp_path: Path, steps: str, message: str) -> None:
     (tmp_path / "maker.py").write_text("def make(views, params): ...\n", encoding="utf-8")
     (tmp_path / "broken.py").write_text("def f(:\n", encoding="utf-8")
-    _, problems = load_steps(read(tmp_path, steps), tmp_path)
+    _, problems = load_steps(read_definition(tmp_path, steps), tmp_path)
     assert len(problems) == 1
-    assert said in problems[0]
+    assert message in problems[0]
 
 
-def test_nothing_of_a_module_is_run_to_look_a_function_up(tmp_path: Path) -> None:
+def test_modules_are_not_executed_to_find_functions(tmp_path: Path) -> None:
     (tmp_path / "maker.py").write_text("raise SystemExit(3)\ndef make(views, params): ...\n", encoding="utf-8")
-    steps, problems = load_steps(read(tmp_path, "  - {name: last, python: 'maker:make', reads: [a]}\n"), tmp_path)
+    steps, problems = load_steps(
+        read_definition(tmp_path, "  - {name: last, python: 'maker:make', reads: [a]}\n"), tmp_path
+    )
     assert (len(steps), problems) == (1, [])

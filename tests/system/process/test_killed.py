@@ -68,7 +68,7 @@ class Severed:
 
 def calls_of_a_run(works: Works) -> int:
     """Count what a run tells and asks once its plan is made."""
-    severed = Severed(works.link, 1 << 30, Killed(), done=False)
+    severed = Severed(works.backend, 1 << 30, Killed(), done=False)
     works.runner(works.plan(TWO), severed).run()
     return (1 << 30) - severed._left
 
@@ -94,7 +94,7 @@ def test_wherever_a_run_ends_it_is_published_whole_or_not_at_all_and_rerun_clean
         works.raw(f"id,account,amount,day\n{100 + call},a,1,2026-01-31\n")
         plan = works.plan(TWO)
         with pytest.raises(type(error)):
-            works.runner(plan, Severed(works.link, call, error, done=done)).run()
+            works.runner(plan, Severed(works.backend, call, error, done=done)).run()
         new = tuple(one.tag for one in plan.outputs)
         assert pair(works) in (before, new), f"call {call}"
         if pair(works) == before:
@@ -106,7 +106,7 @@ def test_wherever_a_run_ends_it_is_published_whole_or_not_at_all_and_rerun_clean
             rows,
         )
     for dataset in ("first", "second"):
-        versions = works.link.query(VersionsQuery(namespace="file", name=works.path(dataset), limit=1000)).items
+        versions = works.backend.query(VersionsQuery(namespace="file", name=works.path(dataset), limit=1000)).items
         keys = [one.idempotency_key for one in versions]
         assert len(keys) == len(set(keys)) == most + 1, "one version for each that was wanted"
 
@@ -119,7 +119,7 @@ def test_a_completion_that_is_told_twice_is_one_version(works: Works) -> None:
             told.extend(events)
             return self._link.send_events([*events, *events])
 
-    works.runner(works.plan(TWO), Twice(works.link, -1, Killed(), done=False)).run()
-    works.link.send_events(told)
+    works.runner(works.plan(TWO), Twice(works.backend, -1, Killed(), done=False)).run()
+    works.backend.send_events(told)
     for dataset in ("first", "second"):
-        assert len(works.link.query(VersionsQuery(namespace="file", name=works.path(dataset))).items) == 1
+        assert len(works.backend.query(VersionsQuery(namespace="file", name=works.path(dataset))).items) == 1

@@ -24,7 +24,7 @@ pytestmark = [
 def test_what_is_written_is_a_published_version_with_rows_and_a_checksum(works: Works) -> None:
     ran = works.run(process())
     (made,) = ran.outputs
-    found = works.link.query(ResolveVersionQuery(namespace="file", name=works.path("positions")))
+    found = works.backend.query(ResolveVersionQuery(namespace="file", name=works.path("positions")))
     assert (found.tag, found.path, found.rows, found.checksum) == (made.version, made.path, 3, made.checksum)
     assert (made.checksum or "").startswith("xxhash64:")
     assert [row[0] for row in works.rows("positions")] == [1, 2, 3]
@@ -50,7 +50,7 @@ def test_the_same_run_again_does_nothing_and_new_rows_make_a_new_version(works: 
     works.raw(TRADES + "4,c,7,2026-01-31\n")
     later = works.run(process())
     assert (later.ended, len(works.rows("positions"))) == ("published", 4)
-    assert len(works.link.query(VersionsQuery(namespace="file", name=works.path("positions"))).items) == 2
+    assert len(works.backend.query(VersionsQuery(namespace="file", name=works.path("positions"))).items) == 2
 
 
 def test_appended_rows_come_to_those_that_are_there_once(works: Works) -> None:
@@ -86,7 +86,7 @@ def test_partitions_that_are_written_take_the_place_of_their_own_only(works: Wor
     works.run(text)
     assert [(row[0], str(row[3])) for row in works.rows("positions")] == [(1, "2026-01-30"), (9, "2026-01-31")]
     by_day = {
-        part: works.link.query(
+        part: works.backend.query(
             ResolveVersionQuery(namespace="file", name=works.path("positions"), partition=part)
         ).rows
         for part in ("day=2026-01-30", "day=2026-01-31")
@@ -199,7 +199,7 @@ def test_all_outputs_are_published_or_none(works: Works) -> None:
     assert (works.published("other"), works.published("positions")) == before
     ran = works.run(two)
     assert {one.version for one in ran.outputs} == {works.published("other"), works.published("positions")}
-    moves = works.link.query(PublicationsQuery(namespace="file", name=works.path("other"))).items
+    moves = works.backend.query(PublicationsQuery(namespace="file", name=works.path("other"))).items
     assert moves[0].publication == ran.publication
 
 
@@ -225,7 +225,7 @@ def test_what_somebody_rolled_back_is_not_published_again_by_itself(works: Works
     works.raw("id,account,amount,day\n4,c,7,2026-02-01\n")
     bad = works.run(process()).outputs[0].version
     where = {"namespace": "file", "name": works.path("positions")}
-    works.link.execute(RollBackCommand(datasets=[RollBackItem(**where)]))
+    works.backend.execute(RollBackCommand(datasets=[RollBackItem(**where)]))
     good = works.published("positions")
     with pytest.raises(StateConflict, match=f"rolled back .positions {bad}.: --rerun creates a new version"):
         works.run(process())
@@ -303,13 +303,13 @@ def test_files_with_a_manifest_become_a_version_once_they_are_as_it_says(works: 
     text = "inputs: [{dataset: brought, as: it, format: files, manifest: manifest.json}]\noutputs: [{dataset: taken, from: it}]\n"
     works.run(text)
     assert next((row[0], str(row[3])) for row in works.rows("taken")) == (1, "2026-01-30")
-    (version,) = works.link.query(VersionsQuery(namespace="file", name=works.path("brought"))).items
+    (version,) = works.backend.query(VersionsQuery(namespace="file", name=works.path("brought"))).items
     assert (version.rows, version.path) == (3, str(brought))
     manifest = json.loads((brought / "manifest.json").read_bytes())
     (brought / "manifest.json").write_text(json.dumps(manifest | {"rows": 4}))
     with pytest.raises(InvalidData, match="has 3 rows, the manifest says 4"):
         works.run(text)
-    assert len(works.link.query(VersionsQuery(namespace="file", name=works.path("brought"))).items) == 1
+    assert len(works.backend.query(VersionsQuery(namespace="file", name=works.path("brought"))).items) == 1
 
 
 def test_steps_link_what_is_read_to_what_is_written_by_table_and_column(works: Works) -> None:
@@ -328,7 +328,7 @@ outputs: [{{dataset: positions, from: masked}}, {{dataset: calendar, from: days}
     }
     raw, kept = works.path("raw"), works.path("p/kept")
     assert edges == {"p/kept": {(raw, "p")}, "positions": {(kept, "p")}, "calendar": {(raw, "p")}}
-    found = works.link.query(
+    found = works.backend.query(
         LineageQuery(namespace="file", name=works.path("positions"), depth=1, columns=True)
     ).columns
     assert {(one.source.name, one.source.column, one.target.column, one.subtype, one.masking) for one in found} == {

@@ -97,7 +97,7 @@ class Table:
     def run(self, rows: str, more: str = "", *, severed: str | None = None, **given: str) -> RunResult:
         write_raw(self.works, rows)
         plan = self.works.plan(self.text(more, **given))
-        link = Severed(self.works.link, severed) if severed else self.works.link
+        link = Severed(self.works.backend, severed) if severed else self.works.backend
         return self.works.runner(plan, link).run()
 
     def rows(self, pin: str = "published") -> list[Row]:
@@ -111,13 +111,13 @@ class Table:
     @property
     def published(self) -> str | None:
         try:
-            return self.works.link.query(ResolveVersionQuery(**self.where)).tag
+            return self.works.backend.query(ResolveVersionQuery(**self.where)).tag
         except NotFound:
             return None
 
     @property
     def versions(self) -> list[VersionResult]:
-        return list(self.works.link.query(VersionsQuery(**self.where)).items)
+        return list(self.works.backend.query(VersionsQuery(**self.where)).items)
 
     @property
     def own(self) -> list[str]:
@@ -263,7 +263,7 @@ outputs: [{{dataset: public.positions, from: made, format: jdbc, mode: {mode}, {
 
     def resolved(self) -> ResolvedVersion:
         where = location_from_jdbc(self.jdbc, "public.positions")
-        return self.works.link.query(ResolveVersionQuery(namespace=where.namespace, name=where.name))
+        return self.works.backend.query(ResolveVersionQuery(namespace=where.namespace, name=where.name))
 
 
 @pytest.fixture

@@ -9,14 +9,14 @@ from bridge.process.plan import Plan
 from bridge.process.runner import ProcessRunner, RunResult
 from bridge.process.views import ViewBuilder
 from bridge.queries.versions import ResolveVersionQuery
-from tests.process.process_lake import Workshop
+from tests.process.process_lake import ProcessHarness
 from tests.stores import Store
 
 TRADES = "id,account,amount,day\n1,a,10.5,2026-01-30\n2,b,20,2026-01-31\n3,a,1.5,2026-01-31\n"
 READ = "inputs: [{dataset: raw, as: raw, format: csv, pin: live, columns: {id: int, account: string, amount: double, day: date}}]"
 
 
-class Works(Workshop):
+class Works(ProcessHarness):
     """A workshop with Spark in it."""
 
     def __init__(self, folder: Path, store: Store, session: Any) -> None:
@@ -32,7 +32,7 @@ class Works(Workshop):
     def runner(self, plan: Plan, link: ProcessBackend | None = None) -> ProcessRunner:
         staging = str(self.folder / "staging")
         return ProcessRunner(
-            plan, link or self.link, self.storage, lambda: self.session, staging=staging, report=self.said.append
+            plan, link or self.backend, self.storage, lambda: self.session, staging=staging, report=self.said.append
         )
 
     def run(self, text: str, name: str = "p", **given: Any) -> RunResult:
@@ -50,7 +50,7 @@ class Works(Workshop):
     def published(self, dataset: str) -> str | None:
         where = {"namespace": "file", "name": self.path(dataset)}
         try:
-            return self.link.query(ResolveVersionQuery(**where)).tag
+            return self.backend.query(ResolveVersionQuery(**where)).tag
         except NotFound:
             return None
 
