@@ -1,4 +1,4 @@
-"""Warehouses that really run: made and loaded by what the commands print."""
+"""Warehouse databases that run the printed scripts."""
 
 import secrets
 import sqlite3
@@ -18,14 +18,14 @@ from tests.postgres import bin_folder, server
 
 DAYS = DateRange(date(2026, 1, 1), date(2026, 1, 2))
 
-#: The houses of which this machine has one to run.
-RUNNING = pytest.mark.parametrize(
-    "house",
+#: Dialects with a database on this machine.
+RUNNING_DIALECTS = pytest.mark.parametrize(
+    "dialect",
     [WarehouseDialect.sqlite, pytest.param(WarehouseDialect.postgresql, marks=pytest.mark.system("postgres"))],
 )
-#: All houses, where their packages are installed.
-EVERY = pytest.mark.parametrize(
-    "house",
+#: All dialects whose packages are installed.
+ALL_DIALECTS = pytest.mark.parametrize(
+    "dialect",
     [
         WarehouseDialect.sqlite,
         WarehouseDialect.postgresql,
@@ -36,14 +36,14 @@ EVERY = pytest.mark.parametrize(
 
 
 class Warehouse:
-    """An empty database of a house, which scripts are run in."""
+    """An empty database of a dialect, which runs scripts."""
 
     def __init__(self, url: str, connection: Any) -> None:
         self.url = url
         self._connection = connection
 
     def run(self, script: Iterable[str], folder: Path) -> None:
-        """Run a script as people would: with PostgreSQL's own client."""
+        """Run a script; on PostgreSQL with psql."""
         text = "".join(script)
         if isinstance(self._connection, sqlite3.Connection):
             self._connection.executescript(text)
@@ -52,19 +52,19 @@ class Warehouse:
         file.write_text(text, encoding="utf-8", newline="")
         programs = bin_folder()
         assert programs is not None
-        ran = subprocess.run(
+        completed = subprocess.run(
             [programs / "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", file, self.url],
             capture_output=True, check=False,
         )  # fmt: skip
-        assert (ran.returncode, ran.stderr) == (0, b""), ran.stderr.decode()[:2000]
+        assert (completed.returncode, completed.stderr) == (0, b""), completed.stderr.decode()[:2000]
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         return self._connection.execute(query).fetchall()
 
 
 @contextmanager
-def warehouse(house: WarehouseDialect, folder: Path) -> Iterator[Warehouse]:
-    if house is WarehouseDialect.sqlite:
+def open_warehouse(dialect: WarehouseDialect, folder: Path) -> Iterator[Warehouse]:
+    if dialect is WarehouseDialect.sqlite:
         path = folder / f"warehouse_{secrets.token_hex(4)}.db"
         with sqlite3.connect(path) as connection:
             connection.execute("PRAGMA foreign_keys = ON")

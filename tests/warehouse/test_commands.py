@@ -1,4 +1,4 @@
-"""`schema ddl` and `export --sql` as people type them."""
+"""`schema ddl` and `export --sql`."""
 
 import sqlite3
 from pathlib import Path
@@ -17,14 +17,14 @@ DDL = "schema ddl --dialect sqlite"
 SQL = "export --sql --dialect sqlite"
 
 
-def run(folder: Path, words: str) -> Result:
+def run(folder: Path, args: str) -> Result:
     path = folder / "store.db"
     environment = {"LINEAGE_BRIDGE__STORE__URL": f"sqlite:///{path}"}
-    return CliRunner(env=environment).invoke(app, words.split(), catch_exceptions=False)
+    return CliRunner(env=environment).invoke(app, args.split(), catch_exceptions=False)
 
 
 @pytest.mark.parametrize(
-    ("part", "tables", "table"),
+    ("options", "tables", "table"),
     [
         ("", 11, "dataset"),
         (" -o", 20, "ol_dataset"),
@@ -32,31 +32,29 @@ def run(folder: Path, words: str) -> Result:
         (" --openlineage-only", 9, "ol_dataset"),
     ],
 )
-def test_what_the_commands_print_makes_and_loads_a_warehouse(
-    tmp_path: Path, part: str, tables: int, table: str
-) -> None:
+def test_printed_scripts_create_and_load_a_warehouse(tmp_path: Path, options: str, tables: int, table: str) -> None:
     db = SqliteDatabase.for_writing(create_store_file(tmp_path))
     Store(db=db).apply(run_event(outputs=[dataset("it's \\ ü")]))
     db.close()
-    made = sqlite3.connect(":memory:")
-    for words in (DDL + part, SQL + part):
-        made.executescript(run(tmp_path, words).stdout)
-    count = made.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table'").fetchone()
-    names = made.execute(f"SELECT name FROM {table}").fetchall()
-    made.executescript(run(tmp_path, DDL + part + " --drop").stdout)
-    left = made.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    made.close()
-    assert (count, names, left) == ((tables,), [("it's \\ ü",)], (0,))
+    database = sqlite3.connect(":memory:")
+    for args in (DDL + options, SQL + options):
+        database.executescript(run(tmp_path, args).stdout)
+    count = database.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table'").fetchone()
+    names = database.execute(f"SELECT name FROM {table}").fetchall()
+    database.executescript(run(tmp_path, DDL + options + " --drop").stdout)
+    remaining = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    database.close()
+    assert (count, names, remaining) == ((tables,), [("it's \\ ü",)], (0,))
 
 
-def test_the_days_are_those_that_were_named(tmp_path: Path) -> None:
+def test_partitions_of_given_days(tmp_path: Path) -> None:
     printed = run(tmp_path, "schema ddl --dialect postgresql --from-day 2024-02-28 --to-day 2024-03-01").stdout
     days = [line.split()[2] for line in printed.splitlines() if "PARTITION OF RUN_EVENT FOR" in line]
     assert days == [f"RUN_EVENT_{day}" for day in ("20240228", "20240229", "20240301")]
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("args", "message"),
     [
         ("schema ddl", "--dialect"),
         ("schema ddl --dialect oracle", "oracle"),
@@ -68,15 +66,13 @@ def test_the_days_are_those_that_were_named(tmp_path: Path) -> None:
         ("export --canonical -o", "--dialect, --openlineage and --openlineage-only require --sql"),
     ],
 )
-def test_a_mistake_is_told(tmp_path: Path, words: str, said: str) -> None:
-    done = run(tmp_path, words)
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert said in " ".join(done.stderr.replace("│", " ").split())
+def test_invalid_options_are_rejected(tmp_path: Path, args: str, message: str) -> None:
+    result = run(tmp_path, args)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert message in " ".join(result.stderr.replace("│", " ").split())
 
 
-@pytest.mark.parametrize(
-    "words", [DDL + " -o --openlineage-only", DDL + " --from-day 2026-02-01 --to-day 2026-01-01"]
-)
-def test_a_contradiction_is_told(tmp_path: Path, words: str) -> None:
+@pytest.mark.parametrize("args", [DDL + " -o --openlineage-only", DDL + " --from-day 2026-02-01 --to-day 2026-01-01"])
+def test_conflicting_options_are_rejected(tmp_path: Path, args: str) -> None:
     with pytest.raises(ConfigError, match=r"exclude each other|swap them"):
-        run(tmp_path, words)
+        run(tmp_path, args)

@@ -1,4 +1,4 @@
-"""The DDL of every house says what the one definition says."""
+"""The DDL of every dialect matches the table definitions."""
 
 import re
 import sqlite3
@@ -17,14 +17,14 @@ from bridge.warehouse.openlineage_tables import OPENLINEAGE_TABLES
 from bridge.warehouse.sqlalchemy_dialect import sqlalchemy_dialect
 from bridge.warehouse.table_sets import select_tables
 from connectors.errors import ConfigError, MissingDependency
-from tests.warehouse.databases import DAYS, EVERY
+from tests.warehouse.databases import ALL_DIALECTS, DAYS
 
 GOLDEN = Path(__file__).parents[1] / "data" / "ddl"
-BOTH = select_tables(openlineage=True)
-TABLES = pytest.mark.parametrize("table", BOTH.tables, ids=lambda table: table.name)
+ALL_TABLES = select_tables(openlineage=True)
+TABLES = pytest.mark.parametrize("table", ALL_TABLES.tables, ids=lambda table: table.name)
 
-#: Type, as each house spells it; a name is longer than the name of an organisation.
-SPELLED: dict[WarehouseDialect, dict[type, str]] = {
+#: Type names by dialect; {0} is the length in characters, {1} in bytes.
+TYPE_NAMES: dict[WarehouseDialect, dict[type, str]] = {
     WarehouseDialect.sqlite: {
         UuidText: "VARCHAR(36)", HexHash: "VARCHAR(32)", Keyword: "VARCHAR(64)", BoundedText: "VARCHAR({0})", LongText: "TEXT",
         UtcTimestamp: "TIMESTAMP(6)", Flag: "BOOLEAN", sa.BigInteger: "BIGINT", sa.Float: "FLOAT",
@@ -45,7 +45,7 @@ SPELLED: dict[WarehouseDialect, dict[type, str]] = {
     },
 }  # fmt: skip
 
-SEED_INDEXES = {
+EXPECTED_INDEXES = {
     ("OL_NAMESPACE", "NAMESPACE_URI"),
     ("OL_DATASET", "NAMESPACE_ID"), ("OL_DATASET", "NAME"),
     ("OL_DATASET_FIELD", "DATASET_ID"), ("OL_DATASET_FIELD", "FIELD_NAME"),
@@ -64,115 +64,117 @@ _CONSTRAINT = re.compile(r"^CONSTRAINT \w+ ")
 _DEFAULT = re.compile(r" (?:WITH )?DEFAULT (\S+)")
 
 
-def script(house: WarehouseDialect, **parts: bool) -> str:
-    return "".join(ddl.create_statements(house, select_tables(**parts), DAYS))
+def script(dialect: WarehouseDialect, **parts: bool) -> str:
+    return "".join(ddl.create_statements(dialect, select_tables(**parts), DAYS))
 
 
-def lines_of(house: WarehouseDialect, table: sa.Table) -> list[str]:
-    found = re.search(_TABLE.format(table.name.upper()), script(house, openlineage=True), re.MULTILINE | re.DOTALL)
-    assert found, table.name
-    return [line.strip().rstrip(",") for line in found[1].splitlines()]
+def table_lines(dialect: WarehouseDialect, table: sa.Table) -> list[str]:
+    match = re.search(_TABLE.format(table.name.upper()), script(dialect, openlineage=True), re.MULTILINE | re.DOTALL)
+    assert match, table.name
+    return [line.strip().rstrip(",") for line in match[1].splitlines()]
 
 
-def type_of(house: WarehouseDialect, column: sa.Column[Any]) -> str:
+def type_name(dialect: WarehouseDialect, column: sa.Column[Any]) -> str:
     length = getattr(column.type, "length", None) or 0
-    return SPELLED[house][type(column.type)].format(length, 2 * length)
+    return TYPE_NAMES[dialect][type(column.type)].format(length, 2 * length)
 
 
-def default_of(house: WarehouseDialect, column: sa.Column[Any]) -> str | None:
+def default_value(dialect: WarehouseDialect, column: sa.Column[Any]) -> str | None:
     if column.server_default is None:
         return None
-    asked = column.server_default.arg
-    if isinstance(asked, str):
-        return f"'{asked}'"
-    if isinstance(asked, sa.TextClause):
-        return str(asked.text)
-    words = {"true": "1", "false": "0"} if house is not WarehouseDialect.postgresql else {}
-    return words.get(str(asked), str(asked))
+    default = column.server_default.arg
+    if isinstance(default, str):
+        return f"'{default}'"
+    if isinstance(default, sa.TextClause):
+        return str(default.text)
+    literals = {"true": "1", "false": "0"} if dialect is not WarehouseDialect.postgresql else {}
+    return literals.get(str(default), str(default))
 
 
-@EVERY
-def test_the_whole_text_is_the_one_that_was_looked_at(house: WarehouseDialect) -> None:
-    golden = (GOLDEN / f"{house}.sql").read_text(encoding="utf-8")
+@ALL_DIALECTS
+def test_ddl_equals_reviewed_file(dialect: WarehouseDialect) -> None:
+    golden = (GOLDEN / f"{dialect}.sql").read_text(encoding="utf-8")
     days = f"--from-day {DAYS.first} --to-day {DAYS.last}"
-    command = f"lineage-bridge schema ddl --openlineage --dialect {house} {days} > tests/data/ddl/{house}.sql"
-    # A migration changes the number of the store's version, and nothing else.
-    assert _VERSION.sub("N", script(house, openlineage=True)) == _VERSION.sub("N", golden), command
+    command = f"lineage-bridge schema ddl --openlineage --dialect {dialect} {days} > tests/data/ddl/{dialect}.sql"
+    # Ignores the store version, which every migration changes.
+    assert _VERSION.sub("N", script(dialect, openlineage=True)) == _VERSION.sub("N", golden), command
 
 
-@EVERY
+@ALL_DIALECTS
 @TABLES
-def test_columns_have_their_types_nullability_and_defaults(house: WarehouseDialect, table: sa.Table) -> None:
-    found = {}
-    for line in lines_of(house, table)[: len(table.columns)]:
-        name, _, spelled = line.partition(" ")
-        default = _DEFAULT.search(spelled)
-        nullable = "NOT NULL" not in spelled
-        kind = _DEFAULT.sub("", spelled).replace(" NOT NULL", "")
-        found[name.strip('"').lower()] = (kind, nullable, default and default[1].strip("()"))
-    assert found == {
-        column.name: (type_of(house, column), column.nullable, default_of(house, column)) for column in table.columns
+def test_columns_have_types_nullability_and_defaults(dialect: WarehouseDialect, table: sa.Table) -> None:
+    actual = {}
+    for line in table_lines(dialect, table)[: len(table.columns)]:
+        name, _, definition = line.partition(" ")
+        default = _DEFAULT.search(definition)
+        nullable = "NOT NULL" not in definition
+        kind = _DEFAULT.sub("", definition).replace(" NOT NULL", "")
+        actual[name.strip('"').lower()] = (kind, nullable, default and default[1].strip("()"))
+    assert actual == {
+        column.name: (type_name(dialect, column), column.nullable, default_value(dialect, column))
+        for column in table.columns
     }
 
 
-@EVERY
+@ALL_DIALECTS
 @TABLES
-def test_keys_are_those_of_the_definition(house: WarehouseDialect, table: sa.Table) -> None:
-    wanted = {f"PRIMARY KEY ({', '.join(table.primary_key.columns.keys())})"}
+def test_keys(dialect: WarehouseDialect, table: sa.Table) -> None:
+    expected = {f"PRIMARY KEY ({', '.join(table.primary_key.columns.keys())})"}
     for key in table.foreign_key_constraints:
-        own, others = ", ".join(key.column_keys), ", ".join(element.column.name for element in key.elements)
-        wanted.add(f"FOREIGN KEY({own}) REFERENCES {key.referred_table.name} ({others})")
-    found = {_CONSTRAINT.sub("", line) for line in lines_of(house, table)[len(table.columns) :]}
-    assert found == {text.upper() for text in wanted}
+        columns, referred_columns = (
+            ", ".join(key.column_keys),
+            ", ".join(element.column.name for element in key.elements),
+        )
+        expected.add(f"FOREIGN KEY({columns}) REFERENCES {key.referred_table.name} ({referred_columns})")
+    actual = {_CONSTRAINT.sub("", line) for line in table_lines(dialect, table)[len(table.columns) :]}
+    assert actual == {text.upper() for text in expected}
 
 
-@EVERY
-def test_the_indexes_are_those_of_the_seed(house: WarehouseDialect) -> None:
-    found = _INDEX.findall(script(house, openlineage=True))
-    assert {(table or other, column or another) for _, column, table, other, another in found} == SEED_INDEXES
-    names = [index[0] for index in found]
+@ALL_DIALECTS
+def test_indexes(dialect: WarehouseDialect) -> None:
+    matches = _INDEX.findall(script(dialect, openlineage=True))
+    assert {(table or other, column or another) for _, column, table, other, another in matches} == EXPECTED_INDEXES
+    names = [index[0] for index in matches]
     assert len(names) == len(set(names)) == 18
 
 
-@pytest.mark.parametrize("house", [WarehouseDialect.sqlite, WarehouseDialect.postgresql])
-def test_no_name_needs_quotes_where_upper_case_in_quotes_is_another_name(house: WarehouseDialect) -> None:
-    assert '"' not in script(house, openlineage=True)
+@pytest.mark.parametrize("dialect", [WarehouseDialect.sqlite, WarehouseDialect.postgresql])
+def test_no_name_requires_quotes(dialect: WarehouseDialect) -> None:
+    assert '"' not in script(dialect, openlineage=True)
 
 
 @pytest.mark.parametrize(
     ("options", "with_catalogue", "with_openlineage"),
     [({}, True, False), ({"openlineage": True}, True, True), ({"openlineage_only": True}, False, True)],
 )
-def test_each_part_is_made_alone_or_both(
-    options: dict[str, bool], with_catalogue: bool, with_openlineage: bool
-) -> None:
-    made = sqlite3.connect(":memory:")
-    made.executescript(script(WarehouseDialect.sqlite, **options))
-    names = {name for (name,) in made.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
-    made.close()
+def test_table_sets(options: dict[str, bool], with_catalogue: bool, with_openlineage: bool) -> None:
+    database = sqlite3.connect(":memory:")
+    database.executescript(script(WarehouseDialect.sqlite, **options))
+    names = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")}
+    database.close()
     assert ({"DATASET", "PROCESS", "PROCESS_RUN", "V_LINEAGE_EDGE"} <= names) == with_catalogue
     assert ({table.name.upper() for table in OPENLINEAGE_TABLES} <= names) == with_openlineage
     assert ("OL_NAMESPACE" in names) == with_openlineage
     assert ("SLA" in names) == with_catalogue
 
 
-def test_both_options_at_once_are_a_mistake() -> None:
+def test_conflicting_options_are_rejected() -> None:
     with pytest.raises(ConfigError, match="not both"):
         select_tables(openlineage=True, openlineage_only=True)
 
 
 @pytest.mark.parametrize(
-    ("house", "package"), [(WarehouseDialect.db2, "ibm_db_sa"), (WarehouseDialect.teradata, "teradatasqlalchemy")]
+    ("dialect", "package"), [(WarehouseDialect.db2, "ibm_db_sa"), (WarehouseDialect.teradata, "teradatasqlalchemy")]
 )
-def test_a_missing_package_is_told_with_the_remedy(
-    house: WarehouseDialect, package: str, monkeypatch: pytest.MonkeyPatch
+def test_missing_package_is_an_error_with_remedy(
+    dialect: WarehouseDialect, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, f"{package}.{'base' if house is WarehouseDialect.db2 else 'dialect'}", None)
+    monkeypatch.setitem(sys.modules, f"{package}.{'base' if dialect is WarehouseDialect.db2 else 'dialect'}", None)
     with pytest.raises(MissingDependency, match=rf"{package}: pip install 'lineage-bridge\[warehouse\]'"):
-        sqlalchemy_dialect(house)
+        sqlalchemy_dialect(dialect)
 
 
 @pytest.mark.system("ibm_db_sa")
-def test_nobody_is_forgotten_by_the_grants() -> None:
+def test_every_role_has_grants() -> None:
     text = script(WarehouseDialect.db2)
     assert {role for role in ROLES if f"TO ROLE {role};" in text} == set(ROLES)

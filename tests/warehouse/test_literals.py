@@ -1,4 +1,4 @@
-"""Values as the houses read them: those that do not run here are read by their manuals' rules."""
+"""Literals by dialect; Db2 and Teradata literals are parsed here according to their manuals."""
 
 import re
 from collections.abc import Callable
@@ -32,15 +32,13 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
         ("a\nb", "CAST(X'610a62' AS TEXT)", "E'a\\x0ab'", "'a' || CHR(10) || 'b'", "'a' || _UNICODE '000A'XC || 'b'"),
     ],
 )  # fmt: skip
-def test_a_value_is_spelled_for_each_house(
-    value: Value, sqlite: str, postgresql: str, db2: str, teradata: str
-) -> None:
-    assert [literal(house, value) for house in WarehouseDialect] == [sqlite, postgresql, db2, teradata]
+def test_literals(value: Value, sqlite: str, postgresql: str, db2: str, teradata: str) -> None:
+    assert [literal(dialect, value) for dialect in WarehouseDialect] == [sqlite, postgresql, db2, teradata]
 
 
 _PIECE = r"'((?:[^']|'')*)'"
-#: How a piece of a text is spelled, and a character on its own; what a piece may be at most.
-READ: dict[WarehouseDialect, tuple[str, Callable[[str], int]]] = {
+#: Pattern of string pieces and control characters, and parser of the character code.
+PIECES: dict[WarehouseDialect, tuple[str, Callable[[str], int]]] = {
     WarehouseDialect.db2: (rf"(?:CLOB\({_PIECE}\)|CHR\((\d+)\)|{_PIECE})", int),
     WarehouseDialect.teradata: (
         rf"(?:CAST\({_PIECE} AS CLOB CHARACTER SET UNICODE\)|_UNICODE '([0-9A-F]{{4}})'XC|{_PIECE})",
@@ -49,22 +47,22 @@ READ: dict[WarehouseDialect, tuple[str, Callable[[str], int]]] = {
 }
 
 
-@pytest.mark.parametrize("house", READ)
+@pytest.mark.parametrize("dialect", PIECES)
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_a_text_is_put_together_as_it_was(house: WarehouseDialect, text: str) -> None:
-    piece, number = READ[house]
-    spelled = literal(house, text)
-    assert re.fullmatch(rf"{piece}(?: \|\| {piece})*", spelled)
-    assert not re.search(r"[\x00-\x1f\x7f]", spelled)
-    read = ""
-    for first, control, other in re.findall(piece, spelled):
-        assert len((first or other).encode()) <= 32_672
-        read += chr(number(control)) if control else (first or other).replace("''", "'")
-    assert read == text
+def test_pieces_of_string_literals_equal_text(dialect: WarehouseDialect, text: str) -> None:
+    piece, number = PIECES[dialect]
+    expression = literal(dialect, text)
+    assert re.fullmatch(rf"{piece}(?: \|\| {piece})*", expression)
+    assert not re.search(r"[\x00-\x1f\x7f]", expression)
+    parsed = ""
+    for clob, control, plain in re.findall(piece, expression):
+        assert len((clob or plain).encode()) <= 32_672
+        parsed += chr(number(control)) if control else (clob or plain).replace("''", "'")
+    assert parsed == text
 
 
 @pytest.mark.system("teradatasqlalchemy")
-def test_teradata_gets_one_row_a_statement(sqlite_store: Store) -> None:
+def test_teradata_inserts_one_row_per_statement(sqlite_store: Store) -> None:
     sqlite_store.apply(run_event(outputs=[dataset("a"), dataset("b")]))
     statements = list(
         insert_statements(sqlite_store.db, sqlite_store.org, WarehouseDialect.teradata, select_tables())
@@ -74,35 +72,33 @@ def test_teradata_gets_one_row_a_statement(sqlite_store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    "house",
+    "dialect",
     [
         pytest.param(WarehouseDialect.db2, marks=pytest.mark.system("ibm_db_sa")),
         pytest.param(WarehouseDialect.teradata, marks=pytest.mark.system("teradatasqlalchemy")),
     ],
 )
-def test_a_text_too_long_for_a_statement_is_added_piece_by_piece(
-    sqlite_store: Store, house: WarehouseDialect
-) -> None:
+def test_long_text_is_split_into_updates(sqlite_store: Store, dialect: WarehouseDialect) -> None:
     text = "it's 𝕬 " * 80_000
     sqlite_store.apply(run_event(outputs=[dataset("a", documentation=facet(description=text))]))
-    statements = list(insert_statements(sqlite_store.db, sqlite_store.org, house, select_tables()))
+    statements = list(insert_statements(sqlite_store.db, sqlite_store.org, dialect, select_tables()))
     assert max(len(statement.encode()) for statement in statements) < 1_000_000
-    [(place, inserted)] = [
-        (place, statement)
-        for place, statement in enumerate(statements)
+    [(index, inserted)] = [
+        (index, statement)
+        for index, statement in enumerate(statements)
         if statement.startswith("INSERT INTO DATASET (")
     ]
     updates = [statement for statement in statements if statement.startswith("UPDATE DATASET SET DESCRIPTION")]
-    assert statements[place + 1 : place + 1 + len(updates)] == updates
-    piece = READ[house][0]
+    assert statements[index + 1 : index + 1 + len(updates)] == updates
+    piece = PIECES[dialect][0]
     parts = [inserted, *(update.partition(" || ")[2].partition(" WHERE DATASET_ID = ")[0] for update in updates)]
-    read = "".join(
-        first or other for part in parts for first, _, other in re.findall(piece, part) if "𝕬" in (first or other)
+    parsed = "".join(
+        clob or plain for part in parts for clob, _, plain in re.findall(piece, part) if "𝕬" in (clob or plain)
     )
-    assert read.replace("''", "'") == text
+    assert parsed.replace("''", "'") == text
 
 
-def test_statements_stay_short(sqlite_store: Store) -> None:
+def test_statement_size_is_limited(sqlite_store: Store) -> None:
     for run in range(60):
         sqlite_store.apply(run_event(run=run, outputs=[dataset(f"{run} {'x' * 20_000}")]))
     statements = list(insert_statements(sqlite_store.db, sqlite_store.org, WarehouseDialect.sqlite, select_tables()))

@@ -1,4 +1,4 @@
-"""Which days get a partition of their own."""
+"""Days with separate partitions."""
 
 from datetime import date
 
@@ -21,12 +21,12 @@ JANUARY = DateRange(date(2026, 1, 1), date(2026, 1, 31))
         (date(1999, 1, 1), date(2026, 1, 1), date(2027, 1, 1), DateRange(date(2026, 1, 1), date(2027, 1, 1))),
     ],
 )
-def test_days_that_are_not_named_are_those_of_a_month(
+def test_default_days_are_those_of_a_month(
     today: date, first: date | None, last: date | None, days: DateRange
 ) -> None:
     assert date_range(today, first, last) == days
 
 
-def test_days_the_wrong_way_round_are_told() -> None:
+def test_reversed_days_are_an_error() -> None:
     with pytest.raises(ConfigError, match="--from-day 2026-01-31 is after --to-day 2026-01-01"):
         date_range(date(2026, 1, 1), JANUARY.last, JANUARY.first)
