@@ -41,12 +41,12 @@ def test_failure_is_logged_and_retried(
     failures = iter([StoreFull("no room"), ArithmeticError("a fault of ours")])
     index_batch = SearchIndexer.index_batch
 
-    def sometimes(indexer: SearchIndexer, limit: int = 100) -> int:
+    def fail_twice(indexer: SearchIndexer, limit: int = 100) -> int:
         if (error := next(failures, None)) is not None:
             raise error
         return index_batch(indexer, limit)
 
-    monkeypatch.setattr(SearchIndexer, "index_batch", sometimes)
+    monkeypatch.setattr(SearchIndexer, "index_batch", fail_twice)
     settings = settings_for(tmp_path)
     with RunningService(settings) as api:
         assert api.post(run_event(outputs=[dataset("made")])).status_code == 201

@@ -35,7 +35,7 @@ BOX1                 01/31/2026 06:00:00  01/31/2026 06:30:00  SU 12/1     0
 """
 
 
-class Site:
+class Workspace:
     """A folder of files, a store, and a CLI runner."""
 
     def __init__(self, folder: Path) -> None:
@@ -58,19 +58,19 @@ class Site:
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    return Site(tmp_path)
+def workspace(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path)
 
 
-def edges(site: Site) -> set[tuple[str, str]]:
-    dag = site.run_json("process", "dag")
+def edges(workspace: Workspace) -> set[tuple[str, str]]:
+    dag = workspace.run_json("process", "dag")
     names = {process["id"]: process["name"] for process in dag["processes"]}  # type: ignore[attr-defined]
     return {(names[process["before"]], names[process["after"]]) for process in dag["dependencies"]}  # type: ignore[attr-defined]
 
 
-def test_scan_imports_new_and_changed_jobs_only(site: Site) -> None:
-    file = site.file("a.jil", ESTATE)
-    first = site.run_json("autosys", "scan", file, "--instance", "PRD")
+def test_scan_imports_new_and_changed_jobs_only(workspace: Workspace) -> None:
+    file = workspace.file("a.jil", ESTATE)
+    first = workspace.run_json("autosys", "scan", file, "--instance", "PRD")
     assert first["scan"] == {
         "new": ["BOX1", "LOAD", "REPORT"],
         "changed": [],
@@ -78,21 +78,21 @@ def test_scan_imports_new_and_changed_jobs_only(site: Site) -> None:
         "unchanged": 0,
         "refused": [],
     }
-    assert edges(site) == {("LOAD", "REPORT")}
-    second = site.run_json("autosys", "scan", file, "--instance", "PRD")
+    assert edges(workspace) == {("LOAD", "REPORT")}
+    second = workspace.run_json("autosys", "scan", file, "--instance", "PRD")
     assert second["scan"] == {"new": [], "changed": [], "retired": [], "unchanged": 3, "refused": []}
-    site.file("a.jil", ESTATE.replace("job_type: c", "job_type: CMD").replace("ns: 1", "ns: y"))
-    other_spelling = site.run_json("autosys", "scan", file, "--instance", "PRD")
+    workspace.file("a.jil", ESTATE.replace("job_type: c", "job_type: CMD").replace("ns: 1", "ns: y"))
+    other_spelling = workspace.run_json("autosys", "scan", file, "--instance", "PRD")
     assert other_spelling["scan"] == second["scan"], "as autorep prints it"
-    site.file(
+    workspace.file(
         "a.jil",
         ESTATE.replace("condition: s(LOAD)\n", "")
         .replace(" --input /lake/a.csv", "")
         .partition("insert_job: LOAD")[0],
     )
     with pytest.raises(StateConflict, match="2 jobs of PRD, more than half, are missing from these files"):
-        site.run("autosys", "scan", file, "--instance", "PRD")
-    retiring = site.run_json("autosys", "scan", file, "--instance", "PRD", "--retire-most")
+        workspace.run("autosys", "scan", file, "--instance", "PRD")
+    retiring = workspace.run_json("autosys", "scan", file, "--instance", "PRD", "--retire-most")
     assert retiring["scan"] == {
         "new": [],
         "changed": [],
@@ -100,8 +100,8 @@ def test_scan_imports_new_and_changed_jobs_only(site: Site) -> None:
         "unchanged": 1,
         "refused": [],
     }
-    assert edges(site) == set()
-    processes = site.run_json("process", "list")["items"]
+    assert edges(workspace) == set()
+    processes = workspace.run_json("process", "list")["items"]
     assert [process["name"] for process in processes] == ["BOX1"]  # type: ignore[attr-defined]
 
 
@@ -114,13 +114,15 @@ FOLDERS: dict[str, tuple[list[str], list[str], int]] = {
 
 
 @pytest.mark.parametrize(("names", "expected", "code"), FOLDERS.values(), ids=FOLDERS)
-def test_lint_reports_skipped_files_of_folder(site: Site, names: list[str], expected: list[str], code: int) -> None:
-    folder = site.folder / "estate"
+def test_lint_reports_skipped_files_of_folder(
+    workspace: Workspace, names: list[str], expected: list[str], code: int
+) -> None:
+    folder = workspace.folder / "estate"
     folder.mkdir()
     for number, name in enumerate(names):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(f"insert_job: J{number}\n", encoding="utf-8")
-    problems = site.run_json("autosys", "lint", str(folder), code=code)["problems"]
+    problems = workspace.run_json("autosys", "lint", str(folder), code=code)["problems"]
     messages = [f": {problem['level']}: {problem['said']}" for problem in problems]  # type: ignore[attr-defined]
     assert messages == expected
 
@@ -129,27 +131,27 @@ NOTHING = {"CAUAJM_E_18400 no connection\n": 1, "": 1, "/* later */\n": 0}
 
 
 @pytest.mark.parametrize(("text", "code"), NOTHING.items())
-def test_scan_reports_files_without_statements(site: Site, text: str, code: int) -> None:
-    file = site.file("err.txt", text)
-    result = site.run("autosys", "scan", file, "--instance", "PRD")
+def test_scan_reports_files_without_statements(workspace: Workspace, text: str, code: int) -> None:
+    file = workspace.file("err.txt", text)
+    result = workspace.run("autosys", "scan", file, "--instance", "PRD")
     assert (result.exit_code, "holds no statement of JIL" in result.stdout) == (code, True)
-    site.run("autosys", "scan", site.file("a.jil", ESTATE), "--instance", "PRD")
-    refused = CliRunner(env=site._environment).invoke(app, ["autosys", "scan", file, "--instance", "PRD"])
+    workspace.run("autosys", "scan", workspace.file("a.jil", ESTATE), "--instance", "PRD")
+    refused = CliRunner(env=workspace._environment).invoke(app, ["autosys", "scan", file, "--instance", "PRD"])
     assert isinstance(refused.exception, StateConflict)
     assert ("CAUAJM_E_18400" in refused.stderr, "holds no statement" in refused.stderr) == ("CAUAJM" in text, True)
 
 
-def test_dry_run_of_scan_changes_nothing(site: Site) -> None:
-    file = site.file("a.jil", ESTATE)
-    assert site.run_json("autosys", "scan", file, "--dry-run")["scan"]["new"] == ["BOX1", "LOAD", "REPORT"]  # type: ignore[index]
-    assert site.run_json("process", "list")["items"] == []
+def test_dry_run_of_scan_changes_nothing(workspace: Workspace) -> None:
+    file = workspace.file("a.jil", ESTATE)
+    assert workspace.run_json("autosys", "scan", file, "--dry-run")["scan"]["new"] == ["BOX1", "LOAD", "REPORT"]  # type: ignore[index]
+    assert workspace.run_json("process", "list")["items"] == []
 
 
-def test_scan_keeps_rejected_jobs_unchanged_and_retries_them(site: Site) -> None:
-    file = site.file("a.jil", ESTATE + "owner: ann\ndescription: d\n")
+def test_scan_keeps_rejected_jobs_unchanged_and_retries_them(workspace: Workspace) -> None:
+    file = workspace.file("a.jil", ESTATE + "owner: ann\ndescription: d\n")
     limit = {"LINEAGE_BRIDGE__INTAKE__MAX_FACETS": "5"}
     for _ in range(2):
-        result = site.run("autosys", "scan", file, "--instance", "PRD", **limit)
+        result = workspace.run("autosys", "scan", file, "--instance", "PRD", **limit)
         assert (result.exit_code, result.stdout.splitlines()[-2:]) == (
             1,
             [
@@ -157,23 +159,25 @@ def test_scan_keeps_rejected_jobs_unchanged_and_retries_them(site: Site) -> None
                 "1 rejected: unchanged in the store, and reported again by the next scan",
             ],
         )
-        assert edges(site) == set()
-        assert [process["name"] for process in site.run_json("process", "list")["items"]] == ["BOX1", "LOAD"]  # type: ignore[attr-defined]
-    retried = site.run_json("autosys", "scan", file, "--instance", "PRD")
+        assert edges(workspace) == set()
+        assert [process["name"] for process in workspace.run_json("process", "list")["items"]] == ["BOX1", "LOAD"]  # type: ignore[attr-defined]
+    retried = workspace.run_json("autosys", "scan", file, "--instance", "PRD")
     assert retried["scan"] == {"new": ["REPORT"], "changed": [], "retired": [], "unchanged": 2, "refused": []}
-    assert edges(site) == {("LOAD", "REPORT")}
-    site.file("a.jil", ESTATE.partition("insert_job: REPORT")[0])
-    rejected_scan = site.run("autosys", "scan", file, "--instance", "PRD", LINEAGE_BRIDGE__INTAKE__MAX_FACETS="2")
+    assert edges(workspace) == {("LOAD", "REPORT")}
+    workspace.file("a.jil", ESTATE.partition("insert_job: REPORT")[0])
+    rejected_scan = workspace.run(
+        "autosys", "scan", file, "--instance", "PRD", LINEAGE_BRIDGE__INTAKE__MAX_FACETS="2"
+    )
     assert (
         rejected_scan.exit_code,
         "rejected: REPORT: " in rejected_scan.stdout,
         "1 retired" in rejected_scan.stdout,
     ) == (1, True, False)
-    assert site.run_json("autosys", "scan", file, "--instance", "PRD")["scan"]["retired"] == ["REPORT"]  # type: ignore[index]
+    assert workspace.run_json("autosys", "scan", file, "--instance", "PRD")["scan"]["retired"] == ["REPORT"]  # type: ignore[index]
 
 
-def test_scan_prints_jobs_as_tree(site: Site) -> None:
-    result = site.run("autosys", "scan", site.file("a.jil", ESTATE), "--dry-run")
+def test_scan_prints_jobs_as_tree(workspace: Workspace) -> None:
+    result = workspace.run("autosys", "scan", workspace.file("a.jil", ESTATE), "--dry-run")
     assert result.stdout.splitlines() == [
         "BOX1  BOX; days_of_week all start_times 06:00 must_complete_times 08:00; SLA must_complete_times 08:00",
         "  LOAD  CMD",
@@ -184,13 +188,13 @@ def test_scan_prints_jobs_as_tree(site: Site) -> None:
     ]
 
 
-def test_history_import_is_idempotent(site: Site) -> None:
-    site.run("autosys", "scan", site.file("a.jil", ESTATE), "--instance", "PRD")
-    report = site.file("autorep.txt", REPORT)
+def test_history_import_is_idempotent(workspace: Workspace) -> None:
+    workspace.run("autosys", "scan", workspace.file("a.jil", ESTATE), "--instance", "PRD")
+    report = workspace.file("autorep.txt", REPORT)
     for _ in range(2):
-        result = site.run("autosys", "history", report, "--instance", "PRD", "--timezone", "Europe/London")
+        result = workspace.run("autosys", "history", report, "--instance", "PRD", "--timezone", "Europe/London")
         assert (result.exit_code, result.stdout) == (0, "3 runs imported, 0 rejected, 0 problems\n")
-    runs = [json.loads(line) for line in site.run("runs", "--output", "json").stdout.splitlines()]
+    runs = [json.loads(line) for line in workspace.run("runs", "--output", "json").stdout.splitlines()]
     assert {(run["job"], run["status"]) for run in runs} == {
         ("REPORT", "FAILED"),
         ("LOAD", "SUCCESS"),
@@ -223,17 +227,17 @@ LEVELS = [
 ]  # fmt: skip
 
 
-def test_dag_applies_conditions_of_boxes_to_their_members(site: Site) -> None:
-    site.run("autosys", "scan", site.file("a.jil", BOXES), "--instance", "PRD")
-    lines = site.run("process", "dag", "--namespace", "autosys://PRD").stdout.splitlines()
+def test_dag_applies_conditions_of_boxes_to_their_members(workspace: Workspace) -> None:
+    workspace.run("autosys", "scan", workspace.file("a.jil", BOXES), "--instance", "PRD")
+    lines = workspace.run("process", "dag", "--namespace", "autosys://PRD").stdout.splitlines()
     levels = [re.sub(r"declared .*status_trigger_rule=(.*?)( trigger_rule=.*)?$", r"\1", line) for line in lines]
     assert levels == ["7 processes, 5 dependencies", *LEVELS]
 
 
-def test_dag_accepts_member_waiting_for_its_own_box(site: Site) -> None:
+def test_dag_accepts_member_waiting_for_its_own_box(workspace: Workspace) -> None:
     text = "insert_job: BOX   job_type: b\ninsert_job: M   job_type: c\nbox_name: BOX\ncondition: s(BOX)\n"
-    site.run("autosys", "scan", site.file("a.jil", text), "--instance", "PRD")
-    assert "level 1" in site.run("process", "dag").stdout
+    workspace.run("autosys", "scan", workspace.file("a.jil", text), "--instance", "PRD")
+    assert "level 1" in workspace.run("process", "dag").stdout
 
 
 LOG = """\
@@ -245,14 +249,14 @@ LOG = """\
 """
 
 
-def test_history_counts_log_lines_without_run(site: Site) -> None:
-    file = site.file("event_demon.PRD", LOG)
+def test_history_counts_log_lines_without_run(workspace: Workspace) -> None:
+    file = workspace.file("event_demon.PRD", LOG)
     expected = [
         "2 lines do not describe a run: 1 STARTJOB, 1 another line",
         "1 runs imported, 0 rejected, 0 problems",
     ]
-    assert site.run("autosys", "history", file).stdout.splitlines() == expected
-    assert site.run_json("autosys", "history", file) == {
+    assert workspace.run("autosys", "history", file).stdout.splitlines() == expected
+    assert workspace.run_json("autosys", "history", file) == {
         "runs": 1,
         "rejected": 0,
         "problems": [],
@@ -261,43 +265,46 @@ def test_history_counts_log_lines_without_run(site: Site) -> None:
 
 
 @pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
-def test_history_joins_rotated_logs_in_any_order(site: Site, names: tuple[str, str]) -> None:
+def test_history_joins_rotated_logs_in_any_order(workspace: Workspace, names: tuple[str, str]) -> None:
     lines = LOG.splitlines(keepends=True)
-    parts = {"a": site.file("a.log", "".join(lines[:2])), "b": site.file("b.log", "".join(lines[2:]))}
-    assert site.run_json("autosys", "history", *(parts[name] for name in names))["problems"] == []
-    (run,) = (json.loads(line) for line in site.run("runs", "--output", "json").stdout.splitlines())
+    parts = {"a": workspace.file("a.log", "".join(lines[:2])), "b": workspace.file("b.log", "".join(lines[2:]))}
+    assert workspace.run_json("autosys", "history", *(parts[name] for name in names))["problems"] == []
+    (run,) = (json.loads(line) for line in workspace.run("runs", "--output", "json").stdout.splitlines())
     assert (run["job"], run["status"]) == ("LOAD", "FAILED")
 
 
-def test_history_derives_status_of_job_on_ice_from_jil(site: Site) -> None:
-    report = site.file("autorep.txt", REPORT.replace("FA 12/2     8", "OI 12/2     8"))
+def test_history_derives_status_of_job_on_ice_from_jil(workspace: Workspace) -> None:
+    report = workspace.file("autorep.txt", REPORT.replace("FA 12/2     8", "OI 12/2     8"))
     warning = f"{report}:6: warning: REPORT: is ON_ICE, but the outcome of its last run is not reported: imported as started"
-    assert site.run("autosys", "history", report).stdout.splitlines()[0] == warning
-    jil = site.file("a.jil", ESTATE + "max_exit_success: 8\n")
-    assert site.run("autosys", "history", report, "--jil", jil).stdout == "3 runs imported, 0 rejected, 0 problems\n"
-    runs = [json.loads(line) for line in site.run("runs", "--output", "json").stdout.splitlines()]
+    assert workspace.run("autosys", "history", report).stdout.splitlines()[0] == warning
+    jil = workspace.file("a.jil", ESTATE + "max_exit_success: 8\n")
+    assert (
+        workspace.run("autosys", "history", report, "--jil", jil).stdout
+        == "3 runs imported, 0 rejected, 0 problems\n"
+    )
+    runs = [json.loads(line) for line in workspace.run("runs", "--output", "json").stdout.splitlines()]
     assert {(run["job"], run["status"]) for run in runs if run["job"] == "REPORT"} == {("REPORT", "SUCCESS")}
 
 
-def test_history_rejects_unknown_time_zone(site: Site) -> None:
-    result = site.run("autosys", "history", site.file("a.txt", REPORT), "--timezone", "London")
+def test_history_rejects_unknown_time_zone(workspace: Workspace) -> None:
+    result = workspace.run("autosys", "history", workspace.file("a.txt", REPORT), "--timezone", "London")
     assert (result.exit_code, "unknown time zone" in result.stderr) == (2, True)
 
 
-def test_history_reports_missing_file(site: Site) -> None:
+def test_history_reports_missing_file(workspace: Workspace) -> None:
     with pytest.raises(ConfigError, match=r"none.txt: cannot be read: No such file"):
-        site.run("autosys", "history", str(site.folder / "none.txt"))
+        workspace.run("autosys", "history", str(workspace.folder / "none.txt"))
 
 
-def test_lint_exits_with_1_on_errors(site: Site) -> None:
-    result = site.run("autosys", "lint", site.file("a.jil", ESTATE + "condition: s(GONE)\n"))
+def test_lint_exits_with_1_on_errors(workspace: Workspace) -> None:
+    result = workspace.run("autosys", "lint", workspace.file("a.jil", ESTATE + "condition: s(GONE)\n"))
     assert result.exit_code == 1
     assert result.stdout.splitlines()[-1] == "3 jobs, 2 errors, 1 warnings"
-    assert site.run("autosys", "lint", site.file("b.jil", ESTATE)).exit_code == 0
+    assert workspace.run("autosys", "lint", workspace.file("b.jil", ESTATE)).exit_code == 0
 
 
-def test_diff_exits_with_5_on_differences(site: Site) -> None:
-    before, after = site.file("a.jil", ESTATE), site.file("b.jil", ESTATE.replace("06:00", "07:00"))
-    result = site.run("autosys", "diff", before, after)
+def test_diff_exits_with_5_on_differences(workspace: Workspace) -> None:
+    before, after = workspace.file("a.jil", ESTATE), workspace.file("b.jil", ESTATE.replace("06:00", "07:00"))
+    result = workspace.run("autosys", "diff", before, after)
     assert (result.exit_code, result.stdout) == (5, "BOX1.start_times: 06:00 -> 07:00\n1 differences\n")
-    assert site.run("autosys", "diff", before, before).exit_code == 0
+    assert workspace.run("autosys", "diff", before, before).exit_code == 0

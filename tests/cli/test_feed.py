@@ -109,7 +109,7 @@ def test_numeric_exit_codes_become_numbers(sent: object, expected: object) -> No
     assert row_to_run_event(row, "RUNMGR", UTC, [])["run"]["facets"]["exitCode"] == expected
 
 
-class Site:
+class Workspace:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.environment = {"LINEAGE_BRIDGE__STORE__URL": create_store(folder)}
@@ -153,86 +153,86 @@ class Site:
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
-    return Site(tmp_path)
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    return Workspace(tmp_path)
 
 
-def test_poll_imports_new_rows_only(site: Site) -> None:
-    site.add(
+def test_poll_imports_new_rows_only(workspace: Workspace) -> None:
+    workspace.add(
         (1, "Recalc", "SUCCESS", "2026-01-01T06:00:00", "2026-01-01T07:00:00", 1),
         (2, "Load", "RUNNING", "2026-01-01T06:00:00", None, 2),
     )
-    assert site.poll().stdout == "rm: 2 runs imported\n"
-    assert site.poll().stdout == "rm: 0 runs imported\n"
-    site.add((2, "Load", "FAILED", "2026-01-01T06:00:00", "2026-01-01T08:00:00", 3))
-    assert site.poll().stdout == "rm: 1 runs imported\n"
-    assert site.runs() == [("RunMgmt/Load", "FAILED"), ("RunMgmt/Recalc", "SUCCESS")]
+    assert workspace.poll().stdout == "rm: 2 runs imported\n"
+    assert workspace.poll().stdout == "rm: 0 runs imported\n"
+    workspace.add((2, "Load", "FAILED", "2026-01-01T06:00:00", "2026-01-01T08:00:00", 3))
+    assert workspace.poll().stdout == "rm: 1 runs imported\n"
+    assert workspace.runs() == [("RunMgmt/Load", "FAILED"), ("RunMgmt/Recalc", "SUCCESS")]
 
 
-def test_poll_stores_rejected_rows_and_imports_the_rest(site: Site) -> None:
-    site.add(
+def test_poll_stores_rejected_rows_and_imports_the_rest(workspace: Workspace) -> None:
+    workspace.add(
         (1, "Recalc", None, None, None, 1), (2, "Load", "SUCCESS", "2026-01-01T06:00:00", "2026-01-01T08:00:00", 2)
     )
-    result = site.poll()
+    result = workspace.poll()
     assert (result.exit_code, result.stdout, "1 rejected" in result.stderr) == (1, "rm: 1 runs imported\n", True)
-    assert "rm: is missing at status" in site.run("rejected", "list").stdout
+    assert "rm: is missing at status" in workspace.run("rejected", "list").stdout
 
 
-def test_rejected_row_is_stored_once(site: Site) -> None:
+def test_rejected_row_is_stored_once(workspace: Workspace) -> None:
     overlapping = "SELECT * FROM r WHERE :since IS NULL OR changed >= :since"
-    site.add((1, "Recalc", None, None, None, 1), (2, "Load", "SUCCESS", "no time", None, 1))
-    first = site.poll(overlapping)
-    listed = site.run("rejected", "list").stdout
+    workspace.add((1, "Recalc", None, None, None, 1), (2, "Load", "SUCCESS", "no time", None, 1))
+    first = workspace.poll(overlapping)
+    rejected_list = workspace.run("rejected", "list").stdout
     assert (first.stdout, "2 rejected" in first.stderr) == ("rm: 0 runs imported\n", True)
-    second = site.poll(overlapping)
+    second = workspace.poll(overlapping)
     assert (second.stdout, second.stderr) == ("rm: 0 runs imported\n", "")
-    assert (site.run("rejected", "list").stdout, listed.count("x1 ")) == (listed, 2)
-    site.add((1, "Recalc", None, None, None, 2))
-    assert "1 rejected" in site.poll(overlapping).stderr
+    assert (workspace.run("rejected", "list").stdout, rejected_list.count("x1 ")) == (rejected_list, 2)
+    workspace.add((1, "Recalc", None, None, None, 2))
+    assert "1 rejected" in workspace.poll(overlapping).stderr
 
 
-def test_retry_keeps_options_of_rejected_row(site: Site) -> None:
-    file = site.folder / "a.csv"
+def test_retry_keeps_options_of_rejected_row(workspace: Workspace) -> None:
+    file = workspace.folder / "a.csv"
     file.write_text("procedure,id,status,start_time,end_time,inputs\nS.P,1,OK,2026-07-01T06:00:00,,DB2=S.T\n")
-    result = site.run(
+    result = workspace.run(
         "feed", "take", str(file), "--technology", "DB2_SP", "--timezone", "Europe/London", "--historical"
     )
     assert (result.exit_code, "1 rejected" in result.stderr) == (1, True)
-    assert "row:DB2_SP@Europe/London?historical=true" in site.run("rejected", "list").stdout
-    assert '"procedure":"S.P"' in site.run("rejected", "show", site.first_rejected_id()).stdout
-    assert site.run("rejected", "retry").stdout == "0 ingested, 1 still rejected\n"
-    site.environment["LINEAGE_BRIDGE__LEGACY__DB2_URL"] = "db2://h:50000"
-    assert site.run("rejected", "retry").stdout == "1 ingested, 0 still rejected\n"
-    (run,) = map(json.loads, site.run("runs", "--output", "json").stdout.splitlines())
+    assert "row:DB2_SP@Europe/London?historical=true" in workspace.run("rejected", "list").stdout
+    assert '"procedure":"S.P"' in workspace.run("rejected", "show", workspace.first_rejected_id()).stdout
+    assert workspace.run("rejected", "retry").stdout == "0 ingested, 1 still rejected\n"
+    workspace.environment["LINEAGE_BRIDGE__LEGACY__DB2_URL"] = "db2://h:50000"
+    assert workspace.run("rejected", "retry").stdout == "1 ingested, 0 still rejected\n"
+    (run,) = map(json.loads, workspace.run("runs", "--output", "json").stdout.splitlines())
     assert (run["job"], run["namespace"]) == ("S.P", "DB2_SP")
     assert run["start_ts"].startswith("2026-07-01T05:00:00")
-    assert site.run("rejected", "list").stdout == ""
+    assert workspace.run("rejected", "list").stdout == ""
 
 
 MIXED_TYPES = [([1, "b"], "int, str"), ([b"1", 2.5], "bytes, float")]
 
 
 @pytest.mark.parametrize(("values", "message"), MIXED_TYPES)
-def test_watermark_of_mixed_types_imports_nothing(site: Site, values: list[object], message: str) -> None:
+def test_watermark_of_mixed_types_imports_nothing(workspace: Workspace, values: list[object], message: str) -> None:
     rows = [(number, "Recalc", "SUCCESS", "2026-01-01T06:00:00", None, value) for number, value in enumerate(values)]
-    with closing(sqlite3.connect(site.database)) as db, db:
+    with closing(sqlite3.connect(workspace.database)) as db, db:
         db.execute("ALTER TABLE r DROP COLUMN changed")
         db.execute("ALTER TABLE r ADD COLUMN changed")  # no type: stores any value unchanged
-    site.add(*rows[:1])
-    assert site.poll().stdout == "rm: 1 runs imported\n"
-    site.add(*rows[1:], (9, "Load", "SUCCESS", "2026-01-01T06:00:00", None, values[0]))
-    everything = "SELECT * FROM r WHERE :since IS NULL OR 1"
+    workspace.add(*rows[:1])
+    assert workspace.poll().stdout == "rm: 1 runs imported\n"
+    workspace.add(*rows[1:], (9, "Load", "SUCCESS", "2026-01-01T06:00:00", None, values[0]))
+    all_rows = "SELECT * FROM r WHERE :since IS NULL OR 1"
     for _ in range(2):
         with pytest.raises(
             ConfigError, match=f"rm: the watermark changed has values that cannot be compared: {message}"
         ):
-            site.poll(everything)
-    assert site.runs() == [("RunMgmt/Recalc", "SUCCESS")]
+            workspace.poll(all_rows)
+    assert workspace.runs() == [("RunMgmt/Recalc", "SUCCESS")]
     as_text = "SELECT *, CAST(changed AS TEXT) AS mark FROM r"
-    assert site.poll(as_text, "mark", "fresh").stdout == "fresh: 3 runs imported\n"
+    assert workspace.poll(as_text, "mark", "fresh").stdout == "fresh: 3 runs imported\n"
 
 
-def test_watermark_of_unsupported_type_is_an_error(site: Site) -> None:
+def test_watermark_of_unsupported_type_is_an_error(workspace: Workspace) -> None:
     poller = FeedPoller(FeedQuery("rm", "", "", "at"), None, None, "default")  # type: ignore[arg-type] - it only reads rows
     with pytest.raises(ConfigError, match="cannot be kept: timedelta"):
         poller._latest_watermark([{"at": timedelta(1)}], None)
@@ -240,11 +240,11 @@ def test_watermark_of_unsupported_type_is_an_error(site: Site) -> None:
         poller._latest_watermark([{"AT": datetime(2026, 1, 1)}], datetime(2026, 1, 1, tzinfo=UTC))  # noqa: DTZ001 - as databases give
 
 
-def test_query_without_watermark_column_is_an_error(site: Site) -> None:
-    site.add((1, "Recalc", "SUCCESS", "2026-01-01T06:00:00", None, 1))
+def test_query_without_watermark_column_is_an_error(workspace: Workspace) -> None:
+    workspace.add((1, "Recalc", "SUCCESS", "2026-01-01T06:00:00", None, 1))
     with pytest.raises(ConfigError, match="rm: the query gives no column when: id, request_type"):
-        site.poll(watermark="when")
-    assert site.runs() == []
+        workspace.poll(watermark="when")
+    assert workspace.runs() == []
 
 
 BAD_DATABASES = [
@@ -254,9 +254,9 @@ BAD_DATABASES = [
 
 
 @pytest.mark.parametrize(("url", "error", "message"), BAD_DATABASES)
-def test_unusable_database_is_an_error(site: Site, url: str, error: type[Exception], message: str) -> None:
+def test_unusable_database_is_an_error(workspace: Workspace, url: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        site.run("feed", "poll", "rm", "--database", url, "--query", "SELECT 1", "--watermark", "x")
+        workspace.run("feed", "poll", "rm", "--database", url, "--query", "SELECT 1", "--watermark", "x")
 
 
 FILES = {
@@ -267,11 +267,13 @@ FILES = {
 
 
 @pytest.mark.parametrize(("name", "text"), FILES.items(), ids=FILES)
-def test_file_import_is_idempotent(site: Site, name: str, text: str) -> None:
-    (site.folder / name).write_text(text, encoding="utf-8")
+def test_file_import_is_idempotent(workspace: Workspace, name: str, text: str) -> None:
+    (workspace.folder / name).write_text(text, encoding="utf-8")
     for _ in range(2):
-        assert site.run("feed", "take", str(site.folder / name)).stdout == "imported 1 runs from 1 file(s)\n"
-    assert site.runs() == [("RunMgmt/Recalc", "SUCCESS")]
+        assert (
+            workspace.run("feed", "take", str(workspace.folder / name)).stdout == "imported 1 runs from 1 file(s)\n"
+        )
+    assert workspace.runs() == [("RunMgmt/Recalc", "SUCCESS")]
 
 
 HEADER, VALID = "request_id,request_type,status,start_time,error,region\n", "7,Load,SUCCESS,2026-01-01T06:00:00,,EU\n"
@@ -292,19 +294,20 @@ PARTLY_VALID = [
 
 
 @pytest.mark.parametrize(("text", "reasons"), PARTLY_VALID)
-def test_malformed_rows_are_rejected_with_location(site: Site, text: str, reasons: list[str]) -> None:
-    file = site.folder / "a.txt"
+def test_malformed_rows_are_rejected_with_location(workspace: Workspace, text: str, reasons: list[str]) -> None:
+    file = workspace.folder / "a.txt"
     file.write_text(text, encoding="utf-8", newline="")
-    result = site.run("feed", "take", str(file))
+    result = workspace.run("feed", "take", str(file))
     assert (result.stdout, result.exit_code) == ("imported 1 runs from 1 file(s)\n", int(bool(reasons)))
-    assert site.runs() == [("RunMgmt/Load", "SUCCESS")]
-    listed = sorted(
-        rejected.partition("  row:RUNMGR@UTC  ")[2] for rejected in site.run("rejected", "list").stdout.splitlines()
+    assert workspace.runs() == [("RunMgmt/Load", "SUCCESS")]
+    rejected_list = sorted(
+        rejected.partition("  row:RUNMGR@UTC  ")[2]
+        for rejected in workspace.run("rejected", "list").stdout.splitlines()
     )
-    assert [rejected.startswith(f"{file} {reason}") for rejected, reason in zip(listed, reasons, strict=True)] == [
-        True
-    ] * len(reasons)
-    assert site.run("rejected", "retry").stdout == f"0 ingested, {len(reasons)} still rejected\n"
+    assert [
+        rejected.startswith(f"{file} {reason}") for rejected, reason in zip(rejected_list, reasons, strict=True)
+    ] == [True] * len(reasons)
+    assert workspace.run("rejected", "retry").stdout == f"0 ingested, {len(reasons)} still rejected\n"
 
 
 INVALID_FILES = [
@@ -314,17 +317,17 @@ INVALID_FILES = [
 
 
 @pytest.mark.parametrize(("text", "message"), INVALID_FILES)
-def test_malformed_file_is_rejected_entirely(site: Site, text: str, message: str) -> None:
-    (site.folder / "a.txt").write_text(text)
+def test_malformed_file_is_rejected_entirely(workspace: Workspace, text: str, message: str) -> None:
+    (workspace.folder / "a.txt").write_text(text)
     with pytest.raises(ConfigError, match=rf"a\.txt: {message}"):
-        site.run("feed", "take", str(site.folder / "a.txt"))
+        workspace.run("feed", "take", str(workspace.folder / "a.txt"))
 
 
-def test_missing_sqlite_database_is_not_created(site: Site) -> None:
-    site.database = site.folder / "typo.db"
+def test_missing_sqlite_database_is_not_created(workspace: Workspace) -> None:
+    workspace.database = workspace.folder / "typo.db"
     with pytest.raises(Unreachable, match=r"unable to open database file .*typo\.db: it is not there"):
-        site.poll()
-    assert not site.database.exists()
+        workspace.poll()
+    assert not workspace.database.exists()
 
 
 @pytest.mark.parametrize(

@@ -59,8 +59,8 @@ def test_diagram_output(run_cli: RunCli, form: str, text: str) -> None:
     ],
 )
 def test_diagrams_escape_names(run_cli: RunCli, form: str, label: str) -> None:
-    shown = run_cli(["lineage", "db", HOSTILE, "--output", form], HOSTILE_EVENT)
-    assert label in shown.stdout
+    result = run_cli(["lineage", "db", HOSTILE, "--output", form], HOSTILE_EVENT)
+    assert label in result.stdout
 
 
 def test_json_output(run_cli: RunCli) -> None:
@@ -73,8 +73,8 @@ def test_json_output(run_cli: RunCli) -> None:
         "namespace": "jobs",
         "name": "first",
     }
-    shown = json.loads(run_cli("lineage db b --output json --columns --granularity run", FIRST).stdout)
-    assert shown == {
+    result = json.loads(run_cli("lineage db b --output json --columns --granularity run", FIRST).stdout)
+    assert result == {
         "start": b,
         "edges": [
             {
@@ -103,9 +103,9 @@ def test_json_output(run_cli: RunCli) -> None:
     ],
 )
 def test_limits_time_size_and_depth(run_cli: RunCli, options: str, jobs: set[str], cut: str | None) -> None:
-    shown = json.loads(run_cli(f"lineage db b --output json {options}", FIRST, LATER).stdout)
-    assert shown["cut"] == cut
-    found = {edge["job"]["name"] for edge in shown["edges"]}
+    result = json.loads(run_cli(f"lineage db b --output json {options}", FIRST, LATER).stdout)
+    assert result["cut"] == cut
+    found = {edge["job"]["name"] for edge in result["edges"]}
     assert found == jobs if cut != "size" else len(found) == 1
 
 
@@ -114,15 +114,15 @@ def test_tree_deeper_than_recursion_limit(run_cli: RunCli) -> None:
         run_event(run=n + 1, job=f"j{n}", inputs=[dataset(f"d{n}")], outputs=[dataset(f"d{n + 1}")])
         for n in range(1_200)
     ]
-    shown = run_cli("lineage db d1200 --depth 2000", *chain).stdout.splitlines()
-    assert len(shown) == 1_201
-    assert shown[-1].endswith("<- db d0   [jobs j0, inferred]")
+    result = run_cli("lineage db d1200 --depth 2000", *chain).stdout.splitlines()
+    assert len(result) == 1_201
+    assert result[-1].endswith("<- db d0   [jobs j0, inferred]")
 
 
 def test_column_lineage_output(run_cli: RunCli) -> None:
-    shown = run_cli("lineage db b --column y", FIRST)
-    assert shown.stdout == "db b.y  <- db a.x  DIRECT/IDENTITY [masked]   [jobs first]\n"
-    assert run_cli("lineage db a --column x --direction downstream", FIRST).stdout == shown.stdout
+    result = run_cli("lineage db b --column y", FIRST)
+    assert result.stdout == "db b.y  <- db a.x  DIRECT/IDENTITY [masked]   [jobs first]\n"
+    assert run_cli("lineage db a --column x --direction downstream", FIRST).stdout == result.stdout
     (hop,) = json.loads(run_cli("lineage db b --column y --output json", FIRST).stdout)["hops"]
     assert (hop["source"]["column"], hop["target"]["column"], hop["masking"]) == ("x", "y", True)
     assert hop["job"]["name"] == "first"

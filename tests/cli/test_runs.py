@@ -56,8 +56,8 @@ def test_text_output(run_cli: RunCli, args: str, expected: str) -> None:
 
 
 def test_json_lines_contain_full_error(run_cli: RunCli) -> None:
-    shown = run_cli("runs jobs app1 --steps --limit 1 --output json", *FAILED)
-    (run,) = map(json.loads, shown.stdout.splitlines())
+    result = run_cli("runs jobs app1 --steps --limit 1 --output json", *FAILED)
+    (run,) = map(json.loads, result.stdout.splitlines())
     (step,) = run.pop("steps")
     assert run == {
         "run_id": run_uuid(1), "namespace": "jobs", "job": "app1", "step": None, "more_steps": True,
@@ -77,8 +77,8 @@ def test_durations_have_two_units(run_cli: RunCli, end: float, duration: str) ->
 
 
 def test_empty_store(run_cli: RunCli) -> None:
-    shown = run_cli("runs")
-    assert (shown.exit_code, shown.stdout, shown.stderr) == (0, "", "no runs\n")
+    result = run_cli("runs")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "no runs\n")
     assert run_cli("runs --output json").output == ""
 
 
@@ -94,9 +94,9 @@ def test_empty_store(run_cli: RunCli) -> None:
     ],
 )
 def test_errors(run_cli: RunCli, args: str | list[str], code: int, message: str) -> None:
-    shown = run_cli(args, *LATER)
-    assert (shown.exit_code, shown.stdout) == (code, "")
-    assert message in shown.stderr
+    result = run_cli(args, *LATER)
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert message in result.stderr
 
 
 def test_control_characters_in_names_are_escaped(run_cli: RunCli) -> None:
@@ -104,8 +104,8 @@ def test_control_characters_in_names_are_escaped(run_cli: RunCli) -> None:
     lineage = make.columns({name: [field(name, name, transformation(name, ""))]})
     event = run_event(job=name, outputs=[dataset(name + "!", columnLineage=lineage)], inputs=[dataset(name)])
     assert run_cli("runs", event).stdout.splitlines()[1].endswith(r"  jobs a\nb\x1b[2J")
-    shown = run_cli(["lineage", "db", name + "!", "--columns"], event)
-    assert shown.stdout.splitlines()[-2:] == [
+    result = run_cli(["lineage", "db", name + "!", "--columns"], event)
+    assert result.stdout.splitlines()[-2:] == [
         r"columns of db a\nb\x1b[2J!", r"  a\nb\x1b[2J  <- db a\nb\x1b[2J.a\nb\x1b[2J  A\nB\x1b[2J",
     ]  # fmt: skip
 
@@ -160,9 +160,9 @@ COLUMNS_OF_B = [
 )
 def test_column_lineage_follows_tree(run_cli: RunCli, args: str, sections: list[str]) -> None:
     tree = run_cli(f"lineage {args}", *TWO_JOBS).stdout
-    shown = run_cli(f"lineage {args} --columns", *TWO_JOBS)
-    assert shown.exit_code == 0
-    assert shown.stdout.removeprefix(tree).splitlines() == sections
+    result = run_cli(f"lineage {args} --columns", *TWO_JOBS)
+    assert result.exit_code == 0
+    assert result.stdout.removeprefix(tree).splitlines() == sections
 
 
 def test_column_lineage_of_replaced_run_is_hidden(run_cli: RunCli) -> None:

@@ -123,9 +123,9 @@ def test_errors(run_cli: RunCli, args: str, code: int, message: str) -> None:
         with pytest.raises(Exception, match=message):
             run_cli(args, *SAMPLE_EVENTS)
         return
-    shown = run_cli(args, *SAMPLE_EVENTS)
-    assert (shown.exit_code, shown.stdout) == (code, "")
-    assert message in shown.stderr
+    result = run_cli(args, *SAMPLE_EVENTS)
+    assert (result.exit_code, result.stdout) == (code, "")
+    assert message in result.stderr
 
 
 def test_control_characters_in_names_are_escaped(run_cli: RunCli) -> None:

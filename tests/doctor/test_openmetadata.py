@@ -59,10 +59,10 @@ def test_checks_pass_and_write_nothing(standin: OpenMetadata) -> None:
 def test_rejected_token_is_reported(standin: OpenMetadata, token: str, message: str, remedy: str) -> None:
     tokens = {"expired": standin.expired_token, "invalid": standin.invalid_token}
     target_settings = settings(standin.url, tokens.get(token, token))
-    (text_line,) = run_checks(target_settings, "token")
-    assert text_line.startswith("error: token: ")
-    assert message in text_line
-    assert remedy in text_line
+    (line,) = run_checks(target_settings, "token")
+    assert line.startswith("error: token: ")
+    assert message in line
+    assert remedy in line
     assert run_checks(target_settings, "rights") == [
         "warning: rights: not checked: the server did not accept the token: fix that first, then run the checks again"
     ]
@@ -89,10 +89,10 @@ def test_rejected_token_is_reported(standin: OpenMetadata, token: str, message: 
 )
 def test_failed_user_request_is_reported(standin: OpenMetadata, fault: Fault, message: str, remedy: str) -> None:
     standin.faults.next(fault, path="/users/loggedInUser")
-    (text_line,) = run_checks(settings(standin.url, standin.bot_token), "token")
-    assert text_line.startswith("error: token: ")
-    assert message in text_line
-    assert remedy in text_line
+    (line,) = run_checks(settings(standin.url, standin.bot_token), "token")
+    assert line.startswith("error: token: ")
+    assert message in line
+    assert remedy in line
 
 
 @pytest.mark.parametrize(
@@ -112,13 +112,13 @@ def test_login_errors_are_reported(
     standin: OpenMetadata, auth: dict[str, str], message: str, remedy: str | None
 ) -> None:
     auth_settings = {key: value.replace("HOST", standin.url) for key, value in auth.items()}
-    (text_line,) = run_checks(settings(standin.url, auth=auth_settings), "token")
-    assert text_line.startswith(message.replace("HOST", standin.url))
-    assert remedy is None or remedy in text_line
-    assert "hunter2" not in text_line
+    (line,) = run_checks(settings(standin.url, auth=auth_settings), "token")
+    assert line.startswith(message.replace("HOST", standin.url))
+    assert remedy is None or remedy in line
+    assert "hunter2" not in line
 
 
-def test_a_token_file_is_read(standin: OpenMetadata, tmp_path: Path) -> None:
+def test_token_file_is_read(standin: OpenMetadata, tmp_path: Path) -> None:
     (tmp_path / "token").write_text(f"{standin.bot_token}\n")
     assert run_checks(settings(standin.url, auth={"token_file": str(tmp_path / "token")}), "token")[0].startswith(
         "ok"
@@ -130,9 +130,9 @@ def test_a_token_file_is_read(standin: OpenMetadata, tmp_path: Path) -> None:
 )
 def test_token_of_person_is_a_warning(standin: OpenMetadata, user: str, message: str) -> None:
     token = {"admin": standin.admin_token, "reader": standin.reader_token}[user]
-    (text_line,) = run_checks(settings(standin.url, token), "user")
-    assert text_line.startswith(f"warning: user: {message}")
-    assert text_line.endswith("use the token of a bot (see docs/guides/openmetadata.md)")
+    (line,) = run_checks(settings(standin.url, token), "user")
+    assert line.startswith(f"warning: user: {message}")
+    assert line.endswith("use the token of a bot (see docs/guides/openmetadata.md)")
 
 
 @pytest.mark.parametrize(
@@ -169,8 +169,8 @@ def test_missing_permissions_are_reported(standin: OpenMetadata, overrides: dict
 )
 def test_unreported_permissions_are_a_warning(standin: OpenMetadata, fault: Fault, message: str) -> None:
     standin.faults.next(fault, path="/permissions")
-    (text_line,) = run_checks(settings(standin.url, standin.bot_token), "rights")
-    assert text_line.startswith(message)
+    (line,) = run_checks(settings(standin.url, standin.bot_token), "rights")
+    assert line.startswith(message)
 
 
 def test_conditional_permissions_are_a_warning(standin: OpenMetadata) -> None:
@@ -182,8 +182,8 @@ def test_conditional_permissions_are_a_warning(standin: OpenMetadata) -> None:
     data = [{"resource": kind, "permissions": rows} for kind in kinds]
     data[3] = {"resource": "table", "permissions": [*rows, {"operation": "EditAll", "access": "conditionalAllow"}]}
     standin.faults.next(Fault(status=200, body={"data": data}), path="/permissions")
-    (text_line,) = run_checks(settings(standin.url, standin.bot_token), "rights")
-    assert text_line.startswith("warning: rights: depends on the entity: EditAll of table: check the conditions")
+    (line,) = run_checks(settings(standin.url, standin.bot_token), "rights")
+    assert line.startswith("warning: rights: depends on the entity: EditAll of table: check the conditions")
 
 
 @pytest.mark.parametrize(
@@ -219,8 +219,8 @@ def test_check_version(version: str, message: str) -> None:
 
 def test_older_server_is_a_warning(standin: OpenMetadata) -> None:
     standin.app.version = "1.10.9"
-    (text_line,) = run_checks(settings(standin.url, standin.bot_token), "version")
-    assert text_line.startswith("warning: version: 1.10.9")
+    (line,) = run_checks(settings(standin.url, standin.bot_token), "version")
+    assert line.startswith("warning: version: 1.10.9")
 
 
 @pytest.mark.parametrize(
@@ -259,8 +259,8 @@ def test_unreachable_port_skips_other_checks() -> None:
 
 
 def test_https_to_http_port_is_reported(standin: OpenMetadata) -> None:
-    (text_line,) = run_checks(settings(standin.url.replace("http:", "https:")), "server")
-    assert text_line.endswith("the port does not use TLS: try http:// in openmetadata.server.host")
+    (line,) = run_checks(settings(standin.url.replace("http:", "https:")), "server")
+    assert line.endswith("the port does not use TLS: try http:// in openmetadata.server.host")
 
 
 @pytest.mark.parametrize(
@@ -275,9 +275,9 @@ def test_https_to_http_port_is_reported(standin: OpenMetadata) -> None:
     ],
 )
 def test_remedy_for_unreachable_server(exception: Exception, remedy: str) -> None:
-    text_line = server.unreachable(exception)
-    assert (text_line.level, text_line.message) == (Level.error, str(exception))
-    assert remedy in (text_line.remedy or "")
+    finding = server.unreachable(exception)
+    assert (finding.level, finding.message) == (Level.error, str(exception))
+    assert remedy in (finding.remedy or "")
 
 
 NOON = "Wed, 18 Nov 2026 12:00:00 GMT"
@@ -295,8 +295,8 @@ NOON_SECONDS = 1_795_003_200.0
     ],
 )
 def test_clock_difference_is_a_warning(date: str | None, now: float, message: str) -> None:
-    (text_line,) = server.check_clock(date, now)
-    assert str(text_line).startswith(message)
+    (finding,) = server.check_clock(date, now)
+    assert str(finding).startswith(message)
 
 
 MAPPINGS = [

@@ -90,9 +90,9 @@ def test_missing_privileges_are_reported(url: str, statement: str, message: str)
 def test_missing_partition_for_tomorrow_is_a_warning(url: str) -> None:
     upgrade_postgres(url, "doctor")
     with closing(PostgresDatabase(url, writing=False)) as db:
-        (soon,), (late,) = (store.check_partitions(db, today() + days) for days in (3, 7))
-    assert (soon.level, "for 4 days ahead" in soon.message) == ("ok", True)
-    assert (late.level, "no partition for tomorrow" in late.message) == ("warning", True)
+        (in_3_days,), (in_7_days,) = (store.check_partitions(db, today() + days) for days in (3, 7))
+    assert (in_3_days.level, "for 4 days ahead" in in_3_days.message) == ("ok", True)
+    assert (in_7_days.level, "no partition for tomorrow" in in_7_days.message) == ("warning", True)
 
 
 @pytest.mark.parametrize(("offset", "level"), [(0, "ok"), (-4, "ok"), (60, "warning"), (-60, "warning")])

@@ -19,8 +19,8 @@ LINKED_NAMES = [("db", "t"), ("lake", "t")]
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def store(request: pytest.FixtureRequest) -> Any:
-    with Store(db=empty_postgres() if request.param == "postgres" else None) as store_:
-        yield store_
+    with Store(db=empty_postgres() if request.param == "postgres" else None) as opened:
+        yield opened
 
 
 def link_event() -> dict[str, Any]:

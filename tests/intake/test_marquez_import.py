@@ -32,7 +32,7 @@ from tests.stores import Store
 HOUR = 3_600 * 1_000_000
 
 
-class Site:
+class ImportHarness:
     """A stand-in of Marquez, and a store that imports from it."""
 
     def __init__(self) -> None:
@@ -75,103 +75,103 @@ class Site:
 
 
 @pytest.fixture
-def site() -> Iterator[Site]:
-    with Site() as opened:
+def harness() -> Iterator[ImportHarness]:
+    with ImportHarness() as opened:
         yield opened
 
 
 @pytest.mark.parametrize("name", CAPTURED)
-def test_imported_log_equals_original_events(site: Site, name: str) -> None:
+def test_imported_log_equals_original_events(harness: ImportHarness, name: str) -> None:
     sent = captured(name)
-    site.now = 4_000_000_000_000_000
+    harness.now = 4_000_000_000_000_000
     for payload in sent:
-        site.client.send(msgspec.json.decode(payload))
-    site.pull()
+        harness.client.send(msgspec.json.decode(payload))
+    harness.pull()
     with Store() as direct:
         direct.apply(*sent)
-        assert site.store.export() == direct.export()
-        site.import_metadata()  # no additional facts about runs
-        assert site.store.export() == direct.export()
+        assert harness.store.export() == direct.export()
+        harness.import_metadata()  # no additional facts about runs
+        assert harness.store.export() == direct.export()
 
 
-def test_import_continues_from_watermark(site: Site) -> None:
-    site.send(run_event(second=1, run=1))
-    assert site.pull() == 1
-    site.send({**run_event(run=2), "eventTime": "2026-01-01T00:59:00Z"})
-    assert site.pull() == 1
+def test_import_continues_from_watermark(harness: ImportHarness) -> None:
+    harness.send(run_event(second=1, run=1))
+    assert harness.pull() == 1
+    harness.send({**run_event(run=2), "eventTime": "2026-01-01T00:59:00Z"})
+    assert harness.pull() == 1
 
 
-def test_late_event_within_lookback_is_imported(site: Site) -> None:
-    site.pull()
-    site.send({**run_event(run=1), "eventTime": "2026-01-01T00:55:00Z"})  # the last ten minutes are read again
-    assert site.pull() == 1
+def test_late_event_within_lookback_is_imported(harness: ImportHarness) -> None:
+    harness.pull()
+    harness.send({**run_event(run=1), "eventTime": "2026-01-01T00:55:00Z"})  # the last ten minutes are read again
+    assert harness.pull() == 1
 
 
-def test_later_event_is_imported_with_since(site: Site) -> None:
-    site.pull()
-    site.send(run_event(second=1, run=1))
-    assert site.pull() == 0
-    assert site.pull(since=micros(0)) == 1
+def test_later_event_is_imported_with_since(harness: ImportHarness) -> None:
+    harness.pull()
+    harness.send(run_event(second=1, run=1))
+    assert harness.pull() == 0
+    assert harness.pull(since=micros(0)) == 1
 
 
-def test_events_before_since_are_imported_by_next_pull(site: Site) -> None:
-    site.send(run_event(second=1, run=1), run_event(second=30, run=2))
-    assert site.pull(since=micros(20)) == 1
-    assert site.pull() == 2
+def test_events_before_since_are_imported_by_next_pull(harness: ImportHarness) -> None:
+    harness.send(run_event(second=1, run=1), run_event(second=30, run=2))
+    assert harness.pull(since=micros(20)) == 1
+    assert harness.pull() == 2
 
 
-def test_event_times_out_of_range_are_skipped(site: Site) -> None:
-    site.send(
+def test_event_times_out_of_range_are_skipped(harness: ImportHarness) -> None:
+    harness.send(
         {**run_event(run=1, outputs=[dataset("out")]), "eventTime": 1_767_225_600_123}, run_event(second=2, run=2)
     )
-    assert site.pull() == 1
-    site.import_metadata()
+    assert harness.pull() == 1
+    harness.import_metadata()
 
 
-def test_repeated_polls_write_events_once(site: Site) -> None:
-    site.send({**run_event(run=1), "eventTime": "2026-01-01T00:59:30Z"})
-    with closing(site.log()) as log:
+def test_repeated_polls_write_events_once(harness: ImportHarness) -> None:
+    harness.send({**run_event(run=1), "eventTime": "2026-01-01T00:59:30Z"})
+    with closing(harness.log()) as log:
         assert [log.poll().accepted for _ in range(3)] == [1, 0, 0]
-    assert site.store.rows("SELECT receipts FROM run_event") == [(1,)]
+    assert harness.store.rows("SELECT receipts FROM run_event") == [(1,)]
 
 
-def test_event_from_future_does_not_advance_watermark(site: Site) -> None:
-    site.send({**run_event(run=1), "eventTime": "2031-01-01T00:00:00Z"})
-    assert site.pull() == 1
-    site.send({**run_event(run=2), "eventTime": "2026-01-01T00:59:00Z"})
-    assert site.pull() >= 1, "the watermark is not in the future"
+def test_event_from_future_does_not_advance_watermark(harness: ImportHarness) -> None:
+    harness.send({**run_event(run=1), "eventTime": "2031-01-01T00:00:00Z"})
+    assert harness.pull() == 1
+    harness.send({**run_event(run=2), "eventTime": "2026-01-01T00:59:00Z"})
+    assert harness.pull() >= 1, "the watermark is not in the future"
 
 
-def test_metadata_missing_from_log_is_imported_from_lists(site: Site) -> None:
-    site.send(
+def test_metadata_missing_from_log_is_imported_from_lists(harness: ImportHarness) -> None:
+    harness.send(
         run_event(second=1, run=1, outputs=[dataset("out", schema=schema("a"))]),
         dataset_event(2, dataset("lonely", schema=schema("x"), documentation=facet(description="by hand"))),
         job_event(3, job="declared", inputs=[dataset("lonely")], outputs=[dataset("made")]),
     )
-    site.client.add_tag("db", "out", "PII")
-    site.pull()
-    assert site.import_metadata() > 0
-    graph = site.store.graph()
+    harness.client.add_tag("db", "out", "PII")
+    harness.pull()
+    assert harness.import_metadata() > 0
+    graph = harness.store.graph()
     assert {(graph.find_dataset("db", name) is not None) for name in ("lonely", "made", "out")} == {True}
-    assert site.store.upstream("made") == {("lonely", "declared", "", "declared")}
-    descriptions = site.store.rows("SELECT description FROM ol_dataset WHERE name = 'lonely'")
+    assert harness.store.upstream("made") == {("lonely", "declared", "", "declared")}
+    descriptions = harness.store.rows("SELECT description FROM ol_dataset WHERE name = 'lonely'")
     assert descriptions == [("by hand",)]
-    (tags,) = site.store.rows(
+    (tags,) = harness.store.rows(
         "SELECT f.body FROM facet f JOIN ol_dataset d ON d.dataset_id = f.owner_id WHERE d.name = 'out' AND f.name = 'tags'"
     )
     assert "PII" in tags[0]
-    sources = {source for (source,) in site.store.rows("SELECT source FROM run_event")}
-    assert sources == {f"marquez:{site.standin.url}", f"marquez-lists:{site.standin.url}"}
+    sources = {source for (source,) in harness.store.rows("SELECT source FROM run_event")}
+    assert sources == {f"marquez:{harness.standin.url}", f"marquez-lists:{harness.standin.url}"}
 
 
-def test_metadata_of_log_is_not_imported_again(site: Site) -> None:
-    site.send(
+def test_metadata_of_log_is_not_imported_again(harness: ImportHarness) -> None:
+    harness.send(
         run_event(
             second=1, run=1, run_facets={"parent": parent(2, "nightly")}, job_facets={"documentation": facet(description="d")},
             outputs=[dataset("out", schema=schema("a"), symlinks=symlinks("other"), custom=facet(x=1))],
         )
     )  # fmt: skip
-    site.pull()
-    before = list(export_canonical(site.store.db, "default"))
-    site.import_metadata()
-    assert list(export_canonical(site.store.db, "default")) == before
+    harness.pull()
+    before = list(export_canonical(harness.store.db, "default"))
+    harness.import_metadata()
+    assert list(export_canonical(harness.store.db, "default")) == before

@@ -17,7 +17,7 @@ BOM = b"\xef\xbb\xbf"
 LONG = b'{"a":"' + b"x" * LIMIT + b'"}'
 
 
-class Growing:
+class FileHarness:
     """A file and its reader."""
 
     def __init__(self, path: Path, limit: int = LIMIT) -> None:
@@ -55,8 +55,8 @@ class Growing:
 
 
 @pytest.fixture
-def growing(tmp_path: Path) -> Iterator[Growing]:
-    with Growing(tmp_path / "events.ndjson") as file_:
+def file_harness(tmp_path: Path) -> Iterator[FileHarness]:
+    with FileHarness(tmp_path / "events.ndjson") as file_:
         yield file_
 
 
@@ -88,25 +88,27 @@ def growing(tmp_path: Path) -> Iterator[Growing]:
         "indented between lines", "single brace", "single brace first",
     ],
 )  # fmt: skip
-def test_reads_complete_lines_only(growing: Growing, pieces: list[bytes], expected: list[list[bytes]]) -> None:
+def test_reads_complete_lines_only(
+    file_harness: FileHarness, pieces: list[bytes], expected: list[list[bytes]]
+) -> None:
     for piece, lines in zip(pieces, expected, strict=True):
-        growing.grow(piece)
-        assert growing.payloads() == lines
+        file_harness.grow(piece)
+        assert file_harness.payloads() == lines
 
 
 @pytest.mark.parametrize("before", [b"", b"{}\n" * 2000], ids=["short file", "long file"])
 @pytest.mark.parametrize("size", [LIMIT + 1, 3 << 20], ids=["short", "longer than a chunk"])
 @pytest.mark.parametrize("partial", [False, True])
-def test_line_over_limit_is_truncated(growing: Growing, before: bytes, size: int, partial: bool) -> None:
-    growing.grow(before)
-    growing.read_all()
-    growing.grow(b"x" * size)
+def test_line_over_limit_is_truncated(file_harness: FileHarness, before: bytes, size: int, partial: bool) -> None:
+    file_harness.grow(before)
+    file_harness.read_all()
+    file_harness.grow(b"x" * size)
     if partial:
-        assert growing.payloads() == []
-        growing.grow(b"x" * size)
-        assert growing.payloads() == []
-    growing.grow(b'\n{"a":1}\n')
-    lines = growing.read_all()
+        assert file_harness.payloads() == []
+        file_harness.grow(b"x" * size)
+        assert file_harness.payloads() == []
+    file_harness.grow(b'\n{"a":1}\n')
+    lines = file_harness.read_all()
     assert [line.too_long for line in lines] == [True, False]
     assert len(lines[0].payload) <= 1 << 16
     assert lines[1].payload == b'{"a":1}'
@@ -114,55 +116,57 @@ def test_line_over_limit_is_truncated(growing: Growing, before: bytes, size: int
 
 def test_line_longer_than_chunk(tmp_path: Path) -> None:
     long = b'{"a":"' + b"x" * (3 << 20) + b'"}'
-    with Growing(tmp_path / "events", limit=10 << 20) as growing:
-        growing.grow(long[:-5])
-        assert growing.payloads() == []
-        growing.grow(long[-5:])
-        assert growing.payloads() == [long]
-        growing.grow(b"\n" + long + b"\n" + long)
-        assert growing.payloads() == [long, long]
+    with FileHarness(tmp_path / "events", limit=10 << 20) as file_harness:
+        file_harness.grow(long[:-5])
+        assert file_harness.payloads() == []
+        file_harness.grow(long[-5:])
+        assert file_harness.payloads() == [long]
+        file_harness.grow(b"\n" + long + b"\n" + long)
+        assert file_harness.payloads() == [long, long]
 
 
-def test_document_across_chunks(growing: Growing) -> None:
+def test_document_across_chunks(file_harness: FileHarness) -> None:
     document = b'{\n  "a": 1,\n  "b": 2\n}'
     before = (1 << 20) - len(document) // 2
-    growing.grow(b"\n" * before + document + b"\n")
-    assert growing.payloads() == [document]
+    file_harness.grow(b"\n" * before + document + b"\n")
+    assert file_harness.payloads() == [document]
 
 
-def test_number_of_lines_is_limited(growing: Growing) -> None:
-    growing.grow(b"".join(b"%d\n" % number for number in range(10)))
-    assert [line.payload for line in growing.read(3)] == [b"0", b"1", b"2"]
-    assert growing.payloads(4) == [b"%d" % number for number in range(3, 10)]
+def test_number_of_lines_is_limited(file_harness: FileHarness) -> None:
+    file_harness.grow(b"".join(b"%d\n" % number for number in range(10)))
+    assert [line.payload for line in file_harness.read(3)] == [b"0", b"1", b"2"]
+    assert file_harness.payloads(4) == [b"%d" % number for number in range(3, 10)]
 
 
 @pytest.mark.parametrize("size", [0, 5, 5000])
-def test_truncated_file_returns_no_partial_lines(growing: Growing, size: int) -> None:
-    growing.grow(b'{"a":1}\n' * 1000)
-    growing.read_all()
-    os.truncate(growing.path, size)
-    batch = growing.reader.read(growing.end, 1000)
+def test_truncated_file_returns_no_partial_lines(file_harness: FileHarness, size: int) -> None:
+    file_harness.grow(b'{"a":1}\n' * 1000)
+    file_harness.read_all()
+    os.truncate(file_harness.path, size)
+    batch = file_harness.reader.read(file_harness.end, 1000)
     assert batch is None or not batch.lines
 
 
-def test_file_replaced_during_read_returns_nothing(growing: Growing, monkeypatch: pytest.MonkeyPatch) -> None:
-    growing.grow(b'{"a":1}\n' * 1000)
-    growing.read_all()
-    growing.grow(b'{"a":1}\n' * 1000)
+def test_file_replaced_during_read_returns_nothing(
+    file_harness: FileHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file_harness.grow(b'{"a":1}\n' * 1000)
+    file_harness.read_all()
+    file_harness.grow(b'{"a":1}\n' * 1000)
     pread = os.pread
 
     def replace(number: int, size: int, offset: int) -> bytes:
         if offset:
-            growing.path.write_bytes(b'{"b":22}\n' * 2000)
+            file_harness.path.write_bytes(b'{"b":22}\n' * 2000)
         return pread(number, size, offset)
 
     monkeypatch.setattr(os, "pread", replace)
-    assert growing.reader.read(growing.end, 1000) is None
+    assert file_harness.reader.read(file_harness.end, 1000) is None
 
 
-def test_partial_line_is_not_rescanned(growing: Growing, monkeypatch: pytest.MonkeyPatch) -> None:
-    growing.grow(b"x" * (5 << 20))
-    assert growing.payloads() == []
+def test_partial_line_is_not_rescanned(file_harness: FileHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    file_harness.grow(b"x" * (5 << 20))
+    assert file_harness.payloads() == []
     pread, sizes = os.pread, []
 
     def counting(number: int, size: int, offset: int) -> bytes:
@@ -171,8 +175,8 @@ def test_partial_line_is_not_rescanned(growing: Growing, monkeypatch: pytest.Mon
         return content
 
     monkeypatch.setattr(os, "pread", counting)
-    growing.grow(b"x" * 10)
-    assert growing.payloads() == []
+    file_harness.grow(b"x" * 10)
+    assert file_harness.payloads() == []
     assert sum(sizes) < 2 << 20
 
 
@@ -185,12 +189,12 @@ def test_lines_do_not_depend_on_write_sizes(
 ) -> None:
     content = b"".join(line + b"\n" for line in lines)
     received: list[bytes] = []
-    with Growing(tmp_path_factory.mktemp("tail") / "events") as growing:
+    with FileHarness(tmp_path_factory.mktemp("tail") / "events") as file_harness:
         while content:
             piece = data.draw(st.integers(1, len(content)))
-            growing.grow(content[:piece])
+            file_harness.grow(content[:piece])
             content = content[piece:]
-            received += growing.payloads(data.draw(st.integers(1, 5)))
+            received += file_harness.payloads(data.draw(st.integers(1, 5)))
     assert received == lines
 
 

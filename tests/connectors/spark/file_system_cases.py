@@ -19,33 +19,33 @@ class Case(NamedTuple):
 
 
 def _list(subfolder: str) -> Callable[[FileSystem, str], Any]:
-    return lambda files, top: [(file.path, file.size) for file in files.files(f"{top}{subfolder}")]
+    return lambda files, root: [(file.path, file.size) for file in files.files(f"{root}{subfolder}")]
 
 
 def _write(path: str, *contents: bytes) -> Callable[[FileSystem, str], Any]:
-    def run(files: FileSystem, top: str) -> Any:
+    def run(files: FileSystem, root: str) -> Any:
         for content in contents:
-            files.write(f"{top}/{path}", content)
-        return files.read(f"{top}/{path}"), [file.path for file in files.files(top)]
+            files.write(f"{root}/{path}", content)
+        return files.read(f"{root}/{path}"), [file.path for file in files.files(root)]
 
     return run
 
 
 def _delete(path: str) -> Callable[[FileSystem, str], Any]:
-    def run(files: FileSystem, top: str) -> Any:
-        files.delete(f"{top}/{path}")
-        files.delete(f"{top}/{path}")
-        return [file.path for file in files.files(top)]
+    def run(files: FileSystem, root: str) -> Any:
+        files.delete(f"{root}/{path}")
+        files.delete(f"{root}/{path}")
+        return [file.path for file in files.files(root)]
 
     return run
 
 
 CASES = {
-    "read a file": Case({"a": b"\x00\xff\n"}, lambda files, top: files.read(f"{top}/a"), b"\x00\xff\n"),
-    "read an empty file": Case({"a": b""}, lambda files, top: files.read(f"{top}/a"), b""),
-    "read a missing file": Case({}, lambda files, top: files.read(f"{top}/a"), None),
-    "read in a missing folder": Case({}, lambda files, top: files.read(f"{top}/a/b"), None),
-    "read below a file": Case({"a": b"x"}, lambda files, top: files.read(f"{top}/a/b"), None),
+    "read a file": Case({"a": b"\x00\xff\n"}, lambda files, root: files.read(f"{root}/a"), b"\x00\xff\n"),
+    "read an empty file": Case({"a": b""}, lambda files, root: files.read(f"{root}/a"), b""),
+    "read a missing file": Case({}, lambda files, root: files.read(f"{root}/a"), None),
+    "read in a missing folder": Case({}, lambda files, root: files.read(f"{root}/a/b"), None),
+    "read below a file": Case({"a": b"x"}, lambda files, root: files.read(f"{root}/a/b"), None),
     "write a file": Case({}, _write("a", b"\x00one"), (b"\x00one", ["/a"])),
     "overwrite a file": Case({}, _write("a", b"longer", b"new"), (b"new", ["/a"])),
     "write a hidden file": Case({}, _write("_a", b"x"), (b"x", [])),
@@ -69,14 +69,14 @@ CASES = {
     ),
     "list folders": Case(
         {"b/x": b"", "a/y/z": b"", "_version=1/x": b"", "file": b""},
-        lambda files, top: files.folders(top),
+        lambda files, root: files.folders(root),
         ["/_version=1", "/a", "/b"],
     ),
-    "list folders of a missing folder": Case({}, lambda files, top: files.folders(f"{top}/a"), []),
-    "list folders of a file": Case({"a": b""}, lambda files, top: files.folders(f"{top}/a"), []),
-    "checksum": Case({"a": b"abc"}, lambda files, top: files.sha256(f"{top}/a"), sha256(b"abc").hexdigest()),
-    "checksum of an empty file": Case({"a": b""}, lambda files, top: files.sha256(f"{top}/a"), sha256().hexdigest()),
-    "checksum of a large file": Case({"a": BIG}, lambda files, top: files.sha256(f"{top}/a"), sha256(BIG).hexdigest()),
+    "list folders of a missing folder": Case({}, lambda files, root: files.folders(f"{root}/a"), []),
+    "list folders of a file": Case({"a": b""}, lambda files, root: files.folders(f"{root}/a"), []),
+    "checksum": Case({"a": b"abc"}, lambda files, root: files.sha256(f"{root}/a"), sha256(b"abc").hexdigest()),
+    "checksum of an empty file": Case({"a": b""}, lambda files, root: files.sha256(f"{root}/a"), sha256().hexdigest()),
+    "checksum of a large file": Case({"a": BIG}, lambda files, root: files.sha256(f"{root}/a"), sha256(BIG).hexdigest()),
     "delete a folder twice": Case({"a/b/c": b"", "a/d": b"", "ab": b""}, _delete("a"), ["/ab"]),
 }  # fmt: skip
 
