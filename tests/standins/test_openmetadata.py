@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.standins.client import COLUMN, make_client, patch, put, table
-from tests.standins.openmetadata.text import stored
+from tests.standins.openmetadata.text import sanitize
 
 
 @pytest.mark.parametrize(
@@ -22,8 +22,8 @@ from tests.standins.openmetadata.text import stored
     ],
 )
 def test_a_description_is_escaped_once(sent, kept):
-    assert stored(sent) == kept
-    assert stored(kept) == kept
+    assert sanitize(sent) == kept
+    assert sanitize(kept) == kept
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Who asks: tokens, and what the ingestion bot may not do."""
+"""Authentication by token, and permissions of the ingestion bot."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ class Principal:
 
     name: str
     bot: bool
-    #: Whether it may do nothing but read.
+    #: Read-only user.
     reader: bool = False
 
 
@@ -26,14 +26,14 @@ _NO_SIGNATURE = (
 
 
 class Access:
-    """The tokens that are good, and those that were."""
+    """Valid and expired tokens."""
 
     def __init__(self, bot_token: str, admin_token: str, expired_token: str, reader_token: str) -> None:
         self.tokens = {bot_token: BOT, admin_token: ADMIN, reader_token: READER}
         self.expired = {expired_token}
 
-    def who(self, header: str | None) -> Principal:
-        """Tell who asks, by the Authorization header."""
+    def authenticate(self, header: str | None) -> Principal:
+        """Return the principal of an Authorization header."""
         scheme, _, token = (header or "").partition(" ")
         if scheme.lower() != "bearer" or not token:
             raise ApiError(401, "Not Authorized! Token not present")
@@ -43,32 +43,34 @@ class Access:
             return self.tokens[token]
         raise ApiError(401, _NO_SIGNATURE if token.count(".") == 2 else "Not Authorized! Invalid token.")
 
-    def add(self, who: Principal) -> str:
-        """Give somebody a token."""
-        token = f"{who.name}.standin.token"
-        self.tokens[token] = who
+    def add(self, principal: Principal) -> str:
+        """Create a token for a principal."""
+        token = f"{principal.name}.standin.token"
+        self.tokens[token] = principal
         return token
 
     def expire(self, token: str) -> None:
-        """Let a token be expired from now on."""
+        """Expire a token."""
         self.expired.add(token)
 
     def renew(self, old: str, new: str) -> None:
-        """Give a principal another token, as after a rotation."""
+        """Replace a token, as a rotation does."""
         self.tokens[new] = self.tokens.pop(old)
 
 
-def check_method(who: Principal, method: str) -> None:
-    """Refuse what is more than reading to those who may only read."""
-    if who.reader and method not in {"GET", "HEAD"}:
-        raise ApiError(403, f"Principal: CatalogPrincipal{{name='{who.name}'}} operations [{method}] not allowed")
+def check_method(principal: Principal, method: str) -> None:
+    """Reject writes of read-only users."""
+    if principal.reader and method not in {"GET", "HEAD"}:
+        raise ApiError(
+            403, f"Principal: CatalogPrincipal{{name='{principal.name}'}} operations [{method}] not allowed"
+        )
 
 
-def check_patch(who: Principal, paths: list[str]) -> None:
-    """Refuse a PATCH that touches what the bot's policy denies; one denied property refuses all of it."""
-    if who.bot and any(path.split("/")[1:2] == ["displayName"] for path in paths):
+def check_patch(principal: Principal, paths: list[str]) -> None:
+    """Reject a PATCH of the bot that changes a property denied by its policy; one such property rejects the whole PATCH."""
+    if principal.bot and any(path.split("/")[1:2] == ["displayName"] for path in paths):
         raise ApiError(
             403,
-            f"Principal: CatalogPrincipal{{name='{who.name}'}} operation EditDisplayName denied by role "
+            f"Principal: CatalogPrincipal{{name='{principal.name}'}} operation EditDisplayName denied by role "
             "IngestionBotRole, policy DefaultBotPolicy, rule DisplayName-Deny",
         )

@@ -1,4 +1,4 @@
-"""The stand-in as an ASGI application: what HTTP itself decides, and the faults."""
+"""The stand-in as an ASGI application: HTTP errors and faults."""
 
 import asyncio
 import posixpath
@@ -15,7 +15,7 @@ from tests.standins.fault_responses import abort_connection, delay, fault_respon
 from tests.standins.faults import Fault, Faults
 from tests.standins.journal import Journal, RecordedRequest
 from tests.standins.openmetadata.access import ADMIN, Access, Principal, check_method
-from tests.standins.openmetadata.errors import ApiError, no_route, unhandled
+from tests.standins.openmetadata.errors import ApiError, no_route, unhandled_exception
 from tests.standins.openmetadata.etag import strong_etag
 from tests.standins.openmetadata.exchange import ApiResponse, BrokenJson, Call
 from tests.standins.openmetadata.invalid_bodies import Check, InvalidBody, find_invalid_bodies
@@ -23,7 +23,7 @@ from tests.standins.openmetadata.races import Races
 from tests.standins.openmetadata.routes import WrongMethod, find
 from tests.standins.openmetadata.state import Store
 
-_LONGEST_TARGET = 8192
+_MAX_TARGET_LENGTH = 8192
 _PATCH_TYPE = "application/json-patch+json"
 _PAGE = """<html>
 <head>
@@ -44,7 +44,7 @@ _PAGE = """<html>
 
 
 class App:
-    """Answers requests from the store."""
+    """Handles requests."""
 
     def __init__(
         self, store: Store, access: Access, faults: Faults, journal: Journal, base: str, version: str
@@ -66,97 +66,97 @@ class App:
         request = Request(scope, receive)
         raw_path = scope.get("raw_path", scope["path"].encode()).decode("latin-1").partition("?")[0]
         query = scope["query_string"].decode("latin-1")
-        seen = self.journal.begin(scope["method"], raw_path, query)
-        seen.body = await request.body()
-        fault = self.faults.fault_for(seen.number, seen.method, raw_path)
+        recorded = self.journal.begin(scope["method"], raw_path, query)
+        recorded.body = await request.body()
+        fault = self.faults.fault_for(recorded.number, recorded.method, raw_path)
         await delay(fault)
         response = None
         if fault.applied or not (fault.reset or fault.status):
-            response = await self._raced(seen, dict(request.headers), fault)
+            response = await self._respond_to_race(recorded, dict(request.headers), fault)
         if fault.reset:
-            seen.status = 0
+            recorded.status = 0
             await abort_connection(scope, receive)
             return
         if fault.status is not None:
             response = fault_response(fault)
         assert response is not None
-        seen.status = response.status_code
+        recorded.status = response.status_code
         await response(scope, receive, send)
 
-    async def _raced(self, seen: RecordedRequest, headers: dict[str, str], fault: Fault) -> Response:
-        """Let PUTs that came at the same time meet."""
-        if seen.method != "PUT" or seen.path.endswith("/bulk"):
-            return self._answer(seen, headers, fault)
-        key = self.races.enter(seen.path, seen.body)
+    async def _respond_to_race(self, recorded: RecordedRequest, headers: dict[str, str], fault: Fault) -> Response:
+        """Reject all but one of several equal PUTs that arrive concurrently."""
+        if recorded.method != "PUT" or recorded.path.endswith("/bulk"):
+            return self._respond(recorded, headers, fault)
+        key = self.races.enter(recorded.path, recorded.body)
         await asyncio.sleep(0)
-        if self.races.lost(key):
+        if self.races.is_lost(key):
             error = ApiError(409, "Entity already exists")
             response = _json(error.status, error.body(), {})
         else:
-            response = self._answer(seen, headers, fault)
+            response = self._respond(recorded, headers, fault)
         self.races.leave(key, created=response.status_code == 201)
         return response
 
-    def _answer(self, seen: RecordedRequest, headers: dict[str, str], fault: Fault) -> Response:
+    def _respond(self, recorded: RecordedRequest, headers: dict[str, str], fault: Fault) -> Response:
         try:
-            return self._handled(seen, headers, fault)
+            return self._handle(recorded, headers, fault)
         except BrokenJson as broken:
             return Response(str(broken), 400, media_type=None, headers={"Content-Type": "text/plain"})
         except WrongMethod as wrong:
             return _json(wrong.status, wrong.body(), {"Allow": wrong.allow})
         except ApiError as error:
-            more = {"WWW-Authenticate": "om-auth"} if error.status == 401 else {}
-            return _json(error.status, error.body(), more)
+            response_headers = {"WWW-Authenticate": "om-auth"} if error.status == 401 else {}
+            return _json(error.status, error.body(), response_headers)
 
-    def _handled(self, seen: RecordedRequest, headers: dict[str, str], fault: Fault) -> Response:
-        if page := _unparsable(seen):
+    def _handle(self, recorded: RecordedRequest, headers: dict[str, str], fault: Fault) -> Response:
+        if page := _reject_unparsable(recorded):
             return page
-        if not posixpath.normpath(seen.path).startswith("/api/"):
+        if not posixpath.normpath(recorded.path).startswith("/api/"):
             return Response(status_code=404)
-        reading = seen.method == "HEAD"
-        route, args = find(seen.path, "GET" if reading else seen.method)
-        seen.route = route.template
+        is_head = recorded.method == "HEAD"
+        route, args = find(recorded.path, "GET" if is_head else recorded.method)
+        recorded.route = route.template
         if route.template.endswith("/bulk") and not _has_bulk(self.version):
             raise no_route()
-        who = ADMIN if route.open else self._who(headers, fault)
-        check_method(who, seen.method)
-        if refusal := _wrong_media(seen, headers):
-            return refusal
+        principal = ADMIN if route.open else self._authenticate(headers, fault)
+        check_method(principal, recorded.method)
+        if rejection := _reject_media_type(recorded, headers):
+            return rejection
         if any(value.startswith("../") for value in args.values()):
-            raise unhandled("null")
-        call = Call(self.store, self.base, args, seen.query, headers, _plain_body(seen, headers), who)
+            raise unhandled_exception("null")
+        call = Call(self.store, self.base, args, recorded.query, headers, _plain_body(recorded, headers), principal)
         call.failing = fault.rows
         call.logins = self.logins
         call.version = self.version
         with self.store.lock:
-            answer = route.handlers["GET" if reading else seen.method](call)
+            result = route.handlers["GET" if is_head else recorded.method](call)
             if self.check:
-                self.invalid_bodies += find_invalid_bodies(self.check, seen.method, route.template, call, answer)
-        return _written(answer, headers, reading)
+                self.invalid_bodies += find_invalid_bodies(self.check, recorded.method, route.template, call, result)
+        return _build_response(result, headers, is_head)
 
-    def _who(self, headers: dict[str, str], fault: Fault) -> Principal:
-        given = headers.get("authorization")
-        if fault.expire and given:
-            self.access.expire(given.partition(" ")[2])
-        return self.access.who(given)
+    def _authenticate(self, headers: dict[str, str], fault: Fault) -> Principal:
+        header = headers.get("authorization")
+        if fault.expire and header:
+            self.access.expire(header.partition(" ")[2])
+        return self.access.authenticate(header)
 
 
 def _has_bulk(version: str) -> bool:
     return [int(number) for number in version.split(".")[:2]] >= [1, 11]
 
 
-def _unparsable(seen: RecordedRequest) -> Response | None:
-    """Refuse what the server's HTTP parser refuses, with a page."""
-    if len(seen.path) + len(seen.query) > _LONGEST_TARGET:
+def _reject_unparsable(recorded: RecordedRequest) -> Response | None:
+    """Return the HTML error page for targets that the server's HTTP parser rejects."""
+    if len(recorded.path) + len(recorded.query) > _MAX_TARGET_LENGTH:
         return _page(414, "URI Too Long")
-    bare = seen.path.replace("%25", "")
+    bare = recorded.path.replace("%25", "")
     if "%00" in bare or any(not _is_escape(part) for part in bare.split("%")[1:]):
         return _page(400, "Bad Request")
     return None
 
 
-def _is_escape(after: str) -> bool:
-    return len(unquote_to_bytes("%" + after[:2])) == 1
+def _is_escape(hex_digits: str) -> bool:
+    return len(unquote_to_bytes("%" + hex_digits[:2])) == 1
 
 
 def _page(status: int, reason: str) -> Response:
@@ -164,37 +164,37 @@ def _page(status: int, reason: str) -> Response:
     return Response(_PAGE.format(status=status, reason=reason), status, headers=headers)
 
 
-def _wrong_media(seen: RecordedRequest, headers: dict[str, str]) -> Response | None:
+def _reject_media_type(recorded: RecordedRequest, headers: dict[str, str]) -> Response | None:
     accept = headers.get("accept", "*/*")
     if not any(kind in accept for kind in ("*/*", "application/json", "application/*")):
         raise ApiError(406, "HTTP 406 Not Acceptable")
-    if seen.method not in ("PUT", "POST", "PATCH"):
+    if recorded.method not in ("PUT", "POST", "PATCH"):
         return None
-    given = headers.get("content-type")
-    if given == "":
+    media_type = headers.get("content-type")
+    if media_type == "":
         return Response(status_code=400)
-    wanted = _PATCH_TYPE if seen.method == "PATCH" else "application/json"
-    if given is None or given.partition(";")[0].strip().lower() != wanted:
+    expected = _PATCH_TYPE if recorded.method == "PATCH" else "application/json"
+    if media_type is None or media_type.partition(";")[0].strip().lower() != expected:
         raise ApiError(415, "HTTP 415 Unsupported Media Type")
     return None
 
 
-def _plain_body(seen: RecordedRequest, headers: dict[str, str]) -> bytes:
+def _plain_body(recorded: RecordedRequest, headers: dict[str, str]) -> bytes:
     if headers.get("content-encoding") == "gzip":
-        return zlib.decompress(seen.body, wbits=31)
-    return seen.body
+        return zlib.decompress(recorded.body, wbits=31)
+    return recorded.body
 
 
-def _written(answer: ApiResponse, headers: dict[str, str], head: bool) -> Response:
-    if answer.body is None:
-        return Response(status_code=answer.status, headers=answer.headers)
-    raw = msgspec.json.encode(answer.body)
-    more = dict(answer.headers)
-    if answer.etag:
-        more |= {"ETag": strong_etag(raw), "Cache-Control": "no-store"}
-        if headers.get("if-none-match") == more["ETag"]:
-            return Response(status_code=304, headers=more)
-    return _json(answer.status, b"" if head else raw, more)
+def _build_response(result: ApiResponse, headers: dict[str, str], head: bool) -> Response:
+    if result.body is None:
+        return Response(status_code=result.status, headers=result.headers)
+    body = msgspec.json.encode(result.body)
+    response_headers = dict(result.headers)
+    if result.etag:
+        response_headers |= {"ETag": strong_etag(body), "Cache-Control": "no-store"}
+        if headers.get("if-none-match") == response_headers["ETag"]:
+            return Response(status_code=304, headers=response_headers)
+    return _json(result.status, b"" if head else body, response_headers)
 
 
 def _json(status: int, body: Any, headers: dict[str, str]) -> Response:

@@ -1,4 +1,4 @@
-"""Assets of domains and data products: added and removed in one call, and listed."""
+"""Handlers of assets of domains and data products."""
 
 from tests.standins.openmetadata.create_shapes import REFERENCE
 from tests.standins.openmetadata.entity import Data, Entity
@@ -6,11 +6,11 @@ from tests.standins.openmetadata.errors import ApiError, not_found
 from tests.standins.openmetadata.exchange import ApiResponse, Call
 from tests.standins.openmetadata.governance_kinds import PRODUCT
 from tests.standins.openmetadata.kinds import Kind
-from tests.standins.openmetadata.lists import checked_limit
+from tests.standins.openmetadata.lists import check_limit
 from tests.standins.openmetadata.references import check_products
-from tests.standins.openmetadata.shapes import Shape, flag, listing
+from tests.standins.openmetadata.shapes import Shape, boolean, list_of
 
-_REQUEST = Shape({"assets": listing(REFERENCE), "dryRun": flag})
+_REQUEST = Shape({"assets": list_of(REFERENCE), "dryRun": boolean})
 
 
 def _holder(call: Call, kind: Kind) -> Entity:
@@ -25,37 +25,37 @@ def _relation(kind: Kind) -> str:
 
 
 def add(call: Call, kind: Kind) -> ApiResponse:
-    """Let assets belong to a domain or a data product; no version of them is made."""
-    return _changed(call, kind, gone=False)
+    """Add assets to a domain or data product, without creating versions of them."""
+    return _change_assets(call, kind, removing=False)
 
 
 def remove(call: Call, kind: Kind) -> ApiResponse:
-    return _changed(call, kind, gone=True)
+    return _change_assets(call, kind, removing=True)
 
 
-def _changed(call: Call, kind: Kind, gone: bool) -> ApiResponse:
+def _change_assets(call: Call, kind: Kind, removing: bool) -> ApiResponse:
     holder, request = _holder(call, kind), call.read(_REQUEST)
-    good: list[Data] = []
-    bad: list[Data] = []
+    passed: list[Data] = []
+    failed: list[Data] = []
     for reference in request.get("assets", []):
         try:
             asset = _asset(call, reference["id"])
-            _set(asset, kind, holder, gone)
+            _set(asset, kind, holder, removing)
         except ApiError as error:
-            bad.append({"request": reference, "message": error.message, "hasSideEffects": False})
+            failed.append({"request": reference, "message": error.message, "hasSideEffects": False})
         else:
-            good.append({"request": asset.reference(), "hasSideEffects": False})
+            passed.append({"request": asset.reference(), "hasSideEffects": False})
     body = {
         "dryRun": request.get("dryRun", False),
-        "status": "failure" if bad and not good else "partialSuccess" if bad else "success",
-        "numberOfRowsProcessed": len(good) + len(bad),
-        "numberOfRowsPassed": len(good),
-        "numberOfRowsFailed": len(bad),
-        "successRequest": good,
+        "status": "failure" if failed and not passed else "partialSuccess" if failed else "success",
+        "numberOfRowsProcessed": len(passed) + len(failed),
+        "numberOfRowsPassed": len(passed),
+        "numberOfRowsFailed": len(failed),
+        "successRequest": passed,
     }
-    # A domain does not speak of failures where there are none.
-    told = {"failedRequest": bad} if bad or kind is PRODUCT else {}
-    return ApiResponse(400 if bad and not good else 200, body | told)
+    # Domains omit an empty failedRequest.
+    failures = {"failedRequest": failed} if failed or kind is PRODUCT else {}
+    return ApiResponse(400 if failed and not passed else 200, body | failures)
 
 
 def _asset(call: Call, key: str) -> Entity:
@@ -65,19 +65,19 @@ def _asset(call: Call, key: str) -> Entity:
     return found
 
 
-def _set(asset: Entity, kind: Kind, holder: Entity, gone: bool) -> None:
+def _set(asset: Entity, kind: Kind, holder: Entity, removing: bool) -> None:
     name = _relation(kind)
-    there: list[Entity] = asset.data.get(name) or []
-    kept = [one for one in there if one is not holder] if gone or kind is PRODUCT else []
-    wanted = kept if gone else [*kept, holder]
+    current: list[Entity] = asset.data.get(name) or []
+    others = [entity for entity in current if entity is not holder] if removing or kind is PRODUCT else []
+    updated = others if removing else [*others, holder]
     if kind is PRODUCT:
-        check_products(wanted, asset.data.get("domains") or [])
-    asset.data = {**asset.data, name: wanted}
+        check_products(updated, asset.data.get("domains") or [])
+    asset.data = {**asset.data, name: updated}
 
 
 def read(call: Call, kind: Kind) -> ApiResponse:
-    holder, limit = _holder(call, kind), checked_limit(call.number("limit", 10))
+    holder, limit = _holder(call, kind), check_limit(call.number("limit", 10))
     start = call.number("offset", 0)
-    found = [one for one in call.store.assets() if holder in (one.data.get(_relation(kind)) or ())]
-    rows = [one.reference() for one in found[start : start + limit]]
+    found = [entity for entity in call.store.assets() if holder in (entity.data.get(_relation(kind)) or ())]
+    rows = [entity.reference() for entity in found[start : start + limit]]
     return ApiResponse(body={"data": rows, "paging": {"total": len(found)}})

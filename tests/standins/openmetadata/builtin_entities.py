@@ -1,4 +1,4 @@
-"""What governs a server from its first day on: people, teams, roles, policies and classifications."""
+"""Built-in users, teams, roles, policies and classifications."""
 
 from tests.standins.openmetadata.access import ADMIN, BOT, READER, Principal
 from tests.standins.openmetadata.changes import Change
@@ -24,34 +24,33 @@ _CLASSIFICATIONS = {
 }
 
 
-def furnish(store: Store) -> None:
-    """Give a store what every server has."""
+def add_builtin_entities(store: Store) -> None:
     system = {"provider": "system", "allowDelete": False}
-    shown = {"displayName": "Data Consumer Policy", "description": _CONSUMER_POLICY}
-    policy = _add(store, POLICY, "DataConsumerPolicy", {**shown, **system, "rules": [_RULE]})
-    named = {"displayName": "Data Consumer", "description": _CONSUMER}
-    role = _add(store, ROLE, "DataConsumer", {**named, **system, "policies": [policy]})
-    told = {"description": _ORGANIZATION, "teamType": "Organization", "defaultRoles": [role]}
-    organization = _add(store, TEAM, "Organization", told)
-    for who in (ADMIN, BOT, READER):
-        _user(store, who, organization)
+    policy_texts = {"displayName": "Data Consumer Policy", "description": _CONSUMER_POLICY}
+    policy = _add(store, POLICY, "DataConsumerPolicy", {**policy_texts, **system, "rules": [_RULE]})
+    role_texts = {"displayName": "Data Consumer", "description": _CONSUMER}
+    role = _add(store, ROLE, "DataConsumer", {**role_texts, **system, "policies": [policy]})
+    attributes = {"description": _ORGANIZATION, "teamType": "Organization", "defaultRoles": [role]}
+    organization = _add(store, TEAM, "Organization", attributes)
+    for principal in (ADMIN, BOT, READER):
+        _add_user(store, principal, organization)
     for classification, tags in _CLASSIFICATIONS.items():
         for tag in tags:
             store.governance.add_tag(classification, tag, exclusive=classification == "Tier")
 
 
-def _user(store: Store, who: Principal, organization: Entity) -> None:
-    """Add a user as the server leaves it when it starts: the admin is written once more, bots leave all teams."""
-    user = _add(store, USER, who.name, {"email": f"{who.name}@open-metadata.org", "isBot": who.bot})
+def _add_user(store: Store, principal: Principal, organization: Entity) -> None:
+    """Add a user in the state after server start: the admin is updated once, bots leave all teams."""
+    user = _add(store, USER, principal.name, {"email": f"{principal.name}@open-metadata.org", "isBot": principal.bot})
     change = Change()
-    if who == ADMIN:
+    if principal == ADMIN:
         user.data |= {"isAdmin": True, "isEmailVerified": True}
-        user.data["incrementalChangeDescription"] = change.described(0.1, None)
-    if who.bot:
+        user.data["incrementalChangeDescription"] = change.describe(0.1, None)
+    if principal.bot:
         change.delete("teams", [organization.reference()])
         user.history.append({**user.data, "teams": [organization]})
-        both = dict.fromkeys(("changeDescription", "incrementalChangeDescription"), change.described(0.1, {}))
-        user.data |= {**both, "version": 0.2}
+        descriptions = dict.fromkeys(("changeDescription", "incrementalChangeDescription"), change.describe(0.1, {}))
+        user.data |= {**descriptions, "version": 0.2}
     else:
         user.data["teams"] = [organization]
 

@@ -1,13 +1,13 @@
-"""Calls about test cases: checks on tables and their columns; owners, reviewers and tags are not kept."""
+"""Handlers of test cases of tables and columns; owners, reviewers and tags are not implemented."""
 
 from tests.standins.openmetadata.checks import Case, Data, Definition, Suite
 from tests.standins.openmetadata.columns import by_path
-from tests.standins.openmetadata.definitions import revised
+from tests.standins.openmetadata.definitions import revise
 from tests.standins.openmetadata.errors import ApiError, no_entity, not_found
 from tests.standins.openmetadata.exchange import ApiResponse, Call, check_include
 from tests.standins.openmetadata.kinds import BY_NAME
-from tests.standins.openmetadata.lists import checked_limit, page_of
-from tests.standins.openmetadata.names import joined, quoted
+from tests.standins.openmetadata.lists import check_limit, page_of
+from tests.standins.openmetadata.names import join_fqn, quote_name
 from tests.standins.openmetadata.quality_shapes import CASE
 from tests.standins.openmetadata.state import Entity
 
@@ -31,8 +31,8 @@ _EMPTY = ("testSuites", "owners", "domains", "dataProducts", "followers", "tags"
 _FIELDS = {*_EMPTY, "reviewers", "entityStatus", "testSuite", "testDefinition", "testCaseResult", "incidentId"}
 
 
-def linked(call: Call, link: str) -> tuple[Entity, list[str]]:
-    """Find the table that a link is about, and the parts of the link after it; nothing else takes tests."""
+def resolve_link(call: Call, link: str) -> tuple[Entity, list[str]]:
+    """Resolve an entity link to its table and the remaining parts; only tables have tests."""
     kind_name, fqn, *rest = link.removeprefix("<#E::").removesuffix(">").split("::")
     kind = BY_NAME.get(kind_name)
     if kind is None:
@@ -46,8 +46,8 @@ def linked(call: Call, link: str) -> tuple[Entity, list[str]]:
 
 
 def _subject(call: Call, link: str) -> tuple[Entity, str]:
-    """Find what a link is about: the table, and the name of it or of its column, which gets no quotes."""
-    table, rest = linked(call, link)
+    """Resolve an entity link to its table and the (unquoted) name of the table or column."""
+    table, rest = resolve_link(call, link)
     if rest[:1] != ["columns"] or len(rest) < 2:
         return table, table.fqn
     if rest[1] not in by_path(table.data["columns"]):
@@ -56,23 +56,23 @@ def _subject(call: Call, link: str) -> tuple[Entity, str]:
 
 
 def _definition(call: Call, request: Data) -> Definition:
-    """Find the definition, and check the parameters against it; its level is not looked at."""
+    """Find the definition and check the parameters; the entity type is not checked."""
     found = call.store.checks.definition(request["testDefinition"])
     if found is None:
         raise no_entity("testDefinition", request["testDefinition"])
-    given = {one.get("name"): one.get("value") for one in request.get("parameterValues", [])}
-    known = {one.get("name"): one for one in found.data["parameterDefinition"]}
-    if given and not known:
+    values = {value.get("name"): value.get("value") for value in request.get("parameterValues", [])}
+    parameters = {parameter.get("name"): parameter for parameter in found.data["parameterDefinition"]}
+    if values and not parameters:
         raise ApiError(400, "Parameter Values doesn't match Test Definition Parameters")
     if "GreatExpectations" in found.data["testPlatforms"]:
         return found
-    for name in given:
-        if name not in known:
-            names = ", ".join(str(one) for one in known)
+    for name in values:
+        if name not in parameters:
+            names = ", ".join(str(defined) for defined in parameters)
             text = f"Parameter '{name}' is not defined in the test definition. Defined parameters are: [{names}]"
             raise ApiError(400, text)
-    for name, one in known.items():
-        if one.get("required") and given.get(name) is None:
+    for name, parameter in parameters.items():
+        if parameter.get("required") and values.get(name) is None:
             raise ApiError(400, f"Required parameter {name} is not passed in parameterValues")
     return found
 
@@ -89,48 +89,50 @@ def _write(call: Call, only_new: bool) -> ApiResponse:
     request: Data = call.read(CASE)
     table, subject = _subject(call, request["entityLink"])
     definition = _definition(call, request)
-    wanted = _DEFAULTS | {name: request[name] for name in ("name", "entityLink", *_OWN) if name in request}
-    known = call.store.checks
-    case = known.cases.get(joined(subject, request["name"]))
+    values = _DEFAULTS | {name: request[name] for name in ("name", "entityLink", *_OWN) if name in request}
+    checks = call.store.checks
+    case = checks.cases.get(join_fqn(subject, request["name"]))
     if case is None:
-        suite = known.suites.setdefault(table.id, Suite(table.fqn))
-        case = Case(_new(call, wanted, subject), definition, suite)
-        known.add(case)
-        body = written(call, case, case.data)
-        call.store.events.note("entityCreated", "testCase", body, call.who.name)
+        suite = checks.suites.setdefault(table.id, Suite(table.fqn))
+        case = Case(_new(call, values, subject), definition, suite)
+        checks.add(case)
+        body = render_written(call, case, case.data)
+        call.store.events.record("entityCreated", "testCase", body, call.principal.name)
         return ApiResponse(201, body, {"X-OpenMetadata-Change": "entityCreated"}, etag=True)
     if only_new:
         raise ApiError(409, "Entity already exists")
-    shown, word = revised(case.data, wanted, _OWN, call)
+    revised_data, change = revise(case.data, values, _OWN, call)
     case.definition = definition
-    if word == "entityUpdated":
-        case.data = shown
-    body = {**written(call, case, shown), "reviewers": []}
-    call.store.events.note(word, "testCase", body, call.who.name, shown["incrementalChangeDescription"])
-    return ApiResponse(200, body, {"X-OpenMetadata-Change": word}, etag=True)
+    if change == "entityUpdated":
+        case.data = revised_data
+    body = {**render_written(call, case, revised_data), "reviewers": []}
+    call.store.events.record(
+        change, "testCase", body, call.principal.name, revised_data["incrementalChangeDescription"]
+    )
+    return ApiResponse(200, body, {"X-OpenMetadata-Change": change}, etag=True)
 
 
-def _new(call: Call, wanted: Data, subject: str) -> Data:
+def _new(call: Call, values: Data, subject: str) -> Data:
     return {
-        **wanted,
-        "fullyQualifiedName": f"{subject}.{quoted(wanted['name'])}",
+        **values,
+        "fullyQualifiedName": f"{subject}.{quote_name(values['name'])}",
         "entityFQN": subject,
         "version": 0.1,
-        "createdBy": call.who.name,
+        "createdBy": call.principal.name,
         "updatedAt": call.store.now(),
-        "updatedBy": call.who.name,
+        "updatedBy": call.principal.name,
         "deleted": False,
         "autoCloseIncident": False,
         "entityStatus": "Unprocessed",
     }
 
 
-def written(call: Call, case: Case, data: Data, links: bool = True) -> Data:
-    """Show a test case as the answers to writes do; events leave out the addresses of some."""
-    return _shown(call, case, {*_EMPTY, "testSuite", "testDefinition"}, data, links)
+def render_written(call: Call, case: Case, data: Data, links: bool = True) -> Data:
+    """Render a test case as responses to writes do; events omit links."""
+    return _render(call, case, {*_EMPTY, "testSuite", "testDefinition"}, data, links)
 
 
-def _shown(call: Call, case: Case, fields: set[str], data: Data | None = None, links: bool = True) -> Data:
+def _render(call: Call, case: Case, fields: set[str], data: Data | None = None, links: bool = True) -> Data:
     base = call.base if links else None
     out: Data = {"id": case.id, **(data or case.data)}
     if links:
@@ -151,10 +153,10 @@ def _shown(call: Call, case: Case, fields: set[str], data: Data | None = None, l
 
 
 def _fields(call: Call) -> set[str]:
-    asked = {name.strip() for name in call.query.get("fields", "").split(",") if name.strip()}
-    for name in sorted(asked - _FIELDS - {"*"}):
+    requested = {name.strip() for name in call.query.get("fields", "").split(",") if name.strip()}
+    for name in sorted(requested - _FIELDS - {"*"}):
         raise ApiError(400, f"Invalid field name {name}")
-    return _FIELDS if "*" in asked else asked
+    return _FIELDS if "*" in requested else requested
 
 
 def read(call: Call) -> ApiResponse:
@@ -162,30 +164,30 @@ def read(call: Call) -> ApiResponse:
     case = call.store.checks.case(call.args["fqn"])
     if case is None or (include != "all" and case.deleted != (include == "deleted")):
         raise not_found("testCase", call.args["fqn"])
-    return ApiResponse(body=_shown(call, case, fields), etag=True)
+    return ApiResponse(body=_render(call, case, fields), etag=True)
 
 
-def many(call: Call) -> ApiResponse:
-    """Answer a page of test cases, of one table or column if a link is given; its columns' only if asked for."""
+def list_cases(call: Call) -> ApiResponse:
+    """Return a page of test cases, optionally of one table or column, or of a table and its columns."""
     fields, include = _fields(call), check_include(call.query)
-    limit = checked_limit(call.number("limit", 10))
+    limit = check_limit(call.number("limit", 10))
     found = [
         case
         for case in call.store.checks.cases.values()
         if include == "all" or case.deleted == (include == "deleted")
     ]
     if "entityLink" in call.query:
-        table, rest = linked(call, call.query["entityLink"])
+        table, rest = resolve_link(call, call.query["entityLink"])
         subject = ".".join((table.fqn, *rest[1:2]))
-        below = f"{subject}." if call.flag("includeAllTests") else subject
-        found = [case for case in found if _is_about(case, subject, below)]
+        prefix = f"{subject}." if call.flag("includeAllTests") else subject
+        found = [case for case in found if _is_about(case, subject, prefix)]
     found.sort(key=lambda case: (case.name, case.id))
     page, paging = page_of(found, limit, call.query)
     return ApiResponse(
-        body={"data": [_shown(call, case, fields) for case in page], "paging": {**paging, "total": len(found)}}
+        body={"data": [_render(call, case, fields) for case in page], "paging": {**paging, "total": len(found)}}
     )
 
 
-def _is_about(case: Case, subject: str, below: str) -> bool:
-    about = str(case.data["entityFQN"])
-    return about == subject or (below != subject and about.startswith(below))
+def _is_about(case: Case, subject: str, prefix: str) -> bool:
+    entity_fqn = str(case.data["entityFQN"])
+    return entity_fqn == subject or (prefix != subject and entity_fqn.startswith(prefix))

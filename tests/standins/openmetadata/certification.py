@@ -1,17 +1,17 @@
-"""Certifications: a label with dates that are always the server's."""
+"""Certifications: labels whose dates are always set by the server."""
 
 from typing import Any
 
 from tests.standins.openmetadata.create_shapes import LABEL
 from tests.standins.openmetadata.errors import ApiError
-from tests.standins.openmetadata.shapes import Shape, whole
+from tests.standins.openmetadata.shapes import Shape, integer
 
-CERTIFICATION = Shape({"tagLabel": LABEL, "appliedDate": whole, "expiryDate": whole}, required="tagLabel")
+CERTIFICATION = Shape({"tagLabel": LABEL, "appliedDate": integer, "expiryDate": integer}, required="tagLabel")
 _VALID_MS = 30 * 24 * 3600 * 1000
 
 
-def certified(raw: Any, now: int) -> dict[str, Any] | None:
-    """Take a certification as it was sent, with dates of our own."""
+def complete_certification(raw: Any, now: int) -> dict[str, Any] | None:
+    """Replace the dates of a certification."""
     if raw is None:
         return None
     fqn = raw["tagLabel"]["tagFQN"]

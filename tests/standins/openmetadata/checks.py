@@ -1,11 +1,11 @@
-"""What a server keeps of data quality: definitions, test cases of tables, their results, and open incidents."""
+"""Data quality state: test definitions, test cases with results, and open incidents."""
 
 import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.standins.openmetadata.changes import Change, next_version
-from tests.standins.openmetadata.names import normal
+from tests.standins.openmetadata.names import normalize_fqn
 
 Data = dict[str, Any]
 
@@ -16,7 +16,7 @@ def new_id() -> str:
 
 @dataclass
 class Definition:
-    """What a test case says that it tests."""
+    """A test definition."""
 
     data: Data
     id: str = field(default_factory=new_id)
@@ -58,13 +58,13 @@ class Case:
         return bool(self.data["deleted"])
 
     def latest(self) -> Data | None:
-        """Give the result of the largest timestamp, whenever it arrived."""
+        """Result with the largest timestamp."""
         return self.results[max(self.results)] if self.results else None
 
 
 @dataclass
 class Suite:
-    """The test cases of one table: the server makes it with the first of them."""
+    """The test cases of one table; created with the first one."""
 
     table: str
     id: str = field(default_factory=new_id)
@@ -79,7 +79,7 @@ class Suite:
 
 @dataclass
 class Incident:
-    """A failure that nobody has resolved; it outlives its test case."""
+    """An unresolved failure; it survives the deletion of its test case."""
 
     case: str
     id: str = field(default_factory=new_id)
@@ -87,39 +87,39 @@ class Incident:
 
 
 class Checks:
-    """All that one server keeps of data quality."""
+    """Data quality state of one server."""
 
     def __init__(self) -> None:
         self.definitions: dict[str, Definition] = {}
         self.cases: dict[str, Case] = {}
-        #: By the id of the table.
+        #: By table id.
         self.suites: dict[str, Suite] = {}
-        #: By the name of the test case.
+        #: By FQN of the test case.
         self.incidents: dict[str, Incident] = {}
 
     def definition(self, name: str) -> Definition | None:
-        return self.definitions.get(normal(name))
+        return self.definitions.get(normalize_fqn(name))
 
     def case(self, fqn: str) -> Case | None:
-        return self.cases.get(fqn) or self.cases.get(normal(fqn))
+        return self.cases.get(fqn) or self.cases.get(normalize_fqn(fqn))
 
     def add(self, case: Case) -> None:
         self.cases[case.fqn] = case
         case.suite.cases.append(case)
 
-    def forget(self, table: str) -> None:
-        """Drop the test cases of a table that is gone; their incidents stay, as on the server."""
+    def remove_table(self, table: str) -> None:
+        """Remove the test cases of a deleted table; their incidents stay, as on the server."""
         suite = self.suites.pop(table, None)
         for case in suite.cases if suite else ():
             del self.cases[case.fqn]
 
-    def follow(self, table: str, deleted: bool, user: str, now: int) -> None:
-        """Let the test cases of a table be deleted softly, or come back, with it."""
+    def set_deleted(self, table: str, deleted: bool, user: str, now: int) -> None:
+        """Soft-delete or restore the test cases of a table."""
         suite = self.suites.get(table)
         for case in suite.cases if suite else ():
             change = Change()
             change.update("deleted", case.deleted, deleted)
-            described = change.described(case.data["version"], None if deleted else {})
+            described = change.describe(case.data["version"], None if deleted else {})
             case.data = {
                 **case.data,
                 "deleted": deleted,

@@ -1,42 +1,42 @@
-"""Columns: the rules of a table, completion, merging with what is stored, and what changed."""
+"""Columns: validation, completion, merging and comparison."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from tests.standins.openmetadata.changes import Change, json_text
 from tests.standins.openmetadata.errors import ApiError
-from tests.standins.openmetadata.names import quoted, words
+from tests.standins.openmetadata.names import quote_name, split_words
 
 Column = dict[str, Any]
 
 _NEED_LENGTH = frozenset({"CHAR", "VARCHAR", "BINARY", "VARBINARY"})
-_ORDER = words(
+_ORDER = split_words(
     "name displayName dataType arrayDataType dataLength precision scale dataTypeDisplay description fullyQualifiedName "
     "tags constraint ordinalPosition jsonSchema children"
 )
-#: Properties of a column whose change is mentioned by the property's name.
+#: Properties that are compared individually.
 _COMPARED = ("description", "displayName", "dataTypeDisplay", "dataLength", "precision", "scale", "constraint")
 
 
 def check(columns: list[Column]) -> None:
-    """Apply the rules of a table; fills in what the server fills in before it looks for the parent."""
-    with_lists(columns)
-    _no_duplicates(columns)
+    """Validate columns, and fill in what the server fills in before it resolves the parent."""
+    fill_lists(columns)
+    _check_duplicates(columns)
     for column in columns:
         shown = column.get("dataTypeDisplay")
         column["dataTypeDisplay"] = (shown or column["dataType"]).lower()
     _check_types(columns)
 
 
-def with_lists(columns: list[Column]) -> None:
-    """Fill in the lists that every column has."""
+def fill_lists(columns: list[Column]) -> None:
+    """Fill in missing lists."""
     for column in columns:
         if not column.setdefault("tags", []):
             column["tags"] = []
-        with_lists(column.setdefault("children", []))
+        fill_lists(column.setdefault("children", []))
 
 
-def _no_duplicates(columns: list[Column]) -> None:
+def _check_duplicates(columns: list[Column]) -> None:
     seen = set()
     for column in columns:
         name = column["name"]
@@ -44,7 +44,7 @@ def _no_duplicates(columns: list[Column]) -> None:
             raise ApiError(400, f"Column name {name} is repeated")
         seen.add(name)
         if column["children"]:
-            _no_duplicates(column["children"])
+            _check_duplicates(column["children"])
 
 
 def _check_types(columns: list[Column]) -> None:
@@ -61,39 +61,39 @@ def _check_types(columns: list[Column]) -> None:
 
 
 def qualify(columns: list[Column], parent: str) -> None:
-    """Write the fully qualified name of each column, of nested ones too."""
+    """Set the fully qualified names of columns, including nested ones."""
     for column in columns:
-        fqn = column["fullyQualifiedName"] = f"{parent}.{quoted(column['name'])}"
+        fqn = column["fullyQualifiedName"] = f"{parent}.{quote_name(column['name'])}"
         if column.get("children"):
             qualify(column["children"], fqn)
 
 
-def every(columns: list[Column]) -> Iterator[Column]:
-    """Walk columns and their children."""
+def walk(columns: list[Column]) -> Iterator[Column]:
+    """Iterate over columns and their children."""
     for column in columns:
         yield column
         if column.get("children"):
-            yield from every(column["children"])
+            yield from walk(column["children"])
 
 
-def by_path(columns: list[Column], above: str = "") -> dict[str, Column]:
-    """Give columns by the names that test cases and profiles call them: nested ones after a dot, without quotes."""
+def by_path(columns: list[Column], prefix: str = "") -> dict[str, Column]:
+    """Columns by the path that test cases and profiles use: nested names are separated by dots, without quotes."""
     out: dict[str, Column] = {}
     for column in columns:
-        path = above + column["name"]
+        path = prefix + column["name"]
         out |= {path: column, **by_path(column.get("children") or [], f"{path}.")}
     return out
 
 
-def _matching(column: Column) -> tuple[Any, ...]:
+def _identity(column: Column) -> tuple[Any, ...]:
     return column["name"], column["dataType"], column.get("arrayDataType")
 
 
 def merge(old: list[Column], new: list[Column], keep_texts: bool) -> None:
-    """Carry over what a PUT does not take away: tags, and for a bot the texts too."""
-    stored = {_matching(column): column for column in old}
+    """Carry over tags, and with `keep_texts` also descriptions and display names."""
+    old_by_identity = {_identity(column): column for column in old}
     for column in new:
-        before = stored.get(_matching(column))
+        before = old_by_identity.get(_identity(column))
         if before is None:
             continue
         if keep_texts:
@@ -108,30 +108,30 @@ def merge(old: list[Column], new: list[Column], keep_texts: bool) -> None:
 
 
 def compare(old: list[Column], new: list[Column], change: Change, path: str = "columns") -> None:
-    """Record how columns differ; a type that changes is one column gone and another one come."""
+    """Record differences; a changed type counts as one deleted and one added column."""
     if old == new:
         return
-    before, after = ({_matching(column): column for column in columns} for columns in (old, new))
-    gone = [column for key, column in before.items() if key not in after]
-    come = [column for key, column in after.items() if key not in before]
-    if come:
-        change.add(path, text_of(come))
-    if gone:
-        change.delete(path, text_of(gone))
+    before, after = ({_identity(column): column for column in columns} for columns in (old, new))
+    deleted = [column for key, column in before.items() if key not in after]
+    added = [column for key, column in after.items() if key not in before]
+    if added:
+        change.add(path, columns_json(added))
+    if deleted:
+        change.delete(path, columns_json(deleted))
         change.major = True
     for key, column in after.items():
         if key in before:
-            _compare_one(before[key], column, change, f"{path}.{column['name']}")
+            _compare_column(before[key], column, change, f"{path}.{column['name']}")
 
 
-def _compare_one(old: Column, new: Column, change: Change, path: str) -> None:
+def _compare_column(old: Column, new: Column, change: Change, path: str) -> None:
     for name in _COMPARED:
         change.scalar(f"{path}.{name}", old.get(name), new.get(name))
     change.labels(f"{path}.tags", old.get("tags") or [], new.get("tags") or [])
     compare(old.get("children") or [], new.get("children") or [], change, path)
 
 
-def text_of(columns: list[Column]) -> str:
+def columns_json(columns: list[Column]) -> str:
     return json_text([_ordered(column) for column in columns])
 
 

@@ -1,4 +1,4 @@
-"""The shapes of the requests that create or replace entities."""
+"""Shapes of requests that create or replace entities."""
 
 from tests.standins.openmetadata import enums
 from tests.standins.openmetadata.shapes import (
@@ -6,17 +6,17 @@ from tests.standins.openmetadata.shapes import (
     Shape,
     anything,
     at_least,
+    boolean,
+    bounded_text,
     choice,
-    flag,
-    listing,
+    date_time,
+    entity_name,
+    integer,
+    list_of,
     mapping,
-    moment,
-    named,
     number,
-    sized,
     text,
     uuid,
-    whole,
 )
 
 REFERENCE = Shape(
@@ -27,8 +27,8 @@ REFERENCE = Shape(
         "fullyQualifiedName": text,
         "displayName": text,
         "description": text,
-        "deleted": flag,
-        "inherited": flag,
+        "deleted": boolean,
+        "inherited": boolean,
         "href": text,
     },
     required="id type",
@@ -51,40 +51,40 @@ LABEL = Shape(
     },
     required="tagFQN",
 )
-_ACCESS = Shape({"timestamp": whole, "accessedBy": REFERENCE, "accessedByAProcess": text}, required="timestamp")
+_ACCESS = Shape({"timestamp": integer, "accessedBy": REFERENCE, "accessedByAProcess": text}, required="timestamp")
 LIFE_CYCLE = Shape(dict.fromkeys(("created", "updated", "accessed"), _ACCESS))
 
 COLUMN = Shape({}, required="name dataType")
 COLUMN.fields = {
-    "name": named(2147483647),
+    "name": entity_name(2147483647),
     "displayName": text,
     "dataType": choice(*enums.COLUMN_TYPES),
     "arrayDataType": choice(*enums.COLUMN_TYPES),
-    "dataLength": whole,
-    "precision": whole,
-    "scale": whole,
+    "dataLength": integer,
+    "precision": integer,
+    "scale": integer,
     "dataTypeDisplay": text,
     "description": text,
     "fullyQualifiedName": text,
-    "tags": listing(LABEL),
+    "tags": list_of(LABEL),
     "constraint": choice(*enums.CONSTRAINTS),
-    "ordinalPosition": whole,
+    "ordinalPosition": integer,
     "jsonSchema": text,
-    "children": listing(COLUMN),
+    "children": list_of(COLUMN),
     "profile": anything,
     "customMetrics": anything,
     "extension": mapping,
 }
 FIELD = Shape({}, required="name dataType")
 FIELD.fields = {
-    "name": sized(1, 2147483647),
+    "name": bounded_text(1, 2147483647),
     "displayName": text,
     "dataType": choice(*enums.FIELD_TYPES),
     "dataTypeDisplay": text,
     "description": text,
     "fullyQualifiedName": text,
-    "tags": listing(LABEL),
-    "children": listing(FIELD),
+    "tags": list_of(LABEL),
+    "children": list_of(FIELD),
 }
 TASK = Shape(
     {
@@ -92,9 +92,9 @@ TASK = Shape(
             ("displayName", "fullyQualifiedName", "description", "sourceUrl", "taskType", "taskSQL"), text
         ),
         **dict.fromkeys(("name", "startDate", "endDate"), text),
-        "downstreamTasks": listing(text),
-        "tags": listing(LABEL),
-        "owners": listing(REFERENCE),
+        "downstreamTasks": list_of(text),
+        "tags": list_of(LABEL),
+        "owners": list_of(REFERENCE),
     },
     required="name",
 )
@@ -102,68 +102,74 @@ _PARTITION = Shape({"columnName": text, "intervalType": choice(*enums.PARTITION_
 _TABLE_CONSTRAINT = Shape(
     {
         "constraintType": choice(*enums.TABLE_CONSTRAINTS),
-        "columns": listing(text),
-        "referredColumns": listing(text),
+        "columns": list_of(text),
+        "referredColumns": list_of(text),
         "relationshipType": text,
     }
 )
-_MESSAGE_FIELDS: dict[str, Reader] = {"schemaType": choice(*enums.SCHEMA_TYPES), "schemaFields": listing(FIELD)}
+_MESSAGE_FIELDS: dict[str, Reader] = {"schemaType": choice(*enums.SCHEMA_TYPES), "schemaFields": list_of(FIELD)}
 _COMMON: dict[str, Reader] = {
-    "name": named(256),
+    "name": entity_name(256),
     "displayName": text,
     "description": text,
-    "tags": listing(LABEL),
-    "owners": listing(REFERENCE),
-    "domains": listing(text),
-    "dataProducts": listing(text),
+    "tags": list_of(LABEL),
+    "owners": list_of(REFERENCE),
+    "domains": list_of(text),
+    "dataProducts": list_of(text),
 }
 _ASSET: dict[str, Reader] = {
     **_COMMON,
     "extension": mapping,
     "sourceUrl": text,
     "lifeCycle": LIFE_CYCLE,
-    "sourceHash": sized(1, 32),
-    "service": sized(1, 3072),
+    "sourceHash": bounded_text(1, 32),
+    "service": bounded_text(1, 3072),
 }
 
 
 def service(types: tuple[str, ...] | list[str]) -> Shape:
     connection = Shape({"config": mapping})
-    more: dict[str, Reader] = {"serviceType": choice(*types), "connection": connection, "ingestionRunner": REFERENCE}
-    return Shape({**_COMMON, **more}, required="name serviceType")
+    fields: dict[str, Reader] = {
+        "serviceType": choice(*types),
+        "connection": connection,
+        "ingestionRunner": REFERENCE,
+    }
+    return Shape({**_COMMON, **fields}, required="name serviceType")
 
 
-def _below(parent: str, more: dict[str, Reader]) -> dict[str, Reader]:
-    fields = {**_ASSET, parent: sized(1, 3072), **more}
+def _child_fields(parent: str, own_fields: dict[str, Reader]) -> dict[str, Reader]:
+    fields = {**_ASSET, parent: bounded_text(1, 3072), **own_fields}
     if parent != "service":
         del fields["service"]
     return fields
 
 
-DATABASE = Shape(_below("service", {"default": flag, "retentionPeriod": text}), required="name service")
-SCHEMA = Shape(_below("database", {"retentionPeriod": text}), required="name database")
+DATABASE = Shape(_child_fields("service", {"default": boolean, "retentionPeriod": text}), required="name service")
+SCHEMA = Shape(_child_fields("database", {"retentionPeriod": text}), required="name database")
 TABLE = Shape(
-    _below(
+    _child_fields(
         "databaseSchema",
         {
             "tableType": choice(*enums.TABLE_TYPES),
-            "columns": listing(COLUMN),
+            "columns": list_of(COLUMN),
             "dataModel": anything,
             "locationPath": text,
-            "tableConstraints": listing(_TABLE_CONSTRAINT),
-            "tablePartition": Shape({"columns": listing(_PARTITION)}),
+            "tableConstraints": list_of(_TABLE_CONSTRAINT),
+            "tablePartition": Shape({"columns": list_of(_PARTITION)}),
             "tableProfilerConfig": mapping,
             "schemaDefinition": text,
-            "processedLineage": flag,
+            "processedLineage": boolean,
             "retentionPeriod": text,
             "fileFormat": choice(*enums.TABLE_FILE_FORMATS),
         },
     ),
     required="name databaseSchema",
 )
-_DATA_MODEL = Shape({"isPartitioned": flag, "columns": listing(COLUMN), "generatedAt": moment}, required="columns")
+_DATA_MODEL = Shape(
+    {"isPartitioned": boolean, "columns": list_of(COLUMN), "generatedAt": date_time}, required="columns"
+)
 CONTAINER = Shape(
-    _below(
+    _child_fields(
         "service",
         {
             "parent": REFERENCE,
@@ -171,20 +177,20 @@ CONTAINER = Shape(
             "prefix": text,
             "numberOfObjects": number,
             "size": number,
-            "fileFormats": listing(choice(*enums.CONTAINER_FORMATS)),
+            "fileFormats": list_of(choice(*enums.CONTAINER_FORMATS)),
             "fullPath": text,
         },
     ),
     required="name service",
 )
 TOPIC = Shape(
-    _below(
+    _child_fields(
         "service",
         {
             "messageSchema": Shape({**_MESSAGE_FIELDS, "schemaText": text}),
             "partitions": at_least(1),
-            "cleanupPolicies": listing(choice(*enums.CLEANUP_POLICIES)),
-            **dict.fromkeys(("replicationFactor", "maximumMessageSize", "minimumInSyncReplicas"), whole),
+            "cleanupPolicies": list_of(choice(*enums.CLEANUP_POLICIES)),
+            **dict.fromkeys(("replicationFactor", "maximumMessageSize", "minimumInSyncReplicas"), integer),
             **dict.fromkeys(("retentionTime", "retentionSize"), number),
             "topicConfig": mapping,
         },
@@ -192,13 +198,13 @@ TOPIC = Shape(
     required="name service partitions",
 )
 PIPELINE = Shape(
-    _below(
+    _child_fields(
         "service",
         {
-            "concurrency": whole,
+            "concurrency": integer,
             "pipelineLocation": text,
-            "startDate": moment,
-            "tasks": listing(TASK),
+            "startDate": date_time,
+            "tasks": list_of(TASK),
             "scheduleInterval": text,
             "state": choice(*enums.PIPELINE_STATES),
         },
@@ -206,10 +212,10 @@ PIPELINE = Shape(
     required="name service",
 )
 API_COLLECTION = Shape(
-    _below("service", {"endpointURL": text, "apiEndpoints": listing(text)}), required="name service"
+    _child_fields("service", {"endpointURL": text, "apiEndpoints": list_of(text)}), required="name service"
 )
 API_ENDPOINT = Shape(
-    _below(
+    _child_fields(
         "apiCollection",
         {
             "endpointURL": text,
@@ -224,24 +230,24 @@ _FEATURE_SOURCE = Shape(
         **dict.fromkeys(("name", "description", "fullyQualifiedName"), text),
         "dataType": choice(*enums.FEATURE_SOURCES),
         "dataSource": REFERENCE,
-        "tags": listing(LABEL),
+        "tags": list_of(LABEL),
     }
 )
 _FEATURE = Shape(
     {
         **dict.fromkeys(("name", "description", "fullyQualifiedName", "featureAlgorithm"), text),
         "dataType": choice(*enums.FEATURE_TYPES),
-        "featureSources": listing(_FEATURE_SOURCE),
-        "tags": listing(LABEL),
+        "featureSources": list_of(_FEATURE_SOURCE),
+        "tags": list_of(LABEL),
     }
 )
 ML_MODEL = Shape(
-    _below(
+    _child_fields(
         "service",
         {
             **dict.fromkeys(("algorithm", "target", "dashboard", "server"), text),
-            "mlFeatures": listing(_FEATURE),
-            "mlHyperParameters": listing(Shape(dict.fromkeys(("name", "value", "description"), text))),
+            "mlFeatures": list_of(_FEATURE),
+            "mlHyperParameters": list_of(Shape(dict.fromkeys(("name", "value", "description"), text))),
             "mlStore": Shape(dict.fromkeys(("storage", "imageRepository"), text)),
         },
     ),

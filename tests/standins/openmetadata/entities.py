@@ -1,4 +1,4 @@
-"""Making, replacing, deleting and restoring entities."""
+"""Creates, replaces, deletes and restores entities."""
 
 from dataclasses import dataclass
 
@@ -9,103 +9,108 @@ from tests.standins.openmetadata.comparison import compare
 from tests.standins.openmetadata.derived import defaults
 from tests.standins.openmetadata.errors import ApiError
 from tests.standins.openmetadata.kinds import Kind
-from tests.standins.openmetadata.lineage import forget_columns
-from tests.standins.openmetadata.names import joined
+from tests.standins.openmetadata.lineage import remove_columns
+from tests.standins.openmetadata.names import join_fqn
 from tests.standins.openmetadata.parts import complete
-from tests.standins.openmetadata.policies import arrange
-from tests.standins.openmetadata.reference_removal import bring_back, withdraw
-from tests.standins.openmetadata.references import parent_of, relations
+from tests.standins.openmetadata.policies import normalize_rules
+from tests.standins.openmetadata.reference_removal import remove_references, restore_labels
+from tests.standins.openmetadata.references import find_parent, relations
 from tests.standins.openmetadata.state import Data, Entity, Store
-from tests.standins.openmetadata.text import stored
-from tests.standins.openmetadata.versions import Outcome, settle
+from tests.standins.openmetadata.text import sanitize
+from tests.standins.openmetadata.versions import Outcome, store_change
 
-#: What a bot's PUT does not take away once it is there.
+#: Properties that a PUT by a bot does not change once they are set.
 _TEXTS = ("description", "displayName")
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A request, read and resolved."""
+class PreparedEntity:
+    """A validated and resolved create request."""
 
     kind: Kind
     name: str
     parent: Entity | None
     data: Data
-    #: Labels as they were sent, completed.
+    #: Labels of the request, completed.
     labels: list[Data]
 
 
-def prepare(store: Store, kind: Kind, request: Data) -> Wanted:
-    """Check a request beyond its shape, in the server's order: columns, parents, references."""
+def prepare(store: Store, kind: Kind, request: Data) -> PreparedEntity:
+    """Validate and resolve a request in the order of the server: columns, parents, references."""
     if kind.name == "table":
         column_rules.check(request.setdefault("columns", []))
-    parent = parent_of(store, kind, request)
+    parent = find_parent(store, kind, request)
     data: Data = {name: value for name, value in kind.defaults.items() if name != "columns"}
     data |= {name: request[name] for name in (*kind.own, "displayName", "serviceType") if name in request}
     if request.get("description"):
-        data["description"] = stored(request["description"])
+        data["description"] = sanitize(request["description"])
     if kind.name == "policy":
-        arrange(data)
-    complete(kind, data, request["name"], joined(parent.fqn if parent else "", request["name"]))
+        normalize_rules(data)
+    complete(kind, data, request["name"], join_fqn(parent.fqn if parent else "", request["name"]))
     data |= defaults(store, kind.name)
     labels = relations(store, kind, request, data)
-    return Wanted(kind, request["name"], parent, data, labels)
+    return PreparedEntity(kind, request["name"], parent, data, labels)
 
 
-def put(store: Store, wanted: Wanted, who: Principal, bulk: bool = False, override: bool = False) -> Outcome:
-    """Make or replace an entity; one that is soft-deleted comes back."""
-    entity = existing(store, wanted)
+def put(
+    store: Store, prepared: PreparedEntity, principal: Principal, bulk: bool = False, override: bool = False
+) -> Outcome:
+    """Create or replace an entity; a soft-deleted one is restored."""
+    entity = find_existing(store, prepared)
     if entity is None:
-        return make(store, wanted, who)
-    return _replace(store, entity, wanted, who, bulk, override)
+        return create(store, prepared, principal)
+    return _replace(store, entity, prepared, principal, bulk, override)
 
 
-def _replace(store: Store, entity: Entity, wanted: Wanted, who: Principal, bulk: bool, override: bool) -> Outcome:
+def _replace(
+    store: Store, entity: Entity, prepared: PreparedEntity, principal: Principal, bulk: bool, override: bool
+) -> Outcome:
     old = entity.data
-    new = _merged(old, wanted, who.bot and not override)
-    shown = _unite_labels(old, new, wanted, who)
+    new = _merge(old, prepared, principal.bot and not override)
+    shown = _merge_labels(old, new, prepared, principal)
     change = Change()
     if old["deleted"]:
         change.update("deleted", True, False)
         new["deleted"] = False
     compare(entity.kind, old, new, change)
-    outcome = settle(store, entity, new, change, who, bulk=bulk)
-    forget_columns(store, entity, old, new)
+    outcome = store_change(store, entity, new, change, principal, bulk=bulk)
+    remove_columns(store, entity, old, new)
     if old["deleted"]:
-        bring_back(store, entity)
-        _restore_children(store, entity, who)
-    if wanted.labels:
+        restore_labels(store, entity)
+        _restore_children(store, entity, principal)
+    if prepared.labels:
         outcome.data = {**outcome.data, "tags": shown}
-    if "serviceType" in wanted.data:
-        outcome.data = {**outcome.data, "serviceType": wanted.data["serviceType"]}
+    if "serviceType" in prepared.data:
+        outcome.data = {**outcome.data, "serviceType": prepared.data["serviceType"]}
     return outcome
 
 
-def existing(store: Store, wanted: Wanted) -> Entity | None:
-    """Find the entity that a request is about."""
-    return store.by_name[wanted.kind.name].get(joined(wanted.parent.fqn if wanted.parent else "", wanted.name))
+def find_existing(store: Store, prepared: PreparedEntity) -> Entity | None:
+    """Find the entity of a request."""
+    return store.by_name[prepared.kind.name].get(
+        join_fqn(prepared.parent.fqn if prepared.parent else "", prepared.name)
+    )
 
 
-def make(store: Store, wanted: Wanted, who: Principal) -> Outcome:
-    """Make a new entity."""
-    if existing(store, wanted) is not None:
+def create(store: Store, prepared: PreparedEntity, principal: Principal) -> Outcome:
+    if find_existing(store, prepared) is not None:
         raise ApiError(409, "Entity already exists")
-    entity = Entity(wanted.kind, wanted.parent, wanted.name)
-    entity.data |= {**wanted.data, "updatedAt": store.now(), "updatedBy": who.name}
-    if wanted.labels:
-        entity.data["tags"] = wanted.labels
+    entity = Entity(prepared.kind, prepared.parent, prepared.name)
+    entity.data |= {**prepared.data, "updatedAt": store.now(), "updatedBy": principal.name}
+    if prepared.labels:
+        entity.data["tags"] = prepared.labels
     store.add(entity)
     return Outcome(entity, "entityCreated", entity.data)
 
 
-def _merged(old: Data, wanted: Wanted, protect: bool) -> Data:
-    """Put the request over what is stored; what is left out goes, but for what the server protects."""
-    new = {**old, **dict.fromkeys((*wanted.kind.own, *_TEXTS)), **wanted.data}
+def _merge(old: Data, prepared: PreparedEntity, protect: bool) -> Data:
+    """Merge a request into stored data; omitted properties are removed unless the server protects them."""
+    new = {**old, **dict.fromkeys((*prepared.kind.own, *_TEXTS)), **prepared.data}
     new["serviceType"] = old.get("serviceType")
     for name in ("lifeCycle", "connection"):
-        if not wanted.data.get(name) and old.get(name):
+        if not prepared.data.get(name) and old.get(name):
             new[name] = old[name]
-    if "retentionPeriod" not in wanted.kind.shape.fields and old.get("retentionPeriod"):
+    if "retentionPeriod" not in prepared.kind.shape.fields and old.get("retentionPeriod"):
         new["retentionPeriod"] = old["retentionPeriod"]
     if protect:
         for name in (*_TEXTS, "domains", "dataProducts"):
@@ -114,61 +119,61 @@ def _merged(old: Data, wanted: Wanted, protect: bool) -> Data:
         new["extension"] = old.get("extension")
     else:
         for name in ("dataProducts", "extension", "certification"):
-            new[name] = wanted.data.get(name)
-    if "columns" in wanted.data:
+            new[name] = prepared.data.get(name)
+    if "columns" in prepared.data:
         column_rules.merge(old["columns"], new["columns"], protect)
     return {name: value for name, value in new.items() if value is not None}
 
 
-def _unite_labels(old: Data, new: Data, wanted: Wanted, who: Principal) -> list[Data]:
-    """Unite labels: PUT never removes one. Gives the labels as the answer shows them."""
-    kept = {label["tagFQN"]: label for label in old.get("tags", [])}
-    sent = {label["tagFQN"]: label for label in wanted.labels}
-    fresh = {fqn: {**label, "appliedBy": who.name} for fqn, label in sent.items() if fqn not in kept}
-    united = kept | fresh
-    if united:
-        new["tags"] = [united[fqn] for fqn in sorted(united)]
-    shown = kept | sent | fresh
+def _merge_labels(old: Data, new: Data, prepared: PreparedEntity, principal: Principal) -> list[Data]:
+    """Add labels, as PUT never removes any. Returns the labels for the response."""
+    old_labels = {label["tagFQN"]: label for label in old.get("tags", [])}
+    sent = {label["tagFQN"]: label for label in prepared.labels}
+    added = {fqn: {**label, "appliedBy": principal.name} for fqn, label in sent.items() if fqn not in old_labels}
+    merged = old_labels | added
+    if merged:
+        new["tags"] = [merged[fqn] for fqn in sorted(merged)]
+    shown = old_labels | sent | added
     return [shown[fqn] for fqn in sorted(shown)]
 
 
-def delete(store: Store, entity: Entity, who: Principal, hard: bool, recursive: bool) -> Outcome:
-    """Delete an entity, softly unless told otherwise."""
+def delete(store: Store, entity: Entity, principal: Principal, hard: bool, recursive: bool) -> Outcome:
+    """Soft-delete an entity, or remove it with `hard`."""
     inside = [child for child in entity.children.values() if hard or not child.deleted]
     if (inside or entity.id in store.checks.suites) and not recursive:
         raise ApiError(400, f"{entity.kind.name} is not empty")
     hard = hard or not entity.kind.soft
-    withdraw(store, entity, hard)
+    remove_references(store, entity, hard)
     if hard:
         for child in list(entity.children.values()):
-            delete(store, child, who, hard=True, recursive=True)
+            delete(store, child, principal, hard=True, recursive=True)
         shown = entity.data
         store.remove(entity)
         return Outcome(entity, "entityDeleted", shown)
     change = Change()
     if not entity.deleted:
         change.update("deleted", False, True)
-    outcome = settle(store, entity, {**entity.data, "deleted": True}, change, who, summary=False)
+    outcome = store_change(store, entity, {**entity.data, "deleted": True}, change, principal, summary=False)
     for child in inside:
-        delete(store, child, who, hard=False, recursive=True)
+        delete(store, child, principal, hard=False, recursive=True)
         child.data.pop("incrementalChangeDescription", None)
     outcome.change = "entitySoftDeleted"
     return outcome
 
 
-def restore(store: Store, entity: Entity, who: Principal, nested: bool = False) -> Outcome:
-    """Bring back a soft-deleted entity and what was in it."""
+def restore(store: Store, entity: Entity, principal: Principal, nested: bool = False) -> Outcome:
+    """Restore a soft-deleted entity and its children."""
     change = Change()
     if entity.deleted:
         change.update("deleted", True, False)
-    outcome = settle(store, entity, {**entity.data, "deleted": False}, change, who, bulk=nested)
-    bring_back(store, entity)
-    _restore_children(store, entity, who)
+    outcome = store_change(store, entity, {**entity.data, "deleted": False}, change, principal, bulk=nested)
+    restore_labels(store, entity)
+    _restore_children(store, entity, principal)
     outcome.change = "entityRestored"
     return outcome
 
 
-def _restore_children(store: Store, entity: Entity, who: Principal) -> None:
+def _restore_children(store: Store, entity: Entity, principal: Principal) -> None:
     for child in entity.children.values():
         if child.deleted:
-            restore(store, child, who, nested=True)
+            restore(store, child, principal, nested=True)

@@ -1,17 +1,17 @@
-"""One entity of the store, whatever its kind."""
+"""Entities of the store."""
 
 import uuid
 from collections.abc import Iterator
 from typing import Any
 
 from tests.standins.openmetadata.kinds import Kind
-from tests.standins.openmetadata.names import joined
+from tests.standins.openmetadata.names import join_fqn
 
 Data = dict[str, Any]
 
 
 class Entity:
-    """One entity: its present data, and those of its earlier versions."""
+    """An entity: current data and those of earlier versions."""
 
     __slots__ = ("children", "data", "history", "id", "kind", "parent")
 
@@ -23,7 +23,7 @@ class Entity:
         self.history: list[Data] = []
         self.data: Data = {
             "name": name,
-            "fullyQualifiedName": joined(parent.fqn if parent else "", name),
+            "fullyQualifiedName": join_fqn(parent.fqn if parent else "", name),
             "version": 0.1,
             "deleted": False,
         }
@@ -41,14 +41,14 @@ class Entity:
         return bool(self.data["deleted"])
 
     def ancestors(self) -> Iterator["Entity"]:
-        """Give what it sits in, the nearest first; the service is the last one."""
-        above = self.parent
-        while above is not None:
-            yield above
-            above = above.parent
+        """Parents, nearest first; the service is last."""
+        ancestor = self.parent
+        while ancestor is not None:
+            yield ancestor
+            ancestor = ancestor.parent
 
     def reference(self, href: str | None = None) -> Data:
-        """Give a reference to it, as other entities show it."""
+        """EntityReference, as shown by other entities."""
         out: Data = {
             "id": self.id,
             "type": self.kind.name,

@@ -1,32 +1,32 @@
-"""Refusals, in the words of the recorded server."""
+"""Error responses with the messages of the recorded server."""
 
 from typing import Any
 
 
 class ApiError(Exception):
-    """A request that is answered with an error."""
+    """An error response."""
 
-    def __init__(self, status: int, message: str, **more: Any) -> None:
+    def __init__(self, status: int, message: str, **attributes: Any) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
-        self.more = more
+        self.attributes = attributes
 
     def body(self) -> dict[str, Any]:
-        return {"code": self.status, **self.more, "message": self.message}
+        return {"code": self.status, **self.attributes, "message": self.message}
 
 
 class Unreadable(Exception):
-    """JSON that does not fit the type: unknown property, wrong type, value not in an enum."""
+    """JSON that does not fit the type: unknown property, wrong type or unknown enum value."""
 
 
-def unreadable() -> ApiError:
+def invalid_format() -> ApiError:
     return ApiError(400, "Invalid request format")
 
 
-def violated(*faults: str, prefix: str = "query param ") -> ApiError:
-    """List constraint violations as the server's bean validation does."""
-    return ApiError(400, "[" + ", ".join(prefix + fault for fault in faults) + "]")
+def validation_error(*violations: str, prefix: str = "query param ") -> ApiError:
+    """Constraint violations in the format of the server's bean validation."""
+    return ApiError(400, "[" + ", ".join(prefix + violation for violation in violations) + "]")
 
 
 def no_route() -> ApiError:
@@ -34,21 +34,21 @@ def no_route() -> ApiError:
 
 
 def not_found(kind: str, key: str) -> ApiError:
-    """Answer a read, a PATCH, or a write that names a soft-deleted entity."""
+    """Response to reads, PATCHes, and writes that name a soft-deleted entity."""
     return ApiError(404, f"{kind} instance for {key} not found")
 
 
 def no_entity(kind: str, key: str) -> ApiError:
-    """Answer a reference to something that does not exist."""
+    """Response to a reference to an unknown entity."""
     return ApiError(404, f"Entity not found: {kind} {key}")
 
 
-def unhandled(message: str) -> ApiError:
-    """Answer one of the client mistakes that the server does not expect: 500, and 500 again on every retry."""
+def unhandled_exception(message: str) -> ApiError:
+    """Response to client errors that the server does not handle: always 500."""
     text = f"An exception with message [{message}] was thrown while processing request."
     return ApiError(500, text, errorType="UNHANDLED_SERVER_EXCEPTION")
 
 
-def rule_broken(rule: str, context: str) -> ApiError:
+def rule_violation(rule: str, context: str) -> ApiError:
     text = f"Rule [{rule}] validation failed: Entity does not satisfy the rule. Rule context: {context}"
     return ApiError(400, text, errorType="RULE_VIOLATION")

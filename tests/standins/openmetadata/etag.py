@@ -1,4 +1,4 @@
-"""Strong entity tags: a digest of the body they come with."""
+"""Strong ETags: a digest of the body."""
 
 import hashlib
 from typing import Any

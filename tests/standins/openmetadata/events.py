@@ -1,4 +1,4 @@
-"""The log of what changed: one event for each change, in the order of their arrival."""
+"""Event log: one event per change, in order of arrival."""
 
 import uuid
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import msgspec
 
 from tests.standins.openmetadata.entity import Data
 
-#: What an event says was the version before, whatever it was.
+#: `previousVersion` of every event.
 _FIRST_VERSION = 0.1
 
 
@@ -16,16 +16,16 @@ _FIRST_VERSION = 0.1
 class Event:
     """One change."""
 
-    #: Its place in the log, from 1 on.
+    #: Position in the log, from 1.
     offset: int
     type: str
     kind: str
     at: int
     head: Data
-    #: The entity as the answer showed it, as JSON.
+    #: The entity as in the response, as JSON.
     entity: bytes
 
-    def shown(self) -> Data:
+    def to_json(self) -> Data:
         return {**self.head, "entity": self.entity.decode()}
 
 
@@ -35,28 +35,30 @@ class EventLog:
     def __init__(self) -> None:
         self.rows: list[Event] = []
 
-    def note(self, word: str, kind: str, body: Data, user: str, change: Data | None = None, at: Any = None) -> None:
-        """Note a change by the word of the answer's header, and the answer itself; what changes nothing is none."""
-        if word == "entityNoChange":
+    def record(
+        self, event_type: str, kind: str, body: Data, user: str, change: Data | None = None, at: Any = None
+    ) -> None:
+        """Record a change by event type and response body; entityNoChange is ignored."""
+        if event_type == "entityNoChange":
             return
-        moment = int(body["updatedAt"] if at is None else at)
+        timestamp = int(body["updatedAt"] if at is None else at)
         head: Data = {
             "id": str(uuid.uuid4()),
-            "eventType": word,
+            "eventType": event_type,
             "entityType": kind,
             "entityId": body["id"],
             "entityFullyQualifiedName": body["fullyQualifiedName"],
             "previousVersion": _FIRST_VERSION,
             "currentVersion": body["version"],
             "userName": user,
-            "timestamp": moment,
+            "timestamp": timestamp,
         }
         if change is not None:
             head["changeDescription"] = change
-        self.rows.append(Event(len(self.rows) + 1, word, kind, moment, head, msgspec.json.encode(body)))
+        self.rows.append(Event(len(self.rows) + 1, event_type, kind, timestamp, head, msgspec.json.encode(body)))
 
-    def note_edge(self, word: str, ends: tuple[str, str], user: str, at: int) -> None:
-        """Note a change of an edge: such events have their place in the log, but are not listed."""
-        name = f"{ends[0]}--upstream-->{ends[1]}"
+    def record_edge(self, event_type: str, endpoints: tuple[str, str], user: str, at: int) -> None:
+        """Record a change of an edge; such events use an offset, but are not listed."""
+        name = f"{endpoints[0]}--upstream-->{endpoints[1]}"
         edge = {"id": str(uuid.uuid4()), "fullyQualifiedName": name, "version": _FIRST_VERSION, "updatedAt": at}
-        self.note(word, "lineage", edge, user)
+        self.record(event_type, "lineage", edge, user)

@@ -1,4 +1,4 @@
-"""A call as handlers see it, and what they answer."""
+"""Requests and responses of handlers."""
 
 import json
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 import msgspec
 
 from tests.standins.openmetadata.access import Principal
-from tests.standins.openmetadata.errors import ApiError, Unreadable, no_route, unreadable, violated
+from tests.standins.openmetadata.errors import ApiError, Unreadable, invalid_format, no_route, validation_error
 from tests.standins.openmetadata.kinds import Kind
 from tests.standins.openmetadata.shapes import Reader
 from tests.standins.openmetadata.state import Store
@@ -16,17 +16,17 @@ from tests.standins.openmetadata.state import Store
 
 @dataclass
 class ApiResponse:
-    """What is sent back."""
+    """Status, body and headers of a response."""
 
     status: int = 200
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
-    #: Whether the answer carries a strong ETag of its body.
+    #: Whether to send a strong ETag.
     etag: bool = False
 
 
 class Call:
-    """One request on its way to a handler."""
+    """A request, as handlers receive it."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Call:
         query: str,
         headers: dict[str, str],
         body: bytes,
-        who: Principal,
+        principal: Principal,
     ) -> None:
         self.store = store
         self.base = base
@@ -44,33 +44,33 @@ class Call:
         self.query = {name: values[0] for name, values in parse_qs(query, keep_blank_values=True).items()}
         self.headers = headers
         self.raw = body
-        self.who = who
-        #: Names of rows of a bulk that a test lets fail, with the message.
+        self.principal = principal
+        #: Names of bulk rows that fail -> message.
         self.failing: dict[str, str] = {}
         self.version = ""
-        #: Tokens of people by e-mail and password.
+        #: Tokens by email and password.
         self.logins: dict[tuple[str, str], str] = {}
 
     def json(self) -> Any:
-        """Parse the body; broken JSON is answered in plain text."""
+        """Parse the body; invalid JSON raises BrokenJson."""
         try:
             return msgspec.json.decode(self.raw)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            return _lenient(self.raw)
+            return _parse_leniently(self.raw)
 
     def read(self, shape: Reader) -> Any:
-        """Parse the body, and read it by its shape; lists every violated constraint at once."""
+        """Deserialize the body; reports all constraint violations at once."""
         faults: list[str] = []
         try:
             value = shape(self.json(), faults, "")
         except Unreadable:
-            raise unreadable() from None
+            raise invalid_format() from None
         if faults:
-            raise violated(*sorted(set(faults)))
+            raise validation_error(*sorted(set(faults)))
         return value
 
     def number(self, name: str, default: int | None = None) -> int:
-        """Read a number of the query; a text in its place is a path that does not exist."""
+        """Parse a number of the query; text is answered with 404."""
         try:
             return int(self.query[name]) if name in self.query or default is None else default
         except ValueError:
@@ -81,39 +81,39 @@ class Call:
 
 
 class BrokenJson(Exception):
-    """A body that is no JSON: answered in plain text."""
+    """Invalid JSON; the response is plain text."""
 
 
-def _lenient(raw: bytes) -> Any:
-    def no_constant(name: str) -> Any:
+def _parse_leniently(raw: bytes) -> Any:
+    def reject_constant(name: str) -> Any:
         raise BrokenJson(f"Non-standard token '{name}'")
 
     try:
-        return json.loads(raw.decode(), parse_constant=no_constant)
+        return json.loads(raw.decode(), parse_constant=reject_constant)
     except UnicodeDecodeError:
-        raise unreadable() from None
+        raise invalid_format() from None
     except ValueError as error:
         at = getattr(error, "pos", 0)
-        what = "Unexpected end-of-input within/between Object entries"
+        problem = "Unexpected end-of-input within/between Object entries"
         if at < len(raw.rstrip()):
-            what = f"Unexpected character ('{raw.decode()[at]}' (code {raw[at]}))"
+            problem = f"Unexpected character ('{raw.decode()[at]}' (code {raw[at]}))"
         else:
             at = len(raw)
         raise BrokenJson(
-            f"{what}\n at [Source: REDACTED (`StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION` disabled); "
+            f"{problem}\n at [Source: REDACTED (`StreamReadFeature.INCLUDE_SOURCE_IN_LOCATION` disabled); "
             f"line: 1, column: {at + 1}]"
         ) from None
 
 
 def check_fields(kind: Kind, query: dict[str, str]) -> set[str]:
-    """Read `fields`; refuses a property that cannot be asked for."""
-    asked = [name.strip() for name in query.get("fields", "").split(",") if name.strip()]
-    if asked == ["*"]:
+    """Parse `fields`; unknown names are rejected."""
+    requested = [name.strip() for name in query.get("fields", "").split(",") if name.strip()]
+    if requested == ["*"]:
         return set(kind.fields)
-    for name in asked:
+    for name in requested:
         if name not in kind.fields:
             raise ApiError(400, f"Invalid field name {name}")
-    return set(asked)
+    return set(requested)
 
 
 def check_include(query: dict[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""The kinds of what governs entities: what they refer to, and what is said of their types."""
+"""Kinds of governance entities, and the kind of types."""
 
 from typing import Any
 
@@ -7,12 +7,12 @@ from tests.standins.openmetadata.kinds import KINDS, Kind
 from tests.standins.openmetadata.shapes import Shape
 
 
-def _kind(name: str, path: str, shape: Shape, own: str, fields: str, **more: Any) -> Kind:
-    asked = frozenset(f"owners tags domains {fields}".split())
-    return Kind(name, path, shape, tracked=tuple(own.split()), fields=asked, bulk=False, asset=False, **more)
+def _kind(name: str, path: str, shape: Shape, own: str, fields: str, **options: Any) -> Kind:
+    all_fields = frozenset(f"owners tags domains {fields}".split())
+    return Kind(name, path, shape, tracked=tuple(own.split()), fields=all_fields, bulk=False, asset=False, **options)
 
 
-#: Types of entities, which may have custom properties, and types of fields, which such properties are of.
+#: Entity types, which may have custom properties, and field types, the types of such properties.
 TYPE = _kind(
     "type",
     "metadata/types",
@@ -31,10 +31,10 @@ CLASSIFICATION = _kind(
     "provider disabled mutuallyExclusive autoClassificationConfig",
     "usageCount termCount reviewers",
     defaults={**_PROVIDED, "disabled": False},
-    created=(),
+    empty_on_create=(),
     references=("reviewers",),
-    whole=("owners", "domains", "reviewers"),
-    replaced=("owners", "reviewers"),
+    always_shown=("owners", "domains", "reviewers"),
+    empty_on_replace=("owners", "reviewers"),
 )
 TAG = _kind(
     "tag",
@@ -52,8 +52,8 @@ TAG = _kind(
         "autoClassificationPriority": 50,
     },
     references=("reviewers",),
-    whole=("domains", "dataProducts", "owners", "reviewers"),
-    replaced=("domains", "owners", "reviewers"),
+    always_shown=("domains", "dataProducts", "owners", "reviewers"),
+    empty_on_replace=("domains", "owners", "reviewers"),
 )
 GLOSSARY = _kind(
     "glossary",
@@ -62,10 +62,10 @@ GLOSSARY = _kind(
     "provider mutuallyExclusive namespaces",
     "reviewers usageCount termCount extension votes",
     defaults={**_PROVIDED, "namespaces": []},
-    created=(),
+    empty_on_create=(),
     references=("reviewers",),
-    whole=("owners", "tags", "domains", "reviewers", "votes"),
-    replaced=("owners", "reviewers", "domains"),
+    always_shown=("owners", "tags", "domains", "reviewers", "votes"),
+    empty_on_replace=("owners", "reviewers", "domains"),
 )
 TERM = _kind(
     "glossaryTerm",
@@ -76,9 +76,9 @@ TERM = _kind(
     parent="glossary",
     parent_kind="glossary",
     defaults={**_PROVIDED, "synonyms": [], "references": [], "conceptMappings": []},
-    created=("reviewers", "owners", "domains"),
+    empty_on_create=("reviewers", "owners", "domains"),
     references=("reviewers", "relatedTerms"),
-    whole=("owners", "tags", "domains", "reviewers", "votes"),
+    always_shown=("owners", "tags", "domains", "reviewers", "votes"),
     status="Approved",
 )
 DOMAIN = _kind(
@@ -87,10 +87,10 @@ DOMAIN = _kind(
     shapes.DOMAIN,
     "domainType style",
     "children experts parent followers extension",
-    created=(),
+    empty_on_create=(),
     references=("experts",),
-    whole=("owners", "tags", "followers", "experts"),
-    replaced=("owners", "experts"),
+    always_shown=("owners", "tags", "followers", "experts"),
+    empty_on_replace=("owners", "experts"),
     soft=False,
 )
 PRODUCT = _kind(
@@ -100,9 +100,9 @@ PRODUCT = _kind(
     "style dataProductType visibility portfolioPriority lifecycleStage",
     "experts reviewers extension followers",
     defaults={"lifecycleStage": "DEVELOPMENT", "visibility": "PRIVATE"},
-    created=("owners", "experts"),
+    empty_on_create=("owners", "experts"),
     references=("experts", "reviewers"),
-    whole=("owners", "tags", "followers", "domains", "experts", "reviewers"),
+    always_shown=("owners", "tags", "followers", "domains", "experts", "reviewers"),
     soft=False,
 )
 TEAM = _kind(
@@ -113,7 +113,7 @@ TEAM = _kind(
     "users owns parents children policies defaultRoles profile childrenCount userCount",
     defaults={"isJoinable": True},
     references=("parents", "policies", "defaultRoles"),
-    whole=("owners", "domains"),
+    always_shown=("owners", "domains"),
     status=None,
 )
 USER = _kind(
@@ -123,9 +123,9 @@ USER = _kind(
     "email externalId timezone profile isBot isAdmin allowImpersonation isEmailVerified personaPreferences",
     "teams roles profile follows owns personas defaultPersona",
     defaults={"isBot": False, "isAdmin": False, "allowImpersonation": False, "personaPreferences": []},
-    created=("domains", "inheritedPersonas"),
+    empty_on_create=("domains", "inheritedPersonas"),
     references=("teams", "roles"),
-    whole=("domains",),
+    always_shown=("domains",),
     status=None,
 )
 ROLE = _kind(
@@ -135,10 +135,10 @@ ROLE = _kind(
     "provider allowDelete disabled",
     "policies teams users",
     defaults={"provider": "user"},
-    created=(),
+    empty_on_create=(),
     references=("policies",),
-    whole=(),
-    replaced=(),
+    always_shown=(),
+    empty_on_replace=(),
     status=None,
 )
 POLICY = _kind(
@@ -148,12 +148,12 @@ POLICY = _kind(
     "enabled rules provider allowDelete",
     "location teams roles",
     defaults={"enabled": True, "provider": "user"},
-    created=(),
-    whole=("owners",),
-    replaced=(),
+    empty_on_create=(),
+    always_shown=("owners",),
+    empty_on_replace=(),
     status=None,
 )
-#: Those that clients make and change as they do entities.
+#: Kinds that clients create and change.
 GOVERNED = [CLASSIFICATION, TAG, GLOSSARY, TERM, DOMAIN, PRODUCT, TEAM, USER, ROLE, POLICY]
 EVERY = [*KINDS, TYPE, *GOVERNED]
 BY_NAME = {kind.name: kind for kind in EVERY}

@@ -1,4 +1,4 @@
-"""The shapes of the requests about what governs entities."""
+"""Shapes of requests about governance entities."""
 
 from tests.standins.openmetadata import enums
 from tests.standins.openmetadata.create_shapes import LABEL, REFERENCE
@@ -6,24 +6,24 @@ from tests.standins.openmetadata.shapes import (
     Reader,
     Shape,
     anything,
+    boolean,
+    bounded_text,
     choice,
-    flag,
-    listing,
+    entity_name,
+    integer,
+    list_of,
     mapping,
-    matching,
-    named,
-    sized,
+    matching_text,
     text,
     uuid,
-    whole,
 )
 
-_PROPERTY_NAME = matching("^[A-Za-z0-9][A-Za-z0-9 _\\-.,;%#@!'(){}\\[\\]|=+?`]*$")
-_EMAIL = matching("^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@\\S+$")
-_NAMES = listing(sized(1, 3072))
-_IDS = listing(uuid)
-_HEAD: dict[str, Reader] = {"name": named(256), "displayName": text, "description": text}
-_PEOPLE: dict[str, Reader] = {"owners": listing(REFERENCE), "reviewers": listing(REFERENCE), "domains": _NAMES}
+_PROPERTY_NAME = matching_text("^[A-Za-z0-9][A-Za-z0-9 _\\-.,;%#@!'(){}\\[\\]|=+?`]*$")
+_EMAIL = matching_text("^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@\\S+$")
+_NAMES = list_of(bounded_text(1, 3072))
+_IDS = list_of(uuid)
+_HEAD: dict[str, Reader] = {"name": entity_name(256), "displayName": text, "description": text}
+_PEOPLE: dict[str, Reader] = {"owners": list_of(REFERENCE), "reviewers": list_of(REFERENCE), "domains": _NAMES}
 _PROVIDER = choice("system", "user", "automation")
 _STYLE = Shape({"color": text, "iconURL": text, "coverImage": anything})
 
@@ -38,43 +38,43 @@ PROPERTY = Shape(
     required="name description propertyType",
 )
 CLASSIFICATION = Shape(
-    {**_HEAD, **_PEOPLE, "provider": _PROVIDER, "mutuallyExclusive": flag, "autoClassificationConfig": mapping},
+    {**_HEAD, **_PEOPLE, "provider": _PROVIDER, "mutuallyExclusive": boolean, "autoClassificationConfig": mapping},
     required="name description",
 )
 TAG = Shape(
     {
         **_HEAD,
         **_PEOPLE,
-        **dict.fromkeys(("classification", "parent"), sized(1, 3072)),
+        **dict.fromkeys(("classification", "parent"), bounded_text(1, 3072)),
         "style": _STYLE,
-        "associatedTags": listing(text),
+        "associatedTags": list_of(text),
         "provider": _PROVIDER,
-        "mutuallyExclusive": flag,
-        "recognizers": listing(mapping),
-        "autoClassificationEnabled": flag,
-        "autoClassificationPriority": whole,
+        "mutuallyExclusive": boolean,
+        "recognizers": list_of(mapping),
+        "autoClassificationEnabled": boolean,
+        "autoClassificationPriority": integer,
     },
     required="name description",
 )
 _WORDS: dict[str, Reader] = {
     **_HEAD,
     **_PEOPLE,
-    "tags": listing(LABEL),
+    "tags": list_of(LABEL),
     "provider": _PROVIDER,
-    "mutuallyExclusive": flag,
+    "mutuallyExclusive": boolean,
     "extension": mapping,
 }
 GLOSSARY = Shape(_WORDS, required="name description")
 TERM = Shape(
     {
         **_WORDS,
-        **dict.fromkeys(("glossary", "parent"), sized(1, 3072)),
+        **dict.fromkeys(("glossary", "parent"), bounded_text(1, 3072)),
         "iri": text,
         "style": _STYLE,
-        "synonyms": listing(named(256)),
+        "synonyms": list_of(entity_name(256)),
         "relatedTerms": _NAMES,
-        "references": listing(Shape({"name": text, "endpoint": text})),
-        "conceptMappings": listing(mapping),
+        "references": list_of(Shape({"name": text, "endpoint": text})),
+        "conceptMappings": list_of(mapping),
     },
     required="name description glossary",
 )
@@ -82,9 +82,9 @@ _BUSINESS: dict[str, Reader] = {
     **_HEAD,
     "fullyQualifiedName": text,
     "style": _STYLE,
-    "owners": listing(REFERENCE),
-    "experts": listing(text),
-    "tags": listing(LABEL),
+    "owners": list_of(REFERENCE),
+    "experts": list_of(text),
+    "tags": list_of(LABEL),
     "extension": mapping,
 }
 DOMAIN = Shape(
@@ -95,8 +95,8 @@ PRODUCT = Shape(
     {
         **_BUSINESS,
         "domains": _NAMES,
-        "reviewers": listing(REFERENCE),
-        "assets": listing(REFERENCE),
+        "reviewers": list_of(REFERENCE),
+        "assets": list_of(REFERENCE),
         **dict.fromkeys(("dataProductType", "visibility", "portfolioPriority"), text),
     },
     required="name description domains",
@@ -110,8 +110,8 @@ TEAM = Shape(
         "profile": mapping,
         **dict.fromkeys(("parents", "children", "users", "defaultRoles", "policies"), _IDS),
         "defaultPersona": uuid,
-        "owners": listing(REFERENCE),
-        "isJoinable": flag,
+        "owners": list_of(REFERENCE),
+        "isJoinable": boolean,
         "domains": _NAMES,
     },
     required="name teamType",
@@ -121,10 +121,10 @@ USER = Shape(
         **_HEAD,
         "email": _EMAIL,
         **dict.fromkeys(("externalId", "scimUserName", "timezone", "botName", "password", "confirmPassword"), text),
-        **dict.fromkeys(("isBot", "isAdmin"), flag),
+        **dict.fromkeys(("isBot", "isAdmin"), boolean),
         **dict.fromkeys(("profile", "authenticationMechanism"), mapping),
         **dict.fromkeys(("teams", "roles"), _IDS),
-        "personas": listing(REFERENCE),
+        "personas": list_of(REFERENCE),
         "defaultPersona": REFERENCE,
         "createPasswordType": choice("ADMIN_CREATE", "USER_CREATE"),
         "domains": _NAMES,
@@ -136,17 +136,17 @@ _RULE = Shape(
     {
         **dict.fromkeys(("name", "fullyQualifiedName", "description", "condition"), text),
         "effect": choice("allow", "deny"),
-        "operations": listing(choice(*enums.OPERATIONS)),
-        "resources": listing(text),
+        "operations": list_of(choice(*enums.OPERATIONS)),
+        "resources": list_of(text),
     },
     required="name effect operations resources",
 )
 POLICY = Shape(
     {
         **_HEAD,
-        "owners": listing(REFERENCE),
-        "rules": listing(_RULE),
-        "enabled": flag,
+        "owners": list_of(REFERENCE),
+        "rules": list_of(_RULE),
+        "enabled": boolean,
         "location": uuid,
         "domains": _NAMES,
     },

@@ -1,4 +1,4 @@
-"""What the stand-in takes and another check refuses: the models that the server's own schemas are generated into."""
+"""Validates accepted bodies with a second check: the models generated from the schemas of OpenMetadata."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 from tests.standins.openmetadata.exchange import ApiResponse, Call
 from tests.standins.openmetadata.governance_kinds import EVERY, TYPE, USER
 
-#: Takes the collection and a body; gives the reason for which it is refused.
+#: Takes collection and body; returns the reason if the body is invalid.
 Check = Callable[[str, Any], str | None]
 
 _PREFIX = "/api/v1/"
-#: We make no users, and of types we only define custom properties.
+#: The bridge creates no users, and only adds custom properties to types.
 _UNCHECKED = (TYPE, USER)
 _COLLECTIONS = {path: path for path in (*(kind.path for kind in EVERY if kind not in _UNCHECKED), "lineage")}
 _COLLECTIONS |= {path: path for path in ("dataQuality/testDefinitions", "dataQuality/testCases")}
@@ -22,7 +22,7 @@ _COLLECTIONS |= {
 
 
 class InvalidBody(NamedTuple):
-    """A body that was taken, and why it should not have been sent."""
+    """An accepted body that is invalid."""
 
     collection: str
     reason: str
@@ -32,7 +32,7 @@ class InvalidBody(NamedTuple):
 def find_invalid_bodies(
     check: Check, method: str, template: str, call: Call, answer: ApiResponse
 ) -> Iterator[InvalidBody]:
-    """Check the bodies that a call has brought and that were taken."""
+    """Check the accepted bodies of a request."""
     if method not in ("PUT", "POST") or answer.status >= 300:
         return
     path = template.removeprefix(_PREFIX)

@@ -1,4 +1,4 @@
-"""The kinds of entities: where they are served, what they sit in, and which of their properties are versioned."""
+"""Kinds of entities: paths, parents, and which properties are versioned."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,47 +6,47 @@ from typing import Any
 from tests.standins.openmetadata import create_shapes, enums
 from tests.standins.openmetadata.shapes import Shape
 
-#: Properties that are kept beside the entity: references, labels and custom properties.
+#: References, labels and custom properties, which the server stores separately.
 RELATIONS = ("owners", "tags", "domains", "dataProducts", "extension", "certification")
-#: Properties that a client may list in `fields`, whatever the kind.
+#: Valid values of `fields` for all kinds.
 _ALWAYS = "owners tags followers domains dataProducts extension lifeCycle sourceHash votes certification usageSummary"
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of entity."""
+    """A kind of entity."""
 
     name: str
     path: str
     shape: Shape
-    #: The property that names the parent, and the kind of the parent.
+    #: Property that names the parent, and the kind of the parent.
     parent: str | None = None
     parent_kind: str | None = None
-    #: Own properties whose change makes a version.
+    #: Own properties whose change creates a version.
     tracked: tuple[str, ...] = ()
-    #: Own properties whose change is stored and not mentioned.
+    #: Own properties whose change is stored, but creates no version.
     silent: tuple[str, ...] = ()
-    #: What an entity has if a request does not say otherwise.
+    #: Default values of an entity.
     defaults: dict[str, Any] = field(default_factory=dict)
-    #: What a request has if it does not say otherwise; shown when the server quotes a request.
+    #: Default values of a request, shown when the server quotes the request.
     request_defaults: dict[str, Any] = field(default_factory=dict)
-    #: Empty relations that the answer to a creation shows.
-    created: tuple[str, ...] = ("domains",)
+    #: Relations that the response to a creation shows even if empty.
+    empty_on_create: tuple[str, ...] = ("domains",)
     fields: frozenset[str] = frozenset()
-    #: Own properties that a read shows only when it is asked for them.
+    #: Own properties that reads show only on request.
     on_demand: tuple[str, ...] = ()
     bulk: bool = True
-    #: What its `entityStatus` says, if it has one.
+    #: Initial `entityStatus`, if the kind has one.
     status: str | None = "Unprocessed"
-    #: Its lists of other entities, beside those that every kind may have.
+    #: Lists of references, in addition to those of all kinds.
     references: tuple[str, ...] = ()
-    #: Relations that the answers to a PATCH and a DELETE show even when they are empty.
-    whole: tuple[str, ...] = ("owners", "tags", "followers", "domains", "dataProducts", "votes")
-    #: Empty relations that the answer to a PUT shows of what was there; those of a creation and the owners, if not said.
-    replaced: tuple[str, ...] | None = None
-    #: Whether it can be deleted so that it comes back; if not, it does not say whether it is deleted.
+    #: Relations that responses to PATCH and DELETE show even if empty.
+    always_shown: tuple[str, ...] = ("owners", "tags", "followers", "domains", "dataProducts", "votes")
+    #: Relations that the response to a replacing PUT shows even if empty; default: those of a creation and owners.
+    empty_on_replace: tuple[str, ...] | None = None
+    #: Whether soft deletion is supported; if not, `deleted` is not shown.
     soft: bool = True
-    #: Whether it is something to be governed, not something that governs.
+    #: Whether it is a data asset, as opposed to a governance entity.
     asset: bool = True
 
     @property
@@ -54,15 +54,15 @@ class Kind:
         return self.path.startswith("services/")
 
     @property
-    def shown_replaced(self) -> tuple[str, ...]:
-        return (*self.created, "owners") if self.replaced is None else self.replaced
+    def shown_on_replace(self) -> tuple[str, ...]:
+        return (*self.empty_on_create, "owners") if self.empty_on_replace is None else self.empty_on_replace
 
     @property
     def own(self) -> tuple[str, ...]:
         return self.tracked + self.silent
 
 
-_BOTH: dict[str, list[Any]] = {"domains": [], "dataProducts": []}
+_REFERENCE_DEFAULTS: dict[str, list[Any]] = {"domains": [], "dataProducts": []}
 
 
 def _service(name: str, types: tuple[str, ...] | list[str]) -> Kind:
@@ -71,7 +71,7 @@ def _service(name: str, types: tuple[str, ...] | list[str]) -> Kind:
         f"services/{name}s",
         create_shapes.service(types),
         tracked=("connection",),
-        created=(),
+        empty_on_create=(),
         fields=frozenset(_ALWAYS.split()) | {"pipelines"},
         bulk=False,
     )
@@ -84,9 +84,9 @@ def _asset(
     parent: tuple[str, str],
     tracked: str,
     fields: str = "",
-    **more: Any,
+    **options: Any,
 ) -> Kind:
-    silent = (*more.pop("silent", ()), "lifeCycle", "sourceHash")
+    silent = (*options.pop("silent", ()), "lifeCycle", "sourceHash")
     return Kind(
         name,
         path,
@@ -94,9 +94,9 @@ def _asset(
         *parent,
         tracked=(*tracked.split(), "sourceUrl"),
         silent=silent,
-        request_defaults=_BOTH | more.pop("request_defaults", {}),
+        request_defaults=_REFERENCE_DEFAULTS | options.pop("request_defaults", {}),
         fields=frozenset(f"{_ALWAYS} {fields}".split()),
-        **more,
+        **options,
     )
 
 
@@ -127,7 +127,7 @@ KINDS = [
         ("database", "database"),
         "retentionPeriod",
         "tables",
-        created=("owners", "domains"),
+        empty_on_create=("owners", "domains"),
     ),
     _asset(
         "table",
@@ -138,7 +138,7 @@ KINDS = [
         "retentionPeriod fileFormat",
         _TABLE_FIELDS,
         defaults={"columns": [], "processedLineage": False},
-        created=("owners", "domains"),
+        empty_on_create=("owners", "domains"),
         silent=("processedLineage",),
     ),
     _asset(

@@ -1,22 +1,22 @@
-"""The parts of entities that the server completes: columns, fields, tasks, connections."""
+"""Completes parts of entities: columns, fields, tasks and connections."""
 
 from typing import Any
 
-from tests.standins.openmetadata.columns import qualify, with_lists
+from tests.standins.openmetadata.columns import fill_lists, qualify
 from tests.standins.openmetadata.errors import ApiError
 from tests.standins.openmetadata.kinds import Kind
-from tests.standins.openmetadata.names import quoted
+from tests.standins.openmetadata.names import quote_name
 
 Data = dict[str, Any]
 
 
 def complete(kind: Kind, data: Data, name: str, fqn: str) -> None:
-    """Fill in what the server adds to the parts of an entity."""
+    """Fill in generated values of the parts of an entity."""
     if "columns" in data:
         qualify(data["columns"], fqn)
     if "dataModel" in data and kind.name == "container":
         model = data["dataModel"]
-        with_lists(model["columns"])
+        fill_lists(model["columns"])
         qualify(model["columns"], fqn)
         data["dataModel"] = {"isPartitioned": False, **model}
     for schema in ("messageSchema", "requestSchema", "responseSchema"):
@@ -42,23 +42,23 @@ _TASK_ORDER = [
 
 
 def _task(task: Data, fqn: str) -> Data:
-    full = {"tags": [], **task, "fullyQualifiedName": f"{fqn}.{quoted(task['name'])}"}
+    full = {"tags": [], **task, "fullyQualifiedName": f"{fqn}.{quote_name(task['name'])}"}
     return {name: full[name] for name in dict.fromkeys((*_TASK_ORDER, *full)) if name in full}
 
 
 def _connection(data: Data, name: str) -> Data:
-    """Check that a connection is of the type of its service."""
+    """Check that the type of a connection matches its service."""
     config = dict(data["connection"].get("config", {}))
-    wanted = data["serviceType"]
-    given = config.get("type", wanted)
-    if given != wanted:
+    expected = data["serviceType"]
+    actual = config.get("type", expected)
+    if actual != expected:
         raise ApiError(
             400,
-            f"Failed to convert [{name}] to type [{wanted}]. Review the connection.\nCannot construct instance of "
-            f"`org.openmetadata.schema.services.connections.database.{wanted}Connection${wanted}Type`, problem: {given}\n"
+            f"Failed to convert [{name}] to type [{expected}]. Review the connection.\nCannot construct instance of "
+            f"`org.openmetadata.schema.services.connections.database.{expected}Connection${expected}Type`, problem: {actual}\n"
             " at [Source: UNKNOWN; byte offset: #UNKNOWN] (through reference chain: "
-            f'org.openmetadata.schema.services.connections.database.{wanted}Connection["type"])',
+            f'org.openmetadata.schema.services.connections.database.{expected}Connection["type"])',
         )
-    if wanted == "CustomDatabase":
+    if expected == "CustomDatabase":
         config.setdefault("supportsMetadataExtraction", True)
     return {"config": config}

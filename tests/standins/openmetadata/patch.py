@@ -6,40 +6,46 @@ from typing import Any
 
 from tests.standins.openmetadata import columns as column_rules
 from tests.standins.openmetadata.access import Principal, check_patch
-from tests.standins.openmetadata.certification import CERTIFICATION, certified
+from tests.standins.openmetadata.certification import CERTIFICATION, complete_certification
 from tests.standins.openmetadata.changes import Change
 from tests.standins.openmetadata.comparison import compare
 from tests.standins.openmetadata.create_shapes import LABEL
-from tests.standins.openmetadata.errors import ApiError, Unreadable, unhandled, unreadable, violated
+from tests.standins.openmetadata.errors import (
+    ApiError,
+    Unreadable,
+    invalid_format,
+    unhandled_exception,
+    validation_error,
+)
 from tests.standins.openmetadata.kinds import Kind
-from tests.standins.openmetadata.labels import applied
-from tests.standins.openmetadata.names import joined
+from tests.standins.openmetadata.labels import add_label_user
+from tests.standins.openmetadata.names import join_fqn
 from tests.standins.openmetadata.patched_fields import check_field
-from tests.standins.openmetadata.policies import arrange
+from tests.standins.openmetadata.policies import normalize_rules
 from tests.standins.openmetadata.references import check_domains, check_owners, check_products
-from tests.standins.openmetadata.shapes import Reader, listing, text
+from tests.standins.openmetadata.shapes import Reader, list_of, text
 from tests.standins.openmetadata.state import Data, Entity, Store
-from tests.standins.openmetadata.text import stored
-from tests.standins.openmetadata.versions import Outcome, settle_patch
+from tests.standins.openmetadata.text import sanitize
+from tests.standins.openmetadata.versions import Outcome, store_patch
 from tests.standins.openmetadata.views import DELETED, View, render, without_labels
 
 _DOCUMENT = View(shows=DELETED.shows, if_set=DELETED.if_set, href=False, reference_href=False)
 
 
 def operations_in(raw: Any) -> list[Data]:
-    """Read the operations of a patch."""
+    """Validate the operations of a patch."""
     if not isinstance(raw, list) or not all(isinstance(operation, dict) for operation in raw):
-        raise unreadable()
+        raise invalid_format()
     for operation in raw:
         for pointer in (operation.get("path"), operation.get("from", "/")):
             if not isinstance(pointer, str) or not pointer.startswith("/"):
-                raise unhandled("Error processing JSON Patch")
+                raise unhandled_exception("Error processing JSON Patch")
     return raw
 
 
-def patch(store: Store, entity: Entity, operations: list[Data], who: Principal, locked: bool) -> Outcome:
+def patch(store: Store, entity: Entity, operations: list[Data], principal: Principal, locked: bool) -> Outcome:
     """Apply a JSON Patch to an entity."""
-    check_patch(who, [operation["path"] for operation in operations])
+    check_patch(principal, [operation["path"] for operation in operations])
     document: Data = {name: [] for name in entity.kind.references}
     document |= copy.deepcopy(render("", entity, _DOCUMENT))
     before = copy.deepcopy(document)
@@ -47,15 +53,15 @@ def patch(store: Store, entity: Entity, operations: list[Data], who: Principal, 
     for name in document:
         if name not in before:
             check_field(entity.kind, name)
-    new = _taken(store, entity, before, document, who)
+    new = _apply_changes(store, entity, before, document, principal)
     change = Change()
     compare(entity.kind, entity.data, new, change)
-    outcome = settle_patch(store, entity, new, change, who, locked)
+    outcome = store_patch(store, entity, new, change, principal, locked)
     if document.get("name") not in (entity.name, None) and "columns" in new:
-        # The name stays, but the server files the labels of the columns under the new one: later reads miss them.
+        # The name is not changed, but the server stores column labels under the new name, so later reads miss them.
         entity.data = {**entity.data, "columns": without_labels(new["columns"])}
         columns = copy.deepcopy(new["columns"])
-        column_rules.qualify(columns, joined(entity.parent.fqn if entity.parent else "", str(document["name"])))
+        column_rules.qualify(columns, join_fqn(entity.parent.fqn if entity.parent else "", str(document["name"])))
         outcome.data = {**outcome.data, "columns": columns}
     return outcome
 
@@ -78,7 +84,7 @@ def apply(document: Data, operations: list[Data]) -> None:
         elif kind in ("add", "replace"):
             _add(document, parts, operation.get("value"), insert=kind == "add")
         else:
-            raise unreadable()
+            raise invalid_format()
 
 
 def _test(document: Data, parts: list[str], operation: Data) -> None:
@@ -89,31 +95,31 @@ def _test(document: Data, parts: list[str], operation: Data) -> None:
         )
 
 
-def _get(at: Any, parts: list[str]) -> Any:
+def _get(node: Any, parts: list[str]) -> Any:
     for part in parts:
-        at = _step(at, part)
-    return at
+        node = _step(node, part)
+    return node
 
 
-def _step(at: Any, part: str) -> Any:
-    if isinstance(at, list):
-        return at[_index(at, part, len(at) - 1)]
-    if not isinstance(at, dict) or part not in at:
-        shown = json.dumps(at, separators=(",", ":"), ensure_ascii=False)
+def _step(node: Any, part: str) -> Any:
+    if isinstance(node, list):
+        return node[_index(node, part, len(node) - 1)]
+    if not isinstance(node, dict) or part not in node:
+        shown = json.dumps(node, separators=(",", ":"), ensure_ascii=False)
         raise ApiError(400, f"The JSON Object '{shown}' contains no mapping for the name '{part}'")
-    return at[part]
+    return node[part]
 
 
-def _index(at: list[Any], part: str, last: int) -> int:
+def _index(items: list[Any], part: str, last: int) -> int:
     if not part.isdecimal() or int(part) > last:
-        raise unhandled("Error processing JSON Patch")
+        raise unhandled_exception("Error processing JSON Patch")
     return int(part)
 
 
 def _add(document: Data, parts: list[str], value: Any, insert: bool = True) -> None:
     target = _get(document, parts[:-1])
     if not isinstance(target, (dict, list)):
-        raise unhandled("Error processing JSON Patch")
+        raise unhandled_exception("Error processing JSON Patch")
     if isinstance(target, dict):
         target[parts[-1]] = value
     elif parts[-1] == "-":
@@ -133,8 +139,8 @@ def _remove(document: Data, parts: list[str]) -> None:
         del target[parts[-1]]
 
 
-def _taken(store: Store, entity: Entity, before: Data, document: Data, who: Principal) -> Data:
-    """Take over what may be changed; the rest of the document is ignored."""
+def _apply_changes(store: Store, entity: Entity, before: Data, document: Data, principal: Principal) -> Data:
+    """Apply changes of mutable properties; other changes are ignored."""
     kind = entity.kind
     new = dict(entity.data)
     for name in (*kind.own, "description", "displayName"):
@@ -145,17 +151,19 @@ def _taken(store: Store, entity: Entity, before: Data, document: Data, who: Prin
         if value is not None:
             new[name] = _read(kind.shape.fields.get(name, text), value, name)
     if new.get("description") != entity.data.get("description"):
-        new["description"] = stored(new.get("description", ""))
+        new["description"] = sanitize(new.get("description", ""))
     if document.get("columns") != before.get("columns"):
-        _take_columns(store, entity, new, who)
+        _apply_columns(store, entity, new, principal)
     if document.get("tags") != before.get("tags"):
-        labels = _read(listing(LABEL), document.get("tags") or [], "tags")
-        new["tags"] = applied(store.governance.labels(labels), who.name)
+        labels = _read(list_of(LABEL), document.get("tags") or [], "tags")
+        new["tags"] = add_label_user(store.governance.labels(labels), principal.name)
     if kind.name == "policy":
-        arrange(new)
-    _take_references(store, kind, new, before, document)
+        normalize_rules(new)
+    _apply_references(store, kind, new, before, document)
     if document.get("certification") != before.get("certification"):
-        new["certification"] = certified(_read(CERTIFICATION, document.get("certification"), ""), store.now())
+        new["certification"] = complete_certification(
+            _read(CERTIFICATION, document.get("certification"), ""), store.now()
+        )
     return {name: value for name, value in new.items() if value is not None}
 
 
@@ -164,35 +172,38 @@ def _read(reader: Reader, value: Any, name: str) -> Any:
     try:
         read = None if value is None else reader(value, faults, name)
     except Unreadable:
-        raise unreadable() from None
+        raise invalid_format() from None
     if faults:
-        raise violated(*sorted(set(faults)))
+        raise validation_error(*sorted(set(faults)))
     return read
 
 
-def _take_columns(store: Store, entity: Entity, new: Data, who: Principal) -> None:
+def _apply_columns(store: Store, entity: Entity, new: Data, principal: Principal) -> None:
     new.setdefault("columns", [])
-    column_rules.with_lists(new["columns"])
+    column_rules.fill_lists(new["columns"])
     column_rules.qualify(new["columns"], entity.fqn)
-    for column in column_rules.every(new["columns"]):
+    for column in column_rules.walk(new["columns"]):
         if column["tags"]:
-            column["tags"] = applied(store.governance.labels(column["tags"]), who.name)
+            column["tags"] = add_label_user(store.governance.labels(column["tags"]), principal.name)
 
 
-def _take_references(store: Store, kind: Kind, new: Data, before: Data, document: Data) -> None:
-    known = store.governance
+def _apply_references(store: Store, kind: Kind, new: Data, before: Data, document: Data) -> None:
+    governance = store.governance
     if document.get("owners") != before.get("owners"):
         check_owners(document.get("owners") or [])
-        new["owners"] = known.by_id(document.get("owners") or []) or None
+        new["owners"] = governance.by_id(document.get("owners") or []) or None
     if document.get("domains") != before.get("domains"):
         check_domains(kind, document.get("domains") or [])
-        new["domains"] = known.by_id(document.get("domains") or [], only="domain") or None
+        new["domains"] = governance.by_id(document.get("domains") or [], only="domain") or None
     if document.get("dataProducts") != before.get("dataProducts"):
-        new["dataProducts"] = known.by_id(document.get("dataProducts") or [], only="dataProduct") or None
+        new["dataProducts"] = governance.by_id(document.get("dataProducts") or [], only="dataProduct") or None
         check_products(new["dataProducts"] or [], new.get("domains") or [])
     for name in kind.references:
         if document.get(name) != before.get(name):
-            kept = {one.id: one for one in new.get(name) or ()}
-            new[name] = [kept.get(one.get("id")) or known.by_id([one])[0] for one in document.get(name) or ()]
+            current = {entity.id: entity for entity in new.get(name) or ()}
+            new[name] = [
+                current.get(reference.get("id")) or governance.by_id([reference])[0]
+                for reference in document.get(name) or ()
+            ]
     if document.get("extension") != before.get("extension"):
-        new["extension"] = known.extension(kind.name, document.get("extension") or {}) or None
+        new["extension"] = governance.extension(kind.name, document.get("extension") or {}) or None

@@ -1,4 +1,4 @@
-"""Statuses of pipeline runs: single and bulk, told apart by their timestamps."""
+"""Statuses of pipeline runs, identified by timestamp."""
 
 import json
 from typing import Any
@@ -6,52 +6,52 @@ from typing import Any
 from tests.standins.openmetadata import enums
 from tests.standins.openmetadata.changes import Change
 from tests.standins.openmetadata.create_shapes import REFERENCE
-from tests.standins.openmetadata.errors import ApiError, unhandled
-from tests.standins.openmetadata.shapes import Shape, choice, listing, mapping, text, whole
+from tests.standins.openmetadata.errors import ApiError, unhandled_exception
+from tests.standins.openmetadata.shapes import Shape, choice, integer, list_of, mapping, text
 from tests.standins.openmetadata.state import Data, Entity, Store
 
-MOST_ROWS = 1000
-_COUNTS = dict.fromkeys(("rowCount", "sizeBytes"), whole)
+MAX_ROWS = 1000
+_COUNTS = dict.fromkeys(("rowCount", "sizeBytes"), integer)
 _USAGE = Shape(
-    {"datasetFQN": text, "columns": listing(text), **_COUNTS, "filter": text, "version": text},
+    {"datasetFQN": text, "columns": list_of(text), **_COUNTS, "filter": text, "version": text},
     required="datasetFQN",
     extra="kept",
 )
 _GENERATION = Shape(
     {
         "datasetFQN": text,
-        "columns": listing(text),
+        "columns": list_of(text),
         **_COUNTS,
         "mode": choice(*enums.WRITE_MODES),
-        "partitions": listing(text),
+        "partitions": list_of(text),
         "version": text,
     },
     required="datasetFQN",
     extra="kept",
 )
-_ENDS = {"inputs": listing(_USAGE), "outputs": listing(_GENERATION)}
+_DATASETS = {"inputs": list_of(_USAGE), "outputs": list_of(_GENERATION)}
 _TASK = Shape(
     {
         "name": text,
         "executionStatus": choice(*enums.RUN_STATES),
-        **dict.fromkeys(("startTime", "endTime"), whole),
+        **dict.fromkeys(("startTime", "endTime"), integer),
         **dict.fromkeys(("logLink", "taskId", "transformationLogic"), text),
         "transformationType": choice("filter", "aggregate", "join", "pivot", "custom", "extract", "load"),
-        **_ENDS,
+        **_DATASETS,
         "metrics": mapping,
     },
     required="name executionStatus",
 )
 STATUS = Shape(
     {
-        "timestamp": whole,
+        "timestamp": integer,
         "executionStatus": choice(*enums.RUN_STATES),
-        "taskStatus": listing(_TASK),
+        "taskStatus": list_of(_TASK),
         **dict.fromkeys(("executionId", "version"), text),
-        "endTime": whole,
+        "endTime": integer,
         "parameters": mapping,
         "executedBy": REFERENCE,
-        **_ENDS,
+        **_DATASETS,
         "metrics": mapping,
         "error": mapping,
     },
@@ -60,16 +60,16 @@ STATUS = Shape(
 
 
 def put_status(store: Store, pipeline: Entity, row: Data) -> Change:
-    """Store one status; one of the same timestamp is replaced."""
+    """Store a status; replaces one with the same timestamp."""
     if "taskStatus" not in row:
-        raise unhandled(
+        raise unhandled_exception(
             'Cannot invoke "java.util.List.iterator()" because the return value of '
             '"org.openmetadata.schema.entity.data.PipelineStatus.getTaskStatus()" is null'
         )
     _check_tasks(pipeline, [row])
-    known = store.statuses.setdefault(pipeline.id, {})
-    old = known.get(row["timestamp"])
-    new = known[row["timestamp"]] = _completed(row)
+    statuses = store.statuses.setdefault(pipeline.id, {})
+    old = statuses.get(row["timestamp"])
+    new = statuses[row["timestamp"]] = _complete(row)
     change = Change()
     if old is None:
         change.updated.append({"name": "pipelineStatus", "newValue": new})
@@ -79,21 +79,21 @@ def put_status(store: Store, pipeline: Entity, row: Data) -> Change:
 
 
 def put_statuses(store: Store, pipeline: Entity, rows: list[Data]) -> Change | None:
-    """Store statuses, all or none of them."""
+    """Store all statuses or none."""
     _check_tasks(pipeline, rows)
     times = [row["timestamp"] for row in rows]
     if len(set(times)) < len(times):
-        raise unhandled(
+        raise unhandled_exception(
             "java.sql.BatchUpdateException: Batch entry 0 was aborted: ERROR: ON CONFLICT DO UPDATE command cannot affect "
             "row a second time"
         )
     if not rows:
         return None
-    known = store.statuses.setdefault(pipeline.id, {})
+    statuses = store.statuses.setdefault(pipeline.id, {})
     for row in rows:
-        known[row["timestamp"]] = _completed(row)
+        statuses[row["timestamp"]] = _complete(row)
     change = Change()
-    change.updated.append({"name": "pipelineStatus", "newValue": known[max(times)]})
+    change.updated.append({"name": "pipelineStatus", "newValue": statuses[max(times)]})
     return change
 
 
@@ -105,33 +105,33 @@ def _check_tasks(pipeline: Entity, rows: list[Data]) -> None:
                 raise ApiError(400, f"Invalid task name {task['name']}")
 
 
-def _completed(row: Data) -> Data:
-    out = {**row, **_with_ends(row)}
+def _complete(row: Data) -> Data:
+    out = {**row, **_complete_datasets(row)}
     if "taskStatus" in row:
-        out["taskStatus"] = [{**task, **_with_ends(task)} for task in row["taskStatus"]]
+        out["taskStatus"] = [{**task, **_complete_datasets(task)} for task in row["taskStatus"]]
     return out
 
 
-def _with_ends(row: Data) -> Data:
+def _complete_datasets(row: Data) -> Data:
     inputs = [{"columns": [], **item} for item in row.get("inputs", [])]
     outputs = [{"columns": [], "partitions": [], **item} for item in row.get("outputs", [])]
     return {"inputs": inputs, "outputs": outputs}
 
 
 def latest(store: Store, pipeline: Entity) -> Data | None:
-    """Give the status of the largest timestamp, whenever it arrived."""
-    known = store.statuses.get(pipeline.id)
-    return known[max(known)] if known else None
+    """Status with the largest timestamp."""
+    statuses = store.statuses.get(pipeline.id)
+    return statuses[max(statuses)] if statuses else None
 
 
 def between(store: Store, pipeline: Entity, start: int, end: int) -> list[Any]:
-    """Give the statuses of a time, the newest first."""
-    known = store.statuses.get(pipeline.id, {})
-    return [known[at] for at in sorted(known, reverse=True) if start <= at <= end]
+    """Statuses in a time range, newest first."""
+    statuses = store.statuses.get(pipeline.id, {})
+    return [statuses[timestamp] for timestamp in sorted(statuses, reverse=True) if start <= timestamp <= end]
 
 
-def delete_status(store: Store, pipeline: Entity, at: int) -> Data:
-    known = store.statuses.get(pipeline.id, {})
-    if at not in known:
-        raise ApiError(404, f"Failed to find pipeline status for {pipeline.name} at {at}")
-    return known.pop(at)
+def delete_status(store: Store, pipeline: Entity, timestamp: int) -> Data:
+    statuses = store.statuses.get(pipeline.id, {})
+    if timestamp not in statuses:
+        raise ApiError(404, f"Failed to find pipeline status for {pipeline.name} at {timestamp}")
+    return statuses.pop(timestamp)

@@ -1,29 +1,29 @@
-"""The rules of policies: their conditions, and the order that the server brings them into."""
+"""Validation and normalization of policy rules."""
 
 import re
 
 from tests.standins.openmetadata.entity import Data
 from tests.standins.openmetadata.errors import ApiError
-from tests.standins.openmetadata.names import words
+from tests.standins.openmetadata.names import split_words
 
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"")
 _FUNCTIONS = frozenset(
-    words(
+    split_words(
         "noOwner isOwner isReviewer hasDomain noDomain matchAllTags matchAnyTag matchAnyCertification matchTeam inAnyTeam "
         "hasAnyRole"
     )
 )
 
 
-def arrange(data: Data) -> None:
-    """Check the rules of a policy and put them in order; an operation that another one includes is left out."""
+def normalize_rules(data: Data) -> None:
+    """Validate and sort the rules of a policy; operations included in others are removed."""
     if not data.get("rules"):
         raise ApiError(400, "At least one rule is required in a policy")
-    data["rules"] = sorted((_rule(rule) for rule in data["rules"]), key=lambda rule: str(rule["name"]))
+    data["rules"] = sorted((_normalize_rule(rule) for rule in data["rules"]), key=lambda rule: str(rule["name"]))
 
 
-def _rule(rule: Data) -> Data:
+def _normalize_rule(rule: Data) -> Data:
     for name in _CALL.findall(_QUOTED.sub("", rule.get("condition") or "")):
         if name not in _FUNCTIONS:
             raise ApiError(
@@ -32,14 +32,16 @@ def _rule(rule: Data) -> Data:
                 "annotations in evaluator classes.",
             )
     resources = ["All"] if "All" in rule["resources"] else sorted(rule["resources"])
-    return {**rule, "operations": _operations(rule["operations"]), "resources": resources}
+    return {**rule, "operations": _normalize_operations(rule["operations"]), "resources": resources}
 
 
-def _operations(given: list[str]) -> list[str]:
-    if "All" in given:
+def _normalize_operations(operations: list[str]) -> list[str]:
+    if "All" in operations:
         return ["All"]
-    for every in ("ViewAll", "EditAll"):
-        if every in given:
-            start = every.removesuffix("All")
-            given = [one for one in given if one == every or not one.startswith(start)]
-    return sorted(given)
+    for general in ("ViewAll", "EditAll"):
+        if general in operations:
+            prefix = general.removesuffix("All")
+            operations = [
+                operation for operation in operations if operation == general or not operation.startswith(prefix)
+            ]
+    return sorted(operations)

@@ -1,4 +1,4 @@
-"""Custom properties: their definitions, and the values that entities may have of them."""
+"""Custom properties: definitions and validation of values."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from tests.standins.openmetadata.entity import Data, Entity
 from tests.standins.openmetadata.errors import ApiError
 
 _TEXT = {"type": "string"}
-#: Types of fields: what the server says of each, and the schema that it checks values with.
+#: Field types: description and JSON schema.
 FIELD_TYPES: dict[str, tuple[str, Data]] = {
     "string": ("A String type.", _TEXT),
     "integer": ("An integer type.", {"type": "integer"}),
@@ -32,12 +32,12 @@ FIELD_TYPES: dict[str, tuple[str, Data]] = {
 _JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
 
 
-def property_of(request: Data, of: Entity) -> Data:
-    """Read the definition of a custom property; the values of an enum are kept in their order."""
+def build_property(request: Data, field_type: Entity) -> Data:
+    """Build the definition of a custom property; enum values are sorted."""
     out = {name: request[name] for name in ("name", "displayName", "description") if name in request}
-    out["propertyType"] = of.reference()
+    out["propertyType"] = field_type.reference()
     config = (request.get("customPropertyConfig") or {}).get("config")
-    if of.name == "enum":
+    if field_type.name == "enum":
         if not isinstance(config, dict) or not config.get("values"):
             raise ApiError(400, "Enum Custom Property Type must have customPropertyConfig.")
         values = config["values"]
@@ -49,24 +49,24 @@ def property_of(request: Data, of: Entity) -> Data:
     return out
 
 
-def checked(properties: list[Data], values: Data) -> Data:
-    """Check the values of custom properties, and give them in the order of their names."""
-    known = {one["name"]: one for one in properties}
+def check_values(properties: list[Data], values: Data) -> Data:
+    """Validate values of custom properties, and sort them by name."""
+    definitions = {definition["name"]: definition for definition in properties}
     for name, value in values.items():
-        if name not in known:
+        if name not in definitions:
             raise ApiError(400, f"Unknown custom field {name}")
-        _check(known[name], name, value)
+        _check(definitions[name], name, value)
     return dict(sorted(values.items()))
 
 
-def _check(of: Data, name: str, value: Any) -> None:
-    wanted = FIELD_TYPES[of["propertyType"]["name"]][1]["type"]
-    found = _JSON_TYPES.get(type(value), "null")
-    if found != wanted and (found, wanted) != ("integer", "number"):
-        raise ApiError(400, f"Custom field {name} has invalid JSON [: {found} found, {wanted} expected]")
-    if of["propertyType"]["name"] != "enum":
+def _check(definition: Data, name: str, value: Any) -> None:
+    expected = FIELD_TYPES[definition["propertyType"]["name"]][1]["type"]
+    actual = _JSON_TYPES.get(type(value), "null")
+    if actual != expected and (actual, expected) != ("integer", "number"):
+        raise ApiError(400, f"Custom field {name} has invalid JSON [: {actual} found, {expected} expected]")
+    if definition["propertyType"]["name"] != "enum":
         return
-    config = of["customPropertyConfig"]["config"]
+    config = definition["customPropertyConfig"]["config"]
     if len(value) > 1 and not config["multiSelect"]:
         raise ApiError(400, f"Only one value allowed for {name} property")
     if unknown := [item for item in value if item not in config["values"]]:
@@ -74,9 +74,10 @@ def _check(of: Data, name: str, value: Any) -> None:
 
 
 def rows(base: str, properties: list[Data]) -> list[Data]:
-    """Show custom properties with the addresses of their types."""
+    """Render custom properties with links to their types."""
     out: list[Data] = []
-    for one in properties:
-        of: Data = {**one["propertyType"], "href": f"{base}/api/v1/metadata/types/{one['propertyType']['id']}"}
-        out.append({**one, "propertyType": of})
+    for definition in properties:
+        field_type: Data = definition["propertyType"]
+        href = f"{base}/api/v1/metadata/types/{field_type['id']}"
+        out.append({**definition, "propertyType": {**field_type, "href": href}})
     return out

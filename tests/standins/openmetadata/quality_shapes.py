@@ -1,4 +1,4 @@
-"""The shapes of requests about data quality and profiles."""
+"""Shapes of requests about data quality and profiles."""
 
 from typing import Any
 
@@ -8,27 +8,27 @@ from tests.standins.openmetadata.errors import Unreadable
 from tests.standins.openmetadata.shapes import (
     Shape,
     anything,
+    boolean,
+    bounded_text,
     choice,
-    flag,
-    listing,
-    matching,
-    moment,
-    named,
+    date_time,
+    entity_name,
+    integer,
+    list_of,
+    matching_text,
     number,
-    sized,
     text,
     uuid,
-    whole,
 )
 
-_NAME = named(2147483647)
+_NAME = entity_name(2147483647)
 _TEXTS = dict.fromkeys(("displayName", "description"), text)
 _PARAMETER = Shape(
     {
         "name": text,
         **_TEXTS,
         "dataType": choice(*enums.PARAMETER_TYPES),
-        "required": flag,
+        "required": boolean,
         "optionValues": anything,
         "validationRule": anything,
     }
@@ -37,43 +37,43 @@ DEFINITION = Shape(
     {
         "name": _NAME,
         **_TEXTS,
-        "owners": listing(REFERENCE),
+        "owners": list_of(REFERENCE),
         "entityType": choice("TABLE", "COLUMN"),
-        "testPlatforms": listing(choice(*enums.TEST_PLATFORMS)),
-        "supportedDataTypes": listing(choice(*enums.COLUMN_TYPES)),
+        "testPlatforms": list_of(choice(*enums.TEST_PLATFORMS)),
+        "supportedDataTypes": list_of(choice(*enums.COLUMN_TYPES)),
         "provider": choice("system", "user", "automation"),
-        "parameterDefinition": listing(_PARAMETER),
+        "parameterDefinition": list_of(_PARAMETER),
         "dataQualityDimension": choice(*enums.QUALITY_DIMENSIONS),
-        **dict.fromkeys(("supportedServices", "domains"), listing(text)),
+        **dict.fromkeys(("supportedServices", "domains"), list_of(text)),
         **dict.fromkeys(("sqlExpression", "validatorClass"), text),
     },
     required="name entityType",
 )
-#: The pattern of links to entities, in the words of the server's own message.
+#: Pattern of entity links, as in the server's message.
 LINK_PATTERN = r"(?U)^<#E::\w+::(?:[^:<>|]|:[^:<>|])+(?:::(?:[^:<>|]|:[^:<>|])+)*>$"
 CASE = Shape(
     {
         "name": _NAME,
         **_TEXTS,
-        "testDefinition": sized(1, 3072),
-        "entityLink": matching(LINK_PATTERN),
-        "parameterValues": listing(Shape({"name": text, "value": text})),
-        **dict.fromkeys(("owners", "reviewers"), listing(REFERENCE)),
-        **dict.fromkeys(("computePassedFailedRowCount", "useDynamicAssertion"), flag),
-        "tags": listing(LABEL),
-        "dimensionColumns": listing(text),
-        "topDimensions": whole,
+        "testDefinition": bounded_text(1, 3072),
+        "entityLink": matching_text(LINK_PATTERN),
+        "parameterValues": list_of(Shape({"name": text, "value": text})),
+        **dict.fromkeys(("owners", "reviewers"), list_of(REFERENCE)),
+        **dict.fromkeys(("computePassedFailedRowCount", "useDynamicAssertion"), boolean),
+        "tags": list_of(LABEL),
+        "dimensionColumns": list_of(text),
+        "topDimensions": integer,
     },
     required="name testDefinition entityLink",
 )
 RESULT = Shape(
     {
         "fqn": text,
-        "timestamp": whole,
+        "timestamp": integer,
         "testCaseStatus": choice("Success", "Failed", "Aborted", "Queued"),
         **dict.fromkeys(("result", "sampleData"), text),
-        "testResultValue": listing(Shape(dict.fromkeys(("name", "value", "predictedValue"), text))),
-        **dict.fromkeys(("passedRows", "failedRows"), whole),
+        "testResultValue": list_of(Shape(dict.fromkeys(("name", "value", "predictedValue"), text))),
+        **dict.fromkeys(("passedRows", "failedRows"), integer),
         **dict.fromkeys(("passedRowsPercentage", "failedRowsPercentage", "maxBound", "minBound"), number),
         "incidentId": uuid,
         "dimensionResults": anything,
@@ -90,9 +90,9 @@ def _bound(raw: Any, faults: list[str], key: str) -> Any:
 
 _TABLE = Shape(
     {
-        "timestamp": whole,
+        "timestamp": integer,
         **dict.fromkeys(("columnCount", "rowCount", "sizeInByte", "profileSample"), number),
-        "createDateTime": moment,
+        "createDateTime": date_time,
         "profileSampleType": choice("PERCENTAGE", "ROWS"),
         **dict.fromkeys(("customMetrics", "samplingMethodType"), anything),
     },
@@ -101,7 +101,7 @@ _TABLE = Shape(
 _COLUMN = Shape(
     {
         "name": text,
-        "timestamp": whole,
+        "timestamp": integer,
         **dict.fromkeys(enums.COLUMN_MEASURES, number),
         **dict.fromkeys(("min", "max"), _bound),
         **dict.fromkeys(("histogram", "customMetrics", "cardinalityDistribution"), anything),
@@ -109,9 +109,9 @@ _COLUMN = Shape(
     required="name timestamp",
 )
 _SYSTEM = Shape(
-    {"timestamp": whole, "operation": choice("UPDATE", "INSERT", "DELETE", "WRITE"), "rowsAffected": whole}
+    {"timestamp": integer, "operation": choice("UPDATE", "INSERT", "DELETE", "WRITE"), "rowsAffected": integer}
 )
 PROFILE = Shape(
-    {"tableProfile": _TABLE, "columnProfile": listing(_COLUMN), "systemProfile": listing(_SYSTEM)},
+    {"tableProfile": _TABLE, "columnProfile": list_of(_COLUMN), "systemProfile": list_of(_SYSTEM)},
     required="tableProfile",
 )

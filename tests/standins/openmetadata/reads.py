@@ -1,10 +1,10 @@
-"""Reading single entities: by name, by id, and their versions."""
+"""Handlers that read single entities and their versions."""
 
 import json
 from functools import lru_cache
 
 from tests.standins.openmetadata import pipelines, properties
-from tests.standins.openmetadata.derived import derived
+from tests.standins.openmetadata.derived import derived_fields
 from tests.standins.openmetadata.errors import no_entity, no_route, not_found
 from tests.standins.openmetadata.exchange import ApiResponse, Call, check_fields, check_include
 from tests.standins.openmetadata.kinds import Kind
@@ -15,8 +15,8 @@ from tests.standins.openmetadata.views import VERSION, View, render
 _RELATIONS = ("owners", "tags", "followers", "domains", "dataProducts", "votes")
 
 
-def named(call: Call, kind: Kind, include: str = "non-deleted") -> Entity:
-    """Find the entity that the path names, by its id or by its name."""
+def find_entity(call: Call, kind: Kind, include: str = "non-deleted") -> Entity:
+    """Find the entity named in the path, by id or FQN."""
     key = call.args.get("fqn") or call.args["id"]
     if "fqn" not in call.args and not is_uuid(key):
         raise no_route()
@@ -26,11 +26,11 @@ def named(call: Call, kind: Kind, include: str = "non-deleted") -> Entity:
     return entity
 
 
-def named_for_delete(call: Call, kind: Kind) -> Entity:
-    """Find the entity that is to be deleted; it may be so already."""
+def find_entity_for_delete(call: Call, kind: Kind) -> Entity:
+    """Find the entity to delete, which may already be soft-deleted."""
     if "fqn" in call.args and call.store.find(kind, call.args["fqn"]) is None:
         raise no_entity(kind.name, call.args["fqn"])
-    return named(call, kind, include="all")
+    return find_entity(call, kind, include="all")
 
 
 @lru_cache(maxsize=256)
@@ -43,12 +43,12 @@ def _view(fields: frozenset[str]) -> View:
     )
 
 
-def shown(call: Call, entity: Entity, fields: set[str]) -> Data:
-    """Show an entity with the fields that were asked for."""
-    out = render(call.base, entity, _view(frozenset(fields)), every_own=False)
+def render_fields(call: Call, entity: Entity, fields: set[str]) -> Data:
+    """Render an entity with the requested fields."""
+    out = render(call.base, entity, _view(frozenset(fields)), all_own=False)
     if "customProperties" in fields:
         out["customProperties"] = properties.rows(call.base, out.get("customProperties", []))
-    out |= derived(call.store, call.base, entity, fields)
+    out |= derived_fields(call.store, call.base, entity, fields)
     if "pipelineStatus" in fields:
         status = pipelines.latest(call.store, entity)
         if status is not None:
@@ -61,20 +61,20 @@ def shown(call: Call, entity: Entity, fields: set[str]) -> Data:
 
 def read(call: Call, kind: Kind) -> ApiResponse:
     fields = check_fields(kind, call.query)
-    entity = named(call, kind, check_include(call.query))
-    return ApiResponse(body=shown(call, entity, fields), etag=True)
+    entity = find_entity(call, kind, check_include(call.query))
+    return ApiResponse(body=render_fields(call, entity, fields), etag=True)
 
 
 def versions(call: Call, kind: Kind) -> ApiResponse:
-    """List the versions of an entity, the newest first."""
-    entity = named(call, kind, include="all")
+    """List the versions of an entity, newest first."""
+    entity = find_entity(call, kind, include="all")
     states = [entity.data, *reversed(entity.history)]
-    written = [json.dumps(render("", entity, VERSION, state), separators=(",", ":")) for state in states]
-    return ApiResponse(body={"entityType": kind.name, "versions": written})
+    rendered = [json.dumps(render("", entity, VERSION, state), separators=(",", ":")) for state in states]
+    return ApiResponse(body={"entityType": kind.name, "versions": rendered})
 
 
 def version(call: Call, kind: Kind) -> ApiResponse:
-    entity = named(call, kind, include="all")
+    entity = find_entity(call, kind, include="all")
     for state in (entity.data, *entity.history):
         if str(state["version"]) == call.args["version"]:
             return ApiResponse(body=render("", entity, VERSION, state), etag=True)

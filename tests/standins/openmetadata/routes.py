@@ -1,4 +1,4 @@
-"""Which handler answers which path."""
+"""Routes of the server."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ Handler = Callable[[Call], ApiResponse]
 
 @dataclass
 class Route:
-    """One path, and its handlers by method."""
+    """A path and its handlers by method."""
 
     template: str
     segments: list[str]
@@ -39,12 +39,12 @@ class Route:
     open: bool = False
 
     def match(self, segments: list[str]) -> dict[str, str] | None:
-        """Give the arguments in a path of this form."""
+        """Arguments of a matching path, otherwise None."""
         args = {}
-        for mine, given in zip(self.segments, segments, strict=True):
-            if mine.startswith("{"):
-                args[mine[1:-1]] = given
-            elif mine != given:
+        for segment, value in zip(self.segments, segments, strict=True):
+            if segment.startswith("{"):
+                args[segment[1:-1]] = value
+            elif segment != value:
                 return None
         return args
 
@@ -53,15 +53,15 @@ _RESULTS = "dataQuality/testCases/testCaseResults"
 _QUALITY: dict[str, dict[str, Handler]] = {
     "dataQuality/testDefinitions": {"PUT": definitions.put},
     "dataQuality/testDefinitions/name/{fqn}": {"GET": definitions.read},
-    "dataQuality/testCases": {"PUT": cases.put, "POST": cases.create, "GET": cases.many},
+    "dataQuality/testCases": {"PUT": cases.put, "POST": cases.create, "GET": cases.list_cases},
     "dataQuality/testCases/name/{fqn}": {"GET": cases.read},
     f"{_RESULTS}/{{fqn}}": {"POST": results.post, "GET": results.read},
     f"{_RESULTS}/{{fqn}}/{{timestamp}}": {"DELETE": results.delete},
     "tables/{id}/tableProfile": {"PUT": profiles.put},
-    "tables/{fqn}/tableProfile": {"GET": profiles.of_table},
+    "tables/{fqn}/tableProfile": {"GET": profiles.read_table},
     "tables/{fqn}/tableProfile/latest": {"GET": profiles.latest},
-    "tables/{fqn}/columnProfile": {"GET": profiles.of_column},
-    "tables/{fqn}/systemProfile": {"GET": profiles.of_system},
+    "tables/{fqn}/columnProfile": {"GET": profiles.read_column},
+    "tables/{fqn}/systemProfile": {"GET": profiles.read_system},
     "tables/{fqn}/table/{timestamp}/profile": {"DELETE": profiles.delete},
 }
 
@@ -78,8 +78,8 @@ def _table() -> dict[str, dict[str, Handler]]:
         "lineage/getLineageEdge/{from}/{to}": {"GET": edges.read},
         "lineage/getLineageEdge/{fromType}/name/{fromFqn}/{toType}/name/{toFqn}": {"GET": edges.read_by_name},
         "lineage/{type}/{id}/type/{source}": {"DELETE": edges.delete_by_source},
-        "lineage/{type}/name/{fqn}": {"GET": edges.around},
-        "lineage/{type}/{id}": {"GET": edges.around},
+        "lineage/{type}/name/{fqn}": {"GET": edges.read_graph},
+        "lineage/{type}/{id}": {"GET": edges.read_graph},
         "lineage/{fromType}/{from}/{toType}/{to}": {"PATCH": edges.patch, "DELETE": edges.delete},
         "lineage/{fromType}/name/{fromFqn}/{toType}/name/{toFqn}": {
             "PUT": edges.put_by_name,
@@ -87,7 +87,7 @@ def _table() -> dict[str, dict[str, Handler]]:
             "DELETE": edges.delete_by_name,
         },
         "pipelines/{fqn}/status": {"PUT": runs.put, "GET": runs.read},
-        "pipelines/{fqn}/status/bulk": {"PUT": runs.put_many},
+        "pipelines/{fqn}/status/bulk": {"PUT": runs.put_bulk},
         "pipelines/{fqn}/status/{timestamp}": {"DELETE": runs.delete},
         "events": {"GET": event_pages.read},
         "metadata/types": {"GET": partial(lists.entities, kind=TYPE)},
@@ -96,12 +96,12 @@ def _table() -> dict[str, dict[str, Handler]]:
         **_QUALITY,
     }
     for kind in (DOMAIN, PRODUCT):
-        for word, handler in (("add", assets.add), ("remove", assets.remove)):
-            routes[f"{kind.path}/{{fqn}}/assets/{word}"] = {"PUT": partial(handler, kind=kind)}
+        for action, handler in (("add", assets.add), ("remove", assets.remove)):
+            routes[f"{kind.path}/{{fqn}}/assets/{action}"] = {"PUT": partial(handler, kind=kind)}
         routes[f"{kind.path}/name/{{fqn}}/assets"] = {"GET": partial(assets.read, kind=kind)}
     for kind in (*KINDS, *GOVERNED):
         item = {"GET": reads.read, "PATCH": writes.change, "DELETE": writes.delete}
-        ours = {
+        kind_routes = {
             kind.path: {"GET": lists.entities, "POST": writes.create, "PUT": writes.replace},
             f"{kind.path}/restore": {"PUT": writes.restore},
             f"{kind.path}/name/{{fqn}}": item,
@@ -110,8 +110,8 @@ def _table() -> dict[str, dict[str, Handler]]:
             f"{kind.path}/{{id}}/versions/{{version}}": {"GET": reads.version},
         }
         if kind.bulk:
-            ours[f"{kind.path}/bulk"] = {"PUT": bulk.replace}
-        for path, handlers in ours.items():
+            kind_routes[f"{kind.path}/bulk"] = {"PUT": bulk.replace}
+        for path, handlers in kind_routes.items():
             routes[path] = {method: partial(handler, kind=kind) for method, handler in handlers.items()}
     return routes
 
@@ -126,7 +126,7 @@ for _same_length in ROUTES.values():
 
 
 def find(raw_path: str, method: str) -> tuple[Route, dict[str, str]]:
-    """Find the route of a path as it was sent: an escaped slash does not part segments, `;` starts a parameter."""
+    """Find the route and arguments of a raw path; escaped slashes do not separate segments, `;` starts a parameter."""
     if not raw_path.startswith("/api/v1/"):
         raise no_route()
     segments = [unquote(part.partition(";")[0]) for part in raw_path.removesuffix("/").split("/")[3:]]
@@ -140,7 +140,7 @@ def find(raw_path: str, method: str) -> tuple[Route, dict[str, str]]:
 
 
 class WrongMethod(ApiError):
-    """A path that is served, but not with this method."""
+    """A known path with an unsupported method."""
 
     def __init__(self, methods: set[str]) -> None:
         super().__init__(405, "HTTP 405 Method Not Allowed")

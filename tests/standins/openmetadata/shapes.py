@@ -1,4 +1,4 @@
-"""Reading JSON as the server does: what it coerces, what it cannot read, and which constraints it checks."""
+"""Deserializes JSON like the server: coercions, unreadable values and constraints."""
 
 import re
 from collections.abc import Callable
@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tests.standins.openmetadata.errors import Unreadable
-from tests.standins.openmetadata.names import NAME_PATTERN, is_name
+from tests.standins.openmetadata.names import NAME_PATTERN, is_valid_name
 
-#: A reader takes the raw value, the list to report violated constraints to, and the name of the property.
+#: Takes the raw value, a list to append constraint violations to, and the name of the property.
 Reader = Callable[[Any, list[str], str], Any]
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
@@ -28,7 +28,7 @@ def text(raw: Any, faults: list[str], key: str) -> str:
     raise Unreadable
 
 
-def sized(low: int, high: int) -> Reader:
+def bounded_text(low: int, high: int) -> Reader:
     def read(raw: Any, faults: list[str], key: str) -> str:
         value = text(raw, faults, key)
         if not low <= len(value) <= high:
@@ -38,20 +38,20 @@ def sized(low: int, high: int) -> Reader:
     return read
 
 
-def named(high: int) -> Reader:
-    size = sized(1, high)
+def entity_name(high: int) -> Reader:
+    size = bounded_text(1, high)
 
     def read(raw: Any, faults: list[str], key: str) -> str:
         value: str = size(raw, faults, key)
-        if not is_name(value):
+        if not is_valid_name(value):
             faults.append(f'{key} must match "{NAME_PATTERN}"')
         return value
 
     return read
 
 
-def matching(pattern: str) -> Reader:
-    """Read a text of a pattern, which is spelled as the server's message shows it."""
+def matching_text(pattern: str) -> Reader:
+    """Text that matches a pattern, given in the notation of the server's message."""
     compiled = re.compile(pattern.removeprefix("(?U)"))
 
     def read(raw: Any, faults: list[str], key: str) -> str:
@@ -63,7 +63,7 @@ def matching(pattern: str) -> Reader:
     return read
 
 
-def whole(raw: Any, faults: list[str], key: str) -> int:
+def integer(raw: Any, faults: list[str], key: str) -> int:
     if type(raw) is int:
         return raw
     if type(raw) is float:
@@ -78,7 +78,7 @@ def whole(raw: Any, faults: list[str], key: str) -> int:
 
 def at_least(low: int) -> Reader:
     def read(raw: Any, faults: list[str], key: str) -> int:
-        value = whole(raw, faults, key)
+        value = integer(raw, faults, key)
         if value < low:
             faults.append(f"{key} must be greater than or equal to {low}")
         return value
@@ -95,7 +95,7 @@ def number(raw: Any, faults: list[str], key: str) -> float:
         raise Unreadable from None
 
 
-def flag(raw: Any, faults: list[str], key: str) -> bool:
+def boolean(raw: Any, faults: list[str], key: str) -> bool:
     if isinstance(raw, bool):
         return raw
     if raw in ("true", "false"):
@@ -103,8 +103,8 @@ def flag(raw: Any, faults: list[str], key: str) -> bool:
     raise Unreadable
 
 
-def moment(raw: Any, faults: list[str], key: str) -> str:
-    """Read a date and time, and write it as the server does: UTC, with microseconds."""
+def date_time(raw: Any, faults: list[str], key: str) -> str:
+    """Date and time, formatted as the server does: UTC, with microseconds."""
     try:
         read = datetime.fromisoformat(text(raw, faults, key))
     except ValueError:
@@ -140,7 +140,7 @@ def choice(*values: str) -> Reader:
     return read
 
 
-def listing(item: Reader) -> Reader:
+def list_of(item: Reader) -> Reader:
     def read(raw: Any, faults: list[str], key: str) -> list[Any]:
         if type(raw) is not list:
             raise Unreadable
@@ -150,9 +150,9 @@ def listing(item: Reader) -> Reader:
 
 
 class Shape:
-    """An object with known properties; null is as good as absent."""
+    """An object with known properties; null counts as absent."""
 
-    def __init__(self, fields: dict[str, Reader], required: str = "", extra: str = "refused") -> None:
+    def __init__(self, fields: dict[str, Reader], required: str = "", extra: str = "rejected") -> None:
         self.fields = fields
         self.required = required.split()
         self.open = extra == "kept"

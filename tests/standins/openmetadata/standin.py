@@ -1,4 +1,4 @@
-"""A stand-in for an OpenMetadata 2.0 server: as strict and as loose as the real one was seen to be."""
+"""A stand-in for an OpenMetadata 2.0 server, with the observed strictness and quirks of the real one."""
 
 import copy
 from collections import Counter
@@ -11,7 +11,7 @@ from tests.standins.openmetadata.access import Access, Principal
 from tests.standins.openmetadata.app import App
 from tests.standins.openmetadata.governance import Governance
 from tests.standins.openmetadata.invalid_bodies import Check, InvalidBody
-from tests.standins.openmetadata.lineage import shown
+from tests.standins.openmetadata.lineage import render_edge
 from tests.standins.openmetadata.state import Data, Store
 from tests.standins.openmetadata.system import VERSION
 from tests.standins.openmetadata.views import REFERENCES
@@ -25,7 +25,7 @@ ADMIN_PASSWORD = "admin"
 
 
 class OpenMetadata:
-    """A server of its own for each test: over a port inside `with`, or in-process as the ASGI application `app`.
+    """Server for one test: on a port inside `with`, or in-process as the ASGI application `app`.
 
     with OpenMetadata() as standin:
         standin.faults.next(error(503), method="PUT", times=2)
@@ -34,7 +34,7 @@ class OpenMetadata:
         assert standin.calls()["PUT", "/api/v1/tables/bulk"] == 3
     """
 
-    #: What every stand-in checks the bodies with that it takes; the tests set it where the models are installed.
+    #: Additional validation of accepted bodies; conftest.py sets it if the models of OpenMetadata are installed.
     check: ClassVar[Check | None] = None
 
     def __init__(
@@ -50,13 +50,13 @@ class OpenMetadata:
         self.bot_token = bot_token
         self.admin_token = admin_token
         self.expired_token = expired_token
-        #: A token that this server never gave.
+        #: A token that this server never issued.
         self.invalid_token = "not-a-token"
-        #: The token of a person who may read, and nothing else.
+        #: Token of a read-only user.
         self.reader_token = READER_TOKEN
         self.store = Store()
-        types.furnish(self.store)
-        builtin_entities.furnish(self.store)
+        types.add_builtin_types(self.store)
+        builtin_entities.add_builtin_entities(self.store)
         self.access = Access(bot_token, admin_token, expired_token, READER_TOKEN)
         self.faults = Faults()
         self.journal = Journal()
@@ -76,13 +76,13 @@ class OpenMetadata:
 
     @property
     def url(self) -> str:
-        """Where the server listens, without `/api`."""
+        """Base URL, without `/api`."""
         assert self._server is not None, "the stand-in listens inside `with` only"
         return f"http://127.0.0.1:{self._server.port}"
 
     @property
     def governance(self) -> Governance:
-        """The users, teams, domains, products, tags and custom properties that entities may refer to."""
+        """Users, teams, domains, products, tags and custom properties that entities may refer to."""
         return self.store.governance
 
     @property
@@ -91,7 +91,7 @@ class OpenMetadata:
 
     @property
     def invalid_bodies(self) -> list[InvalidBody]:
-        """Bodies that were taken, but that the models refuse."""
+        """Accepted bodies that the models of OpenMetadata reject."""
         return self.app.invalid_bodies
 
     def calls(self) -> Counter[tuple[str, str]]:
@@ -99,21 +99,21 @@ class OpenMetadata:
         return self.journal.calls()
 
     def add_person(self, name: str) -> str:
-        """Add somebody with the rights of an admin; gives their token."""
+        """Add an admin and return the token."""
         self.governance.add("user", name)
         return self.access.add(Principal(name, bot=False))
 
     def expire_bot(self) -> None:
-        """Let the bot's token be expired from now on."""
+        """Expire the token of the bot."""
         self.access.expire(self.bot_token)
 
     def renew_bot(self, token: str) -> None:
-        """Give the bot another token."""
+        """Replace the token of the bot."""
         self.access.renew(self.bot_token, token)
         self.bot_token = token
 
     def state(self) -> dict[str, dict[Any, Any]]:
-        """Give all there is.
+        """Full state.
 
         Entities by (type, name), edges by (from name, to name), statuses by pipeline, test cases and their results by
         the name of the case, profiles by table.
@@ -121,14 +121,14 @@ class OpenMetadata:
         with self.store.lock:
             names = {entity.id: entity.fqn for entity in self.store.by_id.values()}
             entities = {(e.kind.name, e.fqn): _plain(e.id, e.data) for e in self.store.assets()}
-            edges = {(names[a], names[b]): copy.deepcopy(shown(d)) for (a, b), d in self.store.edges.items()}
+            edges = {(names[a], names[b]): copy.deepcopy(render_edge(d)) for (a, b), d in self.store.edges.items()}
             statuses = {names[i]: [copy.deepcopy(rows[at]) for at in sorted(rows)] for i, rows in self._runs()}
             quality = self._quality(names)
         return {"entities": entities, "edges": edges, "statuses": statuses, **quality}
 
     def _quality(self, names: dict[str, str]) -> dict[str, dict[Any, Any]]:
         cases = self.store.checks.cases.values()
-        found: dict[str, dict[Any, Any]] = {
+        quality: dict[str, dict[Any, Any]] = {
             "cases": {
                 case.fqn: {"id": case.id, "testDefinition": case.definition.data["fullyQualifiedName"], **case.data}
                 for case in cases
@@ -136,9 +136,9 @@ class OpenMetadata:
             "results": {
                 case.fqn: [case.results[at] for at in sorted(case.results)] for case in cases if case.results
             },
-            "profiles": {names[table]: vars(kept) for table, kept in self.store.profiles.items()},
+            "profiles": {names[table]: vars(profiles) for table, profiles in self.store.profiles.items()},
         }
-        return copy.deepcopy(found)
+        return copy.deepcopy(quality)
 
     def _runs(self) -> list[tuple[str, dict[int, Data]]]:
         return [(pipeline, rows) for pipeline, rows in self.store.statuses.items() if rows]
@@ -147,4 +147,4 @@ class OpenMetadata:
 def _plain(id_: str, data: Data) -> Data:
     out = {"id": id_, **{name: value for name, value in data.items() if name not in REFERENCES}}
     out = copy.deepcopy(out)
-    return out | {name: [thing.reference() for thing in data[name]] for name in REFERENCES if name in data}
+    return out | {name: [entity.reference() for entity in data[name]] for name in REFERENCES if name in data}

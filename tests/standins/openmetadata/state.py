@@ -1,4 +1,4 @@
-"""Everything the stand-in knows: entities by id and by name, edges, statuses, checks, profiles."""
+"""State of the stand-in: entities, edges, statuses, checks and profiles."""
 
 import threading
 import time
@@ -11,17 +11,17 @@ from tests.standins.openmetadata.events import EventLog
 from tests.standins.openmetadata.governance import Governance
 from tests.standins.openmetadata.governance_kinds import EVERY
 from tests.standins.openmetadata.kinds import Kind
-from tests.standins.openmetadata.names import normal, quoted
+from tests.standins.openmetadata.names import normalize_fqn, quote_name
 
 __all__ = ["Data", "Entity", "Profiles", "Store"]
 
 
 @dataclass
 class Profiles:
-    """What was measured of one table, in the order of arrival; the same moment twice is two rows."""
+    """Profiles of one table in order of arrival; timestamps may repeat."""
 
     table: list[Data] = field(default_factory=list)
-    #: By the names of columns, as they were sent.
+    #: By column path, as sent.
     column: dict[str, list[Data]] = field(default_factory=dict)
     system: list[Data] = field(default_factory=list)
 
@@ -33,25 +33,25 @@ class Store:
         self.lock = threading.RLock()
         self.by_id: dict[str, Entity] = {}
         self.by_name: dict[str, dict[str, Entity]] = {kind.name: {} for kind in EVERY}
-        #: Details of the edge from one id to another.
+        #: Details by (from id, to id).
         self.edges: dict[tuple[str, str], Data] = {}
         self.edges_from: dict[str, set[str]] = {}
         self.edges_to: dict[str, set[str]] = {}
-        #: Statuses of a pipeline's runs by their timestamps.
+        #: Statuses by pipeline id and timestamp.
         self.statuses: dict[str, dict[int, Data]] = {}
         self.checks = Checks()
-        #: Profiles by the id of the table.
+        #: By table id.
         self.profiles: dict[str, Profiles] = {}
-        #: Labels of tags that are softly deleted: by the id of the tag, with the entity and the name of what they were on.
-        self.withdrawn: dict[str, list[tuple[Entity, str, Data]]] = {}
+        #: Labels of soft-deleted tags: tag id -> (entity, FQN of the entity or column, label).
+        self.removed_labels: dict[str, list[tuple[Entity, str, Data]]] = {}
         self.events = EventLog()
-        #: Tells the time in milliseconds; a test may give it another clock.
+        #: Time in milliseconds; tests may replace the clock.
         self.clock: Callable[[], int] = lambda: int(time.time() * 1000)
         self._sorted: dict[str, list[Entity]] = {}
 
     @property
     def governance(self) -> Governance:
-        """What is known of what entities may refer to."""
+        """Governance entities of this store."""
         return Governance(self)
 
     def now(self) -> int:
@@ -59,9 +59,9 @@ class Store:
 
     def find(self, kind: Kind, name: str) -> Entity | None:
         """Find an entity by its fully qualified name."""
-        known = self.by_name[kind.name]
-        found = known.get(name) or known.get(normal(name))
-        return found or (known.get(quoted(name)) if kind.parent is None else None)
+        by_fqn = self.by_name[kind.name]
+        found = by_fqn.get(name) or by_fqn.get(normalize_fqn(name))
+        return found or (by_fqn.get(quote_name(name)) if kind.parent is None else None)
 
     def get(self, kind: Kind, key: str) -> Entity | None:
         """Find an entity by its id."""
@@ -76,7 +76,7 @@ class Store:
             entity.parent.children[entity.id] = entity
 
     def remove(self, entity: Entity) -> None:
-        """Forget an entity, its edges, and the edges that were made by it."""
+        """Remove an entity, its edges, and the edges of a pipeline."""
         del self.by_id[entity.id]
         del self.by_name[entity.kind.name][entity.fqn]
         self._sorted.pop(entity.kind.name, None)
@@ -84,15 +84,15 @@ class Store:
             entity.parent.children.pop(entity.id, None)
         self.statuses.pop(entity.id, None)
         self.profiles.pop(entity.id, None)
-        self.checks.forget(entity.id)
-        gone = {(entity.id, end) for end in self.edges_from.get(entity.id, ())}
-        gone |= {(start, entity.id) for start in self.edges_to.get(entity.id, ())}
+        self.checks.remove_table(entity.id)
+        removed_edges = {(entity.id, end) for end in self.edges_from.get(entity.id, ())}
+        removed_edges |= {(start, entity.id) for start in self.edges_to.get(entity.id, ())}
         if entity.kind.name == "pipeline":
-            gone |= {pair for pair in self.edges if self._made_by(pair) == entity.id}
-        for pair in gone:
+            removed_edges |= {pair for pair in self.edges if self._pipeline_of_edge(pair) == entity.id}
+        for pair in removed_edges:
             self.remove_edge(*pair)
 
-    def _made_by(self, pair: tuple[str, str]) -> str | None:
+    def _pipeline_of_edge(self, pair: tuple[str, str]) -> str | None:
         pipeline: Data = self.edges[pair].get("pipeline") or {}
         return pipeline.get("id")
 
@@ -107,13 +107,13 @@ class Store:
         self.edges_to[end].discard(start)
 
     def assets(self) -> Iterator[Entity]:
-        """Give all entities but those that govern others."""
+        """All entities except governance entities."""
         return (entity for entity in self.by_id.values() if entity.kind.asset)
 
     def in_order(self, kind: Kind) -> list[Entity]:
-        """Give all entities of a kind in the order of lists: by name, then by id."""
-        known = self._sorted.get(kind.name)
-        if known is None:
-            known = sorted(self.by_name[kind.name].values(), key=lambda entity: (entity.name, entity.id))
-            self._sorted[kind.name] = known
-        return known
+        """Entities of a kind in list order: by name, then by id."""
+        ordered = self._sorted.get(kind.name)
+        if ordered is None:
+            ordered = sorted(self.by_name[kind.name].values(), key=lambda entity: (entity.name, entity.id))
+            self._sorted[kind.name] = ordered
+        return ordered

@@ -1,4 +1,4 @@
-"""Calls about the server itself, and about who asks."""
+"""Handlers of version, status, login and permissions."""
 
 import base64
 import binascii
@@ -7,7 +7,7 @@ from tests.standins.openmetadata.errors import ApiError
 from tests.standins.openmetadata.exchange import ApiResponse, Call, check_fields
 from tests.standins.openmetadata.governance_kinds import GOVERNED, USER
 from tests.standins.openmetadata.kinds import KINDS
-from tests.standins.openmetadata.reads import shown
+from tests.standins.openmetadata.reads import render_fields
 from tests.standins.openmetadata.shapes import Shape, text
 from tests.standins.openmetadata.state import Data
 
@@ -41,14 +41,16 @@ def status(call: Call) -> ApiResponse:
 
 def logged_in(call: Call) -> ApiResponse:
     fields = check_fields(USER, call.query)
-    return ApiResponse(body=shown(call, call.store.by_name[USER.name][call.who.name], fields), etag=True)
+    return ApiResponse(
+        body=render_fields(call, call.store.by_name[USER.name][call.principal.name], fields), etag=True
+    )
 
 
 def permissions(call: Call) -> ApiResponse:
-    """List what the principal may do to each kind of entity."""
+    """List permissions of the principal by kind."""
     resources = [*(kind.name for kind in (*KINDS, *GOVERNED)), "lineage"]
     return ApiResponse(
-        body={"data": [_permission(call, one) for one in resources], "paging": {"total": len(resources)}}
+        body={"data": [_permission(call, resource) for resource in resources], "paging": {"total": len(resources)}}
     )
 
 
@@ -57,8 +59,8 @@ def permission(call: Call) -> ApiResponse:
 
 
 def _permission(call: Call, resource: str) -> Data:
-    denied = {"EditDisplayName"} if call.who.bot else set()
-    allowed = {"ViewAll"} if call.who.reader else {*_OPERATIONS} - denied
+    denied = {"EditDisplayName"} if call.principal.bot else set()
+    allowed = {"ViewAll"} if call.principal.reader else {*_OPERATIONS} - denied
     rows = [
         {"operation": name, "access": "allow" if name in allowed else "deny" if name in denied else "notAllow"}
         for name in _OPERATIONS
@@ -67,13 +69,13 @@ def _permission(call: Call, resource: str) -> Data:
 
 
 def login(call: Call) -> ApiResponse:
-    """Give a person a token; the password travels in base64."""
-    given = call.read(_LOGIN)
+    """Return a token; the password is base64-encoded."""
+    credentials = call.read(_LOGIN)
     try:
-        password = base64.b64decode(given["password"], validate=True).decode()
+        password = base64.b64decode(credentials["password"], validate=True).decode()
     except (binascii.Error, ValueError):
         password = ""
-    token = call.logins.get((given["email"], password))
+    token = call.logins.get((credentials["email"], password))
     if token is None:
         raise ApiError(
             401, "You have entered an invalid username or password.", errorType="INVALID_USERNAME_PASSWORD"

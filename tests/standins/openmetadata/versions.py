@@ -1,4 +1,4 @@
-"""Storing a change: the version it makes, and what the answer says of it."""
+"""Stores changes and creates versions."""
 
 from dataclasses import dataclass
 
@@ -7,98 +7,108 @@ from tests.standins.openmetadata.changes import Change, next_version
 from tests.standins.openmetadata.comparison import compare
 from tests.standins.openmetadata.state import Data, Entity, Store
 
-#: PATCHes of one user within this time make one version.
+#: PATCHes of one user within this time are merged into one version.
 SESSION_MS = 10 * 60 * 1000
 
 
 @dataclass
 class Outcome:
-    """What a write did: the entity, the header's word for it, and the data to show."""
+    """Result of a write: entity, type of change, and data for the response."""
 
     entity: Entity
     change: str
     data: Data
 
 
-def change_of(data: Data) -> Data | None:
-    """Give what the last write alone has changed of an entity."""
-    told: Data | None = data.get("incrementalChangeDescription") or data.get("changeDescription")
-    return told
+def last_change(data: Data) -> Data | None:
+    """Change description of the last write alone."""
+    description: Data | None = data.get("incrementalChangeDescription") or data.get("changeDescription")
+    return description
 
 
-def settle(
+def store_change(
     store: Store,
     entity: Entity,
     new: Data,
     change: Change,
-    who: Principal,
+    principal: Principal,
     bulk: bool = False,
     summary: bool = True,
 ) -> Outcome:
-    """Store a change that makes a version of its own."""
+    """Store a change as a new version."""
     old = entity.data
     if not change:
         if change.silent:
             entity.data = new
-        nothing = Change().described(old["version"], None)
-        return Outcome(entity, "entityNoChange", {**new, "incrementalChangeDescription": nothing})
+        no_change = Change().describe(old["version"], None)
+        return Outcome(entity, "entityNoChange", {**new, "incrementalChangeDescription": no_change})
     now = store.now()
-    described = change.described(old["version"], _summary(old, change, who, now) if summary else None)
+    description = change.describe(old["version"], _summary(old, change, principal, now) if summary else None)
     entity.history.append(old)
     entity.data = {
         **new,
         "version": next_version(old["version"], change),
         "updatedAt": now,
-        "updatedBy": who.name,
-        "changeDescription": described,
-        "incrementalChangeDescription": described,
+        "updatedBy": principal.name,
+        "changeDescription": description,
+        "incrementalChangeDescription": description,
     }
     if new["deleted"] != old["deleted"]:
-        store.checks.follow(entity.id, new["deleted"], who.name, now)
+        store.checks.set_deleted(entity.id, new["deleted"], principal.name, now)
     if bulk:
         del entity.data["incrementalChangeDescription"]
     return Outcome(entity, "entityUpdated", entity.data)
 
 
-def settle_patch(store: Store, entity: Entity, new: Data, change: Change, who: Principal, locked: bool) -> Outcome:
-    """Store a change of a PATCH; without If-Match it joins the last version, if that is the same user's and recent."""
+def store_patch(
+    store: Store, entity: Entity, new: Data, change: Change, principal: Principal, locked: bool
+) -> Outcome:
+    """Store a PATCH. Without If-Match, it is merged into the last version if that is recent and by the same user."""
     old = entity.data
     if not change:
-        outcome = settle(store, entity, new, change, who)
-        nothing = outcome.data["incrementalChangeDescription"]
-        outcome.data = {**outcome.data, "changeDescription": nothing}
+        outcome = store_change(store, entity, new, change, principal)
+        no_change = outcome.data["incrementalChangeDescription"]
+        outcome.data = {**outcome.data, "changeDescription": no_change}
         return outcome
-    if locked or not entity.history or not _joins(old, who, store.now()):
-        return settle(store, entity, new, change, who)
-    return _consolidate(store, entity, new, change, who)
+    if locked or not entity.history or not _can_merge(old, principal, store.now()):
+        return store_change(store, entity, new, change, principal)
+    return _merge_into_last_version(store, entity, new, change, principal)
 
 
-def _joins(old: Data, who: Principal, now: int) -> bool:
+def _can_merge(old: Data, principal: Principal, now: int) -> bool:
     recent = now - int(old["updatedAt"]) <= SESSION_MS
-    return recent and bool(old["version"] > 0.1) and bool(old["updatedBy"] == who.name)
+    return recent and bool(old["version"] > 0.1) and bool(old["updatedBy"] == principal.name)
 
 
-def _consolidate(store: Store, entity: Entity, new: Data, change: Change, who: Principal) -> Outcome:
-    """Make the last version once more, with this change in it; the answer tells of this change alone."""
+def _merge_into_last_version(
+    store: Store, entity: Entity, new: Data, change: Change, principal: Principal
+) -> Outcome:
+    """Replace the last version by one that includes this change; the response describes this change alone."""
     old, before = entity.data, entity.history[-1]
     now = store.now()
-    whole = Change()
-    compare(entity.kind, before, new, whole)
-    if whole:
-        stamp = {"version": next_version(before["version"], whole), "updatedAt": now, "updatedBy": who.name}
-        stamp["changeDescription"] = whole.described(before["version"], _summary(before, whole, who, now))
+    total_change = Change()
+    compare(entity.kind, before, new, total_change)
+    if total_change:
+        stamp = {
+            "version": next_version(before["version"], total_change),
+            "updatedAt": now,
+            "updatedBy": principal.name,
+        }
+        stamp["changeDescription"] = total_change.describe(
+            before["version"], _summary(before, total_change, principal, now)
+        )
     else:
-        # The changes cancel out: the version before is the present one again.
+        # The changes cancel out, so the previous version is restored.
         entity.history.pop()
         stamp = {name: before[name] for name in ("version", "updatedAt", "updatedBy")}
         stamp["changeDescription"] = before.get("changeDescription")
-    stamp["incrementalChangeDescription"] = change.described(old["version"], _summary(old, change, who, now))
+    stamp["incrementalChangeDescription"] = change.describe(old["version"], _summary(old, change, principal, now))
     entity.data = {name: value for name, value in {**new, **stamp}.items() if value is not None}
-    answered = change.described(old["version"], _summary(old, change, who, now, source=False))
-    both = dict.fromkeys(("changeDescription", "incrementalChangeDescription"), answered)
-    return Outcome(entity, "entityUpdated", {**entity.data, **both})
+    description = change.describe(old["version"], _summary(old, change, principal, now, source=False))
+    descriptions = dict.fromkeys(("changeDescription", "incrementalChangeDescription"), description)
+    return Outcome(entity, "entityUpdated", {**entity.data, **descriptions})
 
 
-def _summary(old: Data, change: Change, who: Principal, now: int, source: bool = True) -> Data:
+def _summary(old: Data, change: Change, principal: Principal, now: int, source: bool = True) -> Data:
     before = (old.get("changeDescription") or {}).get("changeSummary") or {}
-    return change.summary(before, who.name, now, source)
+    return change.summary(before, principal.name, now, source)
