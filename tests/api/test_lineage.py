@@ -120,7 +120,7 @@ def test_gzip_bomb_is_rejected_before_decompression(tmp_path: Path) -> None:
         (b"{}", {"content_length": "3000"}),
         (b"{}", {"content_length": "9" * 5000}),
     ],
-    ids=["with its length", "in chunks", "large Content-Length", "absurd Content-Length"],
+    ids=["Content-Length", "chunked", "large Content-Length", "absurd Content-Length"],
 )
 def test_body_over_limit_is_rejected(tmp_path: Path, body: Any, headers: dict[str, str]) -> None:
     with RunningService(settings_for(tmp_path, intake={"max_body_mb": 0.002})) as api:

@@ -75,8 +75,8 @@ def test_service_and_store_return_the_same(sample_service: RunningService, query
 def test_queries_by_id(sample_service: RunningService, query: Query[Any]) -> None:
     if query.subject not in {"dataset", "process"}:
         return
-    of_dataset = query.subject == "dataset"
-    by_name = DatasetQuery(namespace=query.namespace, name=query.name) if of_dataset else EXAMPLE_QUERIES[8]  # type: ignore[attr-defined]
+    is_dataset = query.subject == "dataset"
+    by_name = DatasetQuery(namespace=query.namespace, name=query.name) if is_dataset else EXAMPLE_QUERIES[8]  # type: ignore[attr-defined]
     summary = remote(sample_service).run(by_name)  # type: ignore[arg-type]
     by_id = msgspec.structs.replace(query, id=summary.id, namespace=None, name=None)  # type: ignore[type-var,attr-defined]
     assert summary.id in to_request(by_id)[0]  # type: ignore[attr-defined]

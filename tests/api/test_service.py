@@ -52,7 +52,7 @@ def service_with_blocked_writer(folder: Path, **intake: int) -> tuple[RunningSer
 async def send_while_blocked(
     api: RunningService, writer: BlockedWriter, count: int
 ) -> list[asyncio.Task[httpx.Response]]:
-    """Send one event whose commit is blocked, and others that wait behind it; returns all requests."""
+    """Send one event whose commit is blocked, and `count` events that wait behind it; return all requests."""
     first = asyncio.create_task(api.send(run_event(run=1)))
     await wait_until(writer.entered.is_set)
     waiting = [asyncio.create_task(api.send(run_event(run=2 + i))) for i in range(count)]

@@ -28,11 +28,11 @@ def dataset_cli(tmp_path: Path, restore_logging: None) -> DatasetCli:
     live = version("t", "p1", 30, namespace="postgres://db.example.com:5432")
     url = create_store(tmp_path, *events, live)
 
-    def done(words: str) -> Result:
+    def run(args: str) -> Result:
         environment = {"LINEAGE_BRIDGE__STORE__URL": url, "LOGNAME": "ann"}
-        return CliRunner(env=environment).invoke(app, ["dataset", *words.split()], catch_exceptions=False)
+        return CliRunner(env=environment).invoke(app, ["dataset", *args.split()], catch_exceptions=False)
 
-    return done
+    return run
 
 
 def test_publish_and_rollback_print_versions(dataset_cli: DatasetCli) -> None:

@@ -129,7 +129,7 @@ assert transform_entity_names.__name__ == "transform_entity_names"
         "import importlib.util; find = importlib.util.find_spec; importlib.util.find_spec = lambda name, package=None: find('email')",
         "import importlib.util; importlib.util.find_spec = lambda name, package=None: None",
     ],
-    ids=["forbidden", "another package of the name", "not installed"],
+    ids=["forbidden", "other package of this name", "not installed"],
 )
 def test_missing_package_is_an_error_with_remedy(hidden: str) -> None:
     code = f"""

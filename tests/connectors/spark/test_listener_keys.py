@@ -20,7 +20,7 @@ def conf(transport: ListenerTransport = ListenerTransport.http, without: str = "
     return {key: value for key, value in complete.items() if key != f"{PREFIX}{without}"}
 
 
-def problems_of(conf_: dict[str, str]) -> list[tuple[str, ProblemEffect]]:
+def find_problems(conf_: dict[str, str]) -> list[tuple[str, ProblemEffect]]:
     return [(finding.key.removeprefix(PREFIX), finding.effect) for finding in check_conf(conf_, RELEASE)]
 
 
@@ -47,7 +47,7 @@ def problems_of(conf_: dict[str, str]) -> list[tuple[str, ProblemEffect]]:
     ids=str,
 )  # fmt: skip
 def test_valid_settings_have_no_problems(extra: dict[str, str]) -> None:
-    assert problems_of(conf(**extra)) == []
+    assert find_problems(conf(**extra)) == []
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_valid_settings_have_no_problems(extra: dict[str, str]) -> None:
     ids=str,
 )
 def test_invalid_settings_are_reported(extra: dict[str, str], key: str, effect: ProblemEffect) -> None:
-    assert problems_of(conf(**extra)) == [(key, effect)]
+    assert find_problems(conf(**extra)) == [(key, effect)]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_invalid_settings_are_reported(extra: dict[str, str], key: str, effect: 
     ids=str,
 )
 def test_nested_transport_settings_are_checked(extra: dict[str, str], key: str) -> None:
-    assert (key, SILENT) in problems_of(conf(ListenerTransport.composite, **extra))
+    assert (key, SILENT) in find_problems(conf(ListenerTransport.composite, **extra))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_file_after_http_is_reported(
         ListenerTransport.composite,
         **{"transport.withThreadPool": pool, "transport.continueOnFailure": continue_on_failure},
     )
-    assert problems_of({key.replace("a_file", file): value for key, value in composite.items()}) == expected
+    assert find_problems({key.replace("a_file", file): value for key, value in composite.items()}) == expected
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_file_after_http_is_reported(
     ],
 )
 def test_missing_settings_are_reported(transport: ListenerTransport, without: str, key: str) -> None:
-    assert problems_of(conf(transport, without))[0] == (key, SILENT)
+    assert find_problems(conf(transport, without))[0] == (key, SILENT)
 
 
 @pytest.mark.parametrize("missing", ["JobNamespace", "JobName", "RunId"])
@@ -142,7 +142,7 @@ def test_missing_settings_are_reported(transport: ListenerTransport, without: st
 def test_parent_requires_all_three_settings(prefix: str, missing: str) -> None:
     complete = {"JobNamespace": "a", "JobName": "b", "RunId": "01234567-89ab-7def-8123-456789abcdef"}
     part = {f"{prefix}{key}": value for key, value in complete.items() if key != missing}
-    assert problems_of(conf(**part)) == [(f"{prefix}{missing}", IGNORED)]
+    assert find_problems(conf(**part)) == [(f"{prefix}{missing}", IGNORED)]
 
 
 @pytest.mark.parametrize(
@@ -219,4 +219,4 @@ def test_remedy_replaces_similar_listener(listeners: str, remedy: str) -> None:
 )
 def test_file_path_must_be_absolute(location: str, expected: list[ProblemEffect]) -> None:
     with_location = conf(ListenerTransport.file, **{"transport.location": location})
-    assert [effect for key, effect in problems_of(with_location) if key == "transport.location"] == expected
+    assert [effect for key, effect in find_problems(with_location) if key == "transport.location"] == expected
