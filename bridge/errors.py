@@ -60,7 +60,7 @@ class AddressInUse(TransientError):
 
 
 class StoreUnreachable(TransientError):
-    """The database server does not answer."""
+    """The database server does not respond."""
 
 
 class StorageFailure(LineageBridgeError):

@@ -63,7 +63,7 @@ class HttpSession:
         transport: Transport | None = None,
     ) -> None:
         if not _is_valid_url(url):
-            raise ConfigError(f"{url} is no address of a service, such as http://127.0.0.1:8090")
+            raise ConfigError(f"{url} is not a service URL such as http://127.0.0.1:8090")
         self.url = url.rstrip("/")
         self._timeouts = timeouts
         self._client = httpx.Client(
@@ -100,12 +100,12 @@ class HttpSession:
                 timeout=httpx.Timeout(**timeouts._asdict()),
             )
         except httpx.InvalidURL as error:
-            raise ConfigError(f"{self.url}{path[:200]} cannot be asked: {error}") from error
+            raise ConfigError(f"{self.url}{path[:200]} cannot be requested: {error}") from error
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol) as error:
-            raise Unreachable(f"{self.url} does not answer: {_error_text(error)}") from error
+            raise Unreachable(f"{self.url} does not respond: {_error_text(error)}") from error
         except (httpx.TransportError, httpx.DecodingError) as error:
             raise NoResponse(
-                f"{self.url} does not answer: {_error_text(error)} ({method} {_shorten_path(path)})"
+                f"{self.url} does not respond: {_error_text(error)} ({method} {_shorten_path(path)})"
             ) from error
         # A reference cycle through the stream would keep the body until garbage collection.
         response.stream = httpx.ByteStream(b"")

@@ -63,7 +63,7 @@ def import_reports(
     skipped_lines: Counter[str] = Counter()
     for label, report, order in _parse_reports(files, options):
         if order is None and report.times():
-            problems.append(f"{label}: warning: dates could be of either order: taken as month/day (--dates says it)")
+            problems.append(f"{label}: warning: ambiguous dates read as month/day (set the order with --dates)")
         context = ReportContext(
             options.instance, order or _DEFAULT_ORDER, options.zone, options.boxes, options.waits, options.successes
         )

@@ -31,18 +31,18 @@ def read_job_catalog(files: Iterable[Path]) -> JobCatalog:
         import tree_sitter_bash  # noqa: F401, PLC0415 - as above
     except ImportError as error:
         raise MissingDependency(
-            "JIL is read with lark, sqlglot and tree-sitter: pip install 'lineage-bridge[autosys]'"
+            "parsing JIL needs lark, sqlglot and tree-sitter: pip install 'lineage-bridge[autosys]'"
         ) from error
     catalog = JobCatalog()
     jil_files = find_jil_files(files)
     for folder, skipped_files in jil_files.skipped.items():
         catalog.problems += _skipped_file_warnings(folder, skipped_files)
         if not any(file.is_relative_to(folder) for file in jil_files.files):
-            catalog.problems.append(Diagnostic(str(folder), 0, "error", "holds no file that ends with .jil"))
+            catalog.problems.append(Diagnostic(str(folder), 0, "error", "contains no file with the suffix .jil"))
     for file in jil_files.files:
         decoded = read_text(file)
         if decoded.lossy:
-            message = f"some bytes are no letters of {decoded.encoding}: they were replaced"
+            message = f"replaced bytes that are invalid in {decoded.encoding}"
             catalog.problems.append(Diagnostic(str(file), 1, "warning", message))
         parsed = parse_jil(decoded.text, str(file))
         catalog.problems += parsed.problems
@@ -51,7 +51,7 @@ def read_job_catalog(files: Iterable[Path]) -> JobCatalog:
             level: DiagnosticLevel = (
                 "warning" if set(parsed.line_kinds) <= {"blank", "comment"} and decoded.text.strip() else "error"
             )
-            catalog.problems.append(Diagnostic(str(file), 1, level, "holds no statement of JIL"))
+            catalog.problems.append(Diagnostic(str(file), 1, level, "contains no JIL statement"))
         catalog.apply(parsed.statements)
     catalog.problems += unsupported_definitions(catalog)
     return catalog
@@ -61,7 +61,9 @@ def _skipped_file_warnings(folder: Path, skipped_files: list[Path]) -> Iterator[
     if skipped_files:
         names = ", ".join(str(file.relative_to(folder)) for file in skipped_files[:_MAX_NAMES])
         suffix = f", and {len(skipped_files) - _MAX_NAMES} more" if len(skipped_files) > _MAX_NAMES else ""
-        message = f"{len(skipped_files)} files are hidden or do not end with .jil: not read: {names}{suffix}"
+        message = (
+            f"{len(skipped_files)} files skipped because they are hidden or do not end with .jil: {names}{suffix}"
+        )
         yield Diagnostic(str(folder), 0, "warning", message)
 
 

@@ -83,7 +83,7 @@ class EventImporter:
                 bytes_done += sum(len(line) for _, line in batch)
                 progress(bytes_done)
         except _READ_ERRORS as error:
-            on_problem(f"cannot read on: {error}")
+            on_problem(f"cannot continue reading: {error}")
             return report.add(EventImportReport(damaged=1))
         return report
 
@@ -181,13 +181,13 @@ def _parse_item(line: bytes) -> _ImportedEvent | RejectedInput:
         raise InvalidInput("an event without its payload")
     event = parse_event(payload, NO_LIMITS)
     if event.event_hash != hash_:
-        raise InvalidInput("the event is not the one that was exported: its hash is another")
+        raise InvalidInput("the event was modified after the export: its hash differs")
     return _ImportedEvent(exported, payload, event)
 
 
 def _build_rejection(line: ExportedRejection, payload: bytes | None, hash_: bytes) -> RejectedInput:
     if payload and digest(line.source.encode() + b"\0" + payload) != hash_:
-        raise InvalidInput("the input is not the one that was exported: its hash is another")
+        raise InvalidInput("the input was modified after the export: its hash differs")
     return RejectedInput(
         payload, hash_, line.reason, line.path, from_datetime(line.last_at), line.source,
         receipts=line.receipts, first_at=from_datetime(line.first_at), size=line.size,

@@ -100,7 +100,7 @@ class FeedPoller:
                 result = connection.execute(sa.text(self._query.query), {"since": since})
                 return [dict(row) for row in result.mappings()]
         except (sa.exc.NoSuchModuleError, ImportError) as error:
-            raise ConfigError(f"{self._query.name}: no driver for this address is installed: {error}") from error
+            raise ConfigError(f"{self._query.name}: no driver for this URL is installed: {error}") from error
         except (sa.exc.OperationalError, sa.exc.InterfaceError) as error:
             raise Unreachable(f"{self._query.name}: {_first_line(error)}") from error
         except sa.exc.SQLAlchemyError as error:
@@ -112,7 +112,7 @@ class FeedPoller:
         if url.get_backend_name() != "sqlite" or file in {"", ":memory:"} or file.startswith("file:"):
             return
         if not Path(file).exists():
-            raise Unreachable(f"{self._query.name}: unable to open database file {file}: it is not there")
+            raise Unreachable(f"{self._query.name}: unable to open database file {file}: it does not exist")
 
     def _latest_watermark(self, rows: list[dict[str, Any]], since: Any) -> Any:
         """Return the greatest value of the watermark column.
@@ -127,16 +127,16 @@ class FeedPoller:
             raise self._watermark_error("has values that cannot be compared", all_values) from error
         latest = max(values, default=None)
         if latest is not None and not isinstance(latest, VALUE_TYPES):
-            raise self._watermark_error("has values that cannot be kept", values)
+            raise self._watermark_error("has values of an unsupported type", values)
         return latest
 
     def _watermark_error(self, problem: str, values: list[Any]) -> ConfigError:
         name, column = self._query.name, self._query.watermark
         type_names = ", ".join(sorted({_type_name(value) for value in values}))
         return ConfigError(
-            f"{name}: the watermark {column} {problem}: {type_names}. Nothing was taken, and it is asked from"
-            f" where it was. Let the query give one type, such as CAST({column} AS TIMESTAMP) AS {column};"
-            f" where the column has another type than it had, poll under another name than {name}"
+            f"{name}: the watermark {column} {problem}: {type_names}. No row was stored and the position"
+            f" is unchanged. Return one type from the query, for example CAST({column} AS TIMESTAMP) AS {column};"
+            f" if the type of the column changed, poll under a name other than {name}"
         )
 
     def _watermark_value(self, row: Mapping[str, Any]) -> Any:
@@ -144,7 +144,9 @@ class FeedPoller:
         for name, value in row.items():
             if name.lower() == column:
                 return value
-        raise ConfigError(f"{self._query.name}: the query gives no column {self._query.watermark}: {', '.join(row)}")
+        raise ConfigError(
+            f"{self._query.name}: the query returns no column {self._query.watermark}; it has {', '.join(row)}"
+        )
 
     def close(self) -> None:
         if self._engine is not None:

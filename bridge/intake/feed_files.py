@@ -47,7 +47,7 @@ def _array_rows(text: str, file: Path) -> Iterator[FeedRow]:
         if isinstance(element, dict):
             yield FeedRow(location, element)
         else:
-            yield FeedRow(location, msgspec.json.encode(element), "the row is no JSON object")
+            yield FeedRow(location, msgspec.json.encode(element), "the row is not a JSON object")
 
 
 def _object_rows(text: str, file: Path) -> Iterator[FeedRow]:
@@ -101,10 +101,10 @@ def _csv_records(lines: list[str], index: int, delimiter: str) -> Iterator[tuple
 def _check_header(header: list[str] | str, file: Path) -> list[str]:
     """Return the header; raises ConfigError when it is malformed or names a column twice."""
     if isinstance(header, str):
-        raise ConfigError(f"{file}: the header is no CSV: {header}")
+        raise ConfigError(f"{file}: the header is not CSV: {header}")
     duplicates = [name for name, count in Counter(name.lower() for name in header if name).items() if count > 1]
     if duplicates:
-        raise ConfigError(f"{file}: the header names several columns {', '.join(duplicates)}: which of them counts?")
+        raise ConfigError(f"{file}: the header has duplicate columns: {', '.join(duplicates)}")
     return header
 
 

@@ -68,4 +68,4 @@ def _parse_body(row: bytes, kind: FeedInputKind, notes: list[str]) -> JsonObject
     except msgspec.DecodeError as error:
         raise InvalidInput(str(error)) from error
     except (ZoneInfoNotFoundError, ValueError) as error:
-        raise InvalidInput(f"this machine knows no time zone {kind.timezone}") from error
+        raise InvalidInput(f"unknown time zone on this host: {kind.timezone}") from error

@@ -146,7 +146,7 @@ class FileFollower:
         items: list[Item] = []
         for number, line in enumerate(lines, 1):
             if line.too_long:
-                reason = f"a line of more than {self._max_line} bytes, which is the limit; its beginning is kept"
+                reason = f"a line exceeds the limit of {self._max_line} bytes; only its beginning is kept"
                 items.append(self._reader.reject(line.payload, source, InputTooLarge(reason)))
             else:
                 items.append(self._reader.read(line.payload, source))
@@ -169,7 +169,7 @@ class FileFollower:
                 if self._stopped.is_set() or not self._waits_for_store:
                     raise
                 if not logged:
-                    _log.warning("the store cannot be used: waiting", reason=str(error))
+                    _log.warning("store unavailable, waiting", reason=str(error))
                 logged = True
             await self._pause(self._poll_seconds)
 
@@ -177,7 +177,9 @@ class FileFollower:
         """Store an incomplete last line as rejected; once complete, it is ingested as a whole."""
         incomplete_line = await asyncio.to_thread(self._tracker.read_incomplete_line, file)
         if incomplete_line:
-            error = InvalidInput(f"the last line has no end; it is taken when it has one (byte {file.end})")
+            error = InvalidInput(
+                f"the last line is incomplete; it is read once it ends with a line break (byte {file.end})"
+            )
             await self._commit([self._reader.reject(incomplete_line, f"tail:{source_name(file.path)}", error)], [])
         return False
 
@@ -186,7 +188,7 @@ class FileFollower:
             if self.problems.get(path) != reason:
                 _log.warning("file cannot be followed", path=printable_path(path), reason=reason)
         for path in self.problems.keys() - problems.keys():
-            _log.info("can be tailed again", path=printable_path(path))
+            _log.info("following file again", path=printable_path(path))
         self.problems = problems
 
     async def _wait_or_stop(self, seconds: float) -> None:

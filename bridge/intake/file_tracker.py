@@ -117,7 +117,7 @@ class FileTracker:
             try:
                 head = self._open_files.open(file).head()
                 if head.startswith(GZIP_MAGIC):
-                    scan.problems[file.path] = "packed: take it with `lineage-bridge ingest`"
+                    scan.problems[file.path] = "compressed file: load it with `lineage-bridge ingest`"
                     self._open_files.close(file.identity)
                     continue
             except OSError as error:

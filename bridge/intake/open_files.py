@@ -36,7 +36,7 @@ class OpenFiles:
             status = handle.status()
             if (status.st_dev, status.st_ino) != file.identity:
                 handle.close()
-                raise FileNotFoundError(2, "moved since it was looked for", str(file.path))
+                raise FileNotFoundError(2, "moved since the last scan", str(file.path))
         while len(self._open) >= self._max_open:
             # A deleted file could not be opened again, and may not be read to its end.
             candidates = (identity for identity, (open_file, _) in self._open.items() if not open_file.is_deleted)

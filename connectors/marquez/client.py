@@ -26,7 +26,7 @@ _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL | re.IGNORECASE)
 def response_error(response: HttpResponse, request: str) -> LineageBridgeError:
     """Translate an error response.
 
-    A 500 with code 400 in its body is an invalid request, which never succeeds. A 500 with an HTML page or a log id is
+    A 500 with code 400 in its body is a permanently invalid request. A 500 with an HTML page or a log id is
     a write that collided with another one, or one that never succeeds: callers must count attempts.
     """
     body = _decode_error_body(response)
@@ -85,7 +85,7 @@ class MarquezClient:
         """Check once that the server responds and is Marquez; raises the error."""
         namespace = self._decode(self._request_once("probe", "GET", "/namespaces/default"))
         if namespace.get("name") != "default":
-            raise TargetMisconfigured(f"{self.url} knows no namespace `default`: is it Marquez?")
+            raise TargetMisconfigured(f"{self.url} has no namespace `default`: is it Marquez?")
 
     def send(self, event: JsonObject) -> None:
         """Send an event. The server stores every copy, so a failed event is sent again at most once.
@@ -211,7 +211,7 @@ class MarquezClient:
 
     def _unexpected_response(self, response: HttpResponse) -> TargetMisconfigured:
         excerpt = " ".join(response.text.split())[:100]
-        return TargetMisconfigured(f"{self.url} answers {excerpt!r} where JSON was expected: is it Marquez?")
+        return TargetMisconfigured(f"{self.url} returned {excerpt!r} instead of JSON: is it Marquez?")
 
 
 def _dataset_path(namespace: str, name: str) -> str:

@@ -25,7 +25,7 @@ class BridgeClient:
         headers = {"Content-Type": "application/json"}
         if api_key:
             if not (api_key.isascii() and api_key.isprintable()):
-                raise ConfigError(f"an API key is printable ASCII, this one is not {API_KEY_HINT}")
+                raise ConfigError(f"the API key contains characters other than printable ASCII {API_KEY_HINT}")
             headers["Authorization"] = f"Bearer {api_key}"
         self._session = HttpSession(url, headers=headers, transport=transport)
         self.url = self._session.url

@@ -79,7 +79,7 @@ def file_token(path: Path) -> TokenProvider:
         except (OSError, UnicodeDecodeError) as error:
             raise TargetMisconfigured(f"cannot read the token in {path}: {error}") from error
         if not text:
-            raise TargetMisconfigured(f"{path} holds no token")
+            raise TargetMisconfigured(f"{path} is empty: it must contain the token")
         return text
 
     return _CachedToken(read)
@@ -120,12 +120,16 @@ def _request_token(session: HttpSession, path: str, body: bytes, content_type: s
         error = response_error(response, f"{issuer} at {session.url}")
         if isinstance(error, TargetUnavailable):
             raise error
-        raise TargetMisconfigured(f"{issuer} at {session.url} answers {response.status}: {response.text[:200]}")
+        raise TargetMisconfigured(
+            f"{issuer} at {session.url} responded with {response.status}: {response.text[:200]}"
+        )
     try:
         decoded = msgspec.json.decode(response.body, type=_TokenResponse)
     except msgspec.DecodeError as error:
-        raise TargetMisconfigured(f"{issuer} at {session.url} gives no token, but {response.text[:100]!r}") from error
+        raise TargetMisconfigured(
+            f"{issuer} at {session.url} returned no token, but {response.text[:100]!r}"
+        ) from error
     token = decoded.accessToken or decoded.access_token
     if not token:
-        raise TargetMisconfigured(f"{issuer} at {session.url} gives no token")
+        raise TargetMisconfigured(f"{issuer} at {session.url} returned no token")
     return token

@@ -80,7 +80,7 @@ def _error_text(error: ValidationError) -> str:
     first, *more_errors = error.errors(include_url=False, include_context=False)
     field = ".".join(map(str, first["loc"])) or "the body"
     value = "" if first["type"] == "missing" else f": {first['input']!r:.80}"
-    reason = "none of its values" if first["type"] == "enum" else first["msg"][:_MAX_CHARACTERS]
+    reason = "not one of its values" if first["type"] == "enum" else first["msg"][:_MAX_CHARACTERS]
     suffix = f" (and {len(more_errors)} more)" if more_errors else ""
     return f"{field}: {reason}{value}{suffix}"
 
@@ -95,7 +95,7 @@ def _model(collection: str) -> type[BaseModel]:
             model.model_rebuild()  # built at first use, which two threads must not do at once
         except ImportError as error:
             raise MissingDependency(
-                f"checking requests needs openmetadata-ingestion ({error}): "
+                f"request validation needs openmetadata-ingestion ({error}): "
                 "pip install 'lineage-bridge[openmetadata]'"
             ) from error
     return model

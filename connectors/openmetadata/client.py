@@ -156,7 +156,7 @@ class OpenMetadataClient:
 
     def _validation_error(self, collection: str, body: JsonObject) -> str | None:
         problem = self._validate(collection, body)
-        return problem and f"not sent, for OpenMetadata's own models refuse it: {problem}"
+        return problem and f"not sent: OpenMetadata's models reject it: {problem}"
 
     def _put_or_error(self, collection: str, body: JsonObject) -> str | None:
         try:

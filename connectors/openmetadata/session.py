@@ -181,7 +181,7 @@ def _reject_html(response: HttpResponse, url: str) -> HttpResponse:
 
 def _unexpected_response(response: HttpResponse, url: str) -> TargetMisconfigured:
     excerpt = " ".join(response.text.split())[:100]
-    return TargetMisconfigured(f"{url} answers {excerpt!r} where JSON was expected: is it OpenMetadata?")
+    return TargetMisconfigured(f"{url} returned {excerpt!r} instead of JSON: is it OpenMetadata?")
 
 
 def _collection_path(path: str) -> str:
@@ -192,7 +192,7 @@ def _collection_path(path: str) -> str:
 def _check_token(token: str) -> str:
     """Reject a token that a header cannot carry, before an error message repeats it."""
     if not (token.isascii() and token.isprintable() and " " not in token):
-        raise TargetMisconfigured("the token holds spaces, line ends or letters that no token has: copy it again")
+        raise TargetMisconfigured("the token contains spaces, line breaks or invalid characters: copy it again")
     return token
 
 

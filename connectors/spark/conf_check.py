@@ -31,8 +31,8 @@ def check_packages(conf: Mapping[str, str], release: SparkRelease | None) -> Ite
     packages = [(key, name.strip()) for key in _JARS for name in conf.get(key, "").split(",") if name.strip()]
     listeners = [(key, match) for key, name in packages if (match := _LISTENER_PACKAGE.search(name))]
     if not listeners:
-        remedy = f"name {release.listener}" if release else "name the listener's package"
-        problem = "does not name the listener, which must be in Spark's own jars then"
+        remedy = f"add {release.listener}" if release else "add the listener's package"
+        problem = "does not contain the listener; it must then be in Spark's jars directory"
         yield ConfProblem("spark.jars.packages", ProblemEffect.doubtful, problem, remedy)
     for key, match in listeners:
         yield from _check_listener_package(key, match[1], match[2], release)
@@ -46,16 +46,14 @@ def _check_listener_package(
     key: str, scala: str | None, version: str, release: SparkRelease | None
 ) -> Iterator[ConfProblem]:
     if scala is None:
-        remedy = (
-            f"name {release.listener}" if release else "name it as openlineage-spark_2.12 or openlineage-spark_2.13"
-        )
-        yield ConfProblem(key, ProblemEffect.silent, "names the listener without a Scala version", remedy)
+        remedy = f"add {release.listener}" if release else "use openlineage-spark_2.12 or openlineage-spark_2.13"
+        yield ConfProblem(key, ProblemEffect.silent, "contains the listener without a Scala version", remedy)
     elif release and scala != release.scala:
-        problem = f"names the listener for Scala {scala}, and Spark {release.name} has Scala {release.scala}"
-        yield ConfProblem(key, ProblemEffect.silent, problem, f"name {release.listener}")
+        problem = f"contains the listener for Scala {scala}, but Spark {release.name} uses Scala {release.scala}"
+        yield ConfProblem(key, ProblemEffect.silent, problem, f"add {release.listener}")
     if version != LISTENER_VERSION:
-        problem = f"names the listener {version}, and keys are checked against {LISTENER_VERSION}"
-        yield ConfProblem(key, ProblemEffect.doubtful, problem, "see whether it knows them, too")
+        problem = f"contains listener {version}, but keys are checked against {LISTENER_VERSION}"
+        yield ConfProblem(key, ProblemEffect.doubtful, problem, "check that it supports these keys")
 
 
 def _check_table_format(
@@ -63,11 +61,14 @@ def _check_table_format(
 ) -> Iterator[ConfProblem]:
     package = release.package_or_none(catalog)
     if package is None:
-        problem = f"names {artifact}, and {catalog} has no release for Spark {release.name}"
-        yield ConfProblem(key, ProblemEffect.silent, problem, f"leave it out, or use {releases_with(catalog)}")
+        problem = f"contains {artifact}, but {catalog} has no release for Spark {release.name}"
+        yield ConfProblem(key, ProblemEffect.silent, problem, f"remove it, or use {releases_with(catalog)}")
     elif artifact != package.split(":")[1]:
         yield ConfProblem(
-            key, ProblemEffect.silent, f"names {artifact}, which is not for Spark {release.name}", f"name {package}"
+            key,
+            ProblemEffect.silent,
+            f"contains {artifact}, which does not support Spark {release.name}",
+            f"use {package}",
         )
 
 
@@ -110,7 +111,7 @@ def _check_foreign_keys(conf: Mapping[str, str], accepted: AcceptedKeys) -> Iter
             )
         elif not key.startswith("spark."):
             suggestion = nearest_key(key, accepted.keys, _MIN_SIMILARITY) or ""
-            remedy = f"write {PREFIX}{suggestion}" if suggestion else "begin it with spark. or leave it out"
+            remedy = f"write {PREFIX}{suggestion}" if suggestion else "prefix it with spark. or remove it"
             yield ConfProblem(key, ProblemEffect.ignored, "does not begin with spark.", remedy)
 
 
@@ -131,16 +132,19 @@ def _check_key(
     }
     if parent_key:
         yield ConfProblem(
-            name, ProblemEffect.silent, f"goes on behind {parent_key}, which takes a value", _suggest(key, accepted)
+            name,
+            ProblemEffect.silent,
+            f"extends {parent_key}, which is a value and not a section",
+            _suggest(key, accepted),
         )
     elif is_section(key, accepted.keys):
         yield ConfProblem(
-            name, ProblemEffect.silent, "takes no value, it holds other keys", _suggest(f"{key}.", accepted)
+            name, ProblemEffect.silent, "is a section and cannot have a value", _suggest(f"{key}.", accepted)
         )
     elif find_key(key, accepted_keys(conf_without_types).keys):
-        yield ConfProblem(name, effect, "is for another type", "leave it out, or set the type that it belongs to")
+        yield ConfProblem(name, effect, "belongs to another type", "remove it, or set the type that it belongs to")
     else:
-        yield ConfProblem(name, effect, "is no key that the listener looks at", _suggest(key, accepted))
+        yield ConfProblem(name, effect, "is not a listener key", _suggest(key, accepted))
 
 
 def _suggest(key: str, accepted: AcceptedKeys) -> str:
@@ -151,7 +155,7 @@ def _check_untyped_sections(accepted: AcceptedKeys) -> Iterator[ConfProblem]:
     for prefix in accepted.untyped:
         choices = accepted.keys[f"{prefix}type"].choices
         yield ConfProblem(
-            f"{PREFIX}{prefix}type", ProblemEffect.silent, "is missing beside other keys of its section",
+            f"{PREFIX}{prefix}type", ProblemEffect.silent, "is missing, but other keys of its section are set",
             f"set it to {' or '.join(choices)}",
         )  # fmt: skip
 
@@ -170,11 +174,11 @@ def _check_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iterator[
     for transport_type, key in (("http", "url"), ("file", "location"), ("kafka", "topicName")):
         if kind == transport_type and f"{prefix}{key}" not in listener_conf:
             yield ConfProblem(
-                f"{name}{key}", ProblemEffect.silent, "is missing", f"say where {kind} brings the events"
+                f"{name}{key}", ProblemEffect.silent, "is missing", f"set the destination of the {kind} transport"
             )
     if kind == "file" and not listener_conf.get(f"{prefix}location", "/").strip().startswith("/"):
-        problem = "is no absolute path: it is meant from wherever the driver starts, and a bare name is never written"
-        yield ConfProblem(f"{name}location", ProblemEffect.silent, problem, "write it from / on")
+        problem = "is not an absolute path: it depends on the driver's working directory; a bare name is ignored"
+        yield ConfProblem(f"{name}location", ProblemEffect.silent, problem, "use an absolute path")
     if kind == "http":
         yield from _check_http_transport(prefix, listener_conf)
     inner_names = sorted({key.removeprefix(f"{prefix}transports.").partition(".")[0] for key in listener_conf
@@ -199,9 +203,12 @@ def _check_transport_order(prefix: str, kinds: list[str], listener_conf: Mapping
         listener_conf.get(f"{prefix}{key}", "true").strip().lower() for key in ("withThreadPool", "continueOnFailure")
     )
     if "false" in switches and "file" in kinds and "http" in kinds[: kinds.index("file")]:
-        problem = "put a file behind HTTP, by their names: it lacks what HTTP could not send"
+        problem = "run in order of their names, HTTP before file: the file misses events that HTTP failed to send"
         yield ConfProblem(
-            f"{PREFIX}{prefix}transports", ProblemEffect.doubtful, problem, "name the file's so that it comes first"
+            f"{PREFIX}{prefix}transports",
+            ProblemEffect.doubtful,
+            problem,
+            "rename the file transport so that it comes first",
         )
 
 
@@ -213,7 +220,7 @@ def _check_http_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iter
             yield ConfProblem(
                 f"{name}auth.{required_key}",
                 ProblemEffect.silent,
-                "is missing beside auth.type",
+                "is missing, but auth.type is set",
                 f"set {required_key}",
             )
     path = _url_path(listener_conf.get(f"{prefix}url", ""))
@@ -221,16 +228,22 @@ def _check_http_transport(prefix: str, listener_conf: Mapping[str, str]) -> Iter
         return
     if prefix == "transport.":
         if path != "/" and not path.startswith("/api/v1"):
-            remedy = f"write it without, and {name}endpoint as {path.rstrip('/')}/api/v1/lineage"
-            yield ConfProblem(f"{name}url", ProblemEffect.silent, "has a path, which the listener drops", remedy)
+            remedy = f"remove the path and set {name}endpoint to {path.rstrip('/')}/api/v1/lineage"
+            yield ConfProblem(f"{name}url", ProblemEffect.silent, "has a path, which the listener ignores", remedy)
     elif f"{prefix}endpoint" in listener_conf:
         yield ConfProblem(
-            f"{name}endpoint", ProblemEffect.silent, "stands beside a path in url", "write the url without path"
+            f"{name}endpoint",
+            ProblemEffect.silent,
+            "is set, but the url also has a path",
+            "remove the path from the url",
         )
     elif not path.endswith("/lineage"):
-        remedy = "write it without path or slash, or with the whole path up to /api/v1/lineage"
+        remedy = "remove path and slash, or use the full path ending in /api/v1/lineage"
         yield ConfProblem(
-            f"{name}url", ProblemEffect.silent, "has a path, and inside composite it is the whole one", remedy
+            f"{name}url",
+            ProblemEffect.silent,
+            "has a partial path; inside a composite transport the path must be complete",
+            remedy,
         )
 
 
@@ -246,8 +259,10 @@ def _check_parent(listener_conf: Mapping[str, str]) -> Iterator[ConfProblem]:
         keys = [f"{prefix}JobNamespace", f"{prefix}JobName", f"{prefix}RunId"]
         missing = [f"{PREFIX}{key}" for key in keys if not listener_conf.get(key, "").strip()]
         if 0 < len(missing) < len(keys):
-            remedy = "a parent is named by all three: namespace, name, run"
-            yield ConfProblem(missing[0], ProblemEffect.ignored, "is missing beside the rest of the parent", remedy)
+            remedy = "set all three: namespace, name and run"
+            yield ConfProblem(
+                missing[0], ProblemEffect.ignored, "is missing, but the rest of the parent is set", remedy
+            )
 
 
 def _check_listener_class(conf: Mapping[str, str]) -> Iterator[ConfProblem]:
@@ -255,6 +270,6 @@ def _check_listener_class(conf: Mapping[str, str]) -> Iterator[ConfProblem]:
     if LISTENER_CLASS not in classes:
         other_classes = [name for name in classes if name and "openlineage" not in name.lower()]
         remedy = f"set it to {','.join([*other_classes, LISTENER_CLASS])}"
-        yield ConfProblem("spark.extraListeners", ProblemEffect.silent, "does not name the listener", remedy)
+        yield ConfProblem("spark.extraListeners", ProblemEffect.silent, "does not contain the listener", remedy)
     if conf.get(f"{PREFIX}disabled", "").strip().lower() == "true":
-        yield ConfProblem(f"{PREFIX}disabled", ProblemEffect.silent, "turns the listener off", "leave it out")
+        yield ConfProblem(f"{PREFIX}disabled", ProblemEffect.silent, "disables the listener", "remove it")

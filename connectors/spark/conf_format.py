@@ -93,5 +93,5 @@ def _escape_key(key: str) -> str:
 
 def _escape_value(key: str, value: str) -> str:
     if value != value.strip(_TRIMMED):
-        raise ConfigError(f"{key}: Spark takes the blanks at the ends of {value!r} away: leave them out")
+        raise ConfigError(f"{key}: Spark strips the surrounding whitespace of {value!r}: remove it")
     return ("\\" if value[:1] in {"=", ":"} else "") + "".join(_ESCAPED.get(char, char) for char in value)

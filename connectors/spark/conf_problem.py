@@ -4,15 +4,18 @@ from enum import StrEnum
 from typing import NamedTuple
 
 #: Shared by the check before the job and the one after it, so that the problem is reported once.
-SERVICE_NOT_RUNNING = ("has nobody who answers", "start `lineage-bridge serve`, or correct host and port")
+SERVICE_NOT_RUNNING = (
+    "points to a service that is not running",
+    "start `lineage-bridge serve`, or correct host and port",
+)
 
 
 class ProblemEffect(StrEnum):
     """Effect of a problem on the lineage of a job, worst first."""
 
-    silent = "events do not arrive"
-    ignored = "it is ignored"
-    doubtful = "it may be meant"
+    silent = "events are lost"
+    ignored = "the setting is ignored"
+    doubtful = "it may be intended"
 
 
 class ConfProblem(NamedTuple):

@@ -21,75 +21,79 @@ class LogSymptom(NamedTuple):
 _JOB_SYMPTOMS = (
     LogSymptom(
         r"unresolved dependency: (\S+?):? not found|unresolved dependency: ([^\s:]+)", "spark.jars.packages",
-        "names what no repository has: {0}",
-        "correct group, name and version; behind a proxy see spark.jars.ivySettings",
+        "contains a package that no repository has: {0}",
+        "check group, name and version; behind a proxy set spark.jars.ivySettings",
     ),
     LogSymptom(
         r"ClassNotFoundException: (\S*OpenLineage\S*)", "spark.extraListeners",
-        "names {0}, which is in no jar", "name the listener's package in spark.jars.packages, and its class exactly",
+        "contains {0}, which no jar has",
+        "add the listener's package to spark.jars.packages, and check the class name",
     ),
     LogSymptom(
         r"(?:NoClassDefFoundError|ClassNotFoundException|NoSuchMethodError): '?(?:\S+ )?(scala[./]\S+)",
-        "spark.jars.packages", "names what is for another Scala version than Spark's ({0})",
-        "take the packages of `spark conf`",
+        "spark.jars.packages", "contains a package for another Scala version than Spark's ({0})",
+        "use the packages that `spark conf` prints",
     ),
     LogSymptom(
         r"Unable to parse OpenLineage endpoint|Listener OpenLineageSparkListener threw", PREFIX.rstrip("."),
-        "cannot be used by the listener", "correct the errors above, or take what `spark conf` prints",
+        "cannot be parsed by the listener", "fix the errors above, or use the output of `spark conf`",
     ),
 )  # fmt: skip
 
 _NEW_KEY = (
-    "make one with `lineage-bridge keys create NAME --scope ingest`, put its hash into server.api_keys of the"
-    " service, and let `spark conf --api-key-file` write it"
+    "create one with `lineage-bridge keys create NAME --scope ingest`, add its hash to server.api_keys of the"
+    " service, and pass it with `spark conf --api-key-file`"
 )
 
 #: Why the listener could not deliver an event.
 _DELIVERY_SYMPTOMS = (
     LogSymptom(
         r"HttpTransportResponseException: code: 401", "auth.apiKey",
-        "was refused with 401: no key, or none of the service",
+        "was rejected with 401: the key is missing or unknown",
         _NEW_KEY,
     ),
     LogSymptom(
         r"HttpTransportResponseException: code: 403", "auth.apiKey",
-        "was refused with 403: the key may not send events",
+        "was rejected with 403: the key may not send events",
         _NEW_KEY,
     ),
     LogSymptom(
-        r"HttpTransportResponseException: code: (404|405)", "url", "leads to where no events are taken (answer {0})",
-        "lineage-bridge takes them at /api/v1/lineage: correct url and endpoint",
+        r"HttpTransportResponseException: code: (404|405)", "url",
+        "points to a path that does not accept events (status {0})",
+        "lineage-bridge accepts them at /api/v1/lineage: check url and endpoint",
     ),
     LogSymptom(
-        r"HttpTransportResponseException: code: 413", "url", "is of a service that takes no event of this size (413)",
+        r"HttpTransportResponseException: code: 413", "url",
+        "points to a service that rejects events of this size (413)",
         "raise intake.max_body_mb of the service, or disable large facets",
     ),
     LogSymptom(
         r"HttpTransportResponseException: code: (429|503|507)", "url",
-        "is of a service that takes no events now ({0})",
-        "ask its /readyz; a full store or disk is told there",
+        "points to a service that accepts no events now ({0})",
+        "check its /readyz, which reports a full store or disk",
     ),
     LogSymptom(
-        r"HttpTransportResponseException: code: (400|422)", "url", "is of a service that refuses these events ({0})",
+        r"HttpTransportResponseException: code: (400|422)", "url",
+        "points to a service that rejects these events ({0})",
         "see `lineage-bridge rejected list`",
     ),
     LogSymptom(
         r"HttpTransportResponseException: code: (?!40[01345]|413|422|429|50[37])(\d+)",
-        "url", "is of a service that answers {0}", "see its log",
+        "url", "points to a service that responds with {0}", "check its log",
     ),
     LogSymptom(
         r"(?:HttpHostConnectException|ConnectException): .*refused", "url", *SERVICE_NOT_RUNNING,
     ),
-    LogSymptom(r"UnknownHostException", "url", "names a host that nobody knows", "correct the host"),
+    LogSymptom(r"UnknownHostException", "url", "contains an unknown host", "check the host name"),
     LogSymptom(
         r"(?:SocketTimeoutException|ConnectTimeoutException|NoRouteToHostException)", "url",
-        "does not answer in time",
-        "see what lies between, or raise timeoutInMillis; until then use the file transport",
+        "does not respond in time",
+        "check the network or raise timeoutInMillis; use the file transport meanwhile",
     ),
-    LogSymptom(r"SSL\w*Exception", "url", "cannot be reached over TLS", "see the certificate, or sslContext"),
+    LogSymptom(r"SSL\w*Exception", "url", "cannot be reached over TLS", "check the certificate, or sslContext"),
     LogSymptom(
         r"Writing event to a file .*? failed: (.*)", "location", "cannot be written: {0}",
-        "let it be a file that the user of the job may write",
+        "use a file that the user of the job can write",
     ),
 )  # fmt: skip
 
@@ -108,21 +112,19 @@ def diagnose_job(
     if problem and (exit_code != 0 or not event_count):
         yield problem
     elif exit_code is None:
-        yield ConfProblem(
-            "the job", ProblemEffect.silent, f"did not end within {seconds:g} s", "give it more with --timeout"
-        )
+        yield ConfProblem("the job", ProblemEffect.silent, f"did not end within {seconds:g} s", "raise --timeout")
     elif exit_code:
         exception_line = _EXCEPTION_LINE.search(log_text)
         detail = f": {redact_conf_secrets(conf, exception_line[0])[:200]}" if exception_line else ""
         yield ConfProblem(
             "the job",
             ProblemEffect.silent,
-            f"ended with {exit_code}{detail}",
-            "keep its log with --spark-log, and read it",
+            f"exited with {exit_code}{detail}",
+            "keep its log with --spark-log to see the cause",
         )
     elif not event_count:
-        remedy = "name it in spark.extraListeners, and unset OPENLINEAGE_DISABLED"
-        yield ConfProblem("the listener", ProblemEffect.silent, "made no event", remedy)
+        remedy = "add it to spark.extraListeners, and unset OPENLINEAGE_DISABLED"
+        yield ConfProblem("the listener", ProblemEffect.silent, "created no events", remedy)
 
 
 def diagnose_delivery(conf: Mapping[str, str], log_text: str) -> Iterator[ConfProblem]:

@@ -33,7 +33,7 @@ def check_services(conf: Mapping[str, str]) -> Iterator[ConfProblem]:
             yield ConfProblem(key, ProblemEffect.silent, *SERVICE_NOT_RUNNING)
             continue
         if status == 503:
-            yield ConfProblem(key, ProblemEffect.silent, "is of a service that is not ready", "its /readyz says why")
+            yield ConfProblem(key, ProblemEffect.silent, "points to a service that is not ready", "check its /readyz")
 
 
 def _service_url(url: str, endpoint: str) -> str:
@@ -132,5 +132,7 @@ def _undelivered(arrived: Mapping[str, int], created: int, reported: set[str]) -
     for key, count in arrived.items():
         transport = key.rpartition(".")[0]
         if count < created and not any(section.startswith(transport) for section in reported):
-            problem = f"has {count} of the {created} events that were made"
-            yield ConfProblem(key, ProblemEffect.silent, problem, "see whether something empties or replaces it")
+            problem = f"has {count} of the {created} created events"
+            yield ConfProblem(
+                key, ProblemEffect.silent, problem, "check whether another process truncates or replaces the file"
+            )

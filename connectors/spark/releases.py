@@ -71,4 +71,4 @@ def find_release(version: str) -> SparkRelease:
         if release.name == name:
             return release
     names = ", ".join(release.name for release in SUPPORTED_RELEASES)
-    raise ConfigError(f"Spark {version} was not tried with the listener: use one of {names}")
+    raise ConfigError(f"Spark {version} is not supported with the listener: use one of {names}")

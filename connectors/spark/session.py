@@ -67,9 +67,7 @@ def open_session(name: str, conf: Mapping[str, str]) -> "SparkSession":
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra that only running a process needs
     except ImportError as error:
-        raise MissingDependency(
-            "there is no PySpark: install the extra: pip install 'lineage-bridge[process]'"
-        ) from error
+        raise MissingDependency("PySpark is not installed: pip install 'lineage-bridge[process]'") from error
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         os.environ["JAVA_HOME"] = str(find_java())
     return SparkSession.builder.appName(name).config(map={**with_quiet_logging(use_cached_jars(conf))}).getOrCreate()

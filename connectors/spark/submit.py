@@ -40,7 +40,7 @@ def find_spark(python: str = sys.executable) -> SparkInstallation:
     """Find the PySpark of a Python, and a Java for it; raises MissingDependency with the remedy."""
     result = subprocess.run([python, "-c", _PRINT_PYSPARK], capture_output=True, text=True, check=False)
     if result.returncode:
-        raise MissingDependency(f"{python} has no PySpark: {_INSTALL_SPARK}")
+        raise MissingDependency(f"PySpark is not installed for {python}: {_INSTALL_SPARK}")
     version, home = result.stdout.split("\n")[:2]
     return SparkInstallation(python, Path(home), version, find_java(find_release(version).oldest_java))
 

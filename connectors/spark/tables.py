@@ -143,8 +143,7 @@ def _merge(session: SparkSession, table: str, frame: DataFrame, keys: Sequence[s
     table_columns, new_columns = session.table(table).columns, frame.columns
     if {column.lower() for column in table_columns} != {column.lower() for column in new_columns}:
         raise InvalidData(
-            f"the table has the columns {', '.join(table_columns)}, and what is merged"
-            f" into it {', '.join(new_columns)}"
+            f"cannot merge: the table has the columns {', '.join(table_columns)}, the rows {', '.join(new_columns)}"
         )
     condition = " AND ".join(f"t.{quote_spark_identifier(key)} <=> n.{quote_spark_identifier(key)}" for key in keys)
     frame.createOrReplaceTempView(_ROWS_VIEW)

@@ -18,22 +18,22 @@ def value_problem(spec: KeySpec, value: str) -> tuple[ProblemEffect, str] | None
     if not value.strip() and spec.kind is not ValueType.anything:
         return ProblemEffect.ignored, "has no value"
     checks = {
-        ValueType.text: (is_list, ProblemEffect.silent, "is read as a list, because it stands in brackets"),
+        ValueType.text: (is_list, ProblemEffect.silent, "is parsed as a list because of its brackets"),
         ValueType.boolean: (value.strip() not in _BOOLEANS, ProblemEffect.silent, "is neither true nor false"),
         ValueType.switch: (
             value.strip().lower() not in {"true", "false"},
             ProblemEffect.ignored,
             "is neither true nor false",
         ),
-        ValueType.integer: (not _INTEGER.fullmatch(value), ProblemEffect.silent, "is no whole number"),
-        ValueType.several: (not is_list, ProblemEffect.silent, "is no list"),
-        ValueType.uuid: (not _is_uuid(value), ProblemEffect.ignored, "is no UUID"),
+        ValueType.integer: (not _INTEGER.fullmatch(value), ProblemEffect.silent, "is not an integer"),
+        ValueType.several: (not is_list, ProblemEffect.silent, "is not a list"),
+        ValueType.uuid: (not _is_uuid(value), ProblemEffect.ignored, "is not a UUID"),
         ValueType.choice: (
             value.lower() not in map(str.lower, spec.choices),
             ProblemEffect.silent,
-            "is none of its choices",
+            "is not an accepted value",
         ),
-        ValueType.exact_choice: (value not in spec.choices, ProblemEffect.silent, "is none of its choices"),
+        ValueType.exact_choice: (value not in spec.choices, ProblemEffect.silent, "is not an accepted value"),
     }  # fmt: skip
     if spec.kind is ValueType.url:
         return _url_problem(value)
@@ -49,7 +49,7 @@ def _url_problem(value: str) -> tuple[ProblemEffect, str] | None:
         is_valid = url.scheme in {"http", "https"} and bool(url.hostname) and (url.port or 1) > 0
     except ValueError:
         is_valid = False
-    return None if is_valid and not re.search(r"\s", value) else (ProblemEffect.silent, "is no address")
+    return None if is_valid and not re.search(r"\s", value) else (ProblemEffect.silent, "is not a valid URL")
 
 
 def _is_uuid(value: str) -> bool:
@@ -62,13 +62,13 @@ def _is_uuid(value: str) -> bool:
 def value_hint(spec: KeySpec) -> str:
     """Describe how to write a value."""
     return {
-        ValueType.text: "write it without brackets",
-        ValueType.boolean: "write true or false",
-        ValueType.switch: "write true or false",
-        ValueType.integer: "write digits",
-        ValueType.several: "write [one;two]",
-        ValueType.url: "write it like http://127.0.0.1:8090",
-        ValueType.uuid: "write one like 01234567-89ab-7def-8123-456789abcdef",
-        ValueType.choice: f"choose {' or '.join(spec.choices)}",
-        ValueType.exact_choice: f"choose {' or '.join(spec.choices)}",
+        ValueType.text: "remove the brackets",
+        ValueType.boolean: "use true or false",
+        ValueType.switch: "use true or false",
+        ValueType.integer: "use digits only",
+        ValueType.several: "use [one;two]",
+        ValueType.url: "use a URL such as http://127.0.0.1:8090",
+        ValueType.uuid: "use a UUID such as 01234567-89ab-7def-8123-456789abcdef",
+        ValueType.choice: f"use {' or '.join(spec.choices)}",
+        ValueType.exact_choice: f"use {' or '.join(spec.choices)}",
     }.get(spec.kind, "")

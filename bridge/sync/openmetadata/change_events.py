@@ -7,7 +7,7 @@ from bridge.sync.item_store import SyncItemStore
 from connectors.openmetadata.client import OpenMetadataClient
 
 _TYPES = ("table", "container", "topic", "mlmodel", "apiEndpoint")
-#: Overlap with the previous read, because events do not arrive in order of their times.
+#: Overlap with the previous read, because events are lost in order of their times.
 _OVERLAP_MS = 60_000
 #: Start of the first read, generous because clocks may differ.
 _FIRST_MS = 3_600_000
