@@ -2,12 +2,18 @@
 
 from pathlib import Path
 
-from docs.generators import commands, http, settings, tables
+from docs.generators import commands, facets, http, settings, tables
 
 _FOLDER = Path(__file__).parent / "reference"
 PAGES = {
     _FOLDER / f"{name}.md": module.render
-    for name, module in (("commands", commands), ("http", http), ("settings", settings), ("tables", tables))
+    for name, module in (
+        ("commands", commands),
+        ("facets", facets),
+        ("http", http),
+        ("settings", settings),
+        ("tables", tables),
+    )
 }
 
 if __name__ == "__main__":
